@@ -1,0 +1,106 @@
+//! Running other programs from the root of the repository.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::error::{Context, Result, fail};
+
+/// The root of the repository, wherever the task was started. `cargo run` names it; what was
+/// compiled in may be another checkout, when several share one build folder.
+pub fn root() -> PathBuf {
+    let xtask = std::env::var_os("CARGO_MANIFEST_DIR");
+    let xtask = xtask.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&xtask)
+        .parent()
+        .expect("xtask is a folder of the repository")
+        .to_owned()
+}
+
+/// The folder that cargo builds into.
+pub fn target_dir() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(dir) => root().join(dir),
+        None => root().join("target"),
+    }
+}
+
+/// The cargo that runs this task.
+pub fn cargo<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    command(program, arguments)
+}
+
+/// Any other program.
+pub fn command<I: AsRef<OsStr>>(
+    program: impl AsRef<OsStr>,
+    arguments: impl IntoIterator<Item = I>,
+) -> Command {
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .current_dir(root())
+        .stdin(Stdio::null());
+    command
+}
+
+/// Runs a program with its output let through.
+pub fn run(mut command: Command) -> Result<()> {
+    let shown = show(&command);
+    let status = command
+        .status()
+        .context(format!("cannot start `{shown}`"))?;
+    if status.success() {
+        Ok(())
+    } else {
+        fail(format!("`{shown}` ended with {status}"))
+    }
+}
+
+/// Runs a program and gives what it printed.
+pub fn output(mut command: Command) -> Result<String> {
+    let shown = show(&command);
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .context(format!("cannot start `{shown}`"))?;
+    if !output.status.success() {
+        return fail(format!("`{shown}` ended with {}", output.status));
+    }
+    String::from_utf8(output.stdout).context(format!("output of `{shown}`"))
+}
+
+/// Makes `program` available, from the Debian package `package` when it is missing and the user
+/// may install it.
+pub fn need(program: &str, package: &str) -> Result<()> {
+    if is_installed(program) {
+        return Ok(());
+    }
+    let hint = format!("`{program}` is missing: install it (Debian's package is `{package}`)");
+    if !is_installed("apt-get") || output(command("id", ["-u"]))?.trim() != "0" {
+        return fail(hint);
+    }
+    println!("installing {package} for {program}");
+    run(command("apt-get", ["update", "-qq"]))?;
+    run(command(
+        "apt-get",
+        ["install", "-y", "-qq", "--no-install-recommends", package],
+    ))?;
+    if is_installed(program) {
+        Ok(())
+    } else {
+        fail(hint)
+    }
+}
+
+fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|dir| dir.join(program).is_file())
+}
+
+fn show(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let mut words = vec![program.file_name().unwrap_or_default().to_string_lossy()];
+    words.extend(command.get_args().map(OsStr::to_string_lossy));
+    words.join(" ")
+}

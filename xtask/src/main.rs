@@ -1,0 +1,60 @@
+//! Everything that is done to this repository: `cargo xtask help` lists it.
+//!
+//! A clean clone and a Rust toolchain are enough. What else a task needs (a compiler for a peer)
+//! is installed by name with `apt-get` when the user may, and otherwise named in the error.
+
+mod check;
+mod command;
+mod error;
+mod peers;
+mod steps;
+mod supply;
+mod test;
+mod tidy;
+mod torture;
+
+use std::process::ExitCode;
+
+use error::{Result, fail};
+
+const HELP: &str = "\
+usage: cargo xtask TASK
+
+  check                      format, lints, docs and tidy: what every commit must pass
+  tidy                       the rules of this repository that no other tool knows
+  test [--peers]             everything: check, tests, torture suites, loom, supply; with --peers
+                             also builds the peers and runs each one briefly
+  torture SUITE [ARGS]       one torture suite, in release
+  supply [--advisories FILE] advisories and licences of everything in the lockfile
+  peers [NAME...]            builds the systems Jungle is measured against (haskell, java, imbl)
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Result<()> {
+    let Some((task, rest)) = arguments.split_first() else {
+        return fail(format!("no task given\n\n{HELP}"));
+    };
+    match task.as_str() {
+        "check" => check::run(rest),
+        "tidy" => tidy::run(rest),
+        "test" => test::run(rest),
+        "torture" => torture::run(rest),
+        "supply" => supply::run(rest),
+        "peers" => peers::run(rest),
+        "help" | "--help" | "-h" => {
+            print!("{HELP}");
+            Ok(())
+        }
+        unknown => fail(format!("unknown task `{unknown}`\n\n{HELP}")),
+    }
+}

@@ -1,0 +1,103 @@
+//! `test`: everything.
+
+use crate::command::{cargo, root, run as run_command, target_dir};
+use crate::error::{Result, fail};
+use crate::steps::Steps;
+use crate::{check, peers, supply, torture};
+
+pub fn run(arguments: &[String]) -> Result<()> {
+    let with_peers = match arguments {
+        [] => false,
+        [only] if only == "--peers" => true,
+        _ => {
+            return fail(format!(
+                "`test` takes only `--peers`, not `{}`",
+                arguments.join(" ")
+            ));
+        }
+    };
+    let mut steps = Steps::new("test");
+    check::all(&mut steps)?;
+    cargo_tests(&mut steps)?;
+    torture_suites(&mut steps)?;
+    loom(&mut steps)?;
+    supply::all(&mut steps, None)?;
+    if with_peers {
+        steps.step("peers", || peers::run(&[]))?;
+        steps.step("peers' smoke", peers::smoke)?;
+    }
+    steps.finish();
+    Ok(())
+}
+
+/// Unit, integration and documentation tests, with all features; and the crates that have
+/// features again with their default and without any, because only there anything differs.
+fn cargo_tests(steps: &mut Steps) -> Result<()> {
+    steps.step("tests, all features", || {
+        run_command(cargo(["test", "--workspace", "--all-features"]))
+    })?;
+    let featured: Vec<String> = crates_with_features()?;
+    if featured.is_empty() {
+        return Ok(());
+    }
+    let packages = || featured.iter().flat_map(|name| ["-p", name.as_str()]);
+    steps.step("tests, default features", || {
+        run_command(cargo(["test"].into_iter().chain(packages())))
+    })?;
+    steps.step("builds without features", || {
+        let check = ["check", "--all-targets", "--no-default-features"];
+        run_command(cargo(check.into_iter().chain(packages())))
+    })
+}
+
+fn crates_with_features() -> Result<Vec<String>> {
+    let metadata = supply::metadata(&["--no-deps"])?;
+    let packages = metadata["packages"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let featured = packages.iter().filter(|package| {
+        package["features"]
+            .as_object()
+            .is_some_and(|features| !features.is_empty())
+    });
+    Ok(featured
+        .filter_map(|package| package["name"].as_str())
+        .map(str::to_owned)
+        .collect())
+}
+
+fn torture_suites(steps: &mut Steps) -> Result<()> {
+    if !torture::is_there() {
+        steps.skip("torture", "this checkout has no torture suites");
+        return Ok(());
+    }
+    for suite in torture::SUITES {
+        steps.step(&format!("torture {suite}"), || {
+            torture::run(&[suite.to_owned()])
+        })?;
+    }
+    Ok(())
+}
+
+/// Every interleaving of the arena's and the root cell's small tests. `--cfg loom` changes every
+/// crate, so this builds into a folder of its own, or each run would build everything twice.
+fn loom(steps: &mut Steps) -> Result<()> {
+    for name in ["jungle-tree", "jungle-db"] {
+        if !root()
+            .join("crates")
+            .join(name)
+            .join("tests/loom.rs")
+            .is_file()
+        {
+            continue;
+        }
+        steps.step(&format!("loom {name}"), || {
+            let mut command = cargo(["test", "--release", "-p", name, "--test", "loom"]);
+            command.arg("--target-dir").arg(target_dir().join("loom"));
+            command.env("RUSTFLAGS", "--cfg loom");
+            run_command(command)
+        })?;
+    }
+    Ok(())
+}
