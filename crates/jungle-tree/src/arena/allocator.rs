@@ -1,0 +1,131 @@
+//! Free lists by size class, owned by one writer at a time; see `mod.rs` for who that is.
+
+use super::slab::{SLAB_WORDS, SlabUse, Slabs};
+
+/// Classes up to here are exact.
+const EXACT_WORDS: usize = 64;
+/// Steps to a doubling above that.
+const STEPS: usize = 4;
+/// Larger records get slabs of their own.
+const CLASS_WORDS_MAX: usize = SLAB_WORDS / 2;
+/// 64 exact classes, then 4 steps in each of the 6 doublings from 64 to 4096 words.
+pub(crate) const CLASSES: usize = EXACT_WORDS + 1 + STEPS * 6;
+
+/// The class of a record of `words` words, or `None` for one that needs slabs of its own.
+#[inline(always)]
+pub(crate) fn class_of(words: usize) -> Option<usize> {
+    if words <= EXACT_WORDS {
+        return Some(words);
+    }
+    if words > CLASS_WORDS_MAX {
+        return None;
+    }
+    let doubling = (words - 1).ilog2() as usize;
+    let step = (words - 1 - (1 << doubling)) >> (doubling - 2);
+    Some(EXACT_WORDS + 1 + (doubling - 6) * STEPS + step)
+}
+
+/// The words of each record of a class.
+pub(crate) fn class_words(class: usize) -> usize {
+    if class <= EXACT_WORDS {
+        return class;
+    }
+    let (doubling, step) = ((class - EXACT_WORDS - 1) / STEPS, (class - EXACT_WORDS - 1) % STEPS);
+    (1 << (doubling + 6)) + (step + 1) * (1 << (doubling + 4))
+}
+
+/// Free records of one class: those given back, then the untouched rest of a slab.
+#[derive(Default)]
+struct Class {
+    free: Vec<u32>,
+    next: usize,
+    end: usize,
+}
+
+/// Hands out and takes back records of one region. Handles count granules of `1 << SHIFT` words.
+pub(crate) struct FreeLists<const SHIFT: u32> {
+    classes: Vec<Class>,
+}
+
+impl<const SHIFT: u32> FreeLists<SHIFT> {
+    pub(crate) fn new() -> Self {
+        FreeLists { classes: (0..CLASSES).map(|_| Class::default()).collect() }
+    }
+
+    /// A record of at least `words` words (a multiple of the granule), its content undefined.
+    ///
+    /// # Panics
+    /// When the region is full; callers check the room first (`Arena::check_room`).
+    #[inline(always)]
+    pub(crate) fn take(&mut self, slabs: &Slabs, words: usize) -> u32 {
+        let Some(class) = class_of(words) else {
+            return Self::take_large(slabs, words);
+        };
+        let list = &mut self.classes[class];
+        if let Some(handle) = list.free.pop() {
+            // The record after the next will be written soon: bring it near (measured +15 %).
+            if let Some(&ahead) = list.free.len().checked_sub(2).and_then(|i| list.free.get(i)) {
+                slabs.region.words_view().prefetch((ahead as usize) << SHIFT);
+            }
+            return handle;
+        }
+        if list.next == list.end {
+            Self::refill(list, slabs, class);
+        }
+        let at = list.next;
+        list.next += class_words(class);
+        (at >> SHIFT) as u32
+    }
+
+    #[cold]
+    fn refill(list: &mut Class, slabs: &Slabs, class: usize) {
+        let slab = slabs.take(1, SlabUse::Class(class as u8)).expect("room was checked before");
+        list.next = slab * SLAB_WORDS;
+        list.end = list.next + SLAB_WORDS / class_words(class) * class_words(class);
+    }
+
+    #[cold]
+    fn take_large(slabs: &Slabs, words: usize) -> u32 {
+        let count = words.div_ceil(SLAB_WORDS);
+        let first = slabs.take(count, SlabUse::Large(count as u32));
+        ((first.expect("room was checked before") * SLAB_WORDS) >> SHIFT) as u32
+    }
+
+    /// Takes a record of `words` words back. The caller has marked it as free.
+    #[inline(always)]
+    pub(crate) fn give(&mut self, slabs: &Slabs, handle: u32, words: usize) {
+        match class_of(words) {
+            Some(class) => self.classes[class].free.push(handle),
+            None => {
+                let first = ((handle as usize) << SHIFT) / SLAB_WORDS;
+                slabs.give_back(first, words.div_ceil(SLAB_WORDS));
+            }
+        }
+    }
+
+    /// Adds free records of a class.
+    pub(crate) fn extend(&mut self, class: usize, handles: &[u32]) {
+        self.classes[class].free.extend_from_slice(handles);
+    }
+
+    /// Takes over the lists of another.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        for (mine, theirs) in self.classes.iter_mut().zip(other.classes) {
+            mine.free.extend_from_slice(&theirs.free);
+            if mine.end - mine.next < theirs.end - theirs.next {
+                // The shorter rest of a slab is left unused until a collection finds it.
+                (mine.next, mine.end) = (theirs.next, theirs.end);
+            }
+        }
+    }
+
+    /// Empties the lists of given-back records, for a collection that looks at all of memory.
+    pub(crate) fn drain(&mut self) {
+        self.classes.iter_mut().for_each(|class| class.free = Vec::new());
+    }
+
+    /// The untouched rest of slabs (first word, end): not to be swept.
+    pub(crate) fn unused(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.classes.iter().map(|class| (class.next, class.end)).filter(|(next, end)| next < end)
+    }
+}

@@ -1,0 +1,354 @@
+//! The memory that trees live in: blocks of structure and records of payload, addressed by 32-bit
+//! handles, reclaimed when no version that is held can see them.
+//!
+//! Nothing here counts references. A block carries the version it was born in; what replaces or
+//! drops it knows the version it died in; it is reused when nobody can see a version from the one
+//! (included) to the other (excluded). `line.rs` does that for the usual case, a line of versions
+//! each made from the one before; `collect.rs` does it for every other case by tracing.
+
+mod allocator;
+mod region;
+mod slab;
+mod symbols;
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+pub(crate) use allocator::{CLASSES, FreeLists, class_words};
+pub(crate) use region::{Region, WORD_BYTES, Words};
+pub(crate) use slab::{SLAB_WORDS, SlabUse, Slabs};
+pub(crate) use symbols::{Symbols, TooManyKeys};
+
+use crate::hash::HashMemo;
+use crate::line::LineCell;
+use crate::pin::Pins;
+
+/// Versions are 40 bits wide in a block's header.
+pub(crate) const VERSION_MAX: u64 = (1 << 40) - 2;
+/// In the header of a block that waits in a line's queue: whoever reads it must leave it alone.
+pub(crate) const BIRTH_QUEUED: u64 = (1 << 40) - 1;
+
+/// How much memory an [`Arena`] may take.
+///
+/// ```
+/// use jungle_tree::{Arena, ArenaOptions};
+/// let arena = Arena::with_options(&ArenaOptions { structure_bytes: 1 << 30, payload_bytes: 1 << 30 })?;
+/// # Ok::<(), jungle_tree::ArenaError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ArenaOptions {
+    /// Bytes of address range for structure, rounded up to a power of two; 64 GiB at most, which
+    /// is the default. It is only reserved: memory is used as trees grow.
+    pub structure_bytes: usize,
+    /// Bytes of address range for attributes, values and names, likewise; 32 GiB at most, which
+    /// is the default.
+    pub payload_bytes: usize,
+}
+
+impl Default for ArenaOptions {
+    fn default() -> Self {
+        ArenaOptions { structure_bytes: 64 << 30, payload_bytes: 32 << 30 }
+    }
+}
+
+/// Why no arena could be made.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ArenaError {
+    /// The system did not give the address range.
+    Reserve {
+        /// What was asked for.
+        bytes: usize,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl fmt::Display for ArenaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ArenaError::Reserve { bytes, .. } = self;
+        write!(f, "cannot reserve {bytes} bytes of address range for an arena; ")?;
+        write!(f, "allow more virtual memory or ask for a smaller arena")
+    }
+}
+
+impl std::error::Error for ArenaError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        let ArenaError::Reserve { source, .. } = self;
+        Some(source)
+    }
+}
+
+/// The memory that trees live in. Trees of one arena share structure; cloning the handle is cheap.
+///
+/// ```
+/// use jungle_tree::{Arena, Key, Tree};
+/// let arena = Arena::new()?;
+/// let mut tree = Tree::new(&arena);
+/// let key = tree.add_child(&[])?;
+/// assert_eq!(key, Key::from(0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Arena {
+    inner: Arc<ArenaInner>,
+}
+
+impl Arena {
+    /// An arena that may grow to 64 GiB of structure and 32 GiB of payload.
+    ///
+    /// # Errors
+    /// When the system refuses to reserve the address range.
+    pub fn new() -> Result<Arena, ArenaError> {
+        Arena::with_options(&ArenaOptions::default())
+    }
+
+    /// An arena with limits of its own.
+    ///
+    /// # Errors
+    /// When the system refuses to reserve the address range.
+    pub fn with_options(options: &ArenaOptions) -> Result<Arena, ArenaError> {
+        let reserve = |bytes: usize, bytes_max: usize| {
+            let bytes = bytes.clamp(16 * SLAB_WORDS * WORD_BYTES, bytes_max);
+            let region = Region::reserve(bytes / WORD_BYTES);
+            region.map(Slabs::new).map_err(|source| ArenaError::Reserve { bytes, source })
+        };
+        let inner = ArenaInner {
+            blocks: reserve(options.structure_bytes, 64 << 30)?,
+            payload: reserve(options.payload_bytes, 32 << 30)?,
+            symbols: Symbols::default(),
+            pins: Pins::default(),
+            versions: AtomicU64::new(1),
+            garbage: AtomicU64::new(0),
+            lanes: (0..LANES).map(|_| Lane::default()).collect(),
+            sessions: Mutex::default(),
+            lines: Mutex::default(),
+            hashes: HashMemo::default(),
+        };
+        Ok(Arena { inner: Arc::new(inner) })
+    }
+
+    /// How much memory is in use now.
+    #[must_use]
+    pub fn usage(&self) -> ArenaUsage {
+        let bytes = |slabs: &Slabs| (slabs.used() - 1) * SLAB_WORDS * WORD_BYTES;
+        ArenaUsage {
+            structure_bytes: bytes(&self.inner.blocks),
+            payload_bytes: bytes(&self.inner.payload),
+            garbage_bytes: self.inner.garbage.load(Ordering::Relaxed),
+        }
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<ArenaInner> {
+        &self.inner
+    }
+
+    pub(crate) fn is(&self, other: &ArenaInner) -> bool {
+        std::ptr::eq(Arc::as_ptr(&self.inner), other)
+    }
+
+    pub(crate) fn from_inner(inner: Arc<ArenaInner>) -> Arena {
+        Arena { inner }
+    }
+}
+
+impl fmt::Debug for Arena {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Arena").field(&self.usage()).finish()
+    }
+}
+
+/// What [`Arena::usage`] tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArenaUsage {
+    /// Bytes of slabs taken for structure (64 KiB each).
+    pub structure_bytes: usize,
+    /// Bytes of slabs taken for attributes, values and names.
+    pub payload_bytes: usize,
+    /// An estimate of the bytes that only [`Arena::collect`] can reclaim.
+    pub garbage_bytes: u64,
+}
+
+const LANES: usize = 32;
+
+/// A place where writers find an allocator; writers on different threads start at different ones.
+#[derive(Default)]
+#[repr(align(128))]
+struct Lane(Mutex<Option<Box<Allocator>>>);
+
+/// What a writer owns while it writes: free lists and reusable buffers.
+pub(crate) struct Allocator {
+    pub(crate) blocks: FreeLists<1>,
+    pub(crate) payload: FreeLists<0>,
+    /// Recently used attribute keys, by a cheap hash of their text.
+    pub(crate) keys: [u32; 64],
+    pub(crate) buffers: crate::edit::Buffers,
+}
+
+impl Allocator {
+    fn new() -> Self {
+        Allocator {
+            blocks: FreeLists::new(),
+            payload: FreeLists::new(),
+            keys: [u32::MAX; 64],
+            buffers: crate::edit::Buffers::default(),
+        }
+    }
+}
+
+pub(crate) struct ArenaInner {
+    pub(crate) blocks: Slabs,
+    pub(crate) payload: Slabs,
+    pub(crate) symbols: Symbols,
+    pub(crate) pins: Pins,
+    versions: AtomicU64,
+    garbage: AtomicU64,
+    lanes: Box<[Lane]>,
+    /// The versions of edits that run outside of a lane's lock: a collection leaves what was born
+    /// since the oldest of them alone.
+    sessions: Mutex<Vec<u64>>,
+    pub(crate) lines: Mutex<Vec<Weak<LineCell>>>,
+    pub(crate) hashes: HashMemo,
+}
+
+/// An arena as its readers and writers see it, made once and passed by value: where the words
+/// lie stays in registers, whatever is stored in between.
+#[derive(Clone, Copy)]
+pub(crate) struct Memory<'a> {
+    pub(crate) blocks: Words<'a>,
+    pub(crate) payload: Words<'a>,
+    pub(crate) inner: &'a ArenaInner,
+}
+
+impl<'a> std::ops::Deref for Memory<'a> {
+    type Target = ArenaInner;
+
+    fn deref(&self) -> &ArenaInner {
+        self.inner
+    }
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic while a lock of ours is held is a bug already; the data is still consistent, as
+    // every critical section here changes one thing.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ArenaInner {
+    #[inline(always)]
+    pub(crate) fn memory(&self) -> Memory<'_> {
+        let (blocks, payload) = (self.blocks.region.words_view(), self.payload.region.words_view());
+        Memory { blocks, payload, inner: self }
+    }
+
+    /// Reserves `count` version numbers and gives the first.
+    pub(crate) fn draw_versions(&self, count: u64) -> u64 {
+        let first = self.versions.fetch_add(count, Ordering::SeqCst);
+        assert!(first + count <= VERSION_MAX, "an arena lives for 2^40 versions");
+        first
+    }
+
+    /// The next version number that nobody has.
+    pub(crate) fn versions_drawn(&self) -> u64 {
+        self.versions.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn add_garbage(&self, bytes: u64) {
+        if bytes > 0 {
+            self.garbage.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn reset_garbage(&self) {
+        self.garbage.store(0, Ordering::Relaxed);
+    }
+
+    /// Is there surely room for an edit that writes `payload_bytes` of values?
+    #[inline]
+    pub(crate) fn has_room(&self, payload_bytes: usize) -> bool {
+        // An edit touches a path; its longest run of new blocks is bounded by the key's length.
+        const SPARE_SLABS: usize = 2 * CLASSES + 8;
+        let need = payload_bytes / (SLAB_WORDS * WORD_BYTES) + SPARE_SLABS;
+        self.blocks.left() > SPARE_SLABS && self.payload.left() > need
+    }
+
+    /// An allocator for a short edit; whoever holds it keeps a collection from starting.
+    #[inline]
+    pub(crate) fn lane(&self) -> LaneGuard<'_> {
+        let start = thread_number();
+        for i in 0..LANES {
+            let lane = &self.lanes[(start + i) % LANES];
+            if let Ok(guard) = lane.0.try_lock() {
+                return LaneGuard::new(guard);
+            }
+        }
+        LaneGuard::new(lock(&self.lanes[start % LANES].0))
+    }
+
+    /// An allocator of its own for an edit that may take long, and its version number.
+    pub(crate) fn check_out(&self) -> (Box<Allocator>, u64) {
+        let mut lane = self.lane();
+        let version = self.draw_versions(1);
+        // Registered before the lane is free again, so no collection starts in between.
+        lock(&self.sessions).push(version);
+        (lane.take(), version)
+    }
+
+    /// Takes an allocator back and ends its session.
+    pub(crate) fn check_in(&self, allocator: Box<Allocator>, version: u64) {
+        let mut sessions = lock(&self.sessions);
+        if let Some(i) = sessions.iter().position(|&v| v == version) {
+            sessions.swap_remove(i);
+        }
+        drop(sessions);
+        self.lane().put(allocator);
+    }
+
+    /// Keeps all short edits out, and tells the versions of the long ones that run.
+    pub(crate) fn stop_writers(&self) -> (Vec<MutexGuard<'_, Option<Box<Allocator>>>>, Vec<u64>) {
+        let lanes = self.lanes.iter().map(|lane| lock(&lane.0)).collect();
+        (lanes, lock(&self.sessions).clone())
+    }
+}
+
+/// An allocator borrowed from its lane.
+pub(crate) struct LaneGuard<'a> {
+    slot: MutexGuard<'a, Option<Box<Allocator>>>,
+}
+
+impl<'a> LaneGuard<'a> {
+    fn new(mut slot: MutexGuard<'a, Option<Box<Allocator>>>) -> Self {
+        if slot.is_none() {
+            *slot = Some(Box::new(Allocator::new()));
+        }
+        LaneGuard { slot }
+    }
+
+    pub(crate) fn allocator(&mut self) -> &mut Allocator {
+        self.slot.as_mut().expect("filled when the guard was made")
+    }
+
+    fn take(&mut self) -> Box<Allocator> {
+        self.slot.take().expect("filled when the guard was made")
+    }
+
+    fn put(&mut self, mut allocator: Box<Allocator>) {
+        // The lane's own went out to another edit or came back from one: keep both lists.
+        if let Some(other) = self.slot.take() {
+            allocator.blocks.absorb(other.blocks);
+            allocator.payload.absorb(other.payload);
+        }
+        *self.slot = Some(allocator);
+    }
+}
+
+/// A small number for this thread, to spread threads over lanes and pin slots.
+#[inline(always)]
+pub(crate) fn thread_number() -> usize {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    thread_local! {
+        static NUMBER: usize = NEXT.fetch_add(1, Ordering::Relaxed) as usize;
+    }
+    NUMBER.with(|number| *number)
+}

@@ -1,0 +1,128 @@
+//! Slabs: the region is handed out in pieces of one size, each cut into records of one class.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::region::Region;
+
+/// Words of a slab (64 KiB).
+pub(crate) const SLAB_WORDS: usize = 8192;
+/// Small arenas stay on small pages; from here on a region asks for huge ones.
+const HUGE_FROM_WORDS: usize = 1 << 21;
+/// How far ahead huge pages are asked for at a time.
+const HUGE_STEP_WORDS: usize = 1 << 22;
+
+/// What a slab is used for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SlabUse {
+    /// Nobody's: zero-filled.
+    Free,
+    /// Records of one size class.
+    Class(u8),
+    /// The first of a run of slabs that hold one large record.
+    Large(u32),
+    /// A later slab of such a run.
+    LargeTail,
+}
+
+/// A region and who has which slab of it.
+pub(crate) struct Slabs {
+    pub(crate) region: Region,
+    limit: usize,
+    left: AtomicUsize,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    uses: Vec<SlabUse>,
+    /// Free runs below `uses.len()`: first slab → number of slabs.
+    free: BTreeMap<usize, usize>,
+    huge_to: usize,
+}
+
+impl Slabs {
+    pub(crate) fn new(region: Region) -> Slabs {
+        let limit = region.words() / SLAB_WORDS;
+        // Slab 0 is never given out, so that handle 0 can mean "none".
+        let table = Table { uses: vec![SlabUse::LargeTail], ..Table::default() };
+        Slabs { region, limit, left: AtomicUsize::new(limit - 1), table: Mutex::new(table) }
+    }
+
+    fn table(&self) -> std::sync::MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Takes `count` slabs in a row for the given use; `None` when the region is full.
+    pub(crate) fn take(&self, count: usize, used: SlabUse) -> Option<usize> {
+        let mut table = self.table();
+        let found = table.free.iter().find(|&(_, &n)| n >= count).map(|(&at, &n)| (at, n));
+        let first = match found {
+            Some((at, n)) => {
+                table.free.remove(&at);
+                if n > count {
+                    table.free.insert(at + count, n - count);
+                }
+                at
+            }
+            None => {
+                let at = table.uses.len();
+                if at + count > self.limit {
+                    return None;
+                }
+                table.uses.resize(at + count, SlabUse::Free);
+                self.advise(&mut table);
+                at
+            }
+        };
+        table.uses[first] = used;
+        table.uses[first + 1..first + count].fill(SlabUse::LargeTail);
+        self.left.fetch_sub(count, Ordering::Relaxed);
+        Some(first)
+    }
+
+    fn advise(&self, table: &mut Table) {
+        let end = table.uses.len() * SLAB_WORDS;
+        if end > HUGE_FROM_WORDS && end > table.huge_to {
+            let from = table.huge_to.max(HUGE_FROM_WORDS);
+            let to = (end + HUGE_STEP_WORDS).min(self.region.words());
+            self.region.advise_huge(from, to - from);
+            table.huge_to = to;
+        }
+    }
+
+    /// Gives slabs back, and their memory to the system.
+    pub(crate) fn give_back(&self, first: usize, count: usize) {
+        self.region.give_back(first * SLAB_WORDS, count * SLAB_WORDS);
+        let mut table = self.table();
+        table.uses[first..first + count].fill(SlabUse::Free);
+        let (mut at, mut n) = (first, count);
+        if let Some((&before, &m)) = table.free.range(..first).next_back()
+            && before + m == first
+        {
+            (at, n) = (before, n + m);
+        }
+        if let Some(after) = table.free.remove(&(first + count)) {
+            n += after;
+        }
+        table.free.insert(at, n);
+        self.left.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// Slabs in use (the first, which is nobody's, counts).
+    pub(crate) fn used(&self) -> usize {
+        self.limit - self.left()
+    }
+
+    /// Slabs that could still be taken.
+    #[inline]
+    pub(crate) fn left(&self) -> usize {
+        self.left.load(Ordering::Relaxed)
+    }
+
+    /// What every slab is used for now.
+    pub(crate) fn uses(&self) -> Vec<SlabUse> {
+        self.table().uses.clone()
+    }
+}

@@ -1,0 +1,267 @@
+//! A node's attributes: one payload record, sorted by key, values up to 256 bytes inline.
+//!
+//! ```text
+//! word 0       birth, words of the record
+//! an entry:    key symbol u32 | length u28 | apart u1 | type u3
+//!              value: nothing (null, bool: its length is the value), one word (int, float, or
+//!              the handle of a record of its own when `apart`), or its bytes, zero padded
+//! ```
+
+use crate::arena::{Memory, WORD_BYTES};
+use crate::block::Record;
+use crate::edit::Edit;
+use crate::line::Dead;
+use crate::value::ValueRef;
+
+/// Longer values lie in a record of their own, so that a put beside them does not copy them.
+const INLINE_BYTES_MAX: usize = 256;
+/// At most this many bytes of keys and inline values of one node together.
+pub(crate) const ATTRIBUTES_WORDS_MAX: usize = (8 << 20) / WORD_BYTES;
+
+const NULL: u32 = 0;
+const BOOL: u32 = 1;
+const INT: u32 = 2;
+const FLOAT: u32 = 3;
+const TEXT: u32 = 4;
+const BYTES: u32 = 5;
+
+/// One entry, as found in a record.
+#[derive(Clone, Copy)]
+struct Entry {
+    /// The word it begins at, from the beginning of the record.
+    at: usize,
+    symbol: u32,
+    tag: u32,
+}
+
+impl Entry {
+    #[inline(always)]
+    fn load(arena: Memory<'_>, record: u32, at: usize) -> Entry {
+        let word = arena.payload.get(record as usize + at);
+        Entry { at, symbol: word as u32, tag: (word >> 32) as u32 }
+    }
+
+    fn kind(self) -> u32 {
+        self.tag >> 29
+    }
+
+    fn is_apart(self) -> bool {
+        self.tag >> 28 & 1 == 1
+    }
+
+    fn len(self) -> usize {
+        (self.tag & 0xfff_ffff) as usize
+    }
+
+    /// Words of the entry.
+    #[inline(always)]
+    fn words(self) -> usize {
+        match self.kind() {
+            NULL | BOOL => 1,
+            INT | FLOAT => 2,
+            _ if self.is_apart() => 2,
+            _ => 1 + self.len().div_ceil(WORD_BYTES),
+        }
+    }
+
+    fn value(self, arena: Memory<'_>, record: u32) -> ValueRef<'_> {
+        let data = record as usize + self.at + 1;
+        let bytes = || {
+            let from = if self.is_apart() { arena.payload.get(data) as usize + 1 } else { data };
+            arena.payload.bytes(from, self.len())
+        };
+        match self.kind() {
+            NULL => ValueRef::Null,
+            BOOL => ValueRef::Bool(self.len() != 0),
+            INT => ValueRef::Int(arena.payload.get(data) as i64),
+            FLOAT => ValueRef::Float(f64::from_bits(arena.payload.get(data))),
+            // Written from a `&str`; checked all the same, since a check costs little here.
+            TEXT => ValueRef::Text(std::str::from_utf8(bytes()).unwrap_or_default()),
+            _ => ValueRef::Bytes(bytes()),
+        }
+    }
+
+    /// The record that holds the value, if it lies apart.
+    fn apart(self, arena: Memory<'_>, record: u32) -> Option<u32> {
+        let handle = || arena.payload.get(record as usize + self.at + 1) as u32;
+        self.is_apart().then(handle)
+    }
+}
+
+/// The attributes of one node, in key order.
+#[derive(Clone)]
+pub struct Attributes<'a> {
+    arena: Memory<'a>,
+    record: u32,
+    at: usize,
+    end: usize,
+}
+
+impl<'a> Attributes<'a> {
+    #[inline]
+    pub(crate) fn new(arena: Memory<'a>, record: u32) -> Attributes<'a> {
+        let end = if record == 0 { 1 } else { Record::load(arena, record).words() };
+        Attributes { arena, record, at: 1, end }
+    }
+
+    fn entry(&mut self) -> Option<Entry> {
+        if self.at >= self.end {
+            return None;
+        }
+        let entry = Entry::load(self.arena, self.record, self.at);
+        self.at += entry.words();
+        Some(entry)
+    }
+}
+
+impl<'a> Iterator for Attributes<'a> {
+    type Item = (&'a str, ValueRef<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let entry = self.entry()?;
+        Some((self.arena.inner.symbols.text(entry.symbol), entry.value(self.arena, self.record)))
+    }
+}
+
+/// One attribute of a node.
+#[inline]
+pub(crate) fn find<'a>(arena: Memory<'a>, record: u32, key: &str) -> Option<ValueRef<'a>> {
+    let mut attributes = Attributes::new(arena, record);
+    while let Some(entry) = attributes.entry() {
+        if arena.inner.symbols.text(entry.symbol) == key {
+            return Some(entry.value(arena, record));
+        }
+    }
+    None
+}
+
+/// Calls `seen` with each record that an attribute record refers to.
+pub(crate) fn apart_of(arena: Memory<'_>, record: u32, mut seen: impl FnMut(u32)) {
+    let mut attributes = Attributes::new(arena, record);
+    while let Some(entry) = attributes.entry() {
+        entry.apart(arena, record).into_iter().for_each(&mut seen);
+    }
+}
+
+/// A value on its way into a record: its tag, and what stands behind it.
+struct Encoded<'v> {
+    tag: u32,
+    word: u64,
+    bytes: &'v [u8],
+}
+
+impl<'v> Encoded<'v> {
+    /// A long value is first written to a record of its own.
+    fn new(edit: &mut Edit<'_>, value: ValueRef<'v>) -> Encoded<'v> {
+        let (kind, word, bytes): (u32, u64, &[u8]) = match value {
+            ValueRef::Null => (NULL, 0, &[]),
+            ValueRef::Bool(bool) => {
+                return Encoded { tag: BOOL << 29 | u32::from(bool), word: 0, bytes: &[] };
+            }
+            ValueRef::Int(int) => (INT, int as u64, &[]),
+            ValueRef::Float(float) => (FLOAT, float.to_bits(), &[]),
+            ValueRef::Text(text) => (TEXT, 0, text.as_bytes()),
+            ValueRef::Bytes(bytes) => (BYTES, 0, bytes),
+        };
+        let tag = kind << 29 | bytes.len() as u32;
+        if bytes.len() <= INLINE_BYTES_MAX {
+            return Encoded { tag, word, bytes };
+        }
+        let words = 1 + bytes.len().div_ceil(WORD_BYTES);
+        let record = edit.allocator.take_record(edit.arena, words, edit.version);
+        edit.arena.payload.write_bytes(record as usize + 1, bytes);
+        Encoded { tag: tag | 1 << 28, word: u64::from(record), bytes: &[] }
+    }
+
+    fn words(&self) -> usize {
+        Entry { at: 0, symbol: 0, tag: self.tag }.words()
+    }
+
+    fn write(&self, arena: Memory<'_>, at: usize, symbol: u32) {
+        let region = arena.payload;
+        region.set(at, u64::from(symbol) | u64::from(self.tag) << 32);
+        if !self.bytes.is_empty() {
+            region.write_bytes(at + 1, self.bytes);
+        } else if self.words() == 2 {
+            region.set(at + 1, self.word);
+        }
+    }
+}
+
+/// Where the entry of a key is, or where it would be.
+enum Place {
+    Found(Entry),
+    Before(usize),
+}
+
+fn place(arena: Memory<'_>, record: u32, symbol: u32) -> Place {
+    let mut attributes = Attributes::new(arena, record);
+    while let Some(entry) = attributes.entry() {
+        if entry.symbol == symbol {
+            return Place::Found(entry);
+        }
+        if arena.inner.symbols.text(entry.symbol) > arena.inner.symbols.text(symbol) {
+            return Place::Before(entry.at);
+        }
+    }
+    Place::Before(attributes.end)
+}
+
+/// Words that an attribute record would have after putting a value of this size.
+pub(crate) fn words_with(arena: Memory<'_>, record: u32, bytes: usize) -> usize {
+    Attributes::new(arena, record).end + 2 + bytes.min(INLINE_BYTES_MAX).div_ceil(WORD_BYTES)
+}
+
+/// Puts an attribute; gives the record that takes the place of `record` (0: none yet).
+pub(crate) fn put(edit: &mut Edit<'_>, record: u32, symbol: u32, value: ValueRef<'_>) -> u32 {
+    let new = Encoded::new(edit, value);
+    let (at, old_words) = match place(edit.arena, record, symbol) {
+        Place::Found(entry) => {
+            if let Some(apart) = entry.apart(edit.arena, record) {
+                edit.retire_record(apart);
+            }
+            (entry.at, entry.words())
+        }
+        Place::Before(at) => (at, 0),
+    };
+    let record = splice(edit, record, at, old_words, new.words());
+    new.write(edit.arena, record as usize + at, symbol);
+    record
+}
+
+/// Removes an attribute; gives the record that takes the place of `record`, 0 when none is left,
+/// or `None` when there is no such attribute.
+pub(crate) fn remove(edit: &mut Edit<'_>, record: u32, key: &str) -> Option<u32> {
+    let symbol = edit.arena.inner.symbols.find(key)?;
+    let Place::Found(entry) = place(edit.arena, record, symbol) else {
+        return None;
+    };
+    if let Some(apart) = entry.apart(edit.arena, record) {
+        edit.retire_record(apart);
+    }
+    if Record::load(edit.arena, record).words() == 1 + entry.words() {
+        edit.retire_record(record);
+        return Some(0);
+    }
+    Some(splice(edit, record, entry.at, entry.words(), 0))
+}
+
+/// A record like `record` with `new_words` of room at `at` in place of `old_words`: the same one
+/// where this edit owns it and the size stays.
+fn splice(edit: &mut Edit<'_>, record: u32, at: usize, old_words: usize, new_words: usize) -> u32 {
+    let arena = edit.arena;
+    let old = if record == 0 { Record::new(0, 1) } else { Record::load(arena, record) };
+    if record != 0 && old.birth() == edit.version && old_words == new_words {
+        return record;
+    }
+    let words = old.words() - old_words + new_words;
+    let new = edit.allocator.take_record(arena, words, edit.version);
+    let region = arena.payload;
+    region.copy(record as usize + 1, new as usize + 1, at - 1);
+    let tail = old.words() - at - old_words;
+    region.copy(record as usize + at + old_words, new as usize + at + new_words, tail);
+    if record != 0 {
+        edit.retire(Dead::record(record, old));
+    }
+    new
+}

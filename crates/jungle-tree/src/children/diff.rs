@@ -1,0 +1,126 @@
+//! What differs between the children of two nodes, in time proportional to the differences:
+//! blocks that both share are skipped.
+
+use super::{directory, iter, name};
+use crate::arena::Memory;
+use crate::block::{self, BRANCH, BUCKET, Content, Header, WIDTH};
+use crate::key::KeyRef;
+
+/// One child that differs: its content on either side, where it is there.
+pub(crate) type Difference<'a> = (KeyRef<'a>, Option<Content>, Option<Content>);
+
+/// Two blocks to compare (0: none), and what the positions in them begin with.
+struct Pair {
+    left: u32,
+    right: u32,
+    base: i64,
+}
+
+/// The children that differ, in no particular order.
+pub(crate) struct Differences<'a> {
+    arena: Memory<'a>,
+    pairs: Vec<Pair>,
+    found: Vec<Difference<'a>>,
+}
+
+impl<'a> Differences<'a> {
+    pub(crate) fn new(arena: Memory<'a>, left: u32, right: u32) -> Differences<'a> {
+        let mut pairs = Vec::new();
+        if left != right {
+            let (left, right) = (directory(arena, left), directory(arena, right));
+            pairs.push(Pair { left: left.named, right: right.named, base: 0 });
+            pairs.push(Pair { left: left.dense, right: right.dense, base: 0 });
+        }
+        Differences { arena, pairs, found: Vec::new() }
+    }
+
+    fn compare(&mut self, pair: Pair) {
+        let Pair { left, right, base } = pair;
+        if left == 0 || right == 0 {
+            return self.merge(&pair);
+        }
+        let (l, r) = (Header::load(self.arena, left), Header::load(self.arena, right));
+        let named = l.kind() == BUCKET || r.kind() == BUCKET;
+        if named || (l.is_leaf() && r.is_leaf()) {
+            return self.merge(&pair);
+        }
+        let (l_order, r_order) = (order(l), order(r));
+        let whole = match l_order.cmp(&r_order) {
+            std::cmp::Ordering::Equal => Some(0),
+            std::cmp::Ordering::Less => self.slot_of(right, left, l),
+            std::cmp::Ordering::Greater => self.slot_of(left, right, r),
+        };
+        // The slot of the one that splits first in which all of the other would lie.
+        let Some(whole) = whole else {
+            return self.merge(&pair);
+        };
+        for slot in (0..WIDTH as u32).rev() {
+            let base = if l.kind() == BRANCH {
+                0
+            } else {
+                base | i64::from(slot) << (4 * u32::from(l.kind().max(r.kind())))
+            };
+            let l_kid = block::kid(self.arena, left, l, slot);
+            let r_kid = block::kid(self.arena, right, r, slot);
+            let (left, right) = match l_order.cmp(&r_order) {
+                std::cmp::Ordering::Equal => (l_kid, r_kid),
+                std::cmp::Ordering::Less => (l_kid, if whole == slot { right } else { 0 }),
+                std::cmp::Ordering::Greater => (if whole == slot { left } else { 0 }, r_kid),
+            };
+            if left != right {
+                self.pairs.push(Pair { left, right, base });
+            }
+        }
+    }
+
+    /// The slot of the block `outer` in which all of `inner`, which splits later, would lie;
+    /// `None` when they have no name in common.
+    fn slot_of(&self, inner: u32, outer: u32, header: Header) -> Option<u32> {
+        if header.kind() != BRANCH {
+            return Some(0); // The lower one has only small positions.
+        }
+        let (inner, outer) = (name::first(self.arena, inner), name::first(self.arena, outer));
+        let together = inner == outer || inner.divergence(&outer) >= header.attrs();
+        together.then(|| inner.half_byte(header.attrs()))
+    }
+
+    fn merge(&mut self, pair: &Pair) {
+        let arena = self.arena;
+        let mut left = iter::under(arena, pair.left, pair.base).peekable();
+        let mut right = iter::under(arena, pair.right, pair.base).peekable();
+        loop {
+            let order = match (left.peek(), right.peek()) {
+                (None, None) => return,
+                (Some(_), None) => std::cmp::Ordering::Less,
+                (None, Some(_)) => std::cmp::Ordering::Greater,
+                (Some((l, _)), Some((r, _))) => l.cmp(r),
+            };
+            let l = if order.is_le() { left.next() } else { None };
+            let r = if order.is_ge() { right.next() } else { None };
+            let key = l.or(r).map(|(key, _)| key).expect("one of them is there");
+            let (l, r) = (l.map(|(_, content)| content), r.map(|(_, content)| content));
+            if l != r {
+                self.found.push((key, l, r));
+            }
+        }
+    }
+}
+
+/// Blocks that split first come first: a lower half-byte, a greater height.
+fn order(header: Header) -> u32 {
+    if header.kind() == BRANCH { header.attrs() } else { u32::from(u8::MAX - header.kind()) }
+}
+
+impl<'a> Iterator for Differences<'a> {
+    type Item = Difference<'a>;
+
+    fn next(&mut self) -> Option<Difference<'a>> {
+        loop {
+            if let Some(found) = self.found.pop() {
+                return Some(found);
+            }
+            let pair = self.pairs.pop()?;
+            self.compare(pair);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Names and fractional positions: the keys that do not have a dense place.
+//!
+//! A name record is one byte `class << 4 | padding` and the key's bytes, zero padded to words.
+//! Class 1 is a position: its integer as six big-endian bytes above an offset, then the fraction;
+//! class 2 is a name: its UTF-8 text. Records are ordered by class, then bytes.
+//!
+//! Branches tell names apart by half-bytes of a *virtual* string: the class, the bytes with each
+//! zero byte written as `00 FF`, then zeros without end. No key's string is a prefix of another's
+//! in it, and its order is the order of the keys.
+
+use std::borrow::Cow;
+
+use crate::arena::{Memory, WORD_BYTES};
+use crate::block::{self, Header, Record};
+use crate::edit::Edit;
+use crate::key::KeyRef;
+
+const POSITION: u8 = 1;
+const NAME: u8 = 2;
+/// Added to an index so that negative ones come first.
+const OFFSET: i64 = 1 << 47;
+
+/// A key of a named block.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Name<'a> {
+    class: u8,
+    bytes: Cow<'a, [u8]>,
+}
+
+impl<'a> Name<'a> {
+    pub(crate) fn new(key: KeyRef<'a>) -> Name<'a> {
+        match key {
+            KeyRef::Name(text) => Name { class: NAME, bytes: Cow::Borrowed(text.as_bytes()) },
+            KeyRef::Position(index, fraction) => {
+                let index = (index + OFFSET).to_be_bytes();
+                let bytes = [&index[2..], fraction].concat();
+                Name { class: POSITION, bytes: Cow::Owned(bytes) }
+            }
+        }
+    }
+
+    /// A byte of the virtual string.
+    fn byte(&self, index: usize) -> u8 {
+        let Some(index) = index.checked_sub(1) else {
+            return self.class;
+        };
+        if !self.bytes.contains(&0) {
+            return self.bytes.get(index).copied().unwrap_or(0);
+        }
+        let escaped = |&byte: &u8| std::iter::once(byte).chain((byte == 0).then_some(0xff));
+        self.bytes.iter().flat_map(escaped).nth(index).unwrap_or(0)
+    }
+
+    /// A half-byte of the virtual string.
+    pub(crate) fn half_byte(&self, index: u32) -> u32 {
+        let byte = self.byte(index as usize / 2);
+        u32::from(if index.is_multiple_of(2) { byte >> 4 } else { byte & 15 })
+    }
+
+    /// The first half-byte in which two different keys differ.
+    pub(crate) fn divergence(&self, other: &Name<'_>) -> u32 {
+        let mut index = 0;
+        // What is equal at the beginning is equal in the virtual strings, escapes included.
+        if self.class == other.class {
+            let common = self.bytes.iter().zip(&*other.bytes).take_while(|(a, b)| a == b);
+            index = 1 + common.fold(0, |n, (&byte, _)| n + 1 + usize::from(byte == 0));
+        }
+        while self.byte(index) == other.byte(index) {
+            index += 1;
+        }
+        let high = self.byte(index) >> 4 == other.byte(index) >> 4;
+        index as u32 * 2 + u32::from(high)
+    }
+}
+
+fn load(arena: Memory<'_>, record: u32) -> (u8, &[u8]) {
+    let words = Record::load(arena, record).words();
+    let bytes = arena.payload.bytes(record as usize + 1, (words - 1) * WORD_BYTES);
+    let end = bytes.len() - usize::from(bytes[0] & 15);
+    (bytes[0] >> 4, &bytes[1..end])
+}
+
+/// The key that a name record holds.
+pub(crate) fn key(arena: Memory<'_>, record: u32) -> KeyRef<'_> {
+    let (class, bytes) = load(arena, record);
+    if class == NAME {
+        return KeyRef::Name(std::str::from_utf8(bytes).unwrap_or_default());
+    }
+    let mut index = [0; 8];
+    index[2..].copy_from_slice(&bytes[..6]);
+    KeyRef::Position(i64::from_be_bytes(index) - OFFSET, &bytes[6..])
+}
+
+/// Writes a name record.
+pub(crate) fn write(edit: &mut Edit<'_>, name: &Name<'_>) -> u32 {
+    let len = 1 + name.bytes.len();
+    let words = len.div_ceil(WORD_BYTES);
+    let record = edit.allocator.take_record(edit.arena, 1 + words, edit.version);
+    let mut bytes = std::mem::take(&mut edit.allocator.buffers.bytes);
+    bytes.clear();
+    bytes.push(name.class << 4 | (words * WORD_BYTES - len) as u8);
+    bytes.extend_from_slice(&name.bytes);
+    edit.arena.payload.write_bytes(record as usize + 1, &bytes);
+    edit.allocator.buffers.bytes = bytes;
+    record
+}
+
+/// The slot of a name in a bucket, or the slot it would take.
+pub(crate) fn find(
+    arena: Memory<'_>,
+    bucket: u32,
+    header: Header,
+    name: &Name<'_>,
+) -> Result<u32, u32> {
+    let (mut low, mut high) = (0, header.names());
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        let (class, bytes) = load(arena, block::entry(arena, bucket, middle));
+        match (class, bytes).cmp(&(name.class, &*name.bytes)) {
+            std::cmp::Ordering::Less => low = middle + 1,
+            std::cmp::Ordering::Greater => high = middle,
+            std::cmp::Ordering::Equal => return Ok(middle as u32),
+        }
+    }
+    Err(low as u32)
+}
+
+/// The name in a record.
+pub(crate) fn of(arena: Memory<'_>, record: u32) -> Name<'_> {
+    let (class, bytes) = load(arena, record);
+    Name { class, bytes: Cow::Borrowed(bytes) }
+}
+
+/// The first name under a branch or in a bucket.
+pub(crate) fn first(arena: Memory<'_>, root: u32) -> Name<'_> {
+    let mut handle = root;
+    loop {
+        let header = Header::load(arena, handle);
+        if header.kind() != block::BRANCH {
+            return of(arena, block::entry(arena, handle, 0));
+        }
+        handle = block::kid(arena, handle, header, header.kids().trailing_zeros());
+    }
+}

@@ -1,0 +1,144 @@
+//! A place in a tree being edited, moved from node to node.
+
+use super::{Edit, EditError, Editor};
+use crate::key::{Key, KeyRef};
+use crate::path::Path;
+use crate::value::ValueRef;
+
+/// A place in an [`Editor`]: edits at it do not go down from the root each time, and counts are
+/// brought up to date when it leaves. The quickest way to build a tree.
+///
+/// ```
+/// use jungle_tree::{Arena, Editor, Tree};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// let mut editor = Editor::new(tree.snapshot());
+/// let mut cursor = editor.cursor(&[])?;
+/// for _ in 0..3 {
+///     let key = cursor.add_child()?;
+///     cursor.enter(&key)?;
+///     cursor.put_attribute("text", "hello")?;
+///     cursor.add_children(10)?;
+///     cursor.leave();
+/// }
+/// drop(cursor);
+/// tree.publish(editor);
+/// assert_eq!(tree.read().root().subtree_count(), 1 + 3 * 11);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Cursor<'e> {
+    editor: &'e mut Editor,
+    path: Path,
+}
+
+impl<'e> Cursor<'e> {
+    pub(super) fn new(editor: &'e mut Editor, path: Path) -> Cursor<'e> {
+        Cursor { editor, path }
+    }
+
+    #[inline(always)]
+    fn with<T>(&mut self, f: impl FnOnce(&mut Edit<'_>) -> T) -> T {
+        self.editor.with(f)
+    }
+
+    /// Where the cursor is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Goes to a child.
+    ///
+    /// # Errors
+    /// When there is none of this key; the cursor stays where it is.
+    #[inline]
+    pub fn enter(&mut self, key: &Key) -> Result<(), EditError> {
+        if !self.with(|edit| edit.enter(key)) {
+            return Err(EditError::NoSuchNode { path: self.path.join(key.clone()) });
+        }
+        self.path.push(key.clone());
+        Ok(())
+    }
+
+    /// Goes to the parent; at the root it stays.
+    #[inline]
+    pub fn leave(&mut self) {
+        if self.path.pop().is_some() {
+            self.with(|edit| edit.leave());
+        }
+    }
+
+    /// Adds an empty child; its position counts up and is never used again.
+    ///
+    /// # Errors
+    /// When there is no room.
+    #[inline]
+    pub fn add_child(&mut self) -> Result<Key, EditError> {
+        self.with(|edit| edit.add_next())
+    }
+
+    /// Adds empty children, at the next positions; gives the first position.
+    ///
+    /// # Errors
+    /// When there is no room for them.
+    #[inline]
+    pub fn add_children(&mut self, count: u64) -> Result<i64, EditError> {
+        self.with(|edit| {
+            edit.check_room(count, count.min(1 << 30) as usize)?;
+            let first = edit.next_position();
+            let last = first.saturating_add_unsigned(count);
+            KeyRef::Position(last, &[]).check().map_err(EditError::Key)?;
+            edit.add_bare_children(count);
+            Ok(first)
+        })
+    }
+
+    /// Adds an empty child with a key of the caller's.
+    ///
+    /// # Errors
+    /// When the key is taken or beyond its limits, or there is no room.
+    pub fn insert_child(&mut self, key: &Key) -> Result<(), EditError> {
+        let Cursor { editor, path } = self;
+        editor.with(|edit| {
+            edit.check_new(path, key)?;
+            edit.check_room(1, 0)?;
+            edit.add_child(key.as_ref(), Default::default());
+            Ok(())
+        })
+    }
+
+    /// Removes a child and all below it; `false` when there is none of this key.
+    pub fn remove_child(&mut self, key: &Key) -> bool {
+        self.with(|edit| match edit.remove_child(key.as_ref()) {
+            Some(content) => {
+                edit.retire_subtree(content);
+                true
+            }
+            None => false,
+        })
+    }
+
+    /// Puts an attribute.
+    ///
+    /// # Errors
+    /// When the key or the value is beyond its limits, or there is no room.
+    #[inline]
+    pub fn put_attribute<'v>(
+        &mut self,
+        key: &str,
+        value: impl Into<ValueRef<'v>>,
+    ) -> Result<(), EditError> {
+        let value = value.into();
+        self.with(|edit| edit.put_attribute(key, value))
+    }
+
+    /// Removes an attribute; `false` when there is none of this key.
+    pub fn remove_attribute(&mut self, key: &str) -> bool {
+        self.with(|edit| edit.remove_attribute(key))
+    }
+}
+
+impl Drop for Cursor<'_> {
+    fn drop(&mut self) {
+        self.editor.with(|edit| edit.leave_all());
+    }
+}

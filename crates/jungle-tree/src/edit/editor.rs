@@ -1,0 +1,318 @@
+//! Many edits that become one version.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::{Cursor, Edit, EditError};
+use crate::arena::Allocator;
+use crate::block::{self, Content, Header};
+use crate::key::{Key, Position};
+use crate::line::{Line, LineCell};
+use crate::node::Node;
+use crate::path::Path;
+use crate::snapshot::Snapshot;
+use crate::value::ValueRef;
+
+/// A private copy of a version, being edited. Blocks it has copied once are changed in place from
+/// then on, so many edits cost little more than the places they touch.
+///
+/// Nothing is visible to others until [`Tree::publish`](crate::Tree::publish); an editor that is
+/// dropped leaves nothing behind.
+///
+/// ```
+/// use jungle_tree::{Arena, Editor, Path, Tree};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// let mut editor = Editor::new(tree.snapshot());
+/// let child = editor.add_child(&[])?;
+/// editor.put_attribute(&[child], "n", 1)?;
+/// assert_eq!(editor.root().child_count(), 1);
+/// assert_eq!(tree.read().root().child_count(), 0);
+/// tree.publish(editor);
+/// assert_eq!(tree.read().root().child_count(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Editor {
+    base: Snapshot,
+    /// There until the editor ends.
+    allocator: Option<Box<Allocator>>,
+    version: u64,
+    root: u32,
+    /// Was something of another line, or of an older version, put in?
+    grafted: bool,
+}
+
+impl Editor {
+    /// An editor that begins with this version.
+    #[must_use]
+    pub fn new(base: Snapshot) -> Editor {
+        let (allocator, version) = base.cell().arena.check_out();
+        let root = base.handle();
+        Editor { base, allocator: Some(allocator), version, root, grafted: false }
+    }
+
+    /// The version it began with.
+    #[must_use]
+    pub fn base(&self) -> &Snapshot {
+        &self.base
+    }
+
+    /// The root as edited so far.
+    #[must_use]
+    pub fn root(&self) -> Node<'_> {
+        let arena = self.base.cell().memory();
+        let content = block::content(arena, self.root, Header::load(arena, self.root), 0);
+        Node::new(self.base.cell(), content)
+    }
+
+    /// Has anything been edited?
+    #[must_use]
+    pub fn is_changed(&self) -> bool {
+        self.root != self.base.handle()
+    }
+
+    #[inline(always)]
+    pub(super) fn with<T>(&mut self, f: impl FnOnce(&mut Edit<'_>) -> T) -> T {
+        let allocator = self.allocator.as_deref_mut().expect("there until the editor ends");
+        let mut edit = Edit::new(self.base.cell().memory(), allocator, self.version, self.root);
+        let value = f(&mut edit);
+        self.root = edit.root;
+        value
+    }
+
+    /// Adds an empty child to the node at `path`; its position counts up and is never used again.
+    ///
+    /// # Errors
+    /// When there is no such node, or no room.
+    #[inline]
+    pub fn add_child(&mut self, path: &[Key]) -> Result<Key, EditError> {
+        self.with(|edit| edit.op_add_child(path))
+    }
+
+    /// Adds an empty child with a key of the caller's.
+    ///
+    /// # Errors
+    /// When there is no such node, the key is taken or beyond its limits, or there is no room.
+    pub fn insert_child(&mut self, path: &[Key], key: &Key) -> Result<(), EditError> {
+        self.with(|edit| edit.op_insert_child(path, key))
+    }
+
+    /// Adds an empty child right in front of a sibling.
+    ///
+    /// # Errors
+    /// When there is no such node or sibling, or no room.
+    pub fn insert_before(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
+        self.with(|edit| edit.op_insert_beside(parent, sibling, true))
+    }
+
+    /// Adds an empty child right behind a sibling.
+    ///
+    /// # Errors
+    /// When there is no such node or sibling, or no room.
+    pub fn insert_after(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
+        self.with(|edit| edit.op_insert_beside(parent, sibling, false))
+    }
+
+    /// Adds an empty child so that it is the `index`-th among the positions (0: the first); behind
+    /// the last when there are fewer.
+    ///
+    /// # Errors
+    /// When there is no such node, or no room.
+    pub fn insert_at(&mut self, parent: &[Key], index: u64) -> Result<Key, EditError> {
+        let position = |(key, _): (crate::KeyRef<'_>, Node<'_>)| match key.to_key() {
+            Key::Position(position) => Some(position),
+            Key::Name(_) => None,
+        };
+        let node = self.root().at(parent).map_err(EditError::from)?;
+        let sibling = node.children().nth(usize::try_from(index).unwrap_or(usize::MAX));
+        match sibling.and_then(position) {
+            Some(sibling) => self.insert_before(parent, &sibling),
+            None => self.add_child(parent),
+        }
+    }
+
+    /// Removes the node at `path` and all below it. Its siblings keep their keys.
+    ///
+    /// # Errors
+    /// When there is no such node, or it is the root.
+    pub fn remove(&mut self, path: &[Key]) -> Result<(), EditError> {
+        self.with(|edit| edit.op_remove(path))
+    }
+
+    /// Puts an attribute of the node at `path`.
+    ///
+    /// # Errors
+    /// When there is no such node, the key or the value is beyond its limits, or there is no room.
+    #[inline]
+    pub fn put_attribute<'v>(
+        &mut self,
+        path: &[Key],
+        key: &str,
+        value: impl Into<ValueRef<'v>>,
+    ) -> Result<(), EditError> {
+        let value = value.into();
+        self.with(|edit| edit.op_put_attribute(path, key, value))
+    }
+
+    /// Removes an attribute of the node at `path`; `false` when it has none of this key.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    pub fn remove_attribute(&mut self, path: &[Key], key: &str) -> Result<bool, EditError> {
+        self.with(|edit| edit.op_remove_attribute(path, key))
+    }
+
+    /// Moves the node at `from`, with all below it, to be the child `key` of the node at `parent`
+    /// (the path it has before the move). Costs two paths, whatever the size.
+    ///
+    /// # Errors
+    /// When one of them is not there, the key is taken, or the new parent lies below the node.
+    pub fn move_node(&mut self, from: &[Key], parent: &[Key], key: &Key) -> Result<(), EditError> {
+        if from.is_empty() {
+            return Err(EditError::Root);
+        }
+        if parent.starts_with(from) {
+            return Err(EditError::MoveIntoItself { path: from.into() });
+        }
+        key.check().map_err(EditError::Key)?;
+        let destination = self.root().at(parent).map_err(EditError::from)?;
+        let same_place = from.split_last() == Some((key, parent));
+        if destination.child(key).is_some() && !same_place {
+            return Err(EditError::child_exists(parent, key));
+        }
+        self.with(|edit| {
+            edit.check_room(1, 0)?;
+            let content = edit.op_take(from)?;
+            edit.op_insert_content(parent, key, content)
+        })
+    }
+
+    /// Replaces everything in the node at `path` by what `source` holds. Within an arena they
+    /// share it, whatever the size; from another arena it is copied.
+    ///
+    /// # Errors
+    /// When there is no such node, or no room.
+    pub fn set_subtree(&mut self, path: &[Key], source: Node<'_>) -> Result<(), EditError> {
+        let content = self.graft(source)?;
+        let was = self.with(|edit| edit.op_replace_content(path, content))?;
+        self.with(|edit| edit.retire_subtree(was));
+        Ok(())
+    }
+
+    /// Adds a child `key` that holds what `source` holds, as [`Editor::set_subtree`] does.
+    ///
+    /// # Errors
+    /// When there is no such node, the key is taken or beyond its limits, or there is no room.
+    pub fn insert_subtree(
+        &mut self,
+        parent: &[Key],
+        key: &Key,
+        source: Node<'_>,
+    ) -> Result<(), EditError> {
+        let content = self.graft(source)?;
+        self.with(|edit| edit.op_insert_content(parent, key, content))
+    }
+
+    fn graft(&mut self, source: Node<'_>) -> Result<Content, EditError> {
+        if !source.cell().shares_arena(self.base.cell()) {
+            return Err(EditError::OtherArena);
+        }
+        source.cell().share();
+        self.grafted = true;
+        Ok(source.content())
+    }
+
+    /// Makes a new root whose only child, under `key`, is the root so far. Costs the same
+    /// whatever the size.
+    ///
+    /// # Errors
+    /// When the key is beyond its limits, or there is no room.
+    pub fn push_root(&mut self, key: &Key) -> Result<(), EditError> {
+        key.check().map_err(EditError::Key)?;
+        self.with(|edit| {
+            edit.check_room(1, 0)?;
+            let was = edit.op_replace_content(&[], Content::default())?;
+            edit.op_insert_content(&[], key, was)
+        })
+    }
+
+    /// Makes the node at `path` the root; all else is removed.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    pub fn pop_root(&mut self, path: &[Key]) -> Result<(), EditError> {
+        if path.is_empty() {
+            return Ok(());
+        }
+        self.with(|edit| {
+            let content = edit.op_take(path)?;
+            let was = edit.op_replace_content(&[], content)?;
+            edit.retire_subtree(was);
+            Ok(())
+        })
+    }
+
+    /// A cursor at the node at `path`, for many edits near each other.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    pub fn cursor(&mut self, path: &[Key]) -> Result<Cursor<'_>, EditError> {
+        self.with(|edit| edit.go(path))?;
+        Ok(Cursor::new(self, path.into()))
+    }
+
+    /// Publishes on a line; see [`Tree::publish`](crate::Tree::publish).
+    pub(crate) fn publish(mut self, cell: &Arc<LineCell>, line: &mut Line) {
+        assert!(cell.shares_arena(self.base.cell()), "an editor of another arena");
+        let follows = Arc::ptr_eq(cell, self.base.cell()) && cell.head() == self.base.handle();
+        if follows && !self.is_changed() {
+            return;
+        }
+        let mut allocator = self.allocator.take().expect("there until the editor ends");
+        if !self.is_changed() {
+            let arena = self.base.cell().memory();
+            self.root = Edit::copy_root(arena, &mut allocator, self.version, self.root);
+        }
+        let mut dead = std::mem::take(&mut allocator.buffers.dead);
+        if !follows {
+            // What it replaced belongs to another version than the newest: nothing is known of
+            // who sees it. What it brings back may be queued: nothing older is the line's own.
+            self.base.cell().share();
+            dead.clear();
+        }
+        if self.grafted || !follows {
+            line.raise_floor(cell);
+        }
+        line.publish(cell, self.root, self.version, &mut dead, &mut allocator);
+        allocator.buffers.dead = dead;
+        self.base.cell().arena.check_in(allocator, self.version);
+    }
+}
+
+impl Drop for Editor {
+    fn drop(&mut self) {
+        if self.allocator.is_none() {
+            return;
+        }
+        if self.is_changed() {
+            self.with(|edit| edit.abandon());
+        }
+        if let Some(mut allocator) = self.allocator.take() {
+            allocator.buffers.dead.clear();
+            self.base.cell().arena.check_in(allocator, self.version);
+        }
+    }
+}
+
+impl fmt::Debug for Editor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nodes = self.root().subtree_count();
+        f.debug_struct("Editor").field("base", &self.base).field("nodes", &nodes).finish()
+    }
+}
+
+/// Where something is missing, as an editing error.
+impl From<crate::node::NoSuchNode> for EditError {
+    fn from(error: crate::node::NoSuchNode) -> EditError {
+        EditError::NoSuchNode { path: Path::clone(&error.path) }
+    }
+}

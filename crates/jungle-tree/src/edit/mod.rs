@@ -1,0 +1,382 @@
+//! Editing: a zipper that goes down a path, changes what it finds, and copies the path on its way
+//! back up.
+//!
+//! A block born in the running edit is changed in place, any other is copied, and the copy takes
+//! its place in the block above. Nothing is written on the way down, so an edit that fails there
+//! has changed nothing.
+
+mod children;
+mod cursor;
+mod editor;
+mod error;
+mod ops;
+mod slots;
+
+pub use cursor::Cursor;
+pub use editor::Editor;
+pub use error::EditError;
+
+use crate::arena::{Allocator, Memory, TooManyKeys};
+use crate::attributes;
+use crate::block::{self, Content, DIRECTORY, Header, Record};
+use crate::children::{Step, locate};
+use crate::key::{Key, KeyRef};
+use crate::line::Dead;
+use crate::value::{ATTRIBUTE_KEY_BYTES_MAX, ValueRef};
+
+/// What an edit needs for its duration, kept between edits for the memory it has.
+#[derive(Default)]
+pub(crate) struct Buffers {
+    frames: Vec<Frame>,
+    steps: Vec<Step>,
+    /// How many nodes the tree has, as edited so far.
+    nodes: u64,
+    pub(crate) dead: Vec<Dead>,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) blocks: Vec<u32>,
+}
+
+/// A node on the path from the root to where the edit is.
+#[derive(Clone, Copy)]
+struct Frame {
+    /// Where it lies: the leaf block and the slot in it.
+    leaf: Step,
+    /// Where the steps to that block begin, from its parent's children block on.
+    steps_from: u32,
+    /// By how much the number of nodes below it has changed (as many as fit a tree at most).
+    added: i32,
+    /// What the node held when the edit came by, and what it holds now.
+    was: Content,
+    now: Content,
+}
+
+/// Finds a child; the steps to it go to the list, the last one is given.
+#[inline(never)]
+fn locate_steps(
+    arena: Memory<'_>,
+    kids: u32,
+    key: KeyRef<'_>,
+    steps: &mut Vec<Step>,
+) -> Option<(Step, Content)> {
+    let from = steps.len();
+    let Some(content) = locate(arena, kids, key, |step| steps.push(step)) else {
+        steps.truncate(from);
+        return None;
+    };
+    Some((steps.pop().expect("a child lies somewhere"), content))
+}
+
+/// Subtrees up to this size are retired node by node when they are removed; larger ones are left
+/// to the collection, so that removing costs the same whatever is removed.
+const RETIRE_NODES_MAX: u32 = 1024;
+
+/// A running edit of one version.
+pub(crate) struct Edit<'a> {
+    pub(crate) arena: Memory<'a>,
+    pub(crate) allocator: &'a mut Allocator,
+    /// The version being made; what was born in it belongs to this edit alone.
+    pub(crate) version: u64,
+    /// The block whose only slot is the root node.
+    pub(crate) root: u32,
+}
+
+impl<'a> Edit<'a> {
+    pub(crate) fn new(
+        arena: Memory<'a>,
+        allocator: &'a mut Allocator,
+        version: u64,
+        root: u32,
+    ) -> Edit<'a> {
+        Edit { arena, allocator, version, root }
+    }
+
+    /// A tree of one bare node.
+    pub(crate) fn empty(arena: Memory<'_>, allocator: &mut Allocator, version: u64) -> u32 {
+        let header = Header::new(0, version).with_bits(1, 0, 0).with_count(1);
+        let root = allocator.take_block(arena, header.words());
+        header.store(arena, root);
+        root
+    }
+
+    /// A version with the content of another.
+    pub(crate) fn copy_root(
+        arena: Memory<'_>,
+        allocator: &mut Allocator,
+        version: u64,
+        root: u32,
+    ) -> u32 {
+        let header = Header::load(arena, root);
+        let copy = allocator.take_block(arena, header.words());
+        let (from, to) = ((root as usize) << 1, (copy as usize) << 1);
+        arena.blocks.copy(from + 2, to + 2, header.words() - 2);
+        header.with_birth(version).store(arena, copy);
+        copy
+    }
+
+    /// Goes to the node at `path`; on an error the edit is nowhere and has changed nothing.
+    #[inline]
+    pub(crate) fn go(&mut self, path: &[Key]) -> Result<(), EditError> {
+        self.go_root();
+        for (depth, key) in path.iter().enumerate() {
+            if !self.enter(key) {
+                self.forget();
+                return Err(EditError::no_such_node(path, depth));
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes to the root.
+    #[inline(always)]
+    pub(crate) fn go_root(&mut self) {
+        let header = Header::load(self.arena, self.root);
+        let content = block::content(self.arena, self.root, header, 0);
+        let buffers = &mut self.allocator.buffers;
+        buffers.frames.clear();
+        buffers.steps.clear();
+        buffers.nodes = u64::from(header.count());
+        let leaf = Step::new(self.root, header, 0);
+        buffers.frames.push(Frame { leaf, steps_from: 0, added: 0, was: content, now: content });
+    }
+
+    /// Goes to a child of where the edit is; `false` when there is none of this key.
+    #[inline(always)]
+    pub(crate) fn enter(&mut self, key: &Key) -> bool {
+        let kids = self.here().kids;
+        let Buffers { frames, steps, .. } = &mut self.allocator.buffers;
+        let steps_from = steps.len() as u32;
+        let found = match key.small_position() {
+            // First what is most common: up to 16 children by position.
+            Some(slot) if kids != 0 && Header::load(self.arena, kids).kind() == 0 => {
+                let header = Header::load(self.arena, kids);
+                let is_there = header.present() >> slot & 1 == 1;
+                is_there.then(|| Step::dense(self.arena, kids, header, slot))
+            }
+            _ => locate_steps(self.arena, kids, key.as_ref(), steps),
+        };
+        let Some((leaf, content)) = found else { return false };
+        frames.push(Frame { leaf, steps_from, added: 0, was: content, now: content });
+        true
+    }
+
+    fn frame(&mut self) -> &mut Frame {
+        self.allocator.buffers.frames.last_mut().expect("an edit that goes somewhere has a frame")
+    }
+
+    /// What the node where the edit is holds now.
+    #[inline(always)]
+    pub(crate) fn here(&self) -> Content {
+        self.allocator.buffers.frames.last().map_or(Content::default(), |frame| frame.now)
+    }
+
+    /// Forgets where the edit is, without a change.
+    pub(crate) fn forget(&mut self) {
+        self.allocator.buffers.frames.clear();
+        self.allocator.buffers.steps.clear();
+    }
+
+    /// Goes up to the parent, and tells it what has changed.
+    #[inline(always)]
+    pub(crate) fn leave(&mut self) {
+        let frame = self.allocator.buffers.frames.pop().expect("left no more often than entered");
+        let from = frame.steps_from as usize;
+        if frame.was == frame.now && frame.added == 0 {
+            self.allocator.buffers.steps.truncate(from);
+            return;
+        }
+        let added = i64::from(frame.added);
+        let mut block = self.set_content(frame.leaf, frame.was, frame.now, added);
+        while self.allocator.buffers.steps.len() > from {
+            let step = self.allocator.buffers.steps.pop().expect("counted above");
+            block = self.set_block(step, block, added);
+        }
+        match self.allocator.buffers.frames.last_mut() {
+            Some(parent) => {
+                parent.now.kids = block;
+                parent.added = parent.added.wrapping_add(frame.added);
+            }
+            None => self.root = block,
+        }
+    }
+
+    /// Goes up until the edit is nowhere: the root is the new one then.
+    #[inline(always)]
+    pub(crate) fn leave_all(&mut self) {
+        while !self.allocator.buffers.frames.is_empty() {
+            self.leave();
+        }
+    }
+
+    /// Replaces the node's children, `added` nodes more than before.
+    fn set_kids(&mut self, kids: u32, added: i64) {
+        let frame = self.frame();
+        frame.now.kids = kids;
+        frame.added = frame.added.wrapping_add(added as i32);
+        let nodes = &mut self.allocator.buffers.nodes;
+        *nodes = nodes.wrapping_add_signed(added);
+    }
+
+    /// Is there room for this many more nodes, and for values of this size?
+    #[inline(always)]
+    pub(crate) fn check_room(&self, nodes: u64, bytes: usize) -> Result<(), EditError> {
+        if self.allocator.buffers.nodes + nodes > u64::from(u32::MAX) {
+            return Err(EditError::TreeFull);
+        }
+        if !self.arena.has_room(bytes) {
+            return Err(EditError::ArenaFull);
+        }
+        Ok(())
+    }
+
+    /// Puts an attribute of the node where the edit is.
+    #[inline]
+    pub(crate) fn put_attribute(
+        &mut self,
+        key: &str,
+        value: ValueRef<'_>,
+    ) -> Result<(), EditError> {
+        value.check().map_err(EditError::Value)?;
+        let bytes = value.as_bytes().or(value.as_text().map(str::as_bytes)).map_or(0, <[u8]>::len);
+        self.check_room(0, bytes)?;
+        let symbol = self.symbol(key)?;
+        let record = self.here().attrs;
+        if attributes::words_with(self.arena, record, bytes) > attributes::ATTRIBUTES_WORDS_MAX {
+            return Err(EditError::TooManyAttributes);
+        }
+        let record = attributes::put(self, record, symbol, value);
+        self.frame().now.attrs = record;
+        Ok(())
+    }
+
+    /// Removes an attribute of the node where the edit is; `false` when it has none of this key.
+    pub(crate) fn remove_attribute(&mut self, key: &str) -> bool {
+        match attributes::remove(self, self.here().attrs, key) {
+            Some(record) => {
+                self.frame().now.attrs = record;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The number of an attribute key.
+    #[inline]
+    fn symbol(&mut self, key: &str) -> Result<u32, EditError> {
+        if key.len() > ATTRIBUTE_KEY_BYTES_MAX {
+            return Err(EditError::AttributeKeyTooLong { bytes: key.len() });
+        }
+        // Nearly all edits use few keys: remember some by length and their last eight bytes.
+        let tail = key.as_bytes().last_chunk::<8>().map_or(0, |tail| u64::from_le_bytes(*tail));
+        let hash = (tail ^ key.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58;
+        let cached = &mut self.allocator.keys[hash as usize];
+        if *cached != u32::MAX && self.arena.symbols.text(*cached) == key {
+            return Ok(*cached);
+        }
+        let number =
+            self.arena.symbols.intern(key).map_err(|TooManyKeys| EditError::TooManyKeys)?;
+        *cached = number;
+        Ok(number)
+    }
+
+    /// Something is no longer used by the version being made.
+    #[inline(always)]
+    pub(crate) fn retire(&mut self, dead: Dead) {
+        if dead.birth == self.version {
+            self.allocator.free(self.arena, dead);
+        } else {
+            self.allocator.buffers.dead.push(dead);
+        }
+    }
+
+    pub(crate) fn retire_block(&mut self, handle: u32) {
+        self.retire(Dead::block(handle, Header::load(self.arena, handle)));
+    }
+
+    pub(crate) fn retire_record(&mut self, record: u32) {
+        self.retire(Dead::record(record, Record::load(self.arena, record)));
+    }
+
+    /// A removed node's content is no longer used, nor is anything below it.
+    pub(crate) fn retire_subtree(&mut self, content: Content) {
+        if block::count(self.arena, content.kids) > RETIRE_NODES_MAX {
+            // Bytes a node of a tree without attributes, about.
+            self.arena.add_garbage(u64::from(block::count(self.arena, content.kids)) * 8);
+            return;
+        }
+        self.visit_subtree(content, |_| true, |edit, dead| edit.retire(dead));
+    }
+
+    /// Frees what this edit has made: nobody else has seen it.
+    pub(crate) fn abandon(&mut self) {
+        self.leave_all();
+        self.allocator.buffers.dead.clear();
+        let version = self.version;
+        let root = self.root;
+        if block::birth(self.arena, root) == version {
+            self.visit_blocks(root, |birth| birth == version, &mut |edit, dead| {
+                if dead.birth == version {
+                    edit.allocator.free(edit.arena, dead);
+                }
+            });
+        }
+    }
+
+    fn visit_subtree(
+        &mut self,
+        content: Content,
+        descend: impl Fn(u64) -> bool,
+        mut seen: impl FnMut(&mut Self, Dead),
+    ) {
+        if content.attrs != 0 {
+            self.visit_attributes(content.attrs, &mut seen);
+        }
+        if content.kids != 0 {
+            self.visit_blocks(content.kids, descend, &mut seen);
+        }
+    }
+
+    fn visit_attributes(&mut self, record: u32, seen: &mut impl FnMut(&mut Self, Dead)) {
+        let arena = self.arena;
+        attributes::apart_of(arena, record, |apart| {
+            seen(self, Dead::record(apart, Record::load(arena, apart)));
+        });
+        seen(self, Dead::record(record, Record::load(arena, record)));
+    }
+
+    /// Everything below a block whose birth passes `descend`, the block itself last.
+    fn visit_blocks(
+        &mut self,
+        root: u32,
+        descend: impl Fn(u64) -> bool,
+        seen: &mut impl FnMut(&mut Self, Dead),
+    ) {
+        let arena = self.arena;
+        let mut blocks = std::mem::take(&mut self.allocator.buffers.blocks);
+        blocks.clear();
+        blocks.push(root);
+        while let Some(block) = blocks.pop() {
+            let header = Header::load(arena, block);
+            if !descend(header.birth()) {
+                continue;
+            }
+            if header.kind() == DIRECTORY {
+                let directory = block::Directory::load(arena, block);
+                blocks.extend([directory.dense, directory.named].iter().filter(|&&b| b != 0));
+            } else {
+                let kids = header.names()..header.names() + header.kids().count_ones() as usize;
+                blocks.extend(kids.clone().map(|entry| block::entry(arena, block, entry)));
+                if header.is_leaf() {
+                    for entry in kids.end..header.entries() {
+                        self.visit_attributes(block::entry(arena, block, entry), seen);
+                    }
+                    for entry in 0..header.names() {
+                        let name = block::entry(arena, block, entry);
+                        seen(self, Dead::record(name, Record::load(arena, name)));
+                    }
+                }
+            }
+            seen(self, Dead::block(block, header));
+        }
+        self.allocator.buffers.blocks = blocks;
+    }
+}

@@ -1,0 +1,186 @@
+//! The editing calls: go to a node, check, change, come back. All checks come before the first
+//! change, so a refused call has changed nothing.
+
+use super::{Edit, EditError};
+use crate::block::{self, Content};
+use crate::children::{Children, Direction, locate};
+use crate::key::{Key, KeyRef, Position};
+use crate::path::Path;
+use crate::value::ValueRef;
+
+impl Edit<'_> {
+    /// Checks that a child can be added here under this key.
+    pub(crate) fn check_new(&self, parent: &[Key], key: &Key) -> Result<(), EditError> {
+        key.check().map_err(EditError::Key)?;
+        match locate(self.arena, self.here().kids, key.as_ref(), |_| ()) {
+            Some(_) => Err(EditError::child_exists(parent, key)),
+            None => Ok(()),
+        }
+    }
+
+    /// Comes back from a node where something was refused.
+    fn refuse<T>(&mut self, error: EditError) -> Result<T, EditError> {
+        self.forget();
+        Err(error)
+    }
+
+    /// Runs `change` at a node and comes back.
+    #[inline(always)]
+    fn at<T>(
+        &mut self,
+        path: &[Key],
+        change: impl FnOnce(&mut Self) -> Result<T, EditError>,
+    ) -> Result<T, EditError> {
+        self.go(path)?;
+        match change(self) {
+            Ok(value) => {
+                self.leave_all();
+                Ok(value)
+            }
+            Err(error) => self.refuse(error),
+        }
+    }
+
+    /// Adds a bare child here, at the next position.
+    #[inline(always)]
+    pub(crate) fn add_next(&mut self) -> Result<Key, EditError> {
+        self.check_room(1, 0)?;
+        let position = self.next_position();
+        let key = Key::try_position(position).map_err(EditError::Key)?;
+        self.add_child(KeyRef::Position(position, &[]), Content::default());
+        Ok(key)
+    }
+
+    #[inline(always)]
+    pub(crate) fn op_add_child(&mut self, path: &[Key]) -> Result<Key, EditError> {
+        self.at(path, Self::add_next)
+    }
+
+    pub(crate) fn op_insert_child(&mut self, path: &[Key], key: &Key) -> Result<(), EditError> {
+        self.at(path, |edit| {
+            edit.check_new(path, key)?;
+            edit.check_room(1, 0)?;
+            edit.add_child(key.as_ref(), Content::default());
+            Ok(())
+        })
+    }
+
+    pub(crate) fn op_put_attribute(
+        &mut self,
+        path: &[Key],
+        key: &str,
+        value: ValueRef<'_>,
+    ) -> Result<(), EditError> {
+        self.at(path, |edit| edit.put_attribute(key, value))
+    }
+
+    pub(crate) fn op_remove_attribute(
+        &mut self,
+        path: &[Key],
+        key: &str,
+    ) -> Result<bool, EditError> {
+        self.at(path, |edit| Ok(edit.remove_attribute(key)))
+    }
+
+    pub(crate) fn op_remove(&mut self, path: &[Key]) -> Result<(), EditError> {
+        let content = self.op_take(path)?;
+        self.retire_subtree(content);
+        Ok(())
+    }
+
+    /// Takes a node out; what it held stays alive.
+    pub(crate) fn op_take(&mut self, path: &[Key]) -> Result<Content, EditError> {
+        let Some((key, parent)) = path.split_last() else {
+            return Err(EditError::Root);
+        };
+        self.at(parent, |edit| {
+            let taken = edit.remove_child(key.as_ref());
+            taken.ok_or_else(|| EditError::no_such_node(path, path.len() - 1))
+        })
+    }
+
+    /// Adds a child that holds something already.
+    pub(crate) fn op_insert_content(
+        &mut self,
+        parent: &[Key],
+        key: &Key,
+        content: Content,
+    ) -> Result<(), EditError> {
+        self.at(parent, |edit| {
+            edit.check_new(parent, key)?;
+            edit.check_room(1 + u64::from(block::count(edit.arena, content.kids)), 0)?;
+            edit.add_child(key.as_ref(), content);
+            Ok(())
+        })
+    }
+
+    /// Replaces what a node holds, and gives what it held.
+    pub(crate) fn op_replace_content(
+        &mut self,
+        path: &[Key],
+        content: Content,
+    ) -> Result<Content, EditError> {
+        self.at(path, |edit| {
+            let was = edit.here();
+            let (old, new) =
+                (block::count(edit.arena, was.kids), block::count(edit.arena, content.kids));
+            edit.check_room(u64::from(new), 0)?;
+            edit.set_kids(content.kids, i64::from(new) - i64::from(old));
+            edit.frame().now.attrs = content.attrs;
+            Ok(was)
+        })
+    }
+
+    /// The position right in front of or behind a sibling.
+    pub(crate) fn position_beside(
+        &self,
+        sibling: &Position,
+        before: bool,
+    ) -> Result<Position, EditError> {
+        let direction = if before { Direction::Backward } else { Direction::Forward };
+        let from = KeyRef::Position(sibling.index(), sibling.fraction().as_bytes());
+        let children = Children::from_key(self.arena, self.here().kids, from, direction);
+        let next = children.map(|(key, _)| key).find(|&key| key != from);
+        let neighbour = match next {
+            Some(KeyRef::Position(index, fraction)) => {
+                let key = KeyRef::Position(index, fraction).to_key();
+                if let Key::Position(position) = key { Some(position) } else { None }
+            }
+            _ => None,
+        };
+        let between = |left: Option<&Position>, right: Option<&Position>| {
+            Position::between(left, right).map_err(EditError::Key)
+        };
+        match (before, &neighbour) {
+            (true, Some(left)) => between(Some(left), Some(sibling)),
+            (false, Some(right)) => between(Some(sibling), Some(right)),
+            (true, None) => {
+                // In front of all that are there and all that ever were.
+                let low = crate::children::directory(self.arena, self.here().kids).low;
+                let first = Position::new(low.min(sibling.index())).map_err(EditError::Key)?;
+                between(None, Some(if first < *sibling { &first } else { sibling }))
+            }
+            // Behind the last one is where the next child would be added, too.
+            (false, None) => Position::new(self.next_position()).map_err(EditError::Key),
+        }
+    }
+
+    pub(crate) fn op_insert_beside(
+        &mut self,
+        parent: &[Key],
+        sibling: &Position,
+        before: bool,
+    ) -> Result<Key, EditError> {
+        self.at(parent, |edit| {
+            let at = Key::Position(sibling.clone());
+            if locate(edit.arena, edit.here().kids, at.as_ref(), |_| ()).is_none() {
+                return Err(EditError::NoSuchNode { path: Path::from(parent).join(at) });
+            }
+            edit.check_room(1, 0)?;
+            let key = Key::Position(edit.position_beside(sibling, before)?);
+            edit.check_new(parent, &key)?;
+            edit.add_child(key.as_ref(), Content::default());
+            Ok(key)
+        })
+    }
+}

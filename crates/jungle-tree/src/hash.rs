@@ -1,0 +1,213 @@
+//! The content hash: equal for equal content, whatever its history (Merkle, 1987).
+//!
+//! The hash of a node is made of its attributes and of the hash of its children block; that of a
+//! block of its slots. The shape of blocks follows from the keys alone, so equal content has
+//! equal blocks; a directory, which remembers positions that are gone, counts as its two parts.
+//! Hashes of blocks are made when first asked for and remembered by block and birth.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Mutex;
+
+use crate::arena::{Memory, lock};
+use crate::attributes::Attributes;
+use crate::block::{self, BRANCH, BUCKET, Content, DIRECTORY, Directory, Header};
+use crate::children::name;
+use crate::key::KeyRef;
+use crate::node::Node;
+use crate::value::{ValueRef, canonical_bits};
+
+/// The BLAKE3 hash of a subtree's content.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ContentHash([u8; 32]);
+
+impl ContentHash {
+    /// Its bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Display for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+type Hash = [u8; 32];
+const NONE: Hash = [0; 32];
+const SHARDS: usize = 64;
+
+/// Remembered hashes of children blocks. A block that was reused has another birth.
+pub(crate) struct HashMemo {
+    shards: Vec<Mutex<HashMap<u32, (u64, Hash)>>>,
+}
+
+impl Default for HashMemo {
+    fn default() -> Self {
+        HashMemo { shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
+    }
+}
+
+impl HashMemo {
+    fn shard(&self, block: u32) -> &Mutex<HashMap<u32, (u64, Hash)>> {
+        &self.shards[block as usize % SHARDS]
+    }
+
+    fn get(&self, arena: Memory<'_>, block: u32) -> Option<Hash> {
+        let (birth, hash) = *lock(self.shard(block)).get(&block)?;
+        (birth == block::birth(arena, block)).then_some(hash)
+    }
+
+    fn set(&self, arena: Memory<'_>, block: u32, hash: Hash) {
+        lock(self.shard(block)).insert(block, (block::birth(arena, block), hash));
+    }
+
+    /// Forgets all: after a collection most blocks may be others.
+    pub(crate) fn clear(&self) {
+        self.shards.iter().for_each(|shard| *lock(shard) = HashMap::new());
+    }
+}
+
+impl Node<'_> {
+    /// The hash of everything in the subtree. The first call goes through all of it, later ones
+    /// through what has changed since.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let (mut a, mut b) = (Tree::new(&Arena::new()?), Tree::new(&Arena::new()?));
+    /// for tree in [&mut a, &mut b] {
+    ///     tree.add_child(&[])?;
+    ///     tree.add_child(&[])?;
+    /// }
+    /// b.put_attribute(&[0.into()], "n", 1)?;
+    /// assert_ne!(a.read().root().content_hash(), b.read().root().content_hash());
+    /// b.remove_attribute(&[0.into()], "n")?;
+    /// assert_eq!(a.read().root().content_hash(), b.read().root().content_hash());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn content_hash(self) -> ContentHash {
+        let arena = self.cell().memory();
+        let kids = hash_blocks(arena, self.content().kids);
+        ContentHash(hash_node(arena, self.content(), kids))
+    }
+}
+
+/// The hash of a node, given that of its children block.
+fn hash_node(arena: Memory<'_>, content: Content, kids: Hash) -> Hash {
+    if content.attrs == 0 && kids == NONE {
+        return NONE;
+    }
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(b"n").update(&kids);
+    for (key, value) in Attributes::new(arena, content.attrs) {
+        update_bytes(&mut hasher, key.as_bytes());
+        update_value(&mut hasher, value);
+    }
+    hasher.finalize().into()
+}
+
+fn update_bytes(hasher: &mut blake3::Hasher, bytes: &[u8]) {
+    hasher.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+}
+
+fn update_value(hasher: &mut blake3::Hasher, value: ValueRef<'_>) {
+    match value {
+        ValueRef::Null => hasher.update(b"0"),
+        ValueRef::Bool(bool) => hasher.update(&[b'1', u8::from(bool)]),
+        ValueRef::Int(int) => hasher.update(b"2").update(&int.to_le_bytes()),
+        ValueRef::Float(float) => hasher.update(b"3").update(&canonical_bits(float).to_le_bytes()),
+        ValueRef::Text(text) => return update_bytes(hasher.update(b"4"), text.as_bytes()),
+        ValueRef::Bytes(bytes) => return update_bytes(hasher.update(b"5"), bytes),
+    };
+}
+
+/// The blocks that a block's hash is made of.
+fn below(arena: Memory<'_>, handle: u32) -> Vec<u32> {
+    let header = Header::load(arena, handle);
+    if header.kind() == DIRECTORY {
+        let Directory { dense, named, .. } = Directory::load(arena, handle);
+        return [dense, named].into_iter().filter(|&part| part != 0).collect();
+    }
+    let first = header.names();
+    let kids = first..first + header.kids().count_ones() as usize;
+    kids.map(|entry| block::entry(arena, handle, entry)).collect()
+}
+
+/// The hash of a block; what is below it is hashed first, with a stack of our own.
+fn hash_blocks(arena: Memory<'_>, root: u32) -> Hash {
+    if root == 0 {
+        return NONE;
+    }
+    let mut stack = vec![(root, false)];
+    while let Some((handle, ready)) = stack.pop() {
+        if ready {
+            let hash = hash_block(arena, handle);
+            arena.hashes.set(arena, handle, hash);
+        } else if arena.hashes.get(arena, handle).is_none() {
+            stack.push((handle, true));
+            stack.extend(below(arena, handle).into_iter().map(|kid| (kid, false)));
+        }
+    }
+    known(arena, root)
+}
+
+fn known(arena: Memory<'_>, handle: u32) -> Hash {
+    if handle == 0 {
+        return NONE;
+    }
+    // Forgotten by a collection between two steps: made again.
+    arena.hashes.get(arena, handle).unwrap_or_else(|| hash_blocks(arena, handle))
+}
+
+fn hash_block(arena: Memory<'_>, handle: u32) -> Hash {
+    let header = Header::load(arena, handle);
+    if header.kind() == DIRECTORY {
+        let Directory { dense, named, .. } = Directory::load(arena, handle);
+        return pair(known(arena, dense), known(arena, named));
+    }
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&[header.kind()]).update(&header.present().to_le_bytes());
+    if header.kind() == BRANCH {
+        hasher.update(&header.attrs().to_le_bytes());
+    }
+    let mut rest = header.present();
+    while rest != 0 {
+        let slot = rest.trailing_zeros();
+        rest &= rest - 1;
+        if !header.is_leaf() {
+            hasher.update(&known(arena, block::kid(arena, handle, header, slot)));
+            continue;
+        }
+        if header.kind() == BUCKET {
+            match name::key(arena, block::entry(arena, handle, slot as usize)) {
+                KeyRef::Name(text) => update_bytes(hasher.update(b"t"), text.as_bytes()),
+                KeyRef::Position(index, fraction) => {
+                    update_bytes(hasher.update(b"p").update(&index.to_le_bytes()), fraction);
+                }
+            }
+        }
+        let content = block::content(arena, handle, header, slot);
+        hasher.update(&hash_node(arena, content, known(arena, content.kids)));
+    }
+    hasher.finalize().into()
+}
+
+/// The hash of dense and named children together: of one of them alone, that one's.
+fn pair(dense: Hash, named: Hash) -> Hash {
+    if named == NONE {
+        return dense;
+    }
+    if dense == NONE {
+        return named;
+    }
+    blake3::Hasher::new().update(b"d").update(&dense).update(&named).finalize().into()
+}

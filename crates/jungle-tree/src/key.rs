@@ -1,0 +1,501 @@
+//! Keys: how a child is addressed under its parent.
+//!
+//! A key is a [`Position`], given by the tree, or a name, given by the caller. It never changes
+//! while the child lives: removing or inserting a sibling moves nobody. How keys are written and
+//! read as text is told in [`Path`](crate::Path).
+
+use std::fmt;
+
+use crate::fraction::{self, Fraction, FractionError};
+
+/// The smallest integer of a position.
+pub const POSITION_MIN: i64 = -(1 << 44);
+
+/// The largest integer of a position.
+pub const POSITION_MAX: i64 = (1 << 44) - 1;
+
+/// The most bytes a name may have, and the most digits a fraction.
+pub const KEY_BYTES_MAX: usize = 4096;
+
+/// A place in the order of siblings: an integer and, if it was inserted later, a [`Fraction`].
+///
+/// The tree counts up from 0. A child inserted in front of all others gets a negative integer,
+/// one inserted between two others a fraction behind the integer of the left one. The order is
+/// that of the numbers: -1, 0, 3, 3.80, 4 (fractions are written in hexadecimal).
+///
+/// ```
+/// use jungle_tree::Position;
+///
+/// let (three, seven) = (Position::new(3)?, Position::new(7)?);
+/// let new = Position::between(Some(&three), Some(&seven))?;
+/// assert_eq!(new.to_string(), "3.80");
+/// assert!(three < new && new < seven);
+/// # Ok::<(), jungle_tree::KeyError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    index: i64,
+    fraction: Fraction,
+}
+
+/// The address of a child under its parent.
+///
+/// Positions come before names; names are ordered by their bytes.
+///
+/// ```
+/// use jungle_tree::Key;
+///
+/// let mut keys = [Key::from("b"), Key::from("a"), Key::from(12), Key::from(-1)];
+/// keys.sort();
+/// assert_eq!(keys, [Key::from(-1), Key::from(12), Key::from("a"), Key::from("b")]);
+/// ```
+///
+/// # A name made of digits is not a position
+///
+/// ```
+/// use jungle_tree::Key;
+///
+/// assert_ne!(Key::from("3"), Key::from(3));
+/// assert_eq!(Key::from("3").to_string(), r#""3""#);
+/// assert_eq!(Key::from(3).to_string(), "3");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Key {
+    /// A place among the siblings, given by the tree.
+    Position(Position),
+    /// A name given by the caller, of at most [`KEY_BYTES_MAX`] bytes.
+    Name(Box<str>),
+}
+
+/// A borrowed [`Key`], with the same order.
+///
+/// ```
+/// use jungle_tree::{Key, KeyRef};
+///
+/// let key = Key::from("features");
+/// assert_eq!(key.as_ref(), KeyRef::Name("features"));
+/// assert!(KeyRef::Position(7, &[]) < key.as_ref());
+/// assert_eq!(key.as_ref().to_key(), key);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum KeyRef<'a> {
+    /// The integer of a position and the digits of its fraction.
+    Position(i64, &'a [u8]),
+    /// A name.
+    Name(&'a str),
+}
+
+/// Why a key cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// The integer is below [`POSITION_MIN`] or above [`POSITION_MAX`].
+    IndexOutOfRange {
+        /// The integer, or the nearest one that fits here.
+        index: i64,
+    },
+    /// The name has more than [`KEY_BYTES_MAX`] bytes.
+    NameTooLong {
+        /// How many bytes it has.
+        bytes: usize,
+    },
+    /// The fraction cannot be.
+    Fraction(FractionError),
+    /// The left position is not in front of the right one.
+    NotOrdered,
+    /// The position is the first one there can be: nothing goes in front of it.
+    NothingBefore,
+}
+
+impl Position {
+    /// The whole position `index`.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::IndexOutOfRange`].
+    pub fn new(index: i64) -> Result<Position, KeyError> {
+        Position::with_fraction(index, Fraction::WHOLE)
+    }
+
+    /// The position `fraction` behind `index`.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::IndexOutOfRange`].
+    pub fn with_fraction(index: i64, fraction: Fraction) -> Result<Position, KeyError> {
+        check_index(index)?;
+        Ok(Position { index, fraction })
+    }
+
+    /// The integer.
+    #[must_use]
+    pub fn index(&self) -> i64 {
+        self.index
+    }
+
+    /// What stands behind the integer.
+    #[must_use]
+    pub fn fraction(&self) -> &Fraction {
+        &self.fraction
+    }
+
+    /// Whether nothing stands behind the integer.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.fraction.is_whole()
+    }
+
+    /// A position strictly between two others; `None` is the open end on that side.
+    ///
+    /// - Between two positions it is a fraction behind the integer of the left one, even if there
+    ///   are integers between: those may have been used before and are never used again.
+    /// - In front of everything it is the next lower negative integer.
+    /// - Behind everything it is the next integer, and 0 if there is nothing on either side.
+    ///
+    /// The same neighbours always give the same position. This knows only the neighbours, not
+    /// who lived between them or beyond them and was removed; who must not use a position twice
+    /// keeps track, or gives the removed one as a neighbour.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::NotOrdered`] unless `left` is in front of `right`; [`KeyError::Fraction`] if
+    /// the fraction would be longer than [`KEY_BYTES_MAX`], which takes at least six times as
+    /// many inserts in one place; [`KeyError::NothingBefore`] in front of [`POSITION_MIN`].
+    ///
+    /// # At the ends
+    ///
+    /// ```
+    /// use jungle_tree::Position;
+    ///
+    /// let zero = Position::between(None, None)?;
+    /// assert_eq!(zero, Position::new(0)?);
+    /// assert_eq!(Position::between(None, Some(&zero))?, Position::new(-1)?);
+    /// assert_eq!(Position::between(Some(&zero), None)?, Position::new(1)?);
+    /// # Ok::<(), jungle_tree::KeyError>(())
+    /// ```
+    pub fn between(
+        left: Option<&Position>,
+        right: Option<&Position>,
+    ) -> Result<Position, KeyError> {
+        match (left, right) {
+            (None, None) => Position::new(0),
+            (None, Some(right)) => right.before(),
+            (Some(left), None) if left.index < POSITION_MAX => Position::new(left.index + 1),
+            (Some(left), None) => left.behind(None),
+            (Some(left), Some(right)) if left >= right => Err(KeyError::NotOrdered),
+            (Some(left), Some(right)) if left.index < right.index => left.behind(None),
+            (Some(left), Some(right)) => left.behind(Some(&right.fraction)),
+        }
+    }
+
+    /// A negative whole position in front of this one: the others belong to the tree's count.
+    fn before(&self) -> Result<Position, KeyError> {
+        if self.index > POSITION_MIN {
+            return Position::new(self.index.min(0) - 1);
+        }
+        if self.is_whole() {
+            return Err(KeyError::NothingBefore);
+        }
+        Position { index: self.index, fraction: Fraction::WHOLE }.behind(Some(&self.fraction))
+    }
+
+    /// A larger fraction behind the same integer, below `limit`.
+    fn behind(&self, limit: Option<&Fraction>) -> Result<Position, KeyError> {
+        let fraction = fraction::between(self.fraction.as_bytes(), limit.map(Fraction::as_bytes))?;
+        Ok(Position { index: self.index, fraction })
+    }
+}
+
+impl Key {
+    /// The whole position `index`.
+    ///
+    /// # Panics
+    ///
+    /// If `index` is below [`POSITION_MIN`] or above [`POSITION_MAX`]. For numbers from elsewhere
+    /// there is [`Key::try_position`].
+    #[must_use]
+    #[track_caller]
+    pub fn position(index: i64) -> Key {
+        match Key::try_position(index) {
+            Ok(key) => key,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// The whole position `index`.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::IndexOutOfRange`].
+    pub fn try_position(index: i64) -> Result<Key, KeyError> {
+        Position::new(index).map(Key::Position)
+    }
+
+    /// The whole position that this is, if it is one of the first 16.
+    #[inline(always)]
+    pub(crate) fn small_position(&self) -> Option<u32> {
+        match self {
+            Key::Position(Position { index, fraction })
+                if (*index as u64) < 16 && fraction.is_whole() =>
+            {
+                Some(*index as u32)
+            }
+            _ => None,
+        }
+    }
+
+    /// This key, borrowed.
+    #[must_use]
+    #[inline(always)]
+    pub fn as_ref(&self) -> KeyRef<'_> {
+        match self {
+            Key::Position(Position { index, fraction }) => {
+                KeyRef::Position(*index, fraction.as_bytes())
+            }
+            Key::Name(name) => KeyRef::Name(name),
+        }
+    }
+
+    /// Whether the key keeps to the limits. Positions always do; names are checked here, because
+    /// anyone can make one.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::NameTooLong`].
+    pub fn check(&self) -> Result<(), KeyError> {
+        self.as_ref().check()
+    }
+}
+
+impl KeyRef<'_> {
+    /// An owned copy.
+    ///
+    /// # Panics
+    ///
+    /// If this is a position made by hand that [`KeyRef::check`] refuses. What a [`Key`] or a tree
+    /// lends is always fine.
+    #[must_use]
+    #[track_caller]
+    pub fn to_key(self) -> Key {
+        match self {
+            KeyRef::Name(name) => Key::Name(name.into()),
+            KeyRef::Position(index, digits) => match position(index, digits) {
+                Ok(position) => Key::Position(position),
+                Err(error) => panic!("{error}"),
+            },
+        }
+    }
+
+    /// Whether the key keeps to the limits.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::NameTooLong`], [`KeyError::IndexOutOfRange`] and [`KeyError::Fraction`].
+    pub fn check(self) -> Result<(), KeyError> {
+        match self {
+            KeyRef::Name(name) if name.len() > KEY_BYTES_MAX => {
+                Err(KeyError::NameTooLong { bytes: name.len() })
+            }
+            KeyRef::Name(_) => Ok(()),
+            KeyRef::Position(index, digits) => {
+                check_index(index)?;
+                Ok(Fraction::check(digits)?)
+            }
+        }
+    }
+}
+
+impl From<Position> for Key {
+    fn from(position: Position) -> Key {
+        Key::Position(position)
+    }
+}
+
+impl From<i32> for Key {
+    fn from(index: i32) -> Key {
+        Key::position(index.into())
+    }
+}
+
+impl From<u32> for Key {
+    fn from(index: u32) -> Key {
+        Key::position(index.into())
+    }
+}
+
+/// Panics beyond the limits, see [`Key::position`].
+impl From<i64> for Key {
+    #[track_caller]
+    fn from(index: i64) -> Key {
+        Key::position(index)
+    }
+}
+
+/// Panics beyond the limits, see [`Key::position`].
+impl From<u64> for Key {
+    #[track_caller]
+    fn from(index: u64) -> Key {
+        // What an i64 cannot hold is far beyond the limit, and so is the largest i64.
+        Key::position(i64::try_from(index).unwrap_or(i64::MAX))
+    }
+}
+
+/// Panics beyond the limits, see [`Key::position`].
+impl From<usize> for Key {
+    #[track_caller]
+    fn from(index: usize) -> Key {
+        Key::position(i64::try_from(index).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<&str> for Key {
+    fn from(name: &str) -> Key {
+        Key::Name(name.into())
+    }
+}
+
+impl From<String> for Key {
+    fn from(name: String) -> Key {
+        Key::Name(name.into())
+    }
+}
+
+impl From<KeyRef<'_>> for Key {
+    #[track_caller]
+    fn from(key: KeyRef<'_>) -> Key {
+        key.to_key()
+    }
+}
+
+impl<'a> From<&'a Key> for KeyRef<'a> {
+    fn from(key: &'a Key) -> KeyRef<'a> {
+        key.as_ref()
+    }
+}
+
+impl From<FractionError> for KeyError {
+    fn from(error: FractionError) -> KeyError {
+        KeyError::Fraction(error)
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        KeyRef::Position(self.index, self.fraction.as_bytes()).fmt(f)
+    }
+}
+
+impl fmt::Debug for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for KeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KeyError::IndexOutOfRange { index } => {
+                write!(f, "position {index} is not between {POSITION_MIN} and {POSITION_MAX}")
+            }
+            KeyError::NameTooLong { bytes } => {
+                write!(f, "name has {bytes} bytes, at most {KEY_BYTES_MAX} are allowed")
+            }
+            KeyError::Fraction(error) => error.fmt(f),
+            KeyError::NotOrdered => write!(f, "the left position is not in front of the right one"),
+            KeyError::NothingBefore => {
+                write!(f, "nothing goes in front of position {POSITION_MIN}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for KeyError {}
+
+const TAG_POSITION: u8 = 0x01;
+const TAG_NAME: u8 = 0x02;
+
+/// Added to the integer of a position, so that negative ones sort first.
+const INDEX_BIAS: i64 = 1 << 47;
+const INDEX_BYTES: usize = 6;
+
+/// Marks a zero byte that belongs to a name, because bare zeros are padding.
+const ZERO_OF_NAME: u8 = 0xff;
+
+/// Appends the ordered form of `key`: compared byte by byte, with zeros behind the shorter one,
+/// two forms are ordered as their keys are, and forms of different keys differ.
+///
+/// The form of a name or a fractional position never ends in a zero, so that any number of zeros
+/// can be added behind it and be told from it again.
+///
+/// The caller has checked the key: one beyond the limits would get the form of another.
+pub(crate) fn encode(key: KeyRef<'_>, out: &mut Vec<u8>) {
+    debug_assert_eq!(key.check(), Ok(()), "{key}");
+    match key {
+        KeyRef::Position(index, digits) => {
+            let biased = (index + INDEX_BIAS).to_be_bytes();
+            out.push(TAG_POSITION);
+            out.extend_from_slice(&biased[biased.len() - INDEX_BYTES..]);
+            out.extend_from_slice(digits);
+        }
+        KeyRef::Name(name) => {
+            out.push(TAG_NAME);
+            for &byte in name.as_bytes() {
+                out.push(byte);
+                if byte == 0 {
+                    out.push(ZERO_OF_NAME);
+                }
+            }
+        }
+    }
+}
+
+/// The key of which `bytes` are the form, with or without zeros behind it; `None` if there is no
+/// such key, or none within the limits.
+pub(crate) fn decode(bytes: &[u8]) -> Option<Key> {
+    let (&tag, form) = bytes.split_first()?;
+    match tag {
+        TAG_POSITION => {
+            let (index, digits) = form.split_first_chunk::<INDEX_BYTES>()?;
+            let biased = index.iter().fold(0, |sum, &byte| sum << 8 | i64::from(byte));
+            let position =
+                position(biased - INDEX_BIAS, fraction::without_trailing_zeros(digits)).ok()?;
+            Some(Key::Position(position))
+        }
+        TAG_NAME => {
+            let name =
+                String::from_utf8(without_escapes(fraction::without_trailing_zeros(form))?).ok()?;
+            let key = Key::from(name);
+            key.check().ok()?;
+            Some(key)
+        }
+        _ => None,
+    }
+}
+
+fn without_escapes(form: &[u8]) -> Option<Vec<u8>> {
+    let mut name = Vec::with_capacity(form.len());
+    let mut bytes = form.iter();
+    while let Some(&byte) = bytes.next() {
+        if byte == 0 && bytes.next() != Some(&ZERO_OF_NAME) {
+            return None;
+        }
+        name.push(byte);
+    }
+    Some(name)
+}
+
+/// The position with these parts.
+pub(crate) fn position(index: i64, digits: &[u8]) -> Result<Position, KeyError> {
+    Position::with_fraction(index, Fraction::from_bytes(digits)?)
+}
+
+fn check_index(index: i64) -> Result<(), KeyError> {
+    if (POSITION_MIN..=POSITION_MAX).contains(&index) {
+        Ok(())
+    } else {
+        Err(KeyError::IndexOutOfRange { index })
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

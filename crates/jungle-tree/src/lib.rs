@@ -1,0 +1,49 @@
+//! A versioned tree in memory: every edit makes a new version, old versions stay as they were.
+//!
+//! ```
+//! use jungle_tree::{Arena, Path, Tree};
+//!
+//! let mut tree = Tree::new(&Arena::new()?);
+//! let message = Path::root().join(tree.add_child(&[])?);
+//! tree.put_attribute(&message, "text", "hello")?;
+//! let before = tree.snapshot();
+//! tree.put_attribute(&message, "text", "good-bye")?;
+//! assert_eq!(before.root().at(&message)?.attribute("text").unwrap().as_text(), Some("hello"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! - An [`Arena`] is the memory; a [`Tree`] is a line of versions in it; a [`Snapshot`] holds one.
+//! - A [`Node`] is borrowed from a snapshot. Children have stable [`Key`]s; attributes are
+//!   [`Value`]s under text keys.
+//! - An [`Editor`] makes many edits into one version; its [`Cursor`] makes them side by side.
+
+mod arena;
+mod attributes;
+mod block;
+mod children;
+mod edit;
+pub mod fraction;
+mod hash;
+mod key;
+mod line;
+mod node;
+mod path;
+mod pin;
+mod snapshot;
+mod sync;
+mod tree;
+mod value;
+mod walk;
+
+pub use arena::{Arena, ArenaError, ArenaOptions, ArenaUsage};
+pub use attributes::Attributes;
+pub use edit::{Cursor, EditError, Editor};
+pub use fraction::{Fraction, FractionError};
+pub use hash::ContentHash;
+pub use key::{KEY_BYTES_MAX, Key, KeyError, KeyRef, POSITION_MAX, POSITION_MIN, Position};
+pub use node::{Children, NoSuchNode, Node};
+pub use path::{PATH_TEXT_BYTES_MAX, ParsePathError, ParsePathReason, Path};
+pub use snapshot::{Reading, Snapshot};
+pub use tree::{Keep, Tree, TreeReader, VersionId};
+pub use value::{ATTRIBUTE_KEY_BYTES_MAX, VALUE_BYTES_MAX, Value, ValueError, ValueRef};
+pub use walk::{Split, Walk};

@@ -1,0 +1,292 @@
+//! A line of versions, each made from the one before: publishing the next, and reusing what the
+//! ones that nobody can see any more held alone.
+//!
+//! # Publishing and pinning
+//! The head is one word: the handle of the block that holds the root, and the low half of its
+//! version. A reader loads it, writes the version into a pin slot and looks again; if the head is
+//! still the same word, the pin was there before any later publication, and holds. A writer
+//! stores the new head, passes a full barrier, and only then reads the pins: it sees each pin
+//! that holds (Dekker's argument, as for hazard pointers). `tests/loom.rs` checks it exhaustively.
+//!
+//! # Reuse
+//! A block that the new version no longer uses, born in version `b` and dead in version `d`, can
+//! be seen from the versions `b <= v < d` of this line. It is
+//! - reused at once, when no reader ever pinned a version since `b` (`newest_pin`);
+//! - else queued, and reused when no pin is in `b..d`;
+//! - kept, when the history of the line is kept (`History`);
+//! - left to [`Arena::collect`](crate::Arena::collect), when it may be shared with other lines or
+//!   older versions in a way the line does not know: born not after the `floor`. A subtree put in
+//!   from elsewhere, and a version that became the beginning of another line, raise the floor.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use crate::arena::{Allocator, ArenaInner, BIRTH_QUEUED, Memory, lock};
+use crate::block;
+use crate::sync::{AtomicU64, Ordering, fence};
+
+/// What all users of a line share. Root and newest pin are in one cache line of their own: readers
+/// load both, and a publication writes it anyway.
+#[repr(align(128))]
+pub(crate) struct LineCell {
+    head: AtomicU64,
+    newest_pin: AtomicU64,
+    /// Blocks born up to here may be visible from elsewhere.
+    floor: AtomicU64,
+    pub(crate) arena: Arc<ArenaInner>,
+}
+
+/// A version that cannot go away: the slot, the block of its root, its number.
+#[derive(Clone, Copy)]
+pub(crate) struct Pinned {
+    pub(crate) slot: usize,
+    pub(crate) handle: u32,
+    pub(crate) version: u64,
+}
+
+/// The word of a root cell: handle below, the low half of the version above.
+#[inline(always)]
+fn head_word(handle: u32, version: u64) -> u64 {
+    u64::from(handle) | version << 32
+}
+
+impl LineCell {
+    /// Do both lie in the same arena?
+    pub(crate) fn shares_arena(&self, other: &LineCell) -> bool {
+        Arc::ptr_eq(&self.arena, &other.arena)
+    }
+
+    /// The memory its versions lie in.
+    #[inline(always)]
+    pub(crate) fn memory(&self) -> Memory<'_> {
+        self.arena.memory()
+    }
+
+    /// A line that begins with the version whose root lies in `handle`.
+    pub(crate) fn new(arena: Arc<ArenaInner>, handle: u32, version: u64, floor: u64) -> Arc<Self> {
+        let cell = Arc::new(LineCell {
+            head: AtomicU64::new(head_word(handle, version)),
+            newest_pin: AtomicU64::new(0),
+            floor: AtomicU64::new(floor),
+            arena,
+        });
+        let mut lines = lock(&cell.arena.lines);
+        if lines.len() == lines.capacity() {
+            lines.retain(|line| line.strong_count() > 0);
+        }
+        lines.push(Arc::downgrade(&cell));
+        drop(lines);
+        cell
+    }
+
+    /// The block of the newest root. It may be replaced at any time: pin it before reading.
+    pub(crate) fn head(&self) -> u32 {
+        self.head.load(Ordering::Acquire) as u32
+    }
+
+    /// Pins the newest version.
+    #[inline]
+    pub(crate) fn pin(&self) -> Pinned {
+        loop {
+            let word = self.head.load(Ordering::Acquire);
+            let handle = word as u32;
+            let version = block::birth(self.memory(), handle);
+            if version as u32 != (word >> 32) as u32 {
+                continue; // The block was reused meanwhile, so there is a newer head.
+            }
+            // Before the barrier below, so that a writer that misses the slot sees this.
+            if self.newest_pin.load(Ordering::Relaxed) < version {
+                self.newest_pin.fetch_max(version, Ordering::Relaxed);
+            }
+            let slot = self.arena.pins.set(version, handle);
+            fence(Ordering::SeqCst);
+            if self.head.load(Ordering::Relaxed) == word {
+                return Pinned { slot, handle, version };
+            }
+            self.arena.pins.clear(slot);
+        }
+    }
+
+    /// Pins a version that is held already: by another pin, or by the history of the line.
+    pub(crate) fn pin_held(&self, handle: u32, version: u64) -> Pinned {
+        // A collection scans slots in order and could miss a pin that moves; it waits for lanes.
+        let _lane = self.arena.lane();
+        let slot = self.arena.pins.set(version, handle);
+        Pinned { slot, handle, version }
+    }
+
+    /// From now on what is visible now may be visible from elsewhere for ever.
+    pub(crate) fn share(&self) {
+        let version = block::birth(self.memory(), self.head());
+        self.floor.fetch_max(version, Ordering::SeqCst);
+    }
+}
+
+/// Which old versions of a line are kept besides the pinned ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum History {
+    /// None.
+    #[default]
+    None,
+    /// All: nothing is queued, since nothing can be reused.
+    All,
+    /// This one and the newer ones.
+    From(u64),
+}
+
+/// Something that the newest version no longer uses.
+#[derive(Clone, Copy)]
+pub(crate) struct Dead {
+    pub(crate) handle: u32,
+    pub(crate) payload: bool,
+    pub(crate) words: u32,
+    pub(crate) birth: u64,
+}
+
+/// A dead thing that someone may still see.
+#[derive(Clone, Copy)]
+struct Retired {
+    dead: Dead,
+    death: u64,
+}
+
+/// What the one writer of a line knows besides; every call gets the line's cell.
+#[derive(Default)]
+pub(crate) struct Line {
+    history: History,
+    /// Version numbers reserved for this line.
+    next: u64,
+    end: u64,
+    reserved: u64,
+    queue: VecDeque<Retired>,
+    /// What waits for one pinned version to be let go.
+    blocked: BTreeMap<u64, Vec<Retired>>,
+    unscanned: u32,
+}
+
+/// Scanning the pins costs a cache miss a slot, so it is done once for many retired things.
+const SCAN_EVERY: u32 = 256;
+/// A long line reserves its version numbers by this many.
+const VERSIONS_MAX: u64 = 256;
+
+impl Line {
+    /// A number for the next version.
+    #[inline(always)]
+    pub(crate) fn next_version(&mut self, cell: &LineCell) -> u64 {
+        if self.next == self.end {
+            // Twice as many as last time: a short line wastes few, a long one asks seldom.
+            self.reserved = (self.reserved * 2).clamp(1, VERSIONS_MAX);
+            self.next = cell.arena.draw_versions(self.reserved);
+            self.end = self.next + self.reserved;
+        }
+        self.next
+    }
+
+    /// Numbers reserved before now must not be used any more.
+    pub(crate) fn skip_versions(&mut self) {
+        self.next = self.end;
+    }
+
+    /// Publishes the root in block `handle` as `version`, and deals with what it replaced.
+    #[inline]
+    pub(crate) fn publish(
+        &mut self,
+        cell: &LineCell,
+        handle: u32,
+        version: u64,
+        dead: &mut Vec<Dead>,
+        allocator: &mut Allocator,
+    ) {
+        // Release: the blocks of the version are written before it can be seen.
+        cell.head.store(head_word(handle, version), Ordering::Release);
+        fence(Ordering::SeqCst);
+        let newest_pin = cell.newest_pin.load(Ordering::Relaxed);
+        let floor = cell.floor.load(Ordering::SeqCst);
+        if version == self.next {
+            self.next += 1;
+        } else {
+            self.skip_versions(); // Numbers of a line go up, and this one was drawn later.
+        }
+        if self.history == History::All {
+            dead.clear();
+            return;
+        }
+        let keep = self.history != History::None;
+        for dead in dead.drain(..) {
+            if dead.birth <= floor || dead.birth == BIRTH_QUEUED {
+                cell.arena.add_garbage(dead.bytes());
+            } else if dead.birth > newest_pin && !keep {
+                allocator.free(cell.memory(), dead);
+            } else {
+                dead.set_birth(cell.memory(), BIRTH_QUEUED);
+                self.queue.push_back(Retired { dead, death: version });
+                self.unscanned += 1;
+            }
+        }
+        if self.unscanned >= SCAN_EVERY {
+            self.reclaim(cell, allocator);
+        }
+    }
+
+    /// Sets which old versions are kept from now on.
+    pub(crate) fn set_history(
+        &mut self,
+        cell: &LineCell,
+        history: History,
+        allocator: &mut Allocator,
+    ) {
+        self.history = history;
+        self.reclaim(cell, allocator);
+    }
+
+    /// Reuses what nobody can see any more.
+    pub(crate) fn reclaim(&mut self, cell: &LineCell, allocator: &mut Allocator) {
+        self.unscanned = 0;
+        let kept_from = match self.history {
+            History::None => u64::MAX,
+            History::All => 0,
+            History::From(version) => version,
+        };
+        let mut pins = Vec::new();
+        cell.arena.pins.each(|version, _| pins.push(version));
+        pins.sort_unstable();
+        let floor = cell.floor.load(Ordering::SeqCst);
+        let free: Vec<u64> =
+            self.blocked.keys().copied().filter(|p| pins.binary_search(p).is_err()).collect();
+        let unblocked = free.into_iter().filter_map(|pin| self.blocked.remove(&pin)).flatten();
+        let mut again: Vec<Retired> = unblocked.collect();
+        while let Some(first) = self.queue.front().filter(|first| first.death <= kept_from) {
+            again.push(*first);
+            self.queue.pop_front();
+        }
+        for retired in again {
+            let Retired { dead, death } = retired;
+            // The newest pin before its death is the last to let it go.
+            let newest = pins.partition_point(|&pin| pin < death).checked_sub(1).map(|i| pins[i]);
+            if dead.birth <= floor {
+                dead.set_birth(cell.memory(), dead.birth);
+                cell.arena.add_garbage(dead.bytes());
+            } else if let Some(pin) = newest.filter(|&pin| pin >= dead.birth) {
+                self.blocked.entry(pin).or_default().push(retired);
+            } else {
+                allocator.free(cell.memory(), dead);
+            }
+        }
+    }
+
+    /// The line took something in that others see too: what is visible now is not only its own.
+    pub(crate) fn raise_floor(&mut self, cell: &LineCell) {
+        self.skip_versions();
+        let fresh = cell.arena.draw_versions(1);
+        cell.floor.fetch_max(fresh, Ordering::SeqCst);
+    }
+
+    /// Ends the writing: what waited belongs to nobody now, so the collection gets it back.
+    pub(crate) fn end(&mut self, cell: &LineCell) {
+        let blocked = std::mem::take(&mut self.blocked).into_values().flatten();
+        for Retired { dead, .. } in self.queue.drain(..).chain(blocked) {
+            dead.set_birth(cell.memory(), dead.birth);
+            cell.arena.add_garbage(dead.bytes());
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! Reading: a node, its attributes, its children.
+
+use std::fmt;
+
+use crate::attributes::{self, Attributes};
+use crate::block::{self, Content, Header};
+use crate::children::{self, Children as Iter, Differences, Direction, directory, locate};
+use crate::key::{Key, KeyRef};
+use crate::line::LineCell;
+use crate::path::Path;
+use crate::value::ValueRef;
+
+/// A node of one version, borrowed from the [`Snapshot`](crate::Snapshot) that holds it. Copying
+/// it is free.
+#[derive(Clone, Copy)]
+pub struct Node<'a> {
+    cell: &'a LineCell,
+    content: Content,
+}
+
+/// There is no node at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoSuchNode {
+    /// The path up to and including the key that is not there.
+    pub path: Box<Path>,
+}
+
+impl fmt::Display for NoSuchNode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is no node at {}", self.path)
+    }
+}
+
+impl std::error::Error for NoSuchNode {}
+
+impl<'a> Node<'a> {
+    #[inline(always)]
+    pub(crate) fn new(cell: &'a LineCell, content: Content) -> Node<'a> {
+        Node { cell, content }
+    }
+
+    #[inline(always)]
+    pub(crate) fn content(self) -> Content {
+        self.content
+    }
+
+    pub(crate) fn cell(self) -> &'a LineCell {
+        self.cell
+    }
+
+    #[inline(always)]
+    fn with(self, content: Content) -> Node<'a> {
+        Node { cell: self.cell, content }
+    }
+
+    /// The node at a path from here.
+    ///
+    /// # Errors
+    /// When it is not there; the error says how far the path goes.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Path, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let path: Path = "/7/title".parse()?;
+    /// let error = tree.read().root().at(&path).unwrap_err();
+    /// assert_eq!(error.to_string(), "there is no node at /7");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn at(self, path: &[Key]) -> Result<Node<'a>, NoSuchNode> {
+        let mut node = self;
+        for (depth, key) in path.iter().enumerate() {
+            match locate(self.cell.memory(), node.content.kids, key.as_ref(), |_| ()) {
+                Some(content) => node.content = content,
+                None => {
+                    return Err(NoSuchNode { path: Box::new(path[..=depth].into()) });
+                }
+            }
+        }
+        Ok(node)
+    }
+
+    /// The nodes at many paths from here, each where it is there. The paths are followed side by
+    /// side, so that waiting for memory for one is used to ask for the others: for 16 paths it is
+    /// several times as quick as one after the other.
+    #[must_use]
+    pub fn at_many(self, paths: &[&[Key]]) -> Vec<Option<Node<'a>>> {
+        let arena = self.cell.memory();
+        let mut nodes: Vec<Option<Node<'a>>> = vec![Some(self); paths.len()];
+        let depth = paths.iter().map(|path| path.len()).max().unwrap_or(0);
+        for level in 0..depth {
+            for (path, slot) in paths.iter().zip(&mut nodes) {
+                let (Some(key), Some(node)) = (path.get(level), *slot) else {
+                    continue;
+                };
+                let content = locate(arena, node.content.kids, key.as_ref(), |_| ());
+                *slot = content.map(|content| {
+                    if path.len() == level + 1 {
+                        arena.payload.prefetch(content.attrs as usize);
+                    } else {
+                        block::prefetch(arena, content.kids);
+                    }
+                    self.with(content)
+                });
+            }
+        }
+        nodes
+    }
+
+    /// Brings the nodes at many paths nearer, with their attributes; see [`Node::at_many`].
+    pub fn prefetch(self, paths: &[&[Key]]) {
+        let _ = self.at_many(paths);
+    }
+
+    /// The child with this key.
+    #[must_use]
+    #[inline]
+    pub fn child<'k>(self, key: impl Into<KeyRef<'k>>) -> Option<Node<'a>> {
+        let content = locate(self.cell.memory(), self.content.kids, key.into(), |_| ())?;
+        Some(self.with(content))
+    }
+
+    /// The children with their keys, in order: positions, then names.
+    #[must_use]
+    pub fn children(self) -> Children<'a> {
+        let iter = Iter::new(self.cell.memory(), self.content.kids, Direction::Forward);
+        Children { node: self, iter }
+    }
+
+    /// The children from the last to the first.
+    #[must_use]
+    pub fn children_backward(self) -> Children<'a> {
+        let iter = Iter::new(self.cell.memory(), self.content.kids, Direction::Backward);
+        Children { node: self, iter }
+    }
+
+    /// The children from this key on (or from the next one that is there). With `take(50)` it is
+    /// a page of 50; the last key of a page leads to the next.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Key, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// (0..5).try_for_each(|_| tree.add_child(&[]).map(drop))?;
+    /// let snapshot = tree.snapshot();
+    /// let page = snapshot.root().children_from(&Key::from(3));
+    /// assert_eq!(page.map(|(key, _)| key.to_string()).collect::<Vec<_>>(), ["3", "4"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn children_from<'k>(self, key: impl Into<KeyRef<'k>>) -> Children<'a> {
+        self.from_key(key.into(), Direction::Forward)
+    }
+
+    /// The children from this key backward to the first.
+    #[must_use]
+    pub fn children_backward_from<'k>(self, key: impl Into<KeyRef<'k>>) -> Children<'a> {
+        self.from_key(key.into(), Direction::Backward)
+    }
+
+    fn from_key(self, key: KeyRef<'_>, direction: Direction) -> Children<'a> {
+        let iter = Iter::from_key(self.cell.memory(), self.content.kids, key, direction);
+        Children { node: self, iter }
+    }
+
+    /// The child that was added last: the one with the greatest position.
+    #[must_use]
+    pub fn last_child(self) -> Option<(KeyRef<'a>, Node<'a>)> {
+        let after_all = KeyRef::Position(crate::key::POSITION_MAX, &[0xff]);
+        self.from_key(after_all, Direction::Backward).next()
+    }
+
+    /// How many children it has.
+    #[must_use]
+    pub fn child_count(self) -> u64 {
+        directory(self.cell.memory(), self.content.kids).children
+    }
+
+    /// The position that the next child added gets.
+    #[must_use]
+    pub fn next_position(self) -> i64 {
+        directory(self.cell.memory(), self.content.kids).next
+    }
+
+    /// Has it children?
+    #[must_use]
+    #[inline]
+    pub fn has_children(self) -> bool {
+        block::count(self.cell.memory(), self.content.kids) > 0
+    }
+
+    /// How many nodes there are in its subtree, itself included. Costs the same whatever the size.
+    #[must_use]
+    #[inline]
+    pub fn subtree_count(self) -> u64 {
+        1 + u64::from(block::count(self.cell.memory(), self.content.kids))
+    }
+
+    /// One attribute.
+    #[must_use]
+    #[inline]
+    pub fn attribute(self, key: &str) -> Option<ValueRef<'a>> {
+        attributes::find(self.cell.memory(), self.content.attrs, key)
+    }
+
+    /// All attributes, in key order.
+    #[must_use]
+    #[inline]
+    pub fn attributes(self) -> Attributes<'a> {
+        Attributes::new(self.cell.memory(), self.content.attrs)
+    }
+
+    /// Has it attributes?
+    #[must_use]
+    #[inline(always)]
+    pub fn has_attributes(self) -> bool {
+        self.content.attrs != 0
+    }
+
+    /// Are both the same in memory? If so their subtrees are equal; if not they may be, still.
+    #[must_use]
+    #[inline]
+    pub fn is_same(self, other: Node<'_>) -> bool {
+        self.cell.shares_arena(other.cell) && self.content == other.content
+    }
+
+    /// Do both have the same attribute record in memory? If so their attributes are equal.
+    #[must_use]
+    pub fn has_same_attributes(self, other: Node<'_>) -> bool {
+        self.cell.shares_arena(other.cell) && self.content.attrs == other.content.attrs
+    }
+
+    /// Something that is the same for two nodes only if they share their children, or, having
+    /// none, their attributes: for finding where a subtree went. `None` for a bare leaf.
+    #[must_use]
+    pub fn identity(self) -> Option<u64> {
+        match self.content {
+            Content { kids: 0, attrs: 0 } => None,
+            Content { kids: 0, attrs } => Some(1 << 32 | u64::from(attrs)),
+            Content { kids, .. } => Some(u64::from(kids)),
+        }
+    }
+
+    /// The children in which two nodes of an arena differ, with what is on either side, in no
+    /// particular order. What they share is skipped, so it costs what differs.
+    ///
+    /// # Panics
+    /// When the nodes are of different arenas.
+    pub fn differing_children(
+        self,
+        other: Node<'a>,
+    ) -> impl Iterator<Item = (KeyRef<'a>, Option<Node<'a>>, Option<Node<'a>>)> {
+        let arena = self.cell.memory();
+        assert!(self.cell.shares_arena(other.cell), "nodes of different arenas");
+        let differences = Differences::new(arena, self.content.kids, other.content.kids);
+        differences.map(move |(key, left, right)| {
+            (key, left.map(|content| self.with(content)), right.map(|content| other.with(content)))
+        })
+    }
+
+    /// Do both hold the same attributes and children, all the way down?
+    #[must_use]
+    pub fn is_equal(self, other: Node<'_>) -> bool {
+        self.is_same(other) || self.content_hash() == other.content_hash()
+    }
+
+    pub(crate) fn header(self) -> Option<Header> {
+        (self.content.kids != 0).then(|| Header::load(self.cell.memory(), self.content.kids))
+    }
+}
+
+impl fmt::Debug for Node<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node")
+            .field("attributes", &self.attributes().collect::<Vec<_>>())
+            .field("children", &self.child_count())
+            .field("nodes", &self.subtree_count())
+            .finish()
+    }
+}
+
+/// The children of a node with their keys, in order.
+#[derive(Clone)]
+pub struct Children<'a> {
+    node: Node<'a>,
+    iter: children::Children<'a>,
+}
+
+impl<'a> Iterator for Children<'a> {
+    type Item = (KeyRef<'a>, Node<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.iter.next().map(|(key, content)| (key, self.node.with(content)))
+    }
+}
+
+impl std::iter::FusedIterator for Children<'_> {}

@@ -1,0 +1,133 @@
+//! Looking at one version: held for ever ([`Snapshot`]) or for a short read ([`Reading`]).
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::arena::Arena;
+use crate::block::{self, Header};
+use crate::line::{LineCell, Pinned};
+use crate::node::Node;
+
+/// One version of a tree, complete and unchanging, for as long as it is held.
+///
+/// A snapshot costs a slot in a table and no memory besides: what it shares with other versions
+/// is shared. Readers of a snapshot never wait and are never waited for.
+///
+/// ```
+/// use jungle_tree::{Arena, Tree};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// let before = tree.snapshot();
+/// tree.add_child(&[])?;
+/// assert_eq!(before.root().subtree_count(), 1);
+/// assert_eq!(tree.snapshot().root().subtree_count(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Snapshot {
+    cell: Arc<LineCell>,
+    pinned: Pinned,
+}
+
+impl Snapshot {
+    #[inline]
+    pub(crate) fn newest(cell: &Arc<LineCell>) -> Snapshot {
+        Snapshot { pinned: cell.pin(), cell: Arc::clone(cell) }
+    }
+
+    /// A version that something else holds while this is called.
+    pub(crate) fn held(cell: &Arc<LineCell>, handle: u32, version: u64) -> Snapshot {
+        Snapshot { pinned: cell.pin_held(handle, version), cell: Arc::clone(cell) }
+    }
+
+    /// The root node.
+    #[must_use]
+    #[inline]
+    pub fn root(&self) -> Node<'_> {
+        root(&self.cell, self.pinned.handle)
+    }
+
+    /// The number of this version: it grows along a tree's versions, and is used once in an arena.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.pinned.version
+    }
+
+    /// The arena it lives in.
+    #[must_use]
+    pub fn arena(&self) -> Arena {
+        Arena::from_inner(Arc::clone(&self.cell.arena))
+    }
+
+    /// Do both show the very same version?
+    #[must_use]
+    pub fn is_same(&self, other: &Snapshot) -> bool {
+        self.pinned.handle == other.pinned.handle && self.pinned.version == other.pinned.version
+    }
+
+    pub(crate) fn cell(&self) -> &Arc<LineCell> {
+        &self.cell
+    }
+
+    pub(crate) fn handle(&self) -> u32 {
+        self.pinned.handle
+    }
+}
+
+impl Clone for Snapshot {
+    fn clone(&self) -> Self {
+        Snapshot::held(&self.cell, self.pinned.handle, self.pinned.version)
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        self.cell.arena.pins.clear(self.pinned.slot);
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot")
+            .field("version", &self.pinned.version)
+            .field("nodes", &self.root().subtree_count())
+            .finish()
+    }
+}
+
+/// The newest version at the time of the call, for a short read: it touches no shared count.
+pub struct Reading<'t> {
+    cell: &'t LineCell,
+    pinned: Pinned,
+}
+
+impl<'t> Reading<'t> {
+    #[inline]
+    pub(crate) fn new(cell: &'t LineCell) -> Reading<'t> {
+        Reading { cell, pinned: cell.pin() }
+    }
+
+    /// The root node.
+    #[must_use]
+    #[inline]
+    pub fn root(&self) -> Node<'_> {
+        root(self.cell, self.pinned.handle)
+    }
+
+    /// The number of this version.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.pinned.version
+    }
+}
+
+impl Drop for Reading<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.cell.arena.pins.clear(self.pinned.slot);
+    }
+}
+
+#[inline]
+fn root(cell: &LineCell, handle: u32) -> Node<'_> {
+    let header = Header::load(cell.memory(), handle);
+    Node::new(cell, block::content(cell.memory(), handle, header, 0))
+}

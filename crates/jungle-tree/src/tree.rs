@@ -1,0 +1,338 @@
+//! A line of versions with one writer, and any number of readers.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::arena::Arena;
+use crate::edit::{Edit, EditError, Editor};
+use crate::key::{Key, Position};
+use crate::line::{History, Line, LineCell};
+use crate::snapshot::{Reading, Snapshot};
+use crate::value::ValueRef;
+
+/// A tree that is edited: a line of versions, the newest of which is its head.
+///
+/// Each editing call makes one new version by copying the path from the changed node to the root,
+/// and publishes it; [`Tree::edit`] makes one version of many edits. Any version can be held by a
+/// [`Snapshot`]; what no held version can see is reused at once.
+///
+/// ```
+/// use jungle_tree::{Arena, Path, Tree};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// let key = tree.add_child(&[])?;
+/// let path = Path::root().join(key);
+/// tree.put_attribute(&path, "title", "hello")?;
+/// let seen = tree.snapshot();
+/// tree.remove(&path)?;
+/// assert_eq!(seen.root().at(&path)?.attribute("title").unwrap().as_text(), Some("hello"));
+/// assert_eq!(tree.snapshot().root().child_count(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Tree {
+    cell: Arc<LineCell>,
+    line: Line,
+}
+
+/// The reading end of a tree, for any thread: see [`Tree::reader`].
+#[derive(Clone)]
+pub struct TreeReader {
+    cell: Arc<LineCell>,
+}
+
+impl TreeReader {
+    /// Holds the newest version.
+    #[must_use]
+    #[inline]
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::newest(&self.cell)
+    }
+
+    /// Looks at the newest version, for a short read.
+    #[must_use]
+    #[inline]
+    pub fn read(&self) -> Reading<'_> {
+        Reading::new(&self.cell)
+    }
+
+    /// Holds a version that is held already by the history of the tree; whoever calls makes sure
+    /// that it is ([`VersionId`] is given out for such versions).
+    #[must_use]
+    pub fn held(&self, id: VersionId) -> Snapshot {
+        Snapshot::held(&self.cell, id.handle, id.version)
+    }
+}
+
+impl fmt::Debug for TreeReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TreeReader({})", self.read().version())
+    }
+}
+
+/// Where a version lies: what a history keeps of it. It does not hold the version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct VersionId {
+    pub(crate) handle: u32,
+    pub(crate) version: u64,
+}
+
+impl VersionId {
+    /// The number of the version.
+    #[must_use]
+    pub fn version(self) -> u64 {
+        self.version
+    }
+}
+
+/// Which versions of a tree stay readable without a [`Snapshot`] that holds them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// None but the newest.
+    Newest,
+    /// All.
+    All,
+    /// This version and every later one.
+    From(VersionId),
+}
+
+impl Tree {
+    /// A tree of one bare node.
+    #[must_use]
+    pub fn new(arena: &Arena) -> Tree {
+        let inner = arena.inner();
+        let mut lane = inner.lane();
+        let version = inner.draw_versions(1);
+        let root = Edit::empty(inner.memory(), lane.allocator(), version);
+        let cell = LineCell::new(Arc::clone(inner), root, version, 0);
+        Tree { cell, line: Line::default() }
+    }
+
+    /// A tree that begins with this version, in its arena; they share all of it.
+    #[must_use]
+    pub fn from_snapshot(snapshot: &Snapshot) -> Tree {
+        let arena = &snapshot.cell().arena;
+        // From now on the snapshot's line is not alone in seeing what it sees now.
+        snapshot.cell().share();
+        let mut lane = arena.lane();
+        let version = arena.draw_versions(1);
+        let root = Edit::copy_root(arena.memory(), lane.allocator(), version, snapshot.handle());
+        let cell = LineCell::new(Arc::clone(arena), root, version, version);
+        Tree { cell, line: Line::default() }
+    }
+
+    /// Holds the newest version.
+    #[must_use]
+    #[inline]
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::newest(&self.cell)
+    }
+
+    /// Looks at the newest version, for a short read.
+    #[must_use]
+    #[inline]
+    pub fn read(&self) -> Reading<'_> {
+        Reading::new(&self.cell)
+    }
+
+    /// A handle for reading from other threads.
+    #[must_use]
+    pub fn reader(&self) -> TreeReader {
+        TreeReader { cell: Arc::clone(&self.cell) }
+    }
+
+    /// The arena it lives in.
+    #[must_use]
+    pub fn arena(&self) -> Arena {
+        Arena::from_inner(Arc::clone(&self.cell.arena))
+    }
+
+    /// Where the newest version lies.
+    #[must_use]
+    pub fn version_id(&self) -> VersionId {
+        let handle = self.cell.head();
+        VersionId { handle, version: crate::block::birth(self.cell.memory(), handle) }
+    }
+
+    /// Sets which old versions stay readable ([`TreeReader::held`]); at first only the newest.
+    /// What is no longer kept is reused, as far as no snapshot holds it.
+    pub fn keep(&mut self, keep: Keep) {
+        let history = match keep {
+            Keep::Newest => History::None,
+            Keep::All => History::All,
+            Keep::From(id) => History::From(id.version),
+        };
+        let mut lane = self.cell.arena.lane();
+        self.line.set_history(&self.cell, history, lane.allocator());
+    }
+
+    /// Reuses now what nobody can see any more, rather than at some later edit.
+    pub fn reclaim(&mut self) {
+        let mut lane = self.cell.arena.lane();
+        self.line.reclaim(&self.cell, lane.allocator());
+    }
+
+    /// Makes one new version of all the edits of `f`, or none when it fails.
+    ///
+    /// # Errors
+    /// What `f` says.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, EditError, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// let before = tree.version_id();
+    /// let refused = tree.edit(|editor| {
+    ///     editor.add_child(&[])?;
+    ///     editor.remove(&[7.into()])
+    /// });
+    /// assert!(matches!(refused, Err(EditError::NoSuchNode { .. })));
+    /// assert_eq!(tree.version_id(), before);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn edit<T, E>(&mut self, f: impl FnOnce(&mut Editor) -> Result<T, E>) -> Result<T, E> {
+        let mut editor = Editor::new(self.snapshot());
+        let value = f(&mut editor)?;
+        self.publish(editor);
+        Ok(value)
+    }
+
+    /// Publishes what an editor made as the newest version, whatever was the newest before. An
+    /// editor that changed nothing of the newest version makes none.
+    ///
+    /// # Panics
+    /// When the editor works in another arena.
+    pub fn publish(&mut self, editor: Editor) {
+        editor.publish(&self.cell, &mut self.line);
+    }
+
+    /// One edit: short, so it borrows an allocator for just as long.
+    #[inline(always)]
+    fn one<T>(
+        &mut self,
+        f: impl FnOnce(&mut Edit<'_>) -> Result<T, EditError>,
+    ) -> Result<T, EditError> {
+        let Tree { cell, line } = self;
+        let version = line.next_version(cell);
+        let mut lane = cell.arena.lane();
+        let allocator = lane.allocator();
+        let head = cell.head();
+        let mut edit = Edit::new(cell.memory(), allocator, version, head);
+        let value = match f(&mut edit) {
+            Ok(value) => value,
+            Err(error) => {
+                edit.forget();
+                allocator.buffers.dead.clear();
+                return Err(error);
+            }
+        };
+        edit.leave_all();
+        let root = edit.root;
+        if root != head {
+            let mut dead = std::mem::take(&mut allocator.buffers.dead);
+            line.publish(cell, root, version, &mut dead, allocator);
+            allocator.buffers.dead = dead;
+        }
+        Ok(value)
+    }
+
+    /// Adds an empty child to the node at `path`; its position counts up and is never used again.
+    ///
+    /// # Errors
+    /// When there is no such node, or no room.
+    #[inline]
+    pub fn add_child(&mut self, path: &[Key]) -> Result<Key, EditError> {
+        self.one(|edit| edit.op_add_child(path))
+    }
+
+    /// Adds an empty child with a key of the caller's.
+    ///
+    /// # Errors
+    /// When there is no such node, the key is taken or beyond its limits, or there is no room.
+    pub fn insert_child(&mut self, path: &[Key], key: &Key) -> Result<(), EditError> {
+        self.one(|edit| edit.op_insert_child(path, key))
+    }
+
+    /// Removes the node at `path` and all below it. Its siblings keep their keys.
+    ///
+    /// # Errors
+    /// When there is no such node, or it is the root.
+    pub fn remove(&mut self, path: &[Key]) -> Result<(), EditError> {
+        self.one(|edit| edit.op_remove(path))
+    }
+
+    /// Puts an attribute of the node at `path`.
+    ///
+    /// # Errors
+    /// When there is no such node, the key or the value is beyond its limits, or there is no room.
+    #[inline]
+    pub fn put_attribute<'v>(
+        &mut self,
+        path: &[Key],
+        key: &str,
+        value: impl Into<ValueRef<'v>>,
+    ) -> Result<(), EditError> {
+        let value = value.into();
+        self.one(|edit| edit.op_put_attribute(path, key, value))
+    }
+
+    /// Removes an attribute of the node at `path`; `false` when it has none of this key.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    pub fn remove_attribute(&mut self, path: &[Key], key: &str) -> Result<bool, EditError> {
+        self.one(|edit| edit.op_remove_attribute(path, key))
+    }
+
+    /// Adds an empty child right in front of a sibling.
+    ///
+    /// # Errors
+    /// When there is no such node, or the sibling has a name.
+    pub fn insert_before(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
+        self.one(|edit| edit.op_insert_beside(parent, sibling, true))
+    }
+
+    /// Adds an empty child right behind a sibling.
+    ///
+    /// # Errors
+    /// When there is no such node, or the sibling has a name.
+    pub fn insert_after(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
+        self.one(|edit| edit.op_insert_beside(parent, sibling, false))
+    }
+
+    /// Puts many attributes, each in a version of its own, in order. Paths further ahead in the
+    /// list are brought into the cache while the earlier ones are written, so a writer with a
+    /// queue works at more than the speed of single calls.
+    ///
+    /// # Errors
+    /// At the first put that is refused; those before it are published.
+    pub fn put_attributes_each(
+        &mut self,
+        puts: &[(&[Key], &str, ValueRef<'_>)],
+    ) -> Result<(), EditError> {
+        const AHEAD: usize = 32;
+        for group in puts.chunks(AHEAD) {
+            let paths: Vec<&[Key]> = group.iter().map(|(path, ..)| *path).collect();
+            self.read().root().prefetch(&paths);
+            for &(path, key, value) in group {
+                self.one(|edit| edit.op_put_attribute(path, key, value))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        self.line.end(&self.cell);
+        let nodes = self.read().root().subtree_count();
+        self.cell.arena.add_garbage(nodes * 8);
+    }
+}
+
+impl fmt::Debug for Tree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reading = self.read();
+        f.debug_struct("Tree")
+            .field("version", &reading.version())
+            .field("nodes", &reading.root().subtree_count())
+            .finish()
+    }
+}
