@@ -11,10 +11,7 @@ use crate::error::{Context, Result, fail};
 pub fn root() -> PathBuf {
     let xtask = std::env::var_os("CARGO_MANIFEST_DIR");
     let xtask = xtask.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-    Path::new(&xtask)
-        .parent()
-        .expect("xtask is a folder of the repository")
-        .to_owned()
+    Path::new(&xtask).parent().expect("xtask is a folder of the repository").to_owned()
 }
 
 /// The folder that cargo builds into.
@@ -37,33 +34,22 @@ pub fn command<I: AsRef<OsStr>>(
     arguments: impl IntoIterator<Item = I>,
 ) -> Command {
     let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .current_dir(root())
-        .stdin(Stdio::null());
+    command.args(arguments).current_dir(root()).stdin(Stdio::null());
     command
 }
 
 /// Runs a program with its output let through.
 pub fn run(mut command: Command) -> Result<()> {
     let shown = show(&command);
-    let status = command
-        .status()
-        .context(format!("cannot start `{shown}`"))?;
-    if status.success() {
-        Ok(())
-    } else {
-        fail(format!("`{shown}` ended with {status}"))
-    }
+    let status = command.status().context(format!("cannot start `{shown}`"))?;
+    if status.success() { Ok(()) } else { fail(format!("`{shown}` ended with {status}")) }
 }
 
 /// Runs a program and gives what it printed.
 pub fn output(mut command: Command) -> Result<String> {
     let shown = show(&command);
-    let output = command
-        .stderr(Stdio::inherit())
-        .output()
-        .context(format!("cannot start `{shown}`"))?;
+    let output =
+        command.stderr(Stdio::inherit()).output().context(format!("cannot start `{shown}`"))?;
     if !output.status.success() {
         return fail(format!("`{shown}` ended with {}", output.status));
     }
@@ -82,15 +68,8 @@ pub fn need(program: &str, package: &str) -> Result<()> {
     }
     println!("installing {package} for {program}");
     run(command("apt-get", ["update", "-qq"]))?;
-    run(command(
-        "apt-get",
-        ["install", "-y", "-qq", "--no-install-recommends", package],
-    ))?;
-    if is_installed(program) {
-        Ok(())
-    } else {
-        fail(hint)
-    }
+    run(command("apt-get", ["install", "-y", "-qq", "--no-install-recommends", package]))?;
+    if is_installed(program) { Ok(()) } else { fail(hint) }
 }
 
 fn is_installed(program: &str) -> bool {

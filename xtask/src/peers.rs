@@ -24,12 +24,7 @@ const PEERS: [Peer; 3] = [
         needs: Some(("ghc", "ghc")),
         build: || {
             let mut ghc = command("ghc", ["-O2", "-threaded", "-rtsopts"]);
-            ghc.args([
-                "-outputdir",
-                "target/peers/haskell",
-                "-o",
-                "target/peers/haskell/peer",
-            ]);
+            ghc.args(["-outputdir", "target/peers/haskell", "-o", "target/peers/haskell/peer"]);
             ghc.args(sources("haskell", "hs"));
             ghc
         },
@@ -63,24 +58,12 @@ const PEERS: [Peer; 3] = [
 ];
 
 /// The arguments of a brief run, the same for every peer: each checks its own result.
-const SMOKE: [&str; 9] = [
-    "read-visit",
-    "--threads",
-    "2",
-    "--tasks",
-    "2",
-    "--seed",
-    "1",
-    "--nodes-scale",
-    "quick",
-];
+const SMOKE: [&str; 9] =
+    ["read-visit", "--threads", "2", "--tasks", "2", "--seed", "1", "--nodes-scale", "quick"];
 
 /// Builds the peers named, or all.
 pub fn run(names: &[String]) -> Result<()> {
-    if let Some(unknown) = names
-        .iter()
-        .find(|name| PEERS.iter().all(|peer| peer.name != **name))
-    {
+    if let Some(unknown) = names.iter().find(|name| PEERS.iter().all(|peer| peer.name != **name)) {
         return fail(format!("there is no peer `{unknown}`"));
     }
     for peer in &PEERS {
@@ -118,10 +101,7 @@ fn sources(peer: &str, extension: &str) -> Vec<PathBuf> {
     let mut folders = vec![PathBuf::from("bench/peers").join(peer)];
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
-        let entries = fs::read_dir(root().join(&folder))
-            .into_iter()
-            .flatten()
-            .flatten();
+        let entries = fs::read_dir(root().join(&folder)).into_iter().flatten().flatten();
         for path in entries.map(|entry| folder.join(entry.file_name())) {
             if root().join(&path).is_dir() {
                 folders.push(path);

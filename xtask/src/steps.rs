@@ -14,12 +14,7 @@ pub struct Steps {
 
 impl Steps {
     pub fn new(task: &'static str) -> Self {
-        Self {
-            task,
-            started: Instant::now(),
-            passed: 0,
-            skipped: Vec::new(),
-        }
+        Self { task, started: Instant::now(), passed: 0, skipped: Vec::new() }
     }
 
     /// Runs one step.
@@ -27,10 +22,7 @@ impl Steps {
         println!("== {name}");
         let started = Instant::now();
         run().context(format!("{}: step `{name}` failed", self.task))?;
-        println!(
-            "== {name}: passed in {:.1} s",
-            started.elapsed().as_secs_f64()
-        );
+        println!("== {name}: passed in {:.1} s", started.elapsed().as_secs_f64());
         self.passed += 1;
         Ok(())
     }

@@ -44,21 +44,14 @@ pub fn run(arguments: &[String]) -> Result<()> {
 /// The steps of `supply`. Without the snapshot at its usual place the advisories are skipped; a
 /// snapshot that the caller named must be there.
 pub fn all(steps: &mut Steps, archive: Option<PathBuf>) -> Result<()> {
-    steps.step("licences", || {
-        licences::check(&metadata(&["--filter-platform", &host()?])?)
-    })?;
+    steps.step("licences", || licences::check(&metadata(&["--filter-platform", &host()?])?))?;
     let usual = root().join(ADVISORIES);
     if archive.is_none() && !usual.is_file() {
-        steps.skip(
-            "advisories",
-            "no snapshot of them; name one with `--advisories FILE.tar.xz`",
-        );
+        steps.skip("advisories", "no snapshot of them; name one with `--advisories FILE.tar.xz`");
         return Ok(());
     }
     let archive = archive.unwrap_or(usual);
-    steps.step("advisories", || {
-        advisories::check(&locked_packages()?, &archive)
-    })
+    steps.step("advisories", || advisories::check(&locked_packages()?, &archive))
 }
 
 /// What cargo knows of this workspace.
@@ -77,18 +70,10 @@ fn locked_packages() -> Result<Vec<Package>> {
         if package.get("source").is_none() {
             continue;
         }
-        let field = |name| {
-            package
-                .get(name)
-                .and_then(toml::Value::as_str)
-                .unwrap_or_default()
-        };
+        let field = |name| package.get(name).and_then(toml::Value::as_str).unwrap_or_default();
         let version = field("version").parse();
         let version = version.context(format!("Cargo.lock: version of {}", field("name")))?;
-        found.push(Package {
-            name: field("name").to_owned(),
-            version,
-        });
+        found.push(Package { name: field("name").to_owned(), version });
     }
     Ok(found)
 }
@@ -96,14 +81,11 @@ fn locked_packages() -> Result<Vec<Package>> {
 /// The exceptions in `xtask/supply-allow.txt`: a subject and the reason for it, one a line.
 fn allowed() -> Result<Vec<(String, String)>> {
     let text = read("xtask/supply-allow.txt")?;
-    let lines = text
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines
         .map(|line| {
-            let (subject, reason) = line
-                .split_once(' ')
-                .context("xtask/supply-allow.txt: no reason")?;
+            let (subject, reason) =
+                line.split_once(' ').context("xtask/supply-allow.txt: no reason")?;
             Ok((subject.to_owned(), reason.trim().to_owned()))
         })
         .collect()

@@ -10,10 +10,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
         [] => false,
         [only] if only == "--peers" => true,
         _ => {
-            return fail(format!(
-                "`test` takes only `--peers`, not `{}`",
-                arguments.join(" ")
-            ));
+            return fail(format!("`test` takes only `--peers`, not `{}`", arguments.join(" ")));
         }
     };
     let mut steps = Steps::new("test");
@@ -52,19 +49,11 @@ fn cargo_tests(steps: &mut Steps) -> Result<()> {
 
 fn crates_with_features() -> Result<Vec<String>> {
     let metadata = supply::metadata(&["--no-deps"])?;
-    let packages = metadata["packages"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
+    let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let featured = packages.iter().filter(|package| {
-        package["features"]
-            .as_object()
-            .is_some_and(|features| !features.is_empty())
+        package["features"].as_object().is_some_and(|features| !features.is_empty())
     });
-    Ok(featured
-        .filter_map(|package| package["name"].as_str())
-        .map(str::to_owned)
-        .collect())
+    Ok(featured.filter_map(|package| package["name"].as_str()).map(str::to_owned).collect())
 }
 
 fn torture_suites(steps: &mut Steps) -> Result<()> {
@@ -73,9 +62,7 @@ fn torture_suites(steps: &mut Steps) -> Result<()> {
         return Ok(());
     }
     for suite in torture::SUITES {
-        steps.step(&format!("torture {suite}"), || {
-            torture::run(&[suite.to_owned()])
-        })?;
+        steps.step(&format!("torture {suite}"), || torture::run(&[suite.to_owned()]))?;
     }
     Ok(())
 }
@@ -84,12 +71,7 @@ fn torture_suites(steps: &mut Steps) -> Result<()> {
 /// crate, so this builds into a folder of its own, or each run would build everything twice.
 fn loom(steps: &mut Steps) -> Result<()> {
     for name in ["jungle-tree", "jungle-db"] {
-        if !root()
-            .join("crates")
-            .join(name)
-            .join("tests/loom.rs")
-            .is_file()
-        {
+        if !root().join("crates").join(name).join("tests/loom.rs").is_file() {
             continue;
         }
         steps.step(&format!("loom {name}"), || {

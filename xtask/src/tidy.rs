@@ -25,11 +25,7 @@ struct File {
 
 impl File {
     fn has_extension(&self, extensions: &[&str]) -> bool {
-        let extension = self
-            .path
-            .rsplit('/')
-            .next()
-            .and_then(|name| name.rsplit_once('.'));
+        let extension = self.path.rsplit('/').next().and_then(|name| name.rsplit_once('.'));
         extension.is_some_and(|(_, found)| extensions.contains(&found))
     }
 }
@@ -63,22 +59,12 @@ pub fn run(arguments: &[String]) -> Result<()> {
     crates::check(&files, &mut findings)?;
     allow.report_unused(&mut findings);
     println!("tidy: {} files, {} findings", files.len(), findings.0.len());
-    if findings.0.is_empty() {
-        Ok(())
-    } else {
-        fail(findings.0.join("\n"))
-    }
+    if findings.0.is_empty() { Ok(()) } else { fail(findings.0.join("\n")) }
 }
 
 /// Every text file that git tracks or would, in order.
 fn files() -> Result<Vec<File>> {
-    let arguments = [
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-    ];
+    let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let listed = output(command("git", arguments)).context("cannot list the files")?;
     let paths: BTreeSet<&str> = listed.split_terminator('\0').collect();
     let mut files = Vec::new();
@@ -90,10 +76,7 @@ fn files() -> Result<Vec<File>> {
         }
         let bytes = fs::read(&full).context(format!("cannot read {path}"))?;
         if let Ok(text) = String::from_utf8(bytes) {
-            files.push(File {
-                path: path.to_owned(),
-                text,
-            });
+            files.push(File { path: path.to_owned(), text });
         }
     }
     Ok(files)

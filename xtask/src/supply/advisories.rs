@@ -47,9 +47,7 @@ pub fn check(packages: &[Package], archive: &Path) -> Result<()> {
                 "{} {}: {}: {}",
                 package.name, package.version, advisory.id, advisory.title
             );
-            let exception = allowed
-                .iter()
-                .position(|(subject, _)| *subject == advisory.id);
+            let exception = allowed.iter().position(|(subject, _)| *subject == advisory.id);
             match (advisory.kind, exception) {
                 (Kind::Withdrawn, _) => {}
                 (_, Some(at)) => used[at] = true,
@@ -60,9 +58,7 @@ pub fn check(packages: &[Package], archive: &Path) -> Result<()> {
     }
     for ((subject, _), used) in allowed.iter().zip(used) {
         if subject.starts_with("RUSTSEC-") && !used {
-            defects.push(format!(
-                "xtask/supply-allow.txt: {subject} is no longer needed"
-            ));
+            defects.push(format!("xtask/supply-allow.txt: {subject} is no longer needed"));
         }
     }
     println!(
@@ -70,11 +66,7 @@ pub fn check(packages: &[Package], archive: &Path) -> Result<()> {
         packages.len(),
         defects.len()
     );
-    if defects.is_empty() {
-        Ok(())
-    } else {
-        fail(defects.join("\n"))
-    }
+    if defects.is_empty() { Ok(()) } else { fail(defects.join("\n")) }
 }
 
 /// The snapshot's folder with a folder for each crate, wherever in the archive it lies.
@@ -82,10 +74,7 @@ fn crates_folder(unpacked: &Path) -> Result<PathBuf> {
     let entries = fs::read_dir(unpacked).context("cannot read the unpacked advisories")?;
     let mut candidates = vec![unpacked.to_owned()];
     candidates.extend(entries.flatten().map(|entry| entry.path()));
-    let found = candidates
-        .into_iter()
-        .map(|folder| folder.join("crates"))
-        .find(|it| it.is_dir());
+    let found = candidates.into_iter().map(|folder| folder.join("crates")).find(|it| it.is_dir());
     found.context("the advisories' archive has no folder `crates`")
 }
 
@@ -105,15 +94,10 @@ fn advisories_of(folder: &Path) -> Result<Vec<Advisory>> {
 
 fn parse(text: &str) -> Result<Advisory> {
     let (_, rest) = text.split_once("```toml").context("it has no TOML head")?;
-    let (head, body) = rest
-        .split_once("```")
-        .context("its TOML head does not end")?;
+    let (head, body) = rest.split_once("```").context("its TOML head does not end")?;
     let head: toml::Table = head.parse().context("cannot read its TOML head")?;
     let advisory = head.get("advisory").context("it has no [advisory]")?;
-    let id = advisory
-        .get("id")
-        .and_then(toml::Value::as_str)
-        .context("it has no id")?;
+    let id = advisory.get("id").and_then(toml::Value::as_str).context("it has no id")?;
     let title = body.lines().find_map(|line| line.strip_prefix("# "));
     let kind = match advisory.get("informational").and_then(toml::Value::as_str) {
         _ if advisory.get("withdrawn").is_some() => Kind::Withdrawn,
@@ -129,20 +113,12 @@ fn parse(text: &str) -> Result<Advisory> {
         }
     }
     let title = title.unwrap_or("no title").trim().to_owned();
-    Ok(Advisory {
-        id: id.to_owned(),
-        title,
-        kind,
-        fixed_or_older,
-    })
+    Ok(Advisory { id: id.to_owned(), title, kind, fixed_or_older })
 }
 
 impl Advisory {
     fn touches(&self, version: &Version) -> bool {
-        !self
-            .fixed_or_older
-            .iter()
-            .any(|range| range.matches(version))
+        !self.fixed_or_older.iter().any(|range| range.matches(version))
     }
 }
 

@@ -23,15 +23,10 @@ const ALLOWED: [&str; 12] = [
 
 /// Fails when a package offers none of the allowed licences and is not in the allow list.
 pub fn check(metadata: &Value) -> Result<()> {
-    let packages = metadata["packages"]
-        .as_array()
-        .context("cargo's metadata has no packages")?;
+    let packages = metadata["packages"].as_array().context("cargo's metadata has no packages")?;
     let exceptions = allowed()?;
     let mut bad = Vec::new();
-    for package in packages
-        .iter()
-        .filter(|package| !package["source"].is_null())
-    {
+    for package in packages.iter().filter(|package| !package["source"].is_null()) {
         let name = package["name"].as_str().unwrap_or_default();
         let licence = package["license"].as_str().unwrap_or("none named");
         let excepted = exceptions.iter().any(|(subject, _)| subject == name);
@@ -39,25 +34,14 @@ pub fn check(metadata: &Value) -> Result<()> {
             bad.push(format!("{name}: its licence is {licence}"));
         }
     }
-    println!(
-        "licences: {} packages, {} refused",
-        packages.len(),
-        bad.len()
-    );
-    if bad.is_empty() {
-        Ok(())
-    } else {
-        fail(bad.join("\n"))
-    }
+    println!("licences: {} packages, {} refused", packages.len(), bad.len());
+    if bad.is_empty() { Ok(()) } else { fail(bad.join("\n")) }
 }
 
 /// Reads an SPDX expression: `OR` needs one side, `AND` both. An old-style `/` is an `OR`. An
 /// exception after `WITH` only loosens a licence.
 fn is_allowed(expression: &str) -> bool {
-    let spaced = expression
-        .replace('/', " OR ")
-        .replace('(', " ( ")
-        .replace(')', " ) ");
+    let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
     let mut rest = words.as_slice();
     either(&mut rest) && rest.is_empty()
@@ -119,13 +103,7 @@ mod tests {
         ] {
             assert!(is_allowed(good), "{good}");
         }
-        for bad in [
-            "",
-            "GPL-3.0-only",
-            "MIT AND GPL-3.0-only",
-            "(MIT",
-            "MIT MIT",
-        ] {
+        for bad in ["", "GPL-3.0-only", "MIT AND GPL-3.0-only", "(MIT", "MIT MIT"] {
             assert!(!is_allowed(bad), "{bad}");
         }
     }

@@ -27,10 +27,7 @@ impl Allow {
 
     fn parse(text: &str) -> Result<Self> {
         let mut exceptions = Vec::new();
-        for line in text
-            .lines()
-            .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        {
+        for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
             let mut words = line.splitn(3, ' ');
             let (Some(rule), Some(subject), Some(_reason)) =
                 (words.next(), words.next(), words.next())
@@ -38,17 +35,10 @@ impl Allow {
                 return fail(format!("`{line}` is not RULE SUBJECT REASON"));
             };
             if !RULES.contains(&rule) {
-                return fail(format!(
-                    "`{rule}` is no rule; there are {}",
-                    RULES.join(", ")
-                ));
+                return fail(format!("`{rule}` is no rule; there are {}", RULES.join(", ")));
             }
             let (rule, subject) = (rule.to_owned(), subject.to_owned());
-            exceptions.push(Exception {
-                rule,
-                subject,
-                needed: false,
-            });
+            exceptions.push(Exception { rule, subject, needed: false });
         }
         Ok(Self(exceptions))
     }
@@ -73,15 +63,8 @@ impl Allow {
     /// Sizes may only shrink: an exception nobody needs any more must go. One for a whole folder
     /// may stand before the folder does.
     pub fn report_unused(&self, findings: &mut Findings) {
-        for exception in self
-            .0
-            .iter()
-            .filter(|it| !it.needed && !it.subject.ends_with('/'))
-        {
-            let wrong = format!(
-                "{} {} is no longer needed",
-                exception.rule, exception.subject
-            );
+        for exception in self.0.iter().filter(|it| !it.needed && !it.subject.ends_with('/')) {
+            let wrong = format!("{} {} is no longer needed", exception.rule, exception.subject);
             findings.at("xtask/tidy-allow.txt", wrong);
         }
     }

@@ -16,23 +16,14 @@ const ARROWS: [(&str, &[&str]); 9] = [
     ("jungle-db", &["jungle-tree"]),
     ("jungle-json", &["jungle-tree"]),
     ("jungle", &["jungle-db", "jungle-tree", "jungle-json"]),
-    (
-        "jungle-cli",
-        &["jungle", "jungle-db", "jungle-tree", "jungle-json"],
-    ),
+    ("jungle-cli", &["jungle", "jungle-db", "jungle-tree", "jungle-json"]),
     ("jungle-bench", ALL),
     ("jungle-torture", ALL),
     ("xtask", &[]),
 ];
 
 /// The whole product and the testkit, for the crates that measure and torture it.
-const ALL: &[&str] = &[
-    "jungle",
-    "jungle-db",
-    "jungle-tree",
-    "jungle-json",
-    "jungle-testkit",
-];
+const ALL: &[&str] = &["jungle", "jungle-db", "jungle-tree", "jungle-json", "jungle-testkit"];
 
 /// What every crate's tests may use beyond its arrows.
 const FOR_TESTS: &str = "jungle-testkit";
@@ -52,22 +43,14 @@ pub fn check(files: &[File], findings: &mut Findings) -> Result<()> {
 
 fn is_member_manifest(path: &str) -> bool {
     let folders: Vec<&str> = path.split('/').collect();
-    matches!(
-        folders[..],
-        ["xtask", "Cargo.toml"] | ["crates", _, "Cargo.toml"]
-    )
+    matches!(folders[..], ["xtask", "Cargo.toml"] | ["crates", _, "Cargo.toml"])
 }
 
 fn arrows(file: &File, manifest: &toml::Table, findings: &mut Findings) {
-    let name = manifest
-        .get("package")
-        .and_then(|package| package.get("name")?.as_str());
+    let name = manifest.get("package").and_then(|package| package.get("name")?.as_str());
     let name = name.unwrap_or_default();
     if !file.path.ends_with(&format!("{name}/Cargo.toml")) {
-        findings.at(
-            &file.path,
-            format!("the folder is not named like the crate, {name}"),
-        );
+        findings.at(&file.path, format!("the folder is not named like the crate, {name}"));
     }
     let Some((_, allowed)) = ARROWS.iter().find(|(from, _)| *from == name) else {
         let wrong = format!("crate {name} has no arrows: add it to xtask/src/tidy/crates.rs");
@@ -75,10 +58,7 @@ fn arrows(file: &File, manifest: &toml::Table, findings: &mut Findings) {
     };
     for used in dependencies(manifest, "dev-dependencies") {
         if is_ours(&used) && used != FOR_TESTS && !allowed.contains(&used.as_str()) {
-            findings.at(
-                &file.path,
-                format!("{name} must not use {used}, nor its tests"),
-            );
+            findings.at(&file.path, format!("{name} must not use {used}, nor its tests"));
         }
     }
     let (ours, others): (Vec<String>, Vec<String>) = ["dependencies", "build-dependencies"]
@@ -100,12 +80,8 @@ fn arrows(file: &File, manifest: &toml::Table, findings: &mut Findings) {
 fn dependencies(manifest: &toml::Table, section: &str) -> Vec<String> {
     let targets = manifest.get("target").and_then(toml::Value::as_table);
     let by_target = targets.into_iter().flat_map(toml::Table::values);
-    let sections = by_target
-        .filter_map(|target| target.get(section))
-        .chain(manifest.get(section));
-    let names = sections
-        .filter_map(toml::Value::as_table)
-        .flat_map(toml::Table::keys);
+    let sections = by_target.filter_map(|target| target.get(section)).chain(manifest.get(section));
+    let names = sections.filter_map(toml::Value::as_table).flat_map(toml::Table::keys);
     names.cloned().collect()
 }
 
@@ -118,15 +94,9 @@ fn lockfile_budget(findings: &mut Findings) -> Result<()> {
         |path: &str| fs::read_to_string(root().join(path)).context(format!("cannot read {path}"));
     let budget = read("xtask/lockfile-budget.txt")?;
     let budget: usize = budget.trim().parse().context("xtask/lockfile-budget.txt")?;
-    let packages = read("Cargo.lock")?
-        .lines()
-        .filter(|line| *line == "[[package]]")
-        .count();
+    let packages = read("Cargo.lock")?.lines().filter(|line| *line == "[[package]]").count();
     if packages > budget {
-        findings.at(
-            "Cargo.lock",
-            format!("{packages} packages, of at most {budget}"),
-        );
+        findings.at("Cargo.lock", format!("{packages} packages, of at most {budget}"));
     }
     Ok(())
 }
@@ -135,12 +105,7 @@ fn lockfile_budget(findings: &mut Findings) -> Result<()> {
 fn test_modules(files: &[File], findings: &mut Findings) {
     let mains: BTreeMap<&str, String> = files
         .iter()
-        .filter_map(|file| {
-            Some((
-                file.path.strip_suffix("tests/it/main.rs")?,
-                mask(&file.text),
-            ))
-        })
+        .filter_map(|file| Some((file.path.strip_suffix("tests/it/main.rs")?, mask(&file.text))))
         .collect();
     for file in files {
         let Some((crate_folder, rest)) = file.path.split_once("tests/it/") else {
@@ -150,14 +115,10 @@ fn test_modules(files: &[File], findings: &mut Findings) {
             continue;
         };
         let named = mains.get(crate_folder).is_some_and(|main| {
-            main.lines()
-                .any(|line| line.trim().ends_with(&format!("mod {module};")))
+            main.lines().any(|line| line.trim().ends_with(&format!("mod {module};")))
         });
         if module != "main" && !named {
-            findings.at(
-                &file.path,
-                "tests/it/main.rs does not name this module: it never runs",
-            );
+            findings.at(&file.path, "tests/it/main.rs does not name this module: it never runs");
         }
     }
 }
@@ -169,17 +130,12 @@ mod tests {
     #[track_caller]
     fn expect_arrows(name: &str, text: &str, wrong: &[&str]) {
         let text = format!("[package]\nname = \"{name}\"\n{text}");
-        let file = File {
-            path: format!("crates/{name}/Cargo.toml"),
-            text,
-        };
+        let file = File { path: format!("crates/{name}/Cargo.toml"), text };
         let manifest = file.text.parse().expect("a manifest");
         let mut findings = Findings(Vec::new());
         arrows(&file, &manifest, &mut findings);
-        let wrong: Vec<String> = wrong
-            .iter()
-            .map(|wrong| format!("{}: {wrong}", file.path))
-            .collect();
+        let wrong: Vec<String> =
+            wrong.iter().map(|wrong| format!("{}: {wrong}", file.path)).collect();
         assert_eq!(findings.0, wrong);
     }
 
@@ -187,16 +143,8 @@ mod tests {
     fn arrows_that_point_back_are_found_in_every_section() {
         let back = ["jungle-tree must not use jungle-db"];
         expect_arrows("jungle-tree", "[dependencies]\njungle-db = \"1\"", &back);
-        expect_arrows(
-            "jungle-tree",
-            "[target.x.dependencies]\njungle-db = \"1\"",
-            &back,
-        );
-        expect_arrows(
-            "jungle-tree",
-            "[dev-dependencies]\njungle-testkit = \"1\"",
-            &[],
-        );
+        expect_arrows("jungle-tree", "[target.x.dependencies]\njungle-db = \"1\"", &back);
+        expect_arrows("jungle-tree", "[dev-dependencies]\njungle-testkit = \"1\"", &[]);
         expect_arrows("jungle-db", "[dependencies]\njungle-tree = \"1\"", &[]);
     }
 
@@ -209,10 +157,7 @@ mod tests {
 
     #[test]
     fn test_file_that_never_runs_is_found() {
-        let file = |path: &str, text: &str| File {
-            path: path.into(),
-            text: text.into(),
-        };
+        let file = |path: &str, text: &str| File { path: path.into(), text: text.into() };
         let files = [
             file("crates/a/tests/it/main.rs", "mod one;\n// mod two;\n"),
             file("crates/a/tests/it/one.rs", ""),

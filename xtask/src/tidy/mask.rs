@@ -17,11 +17,7 @@ pub fn mask(source: &str) -> String {
             }
             length => length.min(rest.len()),
         };
-        masked.extend(
-            rest[..length]
-                .iter()
-                .map(|&it| if it == '\n' { '\n' } else { ' ' }),
-        );
+        masked.extend(rest[..length].iter().map(|&it| if it == '\n' { '\n' } else { ' ' }));
         at += length;
     }
     masked
@@ -100,10 +96,7 @@ mod tests {
     #[track_caller]
     fn check(source: &str, expected: &str) {
         let masked = mask(source);
-        assert_eq!(
-            masked.split_whitespace().collect::<Vec<_>>().join(" "),
-            expected
-        );
+        assert_eq!(masked.split_whitespace().collect::<Vec<_>>().join(" "), expected);
         assert_eq!(masked.lines().count(), source.lines().count());
     }
 

@@ -23,11 +23,7 @@ pub fn check(file: &File, allow: &mut Allow, findings: &mut Findings) {
             findings.at_line(&file.path, index + 1, format!("`{mark}`: finish it"));
         }
         if is_product && has_word(line, "unsafe") && !allow.covers("unsafe", &file.path) {
-            findings.at_line(
-                &file.path,
-                index + 1,
-                "`unsafe` outside the modules made for it",
-            );
+            findings.at_line(&file.path, index + 1, "`unsafe` outside the modules made for it");
         }
     }
 }
@@ -35,10 +31,7 @@ pub fn check(file: &File, allow: &mut Allow, findings: &mut Findings) {
 fn file_length(file: &File, allow: &mut Allow, findings: &mut Findings) {
     let lines = file.text.lines().count();
     if lines > FILE_LINES_MAX && !allow.covers("file-lines", &file.path) {
-        findings.at(
-            &file.path,
-            format!("{lines} lines, of at most {FILE_LINES_MAX}"),
-        );
+        findings.at(&file.path, format!("{lines} lines, of at most {FILE_LINES_MAX}"));
     }
 }
 
@@ -63,10 +56,7 @@ struct Function {
 fn functions(code: &str) -> Vec<Function> {
     let mut found = Vec::new();
     for (at, _) in code.match_indices("fn ") {
-        let name: String = code[at + 3..]
-            .chars()
-            .take_while(|&it| is_word(it))
-            .collect();
+        let name: String = code[at + 3..].chars().take_while(|&it| is_word(it)).collect();
         let starts_word = !code[..at].ends_with(is_word);
         if !starts_word || name.is_empty() {
             continue;
@@ -74,11 +64,7 @@ fn functions(code: &str) -> Vec<Function> {
         if let Some(length) = function_bytes(&code[at..]) {
             let first_line = code[..at].matches('\n').count() + 1;
             let lines = code[at..at + length].matches('\n').count() + 1;
-            found.push(Function {
-                name,
-                first_line,
-                lines,
-            });
+            found.push(Function { name, first_line, lines });
         }
     }
     found
@@ -117,10 +103,7 @@ mod tests {
 
     #[track_caller]
     fn expect(text: &str, wrong: &[&str]) {
-        let file = File {
-            path: "a.rs".to_owned(),
-            text: text.to_owned(),
-        };
+        let file = File { path: "a.rs".to_owned(), text: text.to_owned() };
         let (mut allow, mut findings) = (Allow::default(), Findings(Vec::new()));
         check(&file, &mut allow, &mut findings);
         assert_eq!(findings.0, wrong);
@@ -128,14 +111,8 @@ mod tests {
 
     #[test]
     fn marks_count_in_code_only() {
-        expect(
-            "// unsafe, todo!()\nlet a = \"unsafe\"; let unsafe_code = 1;\n",
-            &[],
-        );
-        expect(
-            "\nunsafe { b }\n",
-            &["a.rs:2: `unsafe` outside the modules made for it"],
-        );
+        expect("// unsafe, todo!()\nlet a = \"unsafe\"; let unsafe_code = 1;\n", &[]);
+        expect("\nunsafe { b }\n", &["a.rs:2: `unsafe` outside the modules made for it"]);
         expect("todo!()\n", &["a.rs:1: `todo!(`: finish it"]);
     }
 
@@ -147,10 +124,7 @@ mod tests {
             &["a.rs:1: function a has 71 lines, of at most 70"],
         );
         let body = "    x();\n".repeat(68);
-        expect(
-            &format!("trait T {{\n    fn a();\n}}\nfn b() {{\n{body}}}\n"),
-            &[],
-        );
+        expect(&format!("trait T {{\n    fn a();\n}}\nfn b() {{\n{body}}}\n"), &[]);
     }
 
     #[test]

@@ -3,9 +3,8 @@
 use super::{File, Findings};
 
 /// What people write here. Data and golden files are what they are.
-const WRITTEN: [&str; 11] = [
-    "css", "hs", "html", "java", "js", "md", "py", "rs", "sh", "toml", "ts",
-];
+const WRITTEN: [&str; 11] =
+    ["css", "hs", "html", "java", "js", "md", "py", "rs", "sh", "toml", "ts"];
 
 /// The longest line of Rust, in characters.
 const LINE_CHARACTERS_MAX: usize = 100;
@@ -87,28 +86,17 @@ fn places(file: &File, findings: &mut Findings) {
     .map(|(first, second)| format!("{first}.{second}."));
     for (line, text) in lines(file) {
         if let Some(folder) = folders.iter().find(|folder| text.contains(folder.as_str())) {
-            findings.at_line(
-                &file.path,
-                line,
-                format!("a folder of one machine: {folder}"),
-            );
+            findings.at_line(&file.path, line, format!("a folder of one machine: {folder}"));
         }
         if let Some(host) = hosts.iter().find(|host| text.contains(host.as_str())) {
-            findings.at_line(
-                &file.path,
-                line,
-                format!("host of a package registry: {host}"),
-            );
+            findings.at_line(&file.path, line, format!("host of a package registry: {host}"));
         }
     }
 }
 
 /// The lines with their numbers, counted from 1.
 fn lines(file: &File) -> impl Iterator<Item = (usize, &str)> {
-    file.text
-        .split('\n')
-        .enumerate()
-        .map(|(index, text)| (index + 1, text))
+    file.text.split('\n').enumerate().map(|(index, text)| (index + 1, text))
 }
 
 #[cfg(test)]
@@ -117,10 +105,7 @@ mod tests {
 
     #[track_caller]
     fn expect(path: &str, text: &str, wrong: &[&str]) {
-        let file = File {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        };
+        let file = File { path: path.to_owned(), text: text.to_owned() };
         let mut findings = Findings(Vec::new());
         check(&file, &mut findings);
         assert_eq!(findings.0, wrong);
@@ -129,11 +114,7 @@ mod tests {
     #[test]
     fn each_rule_finds_its_breach() {
         expect("a.rs", "fn a() {}\n", &[]);
-        expect(
-            "a.rs",
-            "x \n",
-            &["a.rs:1: white space at the end of the line"],
-        );
+        expect("a.rs", "x \n", &["a.rs:1: white space at the end of the line"]);
         expect("a.rs", "x\ty\n", &["a.rs:1: a tab"]);
         expect("a.rs", "x", &["a.rs: must end with one line feed"]);
         expect("a.rs", "x\n\n", &["a.rs: must end with one line feed"]);
