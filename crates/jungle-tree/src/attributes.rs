@@ -265,3 +265,41 @@ fn splice(edit: &mut Edit<'_>, record: u32, at: usize, old_words: usize, new_wor
     }
     new
 }
+
+/// Is a record made of whole entries, in key order? See `check.rs`.
+pub(crate) fn check(arena: Memory<'_>, record: u32) -> Result<(), String> {
+    let (mut attributes, mut before) = (Attributes::new(arena, record), None);
+    while let Some(entry) = attributes.entry() {
+        let key = arena.inner.symbols.text(entry.symbol);
+        if arena.inner.symbols.find(key) != Some(entry.symbol) {
+            return Err(format!("names key {}, which there is not", entry.symbol));
+        }
+        if before.is_some_and(|before| before >= key) {
+            return Err(format!("has key {key:?} out of order"));
+        }
+        before = Some(key);
+        let (kind, len) = (entry.kind(), entry.len());
+        let is_long = len > INLINE_BYTES_MAX;
+        let is_sized = match kind {
+            BOOL => len <= 1,
+            TEXT | BYTES => is_long == entry.is_apart(),
+            _ => kind < BOOL || kind < TEXT && len == 0,
+        };
+        if kind > BYTES || !is_sized {
+            return Err(format!("has an entry of type {kind} and length {len} under {key:?}"));
+        }
+        if attributes.at > attributes.end {
+            return Err(format!("ends within the entry of {key:?}"));
+        }
+        if let Some(apart) = entry.apart(arena, record)
+            && Record::load(arena, apart).words() != 1 + len.div_ceil(WORD_BYTES)
+        {
+            return Err(format!("has a value of {len} bytes apart in a record of another size"));
+        }
+        if kind == TEXT && !is_long {
+            let bytes = arena.payload.bytes(record as usize + entry.at + 1, len);
+            std::str::from_utf8(bytes).map_err(|error| format!("{key:?} is no text: {error}"))?;
+        }
+    }
+    Ok(())
+}

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Mutex;
 
-use crate::arena::{Memory, lock};
+use crate::arena::{BIRTH_QUEUED, Memory, lock};
 use crate::attributes::Attributes;
 use crate::block::{self, BRANCH, BUCKET, Content, DIRECTORY, Directory, Header};
 use crate::children::name;
@@ -61,18 +61,113 @@ impl HashMemo {
         &self.shards[block as usize % SHARDS]
     }
 
-    fn get(&self, arena: Memory<'_>, block: u32) -> Option<Hash> {
-        let (birth, hash) = *lock(self.shard(block)).get(&block)?;
-        (birth == block::birth(arena, block)).then_some(hash)
-    }
-
-    fn set(&self, arena: Memory<'_>, block: u32, hash: Hash) {
-        lock(self.shard(block)).insert(block, (block::birth(arena, block), hash));
-    }
-
     /// Forgets all: after a collection most blocks may be others.
     pub(crate) fn clear(&self) {
         self.shards.iter().for_each(|shard| *lock(shard) = HashMap::new());
+    }
+}
+
+/// One call: what it may look up and remember in the arena, and what only for itself.
+struct Hashing<'a> {
+    arena: Memory<'a>,
+    /// Births of blocks that an editor may still change in place.
+    unstable: Vec<u64>,
+    /// Hashes of blocks whose birth does not name them for good.
+    local: HashMap<u32, Hash>,
+}
+
+impl<'a> Hashing<'a> {
+    fn new(arena: Memory<'a>) -> Hashing<'a> {
+        Hashing { arena, unstable: arena.session_versions(), local: HashMap::new() }
+    }
+
+    /// The birth of a block, if handle and birth together name its content for good.
+    fn lasting_birth(&self, block: u32) -> Option<u64> {
+        let birth = block::birth(self.arena, block);
+        (birth != BIRTH_QUEUED && !self.unstable.contains(&birth)).then_some(birth)
+    }
+
+    fn get(&self, block: u32) -> Option<Hash> {
+        let Some(birth) = self.lasting_birth(block) else {
+            return self.local.get(&block).copied();
+        };
+        let remembered = *lock(self.arena.hashes.shard(block)).get(&block)?;
+        (remembered.0 == birth).then_some(remembered.1)
+    }
+
+    fn set(&mut self, block: u32, hash: Hash) {
+        match self.lasting_birth(block) {
+            Some(birth) => {
+                lock(self.arena.hashes.shard(block)).insert(block, (birth, hash));
+            }
+            None => {
+                self.local.insert(block, hash);
+            }
+        }
+    }
+
+    /// The hash of a block; what is below it is hashed first, with a stack of our own.
+    fn blocks(&mut self, root: u32) -> Hash {
+        let mut stack = vec![(root, false)];
+        while let Some((handle, ready)) = stack.pop() {
+            if handle == 0 || self.get(handle).is_some() {
+                continue;
+            }
+            if ready {
+                let hash = self.block(handle);
+                self.set(handle, hash);
+            } else {
+                stack.push((handle, true));
+                stack.extend(below(self.arena, handle).into_iter().map(|kid| (kid, false)));
+            }
+        }
+        self.known(root)
+    }
+
+    fn known(&mut self, handle: u32) -> Hash {
+        if handle == 0 {
+            return NONE;
+        }
+        // Forgotten by a collection, or retired, between two steps: made again.
+        self.get(handle).unwrap_or_else(|| self.blocks(handle))
+    }
+
+    fn block(&mut self, handle: u32) -> Hash {
+        let arena = self.arena;
+        let header = Header::load(arena, handle);
+        if header.kind() == DIRECTORY {
+            let Directory { dense, named, .. } = Directory::load(arena, handle);
+            return pair(self.known(dense), self.known(named));
+        }
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&[header.kind()]).update(&header.present().to_le_bytes());
+        if header.kind() == BRANCH {
+            hasher.update(&header.attrs().to_le_bytes());
+        }
+        let mut rest = header.present();
+        while rest != 0 {
+            let slot = rest.trailing_zeros();
+            rest &= rest - 1;
+            if !header.is_leaf() {
+                hasher.update(&self.known(block::kid(arena, handle, header, slot)));
+                continue;
+            }
+            if header.kind() == BUCKET {
+                update_key(&mut hasher, arena, block::entry(arena, handle, slot as usize));
+            }
+            let content = block::content(arena, handle, header, slot);
+            hasher.update(&hash_node(arena, content, self.known(content.kids)));
+        }
+        hasher.finalize().into()
+    }
+}
+
+fn update_key(hasher: &mut blake3::Hasher, arena: Memory<'_>, name: u32) {
+    match name::key(arena, name) {
+        KeyRef::Name(text) => update_bytes(hasher.update(b"t"), text.as_bytes()),
+        KeyRef::Position(index, fraction) => {
+            update_bytes(hasher.update(b"p").update(&index.to_le_bytes()), fraction);
+        }
     }
 }
 
@@ -96,7 +191,7 @@ impl Node<'_> {
     #[must_use]
     pub fn content_hash(self) -> ContentHash {
         let arena = self.cell().memory();
-        let kids = hash_blocks(arena, self.content().kids);
+        let kids = Hashing::new(arena).known(self.content().kids);
         ContentHash(hash_node(arena, self.content(), kids))
     }
 }
@@ -140,65 +235,6 @@ fn below(arena: Memory<'_>, handle: u32) -> Vec<u32> {
     let first = header.names();
     let kids = first..first + header.kids().count_ones() as usize;
     kids.map(|entry| block::entry(arena, handle, entry)).collect()
-}
-
-/// The hash of a block; what is below it is hashed first, with a stack of our own.
-fn hash_blocks(arena: Memory<'_>, root: u32) -> Hash {
-    if root == 0 {
-        return NONE;
-    }
-    let mut stack = vec![(root, false)];
-    while let Some((handle, ready)) = stack.pop() {
-        if ready {
-            let hash = hash_block(arena, handle);
-            arena.hashes.set(arena, handle, hash);
-        } else if arena.hashes.get(arena, handle).is_none() {
-            stack.push((handle, true));
-            stack.extend(below(arena, handle).into_iter().map(|kid| (kid, false)));
-        }
-    }
-    known(arena, root)
-}
-
-fn known(arena: Memory<'_>, handle: u32) -> Hash {
-    if handle == 0 {
-        return NONE;
-    }
-    // Forgotten by a collection between two steps: made again.
-    arena.hashes.get(arena, handle).unwrap_or_else(|| hash_blocks(arena, handle))
-}
-
-fn hash_block(arena: Memory<'_>, handle: u32) -> Hash {
-    let header = Header::load(arena, handle);
-    if header.kind() == DIRECTORY {
-        let Directory { dense, named, .. } = Directory::load(arena, handle);
-        return pair(known(arena, dense), known(arena, named));
-    }
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&[header.kind()]).update(&header.present().to_le_bytes());
-    if header.kind() == BRANCH {
-        hasher.update(&header.attrs().to_le_bytes());
-    }
-    let mut rest = header.present();
-    while rest != 0 {
-        let slot = rest.trailing_zeros();
-        rest &= rest - 1;
-        if !header.is_leaf() {
-            hasher.update(&known(arena, block::kid(arena, handle, header, slot)));
-            continue;
-        }
-        if header.kind() == BUCKET {
-            match name::key(arena, block::entry(arena, handle, slot as usize)) {
-                KeyRef::Name(text) => update_bytes(hasher.update(b"t"), text.as_bytes()),
-                KeyRef::Position(index, fraction) => {
-                    update_bytes(hasher.update(b"p").update(&index.to_le_bytes()), fraction);
-                }
-            }
-        }
-        let content = block::content(arena, handle, header, slot);
-        hasher.update(&hash_node(arena, content, known(arena, content.kids)));
-    }
-    hasher.finalize().into()
 }
 
 /// The hash of dense and named children together: of one of them alone, that one's.

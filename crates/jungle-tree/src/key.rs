@@ -367,6 +367,24 @@ impl From<KeyRef<'_>> for Key {
     }
 }
 
+impl From<i64> for KeyRef<'_> {
+    fn from(index: i64) -> Self {
+        KeyRef::Position(index, &[])
+    }
+}
+
+impl From<i32> for KeyRef<'_> {
+    fn from(index: i32) -> Self {
+        KeyRef::Position(index.into(), &[])
+    }
+}
+
+impl<'a> From<&'a str> for KeyRef<'a> {
+    fn from(name: &'a str) -> Self {
+        KeyRef::Name(name)
+    }
+}
+
 impl<'a> From<&'a Key> for KeyRef<'a> {
     fn from(key: &'a Key) -> KeyRef<'a> {
         key.as_ref()
@@ -410,79 +428,6 @@ impl fmt::Display for KeyError {
 }
 
 impl std::error::Error for KeyError {}
-
-const TAG_POSITION: u8 = 0x01;
-const TAG_NAME: u8 = 0x02;
-
-/// Added to the integer of a position, so that negative ones sort first.
-const INDEX_BIAS: i64 = 1 << 47;
-const INDEX_BYTES: usize = 6;
-
-/// Marks a zero byte that belongs to a name, because bare zeros are padding.
-const ZERO_OF_NAME: u8 = 0xff;
-
-/// Appends the ordered form of `key`: compared byte by byte, with zeros behind the shorter one,
-/// two forms are ordered as their keys are, and forms of different keys differ.
-///
-/// The form of a name or a fractional position never ends in a zero, so that any number of zeros
-/// can be added behind it and be told from it again.
-///
-/// The caller has checked the key: one beyond the limits would get the form of another.
-pub(crate) fn encode(key: KeyRef<'_>, out: &mut Vec<u8>) {
-    debug_assert_eq!(key.check(), Ok(()), "{key}");
-    match key {
-        KeyRef::Position(index, digits) => {
-            let biased = (index + INDEX_BIAS).to_be_bytes();
-            out.push(TAG_POSITION);
-            out.extend_from_slice(&biased[biased.len() - INDEX_BYTES..]);
-            out.extend_from_slice(digits);
-        }
-        KeyRef::Name(name) => {
-            out.push(TAG_NAME);
-            for &byte in name.as_bytes() {
-                out.push(byte);
-                if byte == 0 {
-                    out.push(ZERO_OF_NAME);
-                }
-            }
-        }
-    }
-}
-
-/// The key of which `bytes` are the form, with or without zeros behind it; `None` if there is no
-/// such key, or none within the limits.
-pub(crate) fn decode(bytes: &[u8]) -> Option<Key> {
-    let (&tag, form) = bytes.split_first()?;
-    match tag {
-        TAG_POSITION => {
-            let (index, digits) = form.split_first_chunk::<INDEX_BYTES>()?;
-            let biased = index.iter().fold(0, |sum, &byte| sum << 8 | i64::from(byte));
-            let position =
-                position(biased - INDEX_BIAS, fraction::without_trailing_zeros(digits)).ok()?;
-            Some(Key::Position(position))
-        }
-        TAG_NAME => {
-            let name =
-                String::from_utf8(without_escapes(fraction::without_trailing_zeros(form))?).ok()?;
-            let key = Key::from(name);
-            key.check().ok()?;
-            Some(key)
-        }
-        _ => None,
-    }
-}
-
-fn without_escapes(form: &[u8]) -> Option<Vec<u8>> {
-    let mut name = Vec::with_capacity(form.len());
-    let mut bytes = form.iter();
-    while let Some(&byte) = bytes.next() {
-        if byte == 0 && bytes.next() != Some(&ZERO_OF_NAME) {
-            return None;
-        }
-        name.push(byte);
-    }
-    Some(name)
-}
 
 /// The position with these parts.
 pub(crate) fn position(index: i64, digits: &[u8]) -> Result<Position, KeyError> {

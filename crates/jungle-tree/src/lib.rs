@@ -21,6 +21,7 @@ mod arena;
 mod attributes;
 mod block;
 mod children;
+mod collect;
 mod edit;
 pub mod fraction;
 mod hash;
@@ -37,6 +38,7 @@ mod walk;
 
 pub use arena::{Arena, ArenaError, ArenaOptions, ArenaUsage};
 pub use attributes::Attributes;
+pub use collect::{Collected, Collection};
 pub use edit::{Cursor, EditError, Editor};
 pub use fraction::{Fraction, FractionError};
 pub use hash::ContentHash;

@@ -111,14 +111,17 @@ impl LineCell {
     pub(crate) fn pin_held(&self, handle: u32, version: u64) -> Pinned {
         // A collection scans slots in order and could miss a pin that moves; it waits for lanes.
         let _lane = self.arena.lane();
+        self.newest_pin.fetch_max(version, Ordering::Relaxed);
         let slot = self.arena.pins.set(version, handle);
         Pinned { slot, handle, version }
     }
 
     /// From now on what is visible now may be visible from elsewhere for ever.
     pub(crate) fn share(&self) {
-        let version = block::birth(self.memory(), self.head());
-        self.floor.fetch_max(version, Ordering::SeqCst);
+        // Pinned, since the block of a head that is being replaced may be reused meanwhile.
+        let newest = self.pin();
+        self.floor.fetch_max(newest.version, Ordering::SeqCst);
+        self.arena.pins.clear(newest.slot);
     }
 }
 
@@ -143,6 +146,12 @@ pub(crate) struct Dead {
     pub(crate) birth: u64,
 }
 
+/// Does a birth say that another line has the thing in its queue? It is written in two words, so
+/// one half is enough.
+fn is_queued(birth: u64) -> bool {
+    birth >> 32 == BIRTH_QUEUED >> 32 || birth as u32 == BIRTH_QUEUED as u32
+}
+
 /// A dead thing that someone may still see.
 #[derive(Clone, Copy)]
 struct Retired {
@@ -158,6 +167,8 @@ pub(crate) struct Line {
     next: u64,
     end: u64,
     reserved: u64,
+    /// When they were reserved.
+    generation: u64,
     queue: VecDeque<Retired>,
     /// What waits for one pinned version to be let go.
     blocked: BTreeMap<u64, Vec<Retired>>,
@@ -173,7 +184,9 @@ impl Line {
     /// A number for the next version.
     #[inline(always)]
     pub(crate) fn next_version(&mut self, cell: &LineCell) -> u64 {
-        if self.next == self.end {
+        let generation = cell.arena.generation();
+        if self.next == self.end || self.generation != generation {
+            self.generation = generation;
             // Twice as many as last time: a short line wastes few, a long one asks seldom.
             self.reserved = (self.reserved * 2).clamp(1, VERSIONS_MAX);
             self.next = cell.arena.draw_versions(self.reserved);
@@ -201,6 +214,9 @@ impl Line {
         cell.head.store(head_word(handle, version), Ordering::Release);
         fence(Ordering::SeqCst);
         let newest_pin = cell.newest_pin.load(Ordering::Relaxed);
+        // A collection that runs looks at all that was born before it: as if it were pinned.
+        let newest_pin =
+            newest_pin.max(cell.arena.frozen.load(std::sync::atomic::Ordering::Relaxed));
         let floor = cell.floor.load(Ordering::SeqCst);
         if version == self.next {
             self.next += 1;
@@ -213,7 +229,7 @@ impl Line {
         }
         let keep = self.history != History::None;
         for dead in dead.drain(..) {
-            if dead.birth <= floor || dead.birth == BIRTH_QUEUED {
+            if dead.birth <= floor || is_queued(dead.birth) {
                 cell.arena.add_garbage(dead.bytes());
             } else if dead.birth > newest_pin && !keep {
                 allocator.free(cell.memory(), dead);
@@ -242,6 +258,9 @@ impl Line {
     /// Reuses what nobody can see any more.
     pub(crate) fn reclaim(&mut self, cell: &LineCell, allocator: &mut Allocator) {
         self.unscanned = 0;
+        if cell.arena.frozen.load(std::sync::atomic::Ordering::SeqCst) != 0 {
+            return; // A collection looks at it; the next call is soon enough.
+        }
         let kept_from = match self.history {
             History::None => u64::MAX,
             History::All => 0,
@@ -261,11 +280,15 @@ impl Line {
         }
         for retired in again {
             let Retired { dead, death } = retired;
+            if death > kept_from {
+                self.queue.push_back(retired); // Let go by a pin, but kept by the history again.
+                continue;
+            }
             // The newest pin before its death is the last to let it go.
             let newest = pins.partition_point(|&pin| pin < death).checked_sub(1).map(|i| pins[i]);
             if dead.birth <= floor {
-                dead.set_birth(cell.memory(), dead.birth);
                 cell.arena.add_garbage(dead.bytes());
+                lock(&cell.arena.orphans).push(dead);
             } else if let Some(pin) = newest.filter(|&pin| pin >= dead.birth) {
                 self.blocked.entry(pin).or_default().push(retired);
             } else {
@@ -284,9 +307,11 @@ impl Line {
     /// Ends the writing: what waited belongs to nobody now, so the collection gets it back.
     pub(crate) fn end(&mut self, cell: &LineCell) {
         let blocked = std::mem::take(&mut self.blocked).into_values().flatten();
-        for Retired { dead, .. } in self.queue.drain(..).chain(blocked) {
-            dead.set_birth(cell.memory(), dead.birth);
+        let dead = self.queue.drain(..).chain(blocked).map(|retired| retired.dead);
+        let mut orphans = lock(&cell.arena.orphans);
+        for dead in dead {
             cell.arena.add_garbage(dead.bytes());
+            orphans.push(dead);
         }
     }
 }

@@ -165,7 +165,7 @@ impl<'a> Node<'a> {
     /// The child that was added last: the one with the greatest position.
     #[must_use]
     pub fn last_child(self) -> Option<(KeyRef<'a>, Node<'a>)> {
-        let after_all = KeyRef::Position(crate::key::POSITION_MAX, &[0xff]);
+        let after_all = KeyRef::Position(i64::MAX, &[]);
         self.from_key(after_all, Direction::Backward).next()
     }
 

@@ -110,9 +110,9 @@ impl Tree {
     #[must_use]
     pub fn from_snapshot(snapshot: &Snapshot) -> Tree {
         let arena = &snapshot.cell().arena;
+        let mut lane = arena.lane();
         // From now on the snapshot's line is not alone in seeing what it sees now.
         snapshot.cell().share();
-        let mut lane = arena.lane();
         let version = arena.draw_versions(1);
         let root = Edit::copy_root(arena.memory(), lane.allocator(), version, snapshot.handle());
         let cell = LineCell::new(Arc::clone(arena), root, version, version);
@@ -153,7 +153,8 @@ impl Tree {
     }
 
     /// Sets which old versions stay readable ([`TreeReader::held`]); at first only the newest.
-    /// What is no longer kept is reused, as far as no snapshot holds it.
+    /// What is no longer kept is reused, as far as no snapshot holds it; what is let go after
+    /// [`Keep::All`], at the next [`Arena::collect`].
     pub fn keep(&mut self, keep: Keep) {
         let history = match keep {
             Keep::Newest => History::None,
@@ -210,8 +211,8 @@ impl Tree {
         f: impl FnOnce(&mut Edit<'_>) -> Result<T, EditError>,
     ) -> Result<T, EditError> {
         let Tree { cell, line } = self;
-        let version = line.next_version(cell);
         let mut lane = cell.arena.lane();
+        let version = line.next_version(cell);
         let allocator = lane.allocator();
         let head = cell.head();
         let mut edit = Edit::new(cell.memory(), allocator, version, head);

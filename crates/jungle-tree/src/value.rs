@@ -218,7 +218,7 @@ pub(crate) fn canonical_bits(float: f64) -> u64 {
 }
 
 /// Bits whose order is that of the floats: larger magnitudes are further from the middle.
-fn ordered_bits(float: f64) -> u64 {
+pub(crate) fn ordered_bits(float: f64) -> u64 {
     const SIGN: u64 = 1 << 63;
     let bits = canonical_bits(float);
     if bits & SIGN == 0 { bits | SIGN } else { !bits }

@@ -110,22 +110,17 @@ impl<const SHIFT: u32> FreeLists<SHIFT> {
 
     /// Takes over the lists of another.
     pub(crate) fn absorb(&mut self, other: Self) {
-        for (mine, theirs) in self.classes.iter_mut().zip(other.classes) {
+        for (class, (mine, theirs)) in self.classes.iter_mut().zip(other.classes).enumerate() {
             mine.free.extend_from_slice(&theirs.free);
-            if mine.end - mine.next < theirs.end - theirs.next {
-                // The shorter rest of a slab is left unused until a collection finds it.
-                (mine.next, mine.end) = (theirs.next, theirs.end);
-            }
+            let step = class_words(class).max(1);
+            let rest = (theirs.next..theirs.end).step_by(step);
+            mine.free.extend(rest.map(|at| (at >> SHIFT) as u32));
         }
     }
 
     /// Empties the lists of given-back records, for a collection that looks at all of memory.
-    pub(crate) fn drain(&mut self) {
-        self.classes.iter_mut().for_each(|class| class.free = Vec::new());
-    }
-
-    /// The untouched rest of slabs (first word, end): not to be swept.
-    pub(crate) fn unused(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        self.classes.iter().map(|class| (class.next, class.end)).filter(|(next, end)| next < end)
+    pub(crate) fn drain(&mut self, mut free: impl FnMut(u32)) {
+        let lists = self.classes.iter_mut().map(|class| std::mem::take(&mut class.free));
+        lists.flatten().for_each(&mut free);
     }
 }

@@ -20,8 +20,9 @@ pub(crate) use region::{Region, WORD_BYTES, Words};
 pub(crate) use slab::{SLAB_WORDS, SlabUse, Slabs};
 pub(crate) use symbols::{Symbols, TooManyKeys};
 
+use crate::block::Content;
 use crate::hash::HashMemo;
-use crate::line::LineCell;
+use crate::line::{Dead, LineCell};
 use crate::pin::Pins;
 
 /// Versions are 40 bits wide in a block's header.
@@ -123,6 +124,10 @@ impl Arena {
             garbage: AtomicU64::new(0),
             lanes: (0..LANES).map(|_| Lane::default()).collect(),
             sessions: Mutex::default(),
+            orphans: Mutex::default(),
+            collecting: Mutex::default(),
+            frozen: AtomicU64::new(0),
+            generation: AtomicU64::new(0),
             lines: Mutex::default(),
             hashes: HashMemo::default(),
         };
@@ -205,9 +210,15 @@ pub(crate) struct ArenaInner {
     versions: AtomicU64,
     garbage: AtomicU64,
     lanes: Box<[Lane]>,
-    /// The versions of edits that run outside of a lane's lock: a collection leaves what was born
-    /// since the oldest of them alone.
-    sessions: Mutex<Vec<u64>>,
+    sessions: Mutex<Vec<Session>>,
+    /// What lines had queued when they ended: nobody's, until a collection looks at it.
+    pub(crate) orphans: Mutex<Vec<Dead>>,
+    /// One collection at a time.
+    pub(crate) collecting: Mutex<()>,
+    /// While a collection runs, lines must not reuse what was born before this.
+    pub(crate) frozen: AtomicU64,
+    /// Counts collections: version numbers reserved before one must not be used after it began.
+    generation: AtomicU64,
     pub(crate) lines: Mutex<Vec<Weak<LineCell>>>,
     pub(crate) hashes: HashMemo,
 }
@@ -291,25 +302,58 @@ impl ArenaInner {
         let mut lane = self.lane();
         let version = self.draw_versions(1);
         // Registered before the lane is free again, so no collection starts in between.
-        lock(&self.sessions).push(version);
+        lock(&self.sessions).push(Session { version, grafts: Vec::new() });
         (lane.take(), version)
+    }
+
+    /// A long edit has put in content that perhaps nothing else holds.
+    pub(crate) fn hold_graft(&self, version: u64, content: Content) {
+        let mut sessions = lock(&self.sessions);
+        if let Some(session) = sessions.iter_mut().find(|session| session.version == version) {
+            session.grafts.push(content);
+        }
+    }
+
+    /// The versions that are being made by long edits now.
+    pub(crate) fn session_versions(&self) -> Vec<u64> {
+        lock(&self.sessions).iter().map(|session| session.version).collect()
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Relaxed)
+    }
+
+    /// Called while writers are stopped.
+    pub(crate) fn renew_generation(&self) {
+        self.generation.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Takes an allocator back and ends its session.
     pub(crate) fn check_in(&self, allocator: Box<Allocator>, version: u64) {
         let mut sessions = lock(&self.sessions);
-        if let Some(i) = sessions.iter().position(|&v| v == version) {
+        if let Some(i) = sessions.iter().position(|session| session.version == version) {
             sessions.swap_remove(i);
         }
         drop(sessions);
         self.lane().put(allocator);
     }
 
-    /// Keeps all short edits out, and tells the versions of the long ones that run.
-    pub(crate) fn stop_writers(&self) -> (Vec<MutexGuard<'_, Option<Box<Allocator>>>>, Vec<u64>) {
+    /// Keeps all short edits out, and tells of the long ones that run.
+    pub(crate) fn stop_writers(&self) -> (Vec<StoppedLane<'_>>, Vec<Session>) {
         let lanes = self.lanes.iter().map(|lane| lock(&lane.0)).collect();
         (lanes, lock(&self.sessions).clone())
     }
+}
+
+/// A lane while its writers wait.
+pub(crate) type StoppedLane<'a> = MutexGuard<'a, Option<Box<Allocator>>>;
+
+/// An edit that runs outside of a lane's lock: a collection leaves what was born since the oldest
+/// of them alone, and what they have put in.
+#[derive(Clone)]
+pub(crate) struct Session {
+    pub(crate) version: u64,
+    pub(crate) grafts: Vec<Content>,
 }
 
 /// An allocator borrowed from its lane.

@@ -193,7 +193,7 @@ impl<'a> Children<'a> {
             (KeyRef::Position(index, fraction), _) => {
                 // A fraction stands between its integer and the next one.
                 let between = !fraction.is_empty() && direction == Direction::Forward;
-                let from = index + i64::from(between);
+                let from = index.saturating_add(i64::from(between));
                 match (u64::try_from(from), direction) {
                     (Ok(from), _) => dense.seek_dense(arena, from),
                     (Err(_), Direction::Forward) => (),

@@ -32,7 +32,8 @@ impl<'a> Name<'a> {
         match key {
             KeyRef::Name(text) => Name { class: NAME, bytes: Cow::Borrowed(text.as_bytes()) },
             KeyRef::Position(index, fraction) => {
-                let index = (index + OFFSET).to_be_bytes();
+                // Beyond all limits there is nothing to find, only an order to keep.
+                let index = (index.clamp(-OFFSET / 2, OFFSET / 2) + OFFSET).to_be_bytes();
                 let bytes = [&index[2..], fraction].concat();
                 Name { class: POSITION, bytes: Cow::Owned(bytes) }
             }

@@ -27,12 +27,11 @@ use crate::value::ValueRef;
 /// ```
 pub struct Cursor<'e> {
     editor: &'e mut Editor,
-    path: Path,
 }
 
 impl<'e> Cursor<'e> {
-    pub(super) fn new(editor: &'e mut Editor, path: Path) -> Cursor<'e> {
-        Cursor { editor, path }
+    pub(super) fn new(editor: &'e mut Editor) -> Cursor<'e> {
+        Cursor { editor }
     }
 
     #[inline(always)]
@@ -42,8 +41,8 @@ impl<'e> Cursor<'e> {
 
     /// Where the cursor is.
     #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub fn path(&self) -> Path {
+        self.editor.position()
     }
 
     /// Goes to a child.
@@ -53,18 +52,19 @@ impl<'e> Cursor<'e> {
     #[inline]
     pub fn enter(&mut self, key: &Key) -> Result<(), EditError> {
         if !self.with(|edit| edit.enter(key)) {
-            return Err(EditError::NoSuchNode { path: self.path.join(key.clone()) });
+            return Err(EditError::NoSuchNode { path: self.path().join(key.clone()) });
         }
-        self.path.push(key.clone());
         Ok(())
     }
 
     /// Goes to the parent; at the root it stays.
     #[inline]
     pub fn leave(&mut self) {
-        if self.path.pop().is_some() {
-            self.with(|edit| edit.leave());
-        }
+        self.with(|edit| {
+            if !edit.path().is_empty() {
+                edit.leave();
+            }
+        });
     }
 
     /// Adds an empty child; its position counts up and is never used again.
@@ -97,9 +97,8 @@ impl<'e> Cursor<'e> {
     /// # Errors
     /// When the key is taken or beyond its limits, or there is no room.
     pub fn insert_child(&mut self, key: &Key) -> Result<(), EditError> {
-        let Cursor { editor, path } = self;
-        editor.with(|edit| {
-            edit.check_new(path, key)?;
+        self.with(|edit| {
+            edit.check_new(edit.path(), key)?;
             edit.check_room(1, 0)?;
             edit.add_child(key.as_ref(), Default::default());
             Ok(())
@@ -134,11 +133,5 @@ impl<'e> Cursor<'e> {
     /// Removes an attribute; `false` when there is none of this key.
     pub fn remove_attribute(&mut self, key: &str) -> bool {
         self.with(|edit| edit.remove_attribute(key))
-    }
-}
-
-impl Drop for Cursor<'_> {
-    fn drop(&mut self) {
-        self.editor.with(|edit| edit.leave_all());
     }
 }

@@ -1,13 +1,14 @@
 //! Many edits that become one version.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
 use super::{Cursor, Edit, EditError};
 use crate::arena::Allocator;
-use crate::block::{self, Content, Header};
+use crate::block::{self, Content, Header, Record};
 use crate::key::{Key, Position};
-use crate::line::{Line, LineCell};
+use crate::line::{Dead, Line, LineCell};
 use crate::node::Node;
 use crate::path::Path;
 use crate::snapshot::Snapshot;
@@ -33,12 +34,29 @@ use crate::value::ValueRef;
 /// ```
 pub struct Editor {
     base: Snapshot,
-    /// There until the editor ends.
-    allocator: Option<Box<Allocator>>,
     version: u64,
-    root: u32,
     /// Was something of another line, or of an older version, put in?
     grafted: bool,
+    /// In a cell, since a look at the root first brings the edit back to it.
+    work: RefCell<Work>,
+}
+
+/// What an editor works with.
+struct Work {
+    /// There until the editor ends.
+    allocator: Option<Box<Allocator>>,
+    root: u32,
+}
+
+impl Work {
+    #[inline(always)]
+    fn with<T>(&mut self, base: &Snapshot, version: u64, f: impl FnOnce(&mut Edit<'_>) -> T) -> T {
+        let allocator = self.allocator.as_deref_mut().expect("there until the editor ends");
+        let mut edit = Edit::new(base.cell().memory(), allocator, version, self.root);
+        let value = f(&mut edit);
+        self.root = edit.root;
+        value
+    }
 }
 
 impl Editor {
@@ -46,8 +64,8 @@ impl Editor {
     #[must_use]
     pub fn new(base: Snapshot) -> Editor {
         let (allocator, version) = base.cell().arena.check_out();
-        let root = base.handle();
-        Editor { base, allocator: Some(allocator), version, root, grafted: false }
+        let work = Work { allocator: Some(allocator), root: base.handle() };
+        Editor { base, version, grafted: false, work: RefCell::new(work) }
     }
 
     /// The version it began with.
@@ -59,24 +77,32 @@ impl Editor {
     /// The root as edited so far.
     #[must_use]
     pub fn root(&self) -> Node<'_> {
-        let arena = self.base.cell().memory();
-        let content = block::content(arena, self.root, Header::load(arena, self.root), 0);
+        let (arena, root) = (self.base.cell().memory(), self.root_block());
+        let content = block::content(arena, root, Header::load(arena, root), 0);
         Node::new(self.base.cell(), content)
+    }
+
+    /// Brings the edit back to the root, and gives the block that holds it.
+    fn root_block(&self) -> u32 {
+        let mut work = self.work.borrow_mut();
+        work.with(&self.base, self.version, |edit| edit.leave_all());
+        work.root
     }
 
     /// Has anything been edited?
     #[must_use]
     pub fn is_changed(&self) -> bool {
-        self.root != self.base.handle()
+        self.root_block() != self.base.handle()
+    }
+
+    /// Where the edit is.
+    pub(super) fn position(&self) -> Path {
+        self.work.borrow_mut().with(&self.base, self.version, |edit| edit.path().into())
     }
 
     #[inline(always)]
     pub(super) fn with<T>(&mut self, f: impl FnOnce(&mut Edit<'_>) -> T) -> T {
-        let allocator = self.allocator.as_deref_mut().expect("there until the editor ends");
-        let mut edit = Edit::new(self.base.cell().memory(), allocator, self.version, self.root);
-        let value = f(&mut edit);
-        self.root = edit.root;
-        value
+        self.work.get_mut().with(&self.base, self.version, f)
     }
 
     /// Adds an empty child to the node at `path`; its position counts up and is never used again.
@@ -186,11 +212,12 @@ impl Editor {
         })
     }
 
-    /// Replaces everything in the node at `path` by what `source` holds. Within an arena they
-    /// share it, whatever the size; from another arena it is copied.
+    /// Replaces everything in the node at `path` by what `source` holds, which both share then:
+    /// it costs the same whatever the size.
     ///
     /// # Errors
-    /// When there is no such node, or no room.
+    /// When there is no such node, or no room; when the source is in another arena, or part of an
+    /// edit that is not published yet.
     pub fn set_subtree(&mut self, path: &[Key], source: Node<'_>) -> Result<(), EditError> {
         let content = self.graft(source)?;
         let was = self.with(|edit| edit.op_replace_content(path, content))?;
@@ -201,7 +228,7 @@ impl Editor {
     /// Adds a child `key` that holds what `source` holds, as [`Editor::set_subtree`] does.
     ///
     /// # Errors
-    /// When there is no such node, the key is taken or beyond its limits, or there is no room.
+    /// As there; and when the key is taken or beyond its limits.
     pub fn insert_subtree(
         &mut self,
         parent: &[Key],
@@ -216,6 +243,20 @@ impl Editor {
         if !source.cell().shares_arena(self.base.cell()) {
             return Err(EditError::OtherArena);
         }
+        let (kids, attrs) = (source.content().kids, source.content().attrs);
+        let memory = source.cell().memory();
+        let births = [
+            if kids == 0 { 0 } else { block::birth(memory, kids) },
+            if attrs == 0 { 0 } else { Record::load(memory, attrs).birth() },
+        ];
+        // What is below a block is never younger than the block.
+        if memory.session_versions().iter().any(|version| births.contains(version)) {
+            return Err(EditError::Unpublished);
+        }
+        // Not while a collection notes who holds what: the source may be let go right after this.
+        let arena = &self.base.cell().arena;
+        let _lane = arena.lane();
+        arena.hold_graft(self.version, source.content());
         source.cell().share();
         self.grafted = true;
         Ok(source.content())
@@ -257,22 +298,33 @@ impl Editor {
     /// When there is no such node.
     pub fn cursor(&mut self, path: &[Key]) -> Result<Cursor<'_>, EditError> {
         self.with(|edit| edit.go(path))?;
-        Ok(Cursor::new(self, path.into()))
+        Ok(Cursor::new(self))
     }
 
     /// Publishes on a line; see [`Tree::publish`](crate::Tree::publish).
     pub(crate) fn publish(mut self, cell: &Arc<LineCell>, line: &mut Line) {
         assert!(cell.shares_arena(self.base.cell()), "an editor of another arena");
         let follows = Arc::ptr_eq(cell, self.base.cell()) && cell.head() == self.base.handle();
-        if follows && !self.is_changed() {
+        let is_changed = self.is_changed();
+        if follows && !is_changed {
             return;
         }
-        let mut allocator = self.allocator.take().expect("there until the editor ends");
-        if !self.is_changed() {
-            let arena = self.base.cell().memory();
-            self.root = Edit::copy_root(arena, &mut allocator, self.version, self.root);
+        let work = self.work.get_mut();
+        let mut allocator = work.allocator.take().expect("there until the editor ends");
+        let (mut root, mut version) = (work.root, self.version);
+        if !follows {
+            // Versions of a line go up, and the newest one may be younger than this edit.
+            version = cell.arena.draw_versions(1);
+            let was = root;
+            root = Edit::copy_root(cell.memory(), &mut allocator, version, was);
+            if is_changed {
+                let header = Header::load(cell.memory(), was);
+                allocator.free(cell.memory(), Dead::block(was, header));
+            }
         }
         let mut dead = std::mem::take(&mut allocator.buffers.dead);
+        // A collection that begins now waits until the new version is there.
+        let lane = cell.arena.lane();
         if !follows {
             // What it replaced belongs to another version than the newest: nothing is known of
             // who sees it. What it brings back may be queued: nothing older is the line's own.
@@ -282,7 +334,8 @@ impl Editor {
         if self.grafted || !follows {
             line.raise_floor(cell);
         }
-        line.publish(cell, self.root, self.version, &mut dead, &mut allocator);
+        line.publish(cell, root, version, &mut dead, &mut allocator);
+        drop(lane);
         allocator.buffers.dead = dead;
         self.base.cell().arena.check_in(allocator, self.version);
     }
@@ -290,13 +343,13 @@ impl Editor {
 
 impl Drop for Editor {
     fn drop(&mut self) {
-        if self.allocator.is_none() {
+        if self.work.get_mut().allocator.is_none() {
             return;
         }
         if self.is_changed() {
             self.with(|edit| edit.abandon());
         }
-        if let Some(mut allocator) = self.allocator.take() {
+        if let Some(mut allocator) = self.work.get_mut().allocator.take() {
             allocator.buffers.dead.clear();
             self.base.cell().arena.check_in(allocator, self.version);
         }

@@ -47,6 +47,8 @@ pub enum EditError {
     ArenaFull,
     /// The subtree belongs to another arena.
     OtherArena,
+    /// The subtree is part of an edit that is not published yet, and may still change.
+    Unpublished,
 }
 
 impl EditError {
@@ -82,6 +84,9 @@ impl fmt::Display for EditError {
             EditError::TreeFull => write!(f, "a tree holds at most {} nodes", u32::MAX),
             EditError::ArenaFull => {
                 write!(f, "the arena's memory is used up; collect, or make a larger one")
+            }
+            EditError::Unpublished => {
+                write!(f, "the subtree is still being edited; publish it first")
             }
             EditError::OtherArena => {
                 write!(f, "the subtree belongs to another arena; copy it node by node")

@@ -29,6 +29,8 @@ use crate::value::{ATTRIBUTE_KEY_BYTES_MAX, ValueRef};
 pub(crate) struct Buffers {
     frames: Vec<Frame>,
     steps: Vec<Step>,
+    /// The keys of the frames but the root's.
+    path: Vec<Key>,
     /// How many nodes the tree has, as edited so far.
     nodes: u64,
     pub(crate) dead: Vec<Dead>,
@@ -113,13 +115,21 @@ impl<'a> Edit<'a> {
         copy
     }
 
-    /// Goes to the node at `path`; on an error the edit is nowhere and has changed nothing.
+    /// Goes to the node at `path` from wherever the edit is: up to the last node on the way to
+    /// both, then down, so edits near each other cost little. An error has changed nothing.
     #[inline]
     pub(crate) fn go(&mut self, path: &[Key]) -> Result<(), EditError> {
-        self.go_root();
-        for (depth, key) in path.iter().enumerate() {
-            if !self.enter(key) {
-                self.forget();
+        let buffers = &mut self.allocator.buffers;
+        if buffers.frames.is_empty() {
+            self.go_root();
+        } else {
+            let common = path.iter().zip(&buffers.path).take_while(|(a, b)| a == b).count();
+            while self.allocator.buffers.path.len() > common {
+                self.leave();
+            }
+        }
+        for depth in self.allocator.buffers.path.len()..path.len() {
+            if !self.enter(&path[depth]) {
                 return Err(EditError::no_such_node(path, depth));
             }
         }
@@ -134,6 +144,7 @@ impl<'a> Edit<'a> {
         let buffers = &mut self.allocator.buffers;
         buffers.frames.clear();
         buffers.steps.clear();
+        buffers.path.clear();
         buffers.nodes = u64::from(header.count());
         let leaf = Step::new(self.root, header, 0);
         buffers.frames.push(Frame { leaf, steps_from: 0, added: 0, was: content, now: content });
@@ -143,7 +154,7 @@ impl<'a> Edit<'a> {
     #[inline(always)]
     pub(crate) fn enter(&mut self, key: &Key) -> bool {
         let kids = self.here().kids;
-        let Buffers { frames, steps, .. } = &mut self.allocator.buffers;
+        let Buffers { frames, steps, path, .. } = &mut self.allocator.buffers;
         let steps_from = steps.len() as u32;
         let found = match key.small_position() {
             // First what is most common: up to 16 children by position.
@@ -156,7 +167,13 @@ impl<'a> Edit<'a> {
         };
         let Some((leaf, content)) = found else { return false };
         frames.push(Frame { leaf, steps_from, added: 0, was: content, now: content });
+        path.push(key.clone());
         true
+    }
+
+    /// The path to where the edit is.
+    pub(crate) fn path(&self) -> &[Key] {
+        &self.allocator.buffers.path
     }
 
     fn frame(&mut self) -> &mut Frame {
@@ -173,12 +190,14 @@ impl<'a> Edit<'a> {
     pub(crate) fn forget(&mut self) {
         self.allocator.buffers.frames.clear();
         self.allocator.buffers.steps.clear();
+        self.allocator.buffers.path.clear();
     }
 
     /// Goes up to the parent, and tells it what has changed.
     #[inline(always)]
     pub(crate) fn leave(&mut self) {
         let frame = self.allocator.buffers.frames.pop().expect("left no more often than entered");
+        self.allocator.buffers.path.pop();
         let from = frame.steps_from as usize;
         if frame.was == frame.now && frame.added == 0 {
             self.allocator.buffers.steps.truncate(from);

@@ -18,13 +18,7 @@ impl Edit<'_> {
         }
     }
 
-    /// Comes back from a node where something was refused.
-    fn refuse<T>(&mut self, error: EditError) -> Result<T, EditError> {
-        self.forget();
-        Err(error)
-    }
-
-    /// Runs `change` at a node and comes back.
+    /// Runs `change` at a node. What it refuses it refuses before it changes anything.
     #[inline(always)]
     fn at<T>(
         &mut self,
@@ -32,13 +26,7 @@ impl Edit<'_> {
         change: impl FnOnce(&mut Self) -> Result<T, EditError>,
     ) -> Result<T, EditError> {
         self.go(path)?;
-        match change(self) {
-            Ok(value) => {
-                self.leave_all();
-                Ok(value)
-            }
-            Err(error) => self.refuse(error),
-        }
+        change(self)
     }
 
     /// Adds a bare child here, at the next position.

@@ -1,0 +1,398 @@
+//! Reclaiming by tracing what no line can reclaim by itself: subtrees shared between lines, large
+//! removed subtrees, trees that were dropped, versions let go by a history.
+//!
+//! Roots are noted while no edit runs (for microseconds); marking and sweeping go on beside
+//! readers and writers. That is sound because
+//! - what is reachable from a noted root is not reused meanwhile: `frozen` holds back the lines'
+//!   own reuse of what was born before the collection began;
+//! - what was born after it began (`cut`), or in an edit that was under way, is left alone;
+//! - what a line has queued is left alone: its header says [`BIRTH_QUEUED`];
+//! - anything else that is not marked can't be reached from any version that can still be seen,
+//!   so nobody but the sweep can touch it.
+
+use std::sync::MutexGuard;
+use std::sync::atomic::Ordering;
+
+use crate::arena::{
+    Arena, ArenaInner, BIRTH_QUEUED, CLASSES, FreeLists, SLAB_WORDS, SlabUse, Slabs, WORD_BYTES,
+    class_words, lock,
+};
+use crate::attributes;
+use crate::block::{self, DIRECTORY, Directory, Header, Record};
+use crate::tree::VersionId;
+
+/// What a collection reclaimed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// Bytes of structure that can be used again.
+    pub structure_bytes: usize,
+    /// Bytes of attributes, values and names that can be used again.
+    pub payload_bytes: usize,
+    /// Bytes of these that were given back to the system.
+    pub returned_bytes: usize,
+}
+
+impl Arena {
+    /// Reclaims what can be seen from no snapshot and no tree. Readers and writers go on; the
+    /// cost is that of going through what is alive.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, EditError, Tree};
+    /// let arena = Arena::new()?;
+    /// let mut tree = Tree::new(&arena);
+    /// tree.edit(|editor| editor.cursor(&[])?.add_children(1_000_000).map(drop))?;
+    /// drop(tree);
+    /// assert!(arena.collect().structure_bytes > 100_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn collect(&self) -> Collected {
+        self.start_collection([]).finish()
+    }
+
+    /// Begins a collection that also spares the versions in `kept`, which a history keeps. The
+    /// history must not let them go, nor keep others, until this returns; after that it may.
+    pub fn start_collection(&self, kept: impl IntoIterator<Item = VersionId>) -> Collection<'_> {
+        let arena = &**self.inner();
+        let turn = lock(&arena.collecting);
+        let (mut lanes, sessions) = arena.stop_writers();
+        arena.renew_generation();
+        let drawn = arena.versions_drawn();
+        let cut = sessions.iter().map(|session| session.version).min().unwrap_or(drawn).min(drawn);
+        arena.frozen.store(drawn, Ordering::SeqCst);
+        let mut roots: Vec<u32> = kept.into_iter().map(|id| id.handle).collect();
+        arena.pins.each(|_, handle| roots.push(handle));
+        lock(&arena.lines)
+            .retain(|line| line.upgrade().map(|line| roots.push(line.head())).is_some());
+        let grafts = sessions.into_iter().flat_map(|session| session.grafts).collect();
+        lock(&arena.orphans).drain(..).for_each(|dead| dead.set_birth(arena.memory(), dead.birth));
+        let mut blocks = Heap::new(&arena.blocks);
+        let mut payload = Heap::new(&arena.payload);
+        for allocator in lanes.iter_mut().filter_map(|lane| lane.as_mut()) {
+            blocks.take_over(&mut allocator.blocks);
+            payload.take_over(&mut allocator.payload);
+        }
+        drop(lanes);
+        Collection { arena, _turn: turn, cut, roots, grafts, blocks, payload }
+    }
+}
+
+/// A collection under way; see [`Arena::start_collection`].
+pub struct Collection<'a> {
+    arena: &'a ArenaInner,
+    _turn: MutexGuard<'a, ()>,
+    cut: u64,
+    roots: Vec<u32>,
+    grafts: Vec<block::Content>,
+    blocks: Heap<1>,
+    payload: Heap<0>,
+}
+
+impl Collection<'_> {
+    /// Marks what is alive and reclaims the rest.
+    pub fn finish(mut self) -> Collected {
+        self.arena.reset_garbage();
+        let roots = std::mem::take(&mut self.roots);
+        roots.into_iter().for_each(|root| self.mark(root));
+        for content in std::mem::take(&mut self.grafts) {
+            self.mark(content.kids);
+            self.mark_attributes(content.attrs);
+        }
+        let Collection { arena, cut, blocks, payload, .. } = &mut self;
+        let memory = arena.memory();
+        let structure = blocks.sweep(&arena.blocks, *cut, |handle| {
+            let header = Header::load(memory, handle);
+            // A header is written in two words: without its low half it is not complete.
+            if header.birth() as u32 == 0 { 0 } else { header.birth() }
+        });
+        let values =
+            payload.sweep(&arena.payload, *cut, |handle| Record::load(memory, handle).birth());
+        arena.hashes.clear();
+        arena.frozen.store(0, Ordering::SeqCst);
+        let mut lane = arena.lane();
+        let allocator = lane.allocator();
+        blocks.give_to(&mut allocator.blocks);
+        payload.give_to(&mut allocator.payload);
+        Collected {
+            structure_bytes: structure.0,
+            payload_bytes: values.0,
+            returned_bytes: structure.1 + values.1,
+        }
+    }
+
+    /// Marks a block and all that can be reached from it.
+    fn mark(&mut self, root: u32) {
+        let arena = self.arena.memory();
+        let mut stack = vec![root];
+        while let Some(handle) = stack.pop() {
+            if handle == 0 || !self.blocks.marks.set(handle) {
+                continue;
+            }
+            let header = Header::load(arena, handle);
+            if header.kind() == DIRECTORY {
+                let Directory { dense, named, .. } = Directory::load(arena, handle);
+                stack.extend([dense, named]);
+                continue;
+            }
+            let first = header.names();
+            let attrs = first + header.kids().count_ones() as usize;
+            block::each_entry(arena, handle, first, attrs, |kid| {
+                block::prefetch(arena, kid);
+                stack.push(kid);
+            });
+            if header.is_leaf() {
+                let payload = &mut self.payload.marks;
+                block::each_entry(arena, handle, 0, first, |name| {
+                    payload.set(name);
+                });
+                for entry in attrs..header.entries() {
+                    self.mark_attributes(block::entry(arena, handle, entry));
+                }
+            }
+        }
+    }
+
+    fn mark_attributes(&mut self, record: u32) {
+        if record == 0 || !self.payload.marks.set(record) {
+            return;
+        }
+        let marks = &mut self.payload.marks;
+        attributes::apart_of(self.arena.memory(), record, |apart| {
+            marks.set(apart);
+        });
+    }
+}
+
+impl Drop for Collection<'_> {
+    fn drop(&mut self) {
+        // Also when it was not finished: the lines may reuse again.
+        self.arena.frozen.store(0, Ordering::SeqCst);
+    }
+}
+
+/// A bit for each granule.
+#[derive(Default)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn get(&self, handle: u32) -> bool {
+        self.0.get(handle as usize / 64).is_some_and(|word| word >> (handle % 64) & 1 == 1)
+    }
+
+    /// Sets a bit; `false` when it was set. A handle beyond all memory in use when the collection
+    /// began is of no interest to it.
+    fn set(&mut self, handle: u32) -> bool {
+        let Some(word) = self.0.get_mut(handle as usize / 64) else { return false };
+        let was = *word;
+        *word |= 1 << (handle % 64);
+        was != *word
+    }
+}
+
+/// One region as a collection sees it.
+struct Heap<const SHIFT: u32> {
+    uses: Vec<SlabUse>,
+    marks: Bits,
+    /// Free records that were in the lists of idle writers: the collection's own for now.
+    free: Bits,
+    /// What can be used again, by class.
+    found: Vec<Vec<u32>>,
+}
+
+impl<const SHIFT: u32> Heap<SHIFT> {
+    fn new(slabs: &Slabs) -> Self {
+        let uses = slabs.uses();
+        let words = (uses.len() * SLAB_WORDS >> SHIFT) / 64;
+        Heap {
+            uses,
+            marks: Bits(vec![0; words]),
+            free: Bits(vec![0; words]),
+            found: vec![Vec::new(); CLASSES],
+        }
+    }
+
+    fn take_over(&mut self, lists: &mut FreeLists<SHIFT>) {
+        lists.drain(|handle| {
+            self.free.set(handle);
+        });
+    }
+
+    fn give_to(&mut self, lists: &mut FreeLists<SHIFT>) {
+        for (class, handles) in self.found.iter().enumerate() {
+            lists.extend(class, handles);
+        }
+    }
+
+    /// Finds what is free; gives the bytes reclaimed, and those of them that the system got.
+    fn sweep(&mut self, slabs: &Slabs, cut: u64, birth: impl Fn(u32) -> u64) -> (usize, usize) {
+        let (mut reclaimed, mut returned) = (0, 0);
+        for slab in 1..self.uses.len() {
+            let words = match self.uses[slab] {
+                SlabUse::Class(class) => {
+                    self.sweep_slab(slabs, slab, usize::from(class), cut, &birth)
+                }
+                SlabUse::Large(count) => {
+                    let dead = self.is_dead((slab * SLAB_WORDS >> SHIFT) as u32, cut, &birth);
+                    let words = if dead { count as usize * SLAB_WORDS } else { 0 };
+                    if dead {
+                        slabs.give_back(slab, count as usize);
+                    }
+                    (words, words)
+                }
+                SlabUse::Free | SlabUse::LargeTail => (0, 0),
+            };
+            reclaimed += words.0 * WORD_BYTES;
+            returned += words.1 * WORD_BYTES;
+        }
+        (reclaimed, returned)
+    }
+
+    /// Finds what is free in one slab; gives the words reclaimed, and returned to the system.
+    fn sweep_slab(
+        &mut self,
+        slabs: &Slabs,
+        slab: usize,
+        class: usize,
+        cut: u64,
+        birth: &impl Fn(u32) -> u64,
+    ) -> (usize, usize) {
+        let words = class_words(class);
+        let records = SLAB_WORDS / words;
+        let handles = (0..records).map(|i| ((slab * SLAB_WORDS + i * words) >> SHIFT) as u32);
+        let dead: Vec<u32> = handles.clone().filter(|&h| self.is_dead(h, cut, birth)).collect();
+        let free: Vec<u32> = handles.filter(|&handle| self.free.get(handle)).collect();
+        if dead.len() + free.len() == records {
+            slabs.give_back(slab, 1);
+            return (dead.len() * words, SLAB_WORDS);
+        }
+        for &handle in &dead {
+            let at = (handle as usize) << SHIFT;
+            // The whole header of a block, or of a record: free now.
+            (0..1 << SHIFT).for_each(|i| slabs.region.words_view().set(at + i, 0));
+        }
+        self.found[class].extend(free);
+        self.found[class].extend(&dead);
+        (dead.len() * words, 0)
+    }
+
+    /// Can nobody see this record any more?
+    fn is_dead(&self, handle: u32, cut: u64, birth: &impl Fn(u32) -> u64) -> bool {
+        let birth = birth(handle);
+        birth != 0 && birth < cut && birth != BIRTH_QUEUED && !self.marks.get(handle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use crate::{Arena, ContentHash, EditError, Editor, Key, Snapshot, Tree};
+
+    fn wide(tree: &mut Tree, children: u64) {
+        let edited = tree.edit(|editor| {
+            let mut cursor = editor.cursor(&[])?;
+            let first = cursor.add_children(children)?;
+            for position in (first..).take(children as usize) {
+                cursor.enter(&Key::from(position))?;
+                cursor.put_attribute("text", format!("message {position}").as_str())?;
+                cursor.leave();
+            }
+            Ok::<_, EditError>(())
+        });
+        edited.expect("there is room");
+    }
+
+    fn check(snapshot: &Snapshot, hash: ContentHash) {
+        snapshot.arena().inner().hashes.clear();
+        assert_eq!(snapshot.root().content_hash(), hash);
+        assert_eq!(snapshot.root().recount(), snapshot.root().subtree_count());
+    }
+
+    #[test]
+    fn what_is_held_stays_and_the_rest_is_given_back() {
+        let arena = Arena::new().expect("address space");
+        let mut tree = Tree::new(&arena);
+        wide(&mut tree, 50_000);
+        let old = tree.snapshot();
+        let hash = old.root().content_hash();
+        let fork = Tree::from_snapshot(&old);
+        tree.edit(|editor| editor.pop_root(&[Key::from(7)])).expect("the child is there");
+        drop(tree);
+        arena.collect();
+        check(&old, hash);
+        drop(old);
+        arena.collect();
+        check(&fork.snapshot(), hash);
+        drop(fork);
+        let before = arena.usage();
+        let collected = arena.collect();
+        assert!(collected.returned_bytes > 1 << 20, "{collected:?}");
+        let after = arena.usage();
+        assert!(after.payload_bytes < before.payload_bytes / 10, "{before:?} {after:?}");
+    }
+
+    #[test]
+    fn a_graft_into_an_unpublished_edit_is_spared() {
+        let arena = Arena::new().expect("address space");
+        let (mut from, mut to) = (Tree::new(&arena), Tree::new(&arena));
+        wide(&mut from, 1000);
+        let hash = from.read().root().content_hash();
+        let mut editor = Editor::new(to.snapshot());
+        let source = from.snapshot();
+        editor.insert_subtree(&[], &Key::from("copy"), source.root()).expect("no such child yet");
+        drop((source, from));
+        arena.collect();
+        to.publish(editor);
+        arena.collect();
+        let seen = to.snapshot();
+        assert_eq!(seen.root().child(&Key::from("copy")).expect("put").content_hash(), hash);
+    }
+
+    #[test]
+    fn collections_run_beside_a_writer_and_its_readers() {
+        let arena = Arena::new().expect("address space");
+        let mut tree = Tree::new(&arena);
+        wide(&mut tree, 2000);
+        let (reader, done) = (tree.reader(), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    arena.collect();
+                }
+            });
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    let held = reader.snapshot();
+                    let sum = |snapshot: &Snapshot| {
+                        let mut bytes = 0;
+                        snapshot.root().visit(|node| {
+                            let text = node.attribute("text").and_then(|value| value.as_text());
+                            bytes += text.map_or(0, |text| {
+                                assert!(text.starts_with("message"), "{text}");
+                                text.len()
+                            });
+                        });
+                        bytes
+                    };
+                    assert_eq!(sum(&held), sum(&held.clone()));
+                }
+            });
+            for i in 0..30_000_i64 {
+                let path = [Key::from(i * 7 % 2000)];
+                tree.put_attribute(&path, "text", format!("message again {i}").as_str())
+                    .expect("there is room");
+                if i % 1000 == 0 {
+                    let fork = Tree::from_snapshot(&tree.snapshot());
+                    tree.edit(|editor| editor.set_subtree(&[Key::from(3)], fork.read().root()))
+                        .expect("there is room");
+                    tree.edit(|editor| {
+                        editor.set_subtree(&[Key::from(3)], Tree::new(&arena).read().root())
+                    })
+                    .expect("there is room");
+                }
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        let seen = tree.snapshot();
+        assert_eq!(seen.root().recount(), 2001);
+    }
+}
