@@ -17,6 +17,7 @@
 //!   [`Value`]s under text keys.
 //! - An [`Editor`] makes many edits into one version; its [`Cursor`] makes them side by side.
 
+mod algebra;
 mod arena;
 mod attributes;
 mod block;
@@ -25,6 +26,7 @@ mod collect;
 mod edit;
 pub mod fraction;
 mod hash;
+mod index;
 mod key;
 mod line;
 mod node;
@@ -36,12 +38,18 @@ mod tree;
 mod value;
 mod walk;
 
+pub use algebra::{
+    ApplyError, Change, ChangeSet, Conflict, ConflictKind, MergeError, MergeOptions, Merged,
+    Rebased, Resolution, Rule, RuleFunction, Subtree, apply, copy_subtree, diff, diff_at, merge,
+    rebase, rebase_over,
+};
 pub use arena::{Arena, ArenaError, ArenaOptions, ArenaUsage};
 pub use attributes::Attributes;
 pub use collect::{Collected, Collection};
 pub use edit::{Cursor, EditError, Editor};
 pub use fraction::{Fraction, FractionError};
 pub use hash::ContentHash;
+pub use index::AttributeIndex;
 pub use key::{KEY_BYTES_MAX, Key, KeyError, KeyRef, POSITION_MAX, POSITION_MIN, Position};
 pub use node::{Children, NoSuchNode, Node};
 pub use path::{PATH_TEXT_BYTES_MAX, ParsePathError, ParsePathReason, Path};

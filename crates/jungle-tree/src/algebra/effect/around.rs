@@ -1,0 +1,105 @@
+//! What lies around a node: within it, and beside it.
+
+use super::super::kids::{Id, NONE, position};
+use super::{Content, Effect, Index};
+use crate::key::{Key, Position};
+use crate::node::Node;
+
+impl Effect<'_> {
+    /// A node and what is below it now, as far as changes speak of it.
+    pub(in super::super) fn now_within(&self, id: Id) -> Vec<Id> {
+        self.within(id, |effect, id| effect.items[id as usize].kids.ids())
+    }
+
+    /// A node and what was below it in the base, as far as changes speak of it.
+    pub(in super::super) fn base_within(&self, id: Id) -> Vec<Id> {
+        self.within(id, |effect, id| {
+            let kids = effect.items[id as usize].kids.ids();
+            let at_home = |&kid: &Id| kid != NONE && effect.is_at_home(kid);
+            let mut all: Vec<Id> = kids.into_iter().filter(at_home).collect();
+            all.extend(effect.get(id).away.ids());
+            all
+        })
+    }
+
+    fn within(&self, id: Id, below: impl Fn(&Self, Id) -> Vec<Id>) -> Vec<Id> {
+        let mut found = Vec::new();
+        let mut stack = vec![id];
+        while let Some(id) = stack.pop() {
+            if id != NONE {
+                found.push(id);
+                stack.extend(below(self, id));
+            }
+        }
+        found
+    }
+
+    /// What they moved out of a node.
+    pub(in super::super) fn moved_out(&self, id: Id) -> Vec<Id> {
+        let mut out = self.base_within(id);
+        out.retain(|&item| {
+            let moved = self.get(item).moved.is_some() && item != id;
+            moved && self.is_there(item) && !self.is_within(item, id)
+        });
+        out
+    }
+
+    /// Their changes to a node and to what is or was below it, as far as they are still seen.
+    pub(in super::super) fn changes_within(&self, id: Id) -> Vec<Index> {
+        let mut changes = Vec::new();
+        for item in self.now_within(id) {
+            let more = self.get(item);
+            changes.extend(more.added.into_iter().chain(more.moved).chain(more.set));
+            let attributes = more.attributes.values();
+            changes.extend(attributes.filter_map(|attribute| attribute.theirs));
+        }
+        let out = self.moved_out(id);
+        changes.extend(out.into_iter().filter_map(|item| self.get(item).moved));
+        changes.sort_unstable();
+        changes.dedup();
+        changes
+    }
+
+    /// A free key near one that is taken: behind all that are or were, for a whole position; right
+    /// behind the taken one, for a fraction. A name is never replaced by another.
+    pub(in super::super) fn free_key(&mut self, parent: Id, taken: &Key) -> Option<Key> {
+        let taken = position(taken)?;
+        if taken.is_whole() {
+            let last = self.items[parent as usize].kids.last_position();
+            let below = self.node_below(parent).map_or(0, Node::next_position);
+            let next = last.map_or(0, |last| last.index() + 1).max(below);
+            return Key::try_position(next).ok();
+        }
+        let mut taken = taken;
+        loop {
+            let next = self.position_behind(parent, &taken);
+            // A fraction even behind the last one: whole positions are the tree's to give.
+            let limit = next.or_else(|| Position::new(taken.index() + 1).ok());
+            taken = Position::between(Some(&taken), limit.as_ref()).ok()?;
+            let key = Key::Position(taken.clone());
+            if self.occupant(parent, &key).is_none() {
+                return Some(key);
+            }
+        }
+    }
+
+    fn position_behind(&self, parent: Id, taken: &Position) -> Option<Position> {
+        let key = Key::Position(taken.clone());
+        let told = self.items[parent as usize].kids.position_behind(&key);
+        let below = self.node_below(parent).and_then(|node| {
+            let mut children = node.children_from(&key).map(|(key, _)| key);
+            let next = children.find(|&other| other != key.as_ref())?;
+            position(&next.to_key())
+        });
+        told.into_iter().chain(below).min()
+    }
+
+    /// What a node held before the changes that are told, where that is known.
+    fn node_below(&self, id: Id) -> Option<Node<'_>> {
+        match &self.get(id).content {
+            Content::Base => self.base_node(id),
+            Content::Bare => None,
+            Content::Set(subtree) => Some(subtree.node()),
+        }
+    }
+}

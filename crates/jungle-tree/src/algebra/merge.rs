@@ -1,0 +1,69 @@
+//! Three-way merge.
+
+use super::{ApplyError, ChangeSet, Conflict, MergeOptions, apply, diff, rebase_over};
+use crate::edit::Editor;
+use crate::path::Path;
+use crate::snapshot::Snapshot;
+
+/// Why a merge failed: our rebased changes could not be applied, for want of room.
+pub type MergeError = ApplyError;
+
+/// Two versions in one.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Merged {
+    /// Began at theirs, with our changes applied: to be published.
+    pub editor: Editor,
+    /// Our changes, as they were applied.
+    pub changes: ChangeSet,
+    /// Where ours and theirs contradict each other.
+    pub conflicts: Vec<Conflict>,
+    /// The nodes of ours that got another key, and which: from where we put it to where it is.
+    pub renamed: Vec<(Path, Path)>,
+}
+
+/// Merges what happened from `base` to `ours` and from `base` to `theirs`.
+///
+/// Costs what differs, not what is there. Conflicts are no error: they are resolved as `options`
+/// say, and told.
+///
+/// # Errors
+/// When there is no room for the result.
+///
+/// ```
+/// use jungle_tree::{Arena, MergeOptions, Tree, merge};
+/// let arena = Arena::new()?;
+/// let mut theirs = Tree::new(&arena);
+/// theirs.insert_child(&[], &"a".into())?;
+/// let base = theirs.snapshot();
+/// let mut ours = Tree::from_snapshot(&base);
+/// ours.put_attribute(&["a".into()], "title", "ours")?;
+/// theirs.put_attribute(&["a".into()], "author", "them")?;
+///
+/// let (a, b) = (ours.snapshot(), theirs.snapshot());
+/// let merged = merge(&base, &a, &b, &MergeOptions::new())?;
+/// assert!(merged.conflicts.is_empty());
+/// theirs.publish(merged.editor);
+/// assert_eq!(theirs.read().root().at(&["a".into()])?.attributes().count(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn merge(
+    base: &Snapshot,
+    ours: &Snapshot,
+    theirs: &Snapshot,
+    options: &MergeOptions,
+) -> Result<Merged, MergeError> {
+    let mut editor = Editor::new(theirs.clone());
+    let rebased = if ours.root().is_same(theirs.root()) {
+        super::Rebased::default()
+    } else {
+        rebase_over(base, &diff(base, ours), &diff(base, theirs), options)
+    };
+    apply(&mut editor, &rebased.changes)?;
+    Ok(Merged {
+        editor,
+        changes: rebased.changes,
+        conflicts: rebased.conflicts,
+        renamed: rebased.renamed,
+    })
+}

@@ -1,0 +1,31 @@
+//! The edit algebra: what happened between two versions, as a list that can be kept, sent, applied
+//! elsewhere, rebased over what others did, and merged.
+//!
+//! - [`diff`] says what differs, in time proportional to what differs.
+//! - [`apply`] does it again.
+//! - [`rebase`] rewrites our changes so that they can be applied after theirs, and says where the
+//!   two contradict each other.
+//! - [`merge`] is all three.
+
+mod apply;
+mod change;
+mod conflict;
+mod diff;
+mod effect;
+mod kids;
+mod merge;
+mod options;
+mod ours;
+mod rebase;
+mod settle;
+
+pub use apply::{ApplyError, apply, copy_subtree};
+pub use change::{Change, ChangeSet, Subtree};
+pub use conflict::{Conflict, ConflictKind};
+pub use diff::{diff, diff_at};
+pub use merge::{MergeError, Merged, merge};
+pub use options::{MergeOptions, Resolution, Rule, RuleFunction};
+pub use rebase::{Rebased, rebase, rebase_over};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! What to do where two lists of changes contradict each other.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::value::Value;
+
+/// Who prevails in a conflict. The conflict is recorded either way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Resolution {
+    /// Our change, as far as it can still be done.
+    Ours,
+    /// Their change: ours is dropped.
+    #[default]
+    Theirs,
+    /// A winner that does not depend on who is called ours: see `docs/merge.md`.
+    Symmetric,
+}
+
+/// The function of [`Rule::Function`].
+pub type RuleFunction =
+    dyn Fn(Option<&Value>, Option<&Value>, Option<&Value>) -> Option<Value> + Send + Sync;
+
+/// How an attribute is merged that both have changed: then it is no conflict.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum Rule {
+    /// The value before both, ours and theirs give the value after both (`None`: no attribute).
+    /// It is asked only where ours and theirs differ. Replicas converge if it gives the same with
+    /// ours and theirs exchanged.
+    Function(Arc<RuleFunction>),
+    /// The attribute counts: what we added to it is added to theirs. Needs the base, so without
+    /// one ([`rebase`](super::rebase)) or where one of the values is no integer, it is a conflict.
+    Counter,
+}
+
+impl Rule {
+    /// A function as a rule.
+    pub fn function(
+        f: impl Fn(Option<&Value>, Option<&Value>, Option<&Value>) -> Option<Value>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Rule {
+        Rule::Function(Arc::new(f))
+    }
+}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Rule::Function(_) => "Function",
+            Rule::Counter => "Counter",
+        })
+    }
+}
+
+/// What to do where two lists of changes contradict each other. By default theirs prevails.
+///
+/// ```
+/// use jungle_tree::{MergeOptions, Resolution, Rule};
+/// let longest = Rule::function(|_, ours, theirs| ours.max(theirs).cloned());
+/// let options = MergeOptions::new()
+///     .resolution(Resolution::Ours)
+///     .rule("votes", Rule::Counter)
+///     .rule("edited", longest);
+/// # let _ = options;
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct MergeOptions {
+    resolution: Resolution,
+    rules: BTreeMap<Box<str>, Rule>,
+}
+
+impl MergeOptions {
+    /// Theirs prevails, and no attribute has a rule.
+    #[must_use]
+    pub fn new() -> MergeOptions {
+        MergeOptions::default()
+    }
+
+    /// Sets who prevails in a conflict.
+    #[must_use]
+    pub fn resolution(mut self, resolution: Resolution) -> MergeOptions {
+        self.resolution = resolution;
+        self
+    }
+
+    /// Sets how attributes of this key are merged, at whatever node.
+    #[must_use]
+    pub fn rule(mut self, key: &str, rule: Rule) -> MergeOptions {
+        self.rules.insert(key.into(), rule);
+        self
+    }
+
+    pub(super) fn prevails(&self) -> Resolution {
+        self.resolution
+    }
+
+    pub(super) fn rule_of(&self, key: &str) -> Option<&Rule> {
+        self.rules.get(key)
+    }
+}

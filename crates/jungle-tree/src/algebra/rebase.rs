@@ -1,0 +1,370 @@
+//! Rewriting our changes so that they can be applied after theirs.
+//!
+//! Ours are taken one by one. Each node they speak of is known by identity (the path it had in
+//! the base, or the change that added it), so wherever theirs have put it, our change follows.
+//! What happens when both speak of the same place is this table.
+//!
+#![doc = include_str!("../../../../docs/merge.md")]
+
+use std::collections::HashMap;
+
+use super::effect::{Content, Effect, Index};
+use super::kids::{Id, NONE};
+use super::options::{Resolution, Rule};
+use super::ours::{Ours, There};
+use super::{Change, ChangeSet, Conflict, ConflictKind, MergeOptions, Subtree};
+use crate::key::Key;
+use crate::node::Node;
+use crate::path::Path;
+use crate::snapshot::Snapshot;
+use crate::value::Value;
+
+/// Our changes, rewritten so that they can be applied after theirs.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Rebased {
+    /// What is left to be done after theirs.
+    pub changes: ChangeSet,
+    /// Where ours and theirs contradict each other.
+    pub conflicts: Vec<Conflict>,
+    /// The nodes of ours that got another key: from where we put it to where it is.
+    pub renamed: Vec<(Path, Path)>,
+}
+
+/// Rewrites our changes so that they can be applied after theirs; both began at the same version.
+///
+/// Each of our changes is in the result, or is done by theirs already, or is named by a conflict.
+/// `docs/merge.md` has the table of every pair of changes.
+///
+/// Without the version they began at, a counter ([`Rule::Counter`]) is a conflict, and a subtree
+/// that both set where there was nothing is taken for one that was there. [`rebase_over`] knows.
+///
+/// ```
+/// use jungle_tree::{Change, MergeOptions, rebase};
+/// let put = |path: &str, value: i64| Change::AttributePut {
+///     path: path.parse().unwrap(),
+///     key: "n".into(),
+///     value: value.into(),
+/// };
+/// let moved = Change::Moved { from: "/a".parse()?, to: "/b".parse()? };
+/// let rebased = rebase(&[put("/a/0", 1)], &[moved, put("/c", 2)], &MergeOptions::new());
+/// assert_eq!(rebased.changes.to_string(), "~ /b/0 @n = 1\n");
+///
+/// let rebased = rebase(&[put("/a", 1)], &[put("/a", 2)], &MergeOptions::new());
+/// assert_eq!(
+///     rebased.conflicts[0].to_string(),
+///     "/a: both changed the attribute (ours: ~ /a @n = 1; theirs: ~ /a @n = 2)",
+/// );
+/// # Ok::<(), jungle_tree::ParsePathError>(())
+/// ```
+#[must_use]
+pub fn rebase(ours: &[Change], theirs: &[Change], options: &MergeOptions) -> Rebased {
+    Rebaser::new(None, theirs, options).run(ours)
+}
+
+/// As [`rebase`], with the version from which both began.
+///
+/// ```
+/// use jungle_tree::{Arena, Change, MergeOptions, Rule, Tree, rebase_over};
+/// let put = |value: i64| Change::AttributePut {
+///     path: "/".parse().unwrap(),
+///     key: "votes".into(),
+///     value: value.into(),
+/// };
+/// let mut tree = Tree::new(&Arena::new()?);
+/// tree.put_attribute(&[], "votes", 10)?;
+/// let options = MergeOptions::new().rule("votes", Rule::Counter);
+/// let rebased = rebase_over(&tree.snapshot(), &[put(11)], &[put(13)], &options);
+/// assert_eq!(*rebased.changes, [put(14)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn rebase_over(
+    base: &Snapshot,
+    ours: &[Change],
+    theirs: &[Change],
+    options: &MergeOptions,
+) -> Rebased {
+    Rebaser::new(Some(base.root()), theirs, options).run(ours)
+}
+
+/// A rebase under way: `effect` is the tree after theirs and what is left of ours so far.
+pub(super) struct Rebaser<'a> {
+    pub(super) theirs: &'a [Change],
+    pub(super) options: &'a MergeOptions,
+    pub(super) effect: Effect<'a>,
+    pub(super) ours: Ours,
+    pub(super) changes: Vec<Change>,
+    conflicts: Vec<Option<Conflict>>,
+    /// Which conflict is about an attribute: a later change of ours to it settles it anew.
+    disputed: HashMap<(Id, Box<str>), usize>,
+    pub(super) renamed: Vec<(Path, Path)>,
+}
+
+/// Our node is not there; because of this change of theirs, if it is known.
+pub(super) struct Gone(Option<Index>);
+
+impl<'a> Rebaser<'a> {
+    fn new(base: Option<Node<'a>>, theirs: &'a [Change], options: &'a MergeOptions) -> Self {
+        Rebaser {
+            theirs,
+            options,
+            effect: Effect::new(base, theirs),
+            ours: Ours::new(),
+            changes: Vec::new(),
+            conflicts: Vec::new(),
+            disputed: HashMap::new(),
+            renamed: Vec::new(),
+        }
+    }
+
+    fn run(mut self, ours: &[Change]) -> Rebased {
+        for change in ours {
+            // A list that contradicts itself, by naming what it has removed, has no meaning.
+            let _ = self.one(change);
+        }
+        Rebased {
+            changes: self.changes.into(),
+            conflicts: self.conflicts.into_iter().flatten().collect(),
+            renamed: self.renamed,
+        }
+    }
+
+    fn one(&mut self, change: &Change) -> Option<()> {
+        match change {
+            Change::ChildAdded { path } => self.added(change, path, None),
+            Change::ChildRemoved { path } => self.removed(change, path),
+            Change::AttributePut { path, key, value } => {
+                self.attribute(change, path, key, Some(value))
+            }
+            Change::AttributeRemoved { path, key } => self.attribute(change, path, key, None),
+            Change::Moved { from, to } => self.moved(change, from, to),
+            Change::SubtreeSet { path, subtree } => self.set(change, path, subtree),
+        }
+    }
+
+    /// The node after theirs that one of our nodes is.
+    pub(super) fn find(&self, ours: Id) -> Result<Id, Gone> {
+        let at = match self.ours.there(ours) {
+            There::Lost(index) => return Err(Gone(Some(index))),
+            There::At(at) => at,
+        };
+        match self.effect.top(at) {
+            0 => Ok(at),
+            top => Err(Gone(self.effect.get(top).removed)),
+        }
+    }
+
+    pub(super) fn conflict(&mut self, kind: ConflictKind, at: &Path, ours: &Change, theirs: Index) {
+        self.conflicts.push(Some(Conflict {
+            path: at.clone(),
+            kind,
+            ours: ours.clone(),
+            theirs: self.theirs[theirs].clone(),
+            base: None,
+        }));
+    }
+
+    /// What our change is about is not there.
+    pub(super) fn lost(&mut self, at: &Path, ours: &Change, Gone(theirs): Gone) -> Option<Index> {
+        let kind = match self.theirs[theirs?] {
+            Change::ChildRemoved { .. } => ConflictKind::RemovedBelow,
+            Change::SubtreeSet { .. } => ConflictKind::SetOverlap,
+            _ => ConflictKind::KeyTaken,
+        };
+        self.conflict(kind, at, ours, theirs?);
+        theirs
+    }
+
+    /// Does ours prevail, if it does so in a symmetric resolution?
+    pub(super) fn prevails(&self, symmetric: impl FnOnce(&Self) -> bool) -> bool {
+        match self.options.prevails() {
+            Resolution::Ours => true,
+            Resolution::Theirs => false,
+            Resolution::Symmetric => symmetric(self),
+        }
+    }
+
+    /// We put (`Some`) or removed an attribute.
+    fn attribute(
+        &mut self,
+        change: &Change,
+        path: &Path,
+        key: &str,
+        ours: Option<&Value>,
+    ) -> Option<()> {
+        let node = self.ours.at(&mut self.effect, path)?;
+        let at = match self.find(node) {
+            Ok(at) => at,
+            Err(gone) => return self.lost(path, change, gone).map(drop),
+        };
+        let disputed = (at, Box::from(key));
+        if let Some(earlier) = self.disputed.remove(&disputed) {
+            self.conflicts[earlier] = None;
+        }
+        let theirs = self.effect.attribute_theirs(at, key);
+        let Some(index) = theirs else {
+            self.emit_attribute(at, key, ours.cloned());
+            return Some(());
+        };
+        let base = self.effect.base_attribute(at, key);
+        let value = self.effect.theirs_attribute(at, key);
+        let (result, kind) = self.settle(at, key, &base, ours, value.as_ref());
+        if let Some(kind) = kind {
+            self.disputed.insert(disputed, self.conflicts.len());
+            self.conflict(kind, &self.effect.path(at), change, index);
+            if let Some(Some(conflict)) = self.conflicts.last_mut() {
+                conflict.base = base.flatten();
+            }
+        }
+        if self.effect.attribute(at, key) != Some(result.clone()) {
+            self.emit_attribute(at, key, result);
+        }
+        Some(())
+    }
+
+    /// What an attribute is that both changed, and what is wrong with that.
+    fn settle(
+        &self,
+        at: Id,
+        key: &str,
+        base: &Option<Option<Value>>,
+        ours: Option<&Value>,
+        theirs: Option<&Value>,
+    ) -> (Option<Value>, Option<ConflictKind>) {
+        let rule = self.options.rule_of(key);
+        if let (Some(Rule::Counter), Some(base)) = (rule, base)
+            && let Some(sum) = count(base.as_ref(), ours, theirs)
+        {
+            return (Some(Value::Int(sum)), None);
+        }
+        if ours == theirs {
+            return (theirs.cloned(), None);
+        }
+        if let Some(Rule::Function(f)) = rule {
+            return (f(base.as_ref().and_then(Option::as_ref), ours, theirs), None);
+        }
+        let (kind, greater) = if self.effect.get(at).set.is_some() {
+            (ConflictKind::SetOverlap, false)
+        } else {
+            (ConflictKind::Attribute, ours > theirs)
+        };
+        let result = if self.prevails(|_| greater) { ours } else { theirs };
+        (result.cloned(), Some(kind))
+    }
+
+    fn emit_attribute(&mut self, at: Id, key: &str, value: Option<Value>) {
+        let (path, key) = (self.effect.path(at), Box::from(key));
+        self.effect.put(at, &key, value.clone(), None);
+        self.changes.push(match value {
+            Some(value) => Change::AttributePut { path, key, value },
+            None => Change::AttributeRemoved { path, key },
+        });
+    }
+
+    /// We removed a node.
+    fn removed(&mut self, change: &Change, path: &Path) -> Option<()> {
+        let node = self.ours.at(&mut self.effect, path)?;
+        let (parent, key) = self.ours.place(&mut self.effect, path)?;
+        self.ours.remove(parent, key);
+        let at = match self.find(node) {
+            Ok(at) => at,
+            Err(Gone(Some(index))) if self.may_be_set(index, path) => {
+                return self.lost(path, change, Gone(Some(index))).map(drop);
+            }
+            Err(_) => return Some(()), // Both removed it.
+        };
+        if self.effect.get(at).added.is_some() {
+            return Some(()); // Both added it, and they have not removed it.
+        }
+        let theirs = self.effect.changes_within(at);
+        let here = self.effect.path(at);
+        for &index in &theirs {
+            self.conflict(ConflictKind::ChangedBelow, &here, change, index);
+        }
+        if !theirs.is_empty() {
+            if !self.prevails(|this| this.effect.get(at).set.is_none()) {
+                return Some(());
+            }
+            self.clear_way(at);
+        }
+        self.emit_removed(at, theirs.first().copied());
+        Some(())
+    }
+
+    /// Is there still something here, in a subtree that they set?
+    fn may_be_set(&self, index: Index, path: &Path) -> bool {
+        let Change::SubtreeSet { path: set, subtree } = &self.theirs[index] else {
+            return false;
+        };
+        let below = path.strip_prefix(&**set);
+        below.is_none_or(|below| subtree.node().at(below).is_ok())
+    }
+
+    pub(super) fn emit_removed(&mut self, at: Id, because: Option<Index>) {
+        let path = self.effect.path(at);
+        self.changes.push(Change::ChildRemoved { path });
+        self.effect.detach(at);
+        self.effect.more(at).removed = because;
+    }
+
+    pub(super) fn emit_moved(&mut self, at: Id, parent: Id, key: &Key) {
+        let from = self.effect.path(at);
+        let to = self.effect.path(parent).join(key.clone());
+        self.changes.push(Change::Moved { from, to });
+        self.effect.detach(at);
+        self.effect.attach(at, parent, key.clone());
+        self.effect.more(at).moved = None;
+    }
+
+    /// Before a node is removed, or set anew, against theirs: what they moved into it goes back to
+    /// where it was, if it can; what they moved out of it goes with it.
+    pub(super) fn clear_way(&mut self, at: Id) {
+        let mut moved_in = self.effect.now_within(at);
+        moved_in.retain(|&item| item != at && self.effect.get(item).moved.is_some());
+        for item in moved_in {
+            if self.effect.is_within(item, at) {
+                self.send_home(item, at);
+            }
+        }
+        for item in self.effect.moved_out(at) {
+            // Should they have moved the node into what was in it, that stays.
+            if self.effect.is_there(item) && !self.effect.is_within(at, item) {
+                let because = self.effect.get(item).moved;
+                self.emit_removed(item, because);
+            }
+        }
+    }
+
+    /// Moves a node that they moved back to where it was, unless that is gone, taken, or within
+    /// `not_in`.
+    pub(super) fn send_home(&mut self, at: Id, not_in: Id) -> bool {
+        let Some((parent, key)) = self.effect.home(at) else {
+            return false;
+        };
+        let can = self.effect.is_there(parent)
+            && !self.effect.is_within(parent, at)
+            && (not_in == NONE || !self.effect.is_within(parent, not_in))
+            && matches!(self.effect.get(parent).content, Content::Base)
+            && self.effect.occupant(parent, &key).is_none();
+        if can {
+            self.emit_moved(at, parent, &key);
+        }
+        can
+    }
+
+    pub(super) fn emit_set(&mut self, at: Id, subtree: &Subtree) {
+        let (path, set) = (self.effect.path(at), subtree.clone());
+        self.changes.push(Change::SubtreeSet { path, subtree: set });
+        self.effect.set_content(at, subtree, None);
+    }
+}
+
+/// What we added to a counter, added to theirs.
+fn count(base: Option<&Value>, ours: Option<&Value>, theirs: Option<&Value>) -> Option<i64> {
+    let int = |value: Option<&Value>| value.and_then(|value| value.as_ref().as_int());
+    let base = if base.is_none() { 0 } else { int(base)? };
+    let (ours, theirs) = (int(ours)?, int(theirs)?);
+    let sum = i128::from(theirs) + i128::from(ours) - i128::from(base);
+    i64::try_from(sum).ok()
+}

@@ -1,0 +1,275 @@
+//! Rebasing changes that give a node a place: added, moved, set.
+
+use super::effect::{Content, Index};
+use super::kids::{Id, NONE};
+use super::ours::There;
+use super::rebase::Rebaser;
+use super::{Change, ConflictKind, Subtree};
+use crate::key::Key;
+use crate::path::Path;
+
+/// What became of a key that we wanted.
+enum Place {
+    /// It is free, or this other one is, which stands for it.
+    Free(Key),
+    /// They have this node there, under the same name.
+    Taken(Id),
+    /// Theirs prevails.
+    Lost(Index),
+}
+
+impl Rebaser<'_> {
+    /// We added a node: bare, or holding something.
+    pub(super) fn added(
+        &mut self,
+        change: &Change,
+        path: &Path,
+        set: Option<&Subtree>,
+    ) -> Option<()> {
+        let (our_parent, key) = self.ours.place(&mut self.effect, path)?;
+        let there = self.place_added(change, path, our_parent, key, set)?;
+        self.ours.add(our_parent, key, there, set);
+        Some(())
+    }
+
+    fn place_added(
+        &mut self,
+        change: &Change,
+        path: &Path,
+        our_parent: Id,
+        key: &Key,
+        set: Option<&Subtree>,
+    ) -> Option<There> {
+        let parent = match self.find(our_parent) {
+            Ok(parent) => parent,
+            Err(gone) => return self.lost(path, change, gone).map(There::Lost),
+        };
+        if !self.ours.has_removed(our_parent, key)
+            && let Some(occupant) = self.effect.occupant(parent, key)
+        {
+            self.effect.was_added(occupant);
+        }
+        match self.place(change, path, parent, key, None) {
+            Place::Lost(index) => Some(There::Lost(index)),
+            Place::Free(key) => {
+                let content = set.map_or(Content::Bare, |set| Content::Set(set.clone()));
+                let at = self.effect.add(parent, key, content);
+                let path = self.effect.path(at);
+                self.changes.push(match set {
+                    None => Change::ChildAdded { path },
+                    Some(set) => Change::SubtreeSet { path, subtree: set.clone() },
+                });
+                Some(There::At(at))
+            }
+            Place::Taken(at) => match set {
+                None => Some(There::At(at)),
+                Some(set) => Some(self.set_over(change, at, set)),
+            },
+        }
+    }
+
+    /// Finds a place for a node of ours (`moved`: one that was there already) under this key.
+    fn place(
+        &mut self,
+        change: &Change,
+        said: &Path,
+        parent: Id,
+        key: &Key,
+        moved: Option<Id>,
+    ) -> Place {
+        let occupant = self.effect.occupant(parent, key);
+        if let Some(index) = self.effect.get(parent).set {
+            // They set what we add something to.
+            if let (Some(occupant), None) = (occupant, moved) {
+                return Place::Taken(occupant);
+            }
+            self.conflict(ConflictKind::SetOverlap, said, change, index);
+            if !self.prevails(|_| false) {
+                return Place::Lost(index);
+            }
+        }
+        let Some(occupant) = occupant else {
+            return Place::Free(key.clone());
+        };
+        let more = self.effect.get(occupant);
+        let (their_move, their_add) = (more.moved, more.added);
+        if let Some(free) = self.effect.free_key(parent, key)
+            && (moved.is_some() || their_move.is_some() || !self.effect.is_of_base(occupant))
+        {
+            let at = self.effect.path(parent).join(free.clone());
+            self.renamed.push((said.clone(), at));
+            return Place::Free(free);
+        }
+        if moved.is_none() && their_move.is_none() {
+            return Place::Taken(occupant); // Both added the name, or they keep what we removed.
+        }
+        let theirs = their_move.or(their_add);
+        let theirs = theirs.or_else(|| self.effect.changes_within(occupant).first().copied());
+        let Some(index) = theirs else {
+            return Place::Taken(occupant);
+        };
+        self.conflict(ConflictKind::KeyTaken, said, change, index);
+        let wins = self.prevails(|this| match (change, &this.theirs[index]) {
+            (Change::Moved { from: ours, .. }, Change::Moved { from: theirs, .. }) => ours < theirs,
+            (_, Change::Moved { .. }) => true, // What is added stays, what is moved goes back.
+            _ => false,
+        });
+        if !wins || !self.make_way(occupant, moved) {
+            return Place::Lost(index);
+        }
+        Place::Free(key.clone())
+    }
+
+    /// Takes a node of theirs from a name that ours gets.
+    fn make_way(&mut self, occupant: Id, moved: Option<Id>) -> bool {
+        let more = self.effect.get(occupant);
+        if more.moved.is_some() {
+            return self.send_home(occupant, NONE);
+        }
+        let holds_it = moved.is_some_and(|moved| self.effect.is_within(moved, occupant));
+        if more.added.is_none() || holds_it {
+            return false;
+        }
+        let because = more.added;
+        self.clear_way(occupant);
+        self.emit_removed(occupant, because);
+        true
+    }
+
+    /// We moved a node.
+    pub(super) fn moved(&mut self, change: &Change, from: &Path, to: &Path) -> Option<()> {
+        let node = self.ours.at(&mut self.effect, from)?;
+        let (old_parent, old_key) = self.ours.place(&mut self.effect, from)?;
+        let (our_parent, key) = self.ours.place(&mut self.effect, to)?;
+        self.ours.remove(old_parent, old_key);
+        self.ours.attach(node, our_parent, key);
+        let at = match self.find(node) {
+            Ok(at) => at,
+            Err(gone) => return self.lost(from, change, gone).map(drop),
+        };
+        let parent = match self.find(our_parent) {
+            Ok(parent) => parent,
+            Err(gone) => return self.lost(to, change, gone).map(drop),
+        };
+        if (self.effect.parent(at), self.effect.key(at)) == (parent, key) {
+            return Some(()); // Both moved it there.
+        }
+        let here = self.effect.path(at);
+        if let Some(index) = self.effect.get(at).moved {
+            self.conflict(ConflictKind::MovedApart, &here, change, index);
+            if !self.prevails(|this| is_before(change, &this.theirs[index])) {
+                return Some(());
+            }
+        }
+        if !self.breaks_cycles(change, &here, at, parent) {
+            return Some(());
+        }
+        if let Place::Free(key) = self.place(change, to, parent, key, Some(at)) {
+            self.emit_moved(at, parent, &key);
+        }
+        Some(())
+    }
+
+    /// Makes sure that `parent` is not within `at`, by moving back what they moved, or says no.
+    fn breaks_cycles(&mut self, change: &Change, here: &Path, at: Id, parent: Id) -> bool {
+        while self.effect.is_within(parent, at) {
+            let mut culprit = parent;
+            while self.effect.get(culprit).moved.is_none() && culprit != at {
+                culprit = self.effect.parent(culprit);
+            }
+            let Some(index) = self.effect.get(culprit).moved else {
+                return false;
+            };
+            self.conflict(ConflictKind::MoveCycle, here, change, index);
+            let wins = self.prevails(|this| is_before(change, &this.theirs[index]));
+            if !wins || !self.send_home(culprit, at) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// We set a subtree.
+    pub(super) fn set(&mut self, change: &Change, path: &Path, subtree: &Subtree) -> Option<()> {
+        let mut place = None;
+        if !path.is_empty() {
+            let (parent, key) = self.ours.place(&mut self.effect, path)?;
+            if self.ours.is_new_child(&self.effect, parent, key) {
+                return self.added(change, path, Some(subtree));
+            }
+            place = Some((parent, key));
+        }
+        let node = self.ours.at(&mut self.effect, path)?;
+        let there = match (self.find(node), self.ours.there(node)) {
+            (Ok(at), _) => self.set_over(change, at, subtree),
+            (Err(gone), There::Lost(_)) => There::Lost(self.lost(path, change, gone)?),
+            (Err(gone), There::At(at)) => {
+                let index = self.lost(path, change, gone)?;
+                // It carries all that is needed to be there again.
+                if self.prevails(|_| true) && self.bring_back(at, place) {
+                    self.emit_set(at, subtree);
+                    There::At(at)
+                } else {
+                    There::Lost(index)
+                }
+            }
+        };
+        self.ours.set_content(node, there, subtree);
+        Some(())
+    }
+
+    /// Puts a node that they removed back into the effect, if its parent is there.
+    fn bring_back(&mut self, at: Id, place: Option<(Id, &Key)>) -> bool {
+        let Some((parent, key)) = place else {
+            return false;
+        };
+        let Ok(parent) = self.find(parent) else {
+            return false;
+        };
+        let set = self.effect.get(parent).set.is_some();
+        if self.effect.parent(at) != NONE || set || self.effect.occupant(parent, key).is_some() {
+            return false;
+        }
+        self.effect.attach(at, parent, key.clone());
+        true
+    }
+
+    /// We set a subtree where there is a node.
+    fn set_over(&mut self, change: &Change, at: Id, subtree: &Subtree) -> There {
+        let mut theirs = self.effect.changes_within(at);
+        let more = self.effect.get(at);
+        let (set, moved) = (more.set, more.moved);
+        let same = match &more.content {
+            Content::Set(theirs) => theirs == subtree,
+            _ => false,
+        };
+        // Where the node is, and that it is, is no matter of what it holds.
+        theirs
+            .retain(|&index| Some(index) != moved && (Some(index) != more.added || set.is_some()));
+        if same && theirs.iter().all(|&index| Some(index) == set) && set.is_some() {
+            return There::At(at);
+        }
+        let here = self.effect.path(at);
+        for &index in &theirs {
+            self.conflict(ConflictKind::SetOverlap, &here, change, index);
+        }
+        let greater = |this: &Self| match (&this.effect.get(at).content, set) {
+            (Content::Set(theirs), Some(_)) => {
+                subtree.node().content_hash() > theirs.node().content_hash()
+            }
+            _ => true,
+        };
+        match theirs.first() {
+            Some(&index) if !self.prevails(greater) => return There::Lost(index),
+            Some(_) => self.clear_way(at),
+            None => {}
+        }
+        self.emit_set(at, subtree);
+        There::At(at)
+    }
+}
+
+/// Does our move go to a place before theirs does?
+fn is_before(ours: &Change, theirs: &Change) -> bool {
+    ours.path() < theirs.path()
+}

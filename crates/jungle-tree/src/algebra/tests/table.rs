@@ -1,0 +1,317 @@
+//! Each cell of `docs/merge.md`.
+//!
+//! A tree is written as its nodes in document order: `/a x=1`. Changes are written `+ /a`, `- /a`,
+//! `~ /a x=1`, `~ /a x`, `> /a /b` and `= /a x=1` (the subtree is one node with this attribute).
+
+use super::*;
+
+/// What is there at first.
+const BASE: &str = "/a x=0;/a/k x=0;/a/k/l;/b;/d;/e";
+
+struct Row {
+    ours: &'static str,
+    theirs: &'static str,
+    /// The result: of all resolutions, or with O, T and S, where each says what differs from the
+    /// base (`+` there now, `-` not there any more).
+    result: &'static [(&'static str, &'static str)],
+    conflicts: &'static [ConflictKind],
+}
+
+fn attribute(text: &str) -> (&str, Option<Value>) {
+    match text.split_once('=') {
+        Some((key, value)) => (key, Some(Value::Int(value.parse().unwrap()))),
+        None => (text, None),
+    }
+}
+
+fn change(arena: &Arena, text: &str) -> Change {
+    let parts: Vec<&str> = text.split(' ').collect();
+    let path = |text: &str| text.parse::<Path>().unwrap();
+    match parts[..] {
+        ["+", at] => Change::ChildAdded { path: path(at) },
+        ["-", at] => Change::ChildRemoved { path: path(at) },
+        [">", from, to] => Change::Moved { from: path(from), to: path(to) },
+        ["~", at, what] => {
+            let (key, value) = attribute(what);
+            let (path, key) = (path(at), key.into());
+            match value {
+                Some(value) => Change::AttributePut { path, key, value },
+                None => Change::AttributeRemoved { path, key },
+            }
+        }
+        ["=", at, what] => {
+            let mut tree = Tree::new(arena);
+            let (key, value) = attribute(what);
+            tree.put_attribute(&[], key, value.unwrap().as_ref()).unwrap();
+            let subtree = Subtree::new(&tree.snapshot(), &[]).unwrap();
+            Change::SubtreeSet { path: path(at), subtree }
+        }
+        _ => panic!("{text} is no change"),
+    }
+}
+
+fn changes(arena: &Arena, text: &str) -> ChangeSet {
+    let parts = text.split(';').filter(|part| !part.is_empty());
+    parts.map(|part| change(arena, part)).collect()
+}
+
+fn text(snapshot: &Snapshot) -> Vec<String> {
+    let mut walk = snapshot.root().walk();
+    let mut lines = Vec::new();
+    while let Some(node) = walk.next() {
+        let attributes = node.attributes().map(|(key, value)| format!(" {key}={value}"));
+        lines.push(format!("{}{}", walk.path(), attributes.collect::<String>()));
+    }
+    lines.split_off(1)
+}
+
+/// What is in `after` and not in `before`, and the other way round.
+fn difference(before: &[String], after: &[String]) -> String {
+    let gone = before.iter().filter(|line| !after.contains(line)).map(|line| format!("-{line}"));
+    let new = after.iter().filter(|line| !before.contains(line)).map(|line| format!("+{line}"));
+    gone.chain(new).collect::<Vec<_>>().join(";")
+}
+
+fn base(arena: &Arena) -> Snapshot {
+    let mut script = String::new();
+    for line in BASE.split(';') {
+        let (path, attribute) = line.split_once(' ').unwrap_or((line, ""));
+        script += &format!("+ {path};");
+        if !attribute.is_empty() {
+            script += &format!("~ {path} {attribute};");
+        }
+    }
+    applied(&Tree::new(arena).snapshot(), &changes(arena, &script))
+}
+
+fn check(row: &Row) {
+    let arena = Arena::new().unwrap();
+    let base = base(&arena);
+    let (ours, theirs) = (changes(&arena, row.ours), changes(&arena, row.theirs));
+    let head = applied(&base, &theirs);
+    applied(&base, &ours);
+    let before = text(&base);
+    for (letter, resolution) in ["O", "T", "S"].into_iter().zip(RESOLUTIONS) {
+        let named = format!("{letter}: {} | {}", row.ours, row.theirs);
+        let rebased = rebase_over(&base, &ours, &theirs, &options(resolution));
+        let result = difference(&before, &text(&applied(&head, &rebased.changes)));
+        let expected = row.result.iter().find(|(letters, _)| letters.contains(letter));
+        let (_, expected) = expected.expect("each resolution has a result");
+        assert_eq!(&result, expected, "{named}\n{}", rebased.changes);
+        let kinds: Vec<ConflictKind> = rebased.conflicts.iter().map(|c| c.kind).collect();
+        assert_eq!(kinds, row.conflicts, "{named}");
+        if letter == "S" && !row.ours.contains(|c: char| c.is_ascii_digit() && c == '5') {
+            let head = applied(&base, &ours);
+            let rebased = rebase_over(&base, &theirs, &ours, &options(resolution));
+            let exchanged = difference(&before, &text(&applied(&head, &rebased.changes)));
+            assert_eq!(exchanged, result, "exchanged, {named}\n{}", rebased.changes);
+        }
+    }
+}
+
+fn row(
+    ours: &'static str,
+    theirs: &'static str,
+    result: &'static [(&'static str, &'static str)],
+    conflicts: &'static [ConflictKind],
+) {
+    check(&Row { ours, theirs, result, conflicts });
+}
+
+const LEFT_A: &str = "-/a x=0;-/a/k x=0;-/a/k/l";
+use ConflictKind::*;
+
+#[test]
+fn we_added() {
+    row("+ /b/n", "+ /b/m", &[("OTS", "+/b/m;+/b/n")], &[]);
+    row("+ /b/n", "+ /b/n", &[("OTS", "+/b/n")], &[]);
+    row("+ /b/n;~ /b/n x=1", "+ /b/n;~ /b/n y=1", &[("OTS", "+/b/n x=1 y=1")], &[]);
+    row("+ /5;~ /5 x=1;+ /6", "+ /5;+ /6", &[("OTS", "+/5;+/6;+/7 x=1;+/8")], &[]);
+    row("+ /5.80;~ /5.80 x=1", "+ /5.80", &[("OTS", "+/5.80;+/5.90 x=1")], &[]);
+    row("+ /a/n", "- /a", &[("OTS", LEFT_A)], &[RemovedBelow]);
+    row("+ /a/k/n;~ /a/k/n x=1", "- /a", &[("OTS", LEFT_A)], &[RemovedBelow, RemovedBelow]);
+    row("+ /b/n", "~ /b x=1", &[("OTS", "-/b;+/b x=1;+/b/n")], &[]);
+    row("+ /b/n", "~ /a x", &[("OTS", "-/a x=0;+/a;+/b/n")], &[]);
+    row("+ /b/n", "> /b /c", &[("OTS", "-/b;+/c;+/c/n")], &[]);
+    row("+ /b/5", "> /d /b/5", &[("OTS", "-/d;+/b/5;+/b/6")], &[]);
+    row("+ /n", "> /d /n", &[("OS", "+/n"), ("T", "-/d;+/n")], &[KeyTaken]);
+    row("+ /b/n", "= /b y=1", &[("O", "-/b;+/b y=1;+/b/n"), ("TS", "-/b;+/b y=1")], &[SetOverlap]);
+    row("+ /a/k/n", "= /a y=1", &[("OTS", "-/a x=0;-/a/k x=0;-/a/k/l;+/a y=1")], &[SetOverlap]);
+    row("+ /5", "= /5 x=1", &[("OTS", "+/5 x=1;+/6")], &[]);
+    row("+ /n", "= /n x=1", &[("OTS", "+/n x=1")], &[]);
+}
+
+#[test]
+fn we_removed() {
+    row("- /b", "+ /b/n", &[("OS", "-/b"), ("T", "+/b/n")], &[ChangedBelow]);
+    row("- /a", "- /a", &[("OTS", LEFT_A)], &[]);
+    row("- /a/k", "- /a", &[("OTS", LEFT_A)], &[]);
+    row("- /a", "- /a/k", &[("OTS", LEFT_A)], &[]);
+    row("- /b", "~ /b x=1", &[("OS", "-/b"), ("T", "-/b;+/b x=1")], &[ChangedBelow]);
+    row("- /a", "~ /a/k x", &[("OS", LEFT_A), ("T", "-/a/k x=0;+/a/k")], &[ChangedBelow]);
+    row("- /b", "~ /d x=1", &[("OTS", "-/b;-/d;+/d x=1")], &[]);
+    row("- /b", "> /b /c", &[("OS", "-/b"), ("T", "-/b;+/c")], &[ChangedBelow]);
+    row("- /b", "> /d /b/d", &[("OS", "-/b"), ("T", "-/d;+/b/d")], &[ChangedBelow]);
+    row(
+        "- /a",
+        "> /a/k /k",
+        &[("OS", LEFT_A), ("T", "-/a/k x=0;-/a/k/l;+/k x=0;+/k/l")],
+        &[ChangedBelow],
+    );
+    row("- /b", "= /b y=1", &[("O", "-/b"), ("TS", "-/b;+/b y=1")], &[ChangedBelow]);
+    row(
+        "- /a",
+        "= /a/k y=1",
+        &[("OS", LEFT_A), ("T", "-/a/k x=0;-/a/k/l;+/a/k y=1")],
+        &[ChangedBelow],
+    );
+    row("- /a/k", "= /a y=1", &[("OTS", "-/a x=0;-/a/k x=0;-/a/k/l;+/a y=1")], &[]);
+}
+
+#[test]
+fn we_put() {
+    row("~ /b x=1", "+ /b/n", &[("OTS", "-/b;+/b x=1;+/b/n")], &[]);
+    row("~ /a y=1", "- /a/k", &[("OTS", "-/a x=0;-/a/k x=0;-/a/k/l;+/a x=0 y=1")], &[]);
+    row("~ /a x=1", "- /a", &[("OTS", LEFT_A)], &[RemovedBelow]);
+    row("~ /a/k x=1", "- /a", &[("OTS", LEFT_A)], &[RemovedBelow]);
+    row("~ /b x=1", "~ /b x=1", &[("OTS", "-/b;+/b x=1")], &[]);
+    row("~ /b x=1", "~ /b x=2", &[("O", "-/b;+/b x=1"), ("TS", "-/b;+/b x=2")], &[Attribute]);
+    row("~ /a x=1", "~ /a x", &[("OS", "-/a x=0;+/a x=1"), ("T", "-/a x=0;+/a")], &[Attribute]);
+    row("~ /b x=1", "~ /b y=2", &[("OTS", "-/b;+/b x=1 y=2")], &[]);
+    row("~ /b x=1", "> /b /c", &[("OTS", "-/b;+/c x=1")], &[]);
+    row(
+        "~ /a/k/l y=1",
+        "> /a /d/a",
+        &[("OTS", "-/a x=0;-/a/k x=0;-/a/k/l;+/d/a x=0;+/d/a/k x=0;+/d/a/k/l y=1")],
+        &[],
+    );
+    row("~ /b y=1", "= /b y=1", &[("OTS", "-/b;+/b y=1")], &[]);
+    row("~ /b x=1", "= /b y=1", &[("O", "-/b;+/b x=1 y=1"), ("TS", "-/b;+/b y=1")], &[SetOverlap]);
+    row("~ /a/k x=1", "= /a y=1", &[("OTS", "-/a x=0;-/a/k x=0;-/a/k/l;+/a y=1")], &[SetOverlap]);
+    // Only the last word counts.
+    row("~ /b x=1;~ /b x=2", "~ /b x=2", &[("OTS", "-/b;+/b x=2")], &[]);
+}
+
+#[test]
+fn we_removed_an_attribute() {
+    row("~ /a x", "+ /a/n", &[("OTS", "-/a x=0;+/a;+/a/n")], &[]);
+    row("~ /a x", "- /a", &[("OTS", LEFT_A)], &[RemovedBelow]);
+    row("~ /a x", "~ /a x=1", &[("O", "-/a x=0;+/a"), ("TS", "-/a x=0;+/a x=1")], &[Attribute]);
+    row("~ /a x", "~ /a x", &[("OTS", "-/a x=0;+/a")], &[]);
+    row("~ /a/k x", "> /a/k /k", &[("OTS", "-/a/k x=0;-/a/k/l;+/k;+/k/l")], &[]);
+    row(
+        "~ /a/k x",
+        "= /a/k x=1",
+        &[("O", "-/a/k x=0;-/a/k/l;+/a/k"), ("TS", "-/a/k x=0;-/a/k/l;+/a/k x=1")],
+        &[SetOverlap],
+    );
+}
+
+#[test]
+fn we_moved() {
+    row("> /b /c", "+ /b/n", &[("OTS", "-/b;+/c;+/c/n")], &[]);
+    row("> /b /5", "+ /5;~ /5 x=1", &[("OTS", "-/b;+/5 x=1;+/6")], &[]);
+    row("> /b /n", "+ /n;~ /n x=1", &[("O", "-/b;+/n"), ("TS", "+/n x=1")], &[KeyTaken]);
+    row("> /a/k /k", "- /a", &[("OTS", LEFT_A)], &[RemovedBelow]);
+    row("> /b /d/b", "- /d", &[("OTS", "-/d")], &[RemovedBelow]);
+    row("> /a/k /k", "- /a/k/l", &[("OTS", "-/a/k x=0;-/a/k/l;+/k x=0")], &[]);
+    row("> /b /c", "~ /b x=1", &[("OTS", "-/b;+/c x=1")], &[]);
+    row("> /a/k /k", "~ /a/k x", &[("OTS", "-/a/k x=0;-/a/k/l;+/k;+/k/l")], &[]);
+    row("> /b /c", "> /b /c", &[("OTS", "-/b;+/c")], &[]);
+    row("> /b /c", "> /b /m", &[("OS", "-/b;+/c"), ("T", "-/b;+/m")], &[MovedApart]);
+    row("> /b /5", "> /d /5", &[("OTS", "-/b;-/d;+/5;+/6")], &[]);
+    row("> /b /n", "> /d /n", &[("OS", "-/b;+/n"), ("T", "-/d;+/n")], &[KeyTaken]);
+    row("> /b /d/b", "> /d /b/d", &[("O", "-/b;+/d/b"), ("TS", "-/d;+/b/d")], &[MoveCycle]);
+    row("> /b /d/b", "> /d /e/d", &[("OTS", "-/b;-/d;+/e/d;+/e/d/b")], &[]);
+    row(
+        "> /a/k /b/k",
+        "> /a /d/a",
+        &[("OTS", "-/a x=0;-/a/k x=0;-/a/k/l;+/b/k x=0;+/b/k/l;+/d/a x=0")],
+        &[],
+    );
+    row("> /b /c", "= /b y=1", &[("OTS", "-/b;+/c y=1")], &[]);
+    row("> /a/k /k", "= /a y=1", &[("OTS", "-/a x=0;-/a/k x=0;-/a/k/l;+/a y=1")], &[SetOverlap]);
+    row(
+        "> /b /d/b",
+        "= /d y=1",
+        &[("O", "-/b;-/d;+/d y=1;+/d/b"), ("TS", "-/d;+/d y=1")],
+        &[SetOverlap],
+    );
+    // Two places exchanged.
+    row("> /b /t;> /d /b;> /t /d", "~ /b x=1;~ /d x=2", &[("OTS", "-/b;-/d;+/b x=2;+/d x=1")], &[]);
+}
+
+#[test]
+fn we_set() {
+    row("= /b y=1", "+ /b/n", &[("OS", "-/b;+/b y=1"), ("T", "+/b/n")], &[SetOverlap]);
+    row("= /5 y=1", "+ /5", &[("OTS", "+/5;+/6 y=1")], &[]);
+    row("= /5 y=1", "= /5 y=2", &[("OTS", "+/5 y=2;+/6 y=1")], &[]);
+    row("= /n y=1", "+ /n", &[("OTS", "+/n y=1")], &[]);
+    row("= /n y=1", "+ /n;~ /n x=1", &[("OS", "+/n y=1"), ("T", "+/n x=1")], &[SetOverlap]);
+    row("= /a y=1", "- /a/k", &[("OTS", "-/a x=0;-/a/k x=0;-/a/k/l;+/a y=1")], &[]);
+    row("= /b y=1", "- /b", &[("OS", "-/b;+/b y=1"), ("T", "-/b")], &[RemovedBelow]);
+    row("= /a/k y=1", "- /a", &[("OTS", LEFT_A)], &[RemovedBelow]);
+    row("= /b y=1", "~ /b x=1", &[("OS", "-/b;+/b y=1"), ("T", "-/b;+/b x=1")], &[SetOverlap]);
+    row(
+        "= /a/k y=1",
+        "~ /a/k x",
+        &[("OS", "-/a/k x=0;-/a/k/l;+/a/k y=1"), ("T", "-/a/k x=0;+/a/k")],
+        &[SetOverlap],
+    );
+    row("= /b y=1", "> /b /c", &[("OTS", "-/b;+/c y=1")], &[]);
+    row("= /b y=1", "> /d /b/d", &[("OS", "-/b;+/b y=1"), ("T", "-/d;+/b/d")], &[SetOverlap]);
+    row(
+        "= /a y=1",
+        "> /a/k /k",
+        &[("OS", "-/a x=0;-/a/k x=0;-/a/k/l;+/a y=1"), ("T", "-/a/k x=0;-/a/k/l;+/k x=0;+/k/l")],
+        &[SetOverlap],
+    );
+    row("= /b y=1", "= /b y=1", &[("OTS", "-/b;+/b y=1")], &[]);
+    row(
+        "= /a y=1",
+        "= /a/k y=2",
+        &[("OS", "-/a x=0;-/a/k x=0;-/a/k/l;+/a y=1"), ("T", "-/a/k x=0;-/a/k/l;+/a/k y=2")],
+        &[SetOverlap],
+    );
+    row("= /a/k y=1", "= /a y=2", &[("OTS", "-/a x=0;-/a/k x=0;-/a/k/l;+/a y=2")], &[SetOverlap]);
+}
+
+#[test]
+fn the_greater_set_wins_whoever_says_so() {
+    let arena = Arena::new().unwrap();
+    let base = base(&arena);
+    let (one, two) = (changes(&arena, "= /b y=1"), changes(&arena, "= /b y=2"));
+    let result = |ours: &ChangeSet, theirs: &ChangeSet, resolution| {
+        let rebased = rebase_over(&base, ours, theirs, &options(resolution));
+        assert_eq!(rebased.conflicts.len(), 1);
+        assert_eq!(rebased.conflicts[0].kind, SetOverlap);
+        difference(&text(&base), &text(&applied(&applied(&base, theirs), &rebased.changes)))
+    };
+    assert_eq!(result(&one, &two, Resolution::Ours), "-/b;+/b y=1");
+    assert_eq!(result(&one, &two, Resolution::Theirs), "-/b;+/b y=2");
+    let symmetric = |a, b| result(a, b, Resolution::Symmetric);
+    assert_eq!(symmetric(&one, &two), symmetric(&two, &one));
+}
+
+#[test]
+fn rules_settle_attributes() {
+    let arena = Arena::new().unwrap();
+    let base = base(&arena);
+    let rules = MergeOptions::new()
+        .rule("x", Rule::Counter)
+        .rule("y", Rule::function(|_, ours, theirs| ours.max(theirs).cloned()));
+    let check = |ours: &str, theirs: &str, expected: &str, conflicts: usize| {
+        let (ours, theirs) = (changes(&arena, ours), changes(&arena, theirs));
+        let rebased = rebase_over(&base, &ours, &theirs, &rules);
+        let result = applied(&applied(&base, &theirs), &rebased.changes);
+        assert_eq!(difference(&text(&base), &text(&result)), expected);
+        assert_eq!(rebased.conflicts.len(), conflicts);
+    };
+    check("~ /a x=2", "~ /a x=3", "-/a x=0;+/a x=5", 0);
+    check("~ /a x=2", "~ /a x=2", "-/a x=0;+/a x=4", 0);
+    check("~ /a x=2;~ /a x=3", "~ /a x=2", "-/a x=0;+/a x=5", 0);
+    check("~ /b x=2", "~ /b x=3", "-/b;+/b x=5", 0);
+    check("~ /a x", "~ /a x=3", "-/a x=0;+/a x=3", 1);
+    check("~ /b y=2", "~ /b y=3", "-/b;+/b y=3", 0);
+    check("~ /b y=4", "~ /b y=3", "-/b;+/b y=4", 0);
+}
