@@ -11,6 +11,7 @@ use crate::arena::{Memory, WORD_BYTES};
 use crate::block::Record;
 use crate::edit::Edit;
 use crate::line::Dead;
+use crate::planted::{Bug, is_awake};
 use crate::value::ValueRef;
 
 /// Longer values lie in a record of their own, so that a put beside them does not copy them.
@@ -215,6 +216,11 @@ pub(crate) fn words_with(arena: Memory<'_>, record: u32, bytes: usize) -> usize 
 /// Puts an attribute; gives the record that takes the place of `record` (0: none yet).
 pub(crate) fn put(edit: &mut Edit<'_>, record: u32, symbol: u32, value: ValueRef<'_>) -> u32 {
     let new = Encoded::new(edit, value);
+    if record == 0 {
+        let record = edit.allocator.take_record(edit.arena, 1 + new.words(), edit.version);
+        new.write(edit.arena, record as usize + 1, symbol);
+        return record;
+    }
     let (at, old_words) = match place(edit.arena, record, symbol) {
         Place::Found(entry) => {
             if let Some(apart) = entry.apart(edit.arena, record) {
@@ -251,7 +257,8 @@ pub(crate) fn remove(edit: &mut Edit<'_>, record: u32, key: &str) -> Option<u32>
 fn splice(edit: &mut Edit<'_>, record: u32, at: usize, old_words: usize, new_words: usize) -> u32 {
     let arena = edit.arena;
     let old = if record == 0 { Record::new(0, 1) } else { Record::load(arena, record) };
-    if record != 0 && old.birth() == edit.version && old_words == new_words {
+    let is_own = old.birth() == edit.version || is_awake(Bug::AttributeInPlace);
+    if record != 0 && is_own && old_words == new_words {
         return record;
     }
     let words = old.words() - old_words + new_words;
@@ -261,6 +268,9 @@ fn splice(edit: &mut Edit<'_>, record: u32, at: usize, old_words: usize, new_wor
     let tail = old.words() - at - old_words;
     region.copy(record as usize + at + old_words, new as usize + at + new_words, tail);
     if record != 0 {
+        if is_awake(Bug::LongValueFreed) {
+            apart_of(arena, record, |apart| edit.retire_record(apart));
+        }
         edit.retire(Dead::record(record, old));
     }
     new

@@ -373,7 +373,7 @@ impl crate::arena::Allocator {
         let (at, words) = (dead.handle as usize, dead.words as usize);
         if dead.payload {
             arena.payload.set(at, 0);
-            if cfg!(debug_assertions) {
+            if cfg!(debug_assertions) || cfg!(feature = "planted") {
                 // So that a reader of a record reused too early sees it at once.
                 (1..words).for_each(|i| arena.payload.set(at + i, 0xDDDD_DDDD_DDDD_DDDD));
             }

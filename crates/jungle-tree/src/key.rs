@@ -141,6 +141,7 @@ impl Position {
 
     /// Whether nothing stands behind the integer.
     #[must_use]
+    #[inline(always)]
     pub fn is_whole(&self) -> bool {
         self.fraction.is_whole()
     }
@@ -229,6 +230,17 @@ impl Key {
     /// [`KeyError::IndexOutOfRange`].
     pub fn try_position(index: i64) -> Result<Key, KeyError> {
         Position::new(index).map(Key::Position)
+    }
+
+    /// As `==`, quickest for whole positions.
+    #[inline(always)]
+    pub(crate) fn is_same(&self, other: &Key) -> bool {
+        match (self, other) {
+            (Key::Position(a), Key::Position(b)) if a.is_whole() && b.is_whole() => {
+                a.index == b.index
+            }
+            _ => self == other,
+        }
     }
 
     /// The whole position that this is, if it is one of the first 16.

@@ -23,6 +23,7 @@ use std::sync::Arc;
 
 use crate::arena::{Allocator, ArenaInner, BIRTH_QUEUED, Memory, lock};
 use crate::block;
+use crate::planted::{Bug, is_awake};
 use crate::sync::{AtomicU64, Ordering, fence};
 
 /// What all users of a line share. Root and newest pin are in one cache line of their own: readers
@@ -195,6 +196,23 @@ impl Line {
         self.next
     }
 
+    /// The version of the head, if nobody has looked at it and nobody can until the caller is
+    /// done: then it need not be copied to be edited. Copying only what can be seen makes single
+    /// edits of a tree that is being built as cheap as those of an editor.
+    #[inline(always)]
+    pub(crate) fn unseen_version(&self, cell: &Arc<LineCell>) -> Option<u64> {
+        // No reader, no snapshot; no history; no collection that goes through it. (The caller has
+        // a lane, so none begins.)
+        let is_alone = Arc::strong_count(cell) == 1
+            && self.history == History::None
+            && cell.arena.frozen.load(std::sync::atomic::Ordering::Relaxed) == 0;
+        if !is_alone {
+            return None;
+        }
+        let version = block::birth(cell.memory(), cell.head());
+        (version > cell.newest_pin.load(Ordering::Relaxed)).then_some(version)
+    }
+
     /// Numbers reserved before now must not be used any more.
     pub(crate) fn skip_versions(&mut self) {
         self.next = self.end;
@@ -218,9 +236,9 @@ impl Line {
         let newest_pin =
             newest_pin.max(cell.arena.frozen.load(std::sync::atomic::Ordering::Relaxed));
         let floor = cell.floor.load(Ordering::SeqCst);
-        if version == self.next {
+        if version == self.next && self.next != self.end {
             self.next += 1;
-        } else {
+        } else if version > self.next {
             self.skip_versions(); // Numbers of a line go up, and this one was drawn later.
         }
         if self.history == History::All {
@@ -231,7 +249,7 @@ impl Line {
         for dead in dead.drain(..) {
             if dead.birth <= floor || is_queued(dead.birth) {
                 cell.arena.add_garbage(dead.bytes());
-            } else if dead.birth > newest_pin && !keep {
+            } else if (dead.birth > newest_pin || is_awake(Bug::PublishIgnoresPins)) && !keep {
                 allocator.free(cell.memory(), dead);
             } else {
                 dead.set_birth(cell.memory(), BIRTH_QUEUED);
@@ -262,6 +280,7 @@ impl Line {
             return; // A collection looks at it; the next call is soon enough.
         }
         let kept_from = match self.history {
+            _ if is_awake(Bug::ReuseIgnoresHistory) => u64::MAX,
             History::None => u64::MAX,
             History::All => 0,
             History::From(version) => version,
@@ -269,6 +288,9 @@ impl Line {
         let mut pins = Vec::new();
         cell.arena.pins.each(|version, _| pins.push(version));
         pins.sort_unstable();
+        if is_awake(Bug::ReuseIgnoresPins) {
+            pins.clear();
+        }
         let floor = cell.floor.load(Ordering::SeqCst);
         let free: Vec<u64> =
             self.blocked.keys().copied().filter(|p| pins.binary_search(p).is_err()).collect();
@@ -300,6 +322,9 @@ impl Line {
     /// The line took something in that others see too: what is visible now is not only its own.
     pub(crate) fn raise_floor(&mut self, cell: &LineCell) {
         self.skip_versions();
+        if is_awake(Bug::FloorStaysDown) {
+            return;
+        }
         let fresh = cell.arena.draw_versions(1);
         cell.floor.fetch_max(fresh, Ordering::SeqCst);
     }

@@ -115,7 +115,8 @@ impl Tree {
         snapshot.cell().share();
         let version = arena.draw_versions(1);
         let root = Edit::copy_root(arena.memory(), lane.allocator(), version, snapshot.handle());
-        let cell = LineCell::new(Arc::clone(arena), root, version, version);
+        // What was born before is not this line's own.
+        let cell = LineCell::new(Arc::clone(arena), root, version, version - 1);
         Tree { cell, line: Line::default() }
     }
 
@@ -212,21 +213,23 @@ impl Tree {
     ) -> Result<T, EditError> {
         let Tree { cell, line } = self;
         let mut lane = cell.arena.lane();
-        let version = line.next_version(cell);
         let allocator = lane.allocator();
         let head = cell.head();
+        let unseen = line.unseen_version(cell);
+        let version = unseen.unwrap_or_else(|| line.next_version(cell));
         let mut edit = Edit::new(cell.memory(), allocator, version, head);
+        edit.forget();
         let value = match f(&mut edit) {
             Ok(value) => value,
             Err(error) => {
+                // Refused before anything was changed.
                 edit.forget();
-                allocator.buffers.dead.clear();
                 return Err(error);
             }
         };
         edit.leave_all();
         let root = edit.root;
-        if root != head {
+        if root != head || !allocator.buffers.dead.is_empty() {
             let mut dead = std::mem::take(&mut allocator.buffers.dead);
             line.publish(cell, root, version, &mut dead, allocator);
             allocator.buffers.dead = dead;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::planted::{Bug, is_awake};
 use crate::value::Value;
 
 /// Who prevails in a conflict. The conflict is recorded either way.
@@ -96,6 +97,9 @@ impl MergeOptions {
     }
 
     pub(super) fn prevails(&self) -> Resolution {
+        if is_awake(Bug::MergeTakesSides) && self.resolution == Resolution::Symmetric {
+            return Resolution::Ours;
+        }
         self.resolution
     }
 

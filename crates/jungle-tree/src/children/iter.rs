@@ -6,6 +6,7 @@ use super::{Name, directory, name, span};
 use crate::arena::Memory;
 use crate::block::{self, BRANCH, BUCKET, Content, Header};
 use crate::key::KeyRef;
+use crate::planted::{Bug, is_awake};
 
 /// Which way an iteration goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +53,7 @@ impl Slots {
     fn next(&mut self, arena: Memory<'_>) -> Option<Found> {
         loop {
             let frame = self.stack.last_mut()?;
+            frame.rest &= if is_awake(Bug::IterationSkipsSlot) { 0x7fff } else { 0xffff };
             if frame.rest == 0 {
                 self.stack.pop();
                 continue;

@@ -4,6 +4,7 @@ use super::Edit;
 use crate::block::{self, BRANCH, BUCKET, Content, DIRECTORY, Directory, Header, WIDTH};
 use crate::children::{Name, Step, dense_position, directory, name, span};
 use crate::key::KeyRef;
+use crate::planted::{Bug, is_awake};
 
 impl Edit<'_> {
     /// The position that the next child added to the node here gets.
@@ -67,6 +68,9 @@ impl Edit<'_> {
         added: i64,
     ) -> u32 {
         let mut parts = directory(self.arena, kids);
+        // Counted first: what stands alone now is changed in place, or goes.
+        let count = block::count(self.arena, kids).wrapping_add_signed(added as i32);
+        let was = self.as_directory(kids);
         if let KeyRef::Position(index, _) = key {
             parts.next = parts.next.max(index + 1);
             parts.low = parts.low.min(index);
@@ -79,15 +83,17 @@ impl Edit<'_> {
                 parts.named = self.add_named_child(parts.named, &name, content, added);
             }
         }
-        self.put_directory(kids, parts, added)
+        self.put_directory(was, parts, count)
     }
 
-    /// Writes a directory in place of a children block.
-    fn put_directory(&mut self, kids: u32, parts: Directory, added: i64) -> u32 {
-        let count = block::count(self.arena, kids).wrapping_add_signed(added as i32);
-        if kids == 0 || self.kind(kids) != DIRECTORY {
-            return self.new_directory(parts, count);
-        }
+    /// The directory that a children block is, if it is one.
+    fn as_directory(&self, kids: u32) -> Option<u32> {
+        (kids != 0 && self.kind(kids) == DIRECTORY).then_some(kids)
+    }
+
+    /// Writes a directory, in place of another if there was one.
+    fn put_directory(&mut self, was: Option<u32>, parts: Directory, count: u32) -> u32 {
+        let Some(kids) = was else { return self.new_directory(parts, count) };
         let header = Header::load(self.arena, kids);
         let own = self.own(kids, header, 0);
         header.with_birth(self.version).with_count(count).store(self.arena, own);
@@ -189,6 +195,7 @@ impl Edit<'_> {
             Ok(at) | Err(at) => at,
         };
         if header.names() < WIDTH {
+            let at = if is_awake(Bug::BucketUnsorted) { 0 } else { at };
             return self.add_named(bucket, at, record, content, added);
         }
         // Full: split by the first half-byte in which the names differ. Names are in order, so
@@ -240,7 +247,8 @@ impl Edit<'_> {
                 parts.named = replaced;
             }
             parts.children -= 1;
-            self.put_directory(kids, parts, added)
+            let count = block::count(self.arena, kids).wrapping_add_signed(added as i32);
+            self.put_directory(Some(kids), parts, count)
         } else if self.is_last_position(key, parts.next) {
             // The position must not be given again: a directory remembers it.
             parts.children -= 1;
@@ -255,7 +263,8 @@ impl Edit<'_> {
     }
 
     fn is_last_position(&self, key: KeyRef<'_>, next: i64) -> bool {
-        matches!(key, KeyRef::Position(index, _) if index + 1 == next)
+        let bug = is_awake(Bug::PositionUsedAgain);
+        matches!(key, KeyRef::Position(index, _) if index + 1 == next && !bug)
     }
 
     /// The same nodes under a root as low as can be.
@@ -285,7 +294,10 @@ impl Edit<'_> {
         }
         let headers = kids.iter().map(|&kid| Header::load(self.arena, kid));
         let names: usize = headers.clone().map(Header::names).sum();
-        if names > WIDTH || headers.clone().any(|header| header.kind() != BUCKET) {
+        if is_awake(Bug::BranchStays)
+            || names > WIDTH
+            || headers.clone().any(|header| header.kind() != BUCKET)
+        {
             return branch;
         }
         let nodes: Vec<_> = kids.iter().flat_map(|&kid| self.bucket_nodes(kid)).collect();

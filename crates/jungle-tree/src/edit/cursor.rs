@@ -2,6 +2,7 @@
 
 use super::{Edit, EditError, Editor};
 use crate::key::{Key, KeyRef};
+use crate::node::Node;
 use crate::path::Path;
 use crate::value::ValueRef;
 
@@ -45,6 +46,12 @@ impl<'e> Cursor<'e> {
         self.editor.position()
     }
 
+    /// The node where the cursor is, as edited so far.
+    #[must_use]
+    pub fn node(&self) -> Node<'_> {
+        self.editor.node_here()
+    }
+
     /// Goes to a child.
     ///
     /// # Errors
@@ -74,6 +81,18 @@ impl<'e> Cursor<'e> {
     #[inline]
     pub fn add_child(&mut self) -> Result<Key, EditError> {
         self.with(|edit| edit.add_next())
+    }
+
+    /// Adds a child with attributes; its position counts up and is never used again.
+    ///
+    /// # Errors
+    /// When a key or a value is beyond its limits, or there is no room.
+    #[inline]
+    pub fn add_child_with(
+        &mut self,
+        attributes: &[(&str, ValueRef<'_>)],
+    ) -> Result<Key, EditError> {
+        self.with(|edit| edit.add_next_with(attributes))
     }
 
     /// Adds empty children, at the next positions; gives the first position.

@@ -95,6 +95,12 @@ impl Editor {
         self.root_block() != self.base.handle()
     }
 
+    /// The node where the edit is.
+    pub(super) fn node_here(&self) -> Node<'_> {
+        let content = self.work.borrow_mut().with(&self.base, self.version, |edit| edit.here());
+        Node::new(self.base.cell(), content)
+    }
+
     /// Where the edit is.
     pub(super) fn position(&self) -> Path {
         self.work.borrow_mut().with(&self.base, self.version, |edit| edit.path().into())
@@ -112,6 +118,21 @@ impl Editor {
     #[inline]
     pub fn add_child(&mut self, path: &[Key]) -> Result<Key, EditError> {
         self.with(|edit| edit.op_add_child(path))
+    }
+
+    /// Adds a child with attributes; its position counts up and is never used again.
+    ///
+    /// # Errors
+    /// When there is no such node, a key or a value is beyond its limits, or there is no room.
+    pub fn add_child_with(
+        &mut self,
+        path: &[Key],
+        attributes: &[(&str, ValueRef<'_>)],
+    ) -> Result<Key, EditError> {
+        self.with(|edit| {
+            edit.go(path)?;
+            edit.add_next_with(attributes)
+        })
     }
 
     /// Adds an empty child with a key of the caller's.

@@ -22,6 +22,7 @@ use crate::block::{self, Content, DIRECTORY, Header, Record};
 use crate::children::{Step, locate};
 use crate::key::{Key, KeyRef};
 use crate::line::Dead;
+use crate::planted::{Bug, is_awake};
 use crate::value::{ATTRIBUTE_KEY_BYTES_MAX, ValueRef};
 
 /// What an edit needs for its duration, kept between edits for the memory it has.
@@ -123,7 +124,7 @@ impl<'a> Edit<'a> {
         if buffers.frames.is_empty() {
             self.go_root();
         } else {
-            let common = path.iter().zip(&buffers.path).take_while(|(a, b)| a == b).count();
+            let common = path.iter().zip(&buffers.path).take_while(|(a, b)| a.is_same(b)).count();
             while self.allocator.buffers.path.len() > common {
                 self.leave();
             }
@@ -212,6 +213,9 @@ impl<'a> Edit<'a> {
         match self.allocator.buffers.frames.last_mut() {
             Some(parent) => {
                 parent.now.kids = block;
+                if is_awake(Bug::CountNotPropagated) {
+                    return;
+                }
                 parent.added = parent.added.wrapping_add(frame.added);
             }
             None => self.root = block,
@@ -254,17 +258,29 @@ impl<'a> Edit<'a> {
         key: &str,
         value: ValueRef<'_>,
     ) -> Result<(), EditError> {
+        let record = self.with_attribute(self.here().attrs, key, value)?;
+        self.frame().now.attrs = record;
+        Ok(())
+    }
+
+    /// The attributes in `record` (0: none) with one more, or one changed.
+    #[inline]
+    pub(crate) fn with_attribute(
+        &mut self,
+        record: u32,
+        key: &str,
+        value: ValueRef<'_>,
+    ) -> Result<u32, EditError> {
         value.check().map_err(EditError::Value)?;
         let bytes = value.as_bytes().or(value.as_text().map(str::as_bytes)).map_or(0, <[u8]>::len);
         self.check_room(0, bytes)?;
         let symbol = self.symbol(key)?;
-        let record = self.here().attrs;
-        if attributes::words_with(self.arena, record, bytes) > attributes::ATTRIBUTES_WORDS_MAX {
+        if record != 0
+            && attributes::words_with(self.arena, record, bytes) > attributes::ATTRIBUTES_WORDS_MAX
+        {
             return Err(EditError::TooManyAttributes);
         }
-        let record = attributes::put(self, record, symbol, value);
-        self.frame().now.attrs = record;
-        Ok(())
+        Ok(attributes::put(self, record, symbol, value))
     }
 
     /// Removes an attribute of the node where the edit is; `false` when it has none of this key.

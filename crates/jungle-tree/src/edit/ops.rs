@@ -39,6 +39,23 @@ impl Edit<'_> {
         Ok(key)
     }
 
+    /// Adds a child here, at the next position, that has these attributes.
+    pub(crate) fn add_next_with(
+        &mut self,
+        attributes: &[(&str, ValueRef<'_>)],
+    ) -> Result<Key, EditError> {
+        self.check_room(1, 0)?;
+        let position = self.next_position();
+        let key = Key::try_position(position).map_err(EditError::Key)?;
+        let mut attrs = 0;
+        for &(key, value) in attributes {
+            // What was written before a refusal is nobody's, and found by the next collection.
+            attrs = self.with_attribute(attrs, key, value)?;
+        }
+        self.add_child(KeyRef::Position(position, &[]), Content { kids: 0, attrs });
+        Ok(key)
+    }
+
     #[inline(always)]
     pub(crate) fn op_add_child(&mut self, path: &[Key]) -> Result<Key, EditError> {
         self.at(path, Self::add_next)

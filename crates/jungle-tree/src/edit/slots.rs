@@ -152,6 +152,10 @@ impl Edit<'_> {
         let kids = with_bit(old.kids(), slot, now.kids != 0);
         let attrs = with_bit(old.attrs(), slot, now.attrs != 0);
         let (had_kid, had_attrs) = (old.kids() >> slot & 1, old.attrs() >> slot & 1);
+        if kids == old.kids() && now.kids == 0 && old.attrs() >> slot == 0 {
+            let new = old.with_bits(old.present(), kids, attrs);
+            return self.append(handle, old, new, now.attrs, added);
+        }
         let cuts = [
             Cut { at: old.kid_entry(slot), gone: had_kid as usize, new: now.kids },
             Cut { at: old.attrs_entry(slot), gone: had_attrs as usize, new: now.attrs },
@@ -168,6 +172,26 @@ impl Edit<'_> {
         }
         let cut = Cut { at: old.kid_entry(slot), gone: usize::from(kid == 0), new: kid };
         self.rewrite(handle, old, old.with_bits(bits, bits, old.attrs()), &[cut], added)
+    }
+
+    /// As [`Edit::rewrite`], where the only change is one more entry behind all others: nothing
+    /// moves. So it is when attributes are put while siblings are added in order.
+    #[inline(always)]
+    fn append(&mut self, handle: u32, old: Header, new: Header, entry: u32, added: i64) -> u32 {
+        let is_own = old.is_born_in(self.version);
+        let to = if is_own && old.words() == new.words() {
+            handle
+        } else {
+            let to = self.allocator.take_block(self.arena, new.words());
+            let words = |handle: u32| ((handle as usize) << 1) + 2;
+            self.arena.blocks.copy(words(handle), words(to), old.words() - 2);
+            self.retire(Dead::block(handle, old));
+            to
+        };
+        let count = old.count().wrapping_add_signed(added as i32);
+        new.with_birth(self.version).with_count(count).store(self.arena, to);
+        block::set_entry(self.arena, to, old.entries(), entry);
+        to
     }
 
     /// Writes a block with other entries in place of `handle`: there where the edit owns it and
@@ -280,6 +304,10 @@ impl Edit<'_> {
         if content != Content::default() {
             let kids = with_bit(old.kids(), slot, content.kids != 0);
             let attrs = with_bit(old.attrs(), slot, content.attrs != 0);
+            if content.kids == 0 && old.attrs() >> slot == 0 {
+                let new = old.with_bits(present, kids, attrs);
+                return self.append(handle, old, new, content.attrs, added);
+            }
             let cuts = [
                 Cut { at: old.kid_entry(slot), gone: 0, new: content.kids },
                 Cut { at: old.attrs_entry(slot), gone: 0, new: content.attrs },

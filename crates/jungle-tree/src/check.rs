@@ -1,0 +1,472 @@
+//! The integrity checker: everything that must be true of one version, block by block.
+//!
+//! It trusts nothing that it reads: a handle out of range, a kind that does not exist, a count
+//! that is wrong ends the check with an error that names the block. It does not recurse and
+//! needs memory in proportion to the tree's depth, so it may be run on any tree.
+
+use std::fmt;
+
+use crate::arena::{BIRTH_QUEUED, Memory};
+use crate::attributes::{self, ATTRIBUTES_WORDS_MAX};
+use crate::block::{
+    self, BRANCH, BUCKET, Content, DIRECTORY, Directory, HEIGHT_MAX, Header, RECORD_WORDS_MAX,
+    Record, WIDTH,
+};
+use crate::children::{Name, name, span};
+use crate::key::{Key, KeyRef, POSITION_MAX, POSITION_MIN};
+use crate::snapshot::Snapshot;
+
+/// What [`Snapshot::check`] went through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CheckReport {
+    /// Nodes, the root included.
+    pub nodes: u64,
+    /// Blocks of structure, one that is used in two places counted twice.
+    pub blocks: u64,
+    /// Records of attributes, long values and names, likewise.
+    pub records: u64,
+}
+
+/// What is wrong with a version, and where: memory was damaged, or Jungle has a bug.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckError {
+    /// The handle of the block, or of the payload record, in which it was found.
+    pub handle: u32,
+    /// Is the handle one of a payload record?
+    pub is_payload: bool,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl fmt::Display for CheckError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if self.is_payload { "record" } else { "block" };
+        write!(f, "{kind} {}: {}", self.handle, self.what)
+    }
+}
+
+impl std::error::Error for CheckError {}
+
+impl Snapshot {
+    /// Goes through all of this version and checks that it is whole: that blocks are of a kind
+    /// that exists, sizes, bitmaps and counts agree, children are found where their keys say,
+    /// the shape is the one that equal content always has, and nothing of it has been reused.
+    ///
+    /// It takes as long as reading everything does, and finds bugs and damage, not wrong answers:
+    /// what was never written right is not told from what was meant.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.add_child(&[])?;
+    /// assert_eq!(tree.snapshot().check()?.nodes, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// At the first thing that is wrong.
+    pub fn check(&self) -> Result<CheckReport, CheckError> {
+        let arena = self.cell().memory();
+        let mut check = Check { arena, report: CheckReport::default(), stack: Vec::new() };
+        check.root(self.handle(), self.version())?;
+        check.run()?;
+        Ok(check.report)
+    }
+}
+
+type Checked<T = ()> = Result<T, CheckError>;
+
+/// Where a block hangs, which says what it may be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// A node's children: a dense leaf, a bucket or a directory.
+    Children,
+    /// In a directory or a dense block, at most of this height.
+    Dense(u8),
+    /// In a directory or a branch, whose half-byte is in front of this block's.
+    Named,
+}
+
+/// A block still to be checked.
+struct Todo {
+    handle: u32,
+    place: Place,
+    /// The first half-byte that a branch here may look at.
+    half_byte_min: u32,
+}
+
+struct Check<'a> {
+    arena: Memory<'a>,
+    report: CheckReport,
+    stack: Vec<Todo>,
+}
+
+fn wrong<T>(handle: u32, what: impl Into<String>) -> Checked<T> {
+    Err(CheckError { handle, is_payload: false, what: what.into() })
+}
+
+fn wrong_record<T>(handle: u32, what: impl Into<String>) -> Checked<T> {
+    Err(CheckError { handle, is_payload: true, what: what.into() })
+}
+
+/// Fails with a message unless a condition holds.
+macro_rules! must {
+    ($handle:expr, $condition:expr, $($message:tt)*) => {
+        if !$condition {
+            return wrong($handle, format!($($message)*));
+        }
+    };
+}
+
+impl Check<'_> {
+    /// The block that holds the root: one slot, and the version's number as its birth.
+    fn root(&mut self, handle: u32, version: u64) -> Checked {
+        let header = self.header(handle)?;
+        let birth = header.birth();
+        must!(
+            handle,
+            birth == version || birth == BIRTH_QUEUED,
+            "the root of version {version} was born in {birth}"
+        );
+        must!(handle, header.kind() == 0, "the root's block is of kind {}", header.kind());
+        must!(handle, header.present() == 1, "the root's block has other slots than one");
+        self.stack.push(Todo { handle, place: Place::Children, half_byte_min: 0 });
+        Ok(())
+    }
+
+    fn run(&mut self) -> Checked {
+        while let Some(todo) = self.stack.pop() {
+            self.block(&todo)?;
+        }
+        Ok(())
+    }
+
+    /// A block's header, if it is one of a block in use.
+    fn header(&self, handle: u32) -> Checked<Header> {
+        let words = self.arena.inner.blocks.region.words();
+        let at = (handle as usize) << 1;
+        must!(handle, handle != 0 && at + 2 <= words, "lies outside of the arena");
+        let header = Header::load(self.arena, handle);
+        let birth = header.birth();
+        must!(handle, birth != 0, "is free, but in use");
+        // Not compared with the block above: an edit that began early may put in what is younger.
+        let drawn = birth == BIRTH_QUEUED || birth < self.arena.inner.versions_drawn();
+        must!(handle, drawn, "was born in version {birth}, which there is not");
+        let kind = header.kind();
+        let known = kind <= HEIGHT_MAX || (BUCKET..=DIRECTORY).contains(&kind);
+        must!(handle, known, "is of kind {kind}, which there is not");
+        must!(handle, at + header.words() <= words, "runs out of the arena");
+        Ok(header)
+    }
+
+    fn block(&mut self, todo: &Todo) -> Checked {
+        let handle = todo.handle;
+        let header = self.header(handle)?;
+        self.report.blocks += 1;
+        let kind = header.kind();
+        let fits = match todo.place {
+            Place::Children => kind == 0 || kind == BUCKET || kind == DIRECTORY,
+            Place::Dense(height_max) => kind <= height_max,
+            Place::Named => kind == BUCKET || kind == BRANCH,
+        };
+        must!(handle, fits, "is of kind {kind}, which has no place here");
+        if kind == DIRECTORY {
+            return self.directory(handle, header);
+        }
+        self.bitmaps(handle, header)?;
+        if header.is_leaf() {
+            return self.leaf(handle, header);
+        }
+        if kind == BRANCH {
+            self.branch(handle, header, todo.half_byte_min)?;
+        }
+        self.inner(handle, header)
+    }
+
+    fn bitmaps(&self, handle: u32, header: Header) -> Checked {
+        let (present, kids, attrs) = (header.present(), header.kids(), header.attrs());
+        must!(handle, present != 0, "has no slots");
+        if header.is_leaf() {
+            must!(handle, kids & !present == 0, "has children in slots that are not there");
+            must!(handle, attrs & !present == 0, "has attributes in slots that are not there");
+        } else {
+            must!(handle, kids == present, "has slots without a block");
+            must!(handle, header.kind() == BRANCH || attrs == 0, "has attributes, but no nodes");
+        }
+        let dense_names = present & (present + 1) == 0;
+        must!(handle, header.kind() != BUCKET || dense_names, "has a gap between its names");
+        Ok(())
+    }
+
+    /// Puts a block below on the stack, and gives how many nodes it says it has.
+    fn below(&mut self, handle: u32, place: Place, half_byte_min: u32) -> Checked<u64> {
+        let count = self.header(handle)?.count();
+        self.stack.push(Todo { handle, place, half_byte_min });
+        Ok(u64::from(count))
+    }
+
+    /// A dense leaf or a bucket: nodes.
+    fn leaf(&mut self, handle: u32, header: Header) -> Checked {
+        let mut count = 0;
+        let mut rest = header.present();
+        while rest != 0 {
+            let slot = rest.trailing_zeros();
+            rest &= rest - 1;
+            self.report.nodes += 1;
+            count += 1;
+            let Content { kids, attrs } = block::content(self.arena, handle, header, slot);
+            if header.kids() >> slot & 1 == 1 {
+                must!(handle, kids != 0, "has no block in slot {slot}, which has children");
+                count += self.below(kids, Place::Children, 0)?;
+            }
+            if header.attrs() >> slot & 1 == 1 {
+                must!(handle, attrs != 0, "has no record in slot {slot}, which has attributes");
+                self.attributes(attrs)?;
+            }
+        }
+        if header.kind() == BUCKET {
+            self.names(handle, header)?;
+        }
+        must!(
+            handle,
+            count == u64::from(header.count()),
+            "counts {} nodes, but there are {count}",
+            header.count()
+        );
+        Ok(())
+    }
+
+    fn inner(&mut self, handle: u32, header: Header) -> Checked {
+        let mut count = 0;
+        let mut rest = header.present();
+        while rest != 0 {
+            let slot = rest.trailing_zeros();
+            rest &= rest - 1;
+            let kid = block::kid(self.arena, handle, header, slot);
+            let place = match header.kind() {
+                BRANCH => Place::Named,
+                height => Place::Dense(height - 1),
+            };
+            let half_byte = if header.kind() == BRANCH { header.attrs() + 1 } else { 0 };
+            count += self.below(kid, place, half_byte)?;
+            let kind = self.header(kid)?.kind();
+            let exact = header.kind() == BRANCH || kind == header.kind() - 1;
+            must!(kid, exact, "is of height {kind} in a block of height {}", header.kind());
+        }
+        must!(
+            handle,
+            count == u64::from(header.count()),
+            "counts {} nodes, but there are {count}",
+            header.count()
+        );
+        Ok(())
+    }
+
+    fn directory(&mut self, handle: u32, header: Header) -> Checked {
+        let parts = Directory::load(self.arena, handle);
+        let (mut count, mut children) = (0, 0);
+        if parts.dense != 0 {
+            let place = Place::Dense(HEIGHT_MAX);
+            count += self.below(parts.dense, place, 0)?;
+            let (dense, last) = self.dense(parts.dense)?;
+            children += dense;
+            must!(
+                handle,
+                last < parts.next,
+                "position {last} is there, the next is {}",
+                parts.next
+            );
+            let root = self.header(parts.dense)?;
+            let is_low = root.kind() == 0 || last as u64 >= span(root.kind() - 1);
+            must!(parts.dense, is_low, "is higher than its last position, {last}, needs");
+        }
+        if parts.named != 0 {
+            count += self.below(parts.named, Place::Named, 0)?;
+            children += self.named(handle, &parts)?;
+        }
+        must!(
+            handle,
+            children == parts.children,
+            "says {} children, but there are {children}",
+            parts.children
+        );
+        must!(
+            handle,
+            count == u64::from(header.count()),
+            "counts {} nodes, but there are {count}",
+            header.count()
+        );
+        let next = (0..=POSITION_MAX + 1).contains(&parts.next);
+        must!(handle, next, "gives {} as the next position", parts.next);
+        let low = (POSITION_MIN..=0).contains(&parts.low);
+        must!(handle, low, "gives {} as the lowest position", parts.low);
+        Ok(())
+    }
+
+    /// How many children are in dense blocks, and the last position.
+    fn dense(&self, root: u32) -> Checked<(u64, i64)> {
+        let (mut children, mut last) = (0, -1);
+        let mut stack = vec![(root, 0_i64)];
+        while let Some((handle, base)) = stack.pop() {
+            let header = self.header(handle)?;
+            if header.kind() == 0 {
+                children += u64::from(header.present().count_ones());
+                let highest = 31 - (header.present() | 1).leading_zeros();
+                last = last.max(base | i64::from(highest));
+                continue;
+            }
+            must!(handle, header.kind() <= HEIGHT_MAX, "is no dense block, but among them");
+            for slot in (0..WIDTH as u32).filter(|slot| header.kids() >> slot & 1 == 1) {
+                let base = base | i64::from(slot) << (4 * u32::from(header.kind()));
+                stack.push((block::kid(self.arena, handle, header, slot), base));
+            }
+        }
+        must!(root, last <= POSITION_MAX, "holds position {last}, beyond the limit");
+        Ok((children, last))
+    }
+
+    /// How many children are in buckets, all in order and each where its name says.
+    fn named(&self, directory: u32, parts: &Directory) -> Checked<u64> {
+        let (mut children, mut before) = (0, None::<Name<'_>>);
+        // The way to each bucket: the half-bytes that its names must have.
+        let mut stack = vec![(parts.named, Vec::new())];
+        while let Some((handle, way)) = stack.pop() {
+            let header = self.header(handle)?;
+            if header.kind() == BRANCH {
+                for slot in (0..WIDTH as u32).rev().filter(|slot| header.kids() >> slot & 1 == 1) {
+                    let way = [way.as_slice(), &[(header.attrs(), slot)]].concat();
+                    stack.push((block::kid(self.arena, handle, header, slot), way));
+                }
+                continue;
+            }
+            must!(handle, header.kind() == BUCKET, "is no bucket, but among them");
+            for slot in 0..header.names() {
+                let record = block::entry(self.arena, handle, slot);
+                self.name(record)?;
+                let name = name::of(self.arena, record);
+                let astray = way.iter().find(|&&(at, half_byte)| name.half_byte(at) != half_byte);
+                must!(handle, astray.is_none(), "has a name of another slot ({astray:?})");
+                must!(handle, before.is_none_or(|it| it < name), "has names out of order");
+                if let KeyRef::Position(index, _) = name::key(self.arena, record) {
+                    must!(directory, index < parts.next, "position {index} is not before next");
+                    must!(directory, index >= parts.low, "position {index} is below the lowest");
+                }
+                before = Some(name);
+                children += 1;
+            }
+        }
+        Ok(children)
+    }
+
+    /// A branch holds more names than a bucket could, and looks at the first half-byte in which
+    /// they differ.
+    fn branch(&self, handle: u32, header: Header, half_byte_min: u32) -> Checked {
+        let half_byte = header.attrs();
+        must!(
+            handle,
+            half_byte >= half_byte_min,
+            "looks at half-byte {half_byte}, which a branch above has looked at"
+        );
+        must!(handle, header.present().count_ones() > 1, "is a branch with a single slot");
+        let first_of = |slot: u32| {
+            let mut kid = block::kid(self.arena, handle, header, slot);
+            while self.header(kid)?.kind() == BRANCH {
+                let below = Header::load(self.arena, kid);
+                kid = block::kid(self.arena, kid, below, below.kids().trailing_zeros());
+            }
+            let record = block::entry(self.arena, kid, 0);
+            self.name(record)?;
+            Ok(name::of(self.arena, record))
+        };
+        let first = first_of(header.present().trailing_zeros())?;
+        let last = first_of(31 - header.present().leading_zeros())?;
+        let differs = first.divergence(&last);
+        must!(
+            handle,
+            differs == half_byte,
+            "looks at half-byte {half_byte}, but its names differ first in {differs}"
+        );
+        let mut names = 0;
+        for entry in 0..header.entries() {
+            let kid = self.header(block::entry(self.arena, handle, entry))?;
+            let is_bucket = kid.kind() == BUCKET;
+            names += if is_bucket { kid.names() } else { WIDTH + 1 };
+        }
+        must!(handle, names > WIDTH, "is a branch of {names} names, which fit a bucket");
+        Ok(())
+    }
+
+    fn names(&mut self, handle: u32, header: Header) -> Checked {
+        let mut before = None::<Name<'_>>;
+        for slot in 0..header.names() {
+            let record = block::entry(self.arena, handle, slot);
+            self.name(record)?;
+            self.report.records += 1;
+            let name = name::of(self.arena, record);
+            must!(handle, before.is_none_or(|it| it < name), "has names out of order");
+            before = Some(name);
+        }
+        Ok(())
+    }
+
+    /// A record in use; gives its words.
+    fn record(&self, handle: u32) -> Checked<usize> {
+        let words = self.arena.inner.payload.region.words();
+        let at = handle as usize;
+        if handle == 0 || at + 1 > words {
+            return wrong_record(handle, "lies outside of the arena");
+        }
+        let record = Record::load(self.arena, handle);
+        if record.birth() == 0 {
+            return wrong_record(handle, "is free, but in use");
+        }
+        let is_sized = (1..=RECORD_WORDS_MAX).contains(&record.words());
+        if !is_sized || at + record.words() > words {
+            return wrong_record(handle, format!("has {} words", record.words()));
+        }
+        Ok(record.words())
+    }
+
+    fn name(&self, record: u32) -> Checked {
+        let words = self.record(record)?;
+        let first = self.arena.payload.bytes(record as usize + 1, 8)[0];
+        let (class, padding) = (first >> 4, first & 15);
+        if words < 2 || padding > 7 || !(1..=2).contains(&class) {
+            return wrong_record(record, format!("is no name ({words} words, mark {first:#x})"));
+        }
+        let bytes = self.arena.payload.bytes(record as usize + 1, (words - 1) * 8);
+        let text = &bytes[1..bytes.len() - usize::from(padding)];
+        if class == 1 && text.len() < 6 || class == 2 && std::str::from_utf8(text).is_err() {
+            return wrong_record(record, "is no name: its bytes are no key");
+        }
+        let key = name::key(self.arena, record);
+        let in_limits = match key {
+            KeyRef::Position(index, fraction) => {
+                crate::key::position(index, fraction).is_ok() && (index < 0 || !fraction.is_empty())
+            }
+            KeyRef::Name(_) => Key::check(&key.to_key()).is_ok(),
+        };
+        if !in_limits {
+            return wrong_record(record, format!("holds {key:?}, which is no name"));
+        }
+        Ok(())
+    }
+
+    fn attributes(&mut self, record: u32) -> Checked {
+        let words = self.record(record)?;
+        self.report.records += 1;
+        if words < 2 || words > ATTRIBUTES_WORDS_MAX {
+            return wrong_record(record, format!("has {words} words of attributes"));
+        }
+        if let Err(what) = attributes::check(self.arena, record) {
+            return wrong_record(record, what);
+        }
+        let mut apart = Vec::new();
+        attributes::apart_of(self.arena, record, |handle| apart.push(handle));
+        for handle in apart {
+            self.record(handle)?;
+            self.report.records += 1;
+        }
+        Ok(())
+    }
+}

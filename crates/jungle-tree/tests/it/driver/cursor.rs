@@ -1,0 +1,89 @@
+//! A walk of a cursor that edits where it stands.
+
+use jungle_testkit::{ModelKey, ModelNode, Rng};
+use jungle_tree::{EditError, Editor};
+
+use super::{convert, random};
+
+/// Edits with a cursor, and the model the same way.
+#[track_caller]
+pub fn walk(rng: &mut Rng, editor: &mut Editor, model: &mut ModelNode) {
+    let mut at = random::path(rng, model);
+    let mut cursor = editor.cursor(&convert::path(&at)).expect("the model has it");
+    for _ in 0..rng.range(1..20) {
+        let node = model.at(&at).expect("the cursor stands there");
+        let what = rng.below(14);
+        super::trace(&("cursor", what, &at, node.children.len()));
+        match what {
+            0..3 => {
+                let key = random::child(rng, node).unwrap_or(random::key(rng, node));
+                let entered = cursor.enter(&convert::key(&key));
+                assert_eq!(entered.is_ok(), node.children.contains_key(&key), "enter {key:?}");
+                if entered.is_ok() {
+                    at.push(key);
+                }
+            }
+            3 | 4 => {
+                cursor.leave();
+                at.pop();
+            }
+            5 => match cursor.add_child() {
+                Ok(key) => {
+                    let key = convert::model_key(key.as_ref());
+                    assert_eq!(model.add_child(&at), Ok(key));
+                }
+                Err(error) => assert_eq!(model.add_child(&at).err(), convert::error(&error)),
+            },
+            6 => {
+                let count = rng.below(40);
+                match cursor.add_children(count) {
+                    Ok(first) => (first..first + count as i64).for_each(|position| {
+                        assert_eq!(model.add_child(&at), Ok(ModelKey::at(position)));
+                    }),
+                    Err(EditError::Key(_)) => assert!(node.next + count as i64 > 1 << 44 - 1),
+                    Err(error) => panic!("{error}"),
+                }
+            }
+            7 | 8 => many_names(rng, &mut cursor, model, &at),
+            9 => {
+                let keys: Vec<_> = node.children.keys().cloned().collect();
+                for key in keys.iter().take(rng.below(40) as usize) {
+                    assert!(cursor.remove_child(&convert::key(key)), "{key:?}");
+                    let removed = model.remove(&[&*at, std::slice::from_ref(key)].concat());
+                    removed.expect("it is there");
+                }
+                let absent = ModelKey::Name("never there".to_owned());
+                assert!(!cursor.remove_child(&convert::key(&absent)));
+            }
+            10 => {
+                let key = random::attribute(rng);
+                assert_eq!(Ok(cursor.remove_attribute(&key)), model.unput(&at, &key));
+            }
+            _ => {
+                let (key, value) = (random::attribute(rng), random::value(rng));
+                cursor.put_attribute(&key, convert::value(&value)).expect("within the limits");
+                model.put(&at, &key, value).expect("the cursor stands there");
+            }
+        }
+        assert_eq!(cursor.path(), convert::path(&at), "where the cursor stands");
+    }
+}
+
+fn many_names(
+    rng: &mut Rng,
+    cursor: &mut jungle_tree::Cursor<'_>,
+    model: &mut ModelNode,
+    at: &[ModelKey],
+) {
+    let most = if rng.chance(1, 20) { 300 } else { 24 };
+    for _ in 0..rng.below(most) {
+        let key = random::key(rng, model);
+        match cursor.insert_child(&convert::key(&key)) {
+            Ok(()) => assert_eq!(model.insert(at, &key, ModelNode::default()), Ok(())),
+            Err(error) => {
+                let refused = model.insert(at, &key, ModelNode::default()).err();
+                assert_eq!(refused, convert::error(&error), "{key:?}: {error}");
+            }
+        }
+    }
+}

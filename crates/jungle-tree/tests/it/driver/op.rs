@@ -1,0 +1,272 @@
+//! The editing calls as values: made at random, done to a tree and to the model, compared.
+
+use std::sync::Arc;
+
+use jungle_testkit::{ModelError, ModelKey, ModelNode, ModelValue, Rng};
+use jungle_tree::{EditError, Editor, Key, Snapshot, Tree};
+
+use super::convert;
+use super::random::{self, ModelPath};
+
+/// A subtree of a version that is held, to be put in elsewhere.
+#[derive(Clone)]
+pub struct Source {
+    pub snapshot: Snapshot,
+    pub path: ModelPath,
+    pub model: ModelNode,
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} of version {}", self.path, self.snapshot.version())
+    }
+}
+
+/// One editing call.
+#[derive(Clone, Debug)]
+pub enum Op {
+    Add(ModelPath),
+    Insert(ModelPath, ModelKey),
+    Before(ModelPath, ModelKey),
+    After(ModelPath, ModelKey),
+    Remove(ModelPath),
+    Put(ModelPath, String, ModelValue),
+    Unput(ModelPath, String),
+    At(ModelPath, u64),
+    Move(ModelPath, ModelPath, ModelKey),
+    Set(ModelPath, Source),
+    Graft(ModelPath, ModelKey, Source),
+    Push(ModelKey),
+    Pop(ModelPath),
+}
+
+/// What a call gives besides the change.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Done {
+    Nothing,
+    Key(ModelKey),
+    Was(bool),
+}
+
+type Outcome = Result<Done, EditError>;
+
+impl Op {
+    /// Any call; `sources` are what can be put in.
+    pub fn random(rng: &mut Rng, model: &ModelNode, sources: &[Source]) -> Op {
+        match rng.below(12) {
+            0 if !sources.is_empty() => Op::Set(path_below(rng, model), rng.pick(sources).clone()),
+            1 if !sources.is_empty() => {
+                let path = random::path(rng, model);
+                let key = random::key(rng, at(model, &path));
+                Op::Graft(path, key, rng.pick(sources).clone())
+            }
+            2 => Op::At(random::path_or_not(rng, model), rng.below(10)),
+            3 | 4 => {
+                let to = random::path(rng, model);
+                let key = random::key(rng, at(model, &to));
+                Op::Move(path_below(rng, model), to, key)
+            }
+            5 if rng.chance(1, 3) => Op::Push(random::key(rng, model)),
+            6 if rng.chance(1, 8) || model.depth() > 12 => Op::Pop(path_below(rng, model)),
+            _ => Op::random_single(rng, model),
+        }
+    }
+
+    /// A call that a tree has, too.
+    pub fn random_single(rng: &mut Rng, model: &ModelNode) -> Op {
+        let path = random::path_or_not(rng, model);
+        let node = model.at(&path);
+        match rng.below(16) {
+            0 | 1 => Op::Add(path),
+            2 | 3 => {
+                let key = random::key(rng, node.unwrap_or(model));
+                Op::Insert(path, key)
+            }
+            4 => Op::Before(path, random::child(rng, node.unwrap_or(model)).unwrap_or(name())),
+            5 => Op::After(path, random::child(rng, node.unwrap_or(model)).unwrap_or(name())),
+            6..9 => Op::Remove(path),
+            9 | 10 => Op::Unput(path, random::attribute(rng)),
+            _ => Op::Put(path, random::attribute(rng), random::value(rng)),
+        }
+    }
+
+    /// Does it to a tree, if a tree has this call.
+    pub fn to_tree(&self, tree: &mut Tree) -> Option<Outcome> {
+        Some(match self {
+            Op::Add(at) => given(tree.add_child(&convert::path(at))),
+            Op::Insert(at, key) => {
+                nothing(tree.insert_child(&convert::path(at), &convert::key(key)))
+            }
+            Op::Before(at, sibling) => {
+                given(tree.insert_before(&convert::path(at), &convert::position(sibling)?))
+            }
+            Op::After(at, sibling) => {
+                given(tree.insert_after(&convert::path(at), &convert::position(sibling)?))
+            }
+            Op::Remove(at) => nothing(tree.remove(&convert::path(at))),
+            Op::Put(at, key, value) => {
+                nothing(tree.put_attribute(&convert::path(at), key, convert::value(value)))
+            }
+            Op::Unput(at, key) => tree.remove_attribute(&convert::path(at), key).map(Done::Was),
+            _ => return None,
+        })
+    }
+
+    /// Does it in an editor; a sibling that is no position is skipped.
+    pub fn to_editor(&self, editor: &mut Editor) -> Option<Outcome> {
+        Some(match self {
+            Op::Add(at) => given(editor.add_child(&convert::path(at))),
+            Op::Insert(at, key) => {
+                nothing(editor.insert_child(&convert::path(at), &convert::key(key)))
+            }
+            Op::Before(at, sibling) => {
+                given(editor.insert_before(&convert::path(at), &convert::position(sibling)?))
+            }
+            Op::After(at, sibling) => {
+                given(editor.insert_after(&convert::path(at), &convert::position(sibling)?))
+            }
+            Op::At(at, index) => given(editor.insert_at(&convert::path(at), *index)),
+            Op::Remove(at) => nothing(editor.remove(&convert::path(at))),
+            Op::Put(at, key, value) => {
+                nothing(editor.put_attribute(&convert::path(at), key, convert::value(value)))
+            }
+            Op::Unput(at, key) => editor.remove_attribute(&convert::path(at), key).map(Done::Was),
+            Op::Move(from, to, key) => nothing(editor.move_node(
+                &convert::path(from),
+                &convert::path(to),
+                &convert::key(key),
+            )),
+            Op::Set(at, source) => {
+                let node = source.snapshot.root();
+                let node = node.at(&convert::path(&source.path)).expect("the model has it");
+                nothing(editor.set_subtree(&convert::path(at), node))
+            }
+            Op::Graft(at, key, source) => {
+                let node = source.snapshot.root();
+                let node = node.at(&convert::path(&source.path)).expect("the model has it");
+                nothing(editor.insert_subtree(&convert::path(at), &convert::key(key), node))
+            }
+            Op::Push(key) => nothing(editor.push_root(&convert::key(key))),
+            Op::Pop(at) => nothing(editor.pop_root(&convert::path(at))),
+        })
+    }
+
+    /// Does it to the model, which must agree with what the tree said.
+    #[track_caller]
+    pub fn to_model(&self, model: &mut ModelNode, said: Outcome) {
+        let expected = match self {
+            Op::Add(at) => model.add_child(at).map(Done::Key),
+            Op::Insert(at, key) => none(model.insert(at, key, ModelNode::default())),
+            Op::Before(at, sibling) => beside(model, at, sibling, true, &said),
+            Op::After(at, sibling) => beside(model, at, sibling, false, &said),
+            Op::At(at, index) => at_index(model, at, *index, &said),
+            Op::Remove(at) => none(model.remove(at).map(drop)),
+            Op::Put(at, key, value) => none(model.put(at, key, value.clone())),
+            Op::Unput(at, key) => model.unput(at, key).map(Done::Was),
+            Op::Move(from, to, key) => none(model.move_node(from, to, key)),
+            Op::Set(at, source) => none(model.set(at, source.model.clone())),
+            Op::Graft(at, key, source) => none(model.insert(at, key, source.model.clone())),
+            Op::Push(key) => none(model.push_root(key)),
+            Op::Pop(at) => none(model.pop_root(at)),
+        };
+        let said = said.map_err(|error| match convert::error(&error) {
+            Some(said) => said,
+            None => panic!("{self:?}: {error}"),
+        });
+        assert_eq!(said, expected, "{self:?}");
+    }
+}
+
+fn name() -> ModelKey {
+    ModelKey::Name(String::new())
+}
+
+fn at<'m>(model: &'m ModelNode, path: &[ModelKey]) -> &'m ModelNode {
+    model.at(path).expect("picked from there")
+}
+
+/// As [`random::path`], but seldom the root.
+fn path_below(rng: &mut Rng, model: &ModelNode) -> ModelPath {
+    let mut path = random::path(rng, model);
+    if path.is_empty() && rng.chance(9, 10) {
+        path.extend(random::child(rng, model));
+    }
+    path
+}
+
+fn nothing(result: Result<(), EditError>) -> Outcome {
+    result.map(|()| Done::Nothing)
+}
+
+fn none(result: Result<(), ModelError>) -> Result<Done, ModelError> {
+    result.map(|()| Done::Nothing)
+}
+
+fn given(result: Result<Key, EditError>) -> Outcome {
+    result.map(|key| Done::Key(convert::model_key(key.as_ref())))
+}
+
+/// Which key is right beside a sibling is the tree's choice, within the rules.
+#[track_caller]
+fn beside(
+    model: &mut ModelNode,
+    path: &[ModelKey],
+    sibling: &ModelKey,
+    before: bool,
+    said: &Outcome,
+) -> Result<Done, ModelError> {
+    let node = model.at(path).ok_or(ModelError::NoSuchNode)?;
+    if !node.children.contains_key(sibling) {
+        return Err(ModelError::NoSuchNode);
+    }
+    let key = match said {
+        Ok(Done::Key(key)) => key.clone(),
+        // Only at the very ends is there no room.
+        Err(EditError::Key(_)) if node.next >= 1 << 44 || node.low <= -(1 << 44) => {
+            return Err(ModelError::Key);
+        }
+        other => panic!("beside {sibling:?}: {other:?}"),
+    };
+    let ModelKey::Position(index, _) = key else { panic!("{key:?} is no position") };
+    let is_position = |key: &&ModelKey| matches!(key, ModelKey::Position(..));
+    let mut below = node.children.range(..sibling.clone()).map(|(key, _)| key);
+    let mut above = node.children.range(sibling.clone()..).map(|(key, _)| key).skip(1);
+    if before {
+        assert!(key < *sibling, "{key:?} is not in front of {sibling:?}");
+        match below.next_back() {
+            Some(left) => assert!(*left < key, "{key:?} is not behind {left:?}"),
+            None => assert!(index < node.low, "{key:?} may have been used before"),
+        }
+    } else {
+        assert!(key > *sibling, "{key:?} is not behind {sibling:?}");
+        match above.next().filter(is_position) {
+            Some(right) => assert!(*right > key, "{key:?} is not in front of {right:?}"),
+            None => assert!(index >= node.next, "{key:?} may have been used before"),
+        }
+    }
+    model.insert(path, &key, ModelNode::default())?;
+    Ok(Done::Key(key))
+}
+
+fn at_index(
+    model: &mut ModelNode,
+    path: &[ModelKey],
+    index: u64,
+    said: &Outcome,
+) -> Result<Done, ModelError> {
+    let node = model.at(path).ok_or(ModelError::NoSuchNode)?;
+    match node.children.keys().nth(index as usize) {
+        Some(sibling @ ModelKey::Position(..)) => {
+            let sibling = sibling.clone();
+            beside(model, path, &sibling, true, said)
+        }
+        _ => model.add_child(path).map(Done::Key),
+    }
+}
+
+/// What `sources` are made of.
+pub fn source(rng: &mut Rng, snapshot: &Snapshot, model: &Arc<ModelNode>) -> Source {
+    let path = random::path(rng, model);
+    let model = at(model, &path).clone();
+    Source { snapshot: snapshot.clone(), path, model }
+}

@@ -1,0 +1,7 @@
+//! Tests of the tree through its public face.
+
+mod deep;
+mod driver;
+mod found;
+mod model;
+mod reuse;
