@@ -1,0 +1,57 @@
+//! What an import is told.
+
+use jungle_tree::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+
+/// How much an import accepts. Each limit is inclusive; passing one is
+/// [`ImportError::Limit`](crate::ImportError::Limit).
+///
+/// ```
+/// use jungle_json::Limits;
+/// let limits = Limits { bytes_max: 1 << 20, ..Limits::default() };
+/// assert_eq!(limits.depth_max, 512);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of the document; 4 GiB.
+    pub bytes_max: u64,
+    /// Objects and arrays in one another; 512. Memory is the only other limit: nothing recurses.
+    pub depth_max: usize,
+    /// Bytes of a member's name, unescaped; 4096, and a tree takes no more.
+    pub name_bytes_max: usize,
+    /// Bytes of a string, unescaped, or of a number; 64 MiB, and a tree takes no more.
+    pub value_bytes_max: usize,
+    /// Nodes that the document makes; 2^32 - 1, and a tree takes no more.
+    pub nodes_max: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            bytes_max: 4 << 30,
+            depth_max: 512,
+            name_bytes_max: KEY_BYTES_MAX,
+            value_bytes_max: VALUE_BYTES_MAX,
+            nodes_max: u64::from(u32::MAX),
+        }
+    }
+}
+
+/// What becomes of the order of an object's members.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemberOrder {
+    /// It is kept: where it is not that of the names, an attribute says what it is.
+    #[default]
+    Keep,
+    /// It is not: members come out sorted by name, and documents that differ only in the order of
+    /// members are the same tree.
+    Ignore,
+}
+
+/// What an import is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImportOptions {
+    /// How much is accepted.
+    pub limits: Limits,
+    /// What becomes of the order of members.
+    pub member_order: MemberOrder,
+}
