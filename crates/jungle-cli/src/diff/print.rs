@@ -1,0 +1,128 @@
+//! Differences for people and for programs.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+use jungle_tree::Key;
+use serde_json::Value;
+
+use super::changes::{Difference, What};
+use crate::output::{count, json, short};
+
+/// Longer values are cut on a line.
+const VALUE_CHARS_MAX: usize = 100;
+
+pub(super) fn lines(out: &mut impl Write, differences: &[Difference<'_>]) -> io::Result<()> {
+    for Difference { path, what } in differences {
+        let (sign, color) = sign(what);
+        let style = Style::new().fg_color(Some(color.into()));
+        let value = |member| short(member, VALUE_CHARS_MAX);
+        let rest = match what {
+            What::Added(member) | What::Removed(member) => format!("{path}: {}", value(*member)),
+            What::Changed(left, right) => {
+                format!("{path}: {} → {}", value(*left), value(*right))
+            }
+            What::Moved(from) => format!("{from} → {path}"),
+        };
+        writeln!(out, "{style}{sign} {rest}{style:#}")?;
+    }
+    Ok(())
+}
+
+fn sign(what: &What<'_>) -> (char, AnsiColor) {
+    match what {
+        What::Added(_) => ('+', AnsiColor::Green),
+        What::Removed(_) => ('-', AnsiColor::Red),
+        What::Changed(..) => ('~', AnsiColor::Yellow),
+        What::Moved(_) => ('>', AnsiColor::Cyan),
+    }
+}
+
+/// An object a difference: `op`, `path`, and what belongs to it. Values are written as they are,
+/// so that numbers keep their characters.
+pub(super) fn json_lines(out: &mut impl Write, differences: &[Difference<'_>]) -> io::Result<()> {
+    for Difference { path, what } in differences {
+        let path = Value::from(path.to_string());
+        match what {
+            What::Added(value) => {
+                let value = json(*value);
+                writeln!(out, r#"{{"op":"add","path":{path},"value":{value}}}"#)?;
+            }
+            What::Removed(old) => {
+                let old = json(*old);
+                writeln!(out, r#"{{"op":"remove","path":{path},"old":{old}}}"#)?;
+            }
+            What::Changed(old, value) => {
+                let (old, value) = (json(*old), json(*value));
+                writeln!(out, r#"{{"op":"change","path":{path},"old":{old},"value":{value}}}"#)?;
+            }
+            What::Moved(from) => {
+                let from = Value::from(from.to_string());
+                writeln!(out, r#"{{"op":"move","from":{from},"path":{path}}}"#)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How many differences there are of each kind.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    added: u64,
+    removed: u64,
+    changed: u64,
+    moved: u64,
+}
+
+impl Counts {
+    fn add(&mut self, what: &What<'_>) {
+        *match what {
+            What::Added(_) => &mut self.added,
+            What::Removed(_) => &mut self.removed,
+            What::Changed(..) => &mut self.changed,
+            What::Moved(_) => &mut self.moved,
+        } += 1;
+    }
+}
+
+/// Counts for each child of the node that is looked at, which is `depth` below the root.
+pub(super) fn stat(
+    out: &mut impl Write,
+    differences: &[Difference<'_>],
+    depth: usize,
+) -> io::Result<()> {
+    let mut all = Counts::default();
+    let mut each: BTreeMap<Option<&Key>, Counts> = BTreeMap::new();
+    for Difference { path, what } in differences {
+        all.add(what);
+        each.entry(path.get(depth)).or_default().add(what);
+    }
+    let name = |key: &Option<&Key>| key.map_or_else(|| "itself".to_owned(), Key::to_string);
+    let width = each.keys().map(|key| name(key).chars().count()).max().unwrap_or(0);
+    for (key, counts) in &each {
+        write!(out, "{:width$}", name(key))?;
+        let Counts { added, removed, changed, moved } = *counts;
+        let kinds = [
+            (added, '+', AnsiColor::Green),
+            (removed, '-', AnsiColor::Red),
+            (changed, '~', AnsiColor::Yellow),
+            (moved, '>', AnsiColor::Cyan),
+        ];
+        for (count, sign, color) in kinds.into_iter().filter(|&(count, ..)| count > 0) {
+            let style = Style::new().fg_color(Some(color.into()));
+            write!(out, "  {style}{sign}{count}{style:#}")?;
+        }
+        writeln!(out)?;
+    }
+    let Counts { added, removed, changed, moved } = all;
+    let total = count(added + removed + changed + moved, "difference");
+    writeln!(out, "{total}: {added} added, {removed} removed, {changed} changed, {moved} moved")
+}
+
+pub(super) fn json_stat(out: &mut impl Write, differences: &[Difference<'_>]) -> io::Result<()> {
+    let mut all = Counts::default();
+    differences.iter().for_each(|difference| all.add(&difference.what));
+    let Counts { added, removed, changed, moved } = all;
+    writeln!(out, r#"{{"added":{added},"removed":{removed},"changed":{changed},"moved":{moved}}}"#)
+}

@@ -1,0 +1,146 @@
+//! Reading a document into a tree, with a bar where it takes long.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use jungle_json::{
+    ImportError, ImportOptions, ImportSummary, Limit, Limits, MemberOrder, Syntax, import,
+};
+use jungle_tree::{Arena, EditError, Path, Tree};
+
+use crate::args;
+use crate::failure::{Exit, Failure};
+
+/// Nothing is shown of what takes no longer than this.
+const SHOWN_AFTER: Duration = Duration::from_millis(500);
+
+/// What an import did, and how long it took.
+pub(crate) struct Imported {
+    pub(crate) summary: ImportSummary,
+    pub(crate) time: Duration,
+}
+
+/// A tree in an arena of its own.
+pub(crate) fn new_tree() -> Result<Tree, Failure> {
+    let arena = Arena::new().map_err(|error| Failure::new(Exit::Error, error))?;
+    Ok(Tree::new(&arena))
+}
+
+/// A document in a tree of its own.
+pub(crate) fn open(file: &str, read: &args::Read) -> Result<Tree, Failure> {
+    let mut tree = new_tree()?;
+    import_file(&mut tree, file, read, MemberOrder::Keep)?;
+    Ok(tree)
+}
+
+/// Makes the tree stand for the document in a file, or on standard input.
+pub(crate) fn import_file(
+    tree: &mut Tree,
+    file: &str,
+    read: &args::Read,
+    member_order: MemberOrder,
+) -> Result<Imported, Failure> {
+    let (reader, bytes) = reader(file)?;
+    let options = ImportOptions {
+        limits: Limits { depth_max: read.depth_max, bytes_max: u64::MAX, ..Limits::default() },
+        member_order,
+    };
+    let start = Instant::now();
+    let mut bar = Bar { start, name: file, bytes, bar: None };
+    let result =
+        tree.edit(|editor| import(reader, editor, &[], &options, &mut |read| bar.set(read)));
+    bar.end();
+    Ok(Imported { summary: result.map_err(|error| refused(file, &error))?, time: start.elapsed() })
+}
+
+fn reader(file: &str) -> Result<(Box<dyn Read>, Option<u64>), Failure> {
+    if file == "-" {
+        return Ok((Box::new(io::stdin().lock()), None));
+    }
+    let open = || -> io::Result<(File, u64)> {
+        let opened = File::open(file)?;
+        let metadata = opened.metadata()?;
+        if metadata.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory));
+        }
+        Ok((opened, metadata.len()))
+    };
+    match open() {
+        Ok((opened, bytes)) => Ok((Box::new(opened), Some(bytes))),
+        Err(error) => {
+            let failure = Failure::new(Exit::Error, format_args!("cannot read {file}: {error}"));
+            Err(match error.kind() {
+                io::ErrorKind::NotFound => failure.with_hint("`-` reads standard input"),
+                _ => failure,
+            })
+        }
+    }
+}
+
+fn refused(file: &str, error: &ImportError) -> Failure {
+    let name = if file == "-" { "standard input" } else { file };
+    let failure = Failure::new(Exit::Error, format_args!("{name}: {error}"));
+    match error {
+        ImportError::Limit { limit: Limit::Depth(max), .. } => {
+            failure.with_hint(format_args!("--depth-max {} accepts more", max.max(&1) * 100))
+        }
+        ImportError::DuplicateName { .. } => {
+            failure.with_hint("readers of JSON differ in which of the two they keep; remove one")
+        }
+        ImportError::Syntax { reason: Syntax::Expected { found: None, .. }, .. } => {
+            failure.with_hint("is the file complete?")
+        }
+        ImportError::Syntax {
+            reason: Syntax::Expected { what: "the end of the document", .. },
+            ..
+        } => failure.with_hint("a file holds one document; several need an array around them"),
+        ImportError::Edit { source: EditError::TooManyKeys, .. } => {
+            failure.with_hint("names that are data belong into one large object each")
+        }
+        _ => failure,
+    }
+}
+
+/// A bar on standard error, if that is a terminal and the import takes long.
+struct Bar<'f> {
+    start: Instant,
+    name: &'f str,
+    bytes: Option<u64>,
+    bar: Option<ProgressBar>,
+}
+
+impl Bar<'_> {
+    fn set(&mut self, bytes: u64) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(bytes);
+        } else if self.start.elapsed() >= SHOWN_AFTER && io::stderr().is_terminal() {
+            let (bar, template) = match self.bytes {
+                Some(bytes) => (
+                    ProgressBar::new(bytes),
+                    "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}",
+                ),
+                None => (ProgressBar::new_spinner(), "{msg} {spinner} {bytes} {bytes_per_sec}"),
+            };
+            let style = ProgressStyle::with_template(template).expect("the template is written so");
+            let bar = bar.with_style(style).with_elapsed(self.start.elapsed());
+            self.bar = Some(bar.with_message(self.name.to_owned()));
+        }
+    }
+
+    fn end(self) {
+        if let Some(bar) = self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A path from the command line; the slash in front may be left out.
+pub(crate) fn path(text: &str) -> Result<Path, Failure> {
+    let with_slash = if text.starts_with('/') { text.to_owned() } else { format!("/{text}") };
+    with_slash.parse().map_err(|error| {
+        Failure::new(Exit::Usage, format_args!("{text}: {error}"))
+            .with_hint(r#"a path is /name/0/"name with / in it"; names made of digits need quotes"#)
+    })
+}

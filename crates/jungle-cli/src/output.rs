@@ -1,0 +1,120 @@
+//! What is printed, and how values and sizes are shown.
+
+use std::io::{self, BufWriter, Write};
+
+use anstream::AutoStream;
+use jungle_json::{ExportOptions, Member, export, write_value};
+
+/// For whom output is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// For people.
+    Text,
+    /// For programs: a line of JSON for each thing.
+    Json,
+}
+
+/// Standard output, in large pieces; colours are taken out where they are not wanted.
+pub(crate) fn stdout() -> impl Write {
+    let stdout = io::stdout().lock();
+    let choice = AutoStream::choice(&stdout);
+    // The buffer is outside, so that colours are looked for in large pieces.
+    BufWriter::with_capacity(64 << 10, AutoStream::new(stdout, choice))
+}
+
+/// A value as JSON on one line, all of it.
+pub(crate) fn json(member: Member<'_>) -> String {
+    let mut text = String::new();
+    match member {
+        Member::Value(value) => write_value(value, &mut text),
+        Member::Node(node) => {
+            let mut bytes = Vec::new();
+            export(node, &mut bytes, &ExportOptions::default()).expect("memory takes everything");
+            text = String::from_utf8(bytes).expect("JSON is text");
+        }
+    }
+    text
+}
+
+/// A value as JSON on one line, no longer than about `chars_max`.
+pub(crate) fn short(member: Member<'_>, chars_max: usize) -> String {
+    let text = match member {
+        Member::Value(_) => json(member),
+        Member::Node(node) => {
+            let mut head = Head { bytes: Vec::new(), bytes_max: 4 * chars_max + 4 };
+            // It fails when there is enough.
+            let _ = export(node, &mut head, &ExportOptions::default());
+            String::from_utf8_lossy(&head.bytes).into_owned()
+        }
+    };
+    match text.char_indices().nth(chars_max) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+/// Takes the first bytes, then no more.
+struct Head {
+    bytes: Vec<u8>,
+    bytes_max: usize,
+}
+
+impl Write for Head {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = self.bytes_max - self.bytes.len();
+        let taken = bytes.len().min(room);
+        self.bytes.extend_from_slice(&bytes[..taken]);
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// `1,234,567`
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 node`, `2 nodes`
+pub(crate) fn count(number: u64, unit: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {unit}{plural}", grouped(number))
+}
+
+/// `20.6 MB`
+pub(crate) fn size(bytes: u64) -> String {
+    let units = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
+    match units.iter().find(|(unit, _)| bytes as f64 >= *unit) {
+        Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / unit),
+        None => format!("{bytes} bytes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_and_sizes_rounded() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([count(1, "node"), count(2000, "node")], ["1 node", "2,000 nodes"]);
+        assert_eq!([7, 1500, 20_621_633].map(size), ["7 bytes", "1.5 kB", "20.6 MB"]);
+    }
+
+    #[test]
+    fn long_values_are_cut_at_a_character() {
+        let text = "é".repeat(300);
+        let value = Member::Value(jungle_tree::ValueRef::Text(&text));
+        assert_eq!(short(value, 4), "\"ééé…");
+    }
+}

@@ -1,0 +1,70 @@
+//! What goes wrong around documents.
+
+use std::io::Read;
+use std::process::Stdio;
+
+use crate::Folder;
+
+#[test]
+fn a_file_that_is_not_there_is_an_error() {
+    let ended = Folder::new("no_file").run(&["stat", "no.json"]);
+    assert_eq!((ended.code, &*ended.out), (Some(1), ""));
+    assert!(ended.err.starts_with("Error: cannot read no.json: "), "{}", ended.err);
+    assert!(ended.err.ends_with("\nHint: `-` reads standard input\n"), "{}", ended.err);
+}
+
+#[test]
+fn a_document_that_is_wrong_is_an_error_with_its_place() {
+    let folder = Folder::new("wrong_document");
+    folder.write("a.json", "{\"a\":1,\n \"a\":2}");
+    folder.run(&["stat", "a.json"]).check(
+        1,
+        "",
+        "Error: a.json: line 2 column 2: a second member \"a\" in one object\n\
+         Hint: readers of JSON differ in which of the two they keep; remove one\n",
+    );
+    folder.run_with_input(&["get", "-", "/"], "[1,").check(
+        1,
+        "",
+        "Error: standard input: line 1 column 4: the document ends where a value must follow\n\
+         Hint: is the file complete?\n",
+    );
+}
+
+#[test]
+fn depth_is_limited_until_more_is_asked_for() {
+    let folder = Folder::new("depth");
+    let text = format!("{}{}", "[".repeat(600), "]".repeat(600));
+    folder.write("a.json", &text);
+    folder.run(&["get", "a.json", "/"]).check(
+        1,
+        "",
+        "Error: a.json: line 1 column 513: more than 512 objects and arrays are in one another\n\
+         Hint: --depth-max 51200 accepts more\n",
+    );
+    let ended = folder.run(&["get", "a.json", "/", "--depth-max", "600"]);
+    ended.check(0, &format!("{text}\n"), "");
+}
+
+#[test]
+fn wrong_usage_has_its_code() {
+    let folder = Folder::new("usage");
+    for args in [&["nonsense"][..], &[], &["get", "a.json"], &["stat", "a.json", "--nonsense"]] {
+        assert_eq!(folder.run(args).code, Some(2), "{args:?}");
+    }
+    assert_eq!(folder.run(&["--version"]).code, Some(0));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error_to_tell() {
+    let folder = Folder::new("broken_pipe");
+    let elements = vec!["\"an element\""; 100_000].join(",");
+    folder.write("a.json", &format!("[{elements}]"));
+    let mut command = folder.command(&["get", "a.json", "/"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = [0; 5];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), &first[..]), (Some(3), &b"[\"an "[..]));
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}

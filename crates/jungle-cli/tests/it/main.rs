@@ -1,0 +1,79 @@
+//! The real command on small documents: what it prints, on which stream, and its exit code.
+
+// clippy.toml allows this in tests, but does not see that helpers beside them belong to them.
+#![allow(clippy::unwrap_used)]
+
+mod diff;
+mod files;
+mod find;
+mod get;
+mod stat;
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// A folder of its own for each test, gone when the test ends.
+struct Folder(PathBuf);
+
+impl Folder {
+    /// `name` must be unique among the tests.
+    fn new(name: &str) -> Folder {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.0.join(name), text).unwrap();
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_jungle"));
+        command.current_dir(&self.0).args(args).env_remove("NO_COLOR");
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Ended {
+        Ended::new(self.command(args).output().unwrap())
+    }
+
+    fn run_with_input(&self, args: &[&str], input: &str) -> Ended {
+        let mut command = self.command(args);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // It may end without having read everything.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        Ended::new(child.wait_with_output().unwrap())
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// How a command ended.
+struct Ended {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl Ended {
+    fn new(output: Output) -> Ended {
+        Ended {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    #[track_caller]
+    fn check(&self, code: i32, out: &str, err: &str) {
+        assert_eq!((self.code, &*self.out, &*self.err), (Some(code), out, err));
+    }
+}
