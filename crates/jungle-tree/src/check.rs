@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::arena::{BIRTH_QUEUED, Memory};
+use crate::arena::Memory;
 use crate::attributes::{self, ATTRIBUTES_WORDS_MAX};
 use crate::block::{
     self, BRANCH, BUCKET, Content, DIRECTORY, Directory, HEIGHT_MAX, Header, RECORD_WORDS_MAX,
@@ -14,6 +14,7 @@ use crate::block::{
 };
 use crate::children::{Name, name, span};
 use crate::key::{Key, KeyRef, POSITION_MAX, POSITION_MIN};
+use crate::line::is_queued;
 use crate::snapshot::Snapshot;
 
 /// What [`Snapshot::check`] went through.
@@ -125,7 +126,7 @@ impl Check<'_> {
         let birth = header.birth();
         must!(
             handle,
-            birth == version || birth == BIRTH_QUEUED,
+            birth == version || is_queued(birth),
             "the root of version {version} was born in {birth}"
         );
         must!(handle, header.kind() == 0, "the root's block is of kind {}", header.kind());
@@ -150,7 +151,7 @@ impl Check<'_> {
         let birth = header.birth();
         must!(handle, birth != 0, "is free, but in use");
         // Not compared with the block above: an edit that began early may put in what is younger.
-        let drawn = birth == BIRTH_QUEUED || birth < self.arena.inner.versions_drawn();
+        let drawn = is_queued(birth) || birth < self.arena.inner.versions_drawn();
         must!(handle, drawn, "was born in version {birth}, which there is not");
         let kind = header.kind();
         let known = kind <= HEIGHT_MAX || (BUCKET..=DIRECTORY).contains(&kind);
@@ -455,7 +456,7 @@ impl Check<'_> {
     fn attributes(&mut self, record: u32) -> Checked {
         let words = self.record(record)?;
         self.report.records += 1;
-        if words < 2 || words > ATTRIBUTES_WORDS_MAX {
+        if !(2..=ATTRIBUTES_WORDS_MAX).contains(&words) {
             return wrong_record(record, format!("has {words} words of attributes"));
         }
         if let Err(what) = attributes::check(self.arena, record) {

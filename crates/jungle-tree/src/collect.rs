@@ -6,7 +6,7 @@
 //! - what is reachable from a noted root is not reused meanwhile: `frozen` holds back the lines'
 //!   own reuse of what was born before the collection began;
 //! - what was born after it began (`cut`), or in an edit that was under way, is left alone;
-//! - what a line has queued is left alone: its header says [`BIRTH_QUEUED`];
+//! - what a line has queued is left alone: its header says so (`BIRTH_QUEUED`);
 //! - anything else that is not marked can't be reached from any version that can still be seen,
 //!   so nobody but the sweep can touch it.
 
@@ -14,11 +14,12 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
 use crate::arena::{
-    Arena, ArenaInner, BIRTH_QUEUED, CLASSES, FreeLists, SLAB_WORDS, SlabUse, Slabs, WORD_BYTES,
-    class_words, lock,
+    Arena, ArenaInner, CLASSES, FreeLists, SLAB_WORDS, SlabUse, Slabs, WORD_BYTES, class_words,
+    lock,
 };
 use crate::attributes;
 use crate::block::{self, DIRECTORY, Directory, Header, Record};
+use crate::line::is_queued;
 use crate::tree::VersionId;
 
 /// What a collection reclaimed.
@@ -67,7 +68,7 @@ impl Arena {
         lock(&arena.orphans).drain(..).for_each(|dead| dead.set_birth(arena.memory(), dead.birth));
         let mut blocks = Heap::new(&arena.blocks);
         let mut payload = Heap::new(&arena.payload);
-        for allocator in lanes.iter_mut().filter_map(|lane| lane.as_mut()) {
+        for allocator in lanes.iter_mut().flat_map(|lane| lane.iter_mut()) {
             blocks.take_over(&mut allocator.blocks);
             payload.take_over(&mut allocator.payload);
         }
@@ -201,7 +202,7 @@ struct Heap<const SHIFT: u32> {
 impl<const SHIFT: u32> Heap<SHIFT> {
     fn new(slabs: &Slabs) -> Self {
         let uses = slabs.uses();
-        let words = (uses.len() * SLAB_WORDS >> SHIFT) / 64;
+        let words = ((uses.len() * SLAB_WORDS) >> SHIFT) / 64;
         Heap {
             uses,
             marks: Bits(vec![0; words]),
@@ -231,7 +232,7 @@ impl<const SHIFT: u32> Heap<SHIFT> {
                     self.sweep_slab(slabs, slab, usize::from(class), cut, &birth)
                 }
                 SlabUse::Large(count) => {
-                    let dead = self.is_dead((slab * SLAB_WORDS >> SHIFT) as u32, cut, &birth);
+                    let dead = self.is_dead(((slab * SLAB_WORDS) >> SHIFT) as u32, cut, &birth);
                     let words = if dead { count as usize * SLAB_WORDS } else { 0 };
                     if dead {
                         slabs.give_back(slab, count as usize);
@@ -277,7 +278,7 @@ impl<const SHIFT: u32> Heap<SHIFT> {
     /// Can nobody see this record any more?
     fn is_dead(&self, handle: u32, cut: u64, birth: &impl Fn(u32) -> u64) -> bool {
         let birth = birth(handle);
-        birth != 0 && birth < cut && birth != BIRTH_QUEUED && !self.marks.get(handle)
+        birth != 0 && birth < cut && !is_queued(birth) && !self.marks.get(handle)
     }
 }
 
@@ -328,6 +329,21 @@ mod tests {
         assert!(collected.returned_bytes > 1 << 20, "{collected:?}");
         let after = arena.usage();
         assert!(after.payload_bytes < before.payload_bytes / 10, "{before:?} {after:?}");
+    }
+
+    #[test]
+    fn edits_beside_an_open_editor_use_the_same_memory_again() {
+        let arena = Arena::new().expect("address space");
+        let mut tree = Tree::new(&arena);
+        wide(&mut tree, 100);
+        let mut open = Editor::new(tree.snapshot());
+        open.add_child(&[]).expect("there is room");
+        for i in 0..1000 {
+            tree.edit(|editor| editor.put_attribute(&[Key::from(7)], "text", i))
+                .expect("there is room");
+        }
+        let usage = arena.usage();
+        assert!(usage.structure_bytes + usage.payload_bytes < 8 << 20, "{usage:?}");
     }
 
     #[test]

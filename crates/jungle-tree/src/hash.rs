@@ -9,11 +9,12 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Mutex;
 
-use crate::arena::{BIRTH_QUEUED, Memory, lock};
+use crate::arena::{Memory, lock};
 use crate::attributes::Attributes;
 use crate::block::{self, BRANCH, BUCKET, Content, DIRECTORY, Directory, Header};
 use crate::children::name;
 use crate::key::KeyRef;
+use crate::line::is_queued;
 use crate::node::Node;
 use crate::planted::{Bug, is_awake};
 use crate::value::{ValueRef, canonical_bits};
@@ -85,7 +86,7 @@ impl<'a> Hashing<'a> {
     /// The birth of a block, if handle and birth together name its content for good.
     fn lasting_birth(&self, block: u32) -> Option<u64> {
         let birth = block::birth(self.arena, block);
-        (birth != BIRTH_QUEUED && !self.unstable.contains(&birth)).then_some(birth)
+        (!is_queued(birth) && !self.unstable.contains(&birth)).then_some(birth)
     }
 
     fn get(&self, block: u32) -> Option<Hash> {
@@ -221,8 +222,14 @@ fn update_value(hasher: &mut blake3::Hasher, value: ValueRef<'_>) {
         ValueRef::Bool(bool) => hasher.update(&[b'1', u8::from(bool)]),
         ValueRef::Int(int) => hasher.update(b"2").update(&int.to_le_bytes()),
         ValueRef::Float(float) => hasher.update(b"3").update(&canonical_bits(float).to_le_bytes()),
-        ValueRef::Text(text) => return update_bytes(hasher.update(b"4"), text.as_bytes()),
-        ValueRef::Bytes(bytes) => return update_bytes(hasher.update(b"5"), bytes),
+        ValueRef::Text(text) => {
+            update_bytes(hasher.update(b"4"), text.as_bytes());
+            hasher
+        }
+        ValueRef::Bytes(bytes) => {
+            update_bytes(hasher.update(b"5"), bytes);
+            hasher
+        }
     };
 }
 

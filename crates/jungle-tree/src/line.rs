@@ -111,9 +111,9 @@ impl LineCell {
     /// Pins a version that is held already: by another pin, or by the history of the line.
     pub(crate) fn pin_held(&self, handle: u32, version: u64) -> Pinned {
         // A collection scans slots in order and could miss a pin that moves; it waits for lanes.
-        let _lane = self.arena.lane();
+        let _lane = self.arena.hold_lane();
         self.newest_pin.fetch_max(version, Ordering::Relaxed);
-        let slot = self.arena.pins.set(version, handle);
+        let slot = self.arena.pins.set_again(version, handle);
         Pinned { slot, handle, version }
     }
 
@@ -149,7 +149,7 @@ pub(crate) struct Dead {
 
 /// Does a birth say that another line has the thing in its queue? It is written in two words, so
 /// one half is enough.
-fn is_queued(birth: u64) -> bool {
+pub(crate) fn is_queued(birth: u64) -> bool {
     birth >> 32 == BIRTH_QUEUED >> 32 || birth as u32 == BIRTH_QUEUED as u32
 }
 
@@ -285,8 +285,9 @@ impl Line {
             History::All => 0,
             History::From(version) => version,
         };
-        let mut pins = Vec::new();
-        cell.arena.pins.each(|version, _| pins.push(version));
+        let Some(mut pins) = cell.arena.pins.each_at_once() else {
+            return; // The next call is soon enough.
+        };
         pins.sort_unstable();
         if is_awake(Bug::ReuseIgnoresPins) {
             pins.clear();

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::attributes::{self, Attributes};
-use crate::block::{self, Content, Header};
+use crate::block::{self, Content};
 use crate::children::{self, Children as Iter, Differences, Direction, directory, locate};
 use crate::key::{Key, KeyRef};
 use crate::line::LineCell;
@@ -148,16 +148,16 @@ impl<'a> Node<'a> {
     /// ```
     #[must_use]
     pub fn children_from<'k>(self, key: impl Into<KeyRef<'k>>) -> Children<'a> {
-        self.from_key(key.into(), Direction::Forward)
+        self.starting_at(key.into(), Direction::Forward)
     }
 
     /// The children from this key backward to the first.
     #[must_use]
     pub fn children_backward_from<'k>(self, key: impl Into<KeyRef<'k>>) -> Children<'a> {
-        self.from_key(key.into(), Direction::Backward)
+        self.starting_at(key.into(), Direction::Backward)
     }
 
-    fn from_key(self, key: KeyRef<'_>, direction: Direction) -> Children<'a> {
+    fn starting_at(self, key: KeyRef<'_>, direction: Direction) -> Children<'a> {
         let iter = Iter::from_key(self.cell.memory(), self.content.kids, key, direction);
         Children { node: self, iter }
     }
@@ -166,7 +166,7 @@ impl<'a> Node<'a> {
     #[must_use]
     pub fn last_child(self) -> Option<(KeyRef<'a>, Node<'a>)> {
         let after_all = KeyRef::Position(i64::MAX, &[]);
-        self.from_key(after_all, Direction::Backward).next()
+        self.starting_at(after_all, Direction::Backward).next()
     }
 
     /// How many children it has.
@@ -261,10 +261,6 @@ impl<'a> Node<'a> {
     #[must_use]
     pub fn is_equal(self, other: Node<'_>) -> bool {
         self.is_same(other) || self.content_hash() == other.content_hash()
-    }
-
-    pub(crate) fn header(self) -> Option<Header> {
-        (self.content.kids != 0).then(|| Header::load(self.cell.memory(), self.content.kids))
     }
 }
 

@@ -26,11 +26,13 @@ pub(crate) struct Slot {
 /// The slots of an arena. They grow in number and are never taken away.
 pub(crate) struct Pins {
     chunks: [OnceLock<Box<[Slot]>>; CHUNKS],
+    /// Counts versions pinned once more, from where the other pin may go: see `each_at_once`.
+    moves: AtomicU64,
 }
 
 impl Default for Pins {
     fn default() -> Self {
-        Pins { chunks: std::array::from_fn(|_| OnceLock::new()) }
+        Pins { chunks: std::array::from_fn(|_| OnceLock::new()), moves: AtomicU64::new(0) }
     }
 }
 
@@ -81,6 +83,14 @@ impl Pins {
         }
     }
 
+    /// As [`Pins::set`], for a version that another slot holds until this returns.
+    pub(crate) fn set_again(&self, version: u64, handle: u32) -> usize {
+        let slot = self.set(version, handle);
+        // Release: whoever sees the other slot freed, later, sees this too.
+        self.moves.fetch_add(1, Ordering::Release);
+        slot
+    }
+
     /// Frees a slot.
     #[inline]
     pub(crate) fn clear(&self, index: usize) {
@@ -89,6 +99,20 @@ impl Pins {
         // Release: whatever the reader read happened before a writer sees the slot free.
         slot.version.store(0, Ordering::Release);
         HINT.set(index);
+    }
+
+    /// All versions pinned now, or `None` while pins move from slot to slot: one that moves back
+    /// over the slot being looked at would not be seen.
+    pub(crate) fn each_at_once(&self) -> Option<Vec<u64>> {
+        const TRIES: usize = 4;
+        (0..TRIES).find_map(|_| {
+            let before = self.moves.load(Ordering::Acquire);
+            let mut pins = Vec::new();
+            self.each(|version, _| pins.push(version));
+            // A slot read as free was freed after its move was counted, and `each` has acquired
+            // that; a move counted before is in a slot that was still to be read.
+            (self.moves.load(Ordering::Acquire) == before).then_some(pins)
+        })
     }
 
     /// All versions pinned now with their root blocks, in no order.

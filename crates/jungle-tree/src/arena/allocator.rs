@@ -108,16 +108,6 @@ impl<const SHIFT: u32> FreeLists<SHIFT> {
         self.classes[class].free.extend_from_slice(handles);
     }
 
-    /// Takes over the lists of another.
-    pub(crate) fn absorb(&mut self, other: Self) {
-        for (class, (mine, theirs)) in self.classes.iter_mut().zip(other.classes).enumerate() {
-            mine.free.extend_from_slice(&theirs.free);
-            let step = class_words(class).max(1);
-            let rest = (theirs.next..theirs.end).step_by(step);
-            mine.free.extend(rest.map(|at| (at >> SHIFT) as u32));
-        }
-    }
-
     /// Empties the lists of given-back records, for a collection that looks at all of memory.
     pub(crate) fn drain(&mut self, mut free: impl FnMut(u32)) {
         let lists = self.classes.iter_mut().map(|class| std::mem::take(&mut class.free));

@@ -149,10 +149,6 @@ impl Arena {
         &self.inner
     }
 
-    pub(crate) fn is(&self, other: &ArenaInner) -> bool {
-        std::ptr::eq(Arc::as_ptr(&self.inner), other)
-    }
-
     pub(crate) fn from_inner(inner: Arc<ArenaInner>) -> Arena {
         Arena { inner }
     }
@@ -177,10 +173,14 @@ pub struct ArenaUsage {
 
 const LANES: usize = 32;
 
-/// A place where writers find an allocator; writers on different threads start at different ones.
+/// A place where writers find allocators that nobody uses; writers on different threads start at
+/// different ones. There are as many in it as edits ran at the same time.
 #[derive(Default)]
 #[repr(align(128))]
-struct Lane(Mutex<Option<Box<Allocator>>>);
+struct Lane(Mutex<Idle>);
+
+/// Boxed, since a long edit takes one away with it.
+type Idle = Vec<Box<Allocator>>;
 
 /// What a writer owns while it writes: free lists and reusable buffers.
 pub(crate) struct Allocator {
@@ -284,17 +284,26 @@ impl ArenaInner {
         self.blocks.left() > SPARE_SLABS && self.payload.left() > need
     }
 
+    /// Keeps a collection from starting.
+    #[inline]
+    pub(crate) fn hold_lane(&self) -> LaneGuard<'_> {
+        let start = thread_number();
+        for i in 0..LANES {
+            if let Ok(idle) = self.lanes[(start + i) % LANES].0.try_lock() {
+                return LaneGuard { idle };
+            }
+        }
+        LaneGuard { idle: lock(&self.lanes[start % LANES].0) }
+    }
+
     /// An allocator for a short edit; whoever holds it keeps a collection from starting.
     #[inline]
     pub(crate) fn lane(&self) -> LaneGuard<'_> {
-        let start = thread_number();
-        for i in 0..LANES {
-            let lane = &self.lanes[(start + i) % LANES];
-            if let Ok(guard) = lane.0.try_lock() {
-                return LaneGuard::new(guard);
-            }
+        let mut lane = self.hold_lane();
+        if lane.idle.is_empty() {
+            lane.idle.push(Box::new(Allocator::new()));
         }
-        LaneGuard::new(lock(&self.lanes[start % LANES].0))
+        lane
     }
 
     /// An allocator of its own for an edit that may take long, and its version number.
@@ -303,7 +312,7 @@ impl ArenaInner {
         let version = self.draw_versions(1);
         // Registered before the lane is free again, so no collection starts in between.
         lock(&self.sessions).push(Session { version, grafts: Vec::new() });
-        (lane.take(), version)
+        (lane.idle.pop().expect("a lane has an allocator"), version)
     }
 
     /// A long edit has put in content that perhaps nothing else holds.
@@ -335,7 +344,7 @@ impl ArenaInner {
             sessions.swap_remove(i);
         }
         drop(sessions);
-        self.lane().put(allocator);
+        self.hold_lane().idle.push(allocator);
     }
 
     /// Keeps all short edits out, and tells of the long ones that run.
@@ -346,7 +355,7 @@ impl ArenaInner {
 }
 
 /// A lane while its writers wait.
-pub(crate) type StoppedLane<'a> = MutexGuard<'a, Option<Box<Allocator>>>;
+pub(crate) type StoppedLane<'a> = MutexGuard<'a, Idle>;
 
 /// An edit that runs outside of a lane's lock: a collection leaves what was born since the oldest
 /// of them alone, and what they have put in.
@@ -356,34 +365,15 @@ pub(crate) struct Session {
     pub(crate) grafts: Vec<Content>,
 }
 
-/// An allocator borrowed from its lane.
+/// A lane that nobody else uses for now.
 pub(crate) struct LaneGuard<'a> {
-    slot: MutexGuard<'a, Option<Box<Allocator>>>,
+    idle: MutexGuard<'a, Idle>,
 }
 
-impl<'a> LaneGuard<'a> {
-    fn new(mut slot: MutexGuard<'a, Option<Box<Allocator>>>) -> Self {
-        if slot.is_none() {
-            *slot = Some(Box::new(Allocator::new()));
-        }
-        LaneGuard { slot }
-    }
-
+impl LaneGuard<'_> {
+    #[inline(always)]
     pub(crate) fn allocator(&mut self) -> &mut Allocator {
-        self.slot.as_mut().expect("filled when the guard was made")
-    }
-
-    fn take(&mut self) -> Box<Allocator> {
-        self.slot.take().expect("filled when the guard was made")
-    }
-
-    fn put(&mut self, mut allocator: Box<Allocator>) {
-        // The lane's own went out to another edit or came back from one: keep both lists.
-        if let Some(other) = self.slot.take() {
-            allocator.blocks.absorb(other.blocks);
-            allocator.payload.absorb(other.payload);
-        }
-        *self.slot = Some(allocator);
+        self.idle.last_mut().expect("a lane has an allocator")
     }
 }
 

@@ -91,11 +91,11 @@ impl Slots {
             let header = Header::load(arena, block);
             let slot = (position >> (4 * u32::from(header.kind()))) as u32 & 15;
             if header.is_leaf() {
-                let rest = self.from_slot(header.present(), slot, true);
+                let rest = self.starting_at(header.present(), slot, true);
                 self.stack.push(Frame { block, rest, base });
                 return;
             }
-            let rest = self.from_slot(header.present(), slot, false);
+            let rest = self.starting_at(header.present(), slot, false);
             self.stack.push(Frame { block, rest, base });
             if header.present() >> slot & 1 == 0 {
                 return;
@@ -118,8 +118,8 @@ impl Slots {
                     Err(slot) => (slot, false),
                 };
                 let rest = match self.direction {
-                    Direction::Forward => self.from_slot(header.present(), slot, true),
-                    Direction::Backward => self.from_slot(header.present(), slot, found),
+                    Direction::Forward => self.starting_at(header.present(), slot, true),
+                    Direction::Backward => self.starting_at(header.present(), slot, found),
                 };
                 self.stack.push(Frame { block, rest, base: 0 });
                 return;
@@ -133,7 +133,7 @@ impl Slots {
                 return;
             }
             let slot = name.half_byte(header.attrs());
-            let rest = self.from_slot(header.present(), slot, false);
+            let rest = self.starting_at(header.present(), slot, false);
             self.stack.push(Frame { block, rest, base: 0 });
             if header.present() >> slot & 1 == 0 {
                 return;
@@ -142,7 +142,7 @@ impl Slots {
         }
     }
 
-    fn from_slot(&self, present: u32, slot: u32, inclusive: bool) -> u32 {
+    fn starting_at(&self, present: u32, slot: u32, inclusive: bool) -> u32 {
         let below = (1 << slot) - 1;
         let at = if inclusive { 1 << slot } else { 0 };
         match self.direction {

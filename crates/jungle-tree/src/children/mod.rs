@@ -4,7 +4,7 @@ mod diff;
 mod iter;
 pub(crate) mod name;
 
-pub(crate) use diff::{Difference, Differences};
+pub(crate) use diff::Differences;
 pub(crate) use iter::{Children, Direction};
 pub(crate) use name::Name;
 
@@ -24,8 +24,6 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    pub(crate) const NONE: Step = Step { block: 0, slot: 0, kid_entry: 0, attrs_entry: 0 };
-
     #[inline(always)]
     pub(crate) fn new(block: u32, header: Header, slot: u32) -> Step {
         let kid_entry = header.kid_entry(slot) as u8;
@@ -71,7 +69,7 @@ impl Step {
 #[inline(always)]
 pub(crate) fn dense_position(key: KeyRef<'_>) -> Option<u64> {
     match key {
-        KeyRef::Position(index, fraction) if fraction.is_empty() => u64::try_from(index).ok(),
+        KeyRef::Position(index, []) => u64::try_from(index).ok(),
         _ => None,
     }
 }

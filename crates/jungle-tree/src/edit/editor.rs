@@ -270,13 +270,13 @@ impl Editor {
             if kids == 0 { 0 } else { block::birth(memory, kids) },
             if attrs == 0 { 0 } else { Record::load(memory, attrs).birth() },
         ];
-        // What is below a block is never younger than the block.
+        // Blocks that an edit has made hang only in blocks that it has made.
         if memory.session_versions().iter().any(|version| births.contains(version)) {
             return Err(EditError::Unpublished);
         }
         // Not while a collection notes who holds what: the source may be let go right after this.
         let arena = &self.base.cell().arena;
-        let _lane = arena.lane();
+        let _lane = arena.hold_lane();
         arena.hold_graft(self.version, source.content());
         source.cell().share();
         self.grafted = true;
@@ -345,7 +345,7 @@ impl Editor {
         }
         let mut dead = std::mem::take(&mut allocator.buffers.dead);
         // A collection that begins now waits until the new version is there.
-        let lane = cell.arena.lane();
+        let lane = cell.arena.hold_lane();
         if !follows {
             // What it replaced belongs to another version than the newest: nothing is known of
             // who sees it. What it brings back may be queued: nothing older is the line's own.

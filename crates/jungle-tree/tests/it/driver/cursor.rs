@@ -1,6 +1,6 @@
 //! A walk of a cursor that edits where it stands.
 
-use jungle_testkit::{ModelKey, ModelNode, Rng};
+use jungle_testkit::{MODEL_POSITIONS, ModelKey, ModelNode, Rng};
 use jungle_tree::{EditError, Editor};
 
 use super::{convert, random};
@@ -40,7 +40,9 @@ pub fn walk(rng: &mut Rng, editor: &mut Editor, model: &mut ModelNode) {
                     Ok(first) => (first..first + count as i64).for_each(|position| {
                         assert_eq!(model.add_child(&at), Ok(ModelKey::at(position)));
                     }),
-                    Err(EditError::Key(_)) => assert!(node.next + count as i64 > 1 << 44 - 1),
+                    Err(EditError::Key(_)) => {
+                        assert!(node.next + count as i64 > *MODEL_POSITIONS.end())
+                    }
                     Err(error) => panic!("{error}"),
                 }
             }
