@@ -1,0 +1,440 @@
+//! Branches and tags: names for revisions of a tree.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::Arc;
+
+use jungle_tree::{ChangeSet, Conflict, MergeOptions, Merged, Path, Tree, merge};
+
+use crate::commit::{Attempt, Failure, Moment};
+use crate::handle::{Committed, TreeHandle, committed};
+use crate::head::{Head, Origin, Stamp, lock};
+use crate::journal::{BranchId, Event};
+use crate::jungle::TreeState;
+use crate::name::{self, NameError};
+use crate::past::NoSuchRevision;
+use crate::revision::{CommitMeta, Revision};
+use crate::snapshot::Snapshot;
+use crate::transaction::{CommitError, Conflicts};
+use crate::write::NotWritten;
+
+/// The name of the branch that every tree has.
+pub const MAIN_BRANCH: &str = "main";
+
+/// The branches of a tree besides the main one, its tags, and what was merged.
+#[derive(Default)]
+pub(crate) struct Branches {
+    by_name: BTreeMap<Arc<str>, Arc<Head>>,
+    tags: BTreeMap<Arc<str>, Snapshot>,
+    /// The newest version that two branches have in common since one was merged into the other.
+    bases: HashMap<(BranchId, BranchId), Snapshot>,
+}
+
+/// Why a branch or a tag was not made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BranchError {
+    /// The name cannot be one.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// There is one of this name.
+    #[error("there is a branch or tag {name:?} already")]
+    Exists {
+        /// The name.
+        name: Box<str>,
+    },
+    /// There is none of this name.
+    #[error(transparent)]
+    NoSuchBranch(#[from] NoSuchBranch),
+    /// The revision is not there.
+    #[error(transparent)]
+    NoSuchRevision(#[from] NoSuchRevision),
+    /// The main branch goes with its tree.
+    #[error("the branch \"main\" is deleted with its tree only")]
+    Main,
+    /// It could not be written.
+    #[error(transparent)]
+    NotWritten(#[from] NotWritten),
+}
+
+/// There is no branch or tag of this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no branch or tag {name:?}")]
+pub struct NoSuchBranch {
+    /// The name.
+    pub name: Box<str>,
+}
+
+/// Why two branches were not merged.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MergeBranchError {
+    /// There is no branch of this name.
+    #[error(transparent)]
+    NoSuchBranch(#[from] NoSuchBranch),
+    /// It is the same branch.
+    #[error("a branch cannot be merged into itself")]
+    Itself,
+    /// There is no room for the result.
+    #[error(transparent)]
+    NoRoom(jungle_tree::MergeError),
+}
+
+fn no_such_branch(name: &str) -> NoSuchBranch {
+    NoSuchBranch { name: name.into() }
+}
+
+/// The order of a pair does not matter.
+fn pair(a: BranchId, b: BranchId) -> (BranchId, BranchId) {
+    (a.min(b), a.max(b))
+}
+
+impl Branches {
+    /// All branches but the main one.
+    pub(crate) fn heads(&self) -> Vec<Arc<Head>> {
+        self.by_name.values().cloned().collect()
+    }
+
+    fn check_free(&self, name: &str) -> Result<(), BranchError> {
+        let taken =
+            name == MAIN_BRANCH || self.by_name.contains_key(name) || self.tags.contains_key(name);
+        if taken {
+            return Err(BranchError::Exists { name: name.into() });
+        }
+        Ok(())
+    }
+}
+
+impl TreeState {
+    /// The branch with this id.
+    pub(crate) fn head(&self, id: BranchId) -> Option<Arc<Head>> {
+        if self.main.id == id {
+            return Some(Arc::clone(&self.main));
+        }
+        let branches = lock(&self.branches);
+        branches.by_name.values().find(|head| head.id == id).cloned()
+    }
+
+    /// The newest version that both branches come from.
+    fn merge_base(&self, from: &Arc<Head>, into: &Arc<Head>) -> Option<Snapshot> {
+        if let Some(base) = lock(&self.branches).bases.get(&pair(from.id, into.id)) {
+            return Some(base.clone());
+        }
+        let (left, right) = (lineage(from), lineage(into));
+        left.iter().find_map(|(id, ours)| {
+            let (_, theirs) = right.iter().find(|(other, _)| other == id)?;
+            let left_here = [ours, theirs].into_iter().flatten();
+            left_here.min_by_key(|snapshot| snapshot.revision()).cloned()
+        })
+    }
+
+    /// From now on both have this version of `from` in common.
+    pub(crate) fn note_merged(&self, from: BranchId, into: BranchId, base: Snapshot) {
+        let mut branches = lock(&self.branches);
+        let known = branches.bases.entry(pair(from, into)).or_insert_with(|| base.clone());
+        if known.revision() < base.revision() {
+            *known = base;
+        }
+    }
+}
+
+/// A branch, the one it left, the one that left, and so on, each with the version where it was
+/// left.
+fn lineage(head: &Arc<Head>) -> Vec<(BranchId, Option<Snapshot>)> {
+    let mut line = vec![(head.id, None)];
+    let mut head = head;
+    while let Some(Origin { head: from, snapshot }) = &head.origin {
+        line.push((from.id, Some(snapshot.clone())));
+        head = from;
+    }
+    line
+}
+
+impl TreeHandle {
+    /// The name of the branch it is on.
+    #[must_use]
+    pub fn branch_name(&self) -> &str {
+        self.branch.as_deref().unwrap_or(MAIN_BRANCH)
+    }
+
+    /// Makes a branch of this name that begins with a revision of this one. They share all of it.
+    ///
+    /// A branch holds the version it begins with for as long as it is there.
+    ///
+    /// # Errors
+    /// When the name is taken by a branch or tag or cannot be one, the revision is not there, or
+    /// nothing can be written.
+    ///
+    /// ```
+    /// use jungle_db::{CommitMeta, Jungle};
+    /// use jungle_tree::MergeOptions;
+    /// let main = Jungle::new()?.create_tree("board")?;
+    /// let draft = main.branch("draft", main.snapshot().revision())?;
+    /// draft.update(|tx| tx.put_attribute(&[], "title", "new"))?;
+    /// assert!(!main.read().root().has_attributes());
+    /// main.merge("draft", &MergeOptions::new())?.commit(&CommitMeta::new())?;
+    /// assert!(main.read().root().has_attributes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn branch(&self, name: &str, at: Revision) -> Result<TreeHandle, BranchError> {
+        let id = BranchId(self.shared.draw_id());
+        self.branch_as(id, name, at, Moment::Now)
+    }
+
+    pub(crate) fn branch_as(
+        &self,
+        id: BranchId,
+        name: &str,
+        at: Revision,
+        moment: Moment,
+    ) -> Result<TreeHandle, BranchError> {
+        let name = name::check(name)?;
+        let mut branches = lock(&self.state.branches);
+        branches.check_free(&name)?;
+        let snapshot = self.at(at)?;
+        let info = self.history(..=snapshot.revision()).next();
+        let info = info.filter(|info| info.revision == snapshot.revision());
+        let (first_time, first_meta) = info.map(|i| (i.time, i.meta)).unwrap_or_default();
+        let time = moment.time(|| self.shared.now());
+        let event = Event::BranchCreated {
+            tree: self.state.id,
+            branch: id,
+            name: Arc::clone(&name),
+            from: self.head.id,
+            at: snapshot.revision(),
+        };
+        if self.head.lock().closed {
+            return Err(NotWritten::Deleted.into());
+        }
+        let mut made = None;
+        let meta = CommitMeta::new();
+        let revision = self.shared.write(moment, time, &meta, Some(event), |_| {
+            let stamp = Stamp { revision: snapshot.revision(), time: first_time, meta: first_meta };
+            let line = Tree::from_snapshot(&snapshot);
+            let head = Arc::clone(&self.head);
+            let origin = Some(Origin { head, snapshot });
+            let retention = self.shared.retention;
+            let head = Arc::new(Head::new((self.state.id, id), line, stamp, retention, origin));
+            branches.by_name.insert(Arc::clone(&name), Arc::clone(&head));
+            made = Some(head);
+        })?;
+        drop(branches);
+        self.shared.acknowledge(revision)?;
+        Ok(TreeHandle {
+            head: made.expect("made while it was published"),
+            branch: Some(name),
+            ..self.clone()
+        })
+    }
+
+    /// The branch of this name, of the same tree.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn on_branch(&self, name: &str) -> Result<TreeHandle, NoSuchBranch> {
+        if name == MAIN_BRANCH {
+            return Ok(TreeHandle::main(&self.shared, &self.state));
+        }
+        let branches = lock(&self.state.branches);
+        let (name, head) =
+            branches.by_name.get_key_value(name).ok_or_else(|| no_such_branch(name))?;
+        Ok(TreeHandle { head: Arc::clone(head), branch: Some(Arc::clone(name)), ..self.clone() })
+    }
+
+    /// The names of all branches: the main one, then the others in order.
+    #[must_use]
+    pub fn list_branches(&self) -> Vec<Arc<str>> {
+        let branches = lock(&self.state.branches);
+        let main = std::iter::once(MAIN_BRANCH.into());
+        main.chain(branches.by_name.keys().cloned()).collect()
+    }
+
+    /// Deletes a branch. Whoever has a handle can read on what was its newest version.
+    ///
+    /// # Errors
+    /// When there is none of this name, it is the main one, or nothing can be written.
+    pub fn delete_branch(&self, name: &str) -> Result<(), BranchError> {
+        let revision = self.delete_branch_at(name, Moment::Now)?;
+        Ok(self.shared.acknowledge(revision)?)
+    }
+
+    pub(crate) fn delete_branch_at(
+        &self,
+        name: &str,
+        moment: Moment,
+    ) -> Result<Revision, BranchError> {
+        if name == MAIN_BRANCH {
+            return Err(BranchError::Main);
+        }
+        let mut branches = lock(&self.state.branches);
+        let head = branches.by_name.get(name).cloned().ok_or_else(|| no_such_branch(name))?;
+        let time = moment.time(|| self.shared.now());
+        let mut state = head.lock();
+        let event = Event::BranchDeleted { tree: self.state.id, branch: head.id };
+        let meta = CommitMeta::new();
+        Ok(self.shared.write(moment, time, &meta, Some(event), |_| {
+            head.close(&mut state);
+            branches.by_name.remove(name);
+            branches.bases.retain(|(a, b), _| *a != head.id && *b != head.id);
+        })?)
+    }
+
+    /// Gives a revision of this branch a name, by which it stays readable whatever is dropped.
+    ///
+    /// # Errors
+    /// When the name is taken by a branch or tag or cannot be one, the revision is not there, or
+    /// nothing can be written.
+    pub fn tag(&self, name: &str, at: Revision) -> Result<(), BranchError> {
+        let revision = self.tag_at(name, at, Moment::Now)?;
+        Ok(self.shared.acknowledge(revision)?)
+    }
+
+    pub(crate) fn tag_at(
+        &self,
+        name: &str,
+        at: Revision,
+        moment: Moment,
+    ) -> Result<Revision, BranchError> {
+        let name = name::check(name)?;
+        let mut branches = lock(&self.state.branches);
+        branches.check_free(&name)?;
+        let snapshot = self.at(at)?;
+        if self.head.lock().closed {
+            return Err(NotWritten::Deleted.into());
+        }
+        let time = moment.time(|| self.shared.now());
+        let event = Event::TagCreated {
+            tree: self.state.id,
+            name: Arc::clone(&name),
+            branch: self.head.id,
+            at: snapshot.revision(),
+        };
+        let meta = CommitMeta::new();
+        Ok(self.shared.write(moment, time, &meta, Some(event), |_| {
+            branches.tags.insert(name, snapshot);
+        })?)
+    }
+
+    /// The version with this tag.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn at_tag(&self, name: &str) -> Result<Snapshot, NoSuchBranch> {
+        let branches = lock(&self.state.branches);
+        branches.tags.get(name).cloned().ok_or_else(|| no_such_branch(name))
+    }
+
+    /// All tags of the tree with their revisions, in order of name.
+    #[must_use]
+    pub fn list_tags(&self) -> Vec<(Arc<str>, Revision)> {
+        let branches = lock(&self.state.branches);
+        let tags = branches.tags.iter();
+        tags.map(|(name, snapshot)| (Arc::clone(name), snapshot.revision())).collect()
+    }
+
+    /// Deletes a tag.
+    ///
+    /// # Errors
+    /// When there is none of this name, or nothing can be written.
+    pub fn delete_tag(&self, name: &str) -> Result<(), BranchError> {
+        let revision = self.delete_tag_at(name, Moment::Now)?;
+        Ok(self.shared.acknowledge(revision)?)
+    }
+
+    pub(crate) fn delete_tag_at(
+        &self,
+        name: &str,
+        moment: Moment,
+    ) -> Result<Revision, BranchError> {
+        let mut branches = lock(&self.state.branches);
+        let key = branches.tags.get_key_value(name).map(|(key, _)| Arc::clone(key));
+        let key = key.ok_or_else(|| no_such_branch(name))?;
+        let time = moment.time(|| self.shared.now());
+        let event = Event::TagDeleted { tree: self.state.id, name: key };
+        let meta = CommitMeta::new();
+        Ok(self.shared.write(moment, time, &meta, Some(event), |_| {
+            branches.tags.remove(name);
+        })?)
+    }
+
+    /// Prepares the merge of another branch of this tree into this one. Nothing has happened until
+    /// it is committed, so this is the preview, too.
+    ///
+    /// # Errors
+    /// When there is no such branch, it is this one, or there is no room for the result.
+    pub fn merge(&self, from: &str, options: &MergeOptions) -> Result<Merge, MergeBranchError> {
+        let from = self.on_branch(from)?.head;
+        let no_base = MergeBranchError::Itself;
+        if from.id == self.head.id {
+            return Err(no_base);
+        }
+        let (ours, theirs) = (from.snapshot(), self.head.snapshot());
+        let base = self.state.merge_base(&from, &self.head).ok_or(no_base)?;
+        let merged = merge(&base, &ours, &theirs, options).map_err(MergeBranchError::NoRoom)?;
+        Ok(Merge { handle: self.clone(), from: from.id, ours, theirs: theirs.revision(), merged })
+    }
+}
+
+/// A merge that is prepared: see [`TreeHandle::merge`]. "Ours" is what is merged, "theirs" what it
+/// is merged into.
+pub struct Merge {
+    handle: TreeHandle,
+    from: BranchId,
+    ours: Snapshot,
+    theirs: Revision,
+    merged: Merged,
+}
+
+impl Merge {
+    /// Where the branches contradict each other; resolved as the options said.
+    #[must_use]
+    pub fn conflicts(&self) -> &[Conflict] {
+        &self.merged.conflicts
+    }
+
+    /// What it will do to the branch it is merged into.
+    #[must_use]
+    pub fn changes(&self) -> &ChangeSet {
+        &self.merged.changes
+    }
+
+    /// The nodes that get another key.
+    #[must_use]
+    pub fn renamed(&self) -> &[(Path, Path)] {
+        &self.merged.renamed
+    }
+
+    /// Does it, with the conflicts resolved as the options said. What was committed meanwhile is
+    /// built upon.
+    ///
+    /// # Errors
+    /// When what was committed meanwhile contradicts it (merge anew then), or nothing can be
+    /// written.
+    pub fn commit(self, meta: &CommitMeta) -> Result<Committed<()>, CommitError> {
+        let Merge { handle, from, ours, theirs, merged } = self;
+        let mut renamed = merged.renamed;
+        let mut revision = theirs;
+        if merged.editor.is_changed() {
+            let attempt = Attempt::of_editor(&handle.head, merged.editor)
+                .with_changes(merged.changes)
+                .with_merged(Some((from, ours.revision())));
+            let done = handle.commit_attempt(attempt, meta).map_err(|failure| match failure {
+                Failure::NotWritten(error) => CommitError::NotWritten(error),
+                Failure::Overlap(overlap) => CommitError::Conflict(Conflicts::new(vec![overlap])),
+            })?;
+            revision = done.0;
+            renamed.extend(done.1);
+        }
+        handle.state.note_merged(from, handle.head.id, ours);
+        Ok(Committed { renamed, ..committed(revision) })
+    }
+}
+
+impl fmt::Debug for Merge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Merge")
+            .field("changes", &self.changes().len())
+            .field("conflicts", &self.conflicts().len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,326 @@
+//! The commit path.
+//!
+//! A transaction works on a private version, outside of any lock. To commit it, the heads it
+//! concerns are locked; if each still is the version the transaction began with, its version is
+//! published. Else its changes are rebased over what came between, outside of the locks as far as
+//! possible, and only what cannot be rebased is refused as an [`Overlap`].
+
+use std::sync::MutexGuard;
+
+use jungle_tree::{
+    ChangeSet, Conflict, Editor, MergeOptions, Path, Snapshot, Tree, apply, diff, rebase_over,
+};
+
+use crate::draft::Draft;
+use crate::head::{Head, HeadState, Stamp};
+use crate::journal::{BranchEdit, BranchId, Event};
+use crate::jungle::Shared;
+use crate::log::{Log, is_free};
+use crate::read::Read;
+use crate::revision::{CommitMeta, Revision, Timestamp};
+use crate::write::NotWritten;
+
+/// So often a commit rebases outside of the locks before it does so inside of them.
+const ROUNDS: u32 = 3;
+
+/// What a transaction wants to become of one branch.
+pub(crate) struct Attempt<'h> {
+    head: &'h Head,
+    /// Began at the newest version known to the attempt.
+    editor: Option<Editor>,
+    reads: Vec<Read>,
+    log: Log,
+    /// The version the transaction began with, once it had to be rebased.
+    base: Option<Snapshot>,
+    /// What the transaction did to that, once that was asked for.
+    ours: Option<ChangeSet>,
+    /// What the editor did to the version it began at, once that was asked for.
+    changes: Option<ChangeSet>,
+    renamed: Vec<(Path, Path)>,
+    merged: Option<(BranchId, Revision)>,
+    /// Does it make a revision? What was only read does not.
+    writes: bool,
+}
+
+/// Others changed what the transaction read or changed.
+#[derive(Debug)]
+pub(crate) struct Overlap {
+    pub(crate) branch: BranchId,
+    /// The first path that was read and has changed.
+    pub(crate) read: Option<Path>,
+    pub(crate) conflicts: Vec<Conflict>,
+    pub(crate) changes: ChangeSet,
+}
+
+/// Why an attempt did not become a commit.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Overlap(Overlap),
+    NotWritten(NotWritten),
+}
+
+impl From<NotWritten> for Failure {
+    fn from(error: NotWritten) -> Failure {
+        Failure::NotWritten(error)
+    }
+}
+
+/// Whether a commit happens now, or happened before and is done again.
+#[derive(Clone, Copy)]
+pub(crate) enum Moment {
+    Now,
+    Then(Revision, Timestamp),
+}
+
+type Guards<'h> = Vec<MutexGuard<'h, HeadState>>;
+
+/// Commits all attempts as one revision. They are in the order of the ids of their heads.
+pub(crate) fn commit(
+    shared: &Shared,
+    attempts: &mut [Attempt<'_>],
+    meta: &CommitMeta,
+) -> Result<Revision, Failure> {
+    let mut round = 0;
+    loop {
+        for attempt in attempts.iter_mut() {
+            if round < ROUNDS && attempt.version() != attempt.head.newest_version() {
+                attempt.rebase()?;
+            }
+            if shared.has_journal() {
+                attempt.note_changes()?;
+            }
+        }
+        let guards = lock_all(attempts)?;
+        let all_at_head = attempts
+            .iter()
+            .zip(&guards)
+            .all(|(attempt, state)| attempt.version() == state.history.newest().id.version());
+        if all_at_head {
+            return publish(shared, attempts, guards, meta, Moment::Now);
+        }
+        if round == ROUNDS {
+            for attempt in attempts.iter_mut() {
+                attempt.rebase()?;
+                if shared.has_journal() {
+                    attempt.note_changes()?;
+                }
+            }
+            return publish(shared, attempts, guards, meta, Moment::Now);
+        }
+        round += 1;
+    }
+}
+
+/// Locks the heads of all attempts.
+pub(crate) fn lock_all<'h>(attempts: &[Attempt<'h>]) -> Result<Guards<'h>, NotWritten> {
+    let guards: Guards<'h> = attempts.iter().map(|attempt| attempt.head.lock()).collect();
+    if guards.iter().any(|state| state.closed) {
+        return Err(NotWritten::Deleted);
+    }
+    Ok(guards)
+}
+
+/// Publishes attempts that are at their heads, whose locks are held.
+pub(crate) fn publish(
+    shared: &Shared,
+    attempts: &mut [Attempt<'_>],
+    mut guards: Guards<'_>,
+    meta: &CommitMeta,
+    moment: Moment,
+) -> Result<Revision, Failure> {
+    // Times of a history never go down, whatever the clock does.
+    let newest = guards.iter().map(|state| state.history.newest().time).max();
+    let time = match moment {
+        Moment::Now => shared.now().max(newest.unwrap_or_default()),
+        Moment::Then(_, time) => time,
+    };
+    let event = || Event::Edited(attempts.iter().filter_map(Attempt::record).collect());
+    let event = shared.has_journal().then(event);
+    let revision = shared.write(moment, time, meta, event, |revision| {
+        for (attempt, state) in attempts.iter_mut().zip(&mut guards) {
+            if !attempt.writes {
+                continue;
+            }
+            let editor = attempt.take_editor();
+            let meta = meta.clone();
+            let stamp = Stamp { revision, time, meta };
+            state.publish(attempt.head, editor, stamp);
+        }
+    })?;
+    drop(guards);
+    shared.acknowledge(revision)?;
+    Ok(revision)
+}
+
+impl<'h> Attempt<'h> {
+    /// What a draft of this branch wants.
+    pub(crate) fn of_draft(head: &'h Head, draft: Draft) -> (Attempt<'h>, CommitMeta) {
+        let (editor, reads, log, meta) = draft.into_parts();
+        let mut attempt = Attempt::of_editor(head, editor);
+        attempt.reads = reads;
+        attempt.log = log;
+        (attempt, meta)
+    }
+
+    /// What an editor made, with nothing read.
+    pub(crate) fn of_editor(head: &'h Head, editor: Editor) -> Attempt<'h> {
+        let writes = editor.is_changed();
+        Attempt {
+            head,
+            editor: Some(editor),
+            reads: Vec::new(),
+            log: Log::Incomplete,
+            base: None,
+            ours: None,
+            changes: None,
+            renamed: Vec::new(),
+            merged: None,
+            writes,
+        }
+    }
+
+    /// Says which changes the editor made.
+    pub(crate) fn with_changes(mut self, changes: ChangeSet) -> Self {
+        self.changes = Some(changes);
+        self
+    }
+
+    /// Makes a revision even if the editor has changed nothing.
+    pub(crate) fn even_unchanged(mut self) -> Self {
+        self.writes = true;
+        self
+    }
+
+    /// Says what was merged.
+    pub(crate) fn with_merged(mut self, merged: Option<(BranchId, Revision)>) -> Self {
+        self.merged = merged;
+        self
+    }
+
+    /// The nodes that got another key when they were rebased.
+    pub(crate) fn into_renamed(self) -> Vec<(Path, Path)> {
+        self.renamed
+    }
+
+    fn editor(&self) -> &Editor {
+        self.editor.as_ref().expect("there until it is published")
+    }
+
+    fn take_editor(&mut self) -> Editor {
+        self.editor.take().expect("there until it is published")
+    }
+
+    /// The version it would be published behind.
+    fn version(&self) -> u64 {
+        self.editor().base().version()
+    }
+
+    /// Brings what it wants on top of the newest version.
+    fn rebase(&mut self) -> Result<(), Failure> {
+        let head = self.head.reader.snapshot();
+        if head.version() == self.version() {
+            return Ok(());
+        }
+        let base = self.base.take().unwrap_or_else(|| self.editor().base().clone());
+        let changed = |read: &&Read| !read.holds(base.root(), head.root());
+        if let Some(read) = self.reads.iter().find(changed) {
+            let read = Some(read.path().clone());
+            let ours = match self.log.changes() {
+                Some(log) => log.to_vec().into(),
+                None => self.ours(&base)?,
+            };
+            return Err(self.overlap(read, Vec::new(), ours));
+        }
+        if let Some(log) = self.log.changes()
+            && is_free(log, base.root(), head.root())
+        {
+            // The old one first: two editors at once need twice the memory to work in.
+            drop(self.editor.take());
+            let mut editor = Editor::new(head);
+            apply(&mut editor, log).map_err(NotWritten::NoRoom)?;
+            self.editor = Some(editor);
+            self.changes = None;
+            self.renamed.clear();
+        } else {
+            let ours = self.ours(&base)?;
+            let rebased = rebase_over(&base, &ours, &diff(&base, &head), &MergeOptions::new());
+            let mut editor = Editor::new(head);
+            if !rebased.conflicts.is_empty() || apply(&mut editor, &rebased.changes).is_err() {
+                return Err(self.overlap(None, rebased.conflicts, ours));
+            }
+            self.editor = Some(editor);
+            self.changes = Some(rebased.changes);
+            self.renamed = rebased.renamed;
+            self.ours = Some(ours);
+        }
+        self.base = Some(base);
+        Ok(())
+    }
+
+    /// What the transaction did to the version it began with.
+    fn ours(&mut self, base: &Snapshot) -> Result<ChangeSet, NotWritten> {
+        if let Some(ours) = self.ours.take() {
+            return Ok(ours);
+        }
+        // Where there is a log the editor may have been replaced; else it is the first one still.
+        let editor = match self.log.changes() {
+            None => self.take_editor(),
+            Some(log) => {
+                drop(self.editor.take());
+                let mut editor = Editor::new(base.clone());
+                apply(&mut editor, log).map_err(NotWritten::NoRoom)?;
+                editor
+            }
+        };
+        Ok(freeze(editor).1)
+    }
+
+    fn overlap(&self, read: Option<Path>, conflicts: Vec<Conflict>, changes: ChangeSet) -> Failure {
+        Failure::Overlap(Overlap { branch: self.head.id, read, conflicts, changes })
+    }
+
+    /// Finds out what the editor changes, for the journal.
+    pub(crate) fn note_changes(&mut self) -> Result<(), NotWritten> {
+        if self.changes.is_some() {
+            return Ok(());
+        }
+        if let Some(log) = self.log.changes() {
+            self.changes = Some(log.to_vec().into());
+            return Ok(());
+        }
+        if !self.editor().is_changed() {
+            self.changes = Some(ChangeSet::new());
+            return Ok(());
+        }
+        let (base, changes) = freeze(self.take_editor());
+        // The editor has become a version of another line: it is made again.
+        let mut editor = Editor::new(base);
+        apply(&mut editor, &changes).map_err(NotWritten::NoRoom)?;
+        self.editor = Some(editor);
+        self.changes = Some(changes);
+        Ok(())
+    }
+
+    fn record(&self) -> Option<BranchEdit> {
+        self.writes.then(|| BranchEdit {
+            tree: self.head.tree,
+            branch: self.head.id,
+            changes: self.changes.clone().unwrap_or_default(),
+            merged: self.merged,
+        })
+    }
+}
+
+/// The version an editor began with, and what it changed.
+///
+/// An editor is no version, so it cannot be compared; it becomes one, of a line of its own.
+fn freeze(editor: Editor) -> (Snapshot, ChangeSet) {
+    let base = editor.base().clone();
+    if !editor.is_changed() {
+        return (base, ChangeSet::new());
+    }
+    let mut line = Tree::from_snapshot(&base);
+    line.publish(editor);
+    let changes = diff(&base, &line.snapshot());
+    (base, changes)
+}

@@ -1,0 +1,450 @@
+//! A private version that a transaction reads and edits.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::fmt;
+
+use jungle_tree::{
+    Attributes, Change, Cursor, EditError, Editor, Key, NoSuchNode, Node, Path, Position, ValueRef,
+};
+
+use crate::log::Log;
+use crate::read::Read;
+use crate::revision::CommitMeta;
+
+/// What a transaction promises about others that commit while it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// As if it ran alone, at the moment of its commit: when someone changed what it read, it
+    /// does not commit as it is.
+    #[default]
+    Serializable,
+    /// It reads one version, and only what it writes can collide: two transactions that each read
+    /// what the other writes both commit.
+    Snapshot,
+}
+
+/// Reads beyond this many count as a read of the whole tree.
+const READS_MAX: usize = 1 << 16;
+
+/// The tree as a transaction wants it: one version, edited in private. It reads its own edits.
+///
+/// Reading through it is remembered by path, so that a change to what was read is noticed at
+/// commit ([`Isolation::Serializable`]). Ask the narrowest question: after
+/// [`attribute`](Draft::attribute) only a change of that attribute matters, after
+/// [`get`](Draft::get) any change below the node.
+///
+/// ```
+/// use jungle_db::Jungle;
+/// let jungle = Jungle::new()?;
+/// let tree = jungle.create_tree("board")?;
+/// let committed = tree.update(|tx| {
+///     let message = [tx.append(&[])?];
+///     tx.put_attribute(&message, "text", "hello")?;
+///     assert_eq!(tx.attribute(&message, "text").unwrap().unwrap().as_text(), Some("hello"));
+///     Ok::<_, jungle_tree::EditError>(())
+/// })?;
+/// assert_eq!(tree.read().root().child_count(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Draft {
+    pub(crate) editor: Editor,
+    isolation: Isolation,
+    reads: RefCell<Vec<Read>>,
+    /// Where subtrees came from, oldest first.
+    origins: Vec<Origin>,
+    log: Log,
+    pub(crate) meta: CommitMeta,
+}
+
+/// Something was put at a path: from elsewhere in the base, or from outside of it.
+struct Origin {
+    to: Path,
+    from: Option<Path>,
+}
+
+impl Draft {
+    pub(crate) fn new(base: jungle_tree::Snapshot, isolation: Isolation, meta: CommitMeta) -> Self {
+        Draft {
+            editor: Editor::new(base),
+            isolation,
+            reads: RefCell::new(Vec::new()),
+            origins: Vec::new(),
+            log: Log::default(),
+            meta,
+        }
+    }
+
+    pub(crate) fn into_parts(self) -> (Editor, Vec<Read>, Log, CommitMeta) {
+        (self.editor, self.reads.into_inner(), self.log, self.meta)
+    }
+
+    /// The version it began with. What is read from it is not remembered.
+    #[must_use]
+    pub fn base(&self) -> &jungle_tree::Snapshot {
+        self.editor.base()
+    }
+
+    /// Has anything been edited?
+    #[must_use]
+    pub fn is_changed(&self) -> bool {
+        self.editor.is_changed()
+    }
+
+    /// Says who makes this commit, and why.
+    pub fn describe(&mut self, meta: CommitMeta) {
+        self.meta = meta;
+    }
+
+    /// Is there a node at `path`?
+    #[must_use]
+    pub fn exists(&self, path: &[Key]) -> bool {
+        self.record(path, Read::Exists);
+        self.editor.root().at(path).is_ok()
+    }
+
+    /// One attribute of the node at `path`.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    pub fn attribute(&self, path: &[Key], key: &str) -> Result<Option<ValueRef<'_>>, NoSuchNode> {
+        let node = self.find(path)?;
+        self.record(path, |path| Read::Attribute(path, key.into()));
+        Ok(node.attribute(key))
+    }
+
+    /// All attributes of the node at `path`, in key order.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    pub fn attributes(&self, path: &[Key]) -> Result<Attributes<'_>, NoSuchNode> {
+        let node = self.find(path)?;
+        self.record(path, Read::Attributes);
+        Ok(node.attributes())
+    }
+
+    /// The keys of the children of the node at `path`, in order.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    pub fn child_keys(&self, path: &[Key]) -> Result<impl Iterator<Item = Key>, NoSuchNode> {
+        let node = self.find(path)?;
+        self.record(path, Read::Children);
+        Ok(node.children().map(|(key, _)| key.to_key()))
+    }
+
+    /// How many children the node at `path` has.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    pub fn child_count(&self, path: &[Key]) -> Result<u64, NoSuchNode> {
+        let node = self.find(path)?;
+        self.record(path, Read::Children);
+        Ok(node.child_count())
+    }
+
+    /// The node at `path`, with all below it.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    pub fn get(&self, path: &[Key]) -> Result<Node<'_>, NoSuchNode> {
+        let node = self.find(path)?;
+        self.record(path, Read::Subtree);
+        Ok(node)
+    }
+
+    /// The root, with all below it: from now on a change anywhere is a change to what was read.
+    #[must_use]
+    pub fn root(&self) -> Node<'_> {
+        self.record(&[], Read::Subtree);
+        self.editor.root()
+    }
+
+    /// Adds an empty child to the node at `path` and tells its position, which is the position it
+    /// will have: so this counts as a read of which position comes next there, and another's new
+    /// child in the same place is an overlap. [`append`](Draft::append) avoids that.
+    ///
+    /// # Errors
+    /// When there is no such node, or no room.
+    pub fn add_child(&mut self, path: &[Key]) -> Result<Key, EditError> {
+        self.record(path, Read::NextPosition);
+        self.append(path)
+    }
+
+    /// Adds an empty child to the node at `path`, behind whatever is there when this commits. The
+    /// key is good for further edits in this transaction; if others appended there meanwhile, both
+    /// children are kept and the final key is in [`Committed::renamed`](crate::Committed::renamed).
+    ///
+    /// # Errors
+    /// When there is no such node, or no room.
+    pub fn append(&mut self, path: &[Key]) -> Result<Key, EditError> {
+        let key = self.edit(|editor| editor.add_child(path))?;
+        self.log.added(path, &key);
+        Ok(key)
+    }
+
+    /// Adds an empty child with a key of the caller's.
+    ///
+    /// # Errors
+    /// When there is no such node, the key is taken or beyond its limits, or there is no room.
+    pub fn insert_child(&mut self, path: &[Key], key: &Key) -> Result<(), EditError> {
+        self.edit(|editor| editor.insert_child(path, key))?;
+        self.log.added(path, key);
+        self.replaced(&Path::from(path).join(key.clone()));
+        Ok(())
+    }
+
+    /// Adds an empty child right in front of a sibling. Counts as a read of the children's keys.
+    ///
+    /// # Errors
+    /// When there is no such node or sibling, or no room.
+    pub fn insert_before(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
+        self.record(parent, Read::Children);
+        let key = self.edit(|editor| editor.insert_before(parent, sibling))?;
+        self.log.added(parent, &key);
+        Ok(key)
+    }
+
+    /// Adds an empty child right behind a sibling. Counts as a read of the children's keys.
+    ///
+    /// # Errors
+    /// When there is no such node or sibling, or no room.
+    pub fn insert_after(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
+        self.record(parent, Read::Children);
+        let key = self.edit(|editor| editor.insert_after(parent, sibling))?;
+        self.log.added(parent, &key);
+        Ok(key)
+    }
+
+    /// Adds an empty child as the `index`-th position (0: the first). Counts as a read of the
+    /// children's keys.
+    ///
+    /// # Errors
+    /// When there is no such node, or no room.
+    pub fn insert_at(&mut self, parent: &[Key], index: u64) -> Result<Key, EditError> {
+        self.record(parent, Read::Children);
+        let key = self.edit(|editor| editor.insert_at(parent, index))?;
+        self.log.added(parent, &key);
+        Ok(key)
+    }
+
+    /// Removes the node at `path` and all below it. Its siblings keep their keys.
+    ///
+    /// # Errors
+    /// When there is no such node, or it is the root.
+    pub fn remove(&mut self, path: &[Key]) -> Result<(), EditError> {
+        self.edit(|editor| editor.remove(path))?;
+        self.log.push(|| Change::ChildRemoved { path: path.into() });
+        Ok(())
+    }
+
+    /// Puts an attribute of the node at `path`.
+    ///
+    /// # Errors
+    /// When there is no such node, the key or the value is beyond its limits, or there is no room.
+    pub fn put_attribute<'v>(
+        &mut self,
+        path: &[Key],
+        key: &str,
+        value: impl Into<ValueRef<'v>>,
+    ) -> Result<(), EditError> {
+        let value = value.into();
+        self.edit(|editor| editor.put_attribute(path, key, value))?;
+        self.log.put(path, key, value);
+        if let Some(origin) = self.origin_of(path)
+            && let Ok(node) = self.base().root().at(&origin)
+            && node.attribute(key) == Some(value)
+        {
+            // What was so before is no change, so it is remembered as something that must be so.
+            self.push(Read::Attribute(Path::from(&*origin), key.into()));
+        }
+        Ok(())
+    }
+
+    /// Removes an attribute of the node at `path`; `false` when it has none of this key. Counts as
+    /// a read of that attribute.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    pub fn remove_attribute(&mut self, path: &[Key], key: &str) -> Result<bool, EditError> {
+        self.record(path, |path| Read::Attribute(path, key.into()));
+        let removed = self.edit(|editor| editor.remove_attribute(path, key))?;
+        if removed {
+            self.log.push(|| Change::AttributeRemoved { path: path.into(), key: key.into() });
+        }
+        Ok(removed)
+    }
+
+    /// Moves the node at `from`, with all below it, to be the child `key` of the node at `parent`.
+    ///
+    /// # Errors
+    /// When one of them is not there, the key is taken, or the new parent lies below the node.
+    pub fn move_node(&mut self, from: &[Key], parent: &[Key], key: &Key) -> Result<(), EditError> {
+        self.edit(|editor| editor.move_node(from, parent, key))?;
+        self.log = Log::Incomplete;
+        let to = Path::from(parent).join(key.clone());
+        self.replaced(&to);
+        self.came(to, Some(from.into()));
+        Ok(())
+    }
+
+    /// Replaces everything in the node at `path` by what `source` holds.
+    ///
+    /// # Errors
+    /// When there is no such node, or no room, or the source is of another arena.
+    pub fn set_subtree(&mut self, path: &[Key], source: Node<'_>) -> Result<(), EditError> {
+        self.edit(|editor| editor.set_subtree(path, source))?;
+        self.log = Log::Incomplete;
+        self.replaced(path);
+        self.came(path.into(), None);
+        Ok(())
+    }
+
+    /// Adds a child `key` that holds what `source` holds.
+    ///
+    /// # Errors
+    /// When there is no such node, the key is taken or beyond its limits, there is no room, or the
+    /// source is of another arena.
+    pub fn insert_subtree(
+        &mut self,
+        parent: &[Key],
+        key: &Key,
+        source: Node<'_>,
+    ) -> Result<(), EditError> {
+        self.edit(|editor| editor.insert_subtree(parent, key, source))?;
+        self.log = Log::Incomplete;
+        let to = Path::from(parent).join(key.clone());
+        self.replaced(&to);
+        self.came(to, None);
+        Ok(())
+    }
+
+    /// Makes a new root whose only child, under `key`, is the root so far.
+    ///
+    /// # Errors
+    /// When the key is beyond its limits, or there is no room.
+    pub fn push_root(&mut self, key: &Key) -> Result<(), EditError> {
+        self.edit(|editor| editor.push_root(key))?;
+        self.log = Log::Incomplete;
+        self.replaced(&[]);
+        self.came([key.clone()].into(), Some(Path::root()));
+        Ok(())
+    }
+
+    /// Makes the node at `path` the root; all else is removed.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    pub fn pop_root(&mut self, path: &[Key]) -> Result<(), EditError> {
+        self.edit(|editor| editor.pop_root(path))?;
+        self.log = Log::Incomplete;
+        self.replaced(&[]);
+        self.came(Path::root(), Some(path.into()));
+        Ok(())
+    }
+
+    /// A cursor at the node at `path`, for many edits near each other. Counts as a read of all that
+    /// is below: it is for building, where nobody else is at work.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    pub fn cursor(&mut self, path: &[Key]) -> Result<Cursor<'_>, EditError> {
+        self.record(path, Read::Subtree);
+        self.log = Log::Incomplete;
+        self.editor.cursor(path)
+    }
+
+    /// Something was put at a path. If there was something else in the base, what of it is there
+    /// again is no change, so all of it is remembered as read.
+    fn replaced(&self, path: &[Key]) {
+        let base = self.base().root();
+        for origin in [Some(path.into()), self.origin_of(path)].into_iter().flatten() {
+            if base.at(&origin).is_ok() {
+                self.push(Read::Subtree(Path::from(&*origin)));
+            }
+        }
+    }
+
+    fn came(&mut self, to: Path, from: Option<Path>) {
+        self.origins.push(Origin { to, from });
+    }
+
+    /// Makes an edit; what it was refused for is something that was read.
+    /// Edits as it likes: an import, say. It counts as having read the whole tree, so that it
+    /// commits only on the very version it began with (an update runs again).
+    ///
+    /// # Errors
+    /// What `f` says; it may have left some of its edits behind.
+    pub fn bulk<T, E>(&mut self, f: impl FnOnce(&mut Editor) -> Result<T, E>) -> Result<T, E> {
+        self.record(&[], Read::Subtree);
+        self.log = Log::Incomplete;
+        f(&mut self.editor)
+    }
+
+    fn edit<T>(
+        &mut self,
+        f: impl FnOnce(&mut Editor) -> Result<T, EditError>,
+    ) -> Result<T, EditError> {
+        let result = f(&mut self.editor);
+        if let Err(EditError::NoSuchNode { path } | EditError::ChildExists { path }) = &result {
+            self.record(path, Read::Exists);
+        }
+        result
+    }
+
+    fn find(&self, path: &[Key]) -> Result<Node<'_>, NoSuchNode> {
+        self.editor.root().at(path).inspect_err(|missing| self.record(&missing.path, Read::Exists))
+    }
+
+    /// Remembers a read, in terms of the base. What the draft itself brought in is not one.
+    fn record(&self, path: &[Key], read: impl FnOnce(Path) -> Read) {
+        if self.isolation == Isolation::Snapshot {
+            return;
+        }
+        let Some(origin) = self.origin_of(path) else {
+            return;
+        };
+        let is_own = self.editor.is_changed()
+            && self.base().root().at(&origin).is_err()
+            && self.editor.root().at(path).is_ok();
+        let mut read = read(Path::from(&*origin));
+        if matches!(read, Read::Subtree(_)) && !self.origins.is_empty() {
+            // What was moved to below it was read, too, wherever that came from.
+            read = Read::Subtree(Path::root());
+        }
+        let is_all = matches!(&read, Read::Subtree(path) if path.is_empty());
+        if !is_own || is_all {
+            self.push(read);
+        }
+    }
+
+    fn push(&self, read: Read) {
+        let mut reads = self.reads.borrow_mut();
+        if reads.last() != Some(&read) {
+            reads.push(read);
+        }
+        if reads.len() > READS_MAX {
+            *reads = vec![Read::Subtree(Path::root())];
+        }
+    }
+
+    /// Where what is at `path` now was in the base; `None` when it was not there at all.
+    fn origin_of<'p>(&self, path: &'p [Key]) -> Option<Cow<'p, [Key]>> {
+        let mut path = Cow::Borrowed(path);
+        for Origin { to, from } in self.origins.iter().rev() {
+            if let Some(rest) = path.strip_prefix(&**to) {
+                path = Cow::Owned([from.as_deref()?, rest].concat());
+            }
+        }
+        Some(path)
+    }
+}
+
+impl fmt::Debug for Draft {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Draft")
+            .field("editor", &self.editor)
+            .field("reads", &self.reads.borrow().len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,442 @@
+//! A handle of one branch of a tree: reading, updating, looking back.
+
+use std::fmt;
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+use jungle_tree::{ChangeSet, EditError, Editor, MergeOptions, Node, Path, Reading, diff, merge};
+
+use crate::commit::{Attempt, Failure, Moment, Overlap, commit, lock_all, publish};
+use crate::draft::{Draft, Isolation};
+use crate::head::{Head, lock};
+use crate::journal::{BranchId, TreeId};
+use crate::jungle::{Shared, TreeState};
+use crate::past::{NoSuchRevision, Past};
+use crate::retention::Retention;
+use crate::revision::{CommitMeta, Revision, Timestamp};
+use crate::snapshot::Snapshot;
+use crate::transaction::{Conflicts, Transaction};
+use crate::watch::Watch;
+use crate::write::NotWritten;
+
+/// An update that lost this often gets its turn: others wait until it is through.
+const PATIENCE: u32 = 3;
+
+/// A branch of a tree, usually the main one. Cloning the handle is cheap; all clones are the same.
+///
+/// - [`read`](TreeHandle::read) looks at the newest version for a moment,
+///   [`snapshot`](TreeHandle::snapshot) holds it for as long as you like. Neither waits for a
+///   writer.
+/// - [`update`](TreeHandle::update) is the way to write; [`begin`](TreeHandle::begin) is for
+///   transactions that do not fit into a closure.
+/// - [`at`](TreeHandle::at), [`history`](TreeHandle::history) and [`diff`](TreeHandle::diff) look
+///   back, [`watch`](TreeHandle::watch) looks ahead.
+#[derive(Clone)]
+pub struct TreeHandle {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) state: Arc<TreeState>,
+    pub(crate) head: Arc<Head>,
+    pub(crate) branch: Option<Arc<str>>,
+}
+
+/// What a commit came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Committed<T> {
+    /// What the closure gave.
+    pub value: T,
+    /// The revision that was made; the one it began with when nothing was changed.
+    pub revision: Revision,
+    /// The nodes that got another key since others appended in the same place: from where the
+    /// transaction saw it to where it is.
+    pub renamed: Vec<(Path, Path)>,
+    /// How often the closure ran.
+    pub runs: u32,
+}
+
+/// How a transaction runs, and what its commit is called.
+#[derive(Clone, Debug, Default)]
+pub struct CommitOptions {
+    /// What it promises about others.
+    pub isolation: Isolation,
+    /// Who makes it, and why; the transaction may say it later, too.
+    pub meta: CommitMeta,
+}
+
+/// Why an update did nothing.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum UpdateError<E> {
+    /// The closure said so.
+    #[error(transparent)]
+    Closure(E),
+    /// It could not be written.
+    #[error(transparent)]
+    NotWritten(NotWritten),
+}
+
+/// Why the root was not set.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SetRootError {
+    /// The newest version is not the expected one.
+    #[error("the tree was changed in revision {newest}")]
+    Changed {
+        /// Its revision.
+        newest: Revision,
+    },
+    /// The new root does not fit in, or belongs to another arena.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+    /// It could not be written.
+    #[error(transparent)]
+    NotWritten(#[from] NotWritten),
+}
+
+/// Why a revision was not taken back.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RevertError {
+    /// The revision is not there.
+    #[error(transparent)]
+    NoSuchRevision(#[from] NoSuchRevision),
+    /// What it did has been changed since.
+    #[error("what the revision did has been changed since")]
+    Conflict(Box<Conflicts>),
+    /// It could not be written.
+    #[error(transparent)]
+    NotWritten(#[from] NotWritten),
+}
+
+impl TreeHandle {
+    pub(crate) fn main(shared: &Arc<Shared>, state: &Arc<TreeState>) -> TreeHandle {
+        TreeHandle {
+            shared: Arc::clone(shared),
+            state: Arc::clone(state),
+            head: Arc::clone(&state.main),
+            branch: None,
+        }
+    }
+
+    /// The name of the tree now.
+    #[must_use]
+    pub fn name(&self) -> Arc<str> {
+        Arc::clone(&lock(&self.state.name))
+    }
+
+    /// The tree, whatever its name.
+    #[must_use]
+    pub fn id(&self) -> TreeId {
+        self.state.id
+    }
+
+    /// The branch, whatever its name.
+    #[must_use]
+    pub fn branch_id(&self) -> BranchId {
+        self.head.id
+    }
+
+    /// Looks at the newest version, for a short read: no lock, no shared count. Do not hold it
+    /// long; that is what [`snapshot`](TreeHandle::snapshot) is for.
+    #[must_use]
+    #[inline]
+    pub fn read(&self) -> Reading<'_> {
+        self.head.reader.read()
+    }
+
+    /// Holds the newest version.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        self.head.snapshot()
+    }
+
+    /// Edits the tree in one atomic step, whatever others do meanwhile.
+    ///
+    /// The closure works on a private version. If others have committed before it is through, its
+    /// changes are put on top of theirs, without running it again; only if they changed what it
+    /// changed or read, it is run again, on their version. So it may run more than once, and must
+    /// not do what cannot be done twice. When it fails nothing has happened.
+    ///
+    /// # Errors
+    /// What the closure says, or that nothing can be written.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("counter")?;
+    /// let committed = tree.update(|tx| {
+    ///     let count = tx.attribute(&[], "n").unwrap().and_then(|n| n.as_int()).unwrap_or(0);
+    ///     tx.put_attribute(&[], "n", count + 1)?;
+    ///     Ok::<_, jungle_tree::EditError>(count + 1)
+    /// })?;
+    /// assert_eq!((committed.value, committed.runs), (1, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn update<T, E>(
+        &self,
+        f: impl FnMut(&mut Draft) -> Result<T, E>,
+    ) -> Result<Committed<T>, UpdateError<E>> {
+        self.update_with(&CommitOptions::default(), f)
+    }
+
+    /// As [`update`](TreeHandle::update), with options.
+    ///
+    /// # Errors
+    /// What the closure says, or that nothing can be written.
+    pub fn update_with<T, E>(
+        &self,
+        options: &CommitOptions,
+        mut f: impl FnMut(&mut Draft) -> Result<T, E>,
+    ) -> Result<Committed<T>, UpdateError<E>> {
+        let mut turn = self.head.enter();
+        let mut runs = 0;
+        loop {
+            runs += 1;
+            let base = self.head.snapshot();
+            let began_at = base.revision();
+            let meta = options.meta.clone();
+            let mut draft = Draft::new(base.into_tree(), options.isolation, meta);
+            let value = f(&mut draft).map_err(UpdateError::Closure)?;
+            let (revision, renamed) = match self.commit(draft, began_at) {
+                Ok(done) => done,
+                Err(Failure::NotWritten(error)) => return Err(UpdateError::NotWritten(error)),
+                Err(Failure::Overlap(_)) => {
+                    if runs >= PATIENCE && turn.is_none() {
+                        turn = Some(self.head.take_turn());
+                    }
+                    continue;
+                }
+            };
+            return Ok(Committed { value, revision, renamed, runs });
+        }
+    }
+
+    /// Commits a draft; tells the revision and what got another key.
+    pub(crate) fn commit(
+        &self,
+        draft: Draft,
+        began_at: Revision,
+    ) -> Result<(Revision, Vec<(Path, Path)>), Failure> {
+        if !draft.is_changed() {
+            return Ok((began_at, Vec::new()));
+        }
+        let (attempt, meta) = Attempt::of_draft(&self.head, draft);
+        self.commit_attempt(attempt, &meta)
+    }
+
+    pub(crate) fn commit_attempt(
+        &self,
+        mut attempt: Attempt<'_>,
+        meta: &CommitMeta,
+    ) -> Result<(Revision, Vec<(Path, Path)>), Failure> {
+        let revision = commit(&self.shared, std::slice::from_mut(&mut attempt), meta)?;
+        Ok((revision, attempt.into_renamed()))
+    }
+
+    /// Begins a transaction at the newest version.
+    #[must_use]
+    pub fn begin(&self, options: CommitOptions) -> Transaction {
+        Transaction::new(self.clone(), options)
+    }
+
+    /// Makes `new` the newest version, whatever was: what others did since you looked is lost, so
+    /// prefer [`compare_and_set_root`](TreeHandle::compare_and_set_root) or
+    /// [`update`](TreeHandle::update).
+    ///
+    /// # Errors
+    /// When it belongs to another Jungle, or nothing can be written.
+    pub fn set_root(
+        &self,
+        new: &jungle_tree::Snapshot,
+        meta: &CommitMeta,
+    ) -> Result<Committed<()>, SetRootError> {
+        self.replace_root(None, new.root(), meta)
+    }
+
+    /// Makes `new` the newest version if `expected` is that now.
+    ///
+    /// # Errors
+    /// When it is not, when `new` belongs to another Jungle, or nothing can be written.
+    pub fn compare_and_set_root(
+        &self,
+        expected: &jungle_tree::Snapshot,
+        new: &jungle_tree::Snapshot,
+        meta: &CommitMeta,
+    ) -> Result<Committed<()>, SetRootError> {
+        self.replace_root(Some(expected), new.root(), meta)
+    }
+
+    fn replace_root(
+        &self,
+        expected: Option<&jungle_tree::Snapshot>,
+        new: Node<'_>,
+        meta: &CommitMeta,
+    ) -> Result<Committed<()>, SetRootError> {
+        loop {
+            let now = self.head.snapshot();
+            let began_at = now.revision();
+            if expected.is_some_and(|expected| expected.version() != now.version()) {
+                return Err(SetRootError::Changed { newest: began_at });
+            }
+            if now.root().is_same(new) {
+                return Ok(committed(began_at));
+            }
+            let version = now.version();
+            let mut editor = Editor::new(now.into_tree());
+            editor.set_subtree(&[], new)?;
+            let mut attempt = Attempt::of_editor(&self.head, editor);
+            if self.shared.has_journal() {
+                attempt.note_changes()?;
+            }
+            let attempts = std::slice::from_mut(&mut attempt);
+            let guards = lock_all(attempts)?;
+            if guards[0].history.newest().id.version() != version {
+                continue;
+            }
+            return match publish(&self.shared, attempts, guards, meta, Moment::Now) {
+                Ok(revision) => Ok(committed(revision)),
+                Err(Failure::NotWritten(error)) => Err(error.into()),
+                Err(Failure::Overlap(_)) => unreachable!("publishing rebases nothing"),
+            };
+        }
+    }
+
+    /// The tree as it was at a revision: that of its own newest revision up to then.
+    ///
+    /// # Errors
+    /// When that revision is not there yet, or not kept any more.
+    pub fn at(&self, revision: Revision) -> Result<Snapshot, NoSuchRevision> {
+        let newest = self.shared.counter.newest();
+        if revision > newest {
+            return Err(NoSuchRevision::NotYet { newest });
+        }
+        // A commit of this branch with a number up to `revision` drew it under the lock, so what
+        // the lock shows is all of them.
+        let state = self.head.lock();
+        match state.history.index_at(revision) {
+            Some(index) => Ok(state.open_at(&self.head, index)),
+            None => Err(NoSuchRevision::too_old(&state.history)),
+        }
+    }
+
+    /// The tree as it was at a time.
+    ///
+    /// # Errors
+    /// When it did not exist yet, or its revision then is not kept any more.
+    pub fn at_time(&self, time: Timestamp) -> Result<Snapshot, NoSuchRevision> {
+        let state = self.head.lock();
+        match state.history.index_at_time(time) {
+            Some(index) => Ok(state.open_at(&self.head, index)),
+            None => Err(NoSuchRevision::too_old(&state.history)),
+        }
+    }
+
+    /// The revisions of this branch that are kept, the newest first; [`Iterator::rev`] gives the
+    /// oldest first. They are read in pages, so a long history costs no more than what is taken of
+    /// it; what is committed or dropped meanwhile may or may not be seen.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// tree.update(|tx| tx.append(&[]))?;
+    /// let numbers: Vec<u64> = tree.history(..).map(|info| info.revision.number()).collect();
+    /// assert_eq!(numbers, [2, 1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn history(&self, range: impl RangeBounds<Revision>) -> Past {
+        Past::new(Arc::clone(&self.head), range)
+    }
+
+    /// What happened from revision `a` to revision `b`, also backward.
+    ///
+    /// # Errors
+    /// When one of them is not there.
+    pub fn diff(&self, a: Revision, b: Revision) -> Result<ChangeSet, NoSuchRevision> {
+        Ok(diff(&*self.at(a)?, &*self.at(b)?))
+    }
+
+    /// Makes the tree what it was at a revision, as a new commit; what came between stays in the
+    /// history.
+    ///
+    /// # Errors
+    /// When the revision is not there, or nothing can be written.
+    pub fn restore(
+        &self,
+        revision: Revision,
+        meta: &CommitMeta,
+    ) -> Result<Committed<()>, RevertError> {
+        let old = self.at(revision)?;
+        self.set_root(&old, meta).map_err(|error| match error {
+            SetRootError::NotWritten(error) => RevertError::NotWritten(error),
+            other => unreachable!("an own revision fits in: {other}"),
+        })
+    }
+
+    /// Takes back what one revision did, as a new commit; what came after it stays.
+    ///
+    /// # Errors
+    /// When the revision or the one before is not there, when what it did has been changed since,
+    /// or nothing can be written.
+    pub fn revert(
+        &self,
+        revision: Revision,
+        meta: &CommitMeta,
+    ) -> Result<Committed<()>, RevertError> {
+        let after = self.at(revision)?;
+        let before = self.at(Revision::new(after.revision().number().saturating_sub(1)))?;
+        let now = self.head.snapshot();
+        let merged = merge(&after, &before, &now, &MergeOptions::new());
+        let merged = merged.map_err(NotWritten::NoRoom)?;
+        let overlap = |overlap: Overlap| RevertError::Conflict(Conflicts::new(vec![overlap]));
+        if !merged.conflicts.is_empty() {
+            return Err(overlap(Overlap {
+                branch: self.head.id,
+                read: None,
+                conflicts: merged.conflicts,
+                changes: diff(&after, &before),
+            }));
+        }
+        let attempt = Attempt::of_editor(&self.head, merged.editor).with_changes(merged.changes);
+        match self.commit_attempt(attempt, meta) {
+            Ok((revision, renamed)) => Ok(Committed { renamed, ..committed(revision) }),
+            Err(Failure::NotWritten(error)) => Err(error.into()),
+            Err(Failure::Overlap(found)) => Err(overlap(found)),
+        }
+    }
+
+    /// Follows what happens to the node at `path` and below, after a revision.
+    #[must_use]
+    pub fn watch(&self, path: &[jungle_tree::Key], after: Revision) -> Watch {
+        Watch::new(Arc::clone(&self.head), path.into(), after)
+    }
+
+    /// What this branch keeps of its history.
+    #[must_use]
+    pub fn retention(&self) -> Retention {
+        self.head.lock().retention()
+    }
+
+    /// Sets what this branch keeps of its history, and drops the rest at once.
+    pub fn set_retention(&self, retention: Retention) {
+        self.head.lock().retain(retention, self.shared.now());
+    }
+
+    /// Drops now what is not to be kept: for [`Retention::ByAge`] while nothing is committed.
+    pub fn apply_retention(&self) {
+        let mut state = self.head.lock();
+        let retention = state.retention();
+        state.retain(retention, self.shared.now());
+    }
+}
+
+pub(crate) fn committed(revision: Revision) -> Committed<()> {
+    Committed { value: (), revision, renamed: Vec::new(), runs: 1 }
+}
+
+impl fmt::Debug for TreeHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TreeHandle")
+            .field("name", &self.name())
+            .field("branch", &self.branch_name())
+            .finish_non_exhaustive()
+    }
+}

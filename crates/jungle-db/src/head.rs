@@ -1,0 +1,258 @@
+//! The head of a branch: its newest version, and its history behind a lock.
+//!
+//! Reading the newest version takes no lock. Everything else (committing, opening an old revision,
+//! reading the history) takes the lock of the one head it concerns; several heads are locked in
+//! the order of their ids.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use jungle_tree::{Editor, Keep, Tree, TreeReader};
+
+use crate::history::{Entry, History};
+use crate::journal::{BranchId, TreeId};
+use crate::retention::Retention;
+use crate::revision::{CommitMeta, Revision, Timestamp};
+use crate::snapshot::Snapshot;
+
+/// Locks a mutex whose data stays good when a thread panics: every critical section here either
+/// changes one thing or publishes, and publishing does not panic half-way.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A branch: its newest version and what came before.
+pub(crate) struct Head {
+    pub(crate) id: BranchId,
+    pub(crate) tree: TreeId,
+    pub(crate) reader: TreeReader,
+    newest: Newest,
+    state: Mutex<HeadState>,
+    /// Told of each commit while someone waits for one.
+    committed: Condvar,
+    waiting: AtomicUsize,
+    turn: Mutex<()>,
+    starved: AtomicUsize,
+    /// Where it left another branch.
+    pub(crate) origin: Option<Origin>,
+}
+
+/// Where a branch began.
+pub(crate) struct Origin {
+    pub(crate) head: Arc<Head>,
+    pub(crate) snapshot: Snapshot,
+}
+
+/// What only the holder of the lock sees.
+pub(crate) struct HeadState {
+    tree: Tree,
+    pub(crate) history: History,
+    retention: Retention,
+    /// Revisions dropped since their memory was last reclaimed.
+    dropped: usize,
+    /// The branch, or its tree, was deleted.
+    pub(crate) closed: bool,
+}
+
+/// The newest version and its revision, for readers without the lock.
+struct Newest {
+    version: AtomicU64,
+    revision: AtomicU64,
+}
+
+/// What a commit is called.
+pub(crate) struct Stamp {
+    pub(crate) revision: Revision,
+    pub(crate) time: Timestamp,
+    pub(crate) meta: CommitMeta,
+}
+
+impl Head {
+    /// A branch whose first revision is the newest version of `tree`.
+    pub(crate) fn new(
+        (tree_id, id): (TreeId, BranchId),
+        mut tree: Tree,
+        stamp: Stamp,
+        retention: Retention,
+        origin: Option<Origin>,
+    ) -> Head {
+        let first = Entry {
+            revision: stamp.revision,
+            time: stamp.time,
+            id: tree.version_id(),
+            meta: stamp.meta,
+        };
+        tree.keep(keep(retention, &first));
+        Head {
+            id,
+            tree: tree_id,
+            reader: tree.reader(),
+            newest: Newest {
+                version: AtomicU64::new(first.id.version()),
+                revision: AtomicU64::new(first.revision.number()),
+            },
+            state: Mutex::new(HeadState {
+                tree,
+                history: History::new(first),
+                retention,
+                dropped: 0,
+                closed: false,
+            }),
+            committed: Condvar::new(),
+            waiting: AtomicUsize::new(0),
+            turn: Mutex::new(()),
+            starved: AtomicUsize::new(0),
+            origin,
+        }
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, HeadState> {
+        lock(&self.state)
+    }
+
+    /// The number of the newest version: a hint, it may be replaced at any time.
+    pub(crate) fn newest_version(&self) -> u64 {
+        self.newest.version.load(Ordering::Acquire)
+    }
+
+    /// The newest version with its revision.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let snapshot = self.reader.snapshot();
+        // The writer clears the version, sets the revision, sets the version: if the version is
+        // ours before and after, so is the revision. All are SeqCst; this is no hot path.
+        let before = self.newest.version.load(Ordering::SeqCst);
+        let revision = Revision::new(self.newest.revision.load(Ordering::SeqCst));
+        let after = self.newest.version.load(Ordering::SeqCst);
+        if before == snapshot.version() && after == before {
+            return Snapshot::new(snapshot, revision);
+        }
+        let state = self.lock();
+        state.open(self, state.history.newest())
+    }
+
+    /// Waits for a commit, as long as `is_idle` says so, for at most `timeout`; tells whether it
+    /// waited that long.
+    pub(crate) fn wait(
+        &self,
+        timeout: Option<std::time::Duration>,
+        is_idle: impl Fn(&HeadState) -> bool,
+    ) -> bool {
+        // Counted before the lock is taken, so that whoever commits after our look sees it.
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let state = self.lock();
+        let timed_out = match timeout {
+            None => {
+                let idle = |state: &mut HeadState| is_idle(state);
+                drop(self.committed.wait_while(state, idle));
+                false
+            }
+            Some(timeout) => {
+                let idle = |state: &mut HeadState| is_idle(state);
+                let result = self.committed.wait_timeout_while(state, timeout, idle);
+                result.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+            }
+        };
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        timed_out
+    }
+
+    fn notify(&self) {
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            self.committed.notify_all();
+        }
+    }
+
+    /// Ends the branch: nothing more is committed to it.
+    pub(crate) fn close(&self, state: &mut HeadState) {
+        state.closed = true;
+        self.notify();
+    }
+
+    /// For an update that begins: waits while another that keeps losing has its turn.
+    pub(crate) fn enter(&self) -> Option<Turn<'_>> {
+        (self.starved.load(Ordering::SeqCst) > 0 && !HOLDS_TURN.get()).then(|| self.take_turn())
+    }
+
+    /// For an update that keeps losing: keeps new ones out until it is through.
+    pub(crate) fn take_turn(&self) -> Turn<'_> {
+        self.starved.fetch_add(1, Ordering::SeqCst);
+        let guard = (!HOLDS_TURN.get()).then(|| lock(&self.turn));
+        let outer = HOLDS_TURN.replace(true);
+        Turn { head: self, outer, _guard: guard }
+    }
+}
+
+thread_local! {
+    /// An update inside of another's closure must not wait for the one that waits for it.
+    static HOLDS_TURN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The turn of an update that lost too often.
+pub(crate) struct Turn<'h> {
+    head: &'h Head,
+    outer: bool,
+    _guard: Option<MutexGuard<'h, ()>>,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        HOLDS_TURN.set(self.outer);
+        self.head.starved.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl HeadState {
+    /// Holds the version of an entry of the history.
+    pub(crate) fn open(&self, head: &Head, entry: &Entry) -> Snapshot {
+        Snapshot::new(head.reader.held(entry.id), entry.revision)
+    }
+
+    /// Holds the version of the entry with this index.
+    pub(crate) fn open_at(&self, head: &Head, index: usize) -> Snapshot {
+        let entry = self.history.get(index).expect("an index found under the same lock");
+        self.open(head, entry)
+    }
+
+    /// Publishes an editor of the newest version as the next revision.
+    pub(crate) fn publish(&mut self, head: &Head, editor: Editor, stamp: Stamp) {
+        self.tree.publish(editor);
+        let id = self.tree.version_id();
+        head.newest.version.store(0, Ordering::SeqCst);
+        head.newest.revision.store(stamp.revision.number(), Ordering::SeqCst);
+        head.newest.version.store(id.version(), Ordering::SeqCst);
+        let time = stamp.time;
+        self.history.push(Entry { revision: stamp.revision, time, id, meta: stamp.meta });
+        if self.retention != Retention::All {
+            self.dropped += self.retention.apply(&mut self.history, time);
+            if self.dropped >= self.retention.slack() {
+                self.reclaim();
+            }
+        }
+        head.notify();
+    }
+
+    pub(crate) fn retention(&self) -> Retention {
+        self.retention
+    }
+
+    /// Sets what is kept, and drops the rest at once.
+    pub(crate) fn retain(&mut self, retention: Retention, now: Timestamp) {
+        self.retention = retention;
+        retention.apply(&mut self.history, now);
+        self.reclaim();
+    }
+
+    fn reclaim(&mut self) {
+        self.dropped = 0;
+        self.tree.keep(keep(self.retention, self.history.oldest()));
+    }
+}
+
+fn keep(retention: Retention, oldest: &Entry) -> Keep {
+    match retention {
+        Retention::All => Keep::All,
+        Retention::Last(0 | 1) => Keep::Newest,
+        Retention::Last(_) | Retention::ByAge(_) => Keep::From(oldest.id),
+    }
+}

@@ -1,0 +1,499 @@
+//! A set of named trees.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use jungle_tree::{Arena, ArenaError, ArenaOptions, Collected, Tree};
+
+use crate::branch::Branches;
+use crate::commit::Moment;
+use crate::handle::TreeHandle;
+use crate::head::{Head, Stamp, lock};
+use crate::journal::{BranchId, CommitRecord, Event, Journal, TreeId};
+use crate::name::{self, NameError};
+use crate::retention::Retention;
+use crate::revision::{Clock, CommitMeta, Counter, NoClock, Revision, Timestamp};
+use crate::snapshot::JungleSnapshot;
+use crate::write::NotWritten;
+
+/// A set of named trees, in memory. Cloning the handle is cheap; all clones are the same Jungle.
+///
+/// ```
+/// use jungle_db::Jungle;
+/// let jungle = Jungle::new()?;
+/// let board = jungle.create_tree("board")?;
+/// board.update(|tx| tx.put_attribute(&[], "title", "Hello"))?;
+/// assert_eq!(board.read().root().attribute("title").unwrap().as_text(), Some("Hello"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Jungle {
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// What a Jungle is made of: see [`Jungle::builder`].
+pub struct Builder {
+    arena: ArenaOptions,
+    clock: Box<dyn Clock>,
+    journal: Option<Box<dyn Journal>>,
+    retention: Retention,
+}
+
+/// What all handles share.
+pub(crate) struct Shared {
+    pub(crate) arena: Arena,
+    clock: Box<dyn Clock>,
+    journal: Option<Box<dyn Journal>>,
+    /// Held from drawing a revision until it is visible, where there is a journal: its records are
+    /// in the order of their revisions. Taken last of all locks.
+    order: Mutex<()>,
+    pub(crate) counter: Counter,
+    stopped: AtomicBool,
+    ids: AtomicU64,
+    pub(crate) retention: Retention,
+    catalog: RwLock<Catalog>,
+}
+
+pub(crate) type Catalog = BTreeMap<Arc<str>, Arc<TreeState>>;
+
+/// What all handles of a tree share.
+pub(crate) struct TreeState {
+    pub(crate) id: TreeId,
+    pub(crate) name: Mutex<Arc<str>>,
+    pub(crate) main: Arc<Head>,
+    pub(crate) branches: Mutex<Branches>,
+}
+
+/// Why a tree was not created.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CreateTreeError {
+    /// The name cannot be one.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// There is a tree of this name.
+    #[error("there is a tree {name:?} already")]
+    Exists {
+        /// The name.
+        name: Box<str>,
+    },
+    /// It could not be written.
+    #[error(transparent)]
+    NotWritten(#[from] NotWritten),
+}
+
+/// There is no tree of this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no tree {name:?}")]
+pub struct NoSuchTree {
+    /// The name.
+    pub name: Box<str>,
+}
+
+/// Why a tree was not renamed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RenameTreeError {
+    /// The new name cannot be one.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// There is no tree of the old name.
+    #[error(transparent)]
+    NoSuchTree(#[from] NoSuchTree),
+    /// There is a tree of the new name.
+    #[error("there is a tree {name:?} already")]
+    Exists {
+        /// The name.
+        name: Box<str>,
+    },
+    /// It could not be written.
+    #[error(transparent)]
+    NotWritten(#[from] NotWritten),
+}
+
+/// Why a tree was not deleted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeleteTreeError {
+    /// There is no tree of this name.
+    #[error(transparent)]
+    NoSuchTree(#[from] NoSuchTree),
+    /// It could not be written.
+    #[error(transparent)]
+    NotWritten(#[from] NotWritten),
+}
+
+impl Builder {
+    /// How much memory it may take.
+    #[must_use]
+    pub fn arena(mut self, options: ArenaOptions) -> Self {
+        self.arena = options;
+        self
+    }
+
+    /// Where the times of commits come from; without one they are all [`Timestamp::default`].
+    #[must_use]
+    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
+        self.clock = Box::new(clock);
+        self
+    }
+
+    /// Where commits are written down; without one they are in memory only.
+    #[must_use]
+    pub fn journal(mut self, journal: impl Journal + 'static) -> Self {
+        self.journal = Some(Box::new(journal));
+        self
+    }
+
+    /// What new trees and branches keep of their history.
+    #[must_use]
+    pub fn retention(mut self, retention: Retention) -> Self {
+        self.retention = retention;
+        self
+    }
+
+    /// The Jungle, without trees.
+    ///
+    /// # Errors
+    /// When the system refuses to reserve the address range of the arena.
+    pub fn build(self) -> Result<Jungle, ArenaError> {
+        let shared = Shared {
+            arena: Arena::with_options(&self.arena)?,
+            clock: self.clock,
+            journal: self.journal,
+            order: Mutex::default(),
+            counter: Counter::default(),
+            stopped: AtomicBool::new(false),
+            ids: AtomicU64::new(1),
+            retention: self.retention,
+            catalog: RwLock::default(),
+        };
+        let shared = Arc::new(shared);
+        Ok(Jungle { shared })
+    }
+}
+
+impl Jungle {
+    /// An empty set of trees, with neither a clock nor a journal, that keeps all revisions.
+    ///
+    /// # Errors
+    /// When the system refuses to reserve the address range of the arena.
+    pub fn new() -> Result<Jungle, ArenaError> {
+        Jungle::builder().build()
+    }
+
+    /// Options for a Jungle.
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder {
+            arena: ArenaOptions::default(),
+            clock: Box::new(NoClock),
+            journal: None,
+            retention: Retention::All,
+        }
+    }
+
+    /// The memory its trees live in.
+    #[must_use]
+    pub fn arena(&self) -> &Arena {
+        &self.shared.arena
+    }
+
+    /// The newest revision.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.shared.counter.newest()
+    }
+
+    /// Makes a tree of one bare node.
+    ///
+    /// # Errors
+    /// When the name is taken or cannot be one, or nothing can be written.
+    pub fn create_tree(&self, name: &str) -> Result<TreeHandle, CreateTreeError> {
+        let shared = &self.shared;
+        let name = name::check(name)?;
+        let mut catalog = shared.catalog_mut();
+        if catalog.contains_key(&name) {
+            return Err(CreateTreeError::Exists { name: (&*name).into() });
+        }
+        let (tree, branch) = (TreeId(shared.draw_id()), BranchId(shared.draw_id()));
+        let moment = Moment::Now;
+        let (state, revision) = shared.create(&mut catalog, (tree, branch), name, moment)?;
+        drop(catalog);
+        shared.acknowledge(revision)?;
+        Ok(TreeHandle::main(shared, &state))
+    }
+
+    /// The tree of this name.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn open_tree(&self, name: &str) -> Result<TreeHandle, NoSuchTree> {
+        let catalog = self.shared.catalog();
+        let state = catalog.get(name).ok_or_else(|| no_such_tree(name))?;
+        Ok(TreeHandle::main(&self.shared, state))
+    }
+
+    /// The names of all trees, in order.
+    #[must_use]
+    pub fn list_trees(&self) -> Vec<Arc<str>> {
+        self.shared.catalog().keys().cloned().collect()
+    }
+
+    /// Gives a tree another name. Handles of it stay good.
+    ///
+    /// # Errors
+    /// When there is no tree of the old name or one of the new name, or nothing can be written.
+    pub fn rename_tree(&self, name: &str, new: &str) -> Result<(), RenameTreeError> {
+        let new = name::check(new)?;
+        let mut catalog = self.shared.catalog_mut();
+        let state = Arc::clone(catalog.get(name).ok_or_else(|| no_such_tree(name))?);
+        if catalog.contains_key(&new) {
+            return Err(RenameTreeError::Exists { name: (&*new).into() });
+        }
+        let revision = self.shared.rename(&mut catalog, &state, new, Moment::Now)?;
+        drop(catalog);
+        Ok(self.shared.acknowledge(revision)?)
+    }
+
+    /// Deletes a tree with its branches and tags. Whoever has a handle can read on what was the
+    /// newest version, and write no more.
+    ///
+    /// # Errors
+    /// When there is no tree of this name, or nothing can be written.
+    pub fn delete_tree(&self, name: &str) -> Result<(), DeleteTreeError> {
+        let mut catalog = self.shared.catalog_mut();
+        let state = Arc::clone(catalog.get(name).ok_or_else(|| no_such_tree(name))?);
+        let revision = self.shared.delete(&mut catalog, &state, Moment::Now)?;
+        drop(catalog);
+        Ok(self.shared.acknowledge(revision)?)
+    }
+
+    /// Gives back the memory of what nobody can see any more: of deleted trees and branches, of
+    /// revisions that were kept once and are not now, of subtrees that several versions shared.
+    /// (What one tree replaces and does not keep is used again without this.)
+    ///
+    /// Readers and writers go on, but for the moment it takes to note what is kept; the cost is
+    /// that of going through what is alive.
+    pub fn collect(&self) -> Collected {
+        let heads = self.shared.heads();
+        let guards: Vec<_> = heads.iter().map(|head| head.lock()).collect();
+        let kept = guards.iter().flat_map(|state| state.history.ids());
+        let collection = self.shared.arena.start_collection(kept);
+        drop(guards);
+        collection.finish()
+    }
+
+    /// The main branches of all trees at one revision: no commit is seen in part, also none that
+    /// spans trees. Costs a pin a tree.
+    #[must_use]
+    pub fn snapshot(&self) -> JungleSnapshot {
+        /// So often it looks without keeping writers out.
+        const ROUNDS: usize = 16;
+        let catalog = self.shared.catalog();
+        let pin = |(name, state): (&Arc<str>, &Arc<TreeState>)| {
+            (Arc::clone(name), (Arc::clone(state), state.main.snapshot()))
+        };
+        for _ in 0..ROUNDS {
+            // Nothing is being published before, and nothing has been drawn since: so every head
+            // is as this revision left it.
+            let Some(revision) = self.shared.counter.at_rest() else {
+                continue;
+            };
+            let trees = catalog.iter().map(pin).collect();
+            if self.shared.counter.newest() == revision {
+                return JungleSnapshot { revision, trees };
+            }
+        }
+        let mut trees: Vec<_> = catalog.iter().collect();
+        trees.sort_by_key(|(_, state)| state.main.id);
+        let guards: Vec<_> = trees.iter().map(|(_, state)| state.main.lock()).collect();
+        let pinned = trees.iter().zip(&guards).map(|(&(name, state), guard)| {
+            let snapshot = guard.open(&state.main, guard.history.newest());
+            (Arc::clone(name), (Arc::clone(state), snapshot))
+        });
+        // Whoever drew a number up to this one for one of these trees did so under its lock.
+        let revision = self.shared.counter.newest();
+        JungleSnapshot { revision, trees: pinned.collect() }
+    }
+}
+
+impl fmt::Debug for Jungle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Jungle")
+            .field("revision", &self.revision())
+            .field("trees", &self.list_trees())
+            .finish_non_exhaustive()
+    }
+}
+
+pub(crate) fn no_such_tree(name: &str) -> NoSuchTree {
+    NoSuchTree { name: name.into() }
+}
+
+impl Shared {
+    pub(crate) fn catalog(&self) -> RwLockReadGuard<'_, Catalog> {
+        self.catalog.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn catalog_mut(&self) -> RwLockWriteGuard<'_, Catalog> {
+        self.catalog.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All heads of all trees, in the order in which they are locked.
+    fn heads(&self) -> Vec<Arc<Head>> {
+        let catalog = self.catalog();
+        let mut heads = Vec::new();
+        for state in catalog.values() {
+            heads.push(Arc::clone(&state.main));
+            heads.extend(lock(&state.branches).heads());
+        }
+        heads.sort_by_key(|head| head.id);
+        heads
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub(crate) fn draw_id(&self) -> u64 {
+        self.ids.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// This id is in use.
+    pub(crate) fn skip_id(&self, id: u64) {
+        self.ids.fetch_max(id + 1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn has_journal(&self) -> bool {
+        self.journal.is_some()
+    }
+
+    /// Draws a revision, has it written down, and publishes it.
+    pub(crate) fn write(
+        &self,
+        moment: Moment,
+        time: Timestamp,
+        meta: &CommitMeta,
+        event: Option<Event>,
+        publish: impl FnOnce(Revision),
+    ) -> Result<Revision, NotWritten> {
+        let _order =
+            (self.has_journal() || matches!(moment, Moment::Then(..))).then(|| lock(&self.order));
+        if self.stopped.load(Ordering::SeqCst) {
+            return Err(NotWritten::Stopped);
+        }
+        if let Moment::Then(revision, _) = moment {
+            self.counter.skip_to(Revision::new(revision.number() - 1));
+        } else if let (Some(journal), Some(event)) = (&self.journal, event) {
+            let record = CommitRecord {
+                revision: Revision::new(self.counter.newest().number() + 1),
+                time,
+                meta: meta.clone(),
+                event,
+            };
+            let appended = journal.append(&record);
+            appended.map_err(|error| NotWritten::Refused(self.stop(error)))?;
+        }
+        let revision = self.counter.begin();
+        publish(revision);
+        self.counter.finish();
+        Ok(revision)
+    }
+
+    /// Waits until a revision would survive; called without any lock.
+    pub(crate) fn acknowledge(&self, revision: Revision) -> Result<(), NotWritten> {
+        match &self.journal {
+            None => Ok(()),
+            Some(journal) => {
+                let waited = journal.wait(revision);
+                waited.map_err(|error| NotWritten::Unsafe(self.stop(error)))
+            }
+        }
+    }
+
+    fn stop<E>(&self, error: E) -> E {
+        self.stopped.store(true, Ordering::SeqCst);
+        error
+    }
+
+    /// Makes a tree; the name is free.
+    pub(crate) fn create(
+        &self,
+        catalog: &mut Catalog,
+        (tree, branch): (TreeId, BranchId),
+        name: Arc<str>,
+        moment: Moment,
+    ) -> Result<(Arc<TreeState>, Revision), NotWritten> {
+        let time = moment.time(|| self.now());
+        let event = Event::TreeCreated { tree, branch, name: Arc::clone(&name) };
+        let meta = CommitMeta::new();
+        let mut made = None;
+        let revision = self.write(moment, time, &meta, Some(event), |revision| {
+            let stamp = Stamp { revision, time, meta: meta.clone() };
+            let root = Tree::new(&self.arena);
+            let main = Head::new((tree, branch), root, stamp, self.retention, None);
+            let state = Arc::new(TreeState {
+                id: tree,
+                name: Mutex::new(Arc::clone(&name)),
+                branches: Mutex::default(),
+                main: Arc::new(main),
+            });
+            made = Some(Arc::clone(&state));
+            catalog.insert(name, state);
+        })?;
+        Ok((made.expect("made while it was published"), revision))
+    }
+
+    /// Renames a tree; the new name is free.
+    pub(crate) fn rename(
+        &self,
+        catalog: &mut Catalog,
+        state: &Arc<TreeState>,
+        new: Arc<str>,
+        moment: Moment,
+    ) -> Result<Revision, NotWritten> {
+        let time = moment.time(|| self.now());
+        let event = Event::TreeRenamed { tree: state.id, name: Arc::clone(&new) };
+        self.write(moment, time, &CommitMeta::new(), Some(event), |_| {
+            let mut name = lock(&state.name);
+            catalog.remove(&*name);
+            catalog.insert(Arc::clone(&new), Arc::clone(state));
+            *name = new;
+        })
+    }
+
+    /// Deletes a tree.
+    pub(crate) fn delete(
+        &self,
+        catalog: &mut Catalog,
+        state: &Arc<TreeState>,
+        moment: Moment,
+    ) -> Result<Revision, NotWritten> {
+        let time = moment.time(|| self.now());
+        let mut branches = lock(&state.branches);
+        let mut heads = branches.heads();
+        heads.push(Arc::clone(&state.main));
+        heads.sort_by_key(|head| head.id);
+        let mut guards: Vec<_> = heads.iter().map(|head| head.lock()).collect();
+        let event = Event::TreeDeleted { tree: state.id };
+        self.write(moment, time, &CommitMeta::new(), Some(event), |_| {
+            for (head, guard) in heads.iter().zip(&mut guards) {
+                head.close(guard);
+            }
+            *branches = Branches::default();
+            catalog.remove(&*lock(&state.name));
+        })
+    }
+}
+
+impl Moment {
+    pub(crate) fn time(self, now: impl FnOnce() -> Timestamp) -> Timestamp {
+        match self {
+            Moment::Now => now(),
+            Moment::Then(_, time) => time,
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Doing again what a journal has written down.
+
+use std::sync::Arc;
+
+use jungle_tree::{ApplyError, Editor, apply};
+
+use crate::branch::{BranchError, MAIN_BRANCH};
+use crate::commit::{Attempt, Failure, Moment, lock_all, publish};
+use crate::handle::TreeHandle;
+use crate::journal::{BranchEdit, BranchId, CommitRecord, Event, TreeId};
+use crate::jungle::{Jungle, TreeState};
+use crate::revision::Revision;
+use crate::write::NotWritten;
+
+/// Why a record cannot be done again.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// A record is missing, or out of order.
+    #[error("revision {found} does not follow revision {newest}")]
+    NotNext {
+        /// The newest revision here.
+        newest: Revision,
+        /// The revision of the record.
+        found: Revision,
+    },
+    /// It is about a tree or branch that is not there, or makes one that is.
+    #[error("the record does not fit: {what}")]
+    DoesNotFit {
+        /// What it is about.
+        what: Box<str>,
+    },
+    /// Its changes do not fit.
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+    /// It could not be written.
+    #[error(transparent)]
+    NotWritten(#[from] NotWritten),
+}
+
+fn does_not_fit<E: std::fmt::Display>(what: E) -> ReplayError {
+    ReplayError::DoesNotFit { what: what.to_string().into() }
+}
+
+impl Jungle {
+    /// Does again what a record says, with its revision and time. The journal of this Jungle is
+    /// not told: this is how a Jungle is opened from its journal, before anything else happens.
+    ///
+    /// Nothing else may commit meanwhile.
+    ///
+    /// # Errors
+    /// When the record is not the next one, or does not fit to what is here.
+    pub fn replay(&self, record: &CommitRecord) -> Result<(), ReplayError> {
+        let newest = self.revision();
+        if record.revision.number() != newest.number() + 1 {
+            return Err(ReplayError::NotNext { newest, found: record.revision });
+        }
+        let moment = Moment::Then(record.revision, record.time);
+        match &record.event {
+            Event::Edited(edits) => self.replay_edits(record, edits, moment),
+            Event::TreeCreated { tree, branch, name } => {
+                let mut catalog = self.shared.catalog_mut();
+                if catalog.contains_key(name) {
+                    return Err(does_not_fit(format!("the tree {name:?} is there")));
+                }
+                self.shared.skip_id(tree.0.max(branch.0));
+                let ids = (*tree, *branch);
+                self.shared.create(&mut catalog, ids, Arc::clone(name), moment)?;
+                Ok(())
+            }
+            Event::TreeRenamed { tree, name } => {
+                let state = self.tree_of(*tree)?;
+                let mut catalog = self.shared.catalog_mut();
+                self.shared.rename(&mut catalog, &state, Arc::clone(name), moment)?;
+                Ok(())
+            }
+            Event::TreeDeleted { tree } => {
+                let state = self.tree_of(*tree)?;
+                let mut catalog = self.shared.catalog_mut();
+                self.shared.delete(&mut catalog, &state, moment)?;
+                Ok(())
+            }
+            event => self.replay_name(event, moment),
+        }
+    }
+
+    fn replay_name(&self, event: &Event, moment: Moment) -> Result<(), ReplayError> {
+        match event {
+            Event::BranchCreated { tree, branch, name, from, at } => {
+                self.shared.skip_id(branch.0);
+                let from = self.handle_of(*tree, *from)?;
+                from.branch_as(*branch, name, *at, moment).map(drop).map_err(branch_error)
+            }
+            Event::BranchDeleted { tree, branch } => {
+                let handle = self.handle_of(*tree, *branch)?;
+                let name = handle.branch_name().to_owned();
+                handle.delete_branch_at(&name, moment).map(drop).map_err(branch_error)
+            }
+            Event::TagCreated { tree, name, branch, at } => {
+                let handle = self.handle_of(*tree, *branch)?;
+                handle.tag_at(name, *at, moment).map(drop).map_err(branch_error)
+            }
+            Event::TagDeleted { tree, name } => {
+                let state = self.tree_of(*tree)?;
+                let handle = TreeHandle::main(&self.shared, &state);
+                handle.delete_tag_at(name, moment).map(drop).map_err(branch_error)
+            }
+            _ => Err(does_not_fit("it is of a kind that is not known here")),
+        }
+    }
+
+    fn replay_edits(
+        &self,
+        record: &CommitRecord,
+        edits: &[BranchEdit],
+        moment: Moment,
+    ) -> Result<(), ReplayError> {
+        let handles = edits.iter().map(|edit| self.handle_of(edit.tree, edit.branch));
+        let handles: Vec<TreeHandle> = handles.collect::<Result<_, _>>()?;
+        let mut attempts = Vec::with_capacity(edits.len());
+        for (edit, handle) in edits.iter().zip(&handles) {
+            let mut editor = Editor::new(handle.head.reader.snapshot());
+            apply(&mut editor, &edit.changes)?;
+            attempts.push(Attempt::of_editor(&handle.head, editor).even_unchanged());
+        }
+        let guards = lock_all(&attempts)?;
+        match publish(&self.shared, &mut attempts, guards, &record.meta, moment) {
+            Ok(_) => {}
+            Err(Failure::NotWritten(error)) => return Err(error.into()),
+            Err(Failure::Overlap(_)) => unreachable!("publishing rebases nothing"),
+        }
+        for (edit, handle) in edits.iter().zip(&handles) {
+            if let Some((from, at)) = edit.merged
+                && let Some(head) = handle.state.head(from)
+                && let Ok(base) = (TreeHandle { head, ..handle.clone() }).at(at)
+            {
+                handle.state.note_merged(from, edit.branch, base);
+            }
+        }
+        Ok(())
+    }
+
+    fn tree_of(&self, id: TreeId) -> Result<Arc<TreeState>, ReplayError> {
+        let catalog = self.shared.catalog();
+        let state = catalog.values().find(|state| state.id == id).cloned();
+        state.ok_or_else(|| does_not_fit(format!("there is no tree {}", id.0)))
+    }
+
+    fn handle_of(&self, tree: TreeId, branch: BranchId) -> Result<TreeHandle, ReplayError> {
+        let state = self.tree_of(tree)?;
+        let main = TreeHandle::main(&self.shared, &state);
+        let names = main.list_branches();
+        let mut handles = names.iter().filter_map(|name| main.on_branch(name).ok());
+        let found = handles.find(|handle| handle.head.id == branch);
+        found.ok_or_else(|| does_not_fit(format!("there is no branch {}", branch.0)))
+    }
+}
+
+fn branch_error(error: BranchError) -> ReplayError {
+    match error {
+        BranchError::NotWritten(error) => error.into(),
+        BranchError::Main => does_not_fit(format!("{MAIN_BRANCH} cannot be deleted")),
+        other => does_not_fit(other),
+    }
+}

@@ -1,0 +1,197 @@
+//! Revisions, their times, and who made them.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The number of a commit. One counter runs for a whole Jungle, so the revisions of one tree go
+/// up but have gaps where other trees were committed to. The first is 1; 0 is the empty Jungle.
+///
+/// ```
+/// use jungle_db::Revision;
+/// assert!(Revision::new(3) < Revision::new(4));
+/// assert_eq!(Revision::new(3).to_string(), "3");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Revision(u64);
+
+impl Revision {
+    /// The revision with this number.
+    #[must_use]
+    pub const fn new(number: u64) -> Revision {
+        Revision(number)
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A moment: microseconds since the beginning of 1970, UTC.
+///
+/// ```
+/// use jungle_db::Timestamp;
+/// assert_eq!(Timestamp::from_micros(1_000_000).as_micros(), 1_000_000);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// The moment this many microseconds after the beginning of 1970.
+    #[must_use]
+    pub const fn from_micros(micros: i64) -> Timestamp {
+        Timestamp(micros)
+    }
+
+    /// Microseconds since the beginning of 1970.
+    #[must_use]
+    pub const fn as_micros(self) -> i64 {
+        self.0
+    }
+
+    /// The moment this long before; the earliest there is if it would be earlier still.
+    #[must_use]
+    pub fn before(self, duration: Duration) -> Timestamp {
+        let micros = i64::try_from(duration.as_micros()).unwrap_or(i64::MAX);
+        Timestamp(self.0.saturating_sub(micros))
+    }
+}
+
+/// Where the time of a commit comes from.
+///
+/// A clock may stand still or go back: the times in a history never do, since a commit takes its
+/// predecessor's time then.
+pub trait Clock: Send + Sync {
+    /// The time now.
+    fn now(&self) -> Timestamp;
+}
+
+/// A clock that stands at the beginning of 1970: what a Jungle has that is given no other.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoClock;
+
+impl Clock for NoClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::default()
+    }
+}
+
+/// Who made a commit, and why.
+///
+/// ```
+/// use jungle_db::CommitMeta;
+/// let meta = CommitMeta::new().author("ana").message("spelling");
+/// assert_eq!(meta.author_name(), Some("ana"));
+/// ```
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct CommitMeta(Option<Arc<Words>>);
+
+#[derive(Clone, Default, PartialEq, Eq)]
+struct Words {
+    author: Option<Box<str>>,
+    message: Option<Box<str>>,
+}
+
+impl CommitMeta {
+    /// Neither an author nor a message.
+    #[must_use]
+    pub const fn new() -> CommitMeta {
+        CommitMeta(None)
+    }
+
+    /// With this author.
+    #[must_use]
+    pub fn author(self, author: &str) -> CommitMeta {
+        self.with(|words| words.author = Some(author.into()))
+    }
+
+    /// With this message.
+    #[must_use]
+    pub fn message(self, message: &str) -> CommitMeta {
+        self.with(|words| words.message = Some(message.into()))
+    }
+
+    /// The author.
+    #[must_use]
+    pub fn author_name(&self) -> Option<&str> {
+        self.0.as_ref()?.author.as_deref()
+    }
+
+    /// The message.
+    #[must_use]
+    pub fn message_text(&self) -> Option<&str> {
+        self.0.as_ref()?.message.as_deref()
+    }
+
+    fn with(self, set: impl FnOnce(&mut Words)) -> CommitMeta {
+        let mut words = self.0.map_or_else(Words::default, |words| (*words).clone());
+        set(&mut words);
+        CommitMeta(Some(Arc::new(words)))
+    }
+}
+
+impl fmt::Debug for CommitMeta {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CommitMeta")
+            .field("author", &self.author_name())
+            .field("message", &self.message_text())
+            .finish()
+    }
+}
+
+/// What a history tells of one revision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RevisionInfo {
+    /// Its number.
+    pub revision: Revision,
+    /// When it was committed.
+    pub time: Timestamp,
+    /// Who committed it, and why.
+    pub meta: CommitMeta,
+}
+
+/// The counter of a Jungle, in two halves: what has begun to be published and what has been. While
+/// they are equal, no commit is under way.
+#[derive(Default)]
+pub(crate) struct Counter {
+    begun: AtomicU64,
+    done: AtomicU64,
+}
+
+impl Counter {
+    /// The newest revision that has begun.
+    pub(crate) fn newest(&self) -> Revision {
+        Revision(self.begun.load(Ordering::SeqCst))
+    }
+
+    /// The newest revision, if none is being published at the moment.
+    pub(crate) fn at_rest(&self) -> Option<Revision> {
+        let done = self.done.load(Ordering::SeqCst);
+        (done == self.begun.load(Ordering::SeqCst)).then_some(Revision(done))
+    }
+
+    /// Draws the next number; [`Counter::finish`] must follow.
+    pub(crate) fn begin(&self) -> Revision {
+        Revision(self.begun.fetch_add(1, Ordering::SeqCst) + 1)
+    }
+
+    /// Everything of a revision that had begun is visible.
+    pub(crate) fn finish(&self) {
+        self.done.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Goes on from a number; nothing else may be under way.
+    pub(crate) fn skip_to(&self, revision: Revision) {
+        self.begun.store(revision.0, Ordering::SeqCst);
+        self.done.store(revision.0, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,150 @@
+//! Explicit transactions, on one tree.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+use jungle_tree::{ChangeSet, Conflict, Path};
+
+use crate::commit::{Failure, Overlap};
+use crate::draft::Draft;
+use crate::handle::{CommitOptions, Committed, TreeHandle};
+use crate::journal::BranchId;
+use crate::revision::Revision;
+use crate::write::NotWritten;
+
+/// Edits of one tree that become one commit, or none: see [`TreeHandle::begin`].
+///
+/// It is edited and read as the [`Draft`] it holds. Dropping it aborts it.
+///
+/// ```
+/// use jungle_db::{CommitError, CommitOptions, Jungle};
+/// let tree = Jungle::new()?.create_tree("board")?;
+/// let mut ours = tree.begin(CommitOptions::default());
+/// ours.put_attribute(&[], "title", "ours")?;
+/// tree.update(|tx| tx.put_attribute(&[], "title", "theirs"))?;
+/// match ours.commit() {
+///     Err(CommitError::Conflict(conflicts)) => assert_eq!(conflicts.list().len(), 1),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Transaction {
+    handle: TreeHandle,
+    began_at: Revision,
+    draft: Draft,
+}
+
+/// Why a transaction was not committed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CommitError {
+    /// Others changed what it changed or read.
+    #[error(transparent)]
+    Conflict(Box<Conflicts>),
+    /// It could not be written.
+    #[error(transparent)]
+    NotWritten(#[from] NotWritten),
+}
+
+/// What stood in the way of a commit.
+#[derive(Debug)]
+pub struct Conflicts {
+    overlaps: Vec<Overlap>,
+}
+
+impl Conflicts {
+    pub(crate) fn new(overlaps: Vec<Overlap>) -> Box<Conflicts> {
+        Box::new(Conflicts { overlaps })
+    }
+
+    /// Where its changes contradict those of others.
+    #[must_use]
+    pub fn list(&self) -> Vec<&Conflict> {
+        self.overlaps.iter().flat_map(|overlap| &overlap.conflicts).collect()
+    }
+
+    /// What it read that others have changed; the first such place of each tree.
+    #[must_use]
+    pub fn reads(&self) -> Vec<&Path> {
+        self.overlaps.iter().filter_map(|overlap| overlap.read.as_ref()).collect()
+    }
+
+    /// What it wanted to change, of those branches where something stood in the way: from the
+    /// version it began with.
+    pub fn changes(&self) -> impl Iterator<Item = (BranchId, &ChangeSet)> {
+        self.overlaps.iter().map(|overlap| (overlap.branch, &overlap.changes))
+    }
+}
+
+impl fmt::Display for Conflicts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("others changed what the transaction ")?;
+        match (self.list().first(), self.reads().first()) {
+            (Some(conflict), _) => write!(f, "changed: {conflict}"),
+            (None, Some(path)) => write!(f, "read: {path}"),
+            (None, None) => f.write_str("changed"),
+        }
+    }
+}
+
+impl std::error::Error for Conflicts {}
+
+impl Transaction {
+    pub(crate) fn new(handle: TreeHandle, options: CommitOptions) -> Transaction {
+        let base = handle.head.snapshot();
+        Transaction {
+            began_at: base.revision(),
+            draft: Draft::new(base.into_tree(), options.isolation, options.meta),
+            handle,
+        }
+    }
+
+    /// The revision it began with.
+    #[must_use]
+    pub fn began_at(&self) -> Revision {
+        self.began_at
+    }
+
+    /// Makes its edits one commit, on top of what others committed since it began.
+    ///
+    /// # Errors
+    /// When others changed what it changed or read: the conflicts and its changes are in the
+    /// error. Or when nothing can be written.
+    pub fn commit(self) -> Result<Committed<()>, CommitError> {
+        match self.handle.commit(self.draft, self.began_at) {
+            Ok((revision, renamed)) => Ok(Committed { value: (), revision, renamed, runs: 1 }),
+            Err(Failure::NotWritten(error)) => Err(error.into()),
+            Err(Failure::Overlap(overlap)) => {
+                Err(CommitError::Conflict(Conflicts::new(vec![overlap])))
+            }
+        }
+    }
+
+    /// Forgets its edits, as dropping it does.
+    pub fn abort(self) {
+        drop(self);
+    }
+}
+
+impl Deref for Transaction {
+    type Target = Draft;
+
+    fn deref(&self) -> &Draft {
+        &self.draft
+    }
+}
+
+impl DerefMut for Transaction {
+    fn deref_mut(&mut self) -> &mut Draft {
+        &mut self.draft
+    }
+}
+
+impl fmt::Debug for Transaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transaction")
+            .field("tree", &self.handle.name())
+            .field("began_at", &self.began_at)
+            .finish_non_exhaustive()
+    }
+}

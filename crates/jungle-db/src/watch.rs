@@ -1,0 +1,173 @@
+//! Following what happens to a tree.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jungle_tree::{Change, ChangeSet, Key, Node, Path, diff};
+
+use crate::head::Head;
+use crate::revision::{Revision, RevisionInfo};
+use crate::snapshot::Snapshot;
+
+/// A cursor over the revisions of a branch: see [`TreeHandle::watch`](crate::TreeHandle::watch).
+///
+/// It holds nothing but a number. The changes of a revision are found by comparing it with its
+/// predecessor when they are asked for, so a slow watcher costs writers nothing; what it can miss
+/// is bounded by the branch's [`Retention`](crate::Retention), and it is told.
+///
+/// ```
+/// use jungle_db::Jungle;
+/// let tree = Jungle::new()?.create_tree("board")?;
+/// let mut watch = tree.watch(&[], tree.snapshot().revision());
+/// tree.update(|tx| tx.append(&[]))?;
+/// assert_eq!(watch.next()?.unwrap().changes.to_string(), "+ /0\n");
+/// assert!(watch.next()?.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Watch {
+    head: Arc<Head>,
+    path: Path,
+    seen: Revision,
+}
+
+/// What one revision did below the path that is watched.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct WatchEvent {
+    /// The revision.
+    pub info: RevisionInfo,
+    /// What it did there; of a move, both ends are told if one of them is there. Paths are from
+    /// the root.
+    pub changes: ChangeSet,
+    /// The tree after it.
+    pub snapshot: Snapshot,
+}
+
+/// Why there is no telling what happened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WatchError {
+    /// The next revision is not kept any more. Read the oldest one anew, and go on after it.
+    #[error("the changes after revision {seen} are not kept; the oldest revision is {oldest}")]
+    TooOld {
+        /// The last revision seen.
+        seen: Revision,
+        /// The oldest revision that is kept.
+        oldest: Revision,
+    },
+    /// Everything has been seen, and the tree or the branch was deleted.
+    #[error("the tree or the branch was deleted")]
+    Deleted,
+}
+
+/// The next revision, before and after.
+struct Step {
+    before: Snapshot,
+    after: Snapshot,
+    info: RevisionInfo,
+}
+
+impl Watch {
+    pub(crate) fn new(head: Arc<Head>, path: Path, seen: Revision) -> Watch {
+        Watch { head, path, seen }
+    }
+
+    /// The last revision that was looked at.
+    #[must_use]
+    pub fn seen(&self) -> Revision {
+        self.seen
+    }
+
+    /// The next revision that changed something below the path; `None` when there is none yet.
+    ///
+    /// # Errors
+    /// When it is not kept any more, or there never will be one.
+    #[expect(clippy::should_implement_trait, reason = "none now does not mean none for ever")]
+    pub fn next(&mut self) -> Result<Option<WatchEvent>, WatchError> {
+        while let Some(Step { before, after, info }) = self.step()? {
+            self.seen = info.revision;
+            let changes = self.changes(&before, &after);
+            if !changes.is_empty() {
+                return Ok(Some(WatchEvent { info, changes, snapshot: after }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// As [`next`](Watch::next), waiting for it: without a timeout for ever. A commit that changes
+    /// nothing below the path begins the timeout anew.
+    ///
+    /// # Errors
+    /// When the next revision is not kept any more, or there never will be one.
+    pub fn wait(&mut self, timeout: Option<Duration>) -> Result<Option<WatchEvent>, WatchError> {
+        loop {
+            if let Some(event) = self.next()? {
+                return Ok(Some(event));
+            }
+            let seen = self.seen;
+            let is_idle = |state: &crate::head::HeadState| {
+                !state.closed && state.history.newest().revision <= seen
+            };
+            if self.head.wait(timeout, is_idle) {
+                return self.next();
+            }
+        }
+    }
+
+    fn step(&self) -> Result<Option<Step>, WatchError> {
+        let state = self.head.lock();
+        let history = &state.history;
+        let index = match history.index_at(self.seen) {
+            Some(index) => index,
+            // It begins before the tree does: the first that can be compared is the second.
+            None if !history.is_cut() => 0,
+            None => {
+                return Err(WatchError::TooOld {
+                    seen: self.seen,
+                    oldest: history.oldest().revision,
+                });
+            }
+        };
+        let Some(next) = history.get(index + 1) else {
+            return if state.closed { Err(WatchError::Deleted) } else { Ok(None) };
+        };
+        Ok(Some(Step {
+            before: state.open_at(&self.head, index),
+            after: state.open(&self.head, next),
+            info: next.info(),
+        }))
+    }
+
+    fn changes(&self, before: &Snapshot, after: &Snapshot) -> ChangeSet {
+        let (old, new) = (before.root().at(&self.path), after.root().at(&self.path));
+        let is_same = match (old, new) {
+            (Ok(old), Ok(new)) => Node::is_same(old, new),
+            (Err(_), Err(_)) => true,
+            _ => false,
+        };
+        if is_same {
+            return ChangeSet::new();
+        }
+        let concerns = |change: &Change| concerns(&self.path, change);
+        diff(before, after).into_iter().filter(concerns).collect()
+    }
+}
+
+/// Does a change concern the node at `path` or what is below?
+fn concerns(path: &[Key], change: &Change) -> bool {
+    let is_below = |other: &[Key]| other.starts_with(path);
+    match change {
+        Change::AttributePut { path, .. } | Change::AttributeRemoved { path, .. } => is_below(path),
+        Change::Moved { from, to } => {
+            [from, to].iter().any(|end| is_below(end) || path.starts_with(end))
+        }
+        other => is_below(other.path()) || path.starts_with(other.path()),
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Watch({} after {})", self.path, self.seen)
+    }
+}

@@ -1,0 +1,126 @@
+//! Branches and tags.
+
+use jungle_db::{BranchError, CommitMeta, Jungle, Retention, Revision, UpdateError};
+use jungle_tree::{MergeOptions, Resolution};
+
+use crate::support::{append, int, path, put, tree_in, tree_of};
+
+#[test]
+fn a_branch_begins_with_its_origin_and_goes_its_own_way() {
+    let (jungle, main) = tree_of(1);
+    put(&main, "/0", "n", 1);
+    let origin = jungle.revision();
+    put(&main, "/0", "n", 2);
+    let side = main.branch("side", origin).unwrap();
+    assert_eq!((int(&side, "/0", "n"), side.branch_name()), (Some(1), "side"));
+    assert_eq!(side.snapshot().revision(), origin);
+    put(&side, "/0", "n", 3);
+    put(&main, "/0", "n", 4);
+    assert_eq!((int(&side, "/0", "n"), int(&main, "/0", "n")), (Some(3), Some(4)));
+    let again = main.on_branch("side").unwrap();
+    assert_eq!(again.branch_id(), side.branch_id());
+    assert_eq!(side.on_branch("main").unwrap().branch_id(), main.branch_id());
+    let told: Vec<_> = side.history(..).rev().map(|info| info.revision).collect();
+    assert_eq!((told[0], told.len()), (origin, 2));
+    assert_eq!(main.list_branches().join(" "), "main side");
+}
+
+#[test]
+fn names_of_branches_and_tags_are_checked() {
+    let (jungle, main) = tree_of(0);
+    let now = jungle.revision();
+    main.branch("b", now).unwrap();
+    main.tag("t", now).unwrap();
+    for taken in ["main", "b", "t"] {
+        assert!(matches!(main.branch(taken, now), Err(BranchError::Exists { .. })));
+        assert!(matches!(main.tag(taken, now), Err(BranchError::Exists { .. })));
+    }
+    assert!(matches!(main.branch("", now), Err(BranchError::Name(_))));
+    let late = Revision::new(99);
+    assert!(matches!(main.branch("x", late), Err(BranchError::NoSuchRevision(_))));
+    assert!(matches!(main.delete_branch("main"), Err(BranchError::Main)));
+    assert!(matches!(main.delete_branch("t"), Err(BranchError::NoSuchBranch(_))));
+    main.delete_tag("t").unwrap();
+    assert!(main.at_tag("t").is_err());
+}
+
+#[test]
+fn a_branch_is_merged_once_and_again() {
+    let (jungle, main) = tree_of(3);
+    let side = main.branch("side", jungle.revision()).unwrap();
+    let merge = || {
+        let merge = main.merge("side", &MergeOptions::new()).unwrap();
+        assert_eq!(merge.conflicts(), []);
+        merge.commit(&CommitMeta::new()).unwrap();
+    };
+    put(&side, "/0", "n", 1);
+    put(&main, "/1", "n", 2);
+    merge();
+    assert_eq!((int(&main, "/0", "n"), int(&main, "/1", "n")), (Some(1), Some(2)));
+    // What was merged is not merged again: what main made of it stays.
+    put(&main, "/0", "n", 10);
+    put(&side, "/2", "n", 3);
+    merge();
+    assert_eq!((int(&main, "/0", "n"), int(&main, "/2", "n")), (Some(10), Some(3)));
+    let back = side.merge("main", &MergeOptions::new()).unwrap();
+    assert_eq!(back.conflicts(), []);
+    back.commit(&CommitMeta::new()).unwrap();
+    assert!(side.read().root().is_equal(main.read().root()));
+}
+
+#[test]
+fn branches_of_one_branch_merge_over_where_they_parted() {
+    let (jungle, main) = tree_of(3);
+    let a = main.branch("a", jungle.revision()).unwrap();
+    put(&main, "/0", "n", 1);
+    let b = main.branch("b", jungle.revision()).unwrap();
+    put(&a, "/1", "n", 2);
+    put(&b, "/2", "n", 3);
+    a.merge("b", &MergeOptions::new()).unwrap().commit(&CommitMeta::new()).unwrap();
+    let found = ["/0", "/1", "/2"].map(|at| int(&a, at, "n"));
+    assert_eq!(found, [Some(1), Some(2), Some(3)]);
+}
+
+#[test]
+fn conflicts_are_seen_before_anything_happens() {
+    let (jungle, main) = tree_of(1);
+    let side = main.branch("side", jungle.revision()).unwrap();
+    put(&side, "/0", "n", 1);
+    put(&main, "/0", "n", 2);
+    let before = jungle.revision();
+    let options = MergeOptions::new().resolution(Resolution::Ours);
+    let merge = main.merge("side", &options).unwrap();
+    assert_eq!(merge.conflicts().len(), 1);
+    assert_eq!((jungle.revision(), int(&main, "/0", "n")), (before, Some(2)));
+    // What others commit meanwhile is built upon.
+    append(&main, &[]);
+    merge.commit(&CommitMeta::new().message("merge")).unwrap();
+    assert_eq!((int(&main, "/0", "n"), main.read().root().child_count()), (Some(1), 2));
+}
+
+#[test]
+fn a_deleted_branch_is_written_by_nobody() {
+    let (jungle, main) = tree_of(1);
+    let side = main.branch("side", jungle.revision()).unwrap();
+    main.delete_branch("side").unwrap();
+    let refused = side.update(|tx| tx.append(&[]));
+    assert!(matches!(refused, Err(UpdateError::NotWritten(_))));
+    assert!(main.on_branch("side").is_err());
+    assert_eq!(side.read().root().child_count(), 1);
+}
+
+#[test]
+fn a_tag_outlives_what_is_kept() {
+    let jungle = Jungle::builder().retention(Retention::Last(2)).build().unwrap();
+    let tree = tree_in(&jungle, "t", 1);
+    put(&tree, "/0", "n", 0);
+    let tagged = jungle.revision();
+    tree.tag("first", tagged).unwrap();
+    (1..2000).for_each(|n| put(&tree, "/0", "n", n));
+    assert!(tree.at(tagged).is_err());
+    let old = tree.at_tag("first").unwrap();
+    let n = old.root().at(&path("/0")).unwrap().attribute("n").unwrap().as_int();
+    assert_eq!((n, old.revision()), (Some(0), tagged));
+    let tags = tree.list_tags();
+    assert_eq!(tags, [("first".into(), tagged)]);
+}

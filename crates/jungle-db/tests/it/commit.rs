@@ -1,0 +1,353 @@
+//! Commits: what others do in other places does not matter, what they do in the same place does.
+
+use std::cell::Cell;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+
+use jungle_db::{
+    CommitError, CommitMeta, CommitOptions, Draft, Isolation, SetRootError, TreeHandle, UpdateError,
+};
+use jungle_tree::{EditError, Key};
+
+use crate::support::{Edited, append, int, path, put, tree_of};
+
+/// Runs an update during whose first run others commit; tells how often it ran.
+fn runs(
+    tree: &TreeHandle,
+    isolation: Isolation,
+    ours: impl Fn(&mut Draft) -> Edited,
+    theirs: impl Fn(&mut Draft) -> Edited,
+) -> u32 {
+    let first = Cell::new(true);
+    let options = CommitOptions { isolation, ..CommitOptions::default() };
+    let committed = tree.update_with(&options, |tx| {
+        ours(tx)?;
+        if first.replace(false) {
+            tree.update(&theirs).unwrap();
+        }
+        Ok::<_, EditError>(())
+    });
+    committed.unwrap().runs
+}
+
+/// As `runs`, in the tree that has three children, each with an attribute `n` of 0.
+fn check(
+    expected: u32,
+    ours: impl Fn(&mut Draft) -> Edited,
+    theirs: impl Fn(&mut Draft) -> Edited,
+) -> TreeHandle {
+    let (_jungle, tree) = tree_of(3);
+    for child in ["/0", "/1", "/2"] {
+        put(&tree, child, "n", 0);
+    }
+    assert_eq!(runs(&tree, Isolation::Serializable, ours, theirs), expected);
+    tree
+}
+
+fn set(at: &'static str, value: i64) -> impl Fn(&mut Draft) -> Edited {
+    move |tx| tx.put_attribute(&path(at), "n", value)
+}
+
+#[test]
+fn disjoint_edits_are_rebased() {
+    let tree = check(1, set("/0", 1), set("/1", 2));
+    assert_eq!((int(&tree, "/0", "n"), int(&tree, "/1", "n")), (Some(1), Some(2)));
+}
+
+#[test]
+fn edits_of_the_same_attribute_run_again() {
+    let tree = check(2, set("/0", 1), set("/0", 2));
+    assert_eq!(int(&tree, "/0", "n"), Some(1));
+}
+
+#[test]
+fn a_changed_read_runs_again() {
+    let copy = |tx: &mut Draft| {
+        let n = tx.attribute(&path("/1"), "n").unwrap().unwrap().as_int().unwrap();
+        tx.put_attribute(&path("/0"), "n", n)
+    };
+    let tree = check(2, copy, set("/1", 7));
+    assert_eq!(int(&tree, "/0", "n"), Some(7));
+}
+
+#[test]
+fn a_read_of_something_else_does_not_matter() {
+    let copy = |tx: &mut Draft| {
+        let n = tx.attribute(&path("/1"), "n").unwrap().unwrap().as_int().unwrap();
+        let _ = tx.exists(&path("/2"));
+        tx.put_attribute(&path("/0"), "n", n + 1)
+    };
+    check(1, copy, set("/2", 7));
+    check(1, copy, |tx| tx.put_attribute(&path("/1"), "m", 7));
+    check(1, copy, |tx| tx.append(&[]).map(drop));
+    check(2, copy, |tx| tx.remove(&path("/2")));
+}
+
+#[test]
+fn a_read_of_a_subtree_is_a_read_of_all_of_it() {
+    let read = |tx: &mut Draft| {
+        let nodes = tx.get(&path("/1")).unwrap().subtree_count();
+        tx.put_attribute(&path("/0"), "n", i64::try_from(nodes).unwrap())
+    };
+    check(1, read, set("/2", 7));
+    check(2, read, set("/1", 7));
+    let tree = check(2, read, |tx| tx.append(&path("/1")).map(drop));
+    assert_eq!(int(&tree, "/0", "n"), Some(2));
+}
+
+#[test]
+fn a_read_of_the_children_sees_new_ones_and_not_their_content() {
+    let count = |tx: &mut Draft| {
+        let children = tx.child_keys(&[]).unwrap().count();
+        tx.put_attribute(&[], "children", i64::try_from(children).unwrap())
+    };
+    check(1, count, set("/2", 7));
+    check(2, count, |tx| tx.append(&[]).map(drop));
+    check(2, count, |tx| tx.remove(&path("/1")));
+}
+
+#[test]
+fn what_was_missing_is_a_read() {
+    let try_it = |tx: &mut Draft| {
+        let there = tx.put_attribute(&path("/3"), "n", 1).is_ok();
+        tx.put_attribute(&path("/0"), "there", there)
+    };
+    let tree = check(2, try_it, |tx| tx.append(&[]).map(drop));
+    assert_eq!(int(&tree, "/3", "n"), Some(1));
+}
+
+#[test]
+fn a_move_takes_what_was_read_along() {
+    let read = |tx: &mut Draft| {
+        tx.move_node(&path("/1"), &path("/0"), &Key::from("x"))?;
+        let n = tx.attribute(&path("/0/x"), "n").unwrap().unwrap().as_int();
+        tx.put_attribute(&path("/2"), "n", n.unwrap())
+    };
+    let tree = check(2, read, set("/1", 7));
+    assert_eq!(int(&tree, "/2", "n"), Some(7));
+}
+
+#[test]
+fn own_edits_are_no_reads() {
+    let ours = |tx: &mut Draft| {
+        let own = [tx.append(&[])?];
+        tx.put_attribute(&own, "n", 1)?;
+        let n = tx.attribute(&own, "n").unwrap().unwrap().as_int().unwrap();
+        tx.put_attribute(&own, "n", n + 1)
+    };
+    let tree = check(1, ours, |tx| tx.append(&[]).map(drop));
+    assert_eq!((int(&tree, "/3", "n"), int(&tree, "/4", "n")), (None, Some(2)));
+}
+
+#[test]
+fn appends_are_both_kept_and_the_new_key_is_told() {
+    let (_jungle, tree) = tree_of(3);
+    let first = Cell::new(true);
+    let committed = tree.update(|tx| {
+        let key = tx.append(&[])?;
+        tx.put_attribute(std::slice::from_ref(&key), "who", 1)?;
+        if first.replace(false) {
+            append(&tree, &[]);
+        }
+        Ok::<_, EditError>(key)
+    });
+    let committed = committed.unwrap();
+    assert_eq!((committed.runs, committed.value), (1, Key::from(3)));
+    assert_eq!(committed.renamed, [(path("/3"), path("/4"))]);
+    assert_eq!((int(&tree, "/3", "who"), int(&tree, "/4", "who")), (None, Some(1)));
+}
+
+#[test]
+fn a_new_child_whose_key_counts_runs_again() {
+    let tree = check(2, |tx| tx.add_child(&[]).map(drop), |tx| tx.append(&[]).map(drop));
+    assert_eq!(tree.read().root().child_count(), 5);
+    check(1, |tx| tx.add_child(&[]).map(drop), set("/0", 7));
+}
+
+/// Each moves what it reads in the one place to the other: the classic write skew.
+#[test]
+fn snapshot_isolation_allows_write_skew_and_serializable_does_not() {
+    let swap = |from: &'static str, to: &'static str| {
+        move |tx: &mut Draft| {
+            let n = tx.attribute(&path(from), "n").unwrap().unwrap().as_int().unwrap();
+            tx.put_attribute(&path(to), "n", n)
+        }
+    };
+    let prepare = || {
+        let (jungle, tree) = tree_of(2);
+        put(&tree, "/0", "n", 0);
+        put(&tree, "/1", "n", 1);
+        (jungle, tree)
+    };
+    let (_jungle, tree) = prepare();
+    assert_eq!(runs(&tree, Isolation::Snapshot, swap("/0", "/1"), swap("/1", "/0")), 1);
+    assert_eq!((int(&tree, "/0", "n"), int(&tree, "/1", "n")), (Some(1), Some(0)));
+    let (_jungle, tree) = prepare();
+    assert_eq!(runs(&tree, Isolation::Serializable, swap("/0", "/1"), swap("/1", "/0")), 2);
+    assert_eq!((int(&tree, "/0", "n"), int(&tree, "/1", "n")), (Some(1), Some(1)));
+}
+
+#[test]
+fn a_closure_that_fails_changes_nothing() {
+    let (jungle, tree) = tree_of(1);
+    let before = jungle.revision();
+    let failed = tree.update(|tx| {
+        tx.append(&[]).unwrap();
+        Err::<(), _>("no")
+    });
+    assert!(matches!(failed, Err(UpdateError::Closure("no"))));
+    assert_eq!((jungle.revision(), tree.read().root().child_count()), (before, 1));
+    let nothing = tree.update(|tx| Ok::<_, EditError>(tx.root().child_count())).unwrap();
+    assert_eq!((nothing.revision, jungle.revision()), (before, before));
+}
+
+#[test]
+fn threads_in_different_places_never_run_a_closure_twice() {
+    const EACH: i64 = 300;
+    let (_jungle, tree) = tree_of(4);
+    let (start, extra) = (Barrier::new(4), AtomicU32::new(0));
+    thread::scope(|scope| {
+        for thread in 0..4u64 {
+            let (tree, start, extra) = (&tree, &start, &extra);
+            scope.spawn(move || {
+                start.wait();
+                for i in 0..EACH {
+                    let done = tree.update(|tx| {
+                        let own = [Key::from(thread)];
+                        let n = tx.attribute(&own, "n").unwrap().and_then(|n| n.as_int());
+                        assert_eq!(n.unwrap_or(0), i);
+                        tx.append(&own)?;
+                        tx.put_attribute(&own, "n", i + 1)
+                    });
+                    extra.fetch_add(done.unwrap().runs - 1, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(extra.into_inner(), 0);
+    for (_, child) in tree.read().root().children() {
+        assert_eq!(child.attribute("n").unwrap().as_int(), Some(EACH));
+        assert_eq!(child.child_count(), EACH as u64);
+    }
+}
+
+#[test]
+fn threads_in_the_same_place_lose_nothing() {
+    const EACH: i64 = 200;
+    let (_jungle, tree) = tree_of(0);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..EACH {
+                    let add = |tx: &mut Draft| {
+                        let n = tx.attribute(&[], "n").unwrap().and_then(|n| n.as_int());
+                        tx.append(&[])?;
+                        tx.put_attribute(&[], "n", n.unwrap_or(0) + 1)
+                    };
+                    tree.update(add).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(int(&tree, "/", "n"), Some(4 * EACH));
+    assert_eq!(tree.read().root().child_count(), 4 * EACH as u64);
+}
+
+#[test]
+fn a_transaction_reads_its_own_writes_and_can_be_aborted() {
+    let (_jungle, tree) = tree_of(1);
+    let mut tx = tree.begin(CommitOptions::default());
+    tx.put_attribute(&path("/0"), "n", 5).unwrap();
+    assert_eq!(tx.attribute(&path("/0"), "n").unwrap().unwrap().as_int(), Some(5));
+    assert_eq!(int(&tree, "/0", "n"), None);
+    tx.abort();
+    assert_eq!(int(&tree, "/0", "n"), None);
+    let mut tx = tree.begin(CommitOptions::default());
+    tx.put_attribute(&path("/0"), "n", 5).unwrap();
+    tx.describe(CommitMeta::new().author("ana").message("five"));
+    let revision = tx.commit().unwrap().revision;
+    assert_eq!(int(&tree, "/0", "n"), Some(5));
+    let info = tree.history(..).next().unwrap();
+    assert_eq!((info.revision, info.meta.author_name()), (revision, Some("ana")));
+}
+
+#[test]
+fn a_conflict_is_a_value_with_the_changes() {
+    let (_jungle, tree) = tree_of(1);
+    let mut tx = tree.begin(CommitOptions::default());
+    tx.put_attribute(&path("/0"), "n", 5).unwrap();
+    put(&tree, "/0", "n", 6);
+    let Err(CommitError::Conflict(conflicts)) = tx.commit() else { panic!("it should not commit") };
+    assert_eq!(conflicts.list().len(), 1);
+    let (branch, changes) = conflicts.changes().next().unwrap();
+    assert_eq!((branch, changes.to_string().trim()), (tree.branch_id(), "~ /0 @n = 5"));
+    let mut tx = tree.begin(CommitOptions::default());
+    assert_eq!(tx.child_count(&[]), Ok(1));
+    tx.put_attribute(&path("/0"), "n", 5).unwrap();
+    append(&tree, &[]);
+    let Err(CommitError::Conflict(conflicts)) = tx.commit() else { panic!("it should not commit") };
+    assert_eq!(conflicts.reads(), [&path("/")]);
+    assert_eq!(int(&tree, "/0", "n"), Some(6));
+}
+
+#[test]
+fn the_root_is_set_whatever_was_or_only_if_it_is_as_expected() {
+    let (_jungle, tree) = tree_of(2);
+    let old = tree.snapshot();
+    append(&tree, &[]);
+    let newer = tree.snapshot();
+    let meta = CommitMeta::new();
+    let error = tree.compare_and_set_root(&old, &old, &meta).unwrap_err();
+    assert!(matches!(error, SetRootError::Changed { newest } if newest == newer.revision()));
+    let revision = tree.compare_and_set_root(&newer, &old, &meta).unwrap().revision;
+    assert_eq!(tree.snapshot().revision(), revision);
+    assert_eq!(tree.read().root().child_count(), 2);
+    tree.set_root(&newer, &meta).unwrap();
+    assert_eq!(tree.read().root().child_count(), 3);
+    let (_other, stranger) = tree_of(1);
+    let error = tree.set_root(&stranger.snapshot(), &meta).unwrap_err();
+    assert!(matches!(error, SetRootError::Edit(EditError::OtherArena)));
+}
+
+#[test]
+fn an_update_inside_of_another_is_an_ordinary_competitor() {
+    let (_jungle, tree) = tree_of(1);
+    let tries = Cell::new(0);
+    let done = tree.update(|tx| {
+        tries.set(tries.get() + 1);
+        if tries.get() <= 6 {
+            put(&tree, "/0", "n", tries.get());
+        }
+        tx.put_attribute(&path("/0"), "n", 100)
+    });
+    assert_eq!((done.unwrap().runs, int(&tree, "/0", "n")), (7, Some(100)));
+}
+
+#[test]
+fn what_is_written_as_it_was_is_written_still() {
+    let tree = check(2, set("/0", 0), set("/0", 7));
+    assert_eq!(int(&tree, "/0", "n"), Some(0));
+    let remake = |tx: &mut Draft| {
+        tx.remove(&path("/0"))?;
+        tx.insert_child(&[], &Key::from(0))
+    };
+    let tree = check(2, remake, |tx| tx.put_attribute(&path("/0"), "m", 7));
+    assert_eq!(int(&tree, "/0", "m"), None);
+}
+
+#[test]
+fn many_edits_and_moves_are_rebased_too() {
+    let many = |tx: &mut Draft| (0..200).try_for_each(|_| tx.append(&path("/0")).map(drop));
+    let tree = check(1, many, |tx| tx.append(&[]).map(drop));
+    assert_eq!(tree.read().root().at(&path("/0")).unwrap().child_count(), 200);
+    let carry = |tx: &mut Draft| tx.move_node(&path("/1"), &path("/0"), &Key::from("x"));
+    let tree = check(1, carry, |tx| tx.put_attribute(&path("/1"), "m", 7));
+    assert_eq!(int(&tree, "/0/x", "m"), Some(7));
+    let set = |tx: &mut Draft| {
+        let copy = tx.base().clone();
+        tx.insert_subtree(&path("/2"), &Key::from("copy"), copy.root())
+    };
+    let tree = check(1, set, |tx| tx.put_attribute(&path("/1"), "m", 7));
+    assert_eq!(tree.read().root().at(&path("/2/copy")).unwrap().child_count(), 3);
+}

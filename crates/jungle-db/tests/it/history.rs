@@ -1,0 +1,148 @@
+//! Looking back: by number, by time, by range.
+
+use jungle_db::{CommitMeta, Jungle, NoSuchRevision, Retention, RevertError, Revision, Timestamp};
+
+use crate::support::{SharedClock, append, int, path, put, tree_in, tree_of};
+
+fn revision(number: u64) -> Revision {
+    Revision::new(number)
+}
+
+#[test]
+fn any_revision_opens_by_number() {
+    let (jungle, tree) = tree_of(0);
+    let other = jungle.create_tree("other").unwrap();
+    for i in 0..2000 {
+        append(&tree, &[]);
+        if i % 3 == 0 {
+            append(&other, &[]);
+        }
+    }
+    let mut children = 0;
+    let mut next = tree.history(..).rev().peekable();
+    for number in 1..=jungle.revision().number() {
+        if next.next_if(|info| info.revision.number() == number).is_some() && number > 1 {
+            children += 1;
+        }
+        let snapshot = tree.at(revision(number)).unwrap();
+        assert_eq!(snapshot.root().child_count(), children, "at revision {number}");
+        assert!(snapshot.revision() <= revision(number));
+    }
+    let newest = jungle.revision();
+    let late = tree.at(revision(newest.number() + 1)).unwrap_err();
+    assert_eq!(late, NoSuchRevision::NotYet { newest });
+    let early = other.at(revision(1)).unwrap_err();
+    assert_eq!(early, NoSuchRevision::NotBorn { first: revision(2) });
+}
+
+#[test]
+fn any_revision_opens_by_time() {
+    let clock = SharedClock::default();
+    clock.0.set(10);
+    let jungle = Jungle::builder().clock(clock.clone()).build().unwrap();
+    let tree = tree_in(&jungle, "t", 0);
+    for time in [20, 20, 50, 40, 60] {
+        clock.0.set(time);
+        append(&tree, &[]);
+    }
+    let children = |time| {
+        let snapshot = tree.at_time(Timestamp::from_micros(time));
+        snapshot.map(|snapshot| snapshot.root().child_count()).ok()
+    };
+    let found: Vec<_> = [5, 10, 19, 20, 45, 50, 59, 60, 99].into_iter().map(children).collect();
+    let expected = [None, Some(0), Some(0), Some(2), Some(2), Some(4), Some(4), Some(5), Some(5)];
+    assert_eq!(found, expected);
+    let times: Vec<i64> = tree.history(..).rev().map(|info| info.time.as_micros()).collect();
+    assert_eq!(times, [10, 20, 20, 50, 50, 60]);
+}
+
+#[test]
+fn a_history_is_read_from_either_end_in_any_range() {
+    let (_jungle, tree) = tree_of(0);
+    (0..300).for_each(|_| drop(append(&tree, &[])));
+    let all: Vec<u64> = tree.history(..).map(|info| info.revision.number()).collect();
+    assert_eq!(all, (1..=301).rev().collect::<Vec<_>>());
+    let part = tree.history(revision(10)..revision(20));
+    assert_eq!(
+        part.map(|i| i.revision.number()).collect::<Vec<_>>(),
+        [19, 18, 17, 16, 15, 14, 13, 12, 11, 10]
+    );
+    let mut both = tree.history(revision(2)..=revision(201));
+    let mut seen = Vec::new();
+    while let Some(newer) = both.next() {
+        seen.push(newer.revision.number());
+        seen.extend(both.next_back().map(|older| older.revision.number()));
+    }
+    seen.sort_unstable();
+    assert_eq!(seen, (2..=201).collect::<Vec<_>>());
+    assert_eq!(tree.history(revision(500)..).count(), 0);
+    assert_eq!(tree.history(..revision(0)).count(), 0);
+}
+
+#[test]
+fn two_revisions_are_compared() {
+    let (jungle, tree) = tree_of(2);
+    let before = jungle.revision();
+    put(&tree, "/1", "n", 3);
+    append(&tree, &[]);
+    let after = jungle.revision();
+    let text = |a, b| tree.diff(a, b).unwrap().to_string();
+    assert_eq!(text(before, after), "~ /1 @n = 3\n+ /2\n");
+    assert_eq!(text(after, before), "~ /1 @n removed\n- /2\n");
+    assert_eq!(text(after, after), "");
+}
+
+#[test]
+fn one_revision_is_taken_back_and_what_came_after_stays() {
+    let (jungle, tree) = tree_of(2);
+    put(&tree, "/0", "n", 1);
+    put(&tree, "/0", "n", 2);
+    let wrong = jungle.revision();
+    put(&tree, "/1", "n", 3);
+    let undone = tree.revert(wrong, &CommitMeta::new().message("undo")).unwrap();
+    assert_eq!(undone.revision, jungle.revision());
+    assert_eq!((int(&tree, "/0", "n"), int(&tree, "/1", "n")), (Some(1), Some(3)));
+    put(&tree, "/0", "n", 9);
+    let error = tree.revert(wrong, &CommitMeta::new()).unwrap_err();
+    assert!(matches!(error, RevertError::Conflict(_)), "{error}");
+    tree.restore(wrong, &CommitMeta::new()).unwrap();
+    assert_eq!((int(&tree, "/0", "n"), int(&tree, "/1", "n")), (Some(2), None));
+}
+
+#[test]
+fn what_is_not_kept_is_refused_by_name() {
+    let (jungle, tree) = tree_of(0);
+    (0..100).for_each(|_| drop(append(&tree, &[])));
+    tree.set_retention(Retention::Last(10));
+    let newest = jungle.revision();
+    let oldest = revision(newest.number() - 9);
+    let error = tree.at(revision(newest.number() - 10)).unwrap_err();
+    assert_eq!(error, NoSuchRevision::TooOld { oldest });
+    assert_eq!(tree.at(oldest).unwrap().root().child_count(), 91);
+    assert_eq!(tree.history(..).count(), 10);
+    let held = tree.at(oldest).unwrap();
+    (0..1000).for_each(|_| drop(append(&tree, &[])));
+    assert!(tree.at(oldest).is_err());
+    assert_eq!(held.root().child_count(), 91);
+    assert!(held.root().at(&path("/90")).is_ok());
+    assert_eq!(tree.history(..).count(), 10);
+}
+
+#[test]
+fn by_age_keeps_what_was_newest_at_the_limit() {
+    let clock = SharedClock::default();
+    let age = std::time::Duration::from_micros(100);
+    let builder = Jungle::builder().clock(clock.clone()).retention(Retention::ByAge(age));
+    let jungle = builder.build().unwrap();
+    let tree = tree_in(&jungle, "t", 0);
+    for time in (10..=1000).step_by(10) {
+        clock.0.set(time);
+        append(&tree, &[]);
+    }
+    assert_eq!(tree.history(..).count(), 11);
+    assert_eq!(tree.at_time(Timestamp::from_micros(905)).unwrap().root().child_count(), 90);
+    clock.0.set(5000);
+    tree.apply_retention();
+    assert_eq!(tree.history(..).count(), 1);
+    assert_eq!(tree.snapshot().root().child_count(), 100);
+}

@@ -1,0 +1,193 @@
+//! The journal: what it was told makes an equal Jungle, and nothing is visible that it refused.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use jungle_db::{
+    CommitMeta, CommitOptions, CommitRecord, Journal, JournalError, Jungle, MemoryJournal,
+    NotWritten, ReplayError, Revision, UpdateError,
+};
+use jungle_testkit::{Rng, for_each_seed};
+use jungle_tree::{ContentHash, EditError, Key, MergeOptions};
+
+use crate::support::{SharedClock, append, path, put, tree_in};
+
+fn journaled() -> (Arc<MemoryJournal>, Jungle, SharedClock) {
+    let journal = Arc::new(MemoryJournal::default());
+    let clock = SharedClock::default();
+    let builder = Jungle::builder().journal(Arc::clone(&journal)).clock(clock.clone());
+    (journal, builder.build().unwrap(), clock)
+}
+
+/// Everything that can be seen of a Jungle.
+fn portrait(jungle: &Jungle) -> Vec<(String, ContentHash, String)> {
+    let mut portrait = Vec::new();
+    for name in jungle.list_trees() {
+        let main = jungle.open_tree(&name).unwrap();
+        for branch in main.list_branches() {
+            let branch = main.on_branch(&branch).unwrap();
+            let past: Vec<_> = branch.history(..).collect();
+            for info in &past {
+                let hash = branch.at(info.revision).unwrap().root().content_hash();
+                portrait.push((
+                    format!("{name} {}", branch.branch_name()),
+                    hash,
+                    format!("{info:?}"),
+                ));
+            }
+        }
+        for (tag, revision) in main.list_tags() {
+            let hash = main.at_tag(&tag).unwrap().root().content_hash();
+            portrait.push((format!("{name} {tag}"), hash, format!("{revision}")));
+        }
+    }
+    portrait
+}
+
+fn check_replay(journal: &MemoryJournal, jungle: &Jungle) {
+    let copy = Jungle::new().unwrap();
+    for record in journal.records() {
+        copy.replay(&record).unwrap();
+    }
+    assert_eq!(copy.revision(), jungle.revision());
+    assert_eq!(portrait(&copy), portrait(jungle));
+}
+
+#[test]
+fn every_kind_of_commit_is_replayed() {
+    let (journal, jungle, clock) = journaled();
+    let tree = tree_in(&jungle, "t", 3);
+    clock.0.set(1_000);
+    put(&tree, "/0", "n", 1);
+    let meta = CommitMeta::new().author("ana").message("move");
+    let options = CommitOptions { meta: meta.clone(), ..CommitOptions::default() };
+    let moved =
+        tree.update_with(&options, |tx| tx.move_node(&path("/0"), &path("/1"), &Key::from("x")));
+    let at = moved.unwrap().revision;
+    let side = tree.branch("side", at).unwrap();
+    tree.tag("before", at).unwrap();
+    put(&side, "/1/x", "n", 5);
+    append(&tree, &path("/2"));
+    tree.merge("side", &MergeOptions::new()).unwrap().commit(&meta).unwrap();
+    put(&side, "/2", "n", 6);
+    tree.merge("side", &MergeOptions::new()).unwrap().commit(&meta).unwrap();
+    tree.restore(at, &meta).unwrap();
+    let other = tree_in(&jungle, "other", 1);
+    let mut both = jungle.begin(CommitOptions::default());
+    both.tree("t").unwrap().put_attribute(&[], "n", 1).unwrap();
+    both.tree("other").unwrap().put_attribute(&[], "n", -1).unwrap();
+    both.commit().unwrap();
+    put(&other, "/", "n", -1);
+    jungle.rename_tree("other", "another").unwrap();
+    jungle.create_tree("short").unwrap();
+    jungle.delete_tree("short").unwrap();
+    tree.tag("gone", at).unwrap();
+    tree.delete_tag("gone").unwrap();
+    tree.branch("gone", at).unwrap();
+    tree.delete_branch("gone").unwrap();
+    check_replay(&journal, &jungle);
+}
+
+#[test]
+fn a_replayed_jungle_goes_on_as_the_first_would() {
+    let (journal, jungle, _) = journaled();
+    let tree = tree_in(&jungle, "t", 2);
+    let side = tree.branch("side", jungle.revision()).unwrap();
+    put(&side, "/0", "n", 1);
+    let copy = Jungle::new().unwrap();
+    journal.records().iter().try_for_each(|record| copy.replay(record)).unwrap();
+    for jungle in [&jungle, &copy] {
+        let tree = jungle.open_tree("t").unwrap();
+        tree.merge("side", &MergeOptions::new()).unwrap().commit(&CommitMeta::new()).unwrap();
+        tree.branch("more", jungle.revision()).unwrap();
+    }
+    assert_eq!(portrait(&jungle), portrait(&copy));
+    let records = journal.records();
+    let error = copy.replay(&records[0]).unwrap_err();
+    assert!(matches!(error, ReplayError::NotNext { found, .. } if found == Revision::new(1)));
+}
+
+#[test]
+fn concurrent_commits_are_replayed() {
+    for_each_seed(5, |rng| {
+        let (journal, jungle, _) = journaled();
+        let trees = ["a", "b"].map(|name| tree_in(&jungle, name, 4));
+        thread::scope(|scope| {
+            for mut rng in [rng.fork(), rng.fork(), rng.fork()] {
+                let trees = &trees;
+                scope.spawn(move || {
+                    for _ in 0..60 {
+                        let tree = rng.pick(trees);
+                        edit(tree, &mut rng.fork());
+                    }
+                });
+            }
+        });
+        check_replay(&journal, &jungle);
+    });
+}
+
+fn edit(tree: &jungle_db::TreeHandle, rng: &mut Rng) {
+    let (child, what) = ([Key::from(rng.below(4))], rng.below(3));
+    let done = tree.update(|tx| match what {
+        0 => tx.append(&child).map(drop),
+        1 => tx.put_attribute(&child, "n", 1),
+        _ => tx.remove_attribute(&child, "n").map(drop),
+    });
+    done.unwrap();
+}
+
+/// A journal that fails when it is told to.
+#[derive(Default)]
+struct Failing {
+    append: AtomicBool,
+    wait: AtomicBool,
+}
+
+impl Journal for Failing {
+    fn append(&self, _: &CommitRecord) -> Result<(), JournalError> {
+        fail(&self.append)
+    }
+
+    fn wait(&self, _: Revision) -> Result<(), JournalError> {
+        fail(&self.wait)
+    }
+}
+
+fn fail(when: &AtomicBool) -> Result<(), JournalError> {
+    match when.load(Ordering::SeqCst) {
+        true => Err(JournalError::new("the disk is gone")),
+        false => Ok(()),
+    }
+}
+
+#[test]
+fn what_the_journal_refuses_is_never_visible_and_nothing_follows() {
+    let journal = Arc::new(Failing::default());
+    let jungle = Jungle::builder().journal(Arc::clone(&journal)).build().unwrap();
+    let tree = tree_in(&jungle, "t", 1);
+    let before = jungle.revision();
+    let append = || tree.update(|tx| tx.append(&[]).map_err(drop::<EditError>));
+    journal.append.store(true, Ordering::SeqCst);
+    let refused = append().unwrap_err();
+    assert!(matches!(refused, UpdateError::NotWritten(NotWritten::Refused(_))), "{refused:?}");
+    assert_eq!((tree.read().root().child_count(), jungle.revision()), (1, before));
+    journal.append.store(false, Ordering::SeqCst);
+    let stopped = append().unwrap_err();
+    assert!(matches!(stopped, UpdateError::NotWritten(NotWritten::Stopped)));
+    assert!(jungle.create_tree("x").is_err());
+    assert_eq!(tree.history(..).count(), 2);
+}
+
+#[test]
+fn what_the_journal_cannot_make_last_is_not_acknowledged() {
+    let journal = Arc::new(Failing::default());
+    let jungle = Jungle::builder().journal(Arc::clone(&journal)).build().unwrap();
+    let tree = tree_in(&jungle, "t", 1);
+    journal.wait.store(true, Ordering::SeqCst);
+    let refused = tree.update(|tx| tx.append(&[])).unwrap_err();
+    assert!(matches!(refused, UpdateError::NotWritten(NotWritten::Unsafe(_))));
+    let stopped = tree.update(|tx| tx.append(&[])).unwrap_err();
+    assert!(matches!(stopped, UpdateError::NotWritten(NotWritten::Stopped)));
+}

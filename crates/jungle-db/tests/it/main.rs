@@ -1,0 +1,15 @@
+//! What the database does, seen from outside.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod branches;
+mod commit;
+mod conformance;
+mod history;
+mod journal_replay;
+mod model;
+mod multi_tree;
+mod retention_memory;
+mod support;
+mod trees_by_name;
+mod watch;

@@ -1,0 +1,113 @@
+//! Transactions over several trees, and snapshots of all.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use jungle_db::{CommitError, CommitOptions, Jungle, JungleTransaction};
+use jungle_tree::{EditError, Key};
+
+use crate::support::{int, path, put, tree_in, tree_of};
+
+fn bank() -> Jungle {
+    let jungle = Jungle::new().unwrap();
+    for name in ["a", "b", "c"] {
+        put(&tree_in(&jungle, name, 1), "/0", "money", 100);
+    }
+    jungle
+}
+
+fn transfer(tx: &mut JungleTransaction, from: &str, to: &str, sum: i64) -> Result<(), EditError> {
+    let account = path("/0");
+    for (name, sum) in [(from, -sum), (to, sum)] {
+        let tree = tx.tree(name).unwrap();
+        let money = tree.attribute(&account, "money").unwrap().unwrap().as_int().unwrap();
+        tree.put_attribute(&account, "money", money + sum)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn trees_are_committed_together_under_one_revision() {
+    let jungle = bank();
+    let mut tx = jungle.begin(CommitOptions::default());
+    transfer(&mut tx, "a", "b", 30).unwrap();
+    assert!(tx.tree("nowhere").is_err());
+    let revision = tx.commit().unwrap().revision;
+    let shot = jungle.snapshot();
+    assert_eq!(shot.revision(), revision);
+    let told: Vec<_> = shot.iter().map(|(name, s)| (name, s.revision() == revision)).collect();
+    assert_eq!(told, [("a", true), ("b", true), ("c", false)]);
+    assert_eq!(int(&jungle.open_tree("a").unwrap(), "/0", "money"), Some(70));
+}
+
+#[test]
+fn what_was_only_read_in_another_tree_counts() {
+    let jungle = bank();
+    let mut tx = jungle.begin(CommitOptions::default());
+    assert!(tx.tree("c").unwrap().attribute(&path("/0"), "money").is_ok());
+    tx.tree("a").unwrap().put_attribute(&path("/0"), "money", 0).unwrap();
+    put(&jungle.open_tree("c").unwrap(), "/0", "money", 1);
+    let Err(CommitError::Conflict(conflicts)) = tx.commit() else { panic!("it should not commit") };
+    assert_eq!(conflicts.reads(), [&path("/0")]);
+    assert_eq!(int(&jungle.open_tree("a").unwrap(), "/0", "money"), Some(100));
+}
+
+#[test]
+fn an_unrelated_commit_is_built_upon() {
+    let jungle = bank();
+    let mut tx = jungle.begin(CommitOptions::default());
+    transfer(&mut tx, "a", "b", 30).unwrap();
+    put(&jungle.open_tree("a").unwrap(), "/0", "other", 1);
+    tx.commit().unwrap();
+    let a = jungle.open_tree("a").unwrap();
+    assert_eq!((int(&a, "/0", "money"), int(&a, "/0", "other")), (Some(70), Some(1)));
+}
+
+#[test]
+fn a_snapshot_of_all_never_sees_half_a_commit() {
+    let jungle = bank();
+    let done = AtomicBool::new(false);
+    let total = |jungle: &Jungle| -> i64 {
+        let shot = jungle.snapshot();
+        let money = shot.iter().map(|(_, s)| {
+            s.root().child(&Key::from(0)).unwrap().attribute("money").unwrap().as_int().unwrap()
+        });
+        money.sum()
+    };
+    thread::scope(|scope| {
+        let writers: Vec<_> = [("a", "b"), ("b", "c"), ("c", "a")]
+            .map(|(from, to)| {
+                let jungle = &jungle;
+                scope.spawn(move || {
+                    for _ in 0..200 {
+                        let options = CommitOptions::default();
+                        jungle.update(&options, |tx| transfer(tx, from, to, 1)).unwrap();
+                    }
+                })
+            })
+            .into();
+        let reader = scope.spawn(|| {
+            let mut looks = 0;
+            while !done.load(Ordering::SeqCst) || looks == 0 {
+                assert_eq!(total(&jungle), 300);
+                looks += 1;
+            }
+        });
+        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        done.store(true, Ordering::SeqCst);
+        reader.join().unwrap();
+    });
+    assert_eq!(total(&jungle), 300);
+    for name in ["a", "b", "c"] {
+        assert_eq!(int(&jungle.open_tree(name).unwrap(), "/0", "money"), Some(100));
+    }
+}
+
+#[test]
+fn a_tree_made_later_is_not_in_the_transaction() {
+    let (jungle, _tree) = tree_of(0);
+    let mut tx = jungle.begin(CommitOptions::default());
+    jungle.create_tree("late").unwrap();
+    assert!(tx.tree("late").is_err());
+    assert!(tx.tree("t").is_ok());
+}

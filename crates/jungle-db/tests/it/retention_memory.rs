@@ -1,0 +1,86 @@
+//! What is not kept gives its memory back.
+
+use jungle_db::{Jungle, Retention};
+use jungle_tree::Key;
+
+use crate::support::{path, tree_in};
+
+#[test]
+fn memory_stays_bounded_over_many_commits() {
+    let jungle = Jungle::builder().retention(Retention::Last(100)).build().unwrap();
+    let tree = tree_in(&jungle, "t", 200);
+    let mut commit = |i: u64| {
+        let own = [Key::from(i * 7 % 200)];
+        let text = "x".repeat((i % 50) as usize);
+        tree.update(|tx| tx.put_attribute(&own, "text", &*text)).unwrap();
+    };
+    (0..2_000).for_each(&mut commit);
+    let early = jungle.arena().usage();
+    (2_000..100_000).for_each(&mut commit);
+    let late = jungle.arena().usage();
+    let bytes = |usage: jungle_tree::ArenaUsage| usage.structure_bytes + usage.payload_bytes;
+    assert!(bytes(late) <= bytes(early) * 3 / 2 + (1 << 18), "{early:?} became {late:?}");
+    assert_eq!(tree.history(..).count(), 100);
+    let oldest = tree.history(..).last().unwrap().revision;
+    assert_eq!(tree.at(oldest).unwrap().root().recount(), 201);
+}
+
+#[test]
+fn a_window_can_be_read_while_it_moves() {
+    let jungle = Jungle::builder().retention(Retention::Last(50)).build().unwrap();
+    let tree = tree_in(&jungle, "t", 1);
+    for n in 0..5_000i64 {
+        let committed = tree.update(|tx| tx.put_attribute(&path("/0"), "n", n)).unwrap();
+        let back = committed.revision.number().saturating_sub(49);
+        if n >= 49 {
+            let old = tree.at(jungle_db::Revision::new(back)).unwrap();
+            let found = old.root().child(&Key::from(0)).unwrap().attribute("n").unwrap().as_int();
+            assert_eq!(found, Some(n - 49));
+        }
+    }
+}
+
+#[test]
+fn what_was_kept_once_is_given_back() {
+    let jungle = Jungle::new().unwrap();
+    let tree = tree_in(&jungle, "t", 100);
+    let kept = |jungle: &Jungle| {
+        let usage = jungle.arena().usage();
+        usage.structure_bytes + usage.payload_bytes
+    };
+    for i in 0..50_000u64 {
+        let own = [Key::from(i % 100)];
+        tree.update(|tx| tx.put_attribute(&own, "n", i as i64)).unwrap();
+    }
+    let all = kept(&jungle);
+    let held = tree.at(jungle_db::Revision::new(20_000)).unwrap();
+    jungle.collect();
+    assert!(kept(&jungle) >= all / 2, "what the history keeps was collected");
+    for number in (100..50_000).step_by(777) {
+        let old = tree.at(jungle_db::Revision::new(number)).unwrap();
+        assert_eq!(old.root().recount(), 101);
+    }
+    let hash = held.root().content_hash();
+    tree.set_retention(Retention::Last(1));
+    jungle.collect();
+    assert!(kept(&jungle) < all / 4, "{} of {all} bytes are left", kept(&jungle));
+    assert_eq!(held.root().content_hash(), hash);
+    assert_eq!(tree.read().root().recount(), 101);
+    let attribute =
+        tree.read().root().child(&Key::from(99)).unwrap().attribute("n").unwrap().as_int();
+    assert_eq!(attribute, Some(49_999));
+}
+
+#[test]
+fn a_deleted_tree_is_given_back() {
+    let jungle = Jungle::new().unwrap();
+    let before = jungle.arena().usage();
+    for _ in 0..3 {
+        let tree = tree_in(&jungle, "t", 200_000);
+        drop(tree);
+        jungle.delete_tree("t").unwrap();
+        jungle.collect();
+        let after = jungle.arena().usage();
+        assert!(after.structure_bytes <= before.structure_bytes + (1 << 20), "{after:?}");
+    }
+}
