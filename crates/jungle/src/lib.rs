@@ -1,0 +1,47 @@
+//! Jungle, to embed: a versioned tree database in memory.
+//!
+//! ```
+//! use jungle::{EditError, Jungle, Memory, Path};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let jungle = Jungle::memory()?;
+//! let board = jungle.create_tree("board")?;
+//!
+//! let posted = board.update(|tx| {
+//!     let message = Path::root().join(tx.append(&[])?);
+//!     tx.put_attribute(&message, "text", "hello")?;
+//!     Ok::<Path, EditError>(message)
+//! })?;
+//! board.update(|tx| tx.put_attribute(&posted.value, "text", "good-bye"))?;
+//!
+//! let (before, now) = (board.at(posted.revision)?, board.snapshot());
+//! for (version, text) in [(before, "hello"), (now, "good-bye")] {
+//!     let message = version.root().at(&posted.value)?;
+//!     assert_eq!(message.attribute("text").unwrap().as_text(), Some(text));
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! - [`Jungle`]: named trees, transactions, revisions, branches and watches (from `jungle-db`).
+//! - [`Node`], [`Key`], [`Path`], [`Value`], [`diff()`], [`merge`]: the tree itself (from
+//!   `jungle-tree`).
+//! - [`json`]: JSON in and out (from `jungle-json`).
+//! - [`SystemClock`]: real times for revisions.
+
+mod clock;
+mod memory;
+
+pub use clock::SystemClock;
+pub use jungle_db::*;
+pub use jungle_json as json;
+/// The names of `jungle-tree`; [`Snapshot`] here is that of the database, which derefs to the
+/// tree's.
+pub use jungle_tree::{
+    ApplyError, Arena, ArenaError, ArenaOptions, ArenaUsage, Attributes, Change, ChangeSet,
+    Children, Conflict, ConflictKind, ContentHash, Cursor, EditError, Editor, Key, KeyError,
+    KeyRef, MergeError, MergeOptions, Merged, NoSuchNode, Node, ParsePathError, Path, Position,
+    Reading, Rebased, Resolution, Rule, Subtree, Value, ValueError, ValueRef, Walk, apply,
+    copy_subtree, diff, diff_at, merge, rebase, rebase_over,
+};
+pub use memory::Memory;
