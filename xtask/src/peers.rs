@@ -8,27 +8,30 @@ use std::process::Command;
 use crate::command::{cargo, command, need, root, run as run_command};
 use crate::error::{Context, Result, fail};
 
-/// One peer: what it needs, how it is built, and a run of a second or so that shows it works.
+/// One peer: what it needs, how it is built, and runs of a second or so that show it works.
 struct Peer {
     name: &'static str,
     /// A program that must be there, and the Debian package that has it.
     needs: Option<(&'static str, &'static str)>,
-    build: fn() -> Command,
-    smoke: fn() -> Command,
+    build: fn() -> Vec<Command>,
+    smoke: fn() -> Vec<Command>,
 }
 
-/// Every peer; a new one is a row here.
+/// Every peer; a new one is a row here. The settings are argued in `bench/peers/README.md`.
 const PEERS: [Peer; 3] = [
     Peer {
         name: "haskell",
         needs: Some(("ghc", "ghc")),
         build: || {
-            let mut ghc = command("ghc", ["-O2", "-threaded", "-rtsopts"]);
-            ghc.args(["-outputdir", "target/peers/haskell", "-o", "target/peers/haskell/peer"]);
-            ghc.args(sources("haskell", "hs"));
-            ghc
+            vec![
+                ghc("peer-map", &["-with-rtsopts=-A128m -T -I0"]),
+                ghc("peer-intmap", &["-DINTMAP", "-with-rtsopts=-A64m -T -I0"]),
+            ]
         },
-        smoke: || command("target/peers/haskell/peer", SMOKE),
+        smoke: || {
+            let programs = ["target/peers/haskell/peer-map", "target/peers/haskell/peer-intmap"];
+            programs.map(|program| command(program, SMOKE)).into()
+        },
     },
     Peer {
         name: "java",
@@ -36,12 +39,12 @@ const PEERS: [Peer; 3] = [
         build: || {
             let mut javac = command("javac", ["-d", "target/peers/java"]);
             javac.args(sources("java", "java"));
-            javac
+            vec![javac]
         },
         smoke: || {
             let mut java = command("java", ["-cp", "target/peers/java", "Peer"]);
             java.args(SMOKE);
-            java
+            vec![java]
         },
     },
     Peer {
@@ -51,11 +54,23 @@ const PEERS: [Peer; 3] = [
             let mut build = cargo(["build", "--release", "--quiet"]);
             build.args(["--manifest-path", "bench/peers/imbl/Cargo.toml"]);
             build.args(["--target-dir", "target/peers/imbl"]);
-            build
+            vec![build]
         },
-        smoke: || command("target/peers/imbl/release/peer", SMOKE),
+        smoke: || vec![command("target/peers/imbl/release/peer", SMOKE)],
     },
 ];
+
+/// One of the Haskell programs: its sources are the same, its options are its own.
+fn ghc(program: &str, options: &[&str]) -> Command {
+    let folder = "target/peers/haskell";
+    let mut ghc = command("ghc", ["-O2", "-threaded", "-rtsopts"]);
+    ghc.args(options);
+    // Objects of its own: those of the other program were built with other options.
+    ghc.args(["-outputdir", &format!("{folder}/{program}-objects")]);
+    ghc.args(["-o", &format!("{folder}/{program}")]);
+    ghc.args(sources("haskell", "hs"));
+    ghc
+}
 
 /// The arguments of a brief run, the same for every peer: each checks its own result.
 const SMOKE: [&str; 9] =
@@ -77,7 +92,9 @@ pub fn run(names: &[String]) -> Result<()> {
 /// Runs each peer briefly.
 pub fn smoke() -> Result<()> {
     for peer in &PEERS {
-        run_command((peer.smoke)()).context(format!("peer {}", peer.name))?;
+        for program in (peer.smoke)() {
+            run_command(program).context(format!("peer {}", peer.name))?;
+        }
     }
     Ok(())
 }
@@ -93,7 +110,7 @@ fn build(peer: &Peer) -> Result<()> {
     let built = root().join("target/peers").join(peer.name);
     fs::create_dir_all(&built).context(format!("cannot create {}", built.display()))?;
     println!("building peer {}", peer.name);
-    run_command((peer.build)())
+    (peer.build)().into_iter().try_for_each(run_command)
 }
 
 /// The peer's source files, below the root, in a fixed order.

@@ -59,6 +59,8 @@ pub(crate) enum Command {
     Find(Find),
     /// Tell what differs between two JSON documents
     Diff(Diff),
+    /// Keep published versions of a large document as revisions of one tree, and look at them
+    Demo(Demo),
 }
 
 #[derive(clap::Args)]
@@ -100,6 +102,16 @@ pub(crate) struct Find {
     pub(crate) limit: Option<u64>,
     #[command(flatten)]
     pub(crate) read: Read,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct Demo {
+    /// How many versions, the newest ones
+    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    pub(crate) versions: usize,
+    /// Where the documents are kept
+    #[arg(long, value_name = "DIR", default_value = "target/demo")]
+    pub(crate) dir: String,
 }
 
 #[derive(clap::Args)]

@@ -1,6 +1,7 @@
 //! The `jungle` command.
 
 mod args;
+mod demo;
 mod diff;
 mod document;
 mod expr;
@@ -33,5 +34,6 @@ fn run(args: &Args) -> Result<(), Failure> {
         Command::Get(get) => get::run(get),
         Command::Find(find) => find::run(find, args.format()),
         Command::Diff(diff) => diff::run(diff, args.format()),
+        Command::Demo(demo) => demo::run(demo, args.format()),
     }
 }
