@@ -1,4 +1,5 @@
-//! What Jungle's tests share: repeatable randomness, and the way a failure names its seed.
+//! What Jungle's tests share: repeatable randomness, the way a failure names its seed, and the
+//! reference model of a tree.
 //!
 //! A random test takes its [`Rng`] from [`for_each_seed`]. When the test panics, the seed is
 //! printed; `JUNGLE_SEED=<seed>` in the environment then runs that one case again.
@@ -14,6 +15,10 @@
 //! });
 //! ```
 
+mod model;
 mod rng;
 
+pub use model::{
+    MODEL_NAME_BYTES_MAX, MODEL_POSITIONS, ModelError, ModelKey, ModelNode, ModelValue,
+};
 pub use rng::{Rng, for_each_seed};

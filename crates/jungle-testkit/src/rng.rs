@@ -146,11 +146,7 @@ mod tests {
         let numbers: Vec<u64> = (0..3).map(|_| splitmix(&mut state)).collect();
         assert_eq!(
             numbers,
-            [
-                6_457_827_717_110_365_317,
-                3_203_168_211_198_807_973,
-                9_817_491_932_198_370_423
-            ]
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]
         );
     }
 
@@ -171,10 +167,7 @@ mod tests {
         for _ in 0..10_000 {
             seen[rng.index(10)] += 1;
         }
-        assert!(
-            seen.iter().all(|&count| (850..1150).contains(&count)),
-            "{seen:?}"
-        );
+        assert!(seen.iter().all(|&count| (850..1150).contains(&count)), "{seen:?}");
     }
 
     #[test]

@@ -34,7 +34,8 @@ pub(crate) const BIRTH_QUEUED: u64 = (1 << 40) - 1;
 ///
 /// ```
 /// use jungle_tree::{Arena, ArenaOptions};
-/// let arena = Arena::with_options(&ArenaOptions { structure_bytes: 1 << 30, payload_bytes: 1 << 30 })?;
+/// let options = ArenaOptions { structure_bytes: 1 << 30, ..ArenaOptions::default() };
+/// let arena = Arena::with_options(&options)?;
 /// # Ok::<(), jungle_tree::ArenaError>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -1,0 +1,44 @@
+//! `cargo run --release -p jungle-torture -- SUITE`: the long suites. The last line of each is
+//! `N passed, N failed`; a failure prints the command that repeats it.
+//!
+//! - `model`: random edits on trees that share an arena, against the reference model.
+//! - `converge`: replicas that merge in any order end equal.
+//! - `shuttle`: readers beside writers, on real threads; `tests/loom.rs` is the exhaustive one.
+//! - `planted`: each planted bug, woken, must turn one of these red.
+
+mod converge;
+// The driver is the one that the tree's own tests use, as it is.
+#[path = "../../jungle-tree/tests/it/driver/mod.rs"]
+mod driver;
+mod options;
+mod planted;
+mod suite;
+
+use std::process::ExitCode;
+
+use options::Options;
+
+fn main() -> ExitCode {
+    let options = match Options::parse(std::env::args().skip(1)) {
+        Ok(options) => options,
+        Err(wrong) => {
+            eprintln!("{wrong}\n{}", options::USAGE);
+            return ExitCode::from(2);
+        }
+    };
+    let settings = driver::Settings { steps: 100, check_all_every: 25 };
+    let outcome = match options.suite.as_str() {
+        "model" => suite::run(&options, 2_000, |rng| driver::run(rng, settings)),
+        "converge" => suite::run(&options, 1_500, converge::run),
+        "shuttle" => {
+            println!(
+                "shuttle: schedules are the machine's: real threads, not a simulated scheduler"
+            );
+            suite::run(&options, 300, |rng| driver::stress::run(rng, 3, 2_000))
+        }
+        "planted" => planted::run(&options),
+        _ => unreachable!("checked when parsed"),
+    };
+    println!("{} passed, {} failed", outcome.passed, outcome.failed);
+    if outcome.failed == 0 && outcome.passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

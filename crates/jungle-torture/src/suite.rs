@@ -1,0 +1,61 @@
+//! Many cases, each with a seed of its own, and what came of them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use jungle_testkit::Rng;
+
+use crate::options::Options;
+
+/// After so many failures the rest would tell nothing new.
+const FAILURES_MAX: u64 = 3;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outcome {
+    pub passed: u64,
+    pub failed: u64,
+}
+
+/// Runs cases on a few threads.
+pub fn run(options: &Options, usual: u64, case: impl Fn(&mut Rng) + Sync) -> Outcome {
+    let (cases, begun) = (options.cases(usual), Instant::now());
+    println!("{}: {cases} cases from seed {}", options.suite, options.seed);
+    let (next, failed) = (AtomicU64::new(0), AtomicU64::new(0));
+    let outcome = Mutex::new(Outcome::default());
+    std::thread::scope(|scope| {
+        for _ in 0..options.threads {
+            scope.spawn(|| {
+                let mut mine = Outcome::default();
+                while failed.load(Ordering::Relaxed) < FAILURES_MAX {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= cases {
+                        break;
+                    }
+                    let seed = options.seed + index;
+                    let run = || case(&mut Rng::new(seed));
+                    if catch_unwind(AssertUnwindSafe(run)).is_ok() {
+                        mine.passed += 1;
+                    } else {
+                        mine.failed += 1;
+                        failed.fetch_add(1, Ordering::Relaxed);
+                        println!("failed; again: {}", again(options, seed));
+                    }
+                }
+                let mut outcome = outcome.lock().expect("nothing panics while it is held");
+                outcome.passed += mine.passed;
+                outcome.failed += mine.failed;
+            });
+        }
+    });
+    println!("{}: {:.1} s", options.suite, begun.elapsed().as_secs_f64());
+    outcome.into_inner().expect("nothing panicked while it was held")
+}
+
+/// The command that repeats one case.
+fn again(options: &Options, seed: u64) -> String {
+    let wake = options.wake.as_ref().map_or(String::new(), |bug| format!(" --wake {bug}"));
+    let command = "JUNGLE_TRACE=1 cargo run --release -p jungle-torture --";
+    format!("{command} {} --seed {seed} --cases 1{wake}", options.suite)
+}
