@@ -68,16 +68,18 @@ impl<'a> Node<'a> {
     /// ```
     #[inline]
     pub fn at(self, path: &[Key]) -> Result<Node<'a>, NoSuchNode> {
-        let mut node = self;
-        for (depth, key) in path.iter().enumerate() {
-            match locate(self.cell.memory(), node.content.kids, key.as_ref(), |_| ()) {
-                Some(content) => node.content = content,
-                None => {
-                    return Err(NoSuchNode { path: Box::new(path[..=depth].into()) });
-                }
+        let arena = self.cell.memory();
+        let Some((last, parents)) = path.split_last() else { return Ok(self) };
+        let missing = |depth: usize| NoSuchNode { path: Box::new(path[..=depth].into()) };
+        let mut kids = self.content.kids;
+        for (depth, key) in parents.iter().enumerate() {
+            match children::kids_of_child(arena, kids, key) {
+                Some(below) => kids = below,
+                None => return Err(missing(depth)),
             }
         }
-        Ok(node)
+        let content = children::child(arena, kids, last);
+        content.map(|content| self.with(content)).ok_or_else(|| missing(parents.len()))
     }
 
     /// The nodes at many paths from here, each where it is there. The paths are followed side by
@@ -86,25 +88,24 @@ impl<'a> Node<'a> {
     #[must_use]
     pub fn at_many(self, paths: &[&[Key]]) -> Vec<Option<Node<'a>>> {
         let arena = self.cell.memory();
-        let mut nodes: Vec<Option<Node<'a>>> = vec![Some(self); paths.len()];
+        let mut found = vec![Some(self.content); paths.len()];
         let depth = paths.iter().map(|path| path.len()).max().unwrap_or(0);
         for level in 0..depth {
-            for (path, slot) in paths.iter().zip(&mut nodes) {
-                let (Some(key), Some(node)) = (path.get(level), *slot) else {
-                    continue;
-                };
-                let content = locate(arena, node.content.kids, key.as_ref(), |_| ());
-                *slot = content.map(|content| {
-                    if path.len() == level + 1 {
+            for (path, found) in paths.iter().zip(&mut found) {
+                let (Some(key), Some(content)) = (path.get(level), *found) else { continue };
+                *found = if path.len() == level + 1 {
+                    children::child(arena, content.kids, key).inspect(|content| {
                         arena.payload.prefetch(content.attrs as usize);
-                    } else {
-                        block::prefetch(arena, content.kids);
-                    }
-                    self.with(content)
-                });
+                    })
+                } else {
+                    children::kids_of_child(arena, content.kids, key).map(|kids| {
+                        block::prefetch(arena, kids);
+                        Content { kids, attrs: 0 }
+                    })
+                };
             }
         }
-        nodes
+        found.into_iter().map(|found| found.map(|content| self.with(content))).collect()
     }
 
     /// Brings the nodes at many paths nearer, with their attributes; see [`Node::at_many`].

@@ -217,7 +217,7 @@ impl Tree {
         let head = cell.head();
         let unseen = line.unseen_version(cell);
         let version = unseen.unwrap_or_else(|| line.next_version(cell));
-        let mut edit = Edit::new(cell.memory(), allocator, version, head);
+        let mut edit = Edit::once(cell.memory(), allocator, version, head);
         edit.forget();
         let value = match f(&mut edit) {
             Ok(value) => value,

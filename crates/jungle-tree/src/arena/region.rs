@@ -127,12 +127,22 @@ impl<'a> Words<'a> {
         let (from, to) = (from & self.mask, to & self.mask);
         // Once for all words, so that the loop is nothing but loads and stores.
         assert!(from.max(to) + words <= self.mask + 1, "a copy runs out of its region");
-        for i in 0..words {
+        let copy = |i: usize| {
             // SAFETY: both ends are within the mapping (asserted), aligned, and atomic.
             unsafe {
                 let word = (*self.base.add(from + i)).load(Ordering::Relaxed);
                 (*self.base.add(to + i)).store(word, Ordering::Relaxed);
             }
+        };
+        // Blocks come in pairs of words.
+        let mut i = 0;
+        while i + 1 < words {
+            copy(i);
+            copy(i + 1);
+            i += 2;
+        }
+        if i < words {
+            copy(i);
         }
     }
 

@@ -10,7 +10,7 @@ pub(crate) use name::Name;
 
 use crate::arena::Memory;
 use crate::block::{self, BRANCH, BUCKET, Content, DIRECTORY, Directory, Header};
-use crate::key::KeyRef;
+use crate::key::{Key, KeyRef};
 
 /// One block on the way from a node's children block to one child, and the slot taken there. In a
 /// directory slot 0 is the dense root, slot 1 the named one.
@@ -78,6 +78,47 @@ pub(crate) fn dense_position(key: KeyRef<'_>) -> Option<u64> {
 #[inline(always)]
 pub(crate) fn span(height: u8) -> u64 {
     1 << (4 * (u32::from(height) + 1))
+}
+
+/// The child with this key. What is most common, up to 16 children by position, comes first.
+#[inline(always)]
+pub(crate) fn child(arena: Memory<'_>, kids: u32, key: &Key) -> Option<Content> {
+    match dense_slot(arena, kids, key) {
+        Some((header, slot)) => {
+            let is_there = header.present() >> slot & 1 == 1;
+            is_there.then(|| Step::dense(arena, kids, header, slot).1)
+        }
+        None => child_elsewhere(arena, kids, key),
+    }
+}
+
+/// The children block of the child with this key, of which nothing else is wanted.
+#[inline(always)]
+pub(crate) fn kids_of_child(arena: Memory<'_>, kids: u32, key: &Key) -> Option<u32> {
+    let Some((header, slot)) = dense_slot(arena, kids, key) else {
+        return child_elsewhere(arena, kids, key).map(|content| content.kids);
+    };
+    if header.kids() >> slot & 1 == 1 {
+        let entry = (header.kids() & ((1 << slot) - 1)).count_ones();
+        return Some(block::entry(arena, kids, entry as usize));
+    }
+    (header.present() >> slot & 1 == 1).then_some(0)
+}
+
+/// The slot that a key would have in a dense leaf block, if `kids` is one.
+#[inline(always)]
+fn dense_slot(arena: Memory<'_>, kids: u32, key: &Key) -> Option<(Header, u32)> {
+    let slot = key.small_position()?;
+    if kids == 0 {
+        return None;
+    }
+    let header = Header::load(arena, kids);
+    (header.kind() == 0).then_some((header, slot))
+}
+
+#[inline(never)]
+fn child_elsewhere(arena: Memory<'_>, kids: u32, key: &Key) -> Option<Content> {
+    locate(arena, kids, key.as_ref(), |_| ())
 }
 
 /// The child with this key; the steps to it are given to `step`.

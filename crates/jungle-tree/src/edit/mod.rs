@@ -81,6 +81,8 @@ pub(crate) struct Edit<'a> {
     pub(crate) version: u64,
     /// The block whose only slot is the root node.
     pub(crate) root: u32,
+    /// Does the edit stay where it was, for the next call to go on from there?
+    stays: bool,
 }
 
 impl<'a> Edit<'a> {
@@ -90,7 +92,18 @@ impl<'a> Edit<'a> {
         version: u64,
         root: u32,
     ) -> Edit<'a> {
-        Edit { arena, allocator, version, root }
+        Edit { arena, allocator, version, root, stays: true }
+    }
+
+    /// An edit of one call, which comes back at once.
+    #[inline(always)]
+    pub(crate) fn once(
+        arena: Memory<'a>,
+        allocator: &'a mut Allocator,
+        version: u64,
+        root: u32,
+    ) -> Edit<'a> {
+        Edit { arena, allocator, version, root, stays: false }
     }
 
     /// A tree of one bare node.
@@ -168,7 +181,9 @@ impl<'a> Edit<'a> {
         };
         let Some((leaf, content)) = found else { return false };
         frames.push(Frame { leaf, steps_from, added: 0, was: content, now: content });
-        path.push(key.clone());
+        if self.stays {
+            path.push(key.clone());
+        }
         true
     }
 
