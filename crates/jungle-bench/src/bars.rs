@@ -1,0 +1,99 @@
+//! The bars: what each case must reach.
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bar {
+    /// Ours is at least so many times the Haskell peer's.
+    TimesHaskell(f64),
+    /// Ours on 2 threads is at least so many times ours on 1.
+    TimesOneThread(f64),
+    /// Ours is at most this.
+    AtMost(f64),
+}
+
+/// A bar, and where it holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// The experiment.
+    pub experiment: &'static str,
+    /// The case.
+    pub case: &'static str,
+    /// On so many threads.
+    pub threads: usize,
+    /// What it must reach.
+    pub bar: Bar,
+}
+
+const fn rule(experiment: &'static str, case: &'static str, threads: usize, bar: Bar) -> Rule {
+    Rule { experiment, case, threads, bar }
+}
+
+use Bar::{AtMost, TimesHaskell, TimesOneThread};
+
+/// Every bar.
+pub const RULES: &[Rule] = &[
+    rule("read", "count", 1, TimesHaskell(25.0)),
+    rule("read", "count", 2, TimesHaskell(25.0)),
+    rule("read", "count", 2, TimesOneThread(1.9)),
+    rule("read", "visit", 1, TimesHaskell(12.0)),
+    rule("read", "visit", 2, TimesHaskell(12.0)),
+    rule("read", "visit", 2, TimesOneThread(1.9)),
+    rule("read", "visit-attribute", 1, TimesHaskell(18.0)),
+    rule("read", "visit-attribute", 2, TimesHaskell(18.0)),
+    rule("read", "visit-attribute", 2, TimesOneThread(1.9)),
+    rule("read", "visit-aged", 1, TimesHaskell(18.0)),
+    rule("read", "visit-aged", 2, TimesHaskell(18.0)),
+    rule("read", "visit-aged", 2, TimesOneThread(1.9)),
+    rule("write", "nodes", 1, TimesHaskell(3.0)),
+    rule("write", "nodes", 2, TimesHaskell(3.5)),
+    rule("write", "nodes", 2, TimesOneThread(1.9)),
+    rule("write", "batch-nodes", 1, TimesHaskell(10.0)),
+    rule("write", "batch-nodes", 2, TimesHaskell(10.0)),
+    rule("write", "cursor-nodes", 1, TimesHaskell(20.0)),
+    rule("write", "cursor-nodes", 2, TimesHaskell(20.0)),
+    rule("write", "attributes", 1, TimesHaskell(3.0)),
+    rule("write", "attributes", 2, TimesHaskell(3.5)),
+    rule("write", "attributes", 2, TimesOneThread(1.9)),
+    rule("write", "batch-attributes", 1, TimesHaskell(8.0)),
+    rule("write", "batch-attributes", 2, TimesHaskell(8.0)),
+    rule("write", "cursor-attributes", 1, TimesHaskell(20.0)),
+    rule("write", "cursor-attributes", 2, TimesHaskell(20.0)),
+    rule("point", "update", 1, TimesHaskell(5.0)),
+    rule("point", "update-ahead", 1, TimesHaskell(9.0)),
+    rule("point", "read", 1, TimesHaskell(7.0)),
+    rule("point", "read", 2, TimesHaskell(7.0)),
+    rule("point", "read-16", 1, TimesHaskell(30.0)),
+    rule("point", "read-16", 2, TimesHaskell(30.0)),
+    rule("point", "walker-update", 2, TimesHaskell(4.0)),
+    rule("point", "walker-visits", 2, TimesHaskell(15.0)),
+    rule("memory", "bare", 1, AtMost(5.0)),
+    rule("memory", "over-payload", 1, AtMost(16.0)),
+    rule("wide", "append", 1, AtMost(3.0)),
+    rule("wide", "insert", 1, AtMost(3.0)),
+    rule("wide", "remove", 1, AtMost(3.0)),
+    rule("wide", "page", 1, AtMost(3.0)),
+    rule("diff", "1", 1, AtMost(10.0)),
+    rule("hot", "disjoint", 2, TimesOneThread(1.9)),
+    rule("hot", "disjoint-runs", 1, AtMost(1.0)),
+    rule("hot", "disjoint-runs", 2, AtMost(1.0)),
+    rule("revisions", "commit", 1, AtMost(1.2)),
+    rule("revisions", "open", 1, AtMost(1.2)),
+    rule("revisions", "diff", 1, AtMost(1.2)),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::RULES;
+    use crate::plan::cases;
+
+    #[test]
+    fn every_bar_is_of_a_case() {
+        let cases = cases("all").unwrap();
+        for rule in RULES {
+            let of = |case: &crate::plan::Case| {
+                (case.experiment, case.name) == (rule.experiment, rule.case)
+            };
+            assert!(cases.iter().any(of), "{rule:?}");
+        }
+    }
+}

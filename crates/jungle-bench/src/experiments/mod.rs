@@ -1,0 +1,74 @@
+//! Jungle's side of the experiments: each case measures once and checks what it did.
+
+mod diff;
+mod hot;
+mod memory;
+mod point;
+mod read;
+mod revisions;
+mod walker;
+mod wide;
+mod write;
+
+use clap::Args;
+
+use crate::Failure;
+use crate::sample::Sample;
+use crate::workload::Shape;
+
+/// How large an experiment is.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Options {
+    /// How many threads work.
+    #[arg(long, default_value_t = 1)]
+    pub threads: usize,
+    /// How many tasks there are (1,000 point operations are one).
+    #[arg(long, default_value_t = 50)]
+    pub tasks: u64,
+    /// Where the random draws begin.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Fewer revisions: 100,000 rather than 1,000,000.
+    #[arg(long)]
+    pub quick: bool,
+    /// Trees of a thousandth of the size, to try the programs.
+    #[arg(long)]
+    pub tiny: bool,
+}
+
+impl Options {
+    fn shape(self, full: Shape, tiny: Shape) -> Shape {
+        if self.tiny { tiny } else { full }
+    }
+
+    /// Tree R.
+    fn read_shape(self) -> Shape {
+        self.shape(Shape::READ, Shape::READ_TINY)
+    }
+
+    /// Tree W.
+    fn write_shape(self) -> Shape {
+        self.shape(Shape::WRITE, Shape::WRITE_TINY)
+    }
+}
+
+/// Measures one case once.
+///
+/// # Errors
+/// When there is no such case, or no room for it.
+pub fn sample(experiment: &str, case: &str, options: Options) -> Result<Sample, Failure> {
+    let measured = match experiment {
+        "read" => read::sample(case, options)?,
+        "write" => write::sample(case, options)?,
+        "point" if case == "walker" => Some(walker::sample(options)?),
+        "point" => point::sample(case, options)?,
+        "memory" => memory::sample(case, options)?,
+        "wide" => wide::sample(case, options)?,
+        "diff" | "merge" => diff::sample(experiment, case, options)?,
+        "hot" => hot::sample(case, options)?,
+        "revisions" => revisions::sample(case, options)?,
+        _ => None,
+    };
+    let sample = measured.ok_or_else(|| format!("there is no case {experiment} {case}"))?;
+    Ok(Sample { case: case.to_owned(), threads: options.threads, ..sample })
+}

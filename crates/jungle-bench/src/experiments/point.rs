@@ -1,0 +1,92 @@
+//! Paths of 8 steps and one attribute: reads, and updates that are each published.
+
+use jungle_tree::{Arena, Key, Node, TreeReader};
+
+use super::Options;
+use crate::Failure;
+use crate::sample::Sample;
+use crate::workload::{
+    KEY, LeafPath, Overwriter, Payload, QueuedOverwriter, Random, Shape, leaf_path, number_of,
+    on_workers, share, timed, wrong_leaves,
+};
+
+/// How many paths are read at a time.
+const MANY: usize = 16;
+/// How long a writer's queue is.
+const QUEUE: usize = 64;
+
+pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
+    Ok(match case {
+        "update" | "update-ahead" => Some(update(case, options)?),
+        "read" => Some(read(options, read_each)?),
+        "read-16" => Some(read(options, read_many)?),
+        _ => None,
+    })
+}
+
+fn update(case: &str, options: Options) -> Result<Sample, Failure> {
+    let shape = options.read_shape();
+    let mut tree = shape.plant(&Arena::new()?, Payload::Attribute)?;
+    let mut updates = options.tasks * 1000;
+    let (seconds, written) = if case == "update" {
+        let mut writer = Overwriter::new(shape, options.seed);
+        timed(|| (0..updates).try_for_each(|_| writer.publish_one(&mut tree)))
+    } else {
+        let mut writer = QueuedOverwriter::<QUEUE>::new(shape, options.seed);
+        let groups = updates.div_ceil(QUEUE as u64);
+        updates = groups * QUEUE as u64;
+        timed(|| (0..groups).try_for_each(|_| writer.publish_all(&mut tree)))
+    };
+    written?;
+    let wrong = wrong_leaves(shape, options.seed, updates, tree.snapshot().root());
+    Ok(Sample::rate(seconds, updates).check_none(wrong, "leaves are wrong or missing"))
+}
+
+/// So many reads; gives how many found a wrong value.
+type Reads = fn(&TreeReader, Shape, Random, u64) -> u64;
+
+fn read(options: Options, reads: Reads) -> Result<Sample, Failure> {
+    let shape = options.read_shape();
+    let tree = shape.plant(&Arena::new()?, Payload::Attribute)?;
+    // A whole number of groups for each thread.
+    let count = |worker| share(options.tasks * 1000, options.threads, worker) / 16 * 16;
+    let (seconds, wrongs) = on_workers(options.threads, |worker| {
+        let random = Random(options.seed.wrapping_add(worker as u64));
+        reads(&tree.reader(), shape, random, count(worker))
+    });
+    let total = (0..options.threads).map(count).sum();
+    Ok(Sample::rate(seconds, total).check_none(wrongs.iter().sum(), "reads found a wrong value"))
+}
+
+/// One by one, the newest version looked up anew for each.
+fn read_each(reader: &TreeReader, shape: Shape, mut random: Random, reads: u64) -> u64 {
+    let (mut path, mut wrong) = (leaf_path(), 0);
+    for _ in 0..reads {
+        let number = shape.random_leaf(&mut random, &mut path);
+        let reading = reader.read();
+        wrong += u64::from(number_at(reading.root().at(&path).ok()) != Some(number));
+    }
+    wrong
+}
+
+/// In groups; the newest version is looked up anew for each group.
+fn read_many(reader: &TreeReader, shape: Shape, mut random: Random, reads: u64) -> u64 {
+    let mut paths: [LeafPath; MANY] = std::array::from_fn(|_| leaf_path());
+    let (mut numbers, mut wrong) = ([0; MANY], 0);
+    for _ in 0..reads / MANY as u64 {
+        for (number, path) in numbers.iter_mut().zip(&mut paths) {
+            *number = shape.random_leaf(&mut random, path);
+        }
+        let reading = reader.read();
+        let paths: [&[Key]; MANY] = std::array::from_fn(|i| &paths[i][..]);
+        let nodes = reading.root().at_many(&paths);
+        let found = nodes.into_iter().map(number_at).zip(numbers);
+        wrong += found.filter(|(found, number)| *found != Some(*number)).count() as u64;
+    }
+    wrong
+}
+
+#[inline]
+fn number_at(node: Option<Node<'_>>) -> Option<u64> {
+    node?.attribute(KEY)?.as_bytes().and_then(number_of)
+}

@@ -1,0 +1,121 @@
+//! A long history: what a revision costs to make, to open and to compare with its neighbour.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use jungle_db::{Jungle, Revision, TreeHandle};
+use jungle_tree::{EditError, Key};
+
+use super::Options;
+use crate::Failure;
+use crate::sample::Sample;
+use crate::stats::median;
+use crate::workload::Random;
+
+const FEW: usize = 100;
+const MANY: usize = 1_000_000;
+const MANY_QUICK: usize = 100_000;
+/// How wide the tree is.
+const CHILDREN: u64 = 1000;
+/// The revisions that are opened and compared.
+const CHOSEN: usize = 64;
+/// How often, and how many commits are timed.
+const REPEATS: usize = 200;
+
+/// Nanoseconds for each, `NAME-few` and `NAME-many`, and how many times as long it takes with a
+/// long history: `NAME`.
+pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
+    if case != "all" {
+        return Ok(None);
+    }
+    let many = match (options.tiny, options.quick) {
+        (true, _) => 10 * FEW,
+        (_, true) => MANY_QUICK,
+        _ => MANY,
+    };
+    let (few, many) = (measure(FEW, options.seed)?, measure(many, options.seed)?);
+    let mut sample = Sample::value(0.0, "x");
+    for (name, few, many) in [
+        ("commit", few.commit, many.commit),
+        ("open", few.open, many.open),
+        ("open-cold", few.open_cold, many.open_cold),
+        ("diff", few.diff, many.diff),
+    ] {
+        sample.value = sample.value.max(many / few);
+        sample = sample
+            .with(name, many / few)
+            .with(&format!("{name}-few"), few)
+            .with(&format!("{name}-many"), many);
+    }
+    let wrong = few.wrong + many.wrong;
+    Ok(Some(sample.check_none(wrong, "revisions do not hold what was committed")))
+}
+
+/// Nanoseconds an operation.
+struct Times {
+    commit: f64,
+    open: f64,
+    open_cold: f64,
+    diff: f64,
+    wrong: u64,
+}
+
+fn measure(revisions: usize, seed: u64) -> Result<Times, Failure> {
+    let tree = Jungle::new()?.create_tree("history")?;
+    tree.update(|tx| (0..CHILDREN).try_for_each(|_| tx.add_child(&[]).map(drop)))?;
+    let mut history = History { tree, random: Random(seed), made: Vec::new() };
+    for _ in 0..revisions {
+        history.commit()?;
+    }
+    // The first ones have no neighbour before them.
+    let chosen: Vec<usize> =
+        (0..CHOSEN).map(|_| 1 + history.random.below(revisions as u64 - 1) as usize).collect();
+    let mut wrong = 0;
+    let open_cold = time(&chosen, 1, |&at| wrong += history.wrong_at(at));
+    let open = time(&chosen, REPEATS, |&at| wrong += history.wrong_at(at));
+    let diff = time(&chosen, REPEATS, |&at| wrong += history.wrong_diff(at));
+    let commit = time(&[(); FEW], REPEATS / 10, |()| wrong += u64::from(history.commit().is_err()));
+    Ok(Times { commit, open, open_cold, diff, wrong })
+}
+
+/// Nanoseconds that `f` takes for each of the items: the median of so many repeats, so that a few
+/// in which the thread lost its core do not count.
+fn time<T>(items: &[T], repeats: usize, mut f: impl FnMut(&T)) -> f64 {
+    let repeat = |_| {
+        let start = Instant::now();
+        items.iter().for_each(&mut f);
+        start.elapsed().as_nanos() as f64 / items.len() as f64
+    };
+    median(&(0..repeats).map(repeat).collect::<Vec<f64>>())
+}
+
+/// A tree, and what each of its revisions changed.
+struct History {
+    tree: TreeHandle,
+    random: Random,
+    made: Vec<(Revision, Key)>,
+}
+
+impl History {
+    /// Puts the number of the commit on a random child.
+    fn commit(&mut self) -> Result<(), Failure> {
+        let (number, path) = (self.made.len() as i64, [Key::from(self.random.below(CHILDREN))]);
+        let made = self.tree.update(|tx| tx.put_attribute(&path, "n", number));
+        let made = made.map_err(|error: jungle_db::UpdateError<EditError>| error.to_string())?;
+        let [key] = path;
+        self.made.push((made.revision, key));
+        Ok(())
+    }
+
+    fn wrong_at(&self, at: usize) -> u64 {
+        let (revision, key) = &self.made[at];
+        let Ok(snapshot) = self.tree.at(*revision) else { return 1 };
+        let found = snapshot.root().child(key).and_then(|node| node.attribute("n")?.as_int());
+        u64::from(found != Some(at as i64))
+    }
+
+    fn wrong_diff(&self, at: usize) -> u64 {
+        let found = self.tree.diff(self.made[at - 1].0, self.made[at].0);
+        u64::from(black_box(found).map_or(true, |changes| changes.len() != 1))
+    }
+}

@@ -1,0 +1,74 @@
+//! `jungle-bench`: the published experiments, Jungle and its peers side by side on one machine.
+//!
+//! Each round runs the systems one after the other (A B C A B C …), each measurement in a process
+//! of its own; a result is the median of the rounds, a ratio the median of the rounds' ratios.
+//! Every measurement checks what it did. See `bench/peers/README.md` for what the peers are.
+
+mod args;
+mod bars;
+mod experiments;
+mod plan;
+mod results;
+mod runner;
+mod sample;
+mod stats;
+mod systems;
+mod table;
+mod verdicts;
+mod workload;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Args, Command};
+
+/// What went wrong, in words.
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+fn main() -> ExitCode {
+    let result = match Args::parse().command() {
+        Command::Sample { experiment, case, options } => print_sample(&experiment, &case, options),
+        Command::Run(request) => run(&request),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("jungle-bench: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// One measurement, as the peers do: a line of JSON.
+fn print_sample(
+    experiment: &str,
+    case: &str,
+    options: experiments::Options,
+) -> Result<(), Failure> {
+    let sample = experiments::sample(experiment, case, options)?;
+    println!("{}", serde_json::to_string(&sample)?);
+    if sample.check == "ok" { Ok(()) } else { Err(sample.check.into()) }
+}
+
+/// All measurements of an experiment, as a table and perhaps as rows.
+fn run(request: &args::Request) -> Result<(), Failure> {
+    let mut request = request.clone();
+    let here = std::mem::take(&mut request.systems).into_iter().filter(|system| {
+        let found = system.is_built();
+        if !found {
+            eprintln!("{} is not there: build it with `cargo xtask peers`", system.name());
+        }
+        found
+    });
+    request.systems = here.collect();
+    let cases = plan::cases(&request.experiment)?;
+    let rows = runner::run(&cases, &request)?;
+    let verdicts = verdicts::all(&rows);
+    print!("{}", table::render(&cases, &rows, &verdicts));
+    if let Some(path) = &request.json {
+        std::fs::write(path, results::to_json_lines(&rows))
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! Every case: what measures it on our side and on the peers', and which number it is.
+
+use crate::Failure;
+
+/// A case of an experiment.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// The experiment.
+    pub experiment: &'static str,
+    /// Its name there.
+    pub name: &'static str,
+    /// What `jungle-bench sample EXPERIMENT` is told; several cases may come from one run.
+    pub ours: &'static str,
+    /// The peers' case, when they have one.
+    pub theirs: Option<&'static str>,
+    /// Which of the numbers.
+    pub number: Number,
+    /// Of what it is a number.
+    pub unit: &'static str,
+    /// On how many threads.
+    pub threads: Threads,
+}
+
+/// Which number of a sample a case is.
+#[derive(Clone, Copy, Debug)]
+pub enum Number {
+    /// Its value.
+    Value,
+    /// Its value, less this: bytes over the payload.
+    Over(f64),
+    /// A further number.
+    Named(&'static str),
+}
+
+/// On how many threads a case runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// On as many as are asked for.
+    Asked,
+    /// Always on so many.
+    Fixed(usize),
+}
+
+/// A case as those of an experiment mostly are.
+const fn case(experiment: &'static str, name: &'static str, theirs: Option<&'static str>) -> Case {
+    Case {
+        experiment,
+        name,
+        ours: name,
+        theirs,
+        number: Number::Value,
+        unit: "1/s",
+        threads: Threads::Asked,
+    }
+}
+
+impl Case {
+    const fn from(self, ours: &'static str) -> Case {
+        Case { ours, ..self }
+    }
+
+    const fn number(self, number: Number, unit: &'static str) -> Case {
+        Case { number, unit, ..self }
+    }
+
+    const fn on(self, threads: usize) -> Case {
+        Case { threads: Threads::Fixed(threads), ..self }
+    }
+}
+
+/// A number of the one run of `wide all`, `diff all` and the like.
+const fn one_of(
+    experiment: &'static str,
+    name: &'static str,
+    ours: &'static str,
+    unit: &'static str,
+) -> Case {
+    case(experiment, name, None).from(ours).number(Number::Named(name), unit).on(1)
+}
+
+/// Bytes of a key and a value in tree R.
+const PAYLOAD_BYTES: f64 = 116.0;
+
+const CASES: &[Case] = &[
+    case("read", "count", Some("read-visit")),
+    case("read", "visit", Some("read-visit")),
+    case("read", "visit-attribute", Some("read-visit-attribute")),
+    case("read", "visit-aged", Some("read-visit-aged")),
+    case("read", "summary", None),
+    case("write", "nodes", Some("write-nodes")),
+    case("write", "batch-nodes", Some("write-nodes")),
+    case("write", "cursor-nodes", Some("write-nodes")),
+    case("write", "attributes", Some("write-attributes")),
+    case("write", "batch-attributes", Some("write-attributes")),
+    case("write", "cursor-attributes", Some("write-attributes")),
+    case("point", "update", Some("point-update")).on(1),
+    case("point", "update-ahead", Some("point-update")).on(1),
+    case("point", "read", Some("point-read")),
+    case("point", "read-16", Some("point-read")),
+    case("point", "walker-update", Some("walker-update")).from("walker").on(2),
+    case("point", "walker-visits", Some("walker-update"))
+        .from("walker")
+        .number(Number::Named("walker"), "1/s")
+        .on(2),
+    case("memory", "bare", Some("memory-bare")).number(Number::Value, "B").on(1),
+    case("memory", "attribute", Some("memory-attribute")).number(Number::Value, "B").on(1),
+    case("memory", "over-payload", Some("memory-attribute"))
+        .from("attribute")
+        .number(Number::Over(PAYLOAD_BYTES), "B")
+        .on(1),
+    case("wide", "build", Some("wide")).on(1),
+    one_of("wide", "append-few", "all", "ns"),
+    one_of("wide", "append-many", "all", "ns"),
+    one_of("wide", "append", "all", "x"),
+    one_of("wide", "insert-few", "all", "ns"),
+    one_of("wide", "insert-many", "all", "ns"),
+    one_of("wide", "insert", "all", "x"),
+    one_of("wide", "remove-few", "all", "ns"),
+    one_of("wide", "remove-many", "all", "ns"),
+    one_of("wide", "remove", "all", "x"),
+    one_of("wide", "page-few", "all", "ns"),
+    one_of("wide", "page-many", "all", "ns"),
+    one_of("wide", "page", "all", "x"),
+    case("diff", "1", None).number(Number::Value, "us").on(1),
+    case("diff", "10", None).number(Number::Value, "us").on(1),
+    case("diff", "100", None).number(Number::Value, "us").on(1),
+    case("diff", "1000", None).number(Number::Value, "us").on(1),
+    case("merge", "1", None).number(Number::Value, "us").on(1),
+    case("merge", "10", None).number(Number::Value, "us").on(1),
+    case("merge", "100", None).number(Number::Value, "us").on(1),
+    case("merge", "1000", None).number(Number::Value, "us").on(1),
+    case("hot", "work-alone", None),
+    case("hot", "disjoint", None),
+    case("hot", "disjoint-runs", None).from("disjoint").number(Number::Named("runs"), "x"),
+    case("hot", "overlapping", None),
+    case("hot", "overlapping-runs", None).from("overlapping").number(Number::Named("runs"), "x"),
+    one_of("revisions", "commit-few", "all", "ns"),
+    one_of("revisions", "commit-many", "all", "ns"),
+    one_of("revisions", "commit", "all", "x"),
+    one_of("revisions", "open-few", "all", "ns"),
+    one_of("revisions", "open-many", "all", "ns"),
+    one_of("revisions", "open", "all", "x"),
+    one_of("revisions", "open-cold-few", "all", "ns"),
+    one_of("revisions", "open-cold-many", "all", "ns"),
+    one_of("revisions", "diff-few", "all", "ns"),
+    one_of("revisions", "diff-many", "all", "ns"),
+    one_of("revisions", "diff", "all", "x"),
+];
+
+/// The cases of an experiment, or of `all`.
+///
+/// # Errors
+/// When there is no such experiment.
+pub fn cases(experiment: &str) -> Result<Vec<Case>, Failure> {
+    let found = CASES.iter().filter(|case| experiment == "all" || case.experiment == experiment);
+    let found: Vec<Case> = found.copied().collect();
+    if found.is_empty() {
+        let mut names: Vec<&str> = CASES.iter().map(|case| case.experiment).collect();
+        names.dedup();
+        return Err(format!(
+            "there is no experiment `{experiment}`; there are {} and all",
+            names.join(", ")
+        )
+        .into());
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CASES, cases};
+
+    #[test]
+    fn every_case_has_a_name_of_its_own() {
+        let mut names: Vec<_> = CASES.iter().map(|case| (case.experiment, case.name)).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), CASES.len());
+        assert_eq!(cases("all").unwrap().len(), CASES.len());
+        assert!(cases("tea").unwrap_err().to_string().contains("read, write, point"));
+    }
+}

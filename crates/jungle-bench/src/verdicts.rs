@@ -1,0 +1,70 @@
+//! The results held against the bars.
+
+use crate::bars::{Bar, RULES, Rule};
+use crate::results::{Row, find};
+use crate::stats::{median, ratios, spread};
+use crate::systems::System;
+
+/// What came out at a bar.
+#[derive(Clone, Copy, Debug)]
+pub struct Verdict {
+    /// The bar.
+    pub rule: Rule,
+    /// What was reached: a ratio, or our number.
+    pub reached: f64,
+    /// From the worst round to the best, or the other way round.
+    pub spread: (f64, f64),
+}
+
+impl Verdict {
+    /// Was the bar reached?
+    pub fn is_pass(&self) -> bool {
+        match self.rule.bar {
+            Bar::TimesHaskell(least) | Bar::TimesOneThread(least) => self.reached >= least,
+            Bar::AtMost(most) => self.reached <= most,
+        }
+    }
+}
+
+/// The verdicts that the rows allow.
+pub fn all(rows: &[Row]) -> Vec<Verdict> {
+    RULES.iter().filter_map(|rule| verdict(rule, rows)).collect()
+}
+
+fn verdict(rule: &Rule, rows: &[Row]) -> Option<Verdict> {
+    let row = |system, threads| find(rows, (rule.experiment, rule.case), system, threads);
+    let ours = &row(System::Jungle, rule.threads)?.samples;
+    let numbers = match rule.bar {
+        Bar::TimesHaskell(_) => ratios(ours, &row(System::Haskell, rule.threads)?.samples),
+        Bar::TimesOneThread(_) => ratios(ours, &row(System::Jungle, 1)?.samples),
+        Bar::AtMost(_) => ours.clone(),
+    };
+    Some(Verdict { rule: *rule, reached: median(&numbers), spread: spread(&numbers) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::all;
+    use crate::results::Row;
+    use crate::systems::System;
+
+    fn row(system: System, threads: usize, samples: &[f64]) -> Row {
+        let (value, unit) = (crate::stats::median(samples), "1/s");
+        let samples = samples.to_vec();
+        Row { experiment: "read", case: "visit", system, threads, value, unit, samples }
+    }
+
+    #[test]
+    fn ours_is_held_against_haskell_and_one_thread() {
+        let rows = [
+            row(System::Jungle, 1, &[120.0, 100.0, 130.0]),
+            row(System::Haskell, 1, &[10.0, 10.0, 10.0]),
+            row(System::Jungle, 2, &[190.0]),
+        ];
+        let verdicts = all(&rows);
+        assert_eq!(verdicts.len(), 2);
+        assert!(verdicts[0].is_pass() && verdicts[0].reached == 12.0);
+        assert_eq!(verdicts[0].spread, (10.0, 13.0));
+        assert!(!verdicts[1].is_pass());
+    }
+}

@@ -1,0 +1,62 @@
+//! The command itself, on trees that are too small to measure anything.
+
+#![allow(clippy::unwrap_used, reason = "the helpers are test code too")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn bench(words: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_jungle-bench"));
+    command.args(words.split(' ')).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Runs an experiment on our own system; gives the table and the rows.
+fn run(experiment: &str) -> (String, Vec<serde_json::Value>) {
+    let json = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{experiment}.jsonl"));
+    let words = format!(
+        "{experiment} --quick --tiny --rounds 2 --tasks 3 --threads 1,2 --systems jungle --json {}",
+        json.display()
+    );
+    let output = bench(&words);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "", "progress is for a terminal");
+    let rows = std::fs::read_to_string(&json).unwrap();
+    let rows = rows.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    (text(&output.stdout), rows)
+}
+
+#[test]
+fn read_is_measured_and_judged() {
+    let (table, rows) = run("read");
+    for case in ["count", "visit", "visit-attribute", "visit-aged", "summary"] {
+        assert!(table.contains(&format!("read {case} ")), "{table}");
+        let of_case: Vec<_> = rows.iter().filter(|row| row["case"] == case).collect();
+        assert_eq!(of_case.len(), 2, "one for each number of threads");
+        for row in of_case {
+            assert_eq!(row["samples"].as_array().unwrap().len(), 2);
+            assert!(row["value"].as_f64().unwrap() > 0.0);
+            assert_eq!((&row["system"], &row["unit"]), (&"jungle".into(), &"1/s".into()));
+        }
+    }
+    assert!(table.contains("× 1 thread"), "{table}");
+    assert!(table.trim_end().ends_with("bars passed"), "{table}");
+}
+
+#[test]
+fn every_experiment_checks_its_result() {
+    for experiment in ["write", "point", "memory", "wide", "diff", "merge", "hot", "revisions"] {
+        let (table, rows) = run(experiment);
+        assert!(!rows.is_empty(), "{table}");
+    }
+}
+
+#[test]
+fn an_unknown_experiment_is_told() {
+    let output = bench("tea --systems jungle");
+    assert!(!output.status.success());
+    assert!(text(&output.stderr).contains("there is no experiment `tea`"));
+}
