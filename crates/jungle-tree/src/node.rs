@@ -110,7 +110,25 @@ impl<'a> Node<'a> {
 
     /// Brings the nodes at many paths nearer, with their attributes; see [`Node::at_many`].
     pub fn prefetch(self, paths: &[&[Key]]) {
-        let _ = self.at_many(paths);
+        const GROUP: usize = 32;
+        let arena = self.cell.memory();
+        for group in paths.chunks(GROUP) {
+            let mut kids = [self.content.kids; GROUP];
+            let depth = group.iter().map(|path| path.len()).max().unwrap_or(0);
+            for level in 0..depth {
+                for (path, kids) in group.iter().zip(&mut kids) {
+                    let Some(key) = path.get(level) else { continue };
+                    if path.len() > level + 1 {
+                        *kids = children::kids_of_child(arena, *kids, key).unwrap_or(0);
+                        block::prefetch(arena, *kids);
+                    } else if let Some(content) = children::child(arena, *kids, key) {
+                        // A record of a hundred bytes begins on one line and ends on another.
+                        arena.payload.prefetch(content.attrs as usize);
+                        arena.payload.prefetch(content.attrs as usize + 8);
+                    }
+                }
+            }
+        }
     }
 
     /// The child with this key.
