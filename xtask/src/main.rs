@@ -3,6 +3,7 @@
 //! A clean clone and a Rust toolchain are enough. What else a task needs (a compiler for a peer)
 //! is installed by name with `apt-get` when the user may, and otherwise named in the error.
 
+mod asan;
 mod check;
 mod command;
 mod error;
@@ -24,6 +25,7 @@ usage: cargo xtask TASK
   tidy                       the rules of this repository that no other tool knows
   test [--peers]             everything: check, tests, torture suites, loom, supply; with --peers
                              also builds the peers and runs each one briefly
+  asan                       the tree's tests under the address sanitizer (minutes)
   torture SUITE [ARGS]       one torture suite, in release
   supply [--advisories FILE] advisories and licences of everything in the lockfile
   peers [NAME...]            builds the systems Jungle is measured against (haskell, java, imbl)
@@ -48,6 +50,7 @@ fn run(arguments: &[String]) -> Result<()> {
         "check" => check::run(rest),
         "tidy" => tidy::run(rest),
         "test" => test::run(rest),
+        "asan" => asan::run(rest),
         "torture" => torture::run(rest),
         "supply" => supply::run(rest),
         "peers" => peers::run(rest),
