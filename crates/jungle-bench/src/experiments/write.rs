@@ -151,23 +151,43 @@ fn grow_below(
 
 fn grow_with_cursor(arena: &Arena, shape: Shape, payload: Payload) -> Result<Tree, EditError> {
     let mut tree = Tree::new(arena);
-    tree.edit(|editor| grow_at(&mut editor.cursor(&[])?, shape.0, payload))?;
+    tree.edit(|editor| {
+        let mut cursor = editor.cursor(&[])?;
+        match payload {
+            Payload::Bare => grow_bare(&mut cursor, shape.0),
+            Payload::Attribute => {
+                cursor.put_attribute(KEY, SHORT_VALUE)?;
+                grow_attributed(&mut cursor, shape.0)
+            }
+        }
+    })?;
     Ok(tree)
 }
 
-fn grow_at(cursor: &mut Cursor<'_>, levels: &[u64], payload: Payload) -> Result<(), EditError> {
-    if payload == Payload::Attribute {
-        cursor.put_attribute(KEY, SHORT_VALUE)?;
-    }
+fn grow_bare(cursor: &mut Cursor<'_>, levels: &[u64]) -> Result<(), EditError> {
     let Some((&fan_out, rest)) = levels.split_first() else { return Ok(()) };
     let first = cursor.add_children(fan_out)?;
-    if rest.is_empty() && payload == Payload::Bare {
+    if rest.is_empty() {
         return Ok(());
     }
     for position in (first..).take(fan_out as usize) {
         cursor.enter(&Key::from(position))?;
-        grow_at(cursor, rest, payload)?;
+        grow_bare(cursor, rest)?;
         cursor.leave();
+    }
+    Ok(())
+}
+
+/// Each child comes with its attribute, in one call.
+fn grow_attributed(cursor: &mut Cursor<'_>, levels: &[u64]) -> Result<(), EditError> {
+    let Some((&fan_out, rest)) = levels.split_first() else { return Ok(()) };
+    for _ in 0..fan_out {
+        let key = cursor.add_child_with(&[(KEY, SHORT_VALUE.into())])?;
+        if !rest.is_empty() {
+            cursor.enter(&key)?;
+            grow_attributed(cursor, rest)?;
+            cursor.leave();
+        }
     }
     Ok(())
 }

@@ -115,7 +115,7 @@ impl Edit<'_> {
         }
         let from = self.allocator.buffers.steps.len();
         let mut handle = root;
-        let mut replaced = loop {
+        let replaced = loop {
             let header = Header::load(self.arena, handle);
             let slot = (position >> (4 * u32::from(header.kind()))) as u32 & 15;
             if header.is_leaf() {
@@ -128,11 +128,7 @@ impl Edit<'_> {
             self.allocator.buffers.steps.push(Step::new(handle, header, slot));
             handle = block::kid(self.arena, handle, header, slot);
         };
-        while self.allocator.buffers.steps.len() > from {
-            let step = self.allocator.buffers.steps.pop().expect("counted above");
-            replaced = self.set_block(step, replaced, added);
-        }
-        replaced
+        self.replace_up(from, replaced, added)
     }
 
     /// One block above the other, from `height` down to the leaf with the only node.
@@ -154,7 +150,7 @@ impl Edit<'_> {
         }
         let from = self.allocator.buffers.steps.len();
         let mut handle = root;
-        let mut replaced = loop {
+        let replaced = loop {
             let header = Header::load(self.arena, handle);
             if header.kind() != BRANCH {
                 break self.add_to_bucket(handle, new, record, content, added);
@@ -175,11 +171,7 @@ impl Edit<'_> {
             self.allocator.buffers.steps.push(Step::new(handle, header, slot));
             handle = block::kid(self.arena, handle, header, slot);
         };
-        while self.allocator.buffers.steps.len() > from {
-            let step = self.allocator.buffers.steps.pop().expect("counted above");
-            replaced = self.set_block(step, replaced, added);
-        }
-        replaced
+        self.replace_up(from, replaced, added)
     }
 
     fn add_to_bucket(

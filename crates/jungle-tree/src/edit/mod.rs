@@ -220,11 +220,8 @@ impl<'a> Edit<'a> {
             return;
         }
         let added = i64::from(frame.added);
-        let mut block = self.set_content(frame.leaf, frame.was, frame.now, added);
-        while self.allocator.buffers.steps.len() > from {
-            let step = self.allocator.buffers.steps.pop().expect("counted above");
-            block = self.set_block(step, block, added);
-        }
+        let block = self.set_content(frame.leaf, frame.was, frame.now, added);
+        let block = self.replace_up(from, block, added);
         match self.allocator.buffers.frames.last_mut() {
             Some(parent) => {
                 parent.now.kids = block;
@@ -235,6 +232,18 @@ impl<'a> Edit<'a> {
             }
             None => self.root = block,
         }
+    }
+
+    /// Goes back up the steps from the last to the one at `from`: the block that each leads to has
+    /// been replaced by another, with `added` nodes more. Gives what replaces the topmost.
+    #[inline(always)]
+    fn replace_up(&mut self, from: usize, replaced: u32, added: i64) -> u32 {
+        let mut replaced = replaced;
+        while self.allocator.buffers.steps.len() > from {
+            let step = self.allocator.buffers.steps.pop().expect("counted in the condition");
+            replaced = self.set_block(step, replaced, added);
+        }
+        replaced
     }
 
     /// Goes up until the edit is nowhere: the root is the new one then.
