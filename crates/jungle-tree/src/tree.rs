@@ -14,7 +14,9 @@ use crate::value::ValueRef;
 ///
 /// Each editing call makes one new version by copying the path from the changed node to the root,
 /// and publishes it; [`Tree::edit`] makes one version of many edits. Any version can be held by a
-/// [`Snapshot`]; what no held version can see is reused at once.
+/// [`Snapshot`]; what no held version can see is reused at once. A version that nobody has looked
+/// at, and nobody else can ([`Tree::reader`] was not asked for), is not copied: the next call goes
+/// on with it, under the same number.
 ///
 /// ```
 /// use jungle_tree::{Arena, Path, Tree};
