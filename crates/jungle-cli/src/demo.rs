@@ -110,7 +110,9 @@ fn fetch(dir: &FilePath, version: &str) -> Result<PathBuf, Failure> {
         tar.arg("-xzOf").arg(&archive).arg("package/data.json").stdout(File::create(&half)?);
         let done = tar.status()?.success();
         fs::remove_file(&archive)?;
-        fs::rename(&half, &file)?;
+        if done {
+            fs::rename(&half, &file)?;
+        }
         Ok(done)
     };
     match unpack() {
