@@ -6,8 +6,8 @@
 //! neither is a single bit (the bitmaps are the idea of CHAMP: Steindorfer & Vinju, 2015).
 //!
 //! ```text
-//! word 0   present u16 | kids u16 | attrs u16 | kind u8 | birth, high 8 bits
-//! word 1   birth, low 32 bits                          | count u32
+//! word 0   present u16 | kids u16 | attrs u16 | kind u8 | count, high 8 bits
+//! word 1   birth, 40 bits                              | count, low 24 bits
 //! word 2…  u32 each: [names of a bucket] [kids, by slot] [attrs, by slot]
 //! ```
 //!
@@ -20,7 +20,9 @@
 //! - **directory**: where children need more than one block: `[dense root, bucket or branch,
 //!   next position (2), number of children (2), lowest position (2)]`.
 
-use crate::arena::{Memory, WORD_BYTES};
+use std::sync::atomic::Ordering;
+
+use crate::arena::{Memory, RUN_WORDS, Run};
 use crate::line::Dead;
 
 pub(crate) const HEIGHT_MAX: u8 = 10;
@@ -32,6 +34,17 @@ pub(crate) const WIDTH: usize = 16;
 const HEADER_WORDS: usize = 2;
 /// u32 entries of a directory.
 const DIRECTORY_ENTRIES: usize = 8;
+
+/// How wide a birth is; the low bits of the count stand above it.
+const BIRTH_WIDTH: u32 = 40;
+const BIRTH_BITS: u64 = (1 << BIRTH_WIDTH) - 1;
+const COUNT_LOW_BITS: u32 = 64 - BIRTH_WIDTH;
+
+/// The words of a block.
+#[inline(always)]
+pub(crate) fn run(arena: Memory<'_>, handle: u32) -> Run<'_> {
+    arena.blocks.run((handle as usize) << 1)
+}
 
 /// What a node holds: its children's block and its attributes' record, 0 for none.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -46,20 +59,28 @@ pub(crate) struct Header(u64, u64);
 
 impl Header {
     pub(crate) fn new(kind: u8, birth: u64) -> Header {
-        Header(u64::from(kind) << 48 | birth >> 32 << 56, birth & 0xffff_ffff)
+        Header(u64::from(kind) << 48, birth)
     }
 
     #[inline(always)]
     pub(crate) fn load(arena: Memory<'_>, handle: u32) -> Header {
-        let at = (handle as usize) << 1;
-        Header(arena.blocks.get(at), arena.blocks.get(at + 1))
+        Header::of(run(arena, handle))
+    }
+
+    #[inline(always)]
+    pub(crate) fn of(block: Run<'_>) -> Header {
+        Header(block[0].load(Ordering::Relaxed), block[1].load(Ordering::Relaxed))
     }
 
     #[inline(always)]
     pub(crate) fn store(self, arena: Memory<'_>, handle: u32) {
-        let at = (handle as usize) << 1;
-        arena.blocks.set(at, self.0);
-        arena.blocks.set(at + 1, self.1);
+        self.write(run(arena, handle));
+    }
+
+    #[inline(always)]
+    pub(crate) fn write(self, block: Run<'_>) {
+        block[0].store(self.0, Ordering::Relaxed);
+        block[1].store(self.1, Ordering::Relaxed);
     }
 
     #[inline(always)]
@@ -85,12 +106,12 @@ impl Header {
 
     #[inline(always)]
     pub(crate) fn birth(self) -> u64 {
-        self.0 >> 56 << 32 | self.1 & 0xffff_ffff
+        self.1 & BIRTH_BITS
     }
 
     #[inline(always)]
     pub(crate) fn count(self) -> u32 {
-        (self.1 >> 32) as u32
+        (self.0 >> 56 << COUNT_LOW_BITS | self.1 >> BIRTH_WIDTH) as u32
     }
 
     /// Are the slots child nodes?
@@ -107,26 +128,18 @@ impl Header {
 
     #[inline(always)]
     pub(crate) fn with_birth(self, birth: u64) -> Header {
-        Header(
-            self.0 & !(0xff << 56) | birth >> 32 << 56,
-            self.1 & !0xffff_ffff | birth & 0xffff_ffff,
-        )
+        Header(self.0, self.1 & !BIRTH_BITS | birth)
     }
 
     #[inline(always)]
     pub(crate) fn with_count(self, count: u32) -> Header {
-        Header(self.0, self.1 & 0xffff_ffff | u64::from(count) << 32)
+        let (high, low) = (u64::from(count >> COUNT_LOW_BITS) << 56, u64::from(count));
+        Header(self.0 << 8 >> 8 | high, self.1 & BIRTH_BITS | low << BIRTH_WIDTH)
     }
 
     #[inline(always)]
     pub(crate) fn with_added(self, added: i64) -> Header {
-        Header(self.0, self.1.wrapping_add((added as u64) << 32))
-    }
-
-    /// Stores the half that holds the count.
-    #[inline(always)]
-    pub(crate) fn store_count(self, arena: Memory<'_>, handle: u32) {
-        arena.blocks.set(((handle as usize) << 1) + 1, self.1);
+        self.with_count(self.count().wrapping_add(added as u32))
     }
 
     #[inline(always)]
@@ -164,13 +177,33 @@ impl Header {
     /// Was the block born in this version?
     #[inline(always)]
     pub(crate) fn is_born_in(self, version: u64) -> bool {
-        (self.0 >> 56 ^ version >> 32) | u64::from(self.1 as u32 ^ version as u32) == 0
+        (self.1 ^ version) & BIRTH_BITS == 0
     }
 
     /// Where the kid of a slot stands among the entries.
     #[inline(always)]
     pub(crate) fn kid_entry(self, slot: u32) -> usize {
         self.names() + (self.kids() & ((1 << slot) - 1)).count_ones() as usize
+    }
+
+    /// As [`Header::kid_entry`], in a dense block.
+    #[inline(always)]
+    pub(crate) fn dense_kid_entry(self, slot: u32) -> u32 {
+        (self.kids() & ((1 << slot) - 1)).count_ones()
+    }
+
+    /// As [`Header::attrs_entry`], in a dense block.
+    #[inline(always)]
+    pub(crate) fn dense_attrs_entry(self, slot: u32) -> u32 {
+        self.kids().count_ones() + (self.attrs() & ((1 << slot) - 1)).count_ones()
+    }
+
+    /// As [`Header::words`], of a dense block.
+    #[inline(always)]
+    pub(crate) fn dense_words(self) -> usize {
+        // Kids and attributes stand next to each other in the word.
+        let pointers = (self.0 >> 16 & 0xffff_ffff).count_ones() as usize;
+        HEADER_WORDS + pointers.div_ceil(4) * 2
     }
 
     /// Where the attributes of a slot stand among the entries.
@@ -184,8 +217,15 @@ impl Header {
 /// Reads a u32 entry of a block.
 #[inline(always)]
 pub(crate) fn entry(arena: Memory<'_>, handle: u32, entry: usize) -> u32 {
-    let word = arena.blocks.get(((handle as usize) << 1) + HEADER_WORDS + entry / 2);
-    (word >> (entry % 2 * 32)) as u32
+    entry_of(run(arena, handle), entry)
+}
+
+/// Reads a u32 entry of a block.
+#[inline(always)]
+pub(crate) fn entry_of(block: Run<'_>, entry: usize) -> u32 {
+    // Masked, as any entry of a block lies in its run.
+    let word = &block[(HEADER_WORDS + entry / 2) % RUN_WORDS];
+    (word.load(Ordering::Relaxed) >> (entry % 2 * 32)) as u32
 }
 
 /// Calls `seen` with the u32 entries of a block from one on to another, a word at a time.
@@ -217,10 +257,27 @@ pub(crate) fn each_entry(
 /// Writes a u32 entry of a block that is not yet published.
 #[inline(always)]
 pub(crate) fn set_entry(arena: Memory<'_>, handle: u32, entry: usize, value: u32) {
-    let at = ((handle as usize) << 1) + HEADER_WORDS + entry / 2;
+    set_entry_of(run(arena, handle), entry, value);
+}
+
+/// Writes a u32 entry of a block that is not yet published.
+#[inline(always)]
+pub(crate) fn set_entry_of(block: Run<'_>, entry: usize, value: u32) {
+    let word = &block[(HEADER_WORDS + entry / 2) % RUN_WORDS];
     let shift = entry % 2 * 32;
-    let word = arena.blocks.get(at) & !(0xffff_ffff << shift);
-    arena.blocks.set(at, word | u64::from(value) << shift);
+    let other = word.load(Ordering::Relaxed) & !(0xffff_ffff << shift);
+    word.store(other | u64::from(value) << shift, Ordering::Relaxed);
+}
+
+/// Copies what stands behind the header of a block of so many words.
+#[inline(always)]
+pub(crate) fn copy_entries(from: Run<'_>, to: Run<'_>, words: usize) {
+    // Blocks come in pairs of words.
+    for at in (HEADER_WORDS..words.min(RUN_WORDS)).step_by(2) {
+        let pair = [at % RUN_WORDS, (at + 1) % RUN_WORDS];
+        let words = pair.map(|at| from[at].load(Ordering::Relaxed));
+        pair.into_iter().zip(words).for_each(|(at, word)| to[at].store(word, Ordering::Relaxed));
+    }
 }
 
 /// The node in a slot of a leaf block; the slot is present.
@@ -256,6 +313,29 @@ pub(crate) fn birth(arena: Memory<'_>, handle: u32) -> u64 {
 pub(crate) fn prefetch(arena: Memory<'_>, handle: u32) {
     arena.blocks.prefetch((handle as usize) << 1);
     arena.blocks.prefetch(((handle as usize) << 1) + 7);
+}
+
+/// Asks for what of a block lies on a second line, while its header is waited for.
+#[inline(always)]
+pub(crate) fn prefetch_rest(arena: Memory<'_>, handle: u32) {
+    arena.blocks.prefetch(((handle as usize) << 1) + 7);
+}
+
+/// Brings an attribute record near for reading: the first hundred bytes begin on one line and end
+/// on another.
+#[inline(always)]
+pub(crate) fn prefetch_record(arena: Memory<'_>, record: u32) {
+    arena.payload.prefetch(record as usize);
+    arena.payload.prefetch(record as usize + 8);
+}
+
+/// Brings an attribute record near that is about to be replaced: the next one of its size is
+/// written over it. A record of a hundred bytes mostly touches three lines, and waiting for the
+/// third cost a fifth of an update.
+#[inline(always)]
+pub(crate) fn prefetch_replaced(arena: Memory<'_>, record: u32) {
+    prefetch_record(arena, record);
+    arena.payload.prefetch(record as usize + 14);
 }
 
 /// The four parts of a directory.
@@ -328,27 +408,22 @@ impl Record {
 impl Dead {
     #[inline(always)]
     pub(crate) fn block(handle: u32, header: Header) -> Dead {
-        let words = header.words() as u32;
-        Dead { handle, payload: false, words, birth: header.birth() }
+        Dead::new(handle, header.words(), false, header.birth())
     }
 
     #[inline(always)]
     pub(crate) fn record(handle: u32, record: Record) -> Dead {
-        Dead { handle, payload: true, words: record.words() as u32, birth: record.birth() }
+        Dead::new(handle, record.words(), true, record.birth())
     }
 
     /// Writes a birth into the header: readers do not look at it, only writers do.
     pub(crate) fn set_birth(self, arena: Memory<'_>, birth: u64) {
-        if self.payload {
+        if self.is_payload() {
             let words = Record::load(arena, self.handle).words();
             arena.payload.set(self.handle as usize, Record::new(birth, words).0);
         } else {
             Header::load(arena, self.handle).with_birth(birth).store(arena, self.handle);
         }
-    }
-
-    pub(crate) fn bytes(self) -> u64 {
-        u64::from(self.words) * WORD_BYTES as u64
     }
 }
 
@@ -370,8 +445,8 @@ impl crate::arena::Allocator {
     /// Marks something as free and takes it back.
     #[inline(always)]
     pub(crate) fn free(&mut self, arena: Memory<'_>, dead: Dead) {
-        let (at, words) = (dead.handle as usize, dead.words as usize);
-        if dead.payload {
+        let (at, words) = (dead.handle as usize, dead.words());
+        if dead.is_payload() {
             arena.payload.set(at, 0);
             if cfg!(debug_assertions) || cfg!(feature = "planted") {
                 // So that a reader of a record reused too early sees it at once.
@@ -379,7 +454,6 @@ impl crate::arena::Allocator {
             }
             self.payload.give(&arena.inner.payload, dead.handle, words);
         } else {
-            arena.blocks.set(at << 1, 0);
             arena.blocks.set((at << 1) + 1, 0);
             self.blocks.give(&arena.inner.blocks, dead.handle, words);
         }

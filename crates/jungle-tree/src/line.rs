@@ -21,7 +21,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use crate::arena::{Allocator, ArenaInner, BIRTH_QUEUED, Memory, lock};
+use crate::arena::{Allocator, ArenaInner, BIRTH_QUEUED, Memory, WORD_BYTES, lock};
 use crate::block;
 use crate::planted::{Bug, is_awake};
 use crate::sync::{AtomicU64, Ordering, fence};
@@ -141,16 +141,36 @@ pub(crate) enum History {
 /// Something that the newest version no longer uses.
 #[derive(Clone, Copy)]
 pub(crate) struct Dead {
-    pub(crate) handle: u32,
-    pub(crate) payload: bool,
-    pub(crate) words: u32,
     pub(crate) birth: u64,
+    pub(crate) handle: u32,
+    /// Its words, and below them: is it payload?
+    size: u32,
 }
 
-/// Does a birth say that another line has the thing in its queue? It is written in two words, so
-/// one half is enough.
+impl Dead {
+    #[inline(always)]
+    pub(crate) fn new(handle: u32, words: usize, is_payload: bool, birth: u64) -> Dead {
+        Dead { birth, handle, size: (words as u32) << 1 | u32::from(is_payload) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn words(self) -> usize {
+        (self.size >> 1) as usize
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_payload(self) -> bool {
+        self.size & 1 == 1
+    }
+
+    pub(crate) fn bytes(self) -> u64 {
+        (self.words() * WORD_BYTES) as u64
+    }
+}
+
+/// Does a birth say that another line has the thing in its queue?
 pub(crate) fn is_queued(birth: u64) -> bool {
-    birth >> 32 == BIRTH_QUEUED >> 32 || birth as u32 == BIRTH_QUEUED as u32
+    birth == BIRTH_QUEUED
 }
 
 /// A dead thing that someone may still see.
@@ -245,21 +265,32 @@ impl Line {
             dead.clear();
             return;
         }
-        let keep = self.history != History::None;
-        for dead in dead.drain(..) {
-            if dead.birth <= floor || is_queued(dead.birth) {
-                cell.arena.add_garbage(dead.bytes());
-            } else if (dead.birth > newest_pin || is_awake(Bug::PublishIgnoresPins)) && !keep {
-                allocator.free(cell.memory(), dead);
+        let visible_to = match self.history {
+            _ if is_awake(Bug::PublishIgnoresPins) => floor,
+            History::None => floor.max(newest_pin),
+            _ => u64::MAX,
+        };
+        for dead in &**dead {
+            if dead.birth > visible_to && !is_queued(dead.birth) {
+                allocator.free(cell.memory(), *dead);
             } else {
-                dead.set_birth(cell.memory(), BIRTH_QUEUED);
-                self.queue.push_back(Retired { dead, death: version });
-                self.unscanned += 1;
+                self.retire(cell, *dead, version, floor);
             }
         }
+        dead.clear();
         if self.unscanned >= SCAN_EVERY {
             self.reclaim(cell, allocator);
         }
+    }
+
+    /// Waits with something that died at `death` until nobody can see it.
+    fn retire(&mut self, cell: &LineCell, dead: Dead, death: u64, floor: u64) {
+        if dead.birth <= floor || is_queued(dead.birth) {
+            return cell.arena.add_garbage(dead.bytes());
+        }
+        dead.set_birth(cell.memory(), BIRTH_QUEUED);
+        self.queue.push_back(Retired { dead, death });
+        self.unscanned += 1;
     }
 
     /// Sets which old versions are kept from now on.

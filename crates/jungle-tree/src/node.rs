@@ -77,8 +77,10 @@ impl<'a> Node<'a> {
                 Some(below) => kids = below,
                 None => return Err(missing(depth)),
             }
+            block::prefetch_rest(arena, kids);
         }
-        let content = children::child(arena, kids, last);
+        let content = children::child(arena, kids, last)
+            .inspect(|content| block::prefetch_record(arena, content.attrs));
         content.map(|content| self.with(content)).ok_or_else(|| missing(parents.len()))
     }
 
@@ -87,48 +89,19 @@ impl<'a> Node<'a> {
     /// several times as quick as one after the other.
     #[must_use]
     pub fn at_many(self, paths: &[&[Key]]) -> Vec<Option<Node<'a>>> {
-        let arena = self.cell.memory();
-        let mut found = vec![Some(self.content); paths.len()];
-        let depth = paths.iter().map(|path| path.len()).max().unwrap_or(0);
-        for level in 0..depth {
-            for (path, found) in paths.iter().zip(&mut found) {
-                let (Some(key), Some(content)) = (path.get(level), *found) else { continue };
-                *found = if path.len() == level + 1 {
-                    children::child(arena, content.kids, key).inspect(|content| {
-                        arena.payload.prefetch(content.attrs as usize);
-                    })
-                } else {
-                    children::kids_of_child(arena, content.kids, key).map(|kids| {
-                        block::prefetch(arena, kids);
-                        Content { kids, attrs: 0 }
-                    })
-                };
-            }
-        }
-        found.into_iter().map(|found| found.map(|content| self.with(content))).collect()
+        let mut found = Vec::with_capacity(paths.len());
+        children::each_at(self.cell.memory(), self.content, paths, |content| {
+            found.push(content.map(|content| self.with(content)));
+        });
+        found
     }
 
-    /// Brings the nodes at many paths nearer, with their attributes; see [`Node::at_many`].
-    pub fn prefetch(self, paths: &[&[Key]]) {
-        const GROUP: usize = 32;
+    /// Brings the nodes at many paths near, and their attributes, which are about to be replaced.
+    pub(crate) fn prefetch_replaced(self, paths: &[&[Key]]) {
         let arena = self.cell.memory();
-        for group in paths.chunks(GROUP) {
-            let mut kids = [self.content.kids; GROUP];
-            let depth = group.iter().map(|path| path.len()).max().unwrap_or(0);
-            for level in 0..depth {
-                for (path, kids) in group.iter().zip(&mut kids) {
-                    let Some(key) = path.get(level) else { continue };
-                    if path.len() > level + 1 {
-                        *kids = children::kids_of_child(arena, *kids, key).unwrap_or(0);
-                        block::prefetch(arena, *kids);
-                    } else if let Some(content) = children::child(arena, *kids, key) {
-                        // A record of a hundred bytes begins on one line and ends on another.
-                        arena.payload.prefetch(content.attrs as usize);
-                        arena.payload.prefetch(content.attrs as usize + 8);
-                    }
-                }
-            }
-        }
+        children::each_at(arena, self.content, paths, |content| {
+            block::prefetch_replaced(arena, content.unwrap_or_default().attrs);
+        });
     }
 
     /// The child with this key.

@@ -127,7 +127,7 @@ impl Drop for Reading<'_> {
 }
 
 #[inline]
-fn root(cell: &LineCell, handle: u32) -> Node<'_> {
+pub(crate) fn root(cell: &LineCell, handle: u32) -> Node<'_> {
     let header = Header::load(cell.memory(), handle);
     Node::new(cell, block::content(cell.memory(), handle, header, 0))
 }

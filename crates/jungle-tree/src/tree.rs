@@ -7,7 +7,7 @@ use crate::arena::Arena;
 use crate::edit::{Edit, EditError, Editor};
 use crate::key::{Key, Position};
 use crate::line::{History, Line, LineCell};
-use crate::snapshot::{Reading, Snapshot};
+use crate::snapshot::{self, Reading, Snapshot};
 use crate::value::ValueRef;
 
 /// A tree that is edited: a line of versions, the newest of which is its head.
@@ -315,8 +315,10 @@ impl Tree {
     ) -> Result<(), EditError> {
         const AHEAD: usize = 32;
         for group in puts.chunks(AHEAD) {
-            let paths: Vec<&[Key]> = group.iter().map(|(path, ..)| *path).collect();
-            self.read().root().prefetch(&paths);
+            let mut paths: [&[Key]; AHEAD] = [&[]; AHEAD];
+            paths.iter_mut().zip(group).for_each(|(path, put)| *path = put.0);
+            // Not pinned: only the owner of the line replaces its head.
+            snapshot::root(&self.cell, self.cell.head()).prefetch_replaced(&paths[..group.len()]);
             for &(path, key, value) in group {
                 self.one(|edit| edit.op_put_attribute(path, key, value))?;
             }

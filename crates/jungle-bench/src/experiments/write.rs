@@ -113,7 +113,10 @@ impl ByPath for Editor {
 
 fn grow_by_calls(arena: &Arena, shape: Shape, payload: Payload) -> Result<Tree, EditError> {
     let mut tree = Tree::new(arena);
+    // Whoever has a reader may look at any version, so each call makes one of its own.
+    let reader = tree.reader();
     grow_root(&mut tree, shape, payload)?;
+    drop(reader);
     Ok(tree)
 }
 

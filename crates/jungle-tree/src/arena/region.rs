@@ -5,8 +5,9 @@
 //! 1. The range is mapped once, zero-filled, readable and writable, and unmapped only when the
 //!    `Region` is dropped. Nothing borrowed from it outlives it (lifetimes).
 //! 2. Every word is an [`AtomicU64`], and every index is masked to the size of the range (a power
-//!    of two), so [`Words::word`] is sound for *any* index, at any time, from any thread: a
-//!    stale or invented handle reads a wrong number, it cannot read outside of the range or race.
+//!    of two, with a run's length of guard behind it), so [`Words::word`] and [`Words::run`] are
+//!    sound for *any* index, at any time, from any thread: a stale or invented handle reads a
+//!    wrong number, it cannot read outside of the range or race.
 //!    Only relaxed accesses are needed: what makes a block visible to another thread is the
 //!    release store of a root and the acquire load of it, in `line.rs`.
 //! 3. Text and bytes are lent as slices ([`Words::bytes`]), which must not change while lent.
@@ -30,6 +31,12 @@ use memmap2::{Advice, MmapOptions, MmapRaw, UncheckedAdvice};
 /// Bytes of one word.
 pub(crate) const WORD_BYTES: usize = 8;
 
+/// Words of a run: as many as the longest block of structure has, and more.
+pub(crate) const RUN_WORDS: usize = 32;
+
+/// The words from some index on.
+pub(crate) type Run<'a> = &'a [AtomicU64; RUN_WORDS];
+
 /// A reserved, zero-filled range of memory; pages cost nothing until they are first written.
 pub(crate) struct Region {
     base: *const AtomicU64,
@@ -51,8 +58,8 @@ impl Region {
     /// overcommit).
     pub(crate) fn reserve(words: usize) -> io::Result<Region> {
         let words = words.next_power_of_two();
-        let map: MmapRaw =
-            MmapOptions::new().len(words * WORD_BYTES).no_reserve_swap().map_anon()?.into();
+        let bytes = (words + RUN_WORDS) * WORD_BYTES;
+        let map: MmapRaw = MmapOptions::new().len(bytes).no_reserve_swap().map_anon()?.into();
         Ok(Region { base: map.as_mut_ptr().cast_const().cast(), mask: words - 1, map })
     }
 
@@ -107,6 +114,14 @@ impl<'a> Words<'a> {
         // SAFETY: masked, so within the mapping; aligned, as a mapping begins at a page; words
         // are only ever accessed as atomics, or read as bytes while nobody writes them.
         unsafe { &*self.base.add(index & self.mask) }
+    }
+
+    /// The words from `index` on, found once for all of them.
+    #[inline(always)]
+    pub(crate) fn run(self, index: usize) -> Run<'a> {
+        // SAFETY: masked, and the mapping goes on for a run behind the last index; aligned, and
+        // only ever accessed as atomics, as for `word`.
+        unsafe { &*self.base.add(index & self.mask).cast() }
     }
 
     /// The word at `index`.

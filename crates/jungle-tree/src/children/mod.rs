@@ -1,10 +1,12 @@
 //! The children of one node: found by key, in order, and compared, whatever blocks they lie in.
 
 mod diff;
+mod far;
 mod iter;
 pub(crate) mod name;
 
 pub(crate) use diff::Differences;
+pub(crate) use far::each_at;
 pub(crate) use iter::{Children, Direction};
 pub(crate) use name::Name;
 

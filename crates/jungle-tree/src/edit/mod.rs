@@ -11,6 +11,7 @@ mod editor;
 mod error;
 mod ops;
 mod slots;
+mod straight;
 
 pub use cursor::Cursor;
 pub use editor::Editor;
@@ -123,8 +124,7 @@ impl<'a> Edit<'a> {
     ) -> u32 {
         let header = Header::load(arena, root);
         let copy = allocator.take_block(arena, header.words());
-        let (from, to) = ((root as usize) << 1, (copy as usize) << 1);
-        arena.blocks.copy(from + 2, to + 2, header.words() - 2);
+        block::copy_entries(block::run(arena, root), block::run(arena, copy), header.words());
         header.with_birth(version).store(arena, copy);
         copy
     }

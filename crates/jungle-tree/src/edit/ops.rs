@@ -20,7 +20,7 @@ impl Edit<'_> {
 
     /// Runs `change` at a node. What it refuses it refuses before it changes anything.
     #[inline(always)]
-    fn at<T>(
+    pub(super) fn at<T>(
         &mut self,
         path: &[Key],
         change: impl FnOnce(&mut Self) -> Result<T, EditError>,
@@ -58,6 +58,9 @@ impl Edit<'_> {
 
     #[inline(always)]
     pub(crate) fn op_add_child(&mut self, path: &[Key]) -> Result<Key, EditError> {
+        if !self.stays {
+            return self.add_straight(path);
+        }
         self.at(path, Self::add_next)
     }
 
@@ -76,6 +79,9 @@ impl Edit<'_> {
         key: &str,
         value: ValueRef<'_>,
     ) -> Result<(), EditError> {
+        if !self.stays {
+            return self.put_straight(path, key, value);
+        }
         self.at(path, |edit| edit.put_attribute(key, value))
     }
 

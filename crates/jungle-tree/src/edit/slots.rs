@@ -85,22 +85,16 @@ impl Edit<'_> {
     pub(super) fn own(&mut self, handle: u32, header: Header, added: i64) -> u32 {
         if header.is_born_in(self.version) {
             if added != 0 {
-                header.with_added(added).store_count(self.arena, handle);
+                header.with_added(added).store(self.arena, handle);
             }
             return handle;
         }
         let words = header.words();
         let copy = self.allocator.take_block(self.arena, words);
-        let (from, to) = ((handle as usize) << 1, (copy as usize) << 1);
-        header.with_birth(self.version).with_added(added).store(self.arena, copy);
-        self.arena.blocks.copy(from + 2, to + 2, words - 2);
-        let birth = header.birth();
-        self.allocator.buffers.dead.push(Dead {
-            handle,
-            words: words as u32,
-            payload: false,
-            birth,
-        });
+        let (from, to) = (block::run(self.arena, handle), block::run(self.arena, copy));
+        header.with_birth(self.version).with_added(added).write(to);
+        block::copy_entries(from, to, words);
+        self.allocator.buffers.dead.push(Dead::block(handle, header));
         copy
     }
 
@@ -141,7 +135,7 @@ impl Edit<'_> {
     }
 
     /// As [`Edit::set_content`], where a pointer comes or goes.
-    fn set_content_bits(
+    pub(super) fn set_content_bits(
         &mut self,
         handle: u32,
         old: Header,
@@ -183,8 +177,8 @@ impl Edit<'_> {
             handle
         } else {
             let to = self.allocator.take_block(self.arena, new.words());
-            let words = |handle: u32| ((handle as usize) << 1) + 2;
-            self.arena.blocks.copy(words(handle), words(to), old.words() - 2);
+            let run = |handle| block::run(self.arena, handle);
+            block::copy_entries(run(handle), run(to), old.words());
             self.retire(Dead::block(handle, old));
             to
         };

@@ -5,3 +5,4 @@ mod driver;
 mod found;
 mod model;
 mod reuse;
+mod straight;
