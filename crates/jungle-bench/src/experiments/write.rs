@@ -181,16 +181,18 @@ fn grow_bare(cursor: &mut Cursor<'_>, levels: &[u64]) -> Result<(), EditError> {
     Ok(())
 }
 
-/// Each child comes with its attribute, in one call.
+/// The children of a node come with their attributes, in one call.
 fn grow_attributed(cursor: &mut Cursor<'_>, levels: &[u64]) -> Result<(), EditError> {
     let Some((&fan_out, rest)) = levels.split_first() else { return Ok(()) };
-    for _ in 0..fan_out {
-        let key = cursor.add_child_with(&[(KEY, SHORT_VALUE.into())])?;
-        if !rest.is_empty() {
-            cursor.enter(&key)?;
-            grow_attributed(cursor, rest)?;
-            cursor.leave();
-        }
+    let attributes = [(KEY, SHORT_VALUE.into())];
+    let first = cursor.add_children_with((0..fan_out).map(|_| &attributes[..]))?;
+    if rest.is_empty() {
+        return Ok(());
+    }
+    for position in (first..).take(fan_out as usize) {
+        cursor.enter(&Key::from(position))?;
+        grow_attributed(cursor, rest)?;
+        cursor.leave();
     }
     Ok(())
 }

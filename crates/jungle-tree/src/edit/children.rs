@@ -47,6 +47,23 @@ impl Edit<'_> {
         }
     }
 
+    /// Adds up to 16 leaves with the next positions to the node where the edit is.
+    #[inline(always)]
+    pub(crate) fn add_leaves(&mut self, leaves: &[Content]) {
+        let next = self.next_position();
+        if self.here().kids == 0 && next == 0 && !leaves.is_empty() {
+            let slots = leaves.iter().enumerate();
+            let attrs = slots.fold(0, |bits, (i, leaf)| bits | u32::from(leaf.attrs != 0) << i);
+            let header = Header::new(0, self.version).with_bits((1 << leaves.len()) - 1, 0, attrs);
+            let entries = leaves.iter().map(|leaf| leaf.attrs).filter(|&entry| entry != 0);
+            let block = self.new_from(header.with_count(leaves.len() as u32), entries);
+            return self.set_kids(block, leaves.len() as i64);
+        }
+        for (position, &leaf) in (next..).zip(leaves) {
+            self.add_child(KeyRef::Position(position, &[]), leaf);
+        }
+    }
+
     fn kind(&self, handle: u32) -> u8 {
         Header::load(self.arena, handle).kind()
     }

@@ -111,6 +111,33 @@ impl<'e> Cursor<'e> {
         })
     }
 
+    /// Adds children with attributes, at the next positions, as many as there are; gives the first
+    /// position. Up to 16 children of a node that had none are written at once.
+    ///
+    /// # Errors
+    /// When a key or a value is beyond its limits, or there is no room; the children in front of
+    /// the refused one are added then.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, EditError, Tree, ValueRef};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.edit(|editor| {
+    ///     let titles = ["a", "b"].map(|title| [("title", ValueRef::from(title))]);
+    ///     editor.cursor(&[])?.add_children_with(titles.iter().map(|child| &child[..]))
+    /// })?;
+    /// let titles = tree.snapshot();
+    /// let titles = titles.root().children().map(|(_, child)| child.attribute("title"));
+    /// assert_eq!(titles.collect::<Vec<_>>(), [Some("a".into()), Some("b".into())]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn add_children_with<'v>(
+        &mut self,
+        children: impl IntoIterator<Item = &'v [(&'v str, ValueRef<'v>)]>,
+    ) -> Result<i64, EditError> {
+        self.with(|edit| edit.add_all_with(children))
+    }
+
     /// Adds an empty child with a key of the caller's.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 //! change, so a refused call has changed nothing.
 
 use super::{Edit, EditError};
-use crate::block::{self, Content};
+use crate::block::{self, Content, WIDTH};
 use crate::children::{Children, Direction, locate};
 use crate::key::{Key, KeyRef, Position};
 use crate::path::Path;
@@ -40,6 +40,7 @@ impl Edit<'_> {
     }
 
     /// Adds a child here, at the next position, that has these attributes.
+    #[inline]
     pub(crate) fn add_next_with(
         &mut self,
         attributes: &[(&str, ValueRef<'_>)],
@@ -47,13 +48,50 @@ impl Edit<'_> {
         self.check_room(1, 0)?;
         let position = self.next_position();
         let key = Key::try_position(position).map_err(EditError::Key)?;
+        let content = self.new_leaf(attributes)?;
+        self.add_child(KeyRef::Position(position, &[]), content);
+        Ok(key)
+    }
+
+    /// What a leaf with these attributes holds.
+    #[inline(always)]
+    fn new_leaf(&mut self, attributes: &[(&str, ValueRef<'_>)]) -> Result<Content, EditError> {
         let mut attrs = 0;
         for &(key, value) in attributes {
             // What was written before a refusal is nobody's, and found by the next collection.
             attrs = self.with_attribute(attrs, key, value)?;
         }
-        self.add_child(KeyRef::Position(position, &[]), Content { kids: 0, attrs });
-        Ok(key)
+        Ok(Content { kids: 0, attrs })
+    }
+
+    /// Adds children here, at the next positions, that have these attributes; gives the first
+    /// position.
+    #[inline]
+    pub(crate) fn add_all_with<'v>(
+        &mut self,
+        children: impl IntoIterator<Item = &'v [(&'v str, ValueRef<'v>)]>,
+    ) -> Result<i64, EditError> {
+        let first = self.next_position();
+        let mut children = children.into_iter();
+        loop {
+            let (mut leaves, mut count) = ([Content::default(); WIDTH], 0);
+            let mut refused = Ok(());
+            for (leaf, attributes) in leaves.iter_mut().zip(&mut children) {
+                refused = self.new_leaf(attributes).map(|content| *leaf = content);
+                if refused.is_err() {
+                    break;
+                }
+                count += 1;
+            }
+            self.check_room(count as u64, 0)?;
+            let last = self.next_position().saturating_add_unsigned(count as u64);
+            KeyRef::Position(last, &[]).check().map_err(EditError::Key)?;
+            self.add_leaves(&leaves[..count]);
+            refused?;
+            if count < WIDTH {
+                return Ok(first);
+            }
+        }
     }
 
     #[inline(always)]

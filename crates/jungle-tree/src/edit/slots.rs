@@ -237,7 +237,7 @@ impl Edit<'_> {
         self.new_from(header.with_count(count), entries.into_iter().filter(|&entry| entry != 0))
     }
 
-    fn new_from(&mut self, header: Header, entries: impl Iterator<Item = u32>) -> u32 {
+    pub(super) fn new_from(&mut self, header: Header, entries: impl Iterator<Item = u32>) -> u32 {
         let new = self.allocator.take_block(self.arena, header.words());
         header.store(self.arena, new);
         let mut out = Out::new(self.arena.blocks, new);

@@ -12,7 +12,7 @@ pub fn walk(rng: &mut Rng, editor: &mut Editor, model: &mut ModelNode) {
     let mut cursor = editor.cursor(&convert::path(&at)).expect("the model has it");
     for _ in 0..rng.range(1..20) {
         let node = model.at(&at).expect("the cursor stands there");
-        let what = rng.below(14);
+        let what = rng.below(15);
         super::trace(&("cursor", what, &at, node.children.len()));
         match what {
             0..3 => {
@@ -45,6 +45,9 @@ pub fn walk(rng: &mut Rng, editor: &mut Editor, model: &mut ModelNode) {
                     }
                     Err(error) => panic!("{error}"),
                 }
+            }
+            14 if node.next + 40 < *MODEL_POSITIONS.end() => {
+                many_leaves(rng, &mut cursor, model, &at);
             }
             7 | 8 => many_names(rng, &mut cursor, model, &at),
             9 => {
@@ -86,6 +89,33 @@ fn many_names(
                 let refused = model.insert(at, &key, ModelNode::default()).err();
                 assert_eq!(refused, convert::error(&error), "{key:?}: {error}");
             }
+        }
+    }
+}
+
+/// Children that come with their attributes.
+fn many_leaves(
+    rng: &mut Rng,
+    cursor: &mut jungle_tree::Cursor<'_>,
+    model: &mut ModelNode,
+    at: &[ModelKey],
+) {
+    let mut leaf = || {
+        let leaf = (0..rng.below(4)).map(|_| (random::attribute(rng), random::value(rng)));
+        leaf.collect::<Vec<_>>()
+    };
+    let leaves: Vec<_> = (0..leaf().len() * 13).map(|_| leaf()).collect();
+    let attributes: Vec<Vec<_>> = leaves
+        .iter()
+        .map(|leaf| leaf.iter().map(|(key, value)| (&**key, convert::value(value))).collect())
+        .collect();
+    let first = cursor.add_children_with(attributes.iter().map(|leaf| &**leaf));
+    let first = first.expect("within the limits");
+    for (position, leaf) in (first..).zip(leaves) {
+        let key = ModelKey::at(position);
+        assert_eq!(model.add_child(at), Ok(key.clone()));
+        for (name, value) in leaf {
+            model.put(&[at, std::slice::from_ref(&key)].concat(), &name, value).expect("is there");
         }
     }
 }
