@@ -178,7 +178,9 @@ impl TreeHandle {
     /// ```
     pub fn branch(&self, name: &str, at: Revision) -> Result<TreeHandle, BranchError> {
         let id = BranchId(self.shared.draw_id());
-        self.branch_as(id, name, at, Moment::Now)
+        let (handle, revision) = self.branch_as(id, name, at, Moment::Now)?;
+        self.shared.acknowledge(revision, None)?;
+        Ok(handle)
     }
 
     pub(crate) fn branch_as(
@@ -187,7 +189,7 @@ impl TreeHandle {
         name: &str,
         at: Revision,
         moment: Moment,
-    ) -> Result<TreeHandle, BranchError> {
+    ) -> Result<(TreeHandle, Revision), BranchError> {
         let name = name::check(name)?;
         let mut branches = lock(&self.state.branches);
         branches.check_free(&name)?;
@@ -219,12 +221,8 @@ impl TreeHandle {
             made = Some(head);
         })?;
         drop(branches);
-        self.shared.acknowledge(revision)?;
-        Ok(TreeHandle {
-            head: made.expect("made while it was published"),
-            branch: Some(name),
-            ..self.clone()
-        })
+        let head = made.expect("made while it was published");
+        Ok((TreeHandle { head, branch: Some(name), ..self.clone() }, revision))
     }
 
     /// The branch of this name, of the same tree.
@@ -255,7 +253,7 @@ impl TreeHandle {
     /// When there is none of this name, it is the main one, or nothing can be written.
     pub fn delete_branch(&self, name: &str) -> Result<(), BranchError> {
         let revision = self.delete_branch_at(name, Moment::Now)?;
-        Ok(self.shared.acknowledge(revision)?)
+        Ok(self.shared.acknowledge(revision, None)?)
     }
 
     pub(crate) fn delete_branch_at(
@@ -286,7 +284,7 @@ impl TreeHandle {
     /// nothing can be written.
     pub fn tag(&self, name: &str, at: Revision) -> Result<(), BranchError> {
         let revision = self.tag_at(name, at, Moment::Now)?;
-        Ok(self.shared.acknowledge(revision)?)
+        Ok(self.shared.acknowledge(revision, None)?)
     }
 
     pub(crate) fn tag_at(
@@ -338,7 +336,7 @@ impl TreeHandle {
     /// When there is none of this name, or nothing can be written.
     pub fn delete_tag(&self, name: &str) -> Result<(), BranchError> {
         let revision = self.delete_tag_at(name, Moment::Now)?;
-        Ok(self.shared.acknowledge(revision)?)
+        Ok(self.shared.acknowledge(revision, None)?)
     }
 
     pub(crate) fn delete_tag_at(
@@ -418,10 +416,13 @@ impl Merge {
             let attempt = Attempt::of_editor(&handle.head, merged.editor)
                 .with_changes(merged.changes)
                 .with_merged(Some((from, ours.revision())));
-            let done = handle.commit_attempt(attempt, meta).map_err(|failure| match failure {
-                Failure::NotWritten(error) => CommitError::NotWritten(error),
-                Failure::Overlap(overlap) => CommitError::Conflict(Conflicts::new(vec![overlap])),
-            })?;
+            let done =
+                handle.commit_attempt(attempt, &meta.into()).map_err(|failure| match failure {
+                    Failure::NotWritten(error) => CommitError::NotWritten(error),
+                    Failure::Overlap(overlap) => {
+                        CommitError::Conflict(Conflicts::new(vec![overlap]))
+                    }
+                })?;
             revision = done.0;
             renamed.extend(done.1);
         }

@@ -12,6 +12,7 @@ use jungle_tree::{
 };
 
 use crate::draft::Draft;
+use crate::handle::CommitOptions;
 use crate::head::{Head, HeadState, Stamp};
 use crate::journal::{BranchEdit, BranchId, Event};
 use crate::jungle::Shared;
@@ -78,6 +79,16 @@ type Guards<'h> = Vec<MutexGuard<'h, HeadState>>;
 pub(crate) fn commit(
     shared: &Shared,
     attempts: &mut [Attempt<'_>],
+    options: &CommitOptions,
+) -> Result<Revision, Failure> {
+    let revision = rebase_and_publish(shared, attempts, &options.meta)?;
+    shared.acknowledge(revision, options.durability)?;
+    Ok(revision)
+}
+
+fn rebase_and_publish(
+    shared: &Shared,
+    attempts: &mut [Attempt<'_>],
     meta: &CommitMeta,
 ) -> Result<Revision, Failure> {
     let mut round = 0;
@@ -120,7 +131,8 @@ pub(crate) fn lock_all<'h>(attempts: &[Attempt<'h>]) -> Result<Guards<'h>, NotWr
     Ok(guards)
 }
 
-/// Publishes attempts that are at their heads, whose locks are held.
+/// Publishes attempts that are at their heads, whose locks are held. To be acknowledged when the
+/// locks are free again.
 pub(crate) fn publish(
     shared: &Shared,
     attempts: &mut [Attempt<'_>],
@@ -147,19 +159,17 @@ pub(crate) fn publish(
             state.publish(attempt.head, editor, stamp);
         }
     })?;
-    drop(guards);
-    shared.acknowledge(revision)?;
     Ok(revision)
 }
 
 impl<'h> Attempt<'h> {
     /// What a draft of this branch wants.
-    pub(crate) fn of_draft(head: &'h Head, draft: Draft) -> (Attempt<'h>, CommitMeta) {
-        let (editor, reads, log, meta) = draft.into_parts();
+    pub(crate) fn of_draft(head: &'h Head, draft: Draft) -> (Attempt<'h>, CommitOptions) {
+        let (editor, reads, log, options) = draft.into_parts();
         let mut attempt = Attempt::of_editor(head, editor);
         attempt.reads = reads;
         attempt.log = log;
-        (attempt, meta)
+        (attempt, options)
     }
 
     /// What an editor made, with nothing read.

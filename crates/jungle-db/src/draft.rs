@@ -8,6 +8,8 @@ use jungle_tree::{
     Attributes, Change, Cursor, EditError, Editor, Key, NoSuchNode, Node, Path, Position, ValueRef,
 };
 
+use crate::durability::Durability;
+use crate::handle::CommitOptions;
 use crate::log::Log;
 use crate::read::Read;
 use crate::revision::CommitMeta;
@@ -49,12 +51,11 @@ const READS_MAX: usize = 1 << 16;
 /// ```
 pub struct Draft {
     pub(crate) editor: Editor,
-    isolation: Isolation,
     reads: RefCell<Vec<Read>>,
     /// Where subtrees came from, oldest first.
     origins: Vec<Origin>,
     log: Log,
-    pub(crate) meta: CommitMeta,
+    options: CommitOptions,
 }
 
 /// Something was put at a path: from elsewhere in the base, or from outside of it.
@@ -64,19 +65,18 @@ struct Origin {
 }
 
 impl Draft {
-    pub(crate) fn new(base: jungle_tree::Snapshot, isolation: Isolation, meta: CommitMeta) -> Self {
+    pub(crate) fn new(base: jungle_tree::Snapshot, options: CommitOptions) -> Self {
         Draft {
             editor: Editor::new(base),
-            isolation,
             reads: RefCell::new(Vec::new()),
             origins: Vec::new(),
             log: Log::default(),
-            meta,
+            options,
         }
     }
 
-    pub(crate) fn into_parts(self) -> (Editor, Vec<Read>, Log, CommitMeta) {
-        (self.editor, self.reads.into_inner(), self.log, self.meta)
+    pub(crate) fn into_parts(self) -> (Editor, Vec<Read>, Log, CommitOptions) {
+        (self.editor, self.reads.into_inner(), self.log, self.options)
     }
 
     /// The version it began with. What is read from it is not remembered.
@@ -93,7 +93,12 @@ impl Draft {
 
     /// Says who makes this commit, and why.
     pub fn describe(&mut self, meta: CommitMeta) {
-        self.meta = meta;
+        self.options.meta = meta;
+    }
+
+    /// Says what this commit has to survive, instead of what the options said.
+    pub fn set_durability(&mut self, durability: Durability) {
+        self.options.durability = Some(durability);
     }
 
     /// Is there a node at `path`?
@@ -398,7 +403,7 @@ impl Draft {
 
     /// Remembers a read, in terms of the base. What the draft itself brought in is not one.
     fn record(&self, path: &[Key], read: impl FnOnce(Path) -> Read) {
-        if self.isolation == Isolation::Snapshot {
+        if self.options.isolation == Isolation::Snapshot {
             return;
         }
         let Some(origin) = self.origin_of(path) else {

@@ -8,6 +8,7 @@ use jungle_tree::{ChangeSet, EditError, Editor, MergeOptions, Node, Path, Readin
 
 use crate::commit::{Attempt, Failure, Moment, Overlap, commit, lock_all, publish};
 use crate::draft::{Draft, Isolation};
+use crate::durability::Durability;
 use crate::head::{Head, lock};
 use crate::journal::{BranchId, TreeId};
 use crate::jungle::{Shared, TreeState};
@@ -61,6 +62,14 @@ pub struct CommitOptions {
     pub isolation: Isolation,
     /// Who makes it, and why; the transaction may say it later, too.
     pub meta: CommitMeta,
+    /// What it has to survive; [`Builder::durability`](crate::Builder::durability) when not said.
+    pub durability: Option<Durability>,
+}
+
+impl From<&CommitMeta> for CommitOptions {
+    fn from(meta: &CommitMeta) -> CommitOptions {
+        CommitOptions { meta: meta.clone(), ..CommitOptions::default() }
+    }
 }
 
 /// Why an update did nothing.
@@ -193,8 +202,7 @@ impl TreeHandle {
             runs += 1;
             let base = self.head.snapshot();
             let began_at = base.revision();
-            let meta = options.meta.clone();
-            let mut draft = Draft::new(base.into_tree(), options.isolation, meta);
+            let mut draft = Draft::new(base.into_tree(), options.clone());
             let value = f(&mut draft).map_err(UpdateError::Closure)?;
             let (revision, renamed) = match self.commit(draft, began_at) {
                 Ok(done) => done,
@@ -219,16 +227,16 @@ impl TreeHandle {
         if !draft.is_changed() {
             return Ok((began_at, Vec::new()));
         }
-        let (attempt, meta) = Attempt::of_draft(&self.head, draft);
-        self.commit_attempt(attempt, &meta)
+        let (attempt, options) = Attempt::of_draft(&self.head, draft);
+        self.commit_attempt(attempt, &options)
     }
 
     pub(crate) fn commit_attempt(
         &self,
         mut attempt: Attempt<'_>,
-        meta: &CommitMeta,
+        options: &CommitOptions,
     ) -> Result<(Revision, Vec<(Path, Path)>), Failure> {
-        let revision = commit(&self.shared, std::slice::from_mut(&mut attempt), meta)?;
+        let revision = commit(&self.shared, std::slice::from_mut(&mut attempt), options)?;
         Ok((revision, attempt.into_renamed()))
     }
 
@@ -293,7 +301,10 @@ impl TreeHandle {
                 continue;
             }
             return match publish(&self.shared, attempts, guards, meta, Moment::Now) {
-                Ok(revision) => Ok(committed(revision)),
+                Ok(revision) => {
+                    self.shared.acknowledge(revision, None)?;
+                    Ok(committed(revision))
+                }
                 Err(Failure::NotWritten(error)) => Err(error.into()),
                 Err(Failure::Overlap(_)) => unreachable!("publishing rebases nothing"),
             };
@@ -396,7 +407,7 @@ impl TreeHandle {
             }));
         }
         let attempt = Attempt::of_editor(&self.head, merged.editor).with_changes(merged.changes);
-        match self.commit_attempt(attempt, meta) {
+        match self.commit_attempt(attempt, &CommitOptions::from(meta)) {
             Ok((revision, renamed)) => Ok(Committed { renamed, ..committed(revision) }),
             Err(Failure::NotWritten(error)) => Err(error.into()),
             Err(Failure::Overlap(found)) => Err(overlap(found)),

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jungle_tree::ChangeSet;
 
+use crate::durability::Durability;
 use crate::revision::{CommitMeta, Revision, Timestamp};
 
 /// Which tree: it stays the same when the tree is renamed, and is never used again.
@@ -145,11 +146,12 @@ pub trait Journal: Send + Sync {
     /// When the record could not be taken; the commit is refused then.
     fn append(&self, record: &CommitRecord) -> Result<(), JournalError>;
 
-    /// Waits until the record of this revision, and all before it, would survive a failure.
+    /// Waits until the record of this revision, and all before it, would survive what
+    /// [`Durability`] says.
     ///
     /// # Errors
     /// When it never will.
-    fn wait(&self, _revision: Revision) -> Result<(), JournalError> {
+    fn wait(&self, _revision: Revision, _durability: Durability) -> Result<(), JournalError> {
         Ok(())
     }
 }
@@ -195,7 +197,7 @@ impl<J: Journal + ?Sized> Journal for Arc<J> {
         (**self).append(record)
     }
 
-    fn wait(&self, revision: Revision) -> Result<(), JournalError> {
-        (**self).wait(revision)
+    fn wait(&self, revision: Revision, durability: Durability) -> Result<(), JournalError> {
+        (**self).wait(revision, durability)
     }
 }

@@ -9,6 +9,7 @@ use jungle_tree::{Arena, ArenaError, ArenaOptions, Collected, Tree};
 
 use crate::branch::Branches;
 use crate::commit::Moment;
+use crate::durability::Durability;
 use crate::handle::TreeHandle;
 use crate::head::{Head, Stamp, lock};
 use crate::journal::{BranchId, CommitRecord, Event, Journal, TreeId};
@@ -38,6 +39,7 @@ pub struct Builder {
     arena: ArenaOptions,
     clock: Box<dyn Clock>,
     journal: Option<Box<dyn Journal>>,
+    durability: Durability,
     retention: Retention,
 }
 
@@ -46,6 +48,7 @@ pub(crate) struct Shared {
     pub(crate) arena: Arena,
     clock: Box<dyn Clock>,
     journal: Option<Box<dyn Journal>>,
+    durability: Durability,
     /// Held from drawing a revision until it is visible, where there is a journal: its records are
     /// in the order of their revisions. Taken last of all locks.
     order: Mutex<()>,
@@ -147,6 +150,13 @@ impl Builder {
         self
     }
 
+    /// What commits survive that do not say it themselves; [`Durability::Sync`] when not set.
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
     /// What new trees and branches keep of their history.
     #[must_use]
     pub fn retention(mut self, retention: Retention) -> Self {
@@ -163,6 +173,7 @@ impl Builder {
             arena: Arena::with_options(&self.arena)?,
             clock: self.clock,
             journal: self.journal,
+            durability: self.durability,
             order: Mutex::default(),
             counter: Counter::default(),
             stopped: AtomicBool::new(false),
@@ -191,6 +202,7 @@ impl Jungle {
             arena: ArenaOptions::default(),
             clock: Box::new(NoClock),
             journal: None,
+            durability: Durability::default(),
             retention: Retention::All,
         }
     }
@@ -222,7 +234,7 @@ impl Jungle {
         let moment = Moment::Now;
         let (state, revision) = shared.create(&mut catalog, (tree, branch), name, moment)?;
         drop(catalog);
-        shared.acknowledge(revision)?;
+        shared.acknowledge(revision, None)?;
         Ok(TreeHandle::main(shared, &state))
     }
 
@@ -255,7 +267,7 @@ impl Jungle {
         }
         let revision = self.shared.rename(&mut catalog, &state, new, Moment::Now)?;
         drop(catalog);
-        Ok(self.shared.acknowledge(revision)?)
+        Ok(self.shared.acknowledge(revision, None)?)
     }
 
     /// Deletes a tree with its branches and tags. Whoever has a handle can read on what was the
@@ -268,7 +280,7 @@ impl Jungle {
         let state = Arc::clone(catalog.get(name).ok_or_else(|| no_such_tree(name))?);
         let revision = self.shared.delete(&mut catalog, &state, Moment::Now)?;
         drop(catalog);
-        Ok(self.shared.acknowledge(revision)?)
+        Ok(self.shared.acknowledge(revision, None)?)
     }
 
     /// Gives back the memory of what nobody can see any more: of deleted trees and branches, of
@@ -403,12 +415,17 @@ impl Shared {
         Ok(revision)
     }
 
-    /// Waits until a revision would survive; called without any lock.
-    pub(crate) fn acknowledge(&self, revision: Revision) -> Result<(), NotWritten> {
+    /// Waits until a revision would survive what was asked for, by default what the Jungle was
+    /// built with; called without any lock.
+    pub(crate) fn acknowledge(
+        &self,
+        revision: Revision,
+        durability: Option<Durability>,
+    ) -> Result<(), NotWritten> {
         match &self.journal {
             None => Ok(()),
             Some(journal) => {
-                let waited = journal.wait(revision);
+                let waited = journal.wait(revision, durability.unwrap_or(self.durability));
                 waited.map_err(|error| NotWritten::Unsafe(self.stop(error)))
             }
         }

@@ -31,6 +31,7 @@
 mod branch;
 mod commit;
 mod draft;
+mod durability;
 mod handle;
 mod head;
 mod history;
@@ -51,6 +52,7 @@ mod write;
 
 pub use branch::{BranchError, MAIN_BRANCH, Merge, MergeBranchError, NoSuchBranch};
 pub use draft::{Draft, Isolation};
+pub use durability::Durability;
 pub use handle::{CommitOptions, Committed, RevertError, SetRootError, TreeHandle, UpdateError};
 pub use journal::{
     BranchEdit, BranchId, CommitRecord, Event, Journal, JournalError, MemoryJournal, TreeId,

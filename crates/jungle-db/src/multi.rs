@@ -91,7 +91,7 @@ impl JungleTransaction {
         let (state, snapshot) = self.base.trees.get(name).ok_or_else(|| no_such_tree(name))?;
         let (_, draft) = self.drafts.entry(state.main.id).or_insert_with(|| {
             let base = jungle_tree::Snapshot::clone(snapshot);
-            let draft = Draft::new(base, self.options.isolation, self.options.meta.clone());
+            let draft = Draft::new(base, self.options.clone());
             (TreeHandle::main(&self.jungle.shared, state), draft)
         });
         Ok(draft)
@@ -109,17 +109,18 @@ impl JungleTransaction {
             return Ok(done(began_at, Vec::new()));
         }
         let drafts: Vec<(TreeHandle, Draft)> = self.drafts.into_values().collect();
-        let mut meta = self.options.meta;
+        let mut options = self.options;
         let mut attempts = Vec::with_capacity(drafts.len());
         let (handles, drafts): (Vec<_>, Vec<_>) = drafts.into_iter().unzip();
         for (handle, draft) in handles.iter().zip(drafts) {
             let (attempt, described) = Attempt::of_draft(&handle.head, draft);
-            if described != meta {
-                meta = described;
+            if described.meta != options.meta {
+                options.meta = described.meta;
             }
+            options.durability = options.durability.max(described.durability);
             attempts.push(attempt);
         }
-        match commit(&self.jungle.shared, &mut attempts, &meta) {
+        match commit(&self.jungle.shared, &mut attempts, &options) {
             Ok(revision) => {
                 let renamed = attempts.into_iter().flat_map(Attempt::into_renamed).collect();
                 Ok(done(revision, renamed))

@@ -94,7 +94,7 @@ impl Transaction {
         let base = handle.head.snapshot();
         Transaction {
             began_at: base.revision(),
-            draft: Draft::new(base.into_tree(), options.isolation, options.meta),
+            draft: Draft::new(base.into_tree(), options),
             handle,
         }
     }

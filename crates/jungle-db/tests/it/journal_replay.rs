@@ -1,12 +1,12 @@
 //! The journal: what it was told makes an equal Jungle, and nothing is visible that it refused.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use jungle_db::{
-    CommitMeta, CommitOptions, CommitRecord, Journal, JournalError, Jungle, MemoryJournal,
-    NotWritten, ReplayError, Revision, UpdateError,
+    CommitMeta, CommitOptions, CommitRecord, Durability, Journal, JournalError, Jungle,
+    MemoryJournal, NotWritten, ReplayError, Revision, UpdateError,
 };
 use jungle_testkit::{Rng, for_each_seed};
 use jungle_tree::{ContentHash, EditError, Key, MergeOptions};
@@ -150,7 +150,7 @@ impl Journal for Failing {
         fail(&self.append)
     }
 
-    fn wait(&self, _: Revision) -> Result<(), JournalError> {
+    fn wait(&self, _: Revision, _: Durability) -> Result<(), JournalError> {
         fail(&self.wait)
     }
 }
@@ -190,4 +190,40 @@ fn what_the_journal_cannot_make_last_is_not_acknowledged() {
     assert!(matches!(refused, UpdateError::NotWritten(NotWritten::Unsafe(_))));
     let stopped = tree.update(|tx| tx.append(&[])).unwrap_err();
     assert!(matches!(stopped, UpdateError::NotWritten(NotWritten::Stopped)));
+}
+
+/// A journal that remembers what it was asked to wait for.
+#[derive(Default)]
+struct Waits(Mutex<Vec<Durability>>);
+
+impl Journal for Waits {
+    fn append(&self, _: &CommitRecord) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    fn wait(&self, _: Revision, durability: Durability) -> Result<(), JournalError> {
+        self.0.lock().unwrap().push(durability);
+        Ok(())
+    }
+}
+
+#[test]
+fn each_commit_says_what_it_has_to_survive() {
+    use Durability::{Buffered, Memory, Sync};
+    let journal = Arc::new(Waits::default());
+    let builder = Jungle::builder().journal(Arc::clone(&journal)).durability(Buffered);
+    let jungle = builder.build().unwrap();
+    let tree = jungle.create_tree("t").unwrap();
+    let options = |durability| CommitOptions { durability, ..CommitOptions::default() };
+    tree.update(|tx| tx.append(&[])).unwrap();
+    tree.update_with(&options(Some(Sync)), |tx| tx.append(&[])).unwrap();
+    let mut said_later = tree.begin(options(Some(Sync)));
+    said_later.append(&[]).unwrap();
+    said_later.set_durability(Memory);
+    said_later.commit().unwrap();
+    let mut many = jungle.begin(options(Some(Memory)));
+    many.tree("t").unwrap().append(&[]).unwrap();
+    many.tree("t").unwrap().set_durability(Sync);
+    many.commit().unwrap();
+    assert_eq!(*journal.0.lock().unwrap(), [Buffered, Buffered, Sync, Memory, Sync]);
 }
