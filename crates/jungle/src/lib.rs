@@ -1,4 +1,4 @@
-//! Jungle, to embed: a versioned tree database in memory.
+//! Jungle, to embed: a versioned tree database, in memory or in a folder.
 //!
 //! ```
 //! use jungle::{EditError, Jungle, Memory, Path};
@@ -26,15 +26,20 @@
 //! - [`Jungle`]: named trees, transactions, revisions, branches and watches (from `jungle-db`).
 //! - [`Node`], [`Key`], [`Path`], [`Value`], [`diff()`], [`merge`]: the tree itself (from
 //!   `jungle-tree`).
+//! - [`Open`], [`OpenOptions`], [`Store`]: a Jungle in a folder (from `jungle-store`).
 //! - [`json`]: JSON in and out (from `jungle-json`).
 //! - [`SystemClock`]: real times for revisions.
 
 mod clock;
 mod memory;
+mod open;
 
 pub use clock::SystemClock;
 pub use jungle_db::*;
 pub use jungle_json as json;
+pub use jungle_store::{
+    Cut, Damage, IoError, LogError, LogStats, OpenError, OpenOptions, OpenReport, Store,
+};
 /// The names of `jungle-tree`; [`Snapshot`] here is that of the database, which derefs to the
 /// tree's.
 pub use jungle_tree::{
@@ -45,3 +50,4 @@ pub use jungle_tree::{
     copy_subtree, diff, diff_at, merge, rebase, rebase_over,
 };
 pub use memory::Memory;
+pub use open::Open;

@@ -1,0 +1,121 @@
+//! A real folder.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{Disk, DiskFile, Lock, Mode};
+
+/// A folder of the file system.
+#[derive(Debug)]
+pub struct FolderDisk {
+    folder: PathBuf,
+}
+
+impl FolderDisk {
+    /// The folder at this path, which must be there.
+    pub fn new(folder: impl Into<PathBuf>) -> FolderDisk {
+        FolderDisk { folder: folder.into() }
+    }
+
+    /// Makes the folder, and those above it, as far as they are not there, and makes them last.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn create(folder: impl Into<PathBuf>) -> io::Result<FolderDisk> {
+        let disk = FolderDisk::new(folder);
+        let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+        let missing: Vec<&Path> = disk.folder.ancestors().take_while(missing).collect();
+        for path in missing.iter().rev() {
+            match fs::create_dir(path) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            }
+            let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+            sync_folder(above.unwrap_or(Path::new(".")))?;
+        }
+        Ok(disk)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        if name.is_empty() { self.folder.clone() } else { self.folder.join(name) }
+    }
+}
+
+impl Disk for FolderDisk {
+    fn place(&self) -> String {
+        self.folder.display().to_string()
+    }
+
+    fn open(&self, name: &str, mode: Mode) -> io::Result<Box<dyn DiskFile>> {
+        let mut options = File::options();
+        options.read(true).write(mode != Mode::Read).create(mode == Mode::Create);
+        options.create_new(mode == Mode::CreateNew);
+        Ok(Box::new(options.open(self.path(name))?))
+    }
+
+    fn create_folder(&self, name: &str) -> io::Result<()> {
+        match fs::create_dir(self.path(name)) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            other => other,
+        }
+    }
+
+    fn list(&self, folder: &str) -> io::Result<Vec<String>> {
+        let entries = fs::read_dir(self.path(folder))?;
+        entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path(from), self.path(to))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.path(name))
+    }
+
+    fn sync_folder(&self, folder: &str) -> io::Result<()> {
+        sync_folder(&self.path(folder))
+    }
+}
+
+/// On Windows a folder cannot be synced, and need not be: its names are journaled.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    if cfg!(windows) { Ok(()) } else { File::open(path)?.sync_all() }
+}
+
+impl DiskFile for File {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        #[cfg(unix)]
+        return std::os::unix::fs::FileExt::read_at(self, bytes, offset);
+        #[cfg(windows)]
+        return std::os::windows::fs::FileExt::seek_read(self, bytes, offset);
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        #[cfg(unix)]
+        return std::os::unix::fs::FileExt::write_at(self, bytes, offset);
+        #[cfg(windows)]
+        return std::os::windows::fs::FileExt::seek_write(self, bytes, offset);
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        File::sync_data(self)
+    }
+
+    fn try_lock(&self, lock: Lock) -> io::Result<bool> {
+        let locked = match lock {
+            Lock::Shared => self.try_lock_shared(),
+            Lock::Exclusive => File::try_lock(self),
+        };
+        match locked {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,559 @@
+//! A disk in memory that can lose power, fail and lie.
+//!
+//! What is written is seen at once and lasts when it is synced, a file's name when its folder is.
+//! A [`crash`](World::crash) makes the disk that would be found afterwards: of what was not synced
+//! nothing, all, a prefix in time, or any sectors of 512 bytes may be there.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{Disk, DiskFile, Lock, Mode};
+
+/// What a disk writes wholly or not at all.
+const SECTOR: usize = 512;
+
+/// A disk in memory. Cloning the handle is cheap; all clones are the same disk.
+///
+/// ```
+/// use std::sync::Arc;
+/// use jungle_store::{OpenOptions, disk::sim::{Keep, SimDisk}};
+/// let disk = SimDisk::new();
+/// let store = OpenOptions::new().segment_bytes(4096).open_on(Arc::new(disk.clone()))?;
+/// store.create_tree("board")?;
+/// let after_power_loss = disk.world().crash(Keep::Nothing, &mut |_| 0);
+/// let store = OpenOptions::new().open_on(Arc::new(after_power_loss))?;
+/// assert!(store.open_tree("board").is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct SimDisk {
+    world: Arc<Mutex<World>>,
+}
+
+/// One call of a [`Disk`] or [`DiskFile`], before it is carried out.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// What is called.
+    pub kind: CallKind,
+    /// The file or folder.
+    pub name: &'a str,
+    /// How many bytes, where it is about bytes.
+    pub len: usize,
+}
+
+/// What is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum CallKind {
+    Open,
+    CreateFolder,
+    List,
+    Rename,
+    Remove,
+    SyncFolder,
+    Len,
+    Read,
+    Write,
+    Sync,
+    Lock,
+}
+
+impl CallKind {
+    /// Whether the disk is another after it.
+    #[must_use]
+    pub fn changes(self) -> bool {
+        !matches!(self, CallKind::List | CallKind::Len | CallKind::Read | CallKind::Lock)
+    }
+}
+
+/// What becomes of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is carried out.
+    Go,
+    /// It fails with this error number. A failed sync loses what it was to make last, and shows it
+    /// still, as systems do.
+    Fail(i32),
+    /// Only so many bytes are read or written, and that is told.
+    Short(usize),
+    /// Only so many bytes are written, and then it fails with this error number.
+    PartThenFail(usize, i32),
+    /// A sync says that it was done, and was not.
+    Lie,
+}
+
+/// What a crash keeps of what was not synced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// Nothing.
+    Nothing,
+    /// All.
+    All,
+    /// All up to a moment, and some sectors of what was written then.
+    Prefix,
+    /// Any sectors of any writes, in any order; names in their order, folder by folder.
+    Random,
+}
+
+type Watcher = Box<dyn FnMut(&Call<'_>, &World) -> Fate + Send>;
+
+/// The state of a disk.
+#[derive(Default)]
+pub struct World {
+    root: Folder,
+    /// There is one level of folders.
+    folders: BTreeMap<String, Folder>,
+    files: Vec<Content>,
+    /// Counts what is written and named.
+    time: u64,
+    watcher: Option<Watcher>,
+}
+
+#[derive(Clone, Default)]
+struct Folder {
+    now: BTreeMap<String, Entry>,
+    durable: BTreeMap<String, Entry>,
+    pending: Vec<(u64, NameChange)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Entry {
+    File(usize),
+    Folder,
+}
+
+#[derive(Clone)]
+enum NameChange {
+    Add(String, Entry),
+    Remove(String),
+    Rename(String, String),
+}
+
+#[derive(Default)]
+struct Content {
+    now: Vec<u8>,
+    durable: Vec<u8>,
+    pending: Vec<PendingWrite>,
+    shared: usize,
+    exclusive: bool,
+}
+
+struct PendingWrite {
+    time: u64,
+    offset: usize,
+    bytes: Vec<u8>,
+}
+
+impl NameChange {
+    fn apply(&self, names: &mut BTreeMap<String, Entry>) {
+        match self {
+            NameChange::Add(name, entry) => drop(names.insert(name.clone(), *entry)),
+            NameChange::Remove(name) => drop(names.remove(name)),
+            NameChange::Rename(from, to) => {
+                if let Some(entry) = names.remove(from) {
+                    names.insert(to.clone(), entry);
+                }
+            }
+        }
+    }
+}
+
+impl Folder {
+    fn change(&mut self, time: u64, change: NameChange) {
+        change.apply(&mut self.now);
+        self.pending.push((time, change));
+    }
+}
+
+fn put(content: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
+    if content.len() < offset + bytes.len() {
+        content.resize(offset + bytes.len(), 0);
+    }
+    content[offset..offset + bytes.len()].copy_from_slice(bytes);
+}
+
+impl SimDisk {
+    /// An empty disk.
+    #[must_use]
+    pub fn new() -> SimDisk {
+        SimDisk::default()
+    }
+
+    /// A disk with these files, all of it synced.
+    #[must_use]
+    pub fn with_files(files: &BTreeMap<String, Vec<u8>>) -> SimDisk {
+        let mut world = World::default();
+        for (name, bytes) in files {
+            let file = world.files.len();
+            world.files.push(Content {
+                now: bytes.clone(),
+                durable: bytes.clone(),
+                ..Content::default()
+            });
+            let (folder, name) = split(name);
+            if !folder.is_empty() {
+                world.root.durable.insert(folder.to_owned(), Entry::Folder);
+            }
+            let folder = match folder {
+                "" => &mut world.root,
+                _ => world.folders.entry(folder.to_owned()).or_default(),
+            };
+            folder.durable.insert(name.to_owned(), Entry::File(file));
+        }
+        for folder in world.folders.values_mut().chain([&mut world.root]) {
+            folder.now.clone_from(&folder.durable);
+        }
+        SimDisk { world: Arc::new(Mutex::new(world)) }
+    }
+
+    /// All files with what is seen in them.
+    #[must_use]
+    pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        let world = self.world();
+        let mut files = BTreeMap::new();
+        let root = world.root.now.iter().map(|(name, entry)| (name.clone(), *entry));
+        let below = world.folders.iter().flat_map(|(folder, names)| {
+            names.now.iter().map(move |(name, entry)| (format!("{folder}/{name}"), *entry))
+        });
+        for (name, entry) in root.chain(below) {
+            if let Entry::File(file) = entry {
+                files.insert(name, world.files[file].now.clone());
+            }
+        }
+        files
+    }
+
+    /// Has each call told, from now on, and its fate decided, before it is carried out. It must
+    /// not call the disk it is of.
+    pub fn watch(&self, watcher: impl FnMut(&Call<'_>, &World) -> Fate + Send + 'static) {
+        self.world().watcher = Some(Box::new(watcher));
+    }
+
+    /// Tells nobody any more.
+    pub fn unwatch(&self) {
+        self.world().watcher = None;
+    }
+
+    /// The state; nobody else can call the disk while it is held.
+    pub fn world(&self) -> MutexGuard<'_, World> {
+        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state, for a call that may go on.
+    fn call(
+        &self,
+        kind: CallKind,
+        name: &str,
+        len: usize,
+    ) -> io::Result<(MutexGuard<'_, World>, Fate)> {
+        let mut world = self.world();
+        let mut fate = Fate::Go;
+        if let Some(mut watcher) = world.watcher.take() {
+            fate = watcher(&Call { kind, name, len }, &world);
+            world.watcher = Some(watcher);
+        }
+        match (fate, kind) {
+            // These leave something behind.
+            (Fate::Fail(_), CallKind::Sync | CallKind::SyncFolder) => {}
+            (Fate::Fail(code), _) => return Err(io::Error::from_raw_os_error(code)),
+            _ => {}
+        }
+        Ok((world, fate))
+    }
+}
+
+impl World {
+    fn folder(&mut self, folder: &str) -> io::Result<&mut Folder> {
+        match folder {
+            "" => Ok(&mut self.root),
+            _ => self.folders.get_mut(folder).ok_or_else(|| ErrorKind::NotFound.into()),
+        }
+    }
+
+    fn change(&mut self, folder: &str, change: NameChange) -> io::Result<()> {
+        self.time += 1;
+        let time = self.time;
+        self.folder(folder)?.change(time, change);
+        Ok(())
+    }
+
+    /// The disk as it is found after the power was lost now. `below` gives random numbers below
+    /// its argument.
+    pub fn crash(&self, keep: Keep, below: &mut dyn FnMut(u64) -> u64) -> SimDisk {
+        let until = match keep {
+            Keep::Nothing => 0,
+            Keep::All | Keep::Random => u64::MAX,
+            Keep::Prefix => self.some_pending_time(below),
+        };
+        let mut after = World::default();
+        let mut names = |folder: &Folder, below: &mut dyn FnMut(u64) -> u64| {
+            let mut kept = folder.pending.iter().filter(|(time, _)| *time < until).count();
+            if keep == Keep::Random {
+                kept = below(kept as u64 + 1) as usize;
+            }
+            let mut names = folder.durable.clone();
+            folder.pending[..kept].iter().for_each(|(_, change)| change.apply(&mut names));
+            for entry in names.values_mut() {
+                if let Entry::File(file) = entry {
+                    let content = self.files[*file].after(keep, until, below);
+                    *entry = Entry::File(after.files.len());
+                    let now = content.clone();
+                    after.files.push(Content { now, durable: content, ..Content::default() });
+                }
+            }
+            Folder { now: names.clone(), durable: names, pending: Vec::new() }
+        };
+        let root = names(&self.root, below);
+        let mut folders = BTreeMap::new();
+        for (name, folder) in &self.folders {
+            if root.now.contains_key(name) {
+                folders.insert(name.clone(), names(folder, below));
+            }
+        }
+        (after.root, after.folders) = (root, folders);
+        SimDisk { world: Arc::new(Mutex::new(after)) }
+    }
+
+    /// Whether a crash would lose anything.
+    #[must_use]
+    pub fn has_pending(&self) -> bool {
+        let mut folders = self.folders.values().chain([&self.root]);
+        folders.any(|folder| !folder.pending.is_empty())
+            || self.files.iter().any(|file| !file.pending.is_empty())
+    }
+
+    fn some_pending_time(&self, below: &mut dyn FnMut(u64) -> u64) -> u64 {
+        let folders = self.folders.values().chain([&self.root]);
+        let named = folders.flat_map(|folder| folder.pending.iter().map(|(time, _)| *time));
+        let written = self.files.iter().flat_map(|file| file.pending.iter().map(|it| it.time));
+        let mut times: Vec<u64> = named.chain(written).collect();
+        times.sort_unstable();
+        times.push(u64::MAX);
+        times[below(times.len() as u64) as usize]
+    }
+}
+
+impl Content {
+    /// What is in the file after a crash.
+    fn after(&self, keep: Keep, until: u64, below: &mut dyn FnMut(u64) -> u64) -> Vec<u8> {
+        let mut after = self.durable.clone();
+        match keep {
+            Keep::Nothing => {}
+            Keep::All | Keep::Prefix => {
+                for write in self.pending.iter().filter(|write| write.time < until) {
+                    put(&mut after, write.offset, &write.bytes);
+                }
+                // What was being written at that moment.
+                if let Some(write) = self.pending.iter().find(|write| write.time == until) {
+                    write.sectors().filter(|_| below(2) == 0).for_each(|(from, to)| {
+                        put(&mut after, from, &write.bytes[from - write.offset..to - write.offset]);
+                    });
+                }
+            }
+            Keep::Random => self.any_sectors(&mut after, below),
+        }
+        after
+    }
+
+    /// A sector is written as the system saw it at some moment, so it has all writes up to that.
+    fn any_sectors(&self, after: &mut Vec<u8>, below: &mut dyn FnMut(u64) -> u64) {
+        let mut sectors: BTreeMap<usize, Vec<(usize, &[u8])>> = BTreeMap::new();
+        for write in &self.pending {
+            for (from, to) in write.sectors() {
+                let bytes = &write.bytes[from - write.offset..to - write.offset];
+                sectors.entry(from / SECTOR).or_default().push((from, bytes));
+            }
+        }
+        for parts in sectors.values() {
+            let kept = below(parts.len() as u64 + 1) as usize;
+            parts[..kept].iter().for_each(|(from, bytes)| put(after, *from, bytes));
+        }
+        if below(2) == 0 && after.len() < self.now.len() {
+            after.resize(self.now.len(), 0);
+        }
+    }
+}
+
+impl PendingWrite {
+    /// Its parts, from where to where in the file, each within a sector.
+    fn sectors(&self) -> impl Iterator<Item = (usize, usize)> {
+        let (begin, end) = (self.offset, self.offset + self.bytes.len());
+        (begin / SECTOR..end.div_ceil(SECTOR))
+            .map(move |sector| (begin.max(sector * SECTOR), end.min((sector + 1) * SECTOR)))
+    }
+}
+
+/// The folder and the name in it.
+fn split(name: &str) -> (&str, &str) {
+    name.rsplit_once('/').unwrap_or(("", name))
+}
+
+impl Disk for SimDisk {
+    fn place(&self) -> String {
+        "a simulated disk".to_owned()
+    }
+
+    fn open(&self, name: &str, mode: Mode) -> io::Result<Box<dyn DiskFile>> {
+        let (mut world, _) = self.call(CallKind::Open, name, 0)?;
+        let (folder, short) = split(name);
+        let file = match world.folder(folder)?.now.get(short) {
+            Some(_) if mode == Mode::CreateNew => return Err(ErrorKind::AlreadyExists.into()),
+            Some(Entry::File(file)) => *file,
+            Some(Entry::Folder) => return Err(ErrorKind::IsADirectory.into()),
+            None if matches!(mode, Mode::Read | Mode::Write) => {
+                return Err(ErrorKind::NotFound.into());
+            }
+            None => {
+                let file = world.files.len();
+                world.files.push(Content::default());
+                world.change(folder, NameChange::Add(short.to_owned(), Entry::File(file)))?;
+                file
+            }
+        };
+        let disk = self.clone();
+        let name = name.to_owned();
+        Ok(Box::new(SimFile { disk, file, name, mode, held: Mutex::new(None) }))
+    }
+
+    fn create_folder(&self, name: &str) -> io::Result<()> {
+        let (mut world, _) = self.call(CallKind::CreateFolder, name, 0)?;
+        if world.folders.contains_key(name) {
+            return Ok(());
+        }
+        world.folders.insert(name.to_owned(), Folder::default());
+        world.change("", NameChange::Add(name.to_owned(), Entry::Folder))
+    }
+
+    fn list(&self, folder: &str) -> io::Result<Vec<String>> {
+        let (mut world, _) = self.call(CallKind::List, folder, 0)?;
+        Ok(world.folder(folder)?.now.keys().cloned().collect())
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let (mut world, _) = self.call(CallKind::Rename, from, 0)?;
+        let (folder, from) = split(from);
+        if !world.folder(folder)?.now.contains_key(from) {
+            return Err(ErrorKind::NotFound.into());
+        }
+        world.change(folder, NameChange::Rename(from.to_owned(), split(to).1.to_owned()))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        let (mut world, _) = self.call(CallKind::Remove, name, 0)?;
+        let (folder, name) = split(name);
+        if !world.folder(folder)?.now.contains_key(name) {
+            return Err(ErrorKind::NotFound.into());
+        }
+        world.change(folder, NameChange::Remove(name.to_owned()))
+    }
+
+    fn sync_folder(&self, folder: &str) -> io::Result<()> {
+        let (mut world, fate) = self.call(CallKind::SyncFolder, folder, 0)?;
+        let folder = world.folder(folder)?;
+        match fate {
+            Fate::Lie => return Ok(()),
+            Fate::Fail(code) => {
+                folder.pending.clear();
+                return Err(io::Error::from_raw_os_error(code));
+            }
+            _ => {}
+        }
+        for (_, change) in std::mem::take(&mut folder.pending) {
+            change.apply(&mut folder.durable);
+        }
+        Ok(())
+    }
+}
+
+struct SimFile {
+    disk: SimDisk,
+    file: usize,
+    name: String,
+    mode: Mode,
+    held: Mutex<Option<Lock>>,
+}
+
+impl DiskFile for SimFile {
+    fn len(&self) -> io::Result<u64> {
+        let (world, _) = self.disk.call(CallKind::Len, &self.name, 0)?;
+        Ok(world.files[self.file].now.len() as u64)
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        let (world, fate) = self.disk.call(CallKind::Read, &self.name, bytes.len())?;
+        let content = &world.files[self.file].now;
+        let rest = content.get(offset as usize..).unwrap_or_default();
+        let mut len = rest.len().min(bytes.len());
+        if let Fate::Short(short) = fate {
+            len = len.min(short.max(1));
+        }
+        bytes[..len].copy_from_slice(&rest[..len]);
+        Ok(len)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        if self.mode == Mode::Read {
+            return Err(ErrorKind::PermissionDenied.into());
+        }
+        let (mut world, fate) = self.disk.call(CallKind::Write, &self.name, bytes.len())?;
+        let len = match fate {
+            Fate::Short(len) => len.max(1).min(bytes.len()),
+            Fate::PartThenFail(len, _) => len.min(bytes.len()),
+            _ => bytes.len(),
+        };
+        world.time += 1;
+        let time = world.time;
+        let content = &mut world.files[self.file];
+        let (offset, bytes) = (offset as usize, bytes[..len].to_vec());
+        put(&mut content.now, offset, &bytes);
+        content.pending.push(PendingWrite { time, offset, bytes });
+        match fate {
+            Fate::PartThenFail(_, code) => Err(io::Error::from_raw_os_error(code)),
+            _ => Ok(len),
+        }
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        let (mut world, fate) = self.disk.call(CallKind::Sync, &self.name, 0)?;
+        let content = &mut world.files[self.file];
+        match fate {
+            Fate::Lie => return Ok(()),
+            Fate::Fail(code) => {
+                content.pending.clear();
+                return Err(io::Error::from_raw_os_error(code));
+            }
+            _ => {}
+        }
+        for write in std::mem::take(&mut content.pending) {
+            put(&mut content.durable, write.offset, &write.bytes);
+        }
+        Ok(())
+    }
+
+    fn try_lock(&self, lock: Lock) -> io::Result<bool> {
+        let (mut world, _) = self.disk.call(CallKind::Lock, &self.name, 0)?;
+        let content = &mut world.files[self.file];
+        if content.exclusive || (lock == Lock::Exclusive && content.shared > 0) {
+            return Ok(false);
+        }
+        match lock {
+            Lock::Exclusive => content.exclusive = true,
+            Lock::Shared => content.shared += 1,
+        }
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = Some(lock);
+        Ok(true)
+    }
+}
+
+impl Drop for SimFile {
+    fn drop(&mut self) {
+        let held = self.held.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let mut world = self.disk.world();
+        match held {
+            Some(Lock::Exclusive) => world.files[self.file].exclusive = false,
+            Some(Lock::Shared) => world.files[self.file].shared -= 1,
+            None => {}
+        }
+    }
+}

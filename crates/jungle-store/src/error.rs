@@ -1,0 +1,177 @@
+//! What can go wrong with a folder.
+
+use std::io;
+use std::sync::Arc;
+
+use jungle_db::{ReplayError, Revision};
+use jungle_tree::ArenaError;
+
+use crate::record::DecodeError;
+use crate::segment::FORMAT;
+
+/// The system refused something.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("cannot {what} {file}")]
+pub struct IoError {
+    /// What was to be done: open, read, write, sync …
+    pub what: &'static str,
+    /// The file or folder, relative to that of the Jungle.
+    pub file: Box<str>,
+    /// What the system said.
+    pub source: Arc<io::Error>,
+}
+
+/// Says what was being done when the system refused it.
+pub(crate) fn doing(what: &'static str, file: &str) -> impl FnOnce(io::Error) -> IoError {
+    move |source| IoError { what, file: file.into(), source: source.into() }
+}
+
+/// Why a Jungle could not be opened. Nothing of what was in the folder is lost by that.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// Somebody has it open.
+    #[error("the Jungle in {folder} is open elsewhere; close it there first")]
+    Locked {
+        /// The folder.
+        folder: Box<str>,
+    },
+    /// There are other things in the folder, and no Jungle.
+    #[error("{folder} is no Jungle, and not empty: give an empty or a new folder")]
+    NotAJungle {
+        /// The folder.
+        folder: Box<str>,
+    },
+    /// There is no Jungle, and one that is only read is not made.
+    #[error("there is no Jungle in {folder}")]
+    Nothing {
+        /// The folder.
+        folder: Box<str>,
+    },
+    /// It was written in a format that this version does not know.
+    #[error("{file} has format {found}, this program reads format {FORMAT}: use a newer program")]
+    UnknownFormat {
+        /// The file.
+        file: Box<str>,
+        /// The number of its format.
+        found: u32,
+    },
+    /// Something that was written, and had to last, has changed.
+    #[error("{file} is damaged at byte {offset}{}: {what}; restore it", after(*revision))]
+    Damaged {
+        /// The file, relative to the folder.
+        file: Box<str>,
+        /// Where in it, in bytes.
+        offset: u64,
+        /// The newest revision before it.
+        revision: Option<Revision>,
+        /// What is wrong there.
+        what: Damage,
+    },
+    /// A segment is not there.
+    #[error("the segment of the log with revision {revision} is missing: restore it from a copy")]
+    Missing {
+        /// The revision that it begins with, or that it has.
+        revision: Revision,
+    },
+    /// A record is whole but makes no sense.
+    #[error("{file} has a record at byte {offset}, revision {revision}, that cannot be read")]
+    Record {
+        /// The file, relative to the folder.
+        file: Box<str>,
+        /// Where in it its frame begins, in bytes.
+        offset: u64,
+        /// Its revision.
+        revision: Revision,
+        /// Why.
+        source: DecodeError,
+    },
+    /// A record does not fit to those before it.
+    #[error("{file} has a record at byte {offset}, revision {revision}, that does not fit")]
+    Replay {
+        /// The file, relative to the folder.
+        file: Box<str>,
+        /// Where in it its frame begins, in bytes.
+        offset: u64,
+        /// Its revision.
+        revision: Revision,
+        /// Why.
+        source: ReplayError,
+    },
+    /// The system refused something.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// There is no memory for it.
+    #[error(transparent)]
+    Arena(#[from] ArenaError),
+}
+
+/// What is wrong with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Damage {
+    /// It is shorter than it can be.
+    #[error("the file is cut short")]
+    TooShort,
+    /// It is longer than it can be.
+    #[error("the file is longer than any can be")]
+    TooLong,
+    /// Its header is not one.
+    #[error("the header is not one")]
+    Header,
+    /// A group of commits does not have its checksum.
+    #[error("the commits there do not have their checksum")]
+    Checksum,
+    /// A group is whole, but does not follow the one before: something is missing between them,
+    /// or it is from another time or place.
+    #[error("what is there does not follow what is before it")]
+    Chain,
+    /// The log was closed behind this place, but ends here.
+    #[error("the log ends there, but was closed further on")]
+    EndsEarly,
+    /// The log was closed, but goes on.
+    #[error("the log goes on there, but was closed before")]
+    GoesOn,
+}
+
+impl OpenError {
+    pub(crate) fn damaged(
+        file: &str,
+        offset: u64,
+        revision: Option<Revision>,
+        what: Damage,
+    ) -> OpenError {
+        OpenError::Damaged { file: file.into(), offset, revision, what }
+    }
+}
+
+fn after(revision: Option<Revision>) -> String {
+    revision.map_or(String::new(), |revision| format!(", after revision {revision}"))
+}
+
+/// Why a commit was not written, or will not last.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// The system refused something; nothing more is written until the Jungle is opened again.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// The commit cannot be written.
+    #[error(transparent)]
+    Encode(#[from] crate::record::EncodeError),
+    /// Too much waits to be written.
+    #[error("{bytes} bytes wait to be written: too many for one more commit")]
+    TooMuch {
+        /// How many.
+        bytes: usize,
+    },
+    /// It was opened to be read only.
+    #[error("the Jungle was opened to be read only")]
+    ReadOnly,
+    /// It was closed.
+    #[error("the Jungle was closed")]
+    Closed,
+    /// A thread that was writing did not come back.
+    #[error("the log stopped in the middle of a write")]
+    Broken,
+}

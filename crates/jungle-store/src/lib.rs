@@ -1,0 +1,43 @@
+//! A Jungle on disk: each commit goes into a log that survives the end of the process and of power.
+//!
+//! ```
+//! use jungle_store::Store;
+//! # let dir = std::env::temp_dir().join(format!("jungle-store-lib-{}", std::process::id()));
+//! let store = Store::open(&dir)?;
+//! let board = store.create_tree("board")?;
+//! board.update(|tx| tx.put_attribute(&[], "title", "Hello"))?;
+//! drop((store, board));
+//!
+//! let board = Store::open(&dir)?.open_tree("board")?;
+//! assert_eq!(board.read().root().attribute("title").unwrap().as_text(), Some("Hello"));
+//! # drop(board);
+//! # std::fs::remove_dir_all(&dir)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! - [`Store`] is an open folder, [`OpenOptions`] say how it is opened, [`OpenReport`] what was
+//!   found.
+//! - What is acknowledged has been synced, unless the caller chose a weaker [`Durability`].
+//! - [`encode`] and [`decode`] turn commit records into bytes and back. `docs/format.md` describes
+//!   every byte.
+//! - [`disk`] is the disk behind a trait.
+
+pub mod disk;
+mod error;
+mod frame;
+mod log;
+mod mark;
+pub mod planted;
+mod record;
+mod recover;
+mod segment;
+mod store;
+mod wire;
+mod writer;
+
+pub use error::{Damage, IoError, LogError, OpenError};
+pub use jungle_db::Durability;
+pub use record::{DecodeError, DecodeReason, EncodeError, RECORD_BYTES_MAX, decode, encode};
+pub use recover::Cut;
+pub use store::{OpenOptions, OpenReport, SEGMENT_BYTES, Store};
+pub use writer::LogStats;

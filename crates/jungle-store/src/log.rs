@@ -1,0 +1,336 @@
+//! The log: takes records in, and makes them last, many at a time.
+//!
+//! *Group commit* without a thread of its own: records gather in memory; the first who waits for
+//! one of them, while nobody else writes, becomes the *leader*. It takes all that has gathered,
+//! writes it as one frame, syncs once, and wakes those whose records were in it, and one of those
+//! whose records gathered meanwhile, to lead next. A single client so pays one write and one sync
+//! a commit and no hand-over; many share.
+//!
+//! After a failed write or sync nothing is acknowledged any more, and nothing tried again: what
+//! the disk holds then is found out by opening it.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use jungle_db::{CommitRecord, Durability};
+
+use crate::disk::{Disk, DiskFile};
+use crate::error::LogError;
+use crate::frame::{FRAME_BYTES_MAX, FRAME_HEADER};
+use crate::mark::Mark;
+use crate::planted::{Bug, is_awake};
+use crate::record;
+use crate::wire::put_bytes;
+use crate::writer::{LogStats, Next, Writer};
+
+/// When so much has gathered in memory, it is written although nobody asked for it.
+const MEMORY_BYTES_MAX: usize = 4 << 20;
+
+/// A buffer longer than this is not kept for the next group.
+const SPARE_BYTES_MAX: usize = 1 << 20;
+
+pub(crate) struct Log {
+    disk: Arc<dyn Disk>,
+    state: Mutex<State>,
+    /// Those who wait for a group of even, and of odd number: only one of each is under way.
+    wake: [Condvar; 2],
+    next: Next,
+    /// `LOCK`, until the log is closed.
+    lock: Mutex<Option<Box<dyn DiskFile>>>,
+}
+
+struct State {
+    phase: Phase,
+    /// Nobody has it but the leader, while there is one.
+    writer: Option<Writer>,
+    gathering: Group,
+    /// A buffer to gather the next group in, and one to encode a record in.
+    spare: Vec<u8>,
+    scratch: Vec<u8>,
+    appended: u64,
+    written: u64,
+    durable: u64,
+    /// How many wait for the write only, and how many for the sync.
+    waiting: [u64; 2],
+    stats: LogStats,
+}
+
+enum Phase {
+    Open,
+    /// What was appended is still written; nothing more is taken.
+    Closing,
+    Over(LogError),
+}
+
+/// Records that are written together.
+struct Group {
+    number: usize,
+    /// The revision of the first record, if there is one.
+    first: u64,
+    /// Room for the header of the frame, and the records.
+    frame: Vec<u8>,
+}
+
+impl Group {
+    fn new(number: usize, first: u64, mut frame: Vec<u8>) -> Group {
+        frame.clear();
+        frame.resize(FRAME_HEADER, 0);
+        Group { number, first, frame }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.frame.len() == FRAME_HEADER
+    }
+}
+
+impl Log {
+    /// A log whose newest revision is this one. Without a writer it takes nothing.
+    pub(crate) fn new(
+        disk: Arc<dyn Disk>,
+        lock: Box<dyn DiskFile>,
+        writer: Option<Writer>,
+        revision: u64,
+    ) -> Log {
+        let phase = if writer.is_some() { Phase::Open } else { Phase::Over(LogError::ReadOnly) };
+        let state = State {
+            phase,
+            writer,
+            gathering: Group::new(1, revision + 1, Vec::new()),
+            spare: Vec::new(),
+            scratch: Vec::new(),
+            appended: revision,
+            written: revision,
+            durable: revision,
+            waiting: [0; 2],
+            stats: LogStats::default(),
+        };
+        Log {
+            disk,
+            state: Mutex::new(state),
+            wake: Default::default(),
+            next: Next::default(),
+            lock: Mutex::new(Some(lock)),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn stats(&self) -> LogStats {
+        self.lock().stats
+    }
+
+    /// Takes a record in, the next one.
+    pub(crate) fn append(&self, record: &CommitRecord) -> Result<(), LogError> {
+        let mut state = self.lock();
+        let State { phase, gathering, scratch, appended, .. } = &mut *state;
+        match phase {
+            Phase::Open => {}
+            Phase::Closing => return Err(LogError::Closed),
+            Phase::Over(error) => return Err(error.clone()),
+        }
+        let revision = record.revision.number();
+        assert_eq!(revision, *appended + 1, "records come in the order of their revisions");
+        scratch.clear();
+        record::encode(record, scratch)?;
+        let bytes = gathering.frame.len() + scratch.len();
+        if bytes + 16 > FRAME_BYTES_MAX {
+            return Err(LogError::TooMuch { bytes });
+        }
+        put_bytes(&mut gathering.frame, scratch);
+        if scratch.capacity() > SPARE_BYTES_MAX {
+            *scratch = Vec::new();
+        }
+        *appended = revision;
+        Ok(())
+    }
+
+    /// Waits until the record of this revision, and all before it, survive what is asked for.
+    pub(crate) fn wait(&self, revision: u64, durability: Durability) -> Result<(), LogError> {
+        let mut state = self.lock();
+        if durability == Durability::Memory && state.gathering.frame.len() < MEMORY_BYTES_MAX {
+            return state.check();
+        }
+        let for_sync = usize::from(durability == Durability::Sync);
+        loop {
+            let reached = [state.written, state.durable][for_sync];
+            if reached >= revision {
+                return Ok(());
+            }
+            state.check()?;
+            match state.writer.take() {
+                Some(writer) => state = self.lead(state, writer, for_sync == 1),
+                None => {
+                    // In the group that gathers, or in the one under way, or before that.
+                    let is_gathering = revision >= state.gathering.first;
+                    let number = state.gathering.number - usize::from(!is_gathering);
+                    state.waiting[for_sync] += 1;
+                    let woken = self.wake[number % 2].wait(state);
+                    state = woken.unwrap_or_else(PoisonError::into_inner);
+                    state.waiting[for_sync] -= 1;
+                }
+            }
+        }
+    }
+
+    /// Writes what has gathered, and syncs it if somebody waits for that.
+    fn lead<'l>(
+        &'l self,
+        mut state: MutexGuard<'l, State>,
+        writer: Writer,
+        for_sync: bool,
+    ) -> MutexGuard<'l, State> {
+        let last = state.appended;
+        let (number, spare) = (state.gathering.number + 1, std::mem::take(&mut state.spare));
+        let fresh = Group::new(number, last + 1, spare);
+        let mut group = std::mem::replace(&mut state.gathering, fresh);
+        let for_sync = for_sync || state.waiting[1] > 0;
+        drop(state);
+
+        let mut turn = Turn { log: self, writer: Some(writer) };
+        let written = turn.write(&mut group, last, for_sync);
+        let wanted = turn.writer.as_ref().and_then(Writer::next_wanted);
+        let wanted = wanted.filter(|_| written.is_ok());
+        let mut state = turn.end(written, last, for_sync);
+        if group.frame.capacity() <= SPARE_BYTES_MAX {
+            state.spare = group.frame;
+        }
+        drop(state);
+        self.wake[group.number % 2].notify_all();
+        self.wake[(group.number + 1) % 2].notify_one();
+
+        // Others write meanwhile.
+        let prepared = wanted.map_or(Ok(()), |wanted| self.next.prepare(&*self.disk, wanted));
+        let mut state = self.lock();
+        if let Err(error) = prepared {
+            self.fail(&mut state, error.into());
+        }
+        state
+    }
+
+    fn fail(&self, state: &mut State, error: LogError) {
+        if !matches!(state.phase, Phase::Over(_)) {
+            state.phase = Phase::Over(error);
+        }
+        self.wake.iter().for_each(Condvar::notify_all);
+    }
+
+    /// Writes all that was taken in, notes that this is the end, and gives the folder free.
+    pub(crate) fn close(&self) -> Result<(), LogError> {
+        let mut state = self.lock();
+        let last = state.appended;
+        if matches!(state.phase, Phase::Open) {
+            state.phase = Phase::Closing;
+            drop(state);
+            self.wait(last, Durability::Sync)?;
+            state = self.lock();
+        }
+        // Whoever leads now has nothing left to write.
+        while state.writer.is_none() && state.check().is_ok() {
+            let waited = self.wake[(state.gathering.number - 1) % 2].wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        let was = std::mem::replace(&mut state.phase, Phase::Over(LogError::Closed));
+        let writer = state.writer.take();
+        drop(state);
+        self.next.close();
+        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = lock.take();
+        match (was, writer, lock) {
+            (Phase::Closing, Some(writer), Some(lock)) => {
+                let mark = Mark::Closed { revision: last, check: writer.check() };
+                Ok(mark.write(&*lock)?)
+            }
+            (Phase::Over(LogError::Closed | LogError::ReadOnly), ..) => Ok(()),
+            (Phase::Over(error), ..) => Err(error),
+            _ => Err(LogError::Broken),
+        }
+    }
+}
+
+impl State {
+    fn check(&self) -> Result<(), LogError> {
+        match &self.phase {
+            Phase::Open | Phase::Closing => Ok(()),
+            Phase::Over(error) => Err(error.clone()),
+        }
+    }
+}
+
+/// Closing when the last handle goes, for those who do not call `close`. What fails then is not
+/// lost to anybody who waited: it was never acknowledged.
+impl Drop for Log {
+    fn drop(&mut self) {
+        let _ = self.close();
+    }
+}
+
+/// A leader's turn; if it is not ended, nobody else can write any more.
+struct Turn<'l> {
+    log: &'l Log,
+    writer: Option<Writer>,
+}
+
+impl<'l> Turn<'l> {
+    fn write(&mut self, group: &mut Group, last: u64, for_sync: bool) -> Result<(), LogError> {
+        let writer = self.writer.as_mut().expect("there until the turn ends");
+        if !group.is_empty() {
+            writer.write(&mut group.frame, group.first, &self.log.next)?;
+            if for_sync {
+                self.log.note_written(group.number, last);
+            }
+        }
+        if for_sync {
+            writer.sync()?;
+        }
+        Ok(())
+    }
+
+    /// Gives the writer back.
+    fn end(
+        &mut self,
+        result: Result<(), LogError>,
+        last: u64,
+        for_sync: bool,
+    ) -> MutexGuard<'l, State> {
+        let mut state = self.log.lock();
+        state.writer = self.writer.take();
+        match result {
+            Ok(()) => {
+                state.written = last;
+                if for_sync {
+                    state.durable = last;
+                }
+            }
+            Err(error) => self.log.fail(&mut state, error),
+        }
+        if let Some(writer) = &state.writer {
+            state.stats = writer.stats;
+        }
+        state
+    }
+}
+
+impl Log {
+    /// Those who wait for the write only need not wait for the sync.
+    fn note_written(&self, group: usize, last: u64) {
+        let mut state = self.lock();
+        state.written = last;
+        if is_awake(Bug::AcknowledgedEarly) {
+            state.durable = last;
+        }
+        if state.waiting[0] > 0 || is_awake(Bug::AcknowledgedEarly) {
+            drop(state);
+            self.wake[group % 2].notify_all();
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if self.writer.is_some() {
+            let mut state = self.log.lock();
+            self.log.fail(&mut state, LogError::Broken);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Records from bytes.
+
+use std::sync::Arc;
+
+use jungle_db::{
+    BranchEdit, BranchId, CommitMeta, CommitRecord, Event, Revision, Timestamp, TreeId,
+};
+use jungle_tree::{Arena, Change, ChangeSet, Fraction, Key, Path, Position, Value};
+
+use super::{DecodeError, DecodeReason, HAS_AUTHOR, HAS_MESSAGE, kind, subtree};
+use crate::wire::{Input, unzigzag};
+
+/// Reads a record. Its subtrees are built in `arena`.
+///
+/// # Errors
+/// When the bytes are no record, whatever they are.
+pub fn decode(
+    bytes: &[u8],
+    revision: Revision,
+    arena: &Arena,
+) -> Result<CommitRecord, DecodeError> {
+    let mut input = Input::new(bytes);
+    let time = Timestamp::from_micros(input.signed()?);
+    let mut meta = CommitMeta::new();
+    let flags = input.byte()?;
+    if flags & HAS_AUTHOR != 0 {
+        meta = meta.author(input.text()?);
+    }
+    if flags & HAS_MESSAGE != 0 {
+        meta = meta.message(input.text()?);
+    }
+    if flags & !(HAS_AUTHOR | HAS_MESSAGE) != 0 {
+        return Err(no_such_kind(&input, "flags", flags));
+    }
+    let event = event(&mut input, arena)?;
+    if !input.is_empty() {
+        return Err(input.error(DecodeReason::TooLong));
+    }
+    Ok(CommitRecord { revision, time, meta, event })
+}
+
+fn no_such_kind(input: &Input<'_>, what: &'static str, kind: u8) -> DecodeError {
+    input.error(DecodeReason::NoSuchKind { what, kind })
+}
+
+fn event(input: &mut Input<'_>, arena: &Arena) -> Result<Event, DecodeError> {
+    Ok(match input.byte()? {
+        kind::EDITED => {
+            let mut edits = Vec::new();
+            for _ in 0..input.varint()? {
+                edits.push(branch_edit(input, arena)?);
+            }
+            Event::Edited(edits)
+        }
+        kind::TREE_CREATED => {
+            Event::TreeCreated { tree: tree(input)?, branch: branch(input)?, name: name(input)? }
+        }
+        kind::TREE_RENAMED => Event::TreeRenamed { tree: tree(input)?, name: name(input)? },
+        kind::TREE_DELETED => Event::TreeDeleted { tree: tree(input)? },
+        kind::BRANCH_CREATED => Event::BranchCreated {
+            tree: tree(input)?,
+            branch: branch(input)?,
+            from: branch(input)?,
+            at: revision(input)?,
+            name: name(input)?,
+        },
+        kind::BRANCH_DELETED => Event::BranchDeleted { tree: tree(input)?, branch: branch(input)? },
+        kind::TAG_CREATED => Event::TagCreated {
+            tree: tree(input)?,
+            branch: branch(input)?,
+            at: revision(input)?,
+            name: name(input)?,
+        },
+        kind::TAG_DELETED => Event::TagDeleted { tree: tree(input)?, name: name(input)? },
+        kind => return Err(no_such_kind(input, "event", kind)),
+    })
+}
+
+fn tree(input: &mut Input<'_>) -> Result<TreeId, DecodeError> {
+    Ok(TreeId(id(input)?))
+}
+
+fn branch(input: &mut Input<'_>) -> Result<BranchId, DecodeError> {
+    Ok(BranchId(id(input)?))
+}
+
+/// An id has a successor, since ids are counted up.
+fn id(input: &mut Input<'_>) -> Result<u64, DecodeError> {
+    match input.varint()? {
+        u64::MAX => Err(input.error(DecodeReason::NumberTooLarge)),
+        id => Ok(id),
+    }
+}
+
+fn revision(input: &mut Input<'_>) -> Result<Revision, DecodeError> {
+    Ok(Revision::new(input.varint()?))
+}
+
+fn name(input: &mut Input<'_>) -> Result<Arc<str>, DecodeError> {
+    Ok(input.text()?.into())
+}
+
+fn branch_edit(input: &mut Input<'_>, arena: &Arena) -> Result<BranchEdit, DecodeError> {
+    let (tree, branch_id) = (tree(input)?, branch(input)?);
+    let merged = match input.byte()? {
+        0 => None,
+        1 => Some((branch(input)?, revision(input)?)),
+        kind => return Err(no_such_kind(input, "merge", kind)),
+    };
+    let mut changes = ChangeSet::new();
+    for _ in 0..input.varint()? {
+        changes.push(change(input, arena)?);
+    }
+    Ok(BranchEdit { tree, branch: branch_id, changes, merged })
+}
+
+fn change(input: &mut Input<'_>, arena: &Arena) -> Result<Change, DecodeError> {
+    let kind = input.byte()?;
+    if kind > kind::SUBTREE_SET {
+        return Err(no_such_kind(input, "change", kind));
+    }
+    let path = path(input)?;
+    Ok(match kind {
+        kind::CHILD_ADDED => Change::ChildAdded { path },
+        kind::CHILD_REMOVED => Change::ChildRemoved { path },
+        kind::ATTRIBUTE_PUT => {
+            Change::AttributePut { path, key: input.text()?.into(), value: value(input)? }
+        }
+        kind::ATTRIBUTE_REMOVED => Change::AttributeRemoved { path, key: input.text()?.into() },
+        kind::MOVED => Change::Moved { from: path, to: self::path(input)? },
+        _ => Change::SubtreeSet { path, subtree: subtree::read(input, arena)? },
+    })
+}
+
+fn path(input: &mut Input<'_>) -> Result<Path, DecodeError> {
+    let mut path = Path::root();
+    for _ in 0..input.varint()? {
+        path.push(key(input)?);
+    }
+    Ok(path)
+}
+
+pub(super) fn key(input: &mut Input<'_>) -> Result<Key, DecodeError> {
+    let first = input.varint()?;
+    let key = match first & 3 {
+        kind::WHOLE_POSITION => Key::try_position(unzigzag(first >> 2)),
+        kind::FRACTIONAL_POSITION => {
+            let digits = input.bytes()?;
+            let fraction = Fraction::from_bytes(digits)
+                .map_err(|error| input.error(DecodeReason::Fraction(error)))?;
+            Position::with_fraction(unzigzag(first >> 2), fraction).map(Key::Position)
+        }
+        kind::NAME => {
+            let bytes = input.take(first >> 2)?;
+            let key = Key::from(input.as_text(bytes)?);
+            key.check().map(|()| key)
+        }
+        kind => return Err(no_such_kind(input, "key", kind as u8)),
+    };
+    key.map_err(|error| input.error(DecodeReason::Key(error)))
+}
+
+pub(super) fn value(input: &mut Input<'_>) -> Result<Value, DecodeError> {
+    Ok(match input.byte()? {
+        kind::NULL => Value::Null,
+        kind::FALSE => Value::Bool(false),
+        kind::TRUE => Value::Bool(true),
+        kind::INT => Value::Int(input.signed()?),
+        kind::FLOAT => {
+            let bits = input.take(8)?.try_into().expect("eight were asked for");
+            Value::Float(f64::from_bits(u64::from_le_bytes(bits)))
+        }
+        kind::TEXT => Value::from(input.text()?),
+        kind::BYTES => Value::from(input.bytes()?),
+        kind => return Err(no_such_kind(input, "value", kind)),
+    })
+}

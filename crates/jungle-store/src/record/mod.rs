@@ -1,0 +1,97 @@
+//! Commit records as bytes: compact, in a format of our own that `docs/format.md` describes byte
+//! by byte. The number of the revision is not in them; the frame around them has it.
+//!
+//! Decoding trusts nothing: each declared length is held against the bytes that are there, memory
+//! is taken only as content arrives, and nothing recurses.
+
+mod decode;
+mod encode;
+mod subtree;
+
+use jungle_tree::{EditError, FractionError, KeyError};
+
+pub use decode::decode;
+pub use encode::{EncodeError, encode};
+
+/// The most bytes that one record may have: 1 GiB.
+pub const RECORD_BYTES_MAX: usize = 1 << 30;
+
+/// Bytes that are no record, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the record cannot be read at its byte {offset}: {reason}")]
+pub struct DecodeError {
+    /// How many bytes of the record were read.
+    pub offset: usize,
+    /// What is wrong there.
+    pub reason: DecodeReason,
+}
+
+/// What is wrong with the bytes of a record.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeReason {
+    /// It ends too early, or declares more than there is.
+    #[error("it ends too early")]
+    TooShort,
+    /// It goes on behind its end.
+    #[error("there are bytes behind its end")]
+    TooLong,
+    /// A number does not fit into 64 bits, or into what it counts.
+    #[error("a number is too large")]
+    NumberTooLarge,
+    /// A text is not UTF-8.
+    #[error("a text is not UTF-8")]
+    NotText,
+    /// There is no event, change or value of this kind.
+    #[error("there is no {what} of kind {kind}")]
+    NoSuchKind {
+        /// Of what.
+        what: &'static str,
+        /// The kind.
+        kind: u8,
+    },
+    /// A key is beyond its limits.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The fraction of a position cannot be one.
+    #[error(transparent)]
+    Fraction(#[from] FractionError),
+    /// A subtree cannot be built: a key twice, something beyond its limit, or no room.
+    #[error("a subtree cannot be built: {0}")]
+    Subtree(#[from] EditError),
+}
+
+/// The kinds of things, as they are in the bytes. A number is never given a second meaning.
+mod kind {
+    pub(super) const EDITED: u8 = 0;
+    pub(super) const TREE_CREATED: u8 = 1;
+    pub(super) const TREE_RENAMED: u8 = 2;
+    pub(super) const TREE_DELETED: u8 = 3;
+    pub(super) const BRANCH_CREATED: u8 = 4;
+    pub(super) const BRANCH_DELETED: u8 = 5;
+    pub(super) const TAG_CREATED: u8 = 6;
+    pub(super) const TAG_DELETED: u8 = 7;
+
+    pub(super) const CHILD_ADDED: u8 = 0;
+    pub(super) const CHILD_REMOVED: u8 = 1;
+    pub(super) const ATTRIBUTE_PUT: u8 = 2;
+    pub(super) const ATTRIBUTE_REMOVED: u8 = 3;
+    pub(super) const MOVED: u8 = 4;
+    pub(super) const SUBTREE_SET: u8 = 5;
+
+    pub(super) const NULL: u8 = 0;
+    pub(super) const FALSE: u8 = 1;
+    pub(super) const TRUE: u8 = 2;
+    pub(super) const INT: u8 = 3;
+    pub(super) const FLOAT: u8 = 4;
+    pub(super) const TEXT: u8 = 5;
+    pub(super) const BYTES: u8 = 6;
+
+    pub(super) const WHOLE_POSITION: u64 = 0;
+    pub(super) const FRACTIONAL_POSITION: u64 = 1;
+    pub(super) const NAME: u64 = 2;
+}
+
+/// In the byte of flags that follows the time: there is an author, a message.
+const HAS_AUTHOR: u8 = 1;
+const HAS_MESSAGE: u8 = 2;

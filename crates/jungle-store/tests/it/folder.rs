@@ -1,0 +1,84 @@
+//! The folder: who may open it, and what is refused.
+
+use std::fs;
+
+use jungle_db::{NotWritten, UpdateError};
+use jungle_store::{LogError, OpenError, OpenOptions, Store};
+use jungle_tree::EditError;
+
+use crate::support::Folder;
+
+#[test]
+fn a_second_opener_is_told() {
+    let folder = Folder::new();
+    let store = Store::open(folder.path()).unwrap();
+    let locked = |error| matches!(error, OpenError::Locked { .. });
+    assert!(locked(Store::open(folder.path()).unwrap_err()));
+    assert!(locked(OpenOptions::new().read_only().open(folder.path()).unwrap_err()));
+    drop(store);
+    let reader = || OpenOptions::new().read_only().open(folder.path());
+    let readers = [reader().unwrap(), reader().unwrap()];
+    assert!(locked(Store::open(folder.path()).unwrap_err()));
+    drop(readers);
+    Store::open(folder.path()).unwrap();
+}
+
+#[test]
+fn nothing_is_made_in_a_folder_of_somebody_else() {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path()).unwrap();
+    fs::write(folder.path().join("letter.txt"), "Dear").unwrap();
+    let error = Store::open(folder.path()).unwrap_err();
+    assert!(matches!(error, OpenError::NotAJungle { .. }), "{error}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_reader_makes_nothing() {
+    let folder = Folder::new();
+    let open = || OpenOptions::new().read_only().open(folder.path());
+    assert!(matches!(open().unwrap_err(), OpenError::Nothing { .. }));
+    assert!(!folder.path().exists());
+    Store::open(folder.path()).unwrap().create_tree("t").unwrap();
+    let names = || {
+        let files = fs::read_dir(folder.path().join("log")).unwrap();
+        files.map(|file| fs::read(file.unwrap().path()).unwrap()).collect::<Vec<_>>()
+    };
+    let before = names();
+    let store = open().unwrap();
+    let tree = store.open_tree("t").unwrap();
+    let refused = tree.update(|tx| tx.append(&[]).map_err(drop::<EditError>)).unwrap_err();
+    let UpdateError::NotWritten(NotWritten::Refused(error)) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(error.to_string().contains("read only"), "{error}");
+    drop((store, tree));
+    assert_eq!(names(), before);
+}
+
+#[test]
+fn handles_read_on_after_closing_and_write_no_more() {
+    let folder = Folder::new();
+    let store = Store::open(folder.path()).unwrap();
+    let tree = store.create_tree("t").unwrap();
+    store.close().unwrap();
+    let again = Store::open(folder.path()).unwrap();
+    assert!(tree.update(|tx| tx.append(&[])).is_err());
+    assert_eq!(tree.read().root().child_count(), 0);
+    again.open_tree("t").unwrap().update(|tx| tx.append(&[])).unwrap();
+    let closed = again.close();
+    assert!(!matches!(closed, Err(LogError::Closed)));
+}
+
+#[test]
+fn a_missing_lock_is_made_again_and_a_missing_log_is_told() {
+    let folder = Folder::new();
+    Store::open(folder.path()).unwrap().create_tree("t").unwrap();
+    fs::remove_file(folder.path().join("LOCK")).unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    assert!(store.open_tree("t").is_ok() && !store.report().was_closed);
+    drop(store);
+    fs::remove_dir_all(folder.path().join("log")).unwrap();
+    let error = Store::open(folder.path()).unwrap_err();
+    assert!(matches!(error, OpenError::Missing { .. }), "{error}");
+}

@@ -1,0 +1,10 @@
+//! The store through its public interface.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod folder;
+mod records;
+mod reopening;
+mod support;
+#[cfg(feature = "sim")]
+mod tail;

@@ -1,0 +1,124 @@
+//! Records as bytes: there and back, and whatever else the bytes are.
+
+use std::sync::Arc;
+
+use jungle_db::{CommitRecord, Event, Jungle, MemoryJournal, Revision};
+use jungle_store::{decode, encode};
+use jungle_testkit::for_each_seed;
+use jungle_tree::{Arena, Change, Editor, Key, Subtree, Tree};
+
+use crate::support::{every_kind_of_commit, portrait};
+
+fn records() -> (Arc<MemoryJournal>, Jungle) {
+    let journal = Arc::new(MemoryJournal::default());
+    let jungle = Jungle::builder().journal(Arc::clone(&journal)).build().unwrap();
+    every_kind_of_commit(&jungle);
+    (journal, jungle)
+}
+
+fn encoded(record: &CommitRecord) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode(record, &mut bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn every_kind_of_record_comes_back() {
+    let (journal, jungle) = records();
+    let copy = Jungle::new().unwrap();
+    for record in journal.records() {
+        let bytes = encoded(&record);
+        let again = decode(&bytes, record.revision, copy.arena()).unwrap();
+        assert_eq!(encoded(&again), bytes, "{record:?}");
+        copy.replay(&again).unwrap();
+    }
+    assert_eq!(portrait(&copy), portrait(&jungle));
+    let next = |jungle: &Jungle| {
+        let tree = jungle.open_tree("t").unwrap().snapshot();
+        let node = tree.root().at(&[Key::from("graft"), Key::from(0)]).unwrap();
+        node.next_position()
+    };
+    assert_eq!((next(&copy), next(&jungle)), (41, 41));
+}
+
+#[test]
+fn a_record_of_one_attribute_is_small() {
+    let journal = Arc::new(MemoryJournal::default());
+    let jungle = Jungle::builder().journal(Arc::clone(&journal)).build().unwrap();
+    let tree = jungle.create_tree("t").unwrap();
+    tree.update(|tx| tx.put_attribute(&[], "title", "hello")).unwrap();
+    assert!(encoded(&journal.records()[1]).len() < 40);
+}
+
+#[test]
+fn a_very_deep_subtree_comes_back() {
+    let arena = Arena::new().unwrap();
+    let mut tree = Tree::new(&arena);
+    let mut editor = Editor::new(tree.snapshot());
+    let mut cursor = editor.cursor(&[]).unwrap();
+    for _ in 0..300_000 {
+        let key = cursor.add_child().unwrap();
+        cursor.enter(&key).unwrap();
+    }
+    tree.publish(editor);
+    let subtree = Subtree::new(&tree.snapshot(), &[]).unwrap();
+    let change = Change::SubtreeSet { path: ["deep"].map(Key::from).into(), subtree };
+    let (journal, _) = records();
+    let mut record = journal.records()[1].clone();
+    let Event::Edited(edits) = &mut record.event else {
+        panic!("{record:?}");
+    };
+    edits[0].changes = vec![change].into();
+    let again = decode(&encoded(&record), record.revision, &arena).unwrap();
+    let Event::Edited(edits) = again.event else {
+        panic!("an edit");
+    };
+    let Change::SubtreeSet { subtree, .. } = &edits[0].changes[0] else {
+        panic!("a subtree");
+    };
+    assert!(subtree.node().is_equal(tree.snapshot().root()));
+}
+
+#[test]
+fn mutated_records_are_refused_or_read_but_never_panic() {
+    let (journal, _) = records();
+    let bytes: Vec<Vec<u8>> = journal.records().iter().map(encoded).collect();
+    let arena = Arena::new().unwrap();
+    let mut refused = 0;
+    for_each_seed(20_000, |rng| {
+        let mut bytes = rng.pick(&bytes).clone();
+        for _ in 0..rng.range(1..4) {
+            let at = rng.index(bytes.len());
+            match rng.below(5) {
+                0 => bytes[at] ^= 1 << rng.below(8),
+                1 => bytes[at] = *rng.pick(&[0, 0x7f, 0x80, 0xff]),
+                2 => bytes.truncate(at.max(1)),
+                3 => bytes.insert(at, rng.next_u64() as u8),
+                _ => {
+                    let from = rng.index(bytes.len());
+                    bytes[at] = bytes[from];
+                }
+            }
+        }
+        refused += u32::from(decode(&bytes, Revision::new(1), &arena).is_err());
+    });
+    assert!(refused > 0);
+}
+
+#[test]
+fn what_is_declared_costs_nothing_until_it_is_there() {
+    let arena = Arena::new().unwrap();
+    let before = arena.usage();
+    let huge = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f];
+    let edited = [0, 0, 0, 1];
+    let changes = [&edited[..], &[1, 2, 0], &huge].concat();
+    let edits = [&[0, 0, 0][..], &huge].concat();
+    let path = [&edited[..], &[1, 2, 0, 1, 0], &huge].concat();
+    let name = [&edited[..], &[1, 2, 0, 1, 0, 1], &[0xfe, 0xff, 0xff, 0xff, 0x7f]].concat();
+    let attributes = [&edited[..], &[1, 2, 0, 1, 5, 0], &huge].concat();
+    let children = [&edited[..], &[1, 2, 0, 1, 5, 0, 1], &huge, &[0]].concat();
+    for bytes in [changes, edits, path, name, attributes, children] {
+        decode(&bytes, Revision::new(1), &arena).unwrap_err();
+    }
+    assert!(arena.usage().structure_bytes <= before.structure_bytes + (1 << 20));
+}

@@ -1,0 +1,124 @@
+//! What the tests share.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use jungle_db::{CommitMeta, CommitOptions, Jungle, MAIN_BRANCH};
+use jungle_tree::{EditError, Key, MergeOptions};
+
+/// A folder of its own, gone with the test.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new() -> Folder {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("jungle-store-test-{}-{count}", std::process::id());
+        Folder(std::env::temp_dir().join(name))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Everything that can be seen of a Jungle.
+pub fn portrait(jungle: &Jungle) -> Vec<String> {
+    let mut portrait = vec![format!("revision {}", jungle.revision())];
+    for name in jungle.list_trees() {
+        let main = jungle.open_tree(&name).unwrap();
+        for branch in main.list_branches() {
+            let branch = main.on_branch(&branch).unwrap();
+            for info in branch.history(..) {
+                let root = branch.at(info.revision).unwrap();
+                let hash = root.root().content_hash();
+                let next = root.root().next_position();
+                portrait.push(format!("{name} {} {hash} {next} {info:?}", branch.branch_name()));
+            }
+        }
+        for (tag, revision) in main.list_tags() {
+            let hash = main.at_tag(&tag).unwrap().root().content_hash();
+            portrait.push(format!("{name} {tag} {hash} {revision}"));
+        }
+    }
+    portrait
+}
+
+/// Makes commits of every kind there is.
+pub fn every_kind_of_commit(jungle: &Jungle) {
+    let tree = jungle.create_tree("t").unwrap();
+    let long = "long ".repeat(100);
+    tree.update(|tx| {
+        for (key, value) in [("a", "short"), ("b", long.as_str())] {
+            tx.put_attribute(&[], key, value)?;
+        }
+        tx.put_attribute(&[], "null", &jungle_tree::Value::Null)?;
+        tx.put_attribute(&[], "yes", true)?;
+        tx.put_attribute(&[], "float", -0.0)?;
+        tx.put_attribute(&[], "bytes", &b"\0\xff"[..])?;
+        tx.put_attribute(&[], "int", i64::MIN)?;
+        let first = tx.append(&[])?;
+        let second = tx.append(&[])?;
+        let between = tx.insert_at(&[], 1)?;
+        tx.insert_child(&[between], &Key::from("named"))?;
+        tx.remove(&[second])?;
+        tx.remove_attribute(&[], "a")?;
+        tx.append(&[first]).map(drop)
+    })
+    .unwrap();
+    let meta = CommitMeta::new().author("ana").message("move");
+    let options = CommitOptions { meta: meta.clone(), ..CommitOptions::default() };
+    let moved = tree.update_with(&options, |tx| tx.move_node(&[Key::from(0)], &[], &"x".into()));
+    let at = moved.unwrap().revision;
+    let side = tree.branch("side", at).unwrap();
+    tree.tag("before", at).unwrap();
+    side.update(|tx| tx.append(&[Key::from("x")])).unwrap();
+    tree.update(|tx| tx.put_attribute(&[Key::from("x")], "n", 5)).unwrap();
+    tree.merge("side", &MergeOptions::new()).unwrap().commit(&meta).unwrap();
+    tree.restore(at, &meta).unwrap();
+    grafts(jungle);
+    let mut both = jungle.begin(CommitOptions::default());
+    both.tree("t").unwrap().put_attribute(&[], "n", 1).unwrap();
+    both.tree("other").unwrap().put_attribute(&[], "n", -1).unwrap();
+    both.commit().unwrap();
+    jungle.rename_tree("other", "another").unwrap();
+    jungle.create_tree("short").unwrap();
+    jungle.delete_tree("short").unwrap();
+    tree.tag("gone", at).unwrap();
+    tree.delete_tag("gone").unwrap();
+    tree.branch("gone", at).unwrap();
+    tree.delete_branch("gone").unwrap();
+    assert_eq!(tree.branch_name(), MAIN_BRANCH);
+}
+
+/// Subtrees that are set as a whole, one with positions that must not be given again.
+fn grafts(jungle: &Jungle) {
+    let tree = jungle.open_tree("t").unwrap();
+    let other = jungle.create_tree("other").unwrap();
+    let filled = other.update(|tx| {
+        tx.bulk(|editor| {
+            let parent = editor.add_child(&[])?;
+            for n in 0..40 {
+                let child = editor.add_child(std::slice::from_ref(&parent))?;
+                editor.put_attribute(&[parent.clone(), child.clone()], "n", n)?;
+                if n > 20 {
+                    editor.remove(&[parent.clone(), child])?;
+                }
+            }
+            Ok::<_, EditError>(())
+        })
+    });
+    filled.unwrap();
+    let source = other.snapshot();
+    let graft = |key: &str| {
+        tree.update(|tx| tx.insert_subtree(&[], &key.into(), source.root())).unwrap();
+    };
+    graft("graft");
+    tree.update(|tx| tx.append(&[Key::from("graft"), Key::from(0)])).unwrap();
+}
