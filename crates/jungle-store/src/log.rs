@@ -151,7 +151,8 @@ impl Log {
         if durability == Durability::Memory && state.gathering.frame.len() < MEMORY_BYTES_MAX {
             return state.check();
         }
-        let for_sync = usize::from(durability == Durability::Sync);
+        let for_sync =
+            usize::from(durability == Durability::Sync && !is_awake(Bug::AcknowledgedEarly));
         loop {
             let reached = [state.written, state.durable][for_sync];
             if reached >= revision {
@@ -316,10 +317,7 @@ impl Log {
     fn note_written(&self, group: usize, last: u64) {
         let mut state = self.lock();
         state.written = last;
-        if is_awake(Bug::AcknowledgedEarly) {
-            state.durable = last;
-        }
-        if state.waiting[0] > 0 || is_awake(Bug::AcknowledgedEarly) {
+        if state.waiting[0] > 0 {
             drop(state);
             self.wake[group % 2].notify_all();
         }

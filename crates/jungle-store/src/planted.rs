@@ -6,7 +6,7 @@
 pub enum Bug {
     /// Every eighth group is not synced.
     SyncSkipped,
-    /// A group is acknowledged before it is synced.
+    /// A group is acknowledged when it is written, before it is synced.
     AcknowledgedEarly,
     /// A failed sync is asked for again, and the second answer believed.
     SyncRetried,

@@ -123,6 +123,9 @@ impl Scan<'_> {
         if header.first != first {
             return Err(self.damaged(&name, 0, Damage::Header));
         }
+        if header.bytes > bytes.len() as u64 {
+            return Err(self.damaged(&name, bytes.len(), Damage::TooShort));
+        }
         if (first, header.previous) != (self.next, self.check) && !is_awake(Bug::ChainIgnored) {
             return Err(match before {
                 // It ends before the place where this one begins.

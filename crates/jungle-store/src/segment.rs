@@ -6,9 +6,11 @@
 //! 0   8     "JUNGLOG\n"
 //! 8   u32   the version of the format: 1
 //! 12  u64   the first revision
-//! 20  u32   the CRC of the last frame of the segment before; 0 in the first segment
-//! 24  u32   CRC-32C of the bytes before
+//! 20  u64   the length that the file has at least
+//! 28  u32   the CRC of the last frame of the segment before; 0 in the first segment
+//! 32  u32   CRC-32C of the bytes before
 //! ```
+//! The file was filled to its length, and synced, before it got its name: a shorter one was cut.
 
 use crate::disk::{Disk, DiskFile, Mode, write_full};
 use crate::error::{Damage, IoError, OpenError, doing};
@@ -25,7 +27,7 @@ pub(crate) const LOG: &str = "log";
 pub(crate) const NEXT: &str = "log/next";
 
 /// Bytes of a segment in front of its frames.
-pub(crate) const SEGMENT_HEADER: usize = 28;
+pub(crate) const SEGMENT_HEADER: usize = 36;
 
 const MAGIC: &[u8; 8] = b"JUNGLOG\n";
 
@@ -36,6 +38,8 @@ const CHUNK: u64 = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentHeader {
     pub(crate) first: u64,
+    /// How long the file is at least.
+    pub(crate) bytes: u64,
     /// The checksum that the chain comes with.
     pub(crate) previous: u32,
 }
@@ -47,9 +51,10 @@ impl SegmentHeader {
         bytes[..8].copy_from_slice(MAGIC);
         bytes[8..12].copy_from_slice(&FORMAT.to_le_bytes());
         bytes[12..20].copy_from_slice(&self.first.to_le_bytes());
-        bytes[20..24].copy_from_slice(&self.previous.to_le_bytes());
-        let check = crc32c::crc32c(&bytes[..24]);
-        bytes[24..].copy_from_slice(&check.to_le_bytes());
+        bytes[20..28].copy_from_slice(&self.bytes.to_le_bytes());
+        bytes[28..32].copy_from_slice(&self.previous.to_le_bytes());
+        let check = crc32c::crc32c(&bytes[..32]);
+        bytes[32..].copy_from_slice(&check.to_le_bytes());
         (bytes, check)
     }
 
@@ -64,11 +69,12 @@ impl SegmentHeader {
         if found != FORMAT {
             return Err(OpenError::UnknownFormat { file: name.into(), found });
         }
-        let check = u32_at(bytes, 24);
-        if check != crc32c::crc32c(&bytes[..24]) {
+        let check = u32_at(bytes, 32);
+        if check != crc32c::crc32c(&bytes[..32]) {
             return Err(damaged(Damage::Header));
         }
-        Ok((SegmentHeader { first: u64_at(bytes, 12), previous: u32_at(bytes, 20) }, check))
+        let (first, bytes, previous) = (u64_at(bytes, 12), u64_at(bytes, 20), u32_at(bytes, 28));
+        Ok((SegmentHeader { first, bytes, previous }, check))
     }
 }
 
@@ -112,17 +118,20 @@ impl Blank {
         Ok(())
     }
 
-    /// Makes it a segment, for good. Gives the file, its length, and the chain.
+    /// Makes it a segment with this first revision, behind this checksum, for good. Gives the file,
+    /// its length, and its own checksum.
     pub(crate) fn into_segment(
         mut self,
         disk: &dyn Disk,
-        header: SegmentHeader,
+        first: u64,
+        previous: u32,
     ) -> Result<(Box<dyn DiskFile>, u64, u32), IoError> {
         self.fill(self.bytes)?;
+        let header = SegmentHeader { first, bytes: self.bytes, previous };
         let (bytes, check) = header.bytes();
         write_full(&*self.file, &bytes, 0).map_err(doing("write", NEXT))?;
         self.file.sync_data().map_err(doing("sync", NEXT))?;
-        let name = name(header.first);
+        let name = name(first);
         disk.rename(NEXT, &name).map_err(doing("name", &name))?;
         if !is_awake(Bug::FolderNotSynced) {
             disk.sync_folder(LOG).map_err(doing("sync", LOG))?;
@@ -146,7 +155,7 @@ mod tests {
 
     #[test]
     fn damaged_header_is_told_and_a_future_one_refused_by_name() {
-        let header = SegmentHeader { first: 7, previous: 9 };
+        let header = SegmentHeader { first: 7, bytes: 300, previous: 9 };
         let (bytes, check) = header.bytes();
         assert_eq!(SegmentHeader::read("s", &bytes).unwrap(), (header, check));
         for bit in 0..bytes.len() * 8 {

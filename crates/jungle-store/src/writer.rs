@@ -6,7 +6,7 @@ use crate::disk::{Disk, DiskFile, write_full};
 use crate::error::{IoError, doing};
 use crate::frame::{FRAME_HEADER, Header};
 use crate::planted::{Bug, is_awake};
-use crate::segment::{Blank, SEGMENT_HEADER, SegmentHeader, name};
+use crate::segment::{Blank, SEGMENT_HEADER, name};
 
 /// The first segment is no longer than this, each later one twice the one before, up to the limit
 /// that was set: a small Jungle has a small folder.
@@ -73,10 +73,9 @@ impl Writer {
     /// Begins a log that has no segment yet.
     pub(crate) fn first(disk: Arc<dyn Disk>, bytes_max: u64) -> Result<Writer, IoError> {
         let blank = Blank::create(&*disk, FIRST_SEGMENT_BYTES.min(bytes_max))?;
-        let header = SegmentHeader { first: 1, previous: 0 };
-        let (file, bytes, check) = blank.into_segment(&*disk, header)?;
+        let (file, bytes, check) = blank.into_segment(&*disk, 1, 0)?;
         let offset = SEGMENT_HEADER as u64;
-        let start = Start { file, name: name(header.first), offset, check, bytes };
+        let start = Start { file, name: name(1), offset, check, bytes };
         Ok(Writer::new(disk, start, bytes_max))
     }
 
@@ -140,8 +139,7 @@ impl Writer {
             Filling::Begun(blank) => blank,
             _ => Blank::create(&*self.disk, self.next_bytes())?,
         };
-        let header = SegmentHeader { first, previous: self.check };
-        let (file, bytes, check) = blank.into_segment(&*self.disk, header)?;
+        let (file, bytes, check) = blank.into_segment(&*self.disk, first, self.check)?;
         drop(filling);
         self.put(&mut [0; FRAME_HEADER], first)?;
         self.file.sync_data().map_err(doing("sync", &self.name))?;

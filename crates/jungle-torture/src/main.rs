@@ -4,6 +4,7 @@
 //! - `model`: random edits on trees that share an arena, against the reference model.
 //! - `converge`: replicas that merge in any order end equal.
 //! - `shuttle`: readers beside writers, on real threads; `tests/loom.rs` is the exhaustive one.
+//! - `crash`: power is lost at every call that changes a simulated disk.
 //! - `planted`: each planted bug, woken, must turn one of these red.
 
 mod converge;
@@ -12,6 +13,7 @@ mod converge;
 mod driver;
 mod options;
 mod planted;
+mod store;
 mod suite;
 
 use std::process::ExitCode;
@@ -37,7 +39,7 @@ fn main() -> ExitCode {
             suite::run(&options, 300, |rng| driver::stress::run(rng, 3, 2_000))
         }
         "planted" => planted::run(&options),
-        _ => unreachable!("checked when parsed"),
+        _ => store::run(&options),
     };
     println!("{} passed, {} failed", outcome.passed, outcome.failed);
     if outcome.failed == 0 && outcome.passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }

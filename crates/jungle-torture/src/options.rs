@@ -2,9 +2,11 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::store;
+
 pub const USAGE: &str = "\
 usage: jungle-torture SUITE [--seed N] [--cases N] [--threads N] [--long] [--wake BUG]
-suites: model, converge, shuttle, planted
+suites: model, converge, shuttle, crash, planted
   --seed N     the seed of the first case; the day's number otherwise
   --cases N    how many cases, each with the next seed
   --threads N  how many cases at a time; 2 otherwise
@@ -30,7 +32,7 @@ pub struct Options {
 impl Options {
     pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, String> {
         let suite = arguments.next().ok_or("no suite given")?;
-        if !SUITES.contains(&suite.as_str()) {
+        if !SUITES.contains(&suite.as_str()) && !store::SUITES.contains(&suite.as_str()) {
             return Err(format!("there is no suite `{suite}`"));
         }
         let (seed, cases, wake) = (today(), None, None);
@@ -50,7 +52,11 @@ impl Options {
             }
         }
         if let Some(name) = &options.wake {
-            jungle_tree::planted::wake(name).ok_or(format!("there is no bug `{name}`"))?;
+            let woken = jungle_tree::planted::wake(name).is_some()
+                || jungle_store::planted::wake(name).is_some();
+            if !woken {
+                return Err(format!("there is no bug `{name}`"));
+            }
         }
         Ok(options)
     }

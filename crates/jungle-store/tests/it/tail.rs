@@ -20,8 +20,8 @@ fn children(store: &Store) -> u64 {
 fn log(close: bool) -> (BTreeMap<String, Vec<u8>>, Vec<usize>) {
     let disk = SimDisk::new();
     let store = open(&disk).unwrap();
-    let mut begins = vec![28];
-    let mut note = || begins.push(28 + store.log_stats().bytes as usize);
+    let mut begins = vec![36];
+    let mut note = || begins.push(36 + store.log_stats().bytes as usize);
     let tree = store.create_tree("t").unwrap();
     note();
     for _ in 0..7 {

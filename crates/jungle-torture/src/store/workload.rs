@@ -1,0 +1,228 @@
+//! What the suites have a store do, and what they know about it: the state after each revision.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use jungle_db::{CommitMeta, CommitOptions, Jungle, TreeHandle};
+use jungle_store::disk::sim::SimDisk;
+use jungle_store::{Durability, OpenError, OpenOptions, Store};
+use jungle_testkit::Rng;
+use jungle_tree::{ArenaOptions, EditError, Key};
+
+/// All that can be told of a Jungle cheaply.
+pub type Portrait = String;
+
+/// A list of steps that makes the same commits each time it is run.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    pub seed: u64,
+    pub steps: u64,
+    /// From 256 bytes, so that segments change often.
+    pub segment_bytes: u64,
+    /// Are there commits that are only buffered, or in memory?
+    pub mixed: bool,
+    /// Is it closed at the end, and opened again once in the middle?
+    pub closes: bool,
+}
+
+/// How far a workload is, for whoever looks on from inside of a call.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// All up to here was acknowledged as synced.
+    pub acknowledged: AtomicU64,
+    /// The newest revision that the step under way makes.
+    pub begun: AtomicU64,
+}
+
+/// The state after each revision, and the newest revision after each step.
+#[derive(Default)]
+pub struct Known {
+    pub portraits: Vec<Portrait>,
+    revisions: Vec<u64>,
+}
+
+impl Workload {
+    pub fn random(rng: &mut Rng) -> Workload {
+        Workload {
+            seed: rng.next_u64(),
+            steps: rng.range(4..20),
+            segment_bytes: *rng.pick(&[256, 512, 1024, 4096]),
+            mixed: rng.chance(1, 2),
+            closes: rng.chance(1, 2),
+        }
+    }
+
+    pub fn open(&self, disk: &SimDisk) -> Result<Store, OpenError> {
+        open(disk, self.segment_bytes)
+    }
+
+    /// Runs it undisturbed, to know what it makes.
+    pub fn rehearse(&self) -> Known {
+        let mut known = Known { portraits: vec![String::new()], revisions: Vec::new() };
+        let disk = SimDisk::new();
+        let store = self.open(&disk).expect("an undisturbed disk");
+        let mut rng = Rng::new(self.seed);
+        for step in 0..self.steps {
+            let durability = self.durability(&mut rng);
+            self::step(&store, step, &mut rng, durability).expect("an undisturbed disk");
+            let revision = store.revision().number();
+            // A step that made several revisions would leave a gap here.
+            assert!(revision as usize <= known.portraits.len(), "a step makes one revision");
+            if revision as usize == known.portraits.len() {
+                known.portraits.push(portrait(&store));
+            }
+            known.revisions.push(revision);
+        }
+        known
+    }
+
+    /// Runs it, and tells how far it is. It ends at the first step that is refused, and says so.
+    pub fn perform(
+        &self,
+        disk: &SimDisk,
+        known: &Known,
+        progress: &Progress,
+    ) -> Result<(), Refused> {
+        let mut store = self.open(disk).map_err(Refused::Open)?;
+        let mut rng = Rng::new(self.seed);
+        for step in 0..self.steps {
+            if self.closes && step == self.steps / 2 {
+                store.close().map_err(|_| Refused::Close)?;
+                progress.acknowledge(known.revisions[step as usize - 1]);
+                store = self.open(disk).map_err(Refused::Open)?;
+            }
+            let durability = self.durability(&mut rng);
+            progress.begun.store(known.revisions[step as usize], Ordering::SeqCst);
+            self::step(&store, step, &mut rng, durability).map_err(|()| Refused::Commit)?;
+            if durability == Durability::Sync {
+                progress.acknowledge(known.revisions[step as usize]);
+            }
+        }
+        if self.closes {
+            store.close().map_err(|_| Refused::Close)?;
+            progress.acknowledge(store_revision(known));
+        }
+        Ok(())
+    }
+
+    fn durability(&self, rng: &mut Rng) -> Durability {
+        let all = [Durability::Sync, Durability::Buffered, Durability::Memory];
+        let drawn = all[rng.index(3)];
+        if self.mixed { drawn } else { Durability::Sync }
+    }
+}
+
+fn store_revision(known: &Known) -> u64 {
+    known.revisions.last().copied().unwrap_or_default()
+}
+
+/// Why a workload ended early.
+#[derive(Debug)]
+#[allow(dead_code, reason = "printed when a test fails")]
+pub enum Refused {
+    Open(OpenError),
+    Commit,
+    Close,
+}
+
+impl Progress {
+    fn acknowledge(&self, revision: u64) {
+        self.acknowledged.store(revision, Ordering::SeqCst);
+    }
+}
+
+/// Small arenas: thousands are made a second.
+pub fn open(disk: &SimDisk, segment_bytes: u64) -> Result<Store, OpenError> {
+    let arena = ArenaOptions { structure_bytes: 1 << 24, payload_bytes: 1 << 24 };
+    let options = OpenOptions::new().segment_bytes(segment_bytes).arena(arena);
+    options.open_on(Arc::new(disk.clone()))
+}
+
+/// Trees, branches and tags with the hash of what is in them, and how many revisions they have.
+pub fn portrait(jungle: &Jungle) -> Portrait {
+    let mut portrait = String::new();
+    let mut add = |what: std::fmt::Arguments<'_>| portrait.push_str(&what.to_string());
+    for name in jungle.list_trees() {
+        let Ok(main) = jungle.open_tree(&name) else { continue };
+        for branch in main.list_branches() {
+            let Ok(branch) = main.on_branch(&branch) else { continue };
+            let snapshot = branch.snapshot();
+            let (hash, next) = (snapshot.root().content_hash(), snapshot.root().next_position());
+            let past = branch.history(..).count();
+            add(format_args!("{name} {} {hash} {next} {past}\n", branch.branch_name()));
+        }
+        for (tag, revision) in main.list_tags() {
+            add(format_args!("{name} {tag} {revision}\n"));
+        }
+    }
+    portrait
+}
+
+/// One step: one commit, or none where nothing can be done. The error has been told elsewhere.
+fn step(store: &Jungle, step: u64, rng: &mut Rng, durability: Durability) -> Result<(), ()> {
+    let names = store.list_trees();
+    let Some(name) = (!names.is_empty()).then(|| rng.pick(&names).clone()) else {
+        return store.create_tree("first").map(drop).map_err(drop);
+    };
+    let tree = store.open_tree(&name).map_err(drop)?;
+    // What is not an update has the durability of the store, which is to be synced.
+    match rng.below(if durability == Durability::Sync { 20 } else { 14 }) {
+        14 => store.create_tree(&format!("tree {step}")).map(drop).map_err(drop),
+        15 => tree
+            .branch(&format!("branch {step}"), tree.snapshot().revision())
+            .map(drop)
+            .map_err(drop),
+        16 => tree.tag(&format!("tag {step}"), tree.snapshot().revision()).map_err(drop),
+        17 => store.rename_tree(&name, &format!("renamed {step}")).map_err(drop),
+        18 if names.len() > 1 => store.delete_tree(&name).map_err(drop),
+        19 => spanning(store, rng),
+        _ => update(&tree, rng, durability),
+    }
+}
+
+fn update(tree: &TreeHandle, rng: &mut Rng, durability: Durability) -> Result<(), ()> {
+    let meta = CommitMeta::new().author("a writer");
+    let options = CommitOptions { meta, durability: Some(durability), ..Default::default() };
+    let (what, n) = (rng.below(6), rng.below(8));
+    // Now and then longer than a sector, and than a small segment.
+    let long = "x".repeat([3, 3, 3, 40, 600, 1500][rng.index(6)]);
+    let done = tree.update_with(&options, |tx| {
+        let count = tx.child_count(&[]).unwrap_or_default();
+        match what {
+            0 if count > 0 => {
+                let first = tx.child_keys(&[]).ok().and_then(|mut keys| keys.next());
+                tx.remove(&[first.expect("counted")])
+            }
+            1 => {
+                let source = tx.base().clone();
+                tx.insert_child(&[], &Key::from(format!("graft {count} {n}").as_str())).or_else(
+                    |error| match error {
+                        EditError::ChildExists { .. } => Ok(()),
+                        other => Err(other),
+                    },
+                )?;
+                drop(source);
+                tx.append(&[]).map(drop)
+            }
+            2 => tx.put_attribute(&[], "text", long.as_str()),
+            3 => tx.bulk(|editor| {
+                let child = editor.add_child(&[])?;
+                (0..n).try_for_each(|_| editor.add_child(std::slice::from_ref(&child)).map(drop))
+            }),
+            _ => {
+                let child = tx.append(&[])?;
+                tx.put_attribute(&[child], "n", n as i64)
+            }
+        }
+    });
+    done.map(drop).map_err(drop)
+}
+
+fn spanning(store: &Jungle, rng: &mut Rng) -> Result<(), ()> {
+    let mut tx = store.begin(CommitOptions::default());
+    for name in store.list_trees() {
+        let draft = tx.tree(&name).map_err(drop)?;
+        draft.put_attribute(&[], "all", rng.below(100) as i64).map_err(drop)?;
+    }
+    tx.commit().map(drop).map_err(drop)
+}
