@@ -10,7 +10,8 @@
 //! ```
 //! The mark of a clean end lies apart from the end of the log, so that losing one block cannot
 //! take both: a log that was closed is held to its last byte. It is smaller than a sector, so that
-//! it is written wholly or not at all.
+//! it is written wholly or not at all; one that is broken all the same says as much as none: the
+//! log is then read as one that was not closed, and loses nothing by that.
 
 use crate::disk::{DiskFile, read_full, write_full};
 use crate::error::{Damage, IoError, OpenError, doing};
@@ -59,31 +60,27 @@ impl Mark {
         file.sync_data().map_err(doing("sync", LOCK))
     }
 
-    /// What is written there; `None` when that is nothing yet.
+    /// What is written there; `None` when that is nothing yet, or was not written to its end.
     pub(crate) fn read(file: &dyn DiskFile) -> Result<Option<Mark>, OpenError> {
         let mut bytes = [0; MARK_BYTES];
         read_full(file, &mut bytes, 0).map_err(doing("read", LOCK))?;
-        if bytes == [0; MARK_BYTES] {
+        let first = Mark::InUse.bytes();
+        let begun = bytes.iter().zip(&first).take_while(|(is, ought)| is == ought).count();
+        if begun < MARK_BYTES && bytes[begun..].iter().all(|&byte| byte == 0) {
             return Ok(None);
         }
-        let damaged = || OpenError::damaged(LOCK, 0, None, Damage::Header);
         if bytes[..8] != *MAGIC {
-            return Err(damaged());
+            return Err(OpenError::damaged(LOCK, 0, None, Damage::Header));
         }
         let found = u32_at(&bytes, 8);
         if found != FORMAT {
             return Err(OpenError::UnknownFormat { file: LOCK.into(), found });
         }
-        if u32_at(&bytes, 28) != crc32c::crc32c(&bytes[..28]) {
-            return Err(damaged());
+        let is_whole = u32_at(&bytes, 28) == crc32c::crc32c(&bytes[..28]);
+        if is_whole && u32_at(&bytes, 12) == 1 {
+            let (revision, check) = (u64_at(&bytes, 16), u32_at(&bytes, 24));
+            return Ok(Some(Mark::Closed { revision, check }));
         }
-        match u32_at(&bytes, 12) {
-            0 => Ok(Some(Mark::InUse)),
-            1 => {
-                let (revision, check) = (u64_at(&bytes, 16), u32_at(&bytes, 24));
-                Ok(Some(Mark::Closed { revision, check }))
-            }
-            _ => Err(damaged()),
-        }
+        Ok(Some(Mark::InUse))
     }
 }

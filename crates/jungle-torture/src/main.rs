@@ -5,6 +5,7 @@
 //! - `converge`: replicas that merge in any order end equal.
 //! - `shuttle`: readers beside writers, on real threads; `tests/loom.rs` is the exhaustive one.
 //! - `crash`: power is lost at every call that changes a simulated disk.
+//! - `io`: each call of a simulated disk fails once, in each way it can.
 //! - `planted`: each planted bug, woken, must turn one of these red.
 
 mod converge;

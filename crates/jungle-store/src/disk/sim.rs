@@ -72,8 +72,8 @@ impl CallKind {
 pub enum Fate {
     /// It is carried out.
     Go,
-    /// It fails with this error number. A failed sync loses what it was to make last, and shows it
-    /// still, as systems do.
+    /// It fails with this error number. A failed sync of a file loses what it was to make last, and
+    /// shows it still, as systems do; names are journaled, so those only stay undecided.
     Fail(i32),
     /// Only so many bytes are read or written, and that is told.
     Short(usize),
@@ -453,10 +453,7 @@ impl Disk for SimDisk {
         let folder = world.folder(folder)?;
         match fate {
             Fate::Lie => return Ok(()),
-            Fate::Fail(code) => {
-                folder.pending.clear();
-                return Err(io::Error::from_raw_os_error(code));
-            }
+            Fate::Fail(code) => return Err(io::Error::from_raw_os_error(code)),
             _ => {}
         }
         for (_, change) in std::mem::take(&mut folder.pending) {

@@ -1,6 +1,7 @@
 //! The suites of the store: crashes, failing calls, damage, killed processes, counted syncs.
 
 mod crash;
+mod io;
 mod workload;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,11 +10,12 @@ use crate::options::Options;
 use crate::suite::{self, Outcome};
 
 /// The suites, as they are called.
-pub const SUITES: [&str; 1] = ["crash"];
+pub const SUITES: [&str; 2] = ["crash", "io"];
 
 pub fn run(options: &Options) -> Outcome {
     match options.suite.as_str() {
         "crash" => counting(options, 400, "crash points", crash::run),
+        "io" => counting(options, 150, "failing calls", io::run),
         _ => unreachable!("checked when parsed"),
     }
 }

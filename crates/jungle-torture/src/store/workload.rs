@@ -93,7 +93,11 @@ impl Workload {
             }
             let durability = self.durability(&mut rng);
             progress.begun.store(known.revisions[step as usize], Ordering::SeqCst);
-            self::step(&store, step, &mut rng, durability).map_err(|()| Refused::Commit)?;
+            if self::step(&store, step, &mut rng, durability).is_err() {
+                let more = store.create_tree("one more");
+                assert!(more.is_err(), "a commit after one that failed");
+                return Err(Refused::Commit);
+            }
             if durability == Durability::Sync {
                 progress.acknowledge(known.revisions[step as usize]);
             }

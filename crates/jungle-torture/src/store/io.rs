@@ -1,0 +1,169 @@
+//! Each call of the disk fails once, in each way it can.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use jungle_store::disk::sim::{CallKind, Fate, Keep, SimDisk};
+use jungle_testkit::Rng;
+
+use super::workload::{Known, Portrait, Progress, Refused, Workload, portrait};
+
+const EINTR: i32 = 4;
+const EIO: i32 = 5;
+const ENOSPC: i32 = 28;
+
+/// One workload, once for each of its calls and each way in which that can fail.
+pub fn run(rng: &mut Rng) -> u64 {
+    let workload = Workload::random(rng);
+    let known = workload.rehearse();
+    let calls = calls_of(&workload, &known);
+    let mut injected = 0;
+    for (at, &kind) in calls.iter().enumerate() {
+        for fate in fates(kind, rng) {
+            Injection { workload: &workload, known: &known, at: at as u64, kind, fate }.run(rng);
+            injected += 1;
+        }
+    }
+    injected
+}
+
+/// The calls that it makes when nothing fails.
+fn calls_of(workload: &Workload, known: &Known) -> Vec<CallKind> {
+    let disk = SimDisk::new();
+    let calls = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = Arc::clone(&calls);
+    disk.watch(move |call, _| {
+        seen.lock().expect("nothing panics while it is held").push(call.kind);
+        Fate::Go
+    });
+    let done = workload.perform(&disk, known, &Progress::default());
+    done.unwrap_or_else(|refused| panic!("nothing failed, but {refused:?}"));
+    disk.unwatch();
+    std::mem::take(&mut *calls.lock().expect("nothing panics while it is held"))
+}
+
+fn fates(kind: CallKind, rng: &mut Rng) -> Vec<Fate> {
+    let part = rng.below(700) as usize;
+    match kind {
+        CallKind::Read => vec![Fate::Fail(EIO), Fate::Fail(EINTR), Fate::Short(part % 40)],
+        CallKind::Write => vec![
+            Fate::Fail(EIO),
+            Fate::Fail(ENOSPC),
+            Fate::Fail(EINTR),
+            Fate::Short(part),
+            Fate::PartThenFail(part, ENOSPC),
+            Fate::PartThenFail(part, EIO),
+        ],
+        CallKind::Sync | CallKind::SyncFolder => {
+            vec![Fate::Fail(EIO), Fate::Fail(ENOSPC), Fate::Fail(EINTR), Fate::Lie]
+        }
+        CallKind::Open | CallKind::CreateFolder | CallKind::Rename => {
+            vec![Fate::Fail(EIO), Fate::Fail(ENOSPC)]
+        }
+        _ => vec![Fate::Fail(EIO)],
+    }
+}
+
+/// One call that does not go well.
+#[derive(Clone, Copy)]
+struct Injection<'k> {
+    workload: &'k Workload,
+    known: &'k Known,
+    at: u64,
+    kind: CallKind,
+    fate: Fate,
+}
+
+impl Injection<'_> {
+    fn run(self, rng: &mut Rng) {
+        let Injection { at, fate, .. } = self;
+        let (disk, progress) = (SimDisk::new(), Progress::default());
+        let (count, met) = (AtomicU64::new(0), Arc::new(AtomicBool::new(false)));
+        let noted = Arc::clone(&met);
+        disk.watch(move |_, _| {
+            if count.fetch_add(1, Ordering::SeqCst) != at {
+                return Fate::Go;
+            }
+            noted.store(true, Ordering::SeqCst);
+            fate
+        });
+        let done = self.workload.perform(&disk, self.known, &progress);
+        disk.unwatch();
+        assert!(met.load(Ordering::SeqCst), "call {at} is made each time");
+        self.says_so(&done);
+        let least = progress.acknowledged.load(Ordering::SeqCst);
+        let most = progress.begun.load(Ordering::SeqCst);
+        let after = |what| After { injection: self, what, least, most };
+        let keep = *rng.pick(&[Keep::Nothing, Keep::All, Keep::Prefix, Keep::Random]);
+        let found = disk.world().crash(keep, &mut |below| rng.below(below));
+        if fate == Fate::Lie {
+            after("with the power lost").is_told_or_some_state(&found);
+            after("as it is").open(&disk, None);
+        } else {
+            after("with the power lost").check(&found);
+            after("as it is").check(&disk);
+        }
+    }
+
+    /// What the system does in parts, or when asked again, is no failure, and neither is what it
+    /// hides. (Any other may be met where nobody waits: by what is prepared, or while dropping.)
+    fn says_so(&self, done: &Result<(), Refused>) {
+        let is_read_or_write = matches!(self.kind, CallKind::Read | CallKind::Write);
+        let harmless = matches!(self.fate, Fate::Short(_) | Fate::Lie)
+            || (is_read_or_write && self.fate == Fate::Fail(EINTR));
+        assert!(done.is_ok() || !harmless, "{}: {done:?}", self.describe("told"));
+    }
+
+    fn describe(&self, when: &str) -> String {
+        let Injection { at, kind, fate, workload, .. } = self;
+        format!("{kind:?} call {at} with {fate:?}, {when}, of {workload:?}")
+    }
+}
+
+/// What must hold when it is opened again.
+struct After<'k> {
+    injection: Injection<'k>,
+    what: &'static str,
+    least: u64,
+    most: u64,
+}
+
+impl After<'_> {
+    fn check(&self, disk: &SimDisk) {
+        let revision = self.open(disk, None);
+        // What it showed and then built upon is there for good.
+        let found = disk.world().crash(Keep::Nothing, &mut |_| 0);
+        self.open(&found, Some(revision + 1));
+    }
+
+    /// A disk that lied may have lost what was acknowledged, but gives nothing that never was.
+    fn is_told_or_some_state(&self, disk: &SimDisk) {
+        if let Ok(store) = self.injection.workload.open(disk) {
+            let revision = store.revision().number() as usize;
+            let ought = self.injection.known.portraits.get(revision);
+            assert!(ought == Some(&portrait(&store)), "{}", self.injection.describe(self.what));
+        }
+    }
+
+    /// Opens it, looks, and commits; gives the revision found.
+    fn open(&self, disk: &SimDisk, exactly: Option<u64>) -> u64 {
+        let says = || self.injection.describe(self.what);
+        let store = self.injection.workload.open(disk);
+        let store = store.unwrap_or_else(|error| panic!("{}: refused, {error:?}", says()));
+        let revision = store.revision().number();
+        let (least, most) = exactly.map_or((self.least, self.most), |exactly| (exactly, exactly));
+        assert!(
+            (least..=most).contains(&revision),
+            "{}: revision {revision}, of {least} acknowledged and {most} begun",
+            says()
+        );
+        if exactly.is_none() {
+            let ought: &Portrait = &self.injection.known.portraits[revision as usize];
+            let is = portrait(&store);
+            assert!(is == *ought, "{}: {revision} is\n{is}and not\n{ought}", says());
+            let done = store.create_tree("after");
+            done.unwrap_or_else(|error| panic!("{}: {error:?}", says()));
+        }
+        revision
+    }
+}
