@@ -68,8 +68,10 @@ impl Entry {
     fn value(self, arena: Memory<'_>, record: u32) -> ValueRef<'_> {
         let data = record as usize + self.at + 1;
         let bytes = || {
-            let from = if self.is_apart() { arena.payload.get(data) as usize + 1 } else { data };
-            arena.payload.bytes(from, self.len())
+            let apart = self.is_apart().then(|| arena.payload.get(data) as usize);
+            // Loaded if need be, as the record itself was.
+            apart.into_iter().for_each(|apart| arena.inner.payload.ensure(apart));
+            arena.payload.bytes(apart.map_or(data, |apart| apart + 1), self.len())
         };
         match self.kind() {
             NULL => ValueRef::Null,

@@ -37,12 +37,13 @@ const DIRECTORY_ENTRIES: usize = 8;
 
 /// How wide a birth is; the low bits of the count stand above it.
 const BIRTH_WIDTH: u32 = 40;
-const BIRTH_BITS: u64 = (1 << BIRTH_WIDTH) - 1;
+pub(crate) const BIRTH_BITS: u64 = (1 << BIRTH_WIDTH) - 1;
 const COUNT_LOW_BITS: u32 = 64 - BIRTH_WIDTH;
 
-/// The words of a block.
+/// The words of a block, loaded if need be.
 #[inline(always)]
 pub(crate) fn run(arena: Memory<'_>, handle: u32) -> Run<'_> {
+    arena.inner.blocks.ensure((handle as usize) << 1);
     arena.blocks.run((handle as usize) << 1)
 }
 
@@ -389,8 +390,10 @@ impl Record {
         Record(birth << 24 | words as u64)
     }
 
+    /// The header of a record, which is loaded if need be.
     #[inline(always)]
     pub(crate) fn load(arena: Memory<'_>, handle: u32) -> Record {
+        arena.inner.payload.ensure(handle as usize);
         Record(arena.payload.get(handle as usize))
     }
 

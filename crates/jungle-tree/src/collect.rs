@@ -72,6 +72,8 @@ impl Arena {
             blocks.take_over(&mut allocator.blocks);
             payload.take_over(&mut allocator.payload);
         }
+        blocks.take_spare(&arena.blocks);
+        payload.take_spare(&arena.payload);
         drop(lanes);
         Collection { arena, _turn: turn, cut, roots, grafts, blocks, payload }
     }
@@ -217,6 +219,14 @@ impl<const SHIFT: u32> Heap<SHIFT> {
         });
     }
 
+    fn take_spare(&mut self, slabs: &Slabs) {
+        for class in 0..CLASSES {
+            for handle in slabs.take_spare(class) {
+                self.free.set(handle);
+            }
+        }
+    }
+
     fn give_to(&mut self, lists: &mut FreeLists<SHIFT>) {
         for (class, handles) in self.found.iter().enumerate() {
             lists.extend(class, handles);
@@ -228,11 +238,17 @@ impl<const SHIFT: u32> Heap<SHIFT> {
         let (mut reclaimed, mut returned) = (0, 0);
         for slab in 1..self.uses.len() {
             let words = match self.uses[slab] {
+                // Marking has loaded all that it found: nothing in here is alive.
+                SlabUse::Class(_) if slabs.is_absent(slab) => {
+                    slabs.give_back(slab, 1);
+                    (SLAB_WORDS, 0)
+                }
                 SlabUse::Class(class) => {
                     self.sweep_slab(slabs, slab, usize::from(class), cut, &birth)
                 }
                 SlabUse::Large(count) => {
-                    let dead = self.is_dead(((slab * SLAB_WORDS) >> SHIFT) as u32, cut, &birth);
+                    let first = ((slab * SLAB_WORDS) >> SHIFT) as u32;
+                    let dead = slabs.is_absent(slab) || self.is_dead(first, cut, &birth);
                     let words = if dead { count as usize * SLAB_WORDS } else { 0 };
                     if dead {
                         slabs.give_back(slab, count as usize);

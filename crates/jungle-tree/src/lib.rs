@@ -45,7 +45,10 @@ pub use algebra::{
     Rebased, Resolution, Rule, RuleFunction, Subtree, apply, copy_subtree, diff, diff_at, merge,
     rebase, rebase_over,
 };
-pub use arena::{Arena, ArenaError, ArenaOptions, ArenaUsage};
+pub use arena::{
+    Arena, ArenaError, ArenaOptions, ArenaUsage, ImageError, SLAB_BYTES, SavedImage, SlabError,
+    SlabId, SlabSource, loading,
+};
 pub use attributes::Attributes;
 pub use check::{CheckError, CheckReport};
 pub use collect::{Collected, Collection};

@@ -7,6 +7,7 @@ use crate::arena::Arena;
 use crate::block::{self, Header};
 use crate::line::{LineCell, Pinned};
 use crate::node::Node;
+use crate::tree::VersionId;
 
 /// One version of a tree, complete and unchanging, for as long as it is held.
 ///
@@ -61,6 +62,12 @@ impl Snapshot {
     #[must_use]
     pub fn is_same(&self, other: &Snapshot) -> bool {
         self.pinned.handle == other.pinned.handle && self.pinned.version == other.pinned.version
+    }
+
+    /// Where the version lies.
+    #[must_use]
+    pub fn id(&self) -> VersionId {
+        VersionId { handle: self.pinned.handle, version: self.pinned.version }
     }
 
     pub(crate) fn cell(&self) -> &Arc<LineCell> {

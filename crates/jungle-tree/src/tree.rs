@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::arena::Arena;
+use crate::block::Header;
 use crate::edit::{Edit, EditError, Editor};
 use crate::key::{Key, Position};
 use crate::line::{History, Line, LineCell};
@@ -83,6 +84,19 @@ impl VersionId {
     pub fn version(self) -> u64 {
         self.version
     }
+
+    /// As two numbers, for writing it down beside an image of its arena.
+    #[must_use]
+    pub fn to_parts(self) -> (u32, u64) {
+        (self.handle, self.version)
+    }
+
+    /// What [`VersionId::to_parts`] gave. It means something only in the same arena, or in one
+    /// reopened from an image that holds the version.
+    #[must_use]
+    pub fn from_parts((handle, version): (u32, u64)) -> VersionId {
+        VersionId { handle, version }
+    }
 }
 
 /// Which versions of a tree stay readable without a [`Snapshot`] that holds them.
@@ -119,6 +133,21 @@ impl Tree {
         let root = Edit::copy_root(arena.memory(), lane.allocator(), version, snapshot.handle());
         // What was born before is not this line's own.
         let cell = LineCell::new(Arc::clone(arena), root, version, version - 1);
+        Tree { cell, line: Line::default() }
+    }
+
+    /// A tree whose newest version is this one itself, in an arena that was reopened from an image
+    /// with that version; whoever calls makes sure that it is there. What is there by now is
+    /// reused only after an [`Arena::collect`].
+    #[must_use]
+    pub fn from_version(arena: &Arena, id: VersionId) -> Tree {
+        let inner = arena.inner();
+        let _lane = inner.lane();
+        let floor = inner.draw_versions(1);
+        // It may have waited in a queue as it was saved; a pin looks for its version here.
+        let header = Header::load(inner.memory(), id.handle);
+        header.with_birth(id.version).store(inner.memory(), id.handle);
+        let cell = LineCell::new(Arc::clone(inner), id.handle, id.version, floor);
         Tree { cell, line: Line::default() }
     }
 
@@ -221,6 +250,8 @@ impl Tree {
         let version = unseen.unwrap_or_else(|| line.next_version(cell));
         let mut edit = Edit::once(cell.memory(), allocator, version, head);
         edit.forget();
+        // Left behind by an edit that a failed load has ended.
+        edit.allocator.buffers.dead.clear();
         let value = match f(&mut edit) {
             Ok(value) => value,
             Err(error) => {

@@ -71,6 +71,9 @@ impl<const SHIFT: u32> FreeLists<SHIFT> {
         }
         if list.next == list.end {
             Self::refill(list, slabs, class);
+            if let Some(handle) = list.free.pop() {
+                return handle;
+            }
         }
         let at = list.next;
         list.next += class_words(class);
@@ -79,6 +82,10 @@ impl<const SHIFT: u32> FreeLists<SHIFT> {
 
     #[cold]
     fn refill(list: &mut Class, slabs: &Slabs, class: usize) {
+        list.free = slabs.take_spare(class);
+        if !list.free.is_empty() {
+            return;
+        }
         let slab = slabs.take(1, SlabUse::Class(class as u8)).expect("room was checked before");
         list.next = slab * SLAB_WORDS;
         list.end = list.next + SLAB_WORDS / class_words(class) * class_words(class);

@@ -7,6 +7,7 @@
 //! each made from the one before; `collect.rs` does it for every other case by tracing.
 
 mod allocator;
+mod image;
 mod region;
 mod slab;
 mod symbols;
@@ -16,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 pub(crate) use allocator::{CLASSES, FreeLists, class_words};
+pub use image::{ImageError, SLAB_BYTES, SavedImage, SlabError, SlabId, SlabSource, loading};
 pub(crate) use region::{RUN_WORDS, Region, Run, WORD_BYTES, Words};
 pub(crate) use slab::{SLAB_WORDS, SlabUse, Slabs};
 pub(crate) use symbols::{Symbols, TooManyKeys};
@@ -111,17 +113,19 @@ impl Arena {
     /// # Errors
     /// When the system refuses to reserve the address range.
     pub fn with_options(options: &ArenaOptions) -> Result<Arena, ArenaError> {
-        let reserve = |bytes: usize, bytes_max: usize| {
-            let bytes = bytes.clamp(16 * SLAB_WORDS * WORD_BYTES, bytes_max);
-            let region = Region::reserve(bytes / WORD_BYTES);
-            region.map(Slabs::new).map_err(|source| ArenaError::Reserve { bytes, source })
-        };
+        let blocks = Slabs::new(reserve(options.structure_bytes, 64 << 30)?);
+        let payload = Slabs::new(reserve(options.payload_bytes, 32 << 30)?);
+        Ok(Arena::of(blocks, payload, 1))
+    }
+
+    /// An arena whose next version number is this.
+    fn of(blocks: Slabs, payload: Slabs, versions: u64) -> Arena {
         let inner = ArenaInner {
-            blocks: reserve(options.structure_bytes, 64 << 30)?,
-            payload: reserve(options.payload_bytes, 32 << 30)?,
+            blocks,
+            payload,
             symbols: Symbols::default(),
             pins: Pins::default(),
-            versions: AtomicU64::new(1),
+            versions: AtomicU64::new(versions),
             garbage: AtomicU64::new(0),
             lanes: (0..LANES).map(|_| Lane::default()).collect(),
             sessions: Mutex::default(),
@@ -132,7 +136,7 @@ impl Arena {
             lines: Mutex::default(),
             hashes: HashMemo::default(),
         };
-        Ok(Arena { inner: Arc::new(inner) })
+        Arena { inner: Arc::new(inner) }
     }
 
     /// How much memory is in use now.
@@ -159,6 +163,12 @@ impl fmt::Debug for Arena {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Arena").field(&self.usage()).finish()
     }
+}
+
+/// Reserves one of an arena's regions.
+fn reserve(bytes: usize, bytes_max: usize) -> Result<Region, ArenaError> {
+    let bytes = bytes.clamp(16 * SLAB_WORDS * WORD_BYTES, bytes_max);
+    Region::reserve(bytes / WORD_BYTES).map_err(|source| ArenaError::Reserve { bytes, source })
 }
 
 /// What [`Arena::usage`] tells.

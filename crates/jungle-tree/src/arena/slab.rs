@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::image::Lazy;
 use super::region::Region;
 
 /// Words of a slab (64 KiB).
@@ -32,6 +33,10 @@ pub(crate) struct Slabs {
     limit: usize,
     left: AtomicUsize,
     table: Mutex<Table>,
+    /// Of a reopened image: what is not loaded yet.
+    lazy: Option<Lazy>,
+    /// Free records that nobody has in a list, by class: found as a slab was loaded.
+    spare: Mutex<Vec<Vec<u32>>>,
 }
 
 #[derive(Default)]
@@ -47,7 +52,70 @@ impl Slabs {
         let limit = region.words() / SLAB_WORDS;
         // Slab 0 is never given out, so that handle 0 can mean "none".
         let table = Table { uses: vec![SlabUse::LargeTail], ..Table::default() };
-        Slabs { region, limit, left: AtomicUsize::new(limit - 1), table: Mutex::new(table) }
+        Slabs {
+            region,
+            limit,
+            left: AtomicUsize::new(limit - 1),
+            table: Mutex::new(table),
+            lazy: None,
+            spare: Mutex::default(),
+        }
+    }
+
+    /// A region whose slabs are used like this, and loaded when they are first looked at; `None`
+    /// when there are more than it has room for.
+    pub(crate) fn reopen(region: Region, uses: Vec<SlabUse>, lazy: Lazy) -> Option<Slabs> {
+        let mut slabs = Slabs::new(region);
+        if uses.len() > slabs.limit {
+            return None;
+        }
+        let mut free = BTreeMap::new();
+        for (at, _) in uses.iter().enumerate().filter(|(_, used)| **used == SlabUse::Free) {
+            match free.last_entry() {
+                Some(mut run) if run.key() + run.get() == at => *run.get_mut() += 1,
+                _ => drop(free.insert(at, 1)),
+            }
+        }
+        let used = uses.iter().filter(|used| **used != SlabUse::Free).count();
+        slabs.left = AtomicUsize::new(slabs.limit - used);
+        slabs.table = Mutex::new(Table { uses, free, huge_to: 0 });
+        slabs.lazy = Some(lazy);
+        Some(slabs)
+    }
+
+    /// Makes sure that what lies at this word is loaded.
+    #[inline(always)]
+    pub(crate) fn ensure(&self, word: usize) {
+        if let Some(lazy) = &self.lazy
+            && lazy.is_absent(word / SLAB_WORDS)
+        {
+            lazy.load(self, word / SLAB_WORDS);
+        }
+    }
+
+    /// Is this slab of a reopened image not loaded yet?
+    pub(crate) fn is_absent(&self, slab: usize) -> bool {
+        self.lazy.as_ref().is_some_and(|lazy| lazy.is_absent(slab))
+    }
+
+    /// What one slab is used for now.
+    pub(crate) fn used_for(&self, slab: usize) -> SlabUse {
+        self.table().uses.get(slab).copied().unwrap_or(SlabUse::Free)
+    }
+
+    /// Free records of a class that were found as slabs were loaded, to be put into a list.
+    pub(crate) fn take_spare(&self, class: usize) -> Vec<u32> {
+        let mut spare = self.spare.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        spare.get_mut(class).map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Notes free records that nobody has in a list.
+    pub(crate) fn add_spare(&self, class: usize, handles: impl Iterator<Item = u32>) {
+        let mut spare = self.spare.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if spare.len() <= class {
+            spare.resize_with(class + 1, Vec::new);
+        }
+        spare[class].extend(handles);
     }
 
     fn table(&self) -> std::sync::MutexGuard<'_, Table> {
@@ -95,6 +163,10 @@ impl Slabs {
     /// Gives slabs back, and their memory to the system.
     pub(crate) fn give_back(&self, first: usize, count: usize) {
         self.region.give_back(first * SLAB_WORDS, count * SLAB_WORDS);
+        if let Some(lazy) = &self.lazy {
+            // Never to be loaded any more: somebody else will write there.
+            lazy.forget(first, count);
+        }
         let mut table = self.table();
         table.uses[first..first + count].fill(SlabUse::Free);
         let (mut at, mut n) = (first, count);

@@ -47,6 +47,11 @@ impl Symbols {
         chunk.and_then(|chunk| chunk.get(at)).and_then(OnceLock::get).map_or("", |text| text)
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.numbers.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     /// The number of a text, if it has one.
     pub(crate) fn find(&self, text: &str) -> Option<u32> {
         self.numbers.read().unwrap_or_else(PoisonError::into_inner).get(text).copied()

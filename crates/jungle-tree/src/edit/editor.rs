@@ -367,7 +367,11 @@ impl Drop for Editor {
         if self.work.get_mut().allocator.is_none() {
             return;
         }
-        if self.is_changed() {
+        if std::thread::panicking() {
+            // Half-way through a call, or because a part of the tree could not be loaded: what
+            // was written so far is nobody's, and found by the next collection.
+            self.with(|edit| edit.forget());
+        } else if self.is_changed() {
             self.with(|edit| edit.abandon());
         }
         if let Some(mut allocator) = self.work.get_mut().allocator.take() {

@@ -3,6 +3,7 @@
 mod deep;
 mod driver;
 mod found;
+mod image;
 mod model;
 mod reuse;
 mod straight;

@@ -1,0 +1,112 @@
+//! An image's description as bytes.
+
+use super::{ImageError, SLAB_BYTES, SavedImage};
+use crate::arena::{CLASSES, SlabUse, VERSION_MAX};
+
+impl SavedImage {
+    /// As bytes, for [`SavedImage::from_bytes`]: numbers little-endian, then the attribute keys,
+    /// then what the slabs of each region are used for, in runs.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        bytes.extend_from_slice(&self.versions.to_le_bytes());
+        bytes.extend_from_slice(&self.cut.to_le_bytes());
+        bytes.extend_from_slice(&(self.symbols.len() as u32).to_le_bytes());
+        for symbol in &self.symbols {
+            bytes.extend_from_slice(&(symbol.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(symbol.as_bytes());
+        }
+        for uses in [&self.structure, &self.payload] {
+            let runs: Vec<&[SlabUse]> = uses.chunk_by(|a, b| a == b).collect();
+            bytes.extend_from_slice(&(runs.len() as u32).to_le_bytes());
+            for run in runs {
+                let (code, detail) = code_of(run[0]);
+                bytes.push(code);
+                bytes.extend_from_slice(&detail.to_le_bytes());
+                bytes.extend_from_slice(&(run.len() as u32).to_le_bytes());
+            }
+        }
+        bytes
+    }
+
+    /// The description that these bytes are.
+    ///
+    /// # Errors
+    /// When they are none.
+    pub fn from_bytes(bytes: &[u8]) -> Result<SavedImage, ImageError> {
+        let mut input = Input(bytes);
+        let (versions, cut) = (input.u64()?, input.u64()?);
+        if versions > VERSION_MAX || cut > versions {
+            return Err(ImageError::Malformed { what: "has impossible version numbers" });
+        }
+        let mut symbols = Vec::new();
+        for _ in 0..input.u32()? {
+            let len = input.u32()? as usize;
+            let text = std::str::from_utf8(input.take(len)?).ok();
+            let text = text.ok_or(ImageError::Malformed { what: "has a key that is no text" })?;
+            symbols.push(text.into());
+        }
+        let (structure, payload) = (input.uses()?, input.uses()?);
+        if !input.0.is_empty() {
+            return Err(ImageError::Malformed { what: "goes on behind its end" });
+        }
+        Ok(SavedImage { versions, cut, symbols, structure, payload })
+    }
+}
+
+fn code_of(used: SlabUse) -> (u8, u32) {
+    match used {
+        SlabUse::Free => (0, 0),
+        SlabUse::Class(class) => (1, u32::from(class)),
+        SlabUse::Large(count) => (2, count),
+        SlabUse::LargeTail => (3, 0),
+    }
+}
+
+/// Bytes that are read from the front.
+struct Input<'a>(&'a [u8]);
+
+impl<'a> Input<'a> {
+    fn take(&mut self, len: usize) -> Result<&'a [u8], ImageError> {
+        let (front, rest) =
+            self.0.split_at_checked(len).ok_or(ImageError::Malformed { what: "ends early" })?;
+        self.0 = rest;
+        Ok(front)
+    }
+
+    fn u32(&mut self) -> Result<u32, ImageError> {
+        Ok(self.take(4)?.iter().rev().fold(0, |number, &byte| number << 8 | u32::from(byte)))
+    }
+
+    fn u64(&mut self) -> Result<u64, ImageError> {
+        Ok(u64::from(self.u32()?) | u64::from(self.u32()?) << 32)
+    }
+
+    fn uses(&mut self) -> Result<Vec<SlabUse>, ImageError> {
+        // As many slabs as the larger region has at most.
+        const SLABS_MAX: usize = (64 << 30) / SLAB_BYTES;
+        let wrong = ImageError::Malformed { what: "has slabs that cannot be" };
+        let mut uses = Vec::new();
+        for _ in 0..self.u32()? {
+            let (code, detail, run) = (self.take(1)?[0], self.u32()?, self.u32()? as usize);
+            let used = match (code, detail) {
+                (0, 0) => SlabUse::Free,
+                (1, class) if (1..CLASSES as u32).contains(&class) => SlabUse::Class(class as u8),
+                (2, count) if count > 0 => SlabUse::Large(count),
+                (3, 0) => SlabUse::LargeTail,
+                _ => return Err(wrong),
+            };
+            if run > SLABS_MAX - uses.len() {
+                return Err(wrong);
+            }
+            uses.resize(uses.len() + run, used);
+        }
+        let tail = |i: usize| uses.get(i) == Some(&SlabUse::LargeTail);
+        let whole = |(i, used): (usize, &SlabUse)| match *used {
+            SlabUse::Large(count) => (i + 1..i + count as usize).all(tail),
+            _ => true,
+        };
+        let is_whole = uses.iter().enumerate().all(whole);
+        if is_whole { Ok(uses) } else { Err(wrong) }
+    }
+}

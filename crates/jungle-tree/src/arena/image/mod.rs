@@ -1,0 +1,220 @@
+//! An arena as an image: its memory saved slab by slab, and loaded again, each slab when it is
+//! first looked at.
+//!
+//! Handles are relative, so the bytes of memory are the bytes of the image, and what is in it keeps
+//! its handle and its birth. That a published block never changes makes saving beside writers
+//! simple: what can be reached from the versions that are held while the image is saved holds
+//! still, and whatever else is copied meanwhile, whole or torn, nobody will ever reach.
+//! - A record is *free* in the image when its birth is 0; so becomes what was born after the
+//!   saving began.
+//! - A slab has *changed* since the last image when something in it was born after that began (in
+//!   an edit that was under way then, at the earliest). What was only freed need not be saved: it
+//!   comes back as something that nobody can reach, which a collection finds.
+//!
+//! Where slabs are kept, and how it is found out that one is damaged, is the business of a
+//! [`SlabSource`]: the store's.
+
+mod describe;
+mod lazy;
+mod saving;
+
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+
+pub(crate) use lazy::Lazy;
+use saving::Saving;
+
+use super::{
+    Arena, ArenaError, ArenaOptions, SLAB_WORDS, SlabUse, Slabs, WORD_BYTES, lock, reserve,
+};
+
+/// Bytes of a slab.
+pub const SLAB_BYTES: usize = SLAB_WORDS * WORD_BYTES;
+
+/// Which slab of an arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SlabId {
+    is_payload: bool,
+    index: u32,
+}
+
+impl SlabId {
+    /// As a number: structure comes before payload, and slabs in their order.
+    #[must_use]
+    pub fn number(self) -> u64 {
+        u64::from(self.is_payload) << 32 | u64::from(self.index)
+    }
+
+    /// The slab of a number that [`SlabId::number`] gave.
+    #[must_use]
+    pub fn from_number(number: u64) -> Option<SlabId> {
+        let is_payload = number >> 32 == 1;
+        (number >> 33 == 0).then_some(SlabId { is_payload, index: number as u32 })
+    }
+}
+
+/// Where the slabs of a reopened arena come from.
+pub trait SlabSource: Send + Sync {
+    /// Reads a slab that was saved, [`SLAB_BYTES`] long, into `bytes`. It must be what was saved:
+    /// nothing is checked behind this.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is damaged.
+    fn load(
+        &self,
+        id: SlabId,
+        bytes: &mut [u8],
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
+}
+
+/// A slab of a reopened arena could not be loaded.
+#[derive(Clone, Debug)]
+pub struct SlabError {
+    /// The slab.
+    pub id: SlabId,
+    /// What its source said.
+    pub cause: Arc<dyn std::error::Error + Send + Sync>,
+}
+
+impl fmt::Display for SlabError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "part of the tree could not be loaded: {}", self.cause)
+    }
+}
+
+impl std::error::Error for SlabError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&*self.cause)
+    }
+}
+
+/// Runs what looks at trees of a reopened arena, whose slabs are loaded on the way.
+///
+/// The calls that read a tree say what is there, and have no way to say that it could not be
+/// loaded; so a failure unwinds the stack up to here.
+///
+/// # Errors
+/// When something could not be loaded: then nothing that `read` found is given.
+///
+/// ```
+/// use jungle_tree::{Arena, Tree, loading};
+/// let tree = Tree::new(&Arena::new()?);
+/// assert_eq!(loading(|| tree.read().root().subtree_count())?, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn loading<T>(read: impl FnOnce() -> T) -> Result<T, SlabError> {
+    // What a failed load interrupts is only reading, or an edit of one's own, which is dropped.
+    catch_unwind(AssertUnwindSafe(read)).map_err(|cause: Box<dyn Any + Send>| {
+        match cause.downcast::<SlabError>() {
+            Ok(error) => *error,
+            Err(other) => resume_unwind(other),
+        }
+    })
+}
+
+/// What an image has besides its slabs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SavedImage {
+    /// Everything in it was born before.
+    versions: u64,
+    /// What is born from here on is not in it for sure.
+    cut: u64,
+    symbols: Vec<Box<str>>,
+    structure: Vec<SlabUse>,
+    payload: Vec<SlabUse>,
+}
+
+/// Why an image cannot be opened.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ImageError {
+    /// There is no room for it.
+    Arena(ArenaError),
+    /// Its description is none.
+    Malformed {
+        /// What is wrong with it.
+        what: &'static str,
+    },
+}
+
+impl fmt::Display for ImageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ImageError::Arena(error) => error.fmt(f),
+            ImageError::Malformed { what } => write!(f, "the image's description {what}"),
+        }
+    }
+}
+
+impl std::error::Error for ImageError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            ImageError::Arena(error) => error.source(),
+            ImageError::Malformed { .. } => None,
+        }
+    }
+}
+
+impl Arena {
+    /// Saves all that can be seen from the versions that the caller holds, by snapshots or as
+    /// history, until this returns. Each slab that has changed since the image `before` (that of
+    /// [`SavedImage::default`] is empty) is given to `put`, and each that is used no more, as
+    /// `None`. Readers and writers go on meanwhile.
+    ///
+    /// # Errors
+    /// What `put` says; nothing is saved then.
+    pub fn save<E>(
+        &self,
+        before: &SavedImage,
+        mut put: impl FnMut(SlabId, Option<&[u8]>) -> Result<(), E>,
+    ) -> Result<SavedImage, E> {
+        let arena = &**self.inner();
+        // A collection would hand slabs to others meanwhile.
+        let _no_collection = lock(&arena.collecting);
+        let (lanes, sessions) = arena.stop_writers();
+        arena.renew_generation();
+        let drawn = arena.versions_drawn();
+        let cut = sessions.iter().map(|session| session.version).min().unwrap_or(drawn).min(drawn);
+        drop(lanes);
+        let mut save = |slabs: &Slabs, is_payload: bool, was: &[SlabUse]| {
+            let saving = Saving { slabs, is_payload, drawn, changed_from: before.cut };
+            saving.all(was, &mut put)
+        };
+        let structure = save(&arena.blocks, false, &before.structure)?;
+        let payload = save(&arena.payload, true, &before.payload)?;
+        let symbols = (0..arena.symbols.len() as u32).map(|n| arena.symbols.text(n).into());
+        let symbols = symbols.collect();
+        let versions = arena.versions_drawn();
+        Ok(SavedImage { versions, cut, symbols, structure, payload })
+    }
+
+    /// The arena of which this is the image. Its slabs are loaded when they are first looked at,
+    /// so this costs next to nothing; reads that load are wrapped in [`loading`].
+    ///
+    /// # Errors
+    /// When there is no room for it, or it cannot be an image.
+    pub fn reopen(
+        options: &ArenaOptions,
+        image: &SavedImage,
+        source: Arc<dyn SlabSource>,
+    ) -> Result<Arena, ImageError> {
+        let open = |bytes: usize, bytes_max: usize, uses: &[SlabUse], is_payload: bool| {
+            let needed = (uses.len().max(1) * SLAB_BYTES).next_power_of_two();
+            let region = reserve(bytes.max(needed), bytes_max).map_err(ImageError::Arena)?;
+            let lazy = Lazy::new(uses, is_payload, Arc::clone(&source));
+            let what = "has more slabs than an arena can have";
+            Slabs::reopen(region, uses.to_vec(), lazy).ok_or(ImageError::Malformed { what })
+        };
+        let blocks = open(options.structure_bytes, 64 << 30, &image.structure, false)?;
+        let payload = open(options.payload_bytes, 32 << 30, &image.payload, true)?;
+        let arena = Arena::of(blocks, payload, image.versions);
+        for (number, text) in image.symbols.iter().enumerate() {
+            if arena.inner().symbols.intern(text).ok() != Some(number as u32) {
+                return Err(ImageError::Malformed { what: "names an attribute key twice" });
+            }
+        }
+        Ok(arena)
+    }
+}

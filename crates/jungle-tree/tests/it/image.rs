@@ -1,0 +1,257 @@
+//! An arena is saved slab by slab and comes back as it was, loaded as it is looked at.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use jungle_testkit::{Rng, for_each_seed};
+use jungle_tree::{
+    Arena, ArenaOptions, ContentHash, EditError, Editor, Keep, Key, Path, SavedImage, SlabId,
+    SlabSource, Tree, VersionId, loading,
+};
+
+/// Slabs in memory, which can be told to fail.
+#[derive(Default)]
+struct Slabs {
+    slabs: Mutex<BTreeMap<u64, Vec<u8>>>,
+    loads: AtomicU64,
+    fails: AtomicBool,
+}
+
+impl SlabSource for Slabs {
+    fn load(&self, id: SlabId, bytes: &mut [u8]) -> Result<(), Box<dyn Error + Send + Sync>> {
+        self.loads.fetch_add(1, Ordering::Relaxed);
+        if self.fails.load(Ordering::Relaxed) {
+            return Err("the slab is damaged".into());
+        }
+        let slabs = self.slabs.lock().expect("no load panics");
+        bytes.copy_from_slice(slabs.get(&id.number()).ok_or("there is no such slab")?);
+        Ok(())
+    }
+}
+
+impl Slabs {
+    /// Saves what has changed; gives how many slabs that were.
+    fn save(&self, arena: &Arena, image: &mut SavedImage) -> usize {
+        let mut slabs = self.slabs.lock().expect("no save panics");
+        let mut changed = 0;
+        let saved = arena.save(image, |id, bytes| {
+            changed += 1;
+            match bytes {
+                Some(bytes) => drop(slabs.insert(id.number(), bytes.to_vec())),
+                None => drop(slabs.remove(&id.number())),
+            }
+            Ok::<_, std::convert::Infallible>(())
+        });
+        *image = saved.expect("never");
+        let described = SavedImage::from_bytes(&image.to_bytes()).expect("its own description");
+        assert_eq!(described, *image);
+        changed
+    }
+}
+
+fn options() -> ArenaOptions {
+    ArenaOptions { structure_bytes: 64 << 20, payload_bytes: 256 << 20 }
+}
+
+fn reopen(slabs: &Arc<Slabs>, image: &SavedImage) -> Arena {
+    let source = Arc::clone(slabs) as Arc<dyn SlabSource>;
+    Arena::reopen(&options(), image, source).expect("room for a small arena")
+}
+
+fn some_path(rng: &mut Rng, tree: &Tree) -> Path {
+    let (reading, mut path) = (tree.read(), Path::root());
+    let mut node = reading.root();
+    while node.child_count() > 0 && rng.chance(4, 5) {
+        let nth = rng.below(node.child_count().min(40)) as usize;
+        let (key, child) = node.children().nth(nth).expect("counted");
+        path.push(key.to_key());
+        node = child;
+    }
+    path
+}
+
+/// Mostly short values, some apart from their record, few in slabs of their own.
+fn some_value(rng: &mut Rng) -> String {
+    let len = match rng.below(30) {
+        0 => 40_000 + rng.below(200_000),
+        1..6 => 200 + rng.below(3_000),
+        _ => rng.below(60),
+    };
+    char::from(b'a' + rng.below(26) as u8).to_string().repeat(len as usize)
+}
+
+fn edit(rng: &mut Rng, tree: &mut Tree) {
+    let path = some_path(rng, tree);
+    let edited: Result<(), EditError> = match rng.below(12) {
+        0 if !path.is_empty() => tree.remove(&path),
+        1 | 2 => {
+            let name = Key::from(format!("name {}", rng.below(1000)));
+            tree.insert_child(&path, &name).or(Ok(()))
+        }
+        3 => tree.edit(|editor| editor.cursor(&path)?.add_children(rng.below(40)).map(drop)),
+        4..8 => tree.add_child(&path).map(drop),
+        _ => tree.put_attribute(&path, &format!("key {}", rng.below(8)), &*some_value(rng)),
+    };
+    edited.expect("the path was just found");
+}
+
+type Kept = Vec<(VersionId, ContentHash)>;
+
+fn check(tree: &Tree, kept: &Kept) {
+    let reader = tree.reader();
+    for (id, hash) in kept {
+        let held = reader.held(*id);
+        held.check().expect("whole");
+        assert_eq!(held.root().content_hash(), *hash);
+    }
+}
+
+#[test]
+fn an_image_holds_every_version_that_was_held() {
+    for_each_seed(12, |rng| {
+        let (slabs, mut image) = (Arc::new(Slabs::default()), SavedImage::default());
+        let mut arena = Arena::with_options(&options()).expect("address space");
+        let mut tree = Tree::new(&arena);
+        tree.keep(Keep::All);
+        let mut kept = Kept::new();
+        for _generation in 0..5 {
+            for _ in 0..3 {
+                (0..rng.below(150)).for_each(|_| edit(rng, &mut tree));
+                kept.push((tree.version_id(), tree.read().root().content_hash()));
+                // An edit under way, published after: it must not be missing from the next image.
+                let mut open = Editor::new(tree.snapshot());
+                open.add_child(&[]).expect("there is room");
+                if rng.chance(1, 2) {
+                    slabs.save(&arena, &mut image);
+                }
+                open.put_attribute(&[], "late", &*some_value(rng)).expect("there is room");
+                tree.publish(open);
+                kept.push((tree.version_id(), tree.read().root().content_hash()));
+                if rng.chance(1, 3) {
+                    arena.start_collection(kept.iter().map(|(id, _)| *id)).finish();
+                }
+            }
+            slabs.save(&arena, &mut image);
+            assert_eq!(slabs.save(&arena, &mut image), 0, "nothing has changed");
+            drop((tree, arena));
+            arena = reopen(&slabs, &image);
+            tree = Tree::from_version(&arena, kept.last().expect("some").0);
+            tree.keep(Keep::All);
+            check(&tree, &kept);
+        }
+    });
+}
+
+#[test]
+fn an_image_saved_beside_writers_is_consistent() {
+    for_each_seed(4, |rng| {
+        let (slabs, mut image) = (Slabs::default(), SavedImage::default());
+        let arena = Arena::with_options(&options()).expect("address space");
+        let mut tree = Tree::new(&arena);
+        (0..300).for_each(|_| edit(rng, &mut tree));
+        let reader = tree.reader();
+        let done = AtomicBool::new(false);
+        let saved = std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    edit(rng, &mut tree);
+                }
+            });
+            let mut saved = Vec::new();
+            for _ in 0..20 {
+                let held = reader.snapshot();
+                let hash = held.root().content_hash();
+                slabs.save(&arena, &mut image);
+                let id = held.id();
+                let copy = slabs.slabs.lock().expect("no load panics").clone();
+                saved.push((image.clone(), copy, id, hash));
+            }
+            done.store(true, Ordering::Relaxed);
+            writer.join().expect("the writer goes on");
+            saved
+        });
+        for (image, slabs, id, hash) in saved {
+            let slabs = Arc::new(Slabs { slabs: Mutex::new(slabs), ..Slabs::default() });
+            let arena = reopen(&slabs, &image);
+            let tree = Tree::from_version(&arena, id);
+            check(&tree, &vec![(id, hash)]);
+        }
+    });
+}
+
+#[test]
+fn only_what_is_looked_at_is_loaded_and_only_what_changed_is_saved() {
+    let (slabs, mut image) = (Arc::new(Slabs::default()), SavedImage::default());
+    let arena = Arena::with_options(&options()).unwrap();
+    let mut tree = Tree::new(&arena);
+    tree.edit(|editor| {
+        let value = "v".repeat(100);
+        let child = [("text", (&*value).into())];
+        editor.cursor(&[])?.add_children_with((0..50_000).map(|_| &child[..])).map(drop)
+    })
+    .unwrap();
+    let id = tree.snapshot().id();
+    let all = slabs.save(&arena, &mut image);
+    assert!(all > 90, "{all}");
+    drop((tree, arena));
+
+    let arena = reopen(&slabs, &image);
+    let mut tree = Tree::from_version(&arena, id);
+    let path = [Key::from(777)];
+    assert!(tree.read().root().at(&path).unwrap().attribute("text").is_some());
+    assert!(slabs.loads.load(Ordering::Relaxed) < 8);
+    tree.put_attribute(&path, "text", "short").unwrap();
+    let _held = tree.snapshot();
+    let changed = slabs.save(&arena, &mut image);
+    assert!((1..8).contains(&changed), "{changed}");
+    assert!(slabs.loads.load(Ordering::Relaxed) < 8);
+}
+
+#[test]
+fn what_cannot_be_loaded_is_an_error_and_not_an_answer() {
+    let (slabs, mut image) = (Arc::new(Slabs::default()), SavedImage::default());
+    let arena = Arena::with_options(&options()).unwrap();
+    let mut tree = Tree::new(&arena);
+    tree.add_child(&[]).unwrap();
+    tree.put_attribute(&[Key::from(0)], "text", "there").unwrap();
+    let id = tree.snapshot().id();
+    slabs.save(&arena, &mut image);
+
+    let arena = reopen(&slabs, &image);
+    let mut tree = Tree::from_version(&arena, id);
+    slabs.fails.store(true, Ordering::Relaxed);
+    let text = |tree: &Tree| {
+        let reading = tree.read();
+        let child = reading.root().child(0).expect("there");
+        child.attribute("text").and_then(|text| text.as_text().map(str::to_owned))
+    };
+    let error = loading(|| text(&tree)).unwrap_err();
+    assert!(error.to_string().contains("damaged"), "{error}");
+    loading(|| tree.put_attribute(&[Key::from(0)], "text", "lost")).unwrap_err();
+    loading(|| tree.edit(|editor| editor.put_attribute(&[Key::from(0)], "text", 1))).unwrap_err();
+    slabs.fails.store(false, Ordering::Relaxed);
+    assert_eq!(loading(|| text(&tree)).unwrap().as_deref(), Some("there"));
+    tree.put_attribute(&[Key::from(0)], "text", "again").unwrap();
+    tree.snapshot().check().unwrap();
+}
+
+#[test]
+fn any_bytes_are_a_description_or_an_error() {
+    let (slabs, mut image) = (Slabs::default(), SavedImage::default());
+    let arena = Arena::with_options(&options()).unwrap();
+    let mut tree = Tree::new(&arena);
+    tree.put_attribute(&[], "key", &*"v".repeat(100_000)).unwrap();
+    slabs.save(&arena, &mut image);
+    let bytes = image.to_bytes();
+    for_each_seed(200, |rng| {
+        let mut bytes = bytes.clone();
+        for _ in 0..=rng.below(4) {
+            let at = rng.below(bytes.len() as u64) as usize;
+            bytes[at] = rng.below(256) as u8;
+        }
+        bytes.truncate(rng.below(bytes.len() as u64 + 1) as usize);
+        drop(SavedImage::from_bytes(&bytes));
+    });
+}
