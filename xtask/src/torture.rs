@@ -4,7 +4,8 @@ use crate::command::{cargo, root, run as run_command};
 use crate::error::{Result, fail};
 
 /// The suites that `test` runs, each small enough for that by its own defaults.
-pub const SUITES: [&str; 6] = ["model", "converge", "shuttle", "crash", "io", "planted"];
+pub const SUITES: [&str; 9] =
+    ["model", "converge", "shuttle", "crash", "io", "rot", "kill", "syncs", "planted"];
 
 pub fn run(arguments: &[String]) -> Result<()> {
     if arguments.is_empty() {

@@ -6,7 +6,7 @@ use crate::store;
 
 pub const USAGE: &str = "\
 usage: jungle-torture SUITE [--seed N] [--cases N] [--threads N] [--long] [--wake BUG]
-suites: model, converge, shuttle, crash, io, planted
+suites: model, converge, shuttle, crash, io, rot, kill, syncs, planted
   --seed N     the seed of the first case; the day's number otherwise
   --cases N    how many cases, each with the next seed
   --threads N  how many cases at a time; 2 otherwise

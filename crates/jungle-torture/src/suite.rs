@@ -16,6 +16,8 @@ const FAILURES_MAX: u64 = 3;
 pub struct Outcome {
     pub passed: u64,
     pub failed: u64,
+    /// What this machine cannot do.
+    pub skipped: u64,
 }
 
 /// Runs cases on a few threads.

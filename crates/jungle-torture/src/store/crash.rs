@@ -29,7 +29,7 @@ pub fn run(rng: &mut Rng) -> u64 {
         });
     }
     let done = workload.perform(&disk, &known, &progress);
-    done.unwrap_or_else(|refused| panic!("nothing failed, but {refused:?}"));
+    drop(done.unwrap_or_else(|refused| panic!("nothing failed, but {refused:?}")));
     disk.unwatch();
     points.load(Ordering::Relaxed)
 }

@@ -37,7 +37,7 @@ fn calls_of(workload: &Workload, known: &Known) -> Vec<CallKind> {
         Fate::Go
     });
     let done = workload.perform(&disk, known, &Progress::default());
-    done.unwrap_or_else(|refused| panic!("nothing failed, but {refused:?}"));
+    drop(done.unwrap_or_else(|refused| panic!("nothing failed, but {refused:?}")));
     disk.unwatch();
     std::mem::take(&mut *calls.lock().expect("nothing panics while it is held"))
 }
@@ -87,7 +87,7 @@ impl Injection<'_> {
             noted.store(true, Ordering::SeqCst);
             fate
         });
-        let done = self.workload.perform(&disk, self.known, &progress);
+        let done = self.workload.perform(&disk, self.known, &progress).map(drop);
         disk.unwatch();
         assert!(met.load(Ordering::SeqCst), "call {at} is made each time");
         self.says_so(&done);

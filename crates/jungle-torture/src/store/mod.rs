@@ -1,7 +1,11 @@
 //! The suites of the store: crashes, failing calls, damage, killed processes, counted syncs.
 
+pub mod child;
 mod crash;
 mod io;
+mod kill;
+mod rot;
+mod syncs;
 mod workload;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,12 +14,15 @@ use crate::options::Options;
 use crate::suite::{self, Outcome};
 
 /// The suites, as they are called.
-pub const SUITES: [&str; 2] = ["crash", "io"];
+pub const SUITES: [&str; 5] = ["crash", "io", "rot", "kill", "syncs"];
 
 pub fn run(options: &Options) -> Outcome {
     match options.suite.as_str() {
         "crash" => counting(options, 400, "crash points", crash::run),
         "io" => counting(options, 150, "failing calls", io::run),
+        "rot" => counting(options, 700, "damages", rot::run),
+        "kill" => kill::run(options),
+        "syncs" => syncs::run(options),
         _ => unreachable!("checked when parsed"),
     }
 }
@@ -34,5 +41,5 @@ fn counting(
     let tried = tried.into_inner();
     let per_second = tried as f64 / begun.elapsed().as_secs_f64();
     println!("{}: {tried} {what}, {per_second:.0} a second", options.suite);
-    Outcome { passed: tried, failed: outcome.failed }
+    Outcome { passed: tried, ..outcome }
 }

@@ -76,13 +76,14 @@ impl Workload {
         known
     }
 
-    /// Runs it, and tells how far it is. It ends at the first step that is refused, and says so.
+    /// Runs it, and tells how far it is; gives the store unless it was closed. It ends at the first
+    /// step that is refused, and says so.
     pub fn perform(
         &self,
         disk: &SimDisk,
         known: &Known,
         progress: &Progress,
-    ) -> Result<(), Refused> {
+    ) -> Result<Option<Store>, Refused> {
         let mut store = self.open(disk).map_err(Refused::Open)?;
         let mut rng = Rng::new(self.seed);
         for step in 0..self.steps {
@@ -104,9 +105,10 @@ impl Workload {
         }
         if self.closes {
             store.close().map_err(|_| Refused::Close)?;
-            progress.acknowledge(store_revision(known));
+            progress.acknowledge(known.revisions[self.steps as usize - 1]);
+            return Ok(None);
         }
-        Ok(())
+        Ok(Some(store))
     }
 
     fn durability(&self, rng: &mut Rng) -> Durability {
@@ -114,10 +116,6 @@ impl Workload {
         let drawn = all[rng.index(3)];
         if self.mixed { drawn } else { Durability::Sync }
     }
-}
-
-fn store_revision(known: &Known) -> u64 {
-    known.revisions.last().copied().unwrap_or_default()
 }
 
 /// Why a workload ended early.

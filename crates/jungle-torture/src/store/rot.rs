@@ -1,0 +1,242 @@
+//! Files that are damaged between two openings: what is found is told, or is what was committed.
+//!
+//! - A log that was closed gives all of it, or an error.
+//! - One that was not may end early only where nobody can tell damage from a group that was being
+//!   written as the power went away: in the last group (it says then what it cut off), or where a
+//!   whole block with everything to the end of the log became what it was before.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use jungle_store::disk::sim::{CallKind, Fate, Keep, SimDisk};
+use jungle_store::{OpenError, Store};
+use jungle_testkit::Rng;
+
+use super::workload::{Known, Progress, Workload, open, portrait};
+
+/// Damages of one log; each is a case that is counted.
+const DAMAGES: u64 = 40;
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+pub fn run(rng: &mut Rng) -> u64 {
+    let workload = Workload {
+        seed: rng.next_u64(),
+        steps: rng.range(10..60),
+        segment_bytes: *rng.pick(&[512, 4096, 16384]),
+        mixed: rng.chance(1, 3),
+        closes: rng.chance(1, 2),
+    };
+    let known = workload.rehearse();
+    let history = files_of(&workload, &known);
+    let last = revision_of(history.last().expect("the end is one of them"));
+    let log = Log { workload: &workload, known: &known, history: &history, last };
+    for _ in 0..DAMAGES {
+        log.damage(rng);
+    }
+    DAMAGES
+}
+
+/// The files at some moments, the last one included.
+fn files_of(workload: &Workload, known: &Known) -> Vec<Files> {
+    let disk = SimDisk::new();
+    let history = Arc::new(Mutex::new(Vec::new()));
+    let (moments, mut syncs) = (Arc::clone(&history), 0);
+    disk.watch(move |call, world| {
+        syncs += u32::from(call.kind == CallKind::Sync);
+        if call.kind == CallKind::Sync && syncs % 5 == 0 {
+            let files = world.crash(Keep::All, &mut |_| 0).files();
+            moments.lock().expect("nothing panics while it is held").push(files);
+        }
+        Fate::Go
+    });
+    let store = workload.perform(&disk, known, &Progress::default());
+    let store = store.unwrap_or_else(|refused| panic!("nothing failed, but {refused:?}"));
+    disk.unwatch();
+    let mut history = std::mem::take(&mut *history.lock().expect("as above"));
+    // As if the process were gone now.
+    history.push(disk.files());
+    drop(store);
+    history
+}
+
+/// A log that is damaged in many ways.
+struct Log<'k> {
+    workload: &'k Workload,
+    known: &'k Known,
+    history: &'k [Files],
+    /// The newest revision in it.
+    last: u64,
+}
+
+/// What was done to a file.
+#[derive(Debug)]
+#[allow(dead_code, reason = "printed when a test fails")]
+struct Damage {
+    what: &'static str,
+    file: String,
+    /// Another file that was changed by it.
+    other: Option<String>,
+    bytes: Range<usize>,
+}
+
+/// A frame of the log, found by the lengths alone.
+struct Frame {
+    file: String,
+    bytes: Range<usize>,
+    first: u64,
+}
+
+impl Log<'_> {
+    fn damage(&self, rng: &mut Rng) {
+        let intact = self.history.last().expect("the end is one of them");
+        let mut files = intact.clone();
+        let Some(damage) = self.some_damage(&mut files, rng) else {
+            return;
+        };
+        let disk = SimDisk::with_files(&files);
+        match open(&disk, self.workload.segment_bytes) {
+            Ok(store) => self.check_opened(&store, &damage, intact),
+            Err(error) => self.check_told(&error, &damage),
+        }
+    }
+
+    /// Changes something; nothing when the dice change nothing.
+    fn some_damage(&self, files: &mut Files, rng: &mut Rng) -> Option<Damage> {
+        let intact = files.clone();
+        let names: Vec<&String> = intact.keys().collect();
+        let file = (*rng.pick(&names)).clone();
+        let len = intact[&file].len();
+        let block = *rng.pick(&[512, 4096]);
+        let at = rng.index(len.max(1));
+        let here = at / block * block..len.min(at / block * block + block);
+        let content = files.get_mut(&file)?;
+        let mut other = None;
+        let (what, bytes) = match rng.below(8) {
+            0..=2 => {
+                *content.get_mut(at)? ^= 1 << rng.below(8);
+                ("a flipped bit", at..at + 1)
+            }
+            3 => {
+                content.truncate(at);
+                ("cut", at..len)
+            }
+            4 => {
+                content[here.clone()].fill(0);
+                ("a block of zeros", here)
+            }
+            5 => {
+                let before = rng.pick(self.history);
+                let old = before.get(&file).map_or(&[][..], Vec::as_slice);
+                let old = old.get(here.start..).unwrap_or_default();
+                let old = &old[..old.len().min(here.len())];
+                content[here.clone()].fill(0);
+                content[here.start..here.start + old.len()].copy_from_slice(old);
+                ("a block as it was before", here)
+            }
+            6 => {
+                let from = rng.index(len.max(1)) / block * block;
+                let there = from..len.min(from + here.len());
+                let moved = content[there.clone()].to_vec();
+                let kept = content[here.clone()].to_vec();
+                let both = moved.len().min(kept.len());
+                content[here.start..here.start + both].copy_from_slice(&moved[..both]);
+                content[there.start..there.start + both].copy_from_slice(&kept[..both]);
+                ("two blocks swapped", here.start.min(there.start)..here.end.max(there.end))
+            }
+            _ => {
+                let source = (*rng.pick(&names)).clone();
+                let from = intact[&source].get(here.clone()).unwrap_or_default();
+                content[here.start..here.start + from.len()].copy_from_slice(from);
+                other = Some(source);
+                ("a block of another file", here)
+            }
+        };
+        (*files != intact).then_some(Damage { what, file, other, bytes })
+    }
+
+    fn check_opened(&self, store: &Store, damage: &Damage, intact: &Files) {
+        let revision = store.revision().number();
+        let is_some_state = self.known.portraits.get(revision as usize) == Some(&portrait(store));
+        assert!(is_some_state, "SILENT: {}", self.describe(damage));
+        if revision == self.last {
+            return;
+        }
+        let (report, last) = (store.report(), self.last);
+        assert!(!report.was_closed, "SILENT: closed, but {revision} of {last}; {damage:?}");
+        let frames = frames(intact);
+        let newest = |frame: &Frame| frame.first + self.records_max(frame, &frames, last);
+        let lost: Vec<&Frame> =
+            frames.iter().filter(|frame| newest(frame) > revision + 1).collect();
+        let is_last_group = report.cut.is_some() && (lost.len() <= 1 || self.workload.mixed);
+        // Whatever lies wholly behind the damage says that something is missing before it.
+        let is_end = |frame: &Frame| {
+            frame.file == damage.file
+                && damage.bytes.len() > 1
+                && damage.bytes.start < frame.bytes.end
+                && frame.bytes.start < damage.bytes.end
+        };
+        let begins_before = lost.iter().any(|frame| frame.bytes.start < damage.bytes.start);
+        assert!(
+            is_last_group
+                || (lost.iter().all(|frame| is_end(frame))
+                    && (report.cut.is_some() || !begins_before)),
+            "SILENT: {revision} of {last}, {report:?}; {}",
+            self.describe(damage)
+        );
+    }
+
+    /// How many revisions a frame may have: up to the next one.
+    fn records_max(&self, frame: &Frame, frames: &[Frame], last: u64) -> u64 {
+        let next = frames.iter().map(|other| other.first).filter(|first| *first > frame.first);
+        next.min().unwrap_or(last + 1) - frame.first
+    }
+
+    /// The error names a file that is damaged, or the place where it was missed.
+    fn check_told(&self, error: &OpenError, damage: &Damage) {
+        let named = match error {
+            OpenError::Damaged { file, .. } | OpenError::UnknownFormat { file, .. } => file,
+            OpenError::Missing { .. } => return,
+            other => panic!("told as {other:?}; {}", self.describe(damage)),
+        };
+        let is_it = **named == *damage.file || damage.other.as_deref() == Some(&**named);
+        // A mark that is moved into its place is believed, and the log held to it.
+        let is_mark = damage.file == "LOCK";
+        assert!(is_it || is_mark, "{error:?} for {}", self.describe(damage));
+    }
+
+    fn describe(&self, damage: &Damage) -> String {
+        format!("{damage:?} of {:?}", self.workload)
+    }
+}
+
+/// The newest revision in files that are whole.
+fn revision_of(files: &Files) -> u64 {
+    let store = open(&SimDisk::with_files(files), 512);
+    store.expect("nothing is damaged yet").revision().number()
+}
+
+fn frames(files: &Files) -> Vec<Frame> {
+    const HEADER: usize = 36;
+    let mut frames = Vec::new();
+    for (file, content) in files.iter().filter(|(name, _)| name.ends_with(".log")) {
+        let mut at = HEADER;
+        while let Some(header) = content.get(at..at + 24) {
+            let number = |from: usize, to: usize| {
+                let bytes = header[from..to].iter().rev();
+                bytes.fold(0u64, |number, &byte| number << 8 | u64::from(byte))
+            };
+            let len = number(0, 4) as usize;
+            if len == 0 {
+                break;
+            }
+            if len > 24 {
+                let bytes = at..at + len;
+                frames.push(Frame { file: file.clone(), bytes, first: number(16, 24) });
+            }
+            at += len;
+        }
+    }
+    frames
+}
