@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod folder;
+mod golden;
 mod records;
 mod reopening;
 mod support;

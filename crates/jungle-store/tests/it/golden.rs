@@ -1,0 +1,139 @@
+//! Files that older programs wrote stay readable. Golden files are added, never edited.
+//!
+//! `JUNGLE_GOLDEN=1` writes those of this version, where there are none yet.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jungle_db::{Clock, Jungle, Revision, Timestamp};
+use jungle_store::{OpenError, OpenOptions, Store, decode, encode};
+use jungle_tree::Arena;
+
+use crate::support::{Folder, every_kind_of_commit};
+
+fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+/// A copy that may be opened, since that changes it.
+fn copy(name: &str) -> Folder {
+    let folder = Folder::new();
+    for below in ["", "log"] {
+        let (from, to) = (golden().join(name).join(below), folder.path().join(below));
+        fs::create_dir_all(&to).unwrap();
+        for file in fs::read_dir(from).unwrap().map(Result::unwrap) {
+            if file.file_type().unwrap().is_file() {
+                fs::copy(file.path(), to.join(file.file_name())).unwrap();
+            }
+        }
+    }
+    folder
+}
+
+/// Everything in a Jungle, in words.
+fn told(jungle: &Jungle) -> String {
+    let mut told = format!("revision {}\n", jungle.revision());
+    for name in jungle.list_trees() {
+        let main = jungle.open_tree(&name).unwrap();
+        for branch in main.list_branches() {
+            let branch = main.on_branch(&branch).unwrap();
+            for info in branch.history(..).rev() {
+                let (time, meta) = (info.time.as_micros(), info.meta);
+                writeln!(told, "{name} {} {} {time} {meta:?}", branch.branch_name(), info.revision)
+                    .unwrap();
+                let snapshot = branch.at(info.revision).unwrap();
+                let mut walk = snapshot.root().walk();
+                while let Some(node) = walk.next() {
+                    write!(told, "  {} next {}", walk.path(), node.next_position()).unwrap();
+                    for (key, value) in node.attributes() {
+                        write!(told, " {key}={value}").unwrap();
+                    }
+                    told.push('\n');
+                }
+            }
+        }
+        for (tag, revision) in main.list_tags() {
+            writeln!(told, "{name} tag {tag} {revision}").unwrap();
+        }
+    }
+    told
+}
+
+struct Steps(std::sync::atomic::AtomicI64);
+
+impl Clock for Steps {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(self.0.fetch_add(1_000_003, std::sync::atomic::Ordering::Relaxed))
+    }
+}
+
+#[test]
+fn golden_folder_of_version_1_is_read() {
+    let expected = golden().join("version-1.txt");
+    if std::env::var_os("JUNGLE_GOLDEN").is_some() && !expected.exists() {
+        let clock = Steps(std::sync::atomic::AtomicI64::new(1_700_000_000_000_000));
+        let options = OpenOptions::new().segment_bytes(512).clock(clock);
+        let store = options.open(golden().join("version-1")).unwrap();
+        every_kind_of_commit(&store);
+        fs::write(&expected, told(&store)).unwrap();
+        store.close().unwrap();
+        let _ = fs::remove_file(golden().join("version-1/log/next"));
+    }
+    let folder = copy("version-1");
+    let store = Store::open(folder.path()).unwrap();
+    assert_eq!(told(&store), fs::read_to_string(expected).unwrap());
+    assert!(store.report().was_closed && store.report().segments > 1);
+    store.create_tree("goes on").unwrap();
+}
+
+#[test]
+fn golden_records_of_version_1_are_written_as_they_were() {
+    let arena = Arena::new().unwrap();
+    let mut records = 0;
+    for file in fs::read_dir(golden().join("version-1/log")).unwrap().map(Result::unwrap) {
+        let bytes = fs::read(file.path()).unwrap();
+        let mut rest = &bytes[36..];
+        while let Some(len) = rest.first_chunk().map(|len| u32::from_le_bytes(*len) as usize)
+            && len > 0
+        {
+            let mut group = &rest[24..len];
+            rest = &rest[len..];
+            while !group.is_empty() {
+                let (mut len, mut shift) = (0, 0);
+                while let Some((byte, more)) = group.split_first() {
+                    group = more;
+                    len |= usize::from(byte & 0x7f) << shift;
+                    shift += 7;
+                    if *byte < 0x80 {
+                        break;
+                    }
+                }
+                let record = decode(&group[..len], Revision::new(1), &arena).unwrap();
+                let mut again = Vec::new();
+                encode(&record, &mut again).unwrap();
+                assert_eq!(again, group[..len], "{record:?}");
+                group = &group[len..];
+                records += 1;
+            }
+        }
+    }
+    assert!(records > 20);
+}
+
+#[test]
+fn a_future_version_is_refused_by_name() {
+    for file in ["LOCK", "log/00000000000000000001.log"] {
+        let folder = copy("version-1");
+        let path = folder.path().join(file);
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[8] = 2;
+        fs::write(&path, bytes).unwrap();
+        let error = Store::open(folder.path()).unwrap_err();
+        let OpenError::UnknownFormat { file: named, found: 2 } = &error else {
+            panic!("{error}");
+        };
+        assert_eq!(&**named, file);
+        assert!(error.to_string().contains("use a newer program"));
+    }
+}
