@@ -7,6 +7,8 @@ pub enum Bar {
     TimesHaskell(f64),
     /// Ours on 2 threads is at least so many times ours on 1.
     TimesOneThread(f64),
+    /// Ours is at least so many times the machine's floor, on as many threads.
+    TimesFloor(f64),
     /// Ours is at most this.
     AtMost(f64),
 }
@@ -28,7 +30,7 @@ const fn rule(experiment: &'static str, case: &'static str, threads: usize, bar:
     Rule { experiment, case, threads, bar }
 }
 
-use Bar::{AtMost, TimesHaskell, TimesOneThread};
+use Bar::{AtMost, TimesFloor, TimesHaskell, TimesOneThread};
 
 /// Every bar.
 pub const RULES: &[Rule] = &[
@@ -79,6 +81,11 @@ pub const RULES: &[Rule] = &[
     rule("revisions", "commit", 1, AtMost(1.2)),
     rule("revisions", "open", 1, AtMost(1.2)),
     rule("revisions", "diff", 1, AtMost(1.2)),
+    rule("commit", "sync", 1, TimesFloor(0.9)),
+    rule("commit", "sync", 64, TimesFloor(20.0)),
+    rule("commit", "syncs", 1, AtMost(1.0)),
+    rule("commit", "bytes", 1, AtMost(400.0)),
+    rule("commit", "bytes", 64, AtMost(400.0)),
 ];
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Every case: what measures it on our side and on the peers', and which number it is.
 
 use crate::Failure;
+use crate::systems::System;
 
 /// A case of an experiment.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +20,8 @@ pub struct Case {
     pub unit: &'static str,
     /// On how many threads.
     pub threads: Threads,
+    /// Whose number it is, if not of the systems that are asked for.
+    pub system: Option<System>,
 }
 
 /// Which number of a sample a case is.
@@ -39,6 +42,8 @@ pub enum Threads {
     Asked,
     /// Always on so many.
     Fixed(usize),
+    /// On each of these.
+    Each(&'static [usize]),
 }
 
 /// A case as those of an experiment mostly are.
@@ -51,6 +56,7 @@ const fn case(experiment: &'static str, name: &'static str, theirs: Option<&'sta
         number: Number::Value,
         unit: "1/s",
         threads: Threads::Asked,
+        system: None,
     }
 }
 
@@ -66,6 +72,14 @@ impl Case {
     const fn on(self, threads: usize) -> Case {
         Case { threads: Threads::Fixed(threads), ..self }
     }
+
+    const fn on_each(self, threads: &'static [usize]) -> Case {
+        Case { threads: Threads::Each(threads), ..self }
+    }
+
+    const fn of(self, system: System) -> Case {
+        Case { system: Some(system), ..self }
+    }
 }
 
 /// A number of the one run of `wide all`, `diff all` and the like.
@@ -76,6 +90,11 @@ const fn one_of(
     unit: &'static str,
 ) -> Case {
     case(experiment, name, None).from(ours).number(Number::Named(name), unit).on(1)
+}
+
+/// A number of the runs of `commit sync`, on as many threads as there are clients.
+const fn of_commit(name: &'static str, unit: &'static str) -> Case {
+    case("commit", name, None).from("sync").number(Number::Named(name), unit).on_each(&[1, 64])
 }
 
 /// Bytes of a key and a value in tree R.
@@ -145,6 +164,11 @@ const CASES: &[Case] = &[
     one_of("revisions", "diff-few", "all", "ns"),
     one_of("revisions", "diff-many", "all", "ns"),
     one_of("revisions", "diff", "all", "x"),
+    of_commit("floor", "1/s").of(System::Machine),
+    of_commit("floor-append", "1/s").of(System::Machine),
+    of_commit("sync", "1/s").number(Number::Value, "1/s"),
+    of_commit("syncs", "x"),
+    of_commit("bytes", "B"),
 ];
 
 /// The cases of an experiment, or of `all`.

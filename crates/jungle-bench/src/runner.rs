@@ -58,17 +58,20 @@ fn cells(case: Case, request: &Request) -> Vec<Cell> {
     let threads = match case.threads {
         Threads::Asked => request.threads.clone(),
         Threads::Fixed(threads) => vec![threads],
+        Threads::Each(threads) => threads.to_vec(),
     };
-    let pairs = threads
-        .iter()
-        .flat_map(|&threads| request.systems.iter().map(move |&system| (threads, system)));
+    let systems = case.system.map_or(request.systems.clone(), |system| vec![system]);
+    let pairs =
+        threads.iter().flat_map(|&threads| systems.iter().map(move |&system| (threads, system)));
     let cell = |(threads, system)| {
         let options = request.options(threads);
         let told = match system {
-            System::Jungle => format!("{} {}", case.experiment, case.ours),
+            System::Jungle | System::Machine => format!("{} {}", case.experiment, case.ours),
             _ => case.theirs?.to_owned(),
         };
-        let program = System::program(system, &told, options);
+        // The machine is measured by our own program, in the run that is held against it.
+        let runs = if system == System::Machine { System::Jungle } else { system };
+        let program = runs.program(&told, options);
         Some(Cell { case, system, threads, program, samples: Vec::new() })
     };
     pairs.filter_map(cell).collect()

@@ -20,6 +20,9 @@ pub enum System {
     Java,
     /// `imbl`'s maps in Rust.
     Imbl,
+    /// What the machine does without any of them.
+    #[value(skip)]
+    Machine,
 }
 
 /// Where a measurement comes from: an argument list of a system's program.
@@ -40,13 +43,14 @@ impl System {
             System::HaskellIntmap => "haskell-intmap",
             System::Java => "java",
             System::Imbl => "imbl",
+            System::Machine => "machine",
         }
     }
 
     /// What must be there for it to run.
     fn file(self) -> PathBuf {
         match self {
-            System::Jungle => PathBuf::new(),
+            System::Jungle | System::Machine => PathBuf::new(),
             System::Haskell => peers().join("haskell/peer-map"),
             System::HaskellIntmap => peers().join("haskell/peer-intmap"),
             System::Java => peers().join("java/Peer.class"),
@@ -56,7 +60,7 @@ impl System {
 
     /// Can it be run?
     pub fn is_built(self) -> bool {
-        self == System::Jungle || self.file().is_file()
+        matches!(self, System::Jungle | System::Machine) || self.file().is_file()
     }
 
     /// The program that measures a case (of ours, `experiment case`) once.

@@ -49,7 +49,7 @@ fn beside(verdict: &Verdict) -> ((&'static str, &'static str, usize), System) {
     let rule = verdict.rule;
     let system = match rule.bar {
         Bar::TimesHaskell(_) => System::Haskell,
-        Bar::TimesOneThread(_) | Bar::AtMost(_) => System::Jungle,
+        Bar::TimesOneThread(_) | Bar::TimesFloor(_) | Bar::AtMost(_) => System::Jungle,
     };
     ((rule.experiment, rule.case, rule.threads), system)
 }
@@ -59,12 +59,14 @@ fn line(verdict: &Verdict) -> String {
     match verdict.rule.bar {
         Bar::TimesHaskell(least) => format!("≥ {least} × {outcome}"),
         Bar::AtMost(most) => format!("≤ {most} {outcome}"),
-        Bar::TimesOneThread(least) => {
-            let (low, high) = verdict.spread;
-            let reached = verdict.reached;
-            format!("{reached:.2} × 1 thread ({low:.2}–{high:.2}), ≥ {least} × {outcome}")
-        }
+        Bar::TimesOneThread(least) => times(verdict, "1 thread", least, outcome),
+        Bar::TimesFloor(least) => times(verdict, "floor", least, outcome),
     }
+}
+
+fn times(verdict: &Verdict, what: &str, least: f64, outcome: &str) -> String {
+    let (reached, (low, high)) = (verdict.reached, verdict.spread);
+    format!("{reached:.2} × {what} ({low:.2}–{high:.2}), ≥ {least} × {outcome}")
 }
 
 /// Ours over this row's, round by round.

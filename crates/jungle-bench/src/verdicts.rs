@@ -20,7 +20,9 @@ impl Verdict {
     /// Was the bar reached?
     pub fn is_pass(&self) -> bool {
         match self.rule.bar {
-            Bar::TimesHaskell(least) | Bar::TimesOneThread(least) => self.reached >= least,
+            Bar::TimesHaskell(least) | Bar::TimesOneThread(least) | Bar::TimesFloor(least) => {
+                self.reached >= least
+            }
             Bar::AtMost(most) => self.reached <= most,
         }
     }
@@ -37,6 +39,10 @@ fn verdict(rule: &Rule, rows: &[Row]) -> Option<Verdict> {
     let numbers = match rule.bar {
         Bar::TimesHaskell(_) => ratios(ours, &row(System::Haskell, rule.threads)?.samples),
         Bar::TimesOneThread(_) => ratios(ours, &row(System::Jungle, 1)?.samples),
+        Bar::TimesFloor(_) => {
+            let floor = (rule.experiment, "floor");
+            ratios(ours, &find(rows, floor, System::Machine, rule.threads)?.samples)
+        }
         Bar::AtMost(_) => ours.clone(),
     };
     Some(Verdict { rule: *rule, reached: median(&numbers), spread: spread(&numbers) })

@@ -197,8 +197,9 @@ impl Log {
             state.spare = group.frame;
         }
         drop(state);
-        self.wake[group.number % 2].notify_all();
+        // The next leader first: the disk works again while all the others are woken.
         self.wake[(group.number + 1) % 2].notify_one();
+        self.wake[group.number % 2].notify_all();
 
         // Others write meanwhile.
         let prepared = wanted.map_or(Ok(()), |wanted| self.next.prepare(&*self.disk, wanted));

@@ -104,8 +104,8 @@ impl Blank {
         Ok(Blank { file, bytes, filled: 0 })
     }
 
-    /// Fills it up to here, and makes that last: what is written over later need not be added to
-    /// the file system's journal then.
+    /// Fills it up to here, and makes that last: a sync of what is written over it later need not
+    /// write the file's length and place as well.
     pub(crate) fn fill(&mut self, up_to: u64) -> Result<(), IoError> {
         let up_to = up_to.min(self.bytes);
         while self.filled < up_to {

@@ -1,5 +1,6 @@
 //! Jungle's side of the experiments: each case measures once and checks what it did.
 
+mod commit;
 mod diff;
 mod hot;
 mod memory;
@@ -58,6 +59,7 @@ impl Options {
 /// When there is no such case, or no room for it.
 pub fn sample(experiment: &str, case: &str, options: Options) -> Result<Sample, Failure> {
     let measured = match experiment {
+        "commit" => commit::sample(case, options)?,
         "read" => read::sample(case, options)?,
         "write" => write::sample(case, options)?,
         "point" if case == "walker" => Some(walker::sample(options)?),

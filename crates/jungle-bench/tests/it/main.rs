@@ -48,7 +48,9 @@ fn read_is_measured_and_judged() {
 
 #[test]
 fn every_experiment_checks_its_result() {
-    for experiment in ["write", "point", "memory", "wide", "diff", "merge", "hot", "revisions"] {
+    for experiment in
+        ["write", "point", "memory", "wide", "diff", "merge", "hot", "revisions", "commit"]
+    {
         let (table, rows) = run(experiment);
         assert!(!rows.is_empty(), "{table}");
     }

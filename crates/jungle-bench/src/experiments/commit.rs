@@ -1,0 +1,177 @@
+//! Durable commits of one attribute, beside what the machine can sync at all.
+//!
+//! How long a sync takes changes by a factor of 80 within a day, so both are measured in turns of
+//! a fraction of a second, in the same process, on the same disk.
+
+use std::fs::{File, remove_dir_all, remove_file};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use jungle::{OpenOptions, Retention, Store, SystemClock, TreeHandle};
+use jungle_tree::Key;
+
+use super::Options;
+use crate::Failure;
+use crate::sample::Sample;
+use crate::workload::on_workers;
+
+/// What a disk is asked to write at once.
+const BLOCK: usize = 4096;
+const FLOOR_FILE_BYTES: usize = 16 << 20;
+
+/// Commits a second; `floor` and `floor-append` = syncs a second of a bare file, written over or
+/// added to; `syncs` and `bytes` = of each commit.
+pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
+    if case != "sync" {
+        return Ok(None);
+    }
+    let (turns, turn) = match options.tiny {
+        true => (2, Duration::from_millis(5)),
+        false => (if options.quick { 3 } else { 8 }, Duration::from_millis(300)),
+    };
+    let folder = Folder::new()?;
+    let mut floor = Floor::new(&folder.0)?;
+    let mut clients = Clients::new(&folder.0, options.threads)?;
+    for _ in 0..turns {
+        floor.overwrite(turn)?;
+        clients.commit(turn)?;
+        floor.append(turn / 4)?;
+    }
+    let commits = clients.commits as f64;
+    let stats = clients.store.log_stats();
+    let sample = Sample::rate(clients.seconds, clients.commits)
+        .with("floor", floor.overwritten as f64 / floor.overwriting)
+        .with("floor-append", floor.appended as f64 / floor.appending)
+        .with("syncs", (stats.syncs - clients.syncs_before) as f64 / commits)
+        .with("bytes", (stats.bytes - clients.bytes_before) as f64 / commits);
+    Ok(Some(sample.check_none(clients.lost(&folder.0)?, "commits are not there")))
+}
+
+/// A folder beside the program, so on the disk that is built on; gone at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> std::io::Result<Folder> {
+        let name = format!("bench-commit-{}", std::process::id());
+        let folder = Folder(std::env::current_exe()?.with_file_name(name));
+        std::fs::create_dir_all(&folder.0)?;
+        Ok(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = remove_dir_all(&self.0);
+    }
+}
+
+/// A file that is written and synced, block by block.
+struct Floor {
+    folder: PathBuf,
+    filled: File,
+    overwritten: u64,
+    overwriting: f64,
+    appended: u64,
+    appending: f64,
+}
+
+impl Floor {
+    fn new(folder: &Path) -> std::io::Result<Floor> {
+        let filled = File::create(folder.join("floor"))?;
+        filled.write_all_at(&vec![0; FLOOR_FILE_BYTES], 0)?;
+        filled.sync_all()?;
+        let folder = folder.to_owned();
+        Ok(Floor { folder, filled, overwritten: 0, overwriting: 0.0, appended: 0, appending: 0.0 })
+    }
+
+    /// Over zeros that were synced before, as the log is written: this is what it is held to.
+    fn overwrite(&mut self, turn: Duration) -> std::io::Result<()> {
+        let begun = Instant::now();
+        while begun.elapsed() < turn {
+            let at = self.overwritten as usize * BLOCK % FLOOR_FILE_BYTES;
+            self.filled.write_all_at(&[1; BLOCK], at as u64)?;
+            self.filled.sync_data()?;
+            self.overwritten += 1;
+        }
+        self.overwriting += begun.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    /// Behind the end of a file, which grows: what the log would pay without its zeros.
+    fn append(&mut self, turn: Duration) -> std::io::Result<()> {
+        let path = self.folder.join("growing");
+        let (file, begun, mut end) = (File::create(&path)?, Instant::now(), 0);
+        while begun.elapsed() < turn {
+            file.write_all_at(&[1; BLOCK], end)?;
+            file.sync_data()?;
+            end += BLOCK as u64;
+            self.appended += 1;
+        }
+        self.appending += begun.elapsed().as_secs_f64();
+        remove_file(&path)
+    }
+}
+
+/// Clients of one store, each with an attribute of its own in one tree.
+struct Clients {
+    store: Store,
+    tree: TreeHandle,
+    threads: usize,
+    commits: u64,
+    seconds: f64,
+    syncs_before: u64,
+    bytes_before: u64,
+}
+
+impl Clients {
+    fn new(folder: &Path, threads: usize) -> Result<Clients, Failure> {
+        let store = open(folder)?;
+        let tree = store.create_tree("clients")?;
+        tree.update(|tx| (0..threads).try_for_each(|_| tx.append(&[]).map(drop)))?;
+        let before = store.log_stats();
+        let (syncs_before, bytes_before) = (before.syncs, before.bytes);
+        Ok(Clients { store, tree, threads, commits: 0, seconds: 0.0, syncs_before, bytes_before })
+    }
+
+    fn commit(&mut self, turn: Duration) -> Result<(), Failure> {
+        let (tree, done) = (&self.tree, AtomicU64::new(0));
+        let begun = Instant::now();
+        let (seconds, results) = on_workers(self.threads, |client| {
+            let path = [Key::from(client as u32 as i32)];
+            let count = tree.snapshot().root().at(&path).ok().and_then(count).unwrap_or(0);
+            for count in count + 1.. {
+                tree.update(|tx| tx.put_attribute(&path, "count", count))
+                    .map_err(|error| error.to_string())?;
+                done.fetch_add(1, Ordering::Relaxed);
+                if begun.elapsed() >= turn {
+                    break;
+                }
+            }
+            Ok(())
+        });
+        results.into_iter().collect::<Result<(), String>>()?;
+        self.seconds += seconds;
+        self.commits += done.into_inner();
+        Ok(())
+    }
+
+    /// How many of the commits are not there when it is opened anew.
+    fn lost(self, folder: &Path) -> Result<u64, Failure> {
+        let Clients { store, tree, commits, .. } = self;
+        drop((store, tree));
+        let tree = open(folder)?.open_tree("clients")?.snapshot();
+        let there: i64 = tree.root().children().filter_map(|(_, client)| count(client)).sum();
+        Ok(commits.abs_diff(there as u64))
+    }
+}
+
+fn count(client: jungle::Node<'_>) -> Option<i64> {
+    client.attribute("count")?.as_int()
+}
+
+fn open(folder: &Path) -> Result<Store, Failure> {
+    let options = OpenOptions::new().clock(SystemClock).retention(Retention::Last(100));
+    Ok(options.open(folder.join("jungle"))?)
+}
