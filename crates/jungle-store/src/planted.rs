@@ -8,6 +8,8 @@ pub enum Bug {
     SyncSkipped,
     /// A group is acknowledged when it is written, before it is synced.
     AcknowledgedEarly,
+    /// Those who share a group with the one who syncs it do not wait for that.
+    FollowersAcknowledgedEarly,
     /// A failed sync is asked for again, and the second answer believed.
     SyncRetried,
     /// A frame is taken whatever its checksum is.
@@ -28,9 +30,10 @@ pub enum Bug {
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Bug; 10] = [
+    pub const ALL: [Bug; 11] = [
         Bug::SyncSkipped,
         Bug::AcknowledgedEarly,
+        Bug::FollowersAcknowledgedEarly,
         Bug::SyncRetried,
         Bug::ChecksumIgnored,
         Bug::ChainIgnored,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Disk, DiskFile, Lock, Mode};
 
-/// A folder of the file system.
+/// A folder of the file system. What is made in it is for its owner only.
 #[derive(Debug)]
 pub struct FolderDisk {
     folder: PathBuf,
@@ -27,10 +27,7 @@ impl FolderDisk {
         let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
         let missing: Vec<&Path> = disk.folder.ancestors().take_while(missing).collect();
         for path in missing.iter().rev() {
-            match fs::create_dir(path) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                _ => {}
-            }
+            create_folder(path)?;
             let above = path.parent().filter(|above| !above.as_os_str().is_empty());
             sync_folder(above.unwrap_or(Path::new(".")))?;
         }
@@ -51,14 +48,13 @@ impl Disk for FolderDisk {
         let mut options = File::options();
         options.read(true).write(mode != Mode::Read).create(mode == Mode::Create);
         options.create_new(mode == Mode::CreateNew);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         Ok(Box::new(options.open(self.path(name))?))
     }
 
     fn create_folder(&self, name: &str) -> io::Result<()> {
-        match fs::create_dir(self.path(name)) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            other => other,
-        }
+        create_folder(&self.path(name))
     }
 
     fn list(&self, folder: &str) -> io::Result<Vec<String>> {
@@ -76,6 +72,16 @@ impl Disk for FolderDisk {
 
     fn sync_folder(&self, folder: &str) -> io::Result<()> {
         sync_folder(&self.path(folder))
+    }
+}
+
+fn create_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        other => other,
     }
 }
 

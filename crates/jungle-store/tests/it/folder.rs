@@ -82,3 +82,17 @@ fn a_missing_lock_is_made_again_and_a_missing_log_is_told() {
     let error = Store::open(folder.path()).unwrap_err();
     assert!(matches!(error, OpenError::Missing { .. }), "{error}");
 }
+
+#[cfg(unix)]
+#[test]
+fn what_is_made_is_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    Store::open(folder.path()).unwrap().create_tree("t").unwrap();
+    for (name, wanted) in
+        [("", 0o700), ("log", 0o700), ("LOCK", 0o600), ("log/00000000000000000001.log", 0o600)]
+    {
+        let mode = fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, wanted, "{name}");
+    }
+}

@@ -104,3 +104,18 @@ fn many_writers_share_syncs_and_lose_nothing() {
     assert_eq!(portrait(&store), before);
     assert!(store.report().segments > 1);
 }
+
+#[test]
+fn memory_that_waits_is_written_when_it_is_much() {
+    let folder = Folder::new();
+    let store = OpenOptions::new().durability(Durability::Memory).open(folder.path()).unwrap();
+    let tree = store.create_tree("t").unwrap();
+    let long = "x".repeat(1 << 20);
+    for n in 0..6 {
+        let value = format!("{n}{long}");
+        tree.update(|tx| tx.put_attribute(&[], "long", value.as_str())).unwrap();
+    }
+    let stats = store.log_stats();
+    assert_eq!((stats.groups, stats.syncs), (1, 0));
+    assert!(stats.bytes > 4 << 20);
+}

@@ -7,10 +7,14 @@ use jungle_store::Store;
 use jungle_store::disk::sim::{Fate, Keep, SimDisk, World};
 use jungle_testkit::Rng;
 
+use super::crowd;
 use super::workload::{Known, Progress, Workload, open, portrait};
 
 /// One workload, with a crash at each of its calls; tells how many there were.
 pub fn run(rng: &mut Rng) -> u64 {
+    if rng.chance(1, 4) {
+        return crowd::run(rng);
+    }
     let workload = Workload::random(rng);
     let known = Arc::new(workload.rehearse());
     let progress = Arc::new(Progress::default());

@@ -2,6 +2,7 @@
 
 pub mod child;
 mod crash;
+mod crowd;
 mod io;
 mod kill;
 mod rot;
@@ -18,7 +19,7 @@ pub const SUITES: [&str; 5] = ["crash", "io", "rot", "kill", "syncs"];
 
 pub fn run(options: &Options) -> Outcome {
     match options.suite.as_str() {
-        "crash" => counting(options, 400, "crash points", crash::run),
+        "crash" => counting(options, 500, "crash points", crash::run),
         "io" => counting(options, 150, "failing calls", io::run),
         "rot" => counting(options, 700, "damages", rot::run),
         "kill" => kill::run(options),
