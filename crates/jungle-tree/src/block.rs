@@ -40,10 +40,16 @@ const BIRTH_WIDTH: u32 = 40;
 pub(crate) const BIRTH_BITS: u64 = (1 << BIRTH_WIDTH) - 1;
 const COUNT_LOW_BITS: u32 = 64 - BIRTH_WIDTH;
 
-/// The words of a block, loaded if need be.
+/// The words of a block that may not be loaded yet; its header is always looked at first.
 #[inline(always)]
 pub(crate) fn run(arena: Memory<'_>, handle: u32) -> Run<'_> {
     arena.inner.blocks.ensure((handle as usize) << 1);
+    loaded(arena, handle)
+}
+
+/// The words of a block whose header was looked at before, or that is being written.
+#[inline(always)]
+pub(crate) fn loaded(arena: Memory<'_>, handle: u32) -> Run<'_> {
     arena.blocks.run((handle as usize) << 1)
 }
 
@@ -75,7 +81,7 @@ impl Header {
 
     #[inline(always)]
     pub(crate) fn store(self, arena: Memory<'_>, handle: u32) {
-        self.write(run(arena, handle));
+        self.write(loaded(arena, handle));
     }
 
     #[inline(always)]
@@ -218,7 +224,7 @@ impl Header {
 /// Reads a u32 entry of a block.
 #[inline(always)]
 pub(crate) fn entry(arena: Memory<'_>, handle: u32, entry: usize) -> u32 {
-    entry_of(run(arena, handle), entry)
+    entry_of(loaded(arena, handle), entry)
 }
 
 /// Reads a u32 entry of a block.
@@ -258,7 +264,7 @@ pub(crate) fn each_entry(
 /// Writes a u32 entry of a block that is not yet published.
 #[inline(always)]
 pub(crate) fn set_entry(arena: Memory<'_>, handle: u32, entry: usize, value: u32) {
-    set_entry_of(run(arena, handle), entry, value);
+    set_entry_of(loaded(arena, handle), entry, value);
 }
 
 /// Writes a u32 entry of a block that is not yet published.

@@ -270,9 +270,10 @@ impl Line {
             History::None => floor.max(newest_pin),
             _ => u64::MAX,
         };
+        let memory = cell.memory();
         for dead in &**dead {
             if dead.birth > visible_to && !is_queued(dead.birth) {
-                allocator.free(cell.memory(), *dead);
+                allocator.free(memory, *dead);
             } else {
                 self.retire(cell, *dead, version, floor);
             }

@@ -44,12 +44,12 @@ struct Class {
 
 /// Hands out and takes back records of one region. Handles count granules of `1 << SHIFT` words.
 pub(crate) struct FreeLists<const SHIFT: u32> {
-    classes: Vec<Class>,
+    classes: Box<[Class; CLASSES]>,
 }
 
 impl<const SHIFT: u32> FreeLists<SHIFT> {
     pub(crate) fn new() -> Self {
-        FreeLists { classes: (0..CLASSES).map(|_| Class::default()).collect() }
+        FreeLists { classes: Box::new(std::array::from_fn(|_| Class::default())) }
     }
 
     /// A record of at least `words` words (a multiple of the granule), its content undefined.

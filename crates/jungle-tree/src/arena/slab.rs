@@ -86,10 +86,16 @@ impl Slabs {
     /// Makes sure that what lies at this word is loaded.
     #[inline(always)]
     pub(crate) fn ensure(&self, word: usize) {
-        if let Some(lazy) = &self.lazy
-            && lazy.is_absent(word / SLAB_WORDS)
-        {
-            lazy.load(self, word / SLAB_WORDS);
+        if let Some(lazy) = &self.lazy {
+            self.ensure_slab(lazy, word / SLAB_WORDS);
+        }
+    }
+
+    /// Apart, so that arenas that were not reopened do not pay for it in every loop.
+    #[inline(never)]
+    fn ensure_slab(&self, lazy: &Lazy, slab: usize) {
+        if lazy.is_absent(slab) {
+            lazy.load(self, slab);
         }
     }
 

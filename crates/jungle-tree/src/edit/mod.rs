@@ -124,7 +124,7 @@ impl<'a> Edit<'a> {
     ) -> u32 {
         let header = Header::load(arena, root);
         let copy = allocator.take_block(arena, header.words());
-        block::copy_entries(block::run(arena, root), block::run(arena, copy), header.words());
+        block::copy_entries(block::loaded(arena, root), block::loaded(arena, copy), header.words());
         header.with_birth(version).store(arena, copy);
         copy
     }

@@ -91,7 +91,7 @@ impl Edit<'_> {
         }
         let words = header.words();
         let copy = self.allocator.take_block(self.arena, words);
-        let (from, to) = (block::run(self.arena, handle), block::run(self.arena, copy));
+        let (from, to) = (block::loaded(self.arena, handle), block::loaded(self.arena, copy));
         header.with_birth(self.version).with_added(added).write(to);
         block::copy_entries(from, to, words);
         self.allocator.buffers.dead.push(Dead::block(handle, header));
@@ -177,7 +177,7 @@ impl Edit<'_> {
             handle
         } else {
             let to = self.allocator.take_block(self.arena, new.words());
-            let run = |handle| block::run(self.arena, handle);
+            let run = |handle| block::loaded(self.arena, handle);
             block::copy_entries(run(handle), run(to), old.words());
             self.retire(Dead::block(handle, old));
             to

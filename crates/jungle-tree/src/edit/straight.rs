@@ -104,7 +104,7 @@ impl<'a> Edit<'a> {
     fn own_end(&mut self, way: &mut Way, end: &End<'a>) -> Run<'a> {
         let own = self.own_dense(end.block, end.run, end.header);
         self.replace_end(way, end, own);
-        block::run(self.arena, own)
+        block::loaded(self.arena, own)
     }
 
     /// Puts another block in the place of the last one.
@@ -127,7 +127,7 @@ impl<'a> Edit<'a> {
         }
         let words = header.dense_words();
         let copy = self.allocator.take_block(self.arena, words);
-        let to = block::run(self.arena, copy);
+        let to = block::loaded(self.arena, copy);
         header.with_birth(self.version).write(to);
         block::copy_entries(run, to, words);
         self.allocator.buffers.dead.push(Dead::new(block, words, false, header.birth()));
@@ -186,7 +186,7 @@ impl<'a> Edit<'a> {
             self.replace_end(way, &end, own);
         } else {
             let above = self.own_end(way, &end);
-            let own = self.own_dense(kids, block::run(self.arena, kids), header);
+            let own = self.own_dense(kids, block::loaded(self.arena, kids), header);
             let header = header.with_birth(self.version).with_added(1);
             let present = header.present() | 1 << next;
             header.with_bits(present, header.kids(), header.attrs()).store(self.arena, own);
@@ -195,7 +195,7 @@ impl<'a> Edit<'a> {
             }
         }
         for &block in &way.blocks[..way.len.min(BLOCKS_MAX)] {
-            let run = block::run(self.arena, block);
+            let run = block::loaded(self.arena, block);
             Header::of(run).with_added(1).write(run);
         }
         Some(Ok(Key::from(next)))
@@ -209,7 +209,7 @@ impl<'a> Edit<'a> {
         // What was copied is the lower part of the way.
         let copied = way.len - dead.len();
         if let (Some(above), Some(first)) = (copied.checked_sub(1), dead.first()) {
-            let above = block::run(self.arena, way.blocks[above]);
+            let above = block::loaded(self.arena, way.blocks[above]);
             let mut entries = 0..Header::of(above).kids().count_ones() as usize;
             let entry = entries.find(|&i| block::entry_of(above, i) == way.blocks[copied]);
             let entry = entry.expect("a copy stands in the block above it");
