@@ -210,6 +210,20 @@ impl Log {
         state
     }
 
+    /// Those who wait for the write only need not wait for the sync.
+    fn note_written(&self, group: usize, last: u64) {
+        let mut state = self.lock();
+        state.written = last;
+        let early = is_awake(Bug::FollowersAcknowledgedEarly);
+        if early {
+            state.durable = last;
+        }
+        if state.waiting[0] > 0 || early {
+            drop(state);
+            self.wake[group % 2].notify_all();
+        }
+    }
+
     fn fail(&self, state: &mut State, error: LogError) {
         if !matches!(state.phase, Phase::Over(_)) {
             state.phase = Phase::Over(error);
@@ -224,7 +238,8 @@ impl Log {
         if matches!(state.phase, Phase::Open) {
             state.phase = Phase::Closing;
             drop(state);
-            self.wait(last, Durability::Sync)?;
+            // If this fails, so is the log from then on, and that is told below.
+            let _ = self.wait(last, Durability::Sync);
             state = self.lock();
         }
         // Whoever leads now has nothing left to write.
@@ -310,22 +325,6 @@ impl<'l> Turn<'l> {
             state.stats = writer.stats;
         }
         state
-    }
-}
-
-impl Log {
-    /// Those who wait for the write only need not wait for the sync.
-    fn note_written(&self, group: usize, last: u64) {
-        let mut state = self.lock();
-        state.written = last;
-        let early = is_awake(Bug::FollowersAcknowledgedEarly);
-        if early {
-            state.durable = last;
-        }
-        if state.waiting[0] > 0 || early {
-            drop(state);
-            self.wake[group % 2].notify_all();
-        }
     }
 }
 

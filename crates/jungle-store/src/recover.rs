@@ -48,7 +48,7 @@ pub struct Cut {
 
 /// Where the log ends.
 pub(crate) struct End {
-    /// The first revision of the last segment, which tells its name, and all of its bytes.
+    /// The last segment, and all of its bytes.
     pub(crate) name: String,
     pub(crate) bytes: Vec<u8>,
     /// Behind the last frame that counts.
@@ -130,7 +130,7 @@ impl Scan<'_> {
             return Err(match before {
                 // It ends before the place where this one begins.
                 Some(before) if !before.sealed => before.damaged(self),
-                _ if first != self.next => OpenError::Missing { revision: self.newest_or_first() },
+                _ if first != self.next => OpenError::Missing { revision: self.next_revision() },
                 _ => self.damaged(&name, 0, Damage::Chain),
             });
         }
@@ -143,7 +143,7 @@ impl Scan<'_> {
         Ok(segment)
     }
 
-    fn newest_or_first(&self) -> Revision {
+    fn next_revision(&self) -> Revision {
         Revision::new(self.next)
     }
 
@@ -197,7 +197,7 @@ impl Scan<'_> {
     /// Finds out what is behind the last frame.
     fn end(self, last: Segment, mark: Option<Mark>, segments: u64) -> Result<End, OpenError> {
         if last.sealed {
-            return Err(OpenError::Missing { revision: self.newest_or_first() });
+            return Err(OpenError::Missing { revision: self.next_revision() });
         }
         let closed = match mark {
             Some(Mark::Closed { revision, check }) => {

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jungle_store::disk::sim::SimDisk;
-use jungle_store::{Damage, OpenError, OpenOptions, Store};
+use jungle_db::{NotWritten, UpdateError};
+use jungle_store::disk::sim::{CallKind, Fate, SimDisk};
+use jungle_store::{Damage, LogError, OpenError, OpenOptions, Store};
 
 const SEGMENT: &str = "log/00000000000000000001.log";
 
@@ -119,4 +120,28 @@ fn a_missing_segment_is_told() {
         let error = open(&SimDisk::with_files(&files)).unwrap_err();
         assert!(matches!(error, OpenError::Missing { .. }), "{missing}: {error}");
     }
+}
+
+#[test]
+fn a_failed_sync_ends_all_writing_and_closing_gives_the_folder_free() {
+    const EIO: i32 = 5;
+    let disk = SimDisk::new();
+    let store = open(&disk).unwrap();
+    let tree = store.create_tree("t").unwrap();
+    disk.watch(|call, _| match call.kind {
+        CallKind::Sync => Fate::Fail(EIO),
+        _ => Fate::Go,
+    });
+    let refused = tree.update(|tx| tx.append(&[])).unwrap_err();
+    disk.unwatch();
+    let UpdateError::NotWritten(NotWritten::Unsafe(error)) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(error.to_string().contains("cannot sync log/0"), "{error}");
+    assert!(tree.update(|tx| tx.append(&[])).is_err());
+    assert!(matches!(store.close(), Err(LogError::Io(_))));
+    // What was not acknowledged may be there or not; it is not half there.
+    let store = open(&disk).unwrap();
+    assert!(!store.report().was_closed && children(&store) <= 1);
+    assert_eq!(tree.read().root().child_count(), 1);
 }
