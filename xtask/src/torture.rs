@@ -1,22 +1,71 @@
 //! `torture`: the long suites, which live in a crate of their own.
 
-use crate::command::{cargo, root, run as run_command};
-use crate::error::{Result, fail};
+mod ledger;
+
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use crate::command::{cargo, command, root, run as run_command, target_dir};
+use crate::error::{Context, Result, fail, no_arguments};
+use ledger::{Entry, children_cpu_seconds};
 
 /// The suites that `test` runs, each small enough for that by its own defaults.
-pub const SUITES: [&str; 9] =
-    ["model", "converge", "shuttle", "crash", "io", "rot", "kill", "syncs", "planted"];
+pub const SUITES: [&str; 10] =
+    ["model", "converge", "stress", "shuttle", "crash", "io", "rot", "kill", "syncs", "planted"];
 
 pub fn run(arguments: &[String]) -> Result<()> {
-    if arguments.is_empty() {
-        return fail(format!("no suite given; there are {}", SUITES.join(", ")));
+    let Some((suite, rest)) = arguments.split_first() else {
+        return fail(format!("no suite given; there are {}, and `ledger`", SUITES.join(", ")));
+    };
+    if suite == "ledger" {
+        no_arguments("torture ledger", rest)?;
+        return ledger::sum();
     }
-    let mut command = cargo(["run", "--release", "--quiet", "-p", "jungle-torture", "--"]);
-    command.args(arguments);
-    run_command(command)
+    let program = if suite == "shuttle" { scheduled()? } else { usual()? };
+    let mut run = command(program, arguments);
+    if suite == "planted" {
+        run.arg("--shuttle-program").arg(scheduled()?);
+    }
+    noted(run)
 }
 
 /// Whether the crate with the suites is in this checkout.
 pub fn is_there() -> bool {
     root().join("crates/jungle-torture").is_dir()
+}
+
+const BUILD: [&str; 5] = ["build", "--release", "--quiet", "-p", "jungle-torture"];
+
+/// Builds the suites, and gives the program.
+fn usual() -> Result<PathBuf> {
+    run_command(cargo(BUILD))?;
+    Ok(target_dir().join("release/jungle-torture"))
+}
+
+/// As [`usual`], with shuttle's locks in the database. `--cfg shuttle` changes every crate, so
+/// this builds into a folder of its own, or each run would build everything twice.
+fn scheduled() -> Result<PathBuf> {
+    let folder = target_dir().join("shuttle");
+    let mut build = cargo(BUILD);
+    build.arg("--target-dir").arg(&folder);
+    build.env("RUSTFLAGS", "--cfg shuttle -Ctarget-cpu=x86-64-v2");
+    run_command(build)?;
+    Ok(folder.join("release/jungle-torture"))
+}
+
+/// Runs a suite, shows what it prints, and enters it in the ledger.
+fn noted(mut suite: std::process::Command) -> Result<()> {
+    let cpu_before = children_cpu_seconds();
+    let mut child = suite.stdout(Stdio::piped()).spawn().context("cannot start the suite")?;
+    let mut entry = Entry::default();
+    for line in BufReader::new(child.stdout.take().expect("piped above")).lines() {
+        let line = line.context("cannot read what the suite prints")?;
+        println!("{line}");
+        entry.read(&line);
+    }
+    let status = child.wait().context("the suite is lost")?;
+    entry.cpu_seconds = children_cpu_seconds() - cpu_before;
+    entry.append()?;
+    if status.success() { Ok(()) } else { fail(format!("the suite ended with {status}")) }
 }

@@ -13,6 +13,7 @@ use crate::journal::{BranchId, Event};
 use crate::jungle::TreeState;
 use crate::name::{self, NameError};
 use crate::past::NoSuchRevision;
+use crate::planted::{Bug, is_awake};
 use crate::revision::{CommitMeta, Revision};
 use crate::snapshot::Snapshot;
 use crate::transaction::{CommitError, Conflicts};
@@ -130,6 +131,9 @@ impl TreeState {
 
     /// From now on both have this version of `from` in common.
     pub(crate) fn note_merged(&self, from: BranchId, into: BranchId, base: Snapshot) {
+        if is_awake(Bug::MergeBaseForgotten) {
+            return;
+        }
         let mut branches = lock(&self.branches);
         let known = branches.bases.entry(pair(from, into)).or_insert_with(|| base.clone());
         if known.revision() < base.revision() {
@@ -319,7 +323,10 @@ impl TreeHandle {
     /// When there is none.
     pub fn at_tag(&self, name: &str) -> Result<Snapshot, NoSuchBranch> {
         let branches = lock(&self.state.branches);
-        branches.tags.get(name).cloned().ok_or_else(|| no_such_branch(name))
+        let tagged = branches.tags.get(name).cloned();
+        let is_there =
+            |tagged: &Snapshot| !is_awake(Bug::TagDropped) || self.at(tagged.revision()).is_ok();
+        tagged.filter(is_there).ok_or_else(|| no_such_branch(name))
     }
 
     /// All tags of the tree with their revisions, in order of name.

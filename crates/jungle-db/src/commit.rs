@@ -5,8 +5,6 @@
 //! published. Else its changes are rebased over what came between, outside of the locks as far as
 //! possible, and only what cannot be rebased is refused as an [`Overlap`].
 
-use std::sync::MutexGuard;
-
 use jungle_tree::{
     ChangeSet, Conflict, Editor, MergeOptions, Path, Snapshot, Tree, apply, diff, rebase_over,
 };
@@ -17,8 +15,10 @@ use crate::head::{Head, HeadState, Stamp};
 use crate::journal::{BranchEdit, BranchId, Event};
 use crate::jungle::Shared;
 use crate::log::{Log, is_free};
+use crate::planted::{Bug, is_awake};
 use crate::read::Read;
 use crate::revision::{CommitMeta, Revision, Timestamp};
+use crate::sync::MutexGuard;
 use crate::write::NotWritten;
 
 /// So often a commit rebases outside of the locks before it does so inside of them.
@@ -106,7 +106,7 @@ fn rebase_and_publish(
             .iter()
             .zip(&guards)
             .all(|(attempt, state)| attempt.version() == state.history.newest().id.version());
-        if all_at_head {
+        if all_at_head || is_awake(Bug::PublishWithoutLook) {
             return publish(shared, attempts, guards, meta, Moment::Now);
         }
         if round == ROUNDS {
@@ -149,8 +149,8 @@ pub(crate) fn publish(
     let event = || Event::Edited(attempts.iter().filter_map(Attempt::record).collect());
     let event = shared.has_journal().then(event);
     let revision = shared.write(moment, time, meta, event, |revision| {
-        for (attempt, state) in attempts.iter_mut().zip(&mut guards) {
-            if !attempt.writes {
+        for (index, (attempt, state)) in attempts.iter_mut().zip(&mut guards).enumerate() {
+            if !attempt.writes || index > 0 && is_awake(Bug::HalfPublished) {
                 continue;
             }
             let editor = attempt.take_editor();
@@ -233,7 +233,9 @@ impl<'h> Attempt<'h> {
         }
         let base = self.base.take().unwrap_or_else(|| self.editor().base().clone());
         let changed = |read: &&Read| !read.holds(base.root(), head.root());
-        if let Some(read) = self.reads.iter().find(changed) {
+        if let Some(read) = self.reads.iter().find(changed)
+            && !is_awake(Bug::RebaseDropsReads)
+        {
             let read = Some(read.path().clone());
             let ours = match self.log.changes() {
                 Some(log) => log.to_vec().into(),

@@ -13,6 +13,7 @@ use crate::head::{Head, lock};
 use crate::journal::{BranchId, TreeId};
 use crate::jungle::{Shared, TreeState};
 use crate::past::{NoSuchRevision, Past};
+use crate::planted::{Bug, is_awake};
 use crate::retention::Retention;
 use crate::revision::{CommitMeta, Revision, Timestamp};
 use crate::snapshot::Snapshot;
@@ -208,7 +209,7 @@ impl TreeHandle {
                 Ok(done) => done,
                 Err(Failure::NotWritten(error)) => return Err(UpdateError::NotWritten(error)),
                 Err(Failure::Overlap(_)) => {
-                    if runs >= PATIENCE && turn.is_none() {
+                    if runs >= PATIENCE && turn.is_none() && !is_awake(Bug::TurnForgotten) {
                         turn = Some(self.head.take_turn());
                     }
                     continue;

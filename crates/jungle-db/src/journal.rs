@@ -1,12 +1,13 @@
 //! What a Jungle writes to as it commits.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use jungle_tree::ChangeSet;
 
 use crate::durability::Durability;
 use crate::revision::{CommitMeta, Revision, Timestamp};
+use crate::sync::{Mutex, PoisonError};
 
 /// Which tree: it stays the same when the tree is renamed, and is never used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

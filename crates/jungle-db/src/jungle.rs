@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 
 use jungle_tree::{Arena, ArenaError, ArenaOptions, Collected, Tree};
 
@@ -14,9 +13,13 @@ use crate::handle::TreeHandle;
 use crate::head::{Head, Stamp, lock};
 use crate::journal::{BranchId, CommitRecord, Event, Journal, TreeId};
 use crate::name::{self, NameError};
+use crate::planted::{Bug, is_awake};
 use crate::retention::Retention;
 use crate::revision::{Clock, CommitMeta, Counter, NoClock, Revision, Timestamp};
 use crate::snapshot::JungleSnapshot;
+use crate::sync::{
+    AtomicBool, AtomicU64, Mutex, Ordering, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+};
 use crate::write::NotWritten;
 
 /// A set of named trees, in memory. Cloning the handle is cheap; all clones are the same Jungle.
@@ -315,7 +318,7 @@ impl Jungle {
                 continue;
             };
             let trees = catalog.iter().map(pin).collect();
-            if self.shared.counter.newest() == revision {
+            if self.shared.counter.newest() == revision || is_awake(Bug::SnapshotTorn) {
                 return JungleSnapshot { revision, trees };
             }
         }
@@ -406,8 +409,14 @@ impl Shared {
                 meta: meta.clone(),
                 event,
             };
-            let appended = journal.append(&record);
-            appended.map_err(|error| NotWritten::Refused(self.stop(error)))?;
+            let is_skipped = is_awake(Bug::AppendSkipped) && record.revision.number() % 5 == 4;
+            if !is_skipped && let Err(error) = journal.append(&record) {
+                if is_awake(Bug::RefusedIsVisible) {
+                    publish(self.counter.begin());
+                    self.counter.finish();
+                }
+                return Err(NotWritten::Refused(self.stop(error)));
+            }
         }
         let revision = self.counter.begin();
         publish(revision);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::history::History;
+use crate::planted::{Bug, is_awake};
 use crate::revision::Timestamp;
 
 /// Which revisions of a branch stay readable by number and time. The newest always does, and what
@@ -32,6 +33,7 @@ impl Retention {
         match self {
             Retention::All => {}
             Retention::Last(count) => {
+                let count = count - usize::from(count > 1 && is_awake(Bug::RetentionOffByOne));
                 while history.len() > count.max(1) {
                     history.pop_oldest();
                 }

@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+
+use crate::sync::{AtomicU64, Ordering};
 
 /// The number of a commit. One counter runs for a whole Jungle, so the revisions of one tree go
 /// up but have gaps where other trees were committed to. The first is 1; 0 is the empty Jungle.

@@ -1,9 +1,10 @@
-//! `cargo run --release -p jungle-torture -- SUITE`: the long suites. The last line of each is
-//! `N passed, N failed`; a failure prints the command that repeats it.
+//! `cargo xtask torture SUITE`: the long suites. The last line of each is `N passed, N failed`; a
+//! failure prints the command that repeats it.
 //!
 //! - `model`: random edits on trees that share an arena, against the reference model.
 //! - `converge`: replicas that merge in any order end equal.
-//! - `shuttle`: readers beside writers, on real threads; `tests/loom.rs` is the exhaustive one.
+//! - `stress`: readers beside writers, on real threads; `tests/loom.rs` is the exhaustive one.
+//! - `shuttle`: the commit path under a scheduler of our own, in a build of its own.
 //! - `crash`: power is lost at every call that changes a simulated disk.
 //! - `io`: each call of a simulated disk fails once, in each way it can.
 //! - `rot`: files of the store are damaged.
@@ -17,12 +18,15 @@ mod converge;
 mod driver;
 mod options;
 mod planted;
+#[cfg(shuttle)]
+mod shuttle;
 mod store;
 mod suite;
 
 use std::process::ExitCode;
 
 use options::Options;
+use suite::{Outcome, Suite};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).peekable();
@@ -39,14 +43,19 @@ fn main() -> ExitCode {
     };
     let settings = driver::Settings { steps: 100, check_all_every: 25 };
     let outcome = match options.suite.as_str() {
-        "model" => suite::run(&options, 2_000, |rng| driver::run(rng, settings)),
-        "converge" => suite::run(&options, 1_500, converge::run),
-        "shuttle" => {
-            println!(
-                "shuttle: schedules are the machine's: real threads, not a simulated scheduler"
-            );
-            suite::run(&options, 300, |rng| driver::stress::run(rng, 3, 2_000))
+        "model" => {
+            let case = |rng: &mut _| driver::run(rng, settings);
+            suite::run(&options, Suite { usual: 2_000, points_of_seed: 1, case })
         }
+        "converge" => {
+            let case = converge::run;
+            suite::run(&options, Suite { usual: 1_500, points_of_seed: 1, case })
+        }
+        "stress" => {
+            let case = |rng: &mut _| driver::stress::run(rng, 3, 2_000);
+            suite::run(&options, Suite { usual: 300, points_of_seed: 1, case })
+        }
+        "shuttle" => schedules(&options),
         "planted" => planted::run(&options),
         _ => store::run(&options),
     };
@@ -57,4 +66,16 @@ fn main() -> ExitCode {
     }
     let done = outcome.passed + outcome.skipped;
     if outcome.failed == 0 && done > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+#[cfg(shuttle)]
+fn schedules(options: &Options) -> Outcome {
+    let points_of_seed = shuttle::SCHEDULES;
+    suite::run(options, Suite { usual: 300_000, points_of_seed, case: shuttle::run })
+}
+
+#[cfg(not(shuttle))]
+fn schedules(_: &Options) -> Outcome {
+    println!("shuttle: this build has real locks; `cargo xtask torture shuttle` makes the other");
+    Outcome { failed: 1, ..Outcome::default() }
 }

@@ -1,31 +1,35 @@
 //! The command line.
 
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::store;
+use crate::{planted, store};
 
 pub const USAGE: &str = "\
-usage: jungle-torture SUITE [--seed N] [--cases N] [--threads N] [--long] [--wake BUG]
-suites: model, converge, shuttle, crash, io, rot, kill, syncs, planted
-  --seed N     the seed of the first case; the day's number otherwise
-  --cases N    how many cases, each with the next seed
-  --threads N  how many cases at a time; 2 otherwise
-  --long       50 times as many cases
-  --wake BUG   wakes a planted bug first; `planted` lists them";
+usage: jungle-torture SUITE [--seed N] [--points N] [--threads N] [--long] [--wake BUG]
+suites: model, converge, stress, shuttle, crash, io, rot, kill, syncs, planted
+  --seed N     the seed of the first point; the day's number otherwise
+  --points N   how many points, each with the next seed
+  --threads N  how many points at a time; 2 otherwise
+  --long       50 times as many points
+  --wake BUG   wakes a planted bug first; `planted` lists them
+  --shuttle-program FILE
+               for `planted`: this program in its build under `--cfg shuttle`";
 
-/// How many times as many cases a long run has.
+/// How many times as many points a long run has.
 const LONG: u64 = 50;
 
-pub const SUITES: [&str; 4] = ["model", "converge", "shuttle", "planted"];
+pub const SUITES: [&str; 5] = ["model", "converge", "stress", "shuttle", "planted"];
 
 #[derive(Debug)]
 pub struct Options {
     pub suite: String,
     pub seed: u64,
     /// Those asked for; a suite has a number of its own otherwise.
-    pub cases: Option<u64>,
+    pub points: Option<u64>,
     pub threads: usize,
     pub wake: Option<String>,
+    pub shuttle_program: Option<PathBuf>,
     long: bool,
 }
 
@@ -35,8 +39,15 @@ impl Options {
         if !SUITES.contains(&suite.as_str()) && !store::SUITES.contains(&suite.as_str()) {
             return Err(format!("there is no suite `{suite}`"));
         }
-        let (seed, cases, wake) = (today(), None, None);
-        let mut options = Options { suite, seed, cases, threads: 2, wake, long: false };
+        let mut options = Options {
+            suite,
+            seed: today(),
+            points: None,
+            threads: 2,
+            wake: None,
+            shuttle_program: None,
+            long: false,
+        };
         while let Some(name) = arguments.next() {
             let mut value = || arguments.next().ok_or(format!("{name} needs a value"));
             let number = |text: String| {
@@ -44,26 +55,23 @@ impl Options {
             };
             match name.as_str() {
                 "--seed" => options.seed = number(value()?)?,
-                "--cases" => options.cases = Some(number(value()?)?),
+                "--points" => options.points = Some(number(value()?)?),
                 "--threads" => options.threads = number(value()?)?.clamp(1, 64) as usize,
                 "--long" => options.long = true,
                 "--wake" => options.wake = Some(value()?),
+                "--shuttle-program" => options.shuttle_program = Some(value()?.into()),
                 _ => return Err(format!("there is no option `{name}`")),
             }
         }
         if let Some(name) = &options.wake {
-            let woken = jungle_tree::planted::wake(name).is_some()
-                || jungle_store::planted::wake(name).is_some();
-            if !woken {
-                return Err(format!("there is no bug `{name}`"));
-            }
+            planted::wake(name).ok_or(format!("there is no bug `{name}`"))?;
         }
         Ok(options)
     }
 
-    /// How many cases to run, of a suite that runs so many by itself.
-    pub fn cases(&self, usual: u64) -> u64 {
-        self.cases.unwrap_or(usual) * if self.long { LONG } else { 1 }
+    /// How many points there are, of a suite that has so many by itself.
+    pub fn points(&self, usual: u64) -> u64 {
+        self.points.unwrap_or(usual) * if self.long { LONG } else { 1 }
     }
 }
 

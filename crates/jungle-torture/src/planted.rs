@@ -1,11 +1,13 @@
 //! Do the suites see what they are there to see? Each planted bug is woken in a process of its
 //! own, where one of them must fail.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use jungle_db::planted::Bug as DbBug;
 use jungle_store::planted::Bug as StoreBug;
-use jungle_tree::planted::Bug;
+use jungle_tree::planted::Bug as TreeBug;
 
 use crate::options::Options;
 use crate::suite::Outcome;
@@ -13,65 +15,78 @@ use crate::suite::Outcome;
 /// A bug may also make a suite go on for ever.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The suites that look for a bug, and how many cases they may take.
-fn suites(bug: Bug) -> &'static [(&'static str, u64)] {
-    match bug {
-        Bug::MergeTakesSides => &[("converge", 300)],
-        _ => &[("model", 500)],
-    }
+/// A bug by its name, and the suite that looks for it, with the points it may take.
+struct Planted {
+    name: String,
+    suite: &'static str,
+    points: u64,
 }
 
-/// Likewise for the bugs of the store.
-fn store_suites(bug: StoreBug) -> &'static [(&'static str, u64)] {
+fn all() -> Vec<Planted> {
+    let of_tree = TreeBug::ALL.iter().map(|bug| match bug {
+        TreeBug::MergeTakesSides => (format!("{bug:?}"), "converge", 300),
+        _ => (format!("{bug:?}"), "model", 500),
+    });
+    let of_db = DbBug::ALL.iter().map(|bug| (format!("{bug:?}"), "shuttle", 20_000));
+    let of_store = StoreBug::ALL.iter().map(|bug| {
+        let (suite, points) = of_store(*bug);
+        (format!("{bug:?}"), suite, points)
+    });
+    let all = of_tree.chain(of_db).chain(of_store);
+    all.map(|(name, suite, points)| Planted { name, suite, points }).collect()
+}
+
+/// Wakes the bug of this name, wherever it is planted.
+pub fn wake(name: &str) -> Option<()> {
+    let of_tree = || jungle_tree::planted::wake(name).map(drop);
+    let of_store = || jungle_store::planted::wake(name).map(drop);
+    jungle_db::planted::wake(name).map(drop).or_else(of_tree).or_else(of_store)
+}
+
+/// The suite that looks for a bug of the store, and the points it may take.
+fn of_store(bug: StoreBug) -> (&'static str, u64) {
     match bug {
-        StoreBug::SyncRetried | StoreBug::DoubtfulNotRewritten => &[("io", 50)],
+        StoreBug::SyncRetried | StoreBug::DoubtfulNotRewritten => ("io", 50 * 220),
         StoreBug::ChecksumIgnored | StoreBug::ChainIgnored | StoreBug::DamageTakenForTear => {
-            &[("rot", 300)]
+            ("rot", 300 * 40)
         }
-        _ => &[("crash", 50)],
+        _ => ("crash", 50 * 440),
     }
 }
 
 pub fn run(options: &Options) -> Outcome {
     let mut outcome = Outcome::default();
-    for bug in Bug::ALL {
-        look_for(options, &format!("{bug:?}"), suites(bug), &mut outcome);
-    }
-    for bug in StoreBug::ALL {
-        look_for(options, &format!("{bug:?}"), store_suites(bug), &mut outcome);
+    let bugs = all();
+    println!("planted: {} points from seed {}", bugs.len(), options.seed);
+    for bug in bugs {
+        let begun = Instant::now();
+        let found = is_red(options, &bug);
+        let seconds = begun.elapsed().as_secs_f64();
+        let Planted { name, suite, points } = bug;
+        if found {
+            outcome.passed += 1;
+            println!("{name:22} {suite:10} found in {seconds:5.1} s");
+        } else {
+            outcome.failed += 1;
+            println!("{name:22} {suite:10} NOT FOUND in {seconds:5.1} s");
+            let seed = options.seed;
+            println!(
+                "  again: cargo xtask torture {suite} --wake {name} --seed {seed} --points {points}"
+            );
+        }
     }
     outcome
 }
 
-/// Looks for one bug with the suites that should see it.
-fn look_for(options: &Options, name: &str, suites: &[(&str, u64)], outcome: &mut Outcome) {
-    let begun = Instant::now();
-    let found = suites.iter().find(|(suite, cases)| is_red(options, name, suite, *cases));
-    let seconds = begun.elapsed().as_secs_f64();
-    match found {
-        Some((suite, _)) => {
-            outcome.passed += 1;
-            println!("{name:22} {suite:10} found in {seconds:5.1} s");
-        }
-        None => {
-            outcome.failed += 1;
-            println!("{name:22} {:10} NOT FOUND in {seconds:5.1} s", "");
-            let (suite, cases) = suites[0];
-            let seed = options.seed;
-            println!(
-                "  again: cargo run --release -p jungle-torture -- {suite} --wake {name} \
-                 --seed {seed} --cases {cases}"
-            );
-        }
-    }
-}
-
 /// Does the suite fail with the bug awake? (That it passes without is for the suite to say.)
-fn is_red(options: &Options, name: &str, suite: &str, cases: u64) -> bool {
-    let program = std::env::current_exe().expect("this program has a file");
-    let (seed, cases) = (options.seed.to_string(), cases.to_string());
+fn is_red(options: &Options, bug: &Planted) -> bool {
+    let program = match bug.suite {
+        "shuttle" => options.shuttle_program.clone().expect("`cargo xtask torture` names it"),
+        _ => std::env::current_exe().unwrap_or_else(|_| PathBuf::from("jungle-torture")),
+    };
+    let (seed, points) = (options.seed.to_string(), bug.points.to_string());
     let mut child = Command::new(program)
-        .args([suite, "--seed", &seed, "--cases", &cases, "--wake", name])
+        .args([bug.suite, "--seed", &seed, "--points", &points, "--wake", &bug.name])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

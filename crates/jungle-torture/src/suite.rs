@@ -1,4 +1,4 @@
-//! Many cases, each with a seed of its own, and what came of them.
+//! Many points, each with a seed of its own, and what came of them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -20,10 +20,20 @@ pub struct Outcome {
     pub skipped: u64,
 }
 
-/// Runs cases on a few threads.
-pub fn run(options: &Options, usual: u64, case: impl Fn(&mut Rng) + Sync) -> Outcome {
-    let (cases, begun) = (options.cases(usual), Instant::now());
-    println!("{}: {cases} cases from seed {}", options.suite, options.seed);
+/// What a suite does with a seed.
+pub struct Suite<C> {
+    /// Its number of points, if no other is asked for.
+    pub usual: u64,
+    /// How many points one seed stands for.
+    pub points_of_seed: u64,
+    pub case: C,
+}
+
+/// Runs points on a few threads.
+pub fn run(options: &Options, suite: Suite<impl Fn(&mut Rng) + Sync>) -> Outcome {
+    let (points, begun) = (options.points(suite.usual), Instant::now());
+    println!("{}: {points} points from seed {}", options.suite, options.seed);
+    let seeds = points.div_ceil(suite.points_of_seed);
     let (next, failed) = (AtomicU64::new(0), AtomicU64::new(0));
     let outcome = Mutex::new(Outcome::default());
     std::thread::scope(|scope| {
@@ -32,13 +42,13 @@ pub fn run(options: &Options, usual: u64, case: impl Fn(&mut Rng) + Sync) -> Out
                 let mut mine = Outcome::default();
                 while failed.load(Ordering::Relaxed) < FAILURES_MAX {
                     let index = next.fetch_add(1, Ordering::Relaxed);
-                    if index >= cases {
+                    if index >= seeds {
                         break;
                     }
                     let seed = options.seed + index;
-                    let run = || case(&mut Rng::new(seed));
+                    let run = || (suite.case)(&mut Rng::new(seed));
                     if catch_unwind(AssertUnwindSafe(run)).is_ok() {
-                        mine.passed += 1;
+                        mine.passed += suite.points_of_seed;
                     } else {
                         mine.failed += 1;
                         failed.fetch_add(1, Ordering::Relaxed);
@@ -55,9 +65,9 @@ pub fn run(options: &Options, usual: u64, case: impl Fn(&mut Rng) + Sync) -> Out
     outcome.into_inner().expect("nothing panicked while it was held")
 }
 
-/// The command that repeats one case.
+/// The command that repeats one seed.
 fn again(options: &Options, seed: u64) -> String {
     let wake = options.wake.as_ref().map_or(String::new(), |bug| format!(" --wake {bug}"));
-    let command = "JUNGLE_TRACE=1 cargo run --release -p jungle-torture --";
-    format!("{command} {} --seed {seed} --cases 1{wake}", options.suite)
+    let command = "JUNGLE_TRACE=1 cargo xtask torture";
+    format!("{command} {} --seed {seed} --points 1{wake}", options.suite)
 }

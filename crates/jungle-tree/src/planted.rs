@@ -1,9 +1,51 @@
 //! Deliberate bugs, to see that the tests find them. Each sleeps until it is woken by name, and
 //! without the feature `planted` none is there at all.
 
-/// A bug that can be woken. Each breaks one thing that the design rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bug {
+/// Makes an enum of planted bugs, with a function that wakes one and one that asks for it: for
+/// this crate and those above it, each with a feature `planted` of its own.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! planted_bugs {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// A bug that can be woken. Each breaks one thing that the design rests on.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Bug {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Bug {
+            /// All of them.
+            pub const ALL: &[Bug] = &[$(Bug::$name),*];
+        }
+
+        /// Is it awake?
+        #[cfg(not(feature = "planted"))]
+        #[inline(always)]
+        pub(crate) const fn is_awake(_bug: Bug) -> bool {
+            false
+        }
+
+        #[cfg(feature = "planted")]
+        static AWAKE: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
+        /// Wakes a bug, for all of the process and for good; gives it, if it has this name.
+        #[cfg(feature = "planted")]
+        pub fn wake(name: &str) -> Option<Bug> {
+            let bug = Bug::ALL.iter().copied().find(|bug| format!("{bug:?}") == name)?;
+            AWAKE.fetch_or(1 << bug as u64, std::sync::atomic::Ordering::Relaxed);
+            Some(bug)
+        }
+
+        /// Is it awake?
+        #[cfg(feature = "planted")]
+        #[inline]
+        pub(crate) fn is_awake(bug: Bug) -> bool {
+            AWAKE.load(std::sync::atomic::Ordering::Relaxed) >> bug as u64 & 1 == 1
+        }
+    };
+}
+
+planted_bugs! {
     /// What waits is reused although a pin covers it.
     ReuseIgnoresPins,
     /// A publication reuses at once what the newest pin shows.
@@ -32,58 +74,4 @@ pub enum Bug {
     DiffSkipsSlot,
     /// A symmetric merge prefers whoever is called ours.
     MergeTakesSides,
-}
-
-impl Bug {
-    /// All of them.
-    pub const ALL: [Bug; 14] = [
-        Bug::ReuseIgnoresPins,
-        Bug::PublishIgnoresPins,
-        Bug::ReuseIgnoresHistory,
-        Bug::FloorStaysDown,
-        Bug::CountNotPropagated,
-        Bug::PositionUsedAgain,
-        Bug::HashForgetsBirth,
-        Bug::BranchStays,
-        Bug::BucketUnsorted,
-        Bug::IterationSkipsSlot,
-        Bug::AttributeInPlace,
-        Bug::LongValueFreed,
-        Bug::DiffSkipsSlot,
-        Bug::MergeTakesSides,
-    ];
-}
-
-/// Is it awake?
-#[cfg(not(feature = "planted"))]
-#[inline(always)]
-pub(crate) const fn is_awake(_bug: Bug) -> bool {
-    false
-}
-
-#[cfg(feature = "planted")]
-pub(crate) use awake::is_awake;
-#[cfg(feature = "planted")]
-pub use awake::wake;
-
-#[cfg(feature = "planted")]
-mod awake {
-    use std::sync::atomic::{AtomicU64, Ordering};
-
-    use super::Bug;
-
-    static AWAKE: AtomicU64 = AtomicU64::new(0);
-
-    /// Wakes a bug, for all arenas of the process and for good; gives it, if it has this name.
-    pub fn wake(name: &str) -> Option<Bug> {
-        let bug = Bug::ALL.into_iter().find(|bug| format!("{bug:?}") == name)?;
-        AWAKE.fetch_or(1 << bug as u64, Ordering::Relaxed);
-        Some(bug)
-    }
-
-    /// Is it awake?
-    #[inline]
-    pub(crate) fn is_awake(bug: Bug) -> bool {
-        AWAKE.load(Ordering::Relaxed) >> bug as u64 & 1 == 1
-    }
 }

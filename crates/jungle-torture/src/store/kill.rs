@@ -15,7 +15,7 @@ use crate::suite::Outcome;
 const ROUNDS_A_FOLDER: u64 = 20;
 
 pub fn run(options: &Options) -> Outcome {
-    let rounds = options.cases(200);
+    let rounds = options.points(200);
     let (mut rng, mut outcome) = (Rng::new(options.seed), Outcome::default());
     let mut acknowledged = 0;
     println!("kill: {rounds} rounds from seed {}", options.seed);

@@ -12,33 +12,34 @@ mod workload;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::options::Options;
-use crate::suite::{self, Outcome};
+use crate::suite::{self, Outcome, Suite};
 
 /// The suites, as they are called.
 pub const SUITES: [&str; 5] = ["crash", "io", "rot", "kill", "syncs"];
 
 pub fn run(options: &Options) -> Outcome {
     match options.suite.as_str() {
-        "crash" => counting(options, 500, "crash points", crash::run),
-        "io" => counting(options, 150, "failing calls", io::run),
-        "rot" => counting(options, 700, "damages", rot::run),
+        "crash" => counting(options, (220_000, 440), "crash points", crash::run),
+        "io" => counting(options, (33_000, 220), "failing calls", io::run),
+        "rot" => counting(options, (28_000, 40), "damages", rot::run),
         "kill" => kill::run(options),
         "syncs" => syncs::run(options),
         _ => unreachable!("checked when parsed"),
     }
 }
 
-/// Runs cases that each count what they have tried.
+/// Runs seeds that each stand for about so many points, and count what they have tried.
 fn counting(
     options: &Options,
-    usual: u64,
+    (usual, points_of_seed): (u64, u64),
     what: &str,
     case: impl Fn(&mut jungle_testkit::Rng) -> u64 + Sync,
 ) -> Outcome {
     let (tried, begun) = (AtomicU64::new(0), std::time::Instant::now());
-    let outcome = suite::run(options, usual, |rng| {
+    let case = |rng: &mut jungle_testkit::Rng| {
         tried.fetch_add(case(rng), Ordering::Relaxed);
-    });
+    };
+    let outcome = suite::run(options, Suite { usual, points_of_seed, case });
     let tried = tried.into_inner();
     let per_second = tried as f64 / begun.elapsed().as_secs_f64();
     println!("{}: {tried} {what}, {per_second:.0} a second", options.suite);

@@ -16,7 +16,7 @@ pub fn run(options: &Options) -> Outcome {
         println!("syncs: SKIPPED, there is no strace (Debian's package `strace` has it)");
         return Outcome { skipped: 1, ..Outcome::default() };
     }
-    let commits = options.cases(1_000);
+    let commits = options.points(1_000);
     let folder = Folder::new("syncs");
     let traced = folder.0.with_extension("trace");
     let inner = child::command("client", &folder.0, commits);

@@ -1,4 +1,4 @@
-//! Memory is not reused while someone looks at it. `cargo xtask torture shuttle` runs many more.
+//! Memory is not reused while someone looks at it. `cargo xtask torture stress` runs many more.
 
 use jungle_testkit::for_each_seed;
 

@@ -1,0 +1,141 @@
+//! The ledger of all torture runs: what was tried so far, as a number that can be quoted.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::PathBuf;
+
+use crate::command::target_dir;
+use crate::error::{Context, Result};
+
+const HEADER: &str = "suite\tseed\tpassed\tfailed\tcpu_seconds";
+
+/// One run of a suite.
+#[derive(Debug, Default, PartialEq)]
+pub struct Entry {
+    suite: String,
+    seed: u64,
+    passed: u64,
+    failed: u64,
+    pub cpu_seconds: f64,
+}
+
+impl Entry {
+    /// Takes what a line of the suite says: `SUITE: N points from seed S`, `N passed, N failed`.
+    pub fn read(&mut self, line: &str) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |word: &str| word.parse().unwrap_or_default();
+        match words[..] {
+            [suite, _, "points", "from", "seed", seed] => {
+                self.suite = suite.trim_end_matches(':').to_owned();
+                self.seed = number(seed);
+            }
+            [passed, "passed,", failed, "failed"] => {
+                (self.passed, self.failed) = (number(passed), number(failed));
+            }
+            _ => {}
+        }
+    }
+
+    fn parse(line: &str) -> Option<Entry> {
+        let mut fields = line.split('\t');
+        Some(Entry {
+            suite: fields.next()?.to_owned(),
+            seed: fields.next()?.parse().ok()?,
+            passed: fields.next()?.parse().ok()?,
+            failed: fields.next()?.parse().ok()?,
+            cpu_seconds: fields.next()?.parse().ok()?,
+        })
+    }
+
+    /// Writes it at the end of the ledger; a run that said nothing is none.
+    pub fn append(&self) -> Result<()> {
+        if self.suite.is_empty() {
+            return Ok(());
+        }
+        let path = path();
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        let mut file = file.context(format!("cannot open {}", path.display()))?;
+        let header = match file.metadata() {
+            Ok(found) if found.len() > 0 => String::new(),
+            _ => format!("{HEADER}\n"),
+        };
+        let Entry { suite, seed, passed, failed, cpu_seconds } = self;
+        writeln!(file, "{header}{suite}\t{seed}\t{passed}\t{failed}\t{cpu_seconds:.1}")
+            .context(format!("cannot write {}", path.display()))
+    }
+}
+
+/// Prints what each suite has done so far.
+pub fn sum() -> Result<()> {
+    let path = path();
+    let text = fs::read_to_string(&path).context(format!("cannot read {}", path.display()))?;
+    print!("{}", summed(&text));
+    Ok(())
+}
+
+fn summed(text: &str) -> String {
+    let mut suites: BTreeMap<String, (u64, Entry)> = BTreeMap::new();
+    for entry in text.lines().filter_map(Entry::parse) {
+        let (runs, sum) = suites.entry(entry.suite).or_default();
+        *runs += 1;
+        sum.passed += entry.passed;
+        sum.failed += entry.failed;
+        sum.cpu_seconds += entry.cpu_seconds;
+    }
+    let mut lines = String::new();
+    for (suite, (runs, sum)) in suites {
+        let Entry { passed, failed, cpu_seconds, .. } = sum;
+        let hours = cpu_seconds / 3600.0;
+        lines += &format!(
+            "{suite:10} {runs:5} runs {passed:12} passed {failed:5} failed {hours:9.2} CPU hours\n"
+        );
+    }
+    lines
+}
+
+fn path() -> PathBuf {
+    target_dir().join("torture-ledger.tsv")
+}
+
+/// What all children that have ended took of the processors. It is 0 where the system does not
+/// say it in `/proc`.
+pub fn children_cpu_seconds() -> f64 {
+    /// Linux counts in hundredths of a second, whatever its own clock does.
+    const TICKS_PER_SECOND: f64 = 100.0;
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name in parentheses may have spaces in it; behind it, these are the 14th and the 15th.
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let ticks: f64 = fields.skip(13).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum();
+    ticks / TICKS_PER_SECOND
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entry_is_read_from_what_a_suite_prints() {
+        let mut entry = Entry::default();
+        for line in ["model: 20 points from seed 7", "noise", "19 passed, 1 failed"] {
+            entry.read(line);
+        }
+        let suite = "model".to_owned();
+        assert_eq!(entry, Entry { suite, seed: 7, passed: 19, failed: 1, cpu_seconds: 0.0 });
+    }
+
+    #[test]
+    fn sum_adds_runs_of_a_suite_and_skips_the_header() {
+        let text = format!("{HEADER}\na\t1\t10\t0\t1800.0\na\t2\t5\t1\t1800.0\nb\t1\t1\t0\t0.0\n");
+        let lines: Vec<String> = summed(&text).lines().map(squeezed).collect();
+        let expected = [
+            "a 2 runs 15 passed 1 failed 1.00 CPU hours",
+            "b 1 runs 1 passed 0 failed 0.00 CPU hours",
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    fn squeezed(line: &str) -> String {
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}
