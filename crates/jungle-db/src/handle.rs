@@ -407,6 +407,9 @@ impl TreeHandle {
                 changes: diff(&after, &before),
             }));
         }
+        if !merged.editor.is_changed() {
+            return Ok(committed(now.revision()));
+        }
         let attempt = Attempt::of_editor(&self.head, merged.editor).with_changes(merged.changes);
         match self.commit_attempt(attempt, &CommitOptions::from(meta)) {
             Ok((revision, renamed)) => Ok(Committed { renamed, ..committed(revision) }),

@@ -110,6 +110,18 @@ fn one_revision_is_taken_back_and_what_came_after_stays() {
 }
 
 #[test]
+fn what_is_undone_already_is_not_undone_again() {
+    let (jungle, tree) = tree_of(1);
+    put(&tree, "/0", "n", 1);
+    let wrong = jungle.revision();
+    tree.update(|tx| tx.remove_attribute(&path("/0"), "n")).unwrap();
+    let newest = jungle.revision();
+    let undone = tree.revert(wrong, &CommitMeta::new()).unwrap();
+    assert_eq!((undone.revision, jungle.revision()), (newest, newest));
+    assert_eq!(tree.history(..).next().unwrap().revision, newest);
+}
+
+#[test]
 fn what_is_not_kept_is_refused_by_name() {
     let (jungle, tree) = tree_of(0);
     (0..100).for_each(|_| drop(append(&tree, &[])));
