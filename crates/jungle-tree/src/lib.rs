@@ -43,7 +43,7 @@ mod walk;
 pub use algebra::{
     ApplyError, Change, ChangeSet, Conflict, ConflictKind, MergeError, MergeOptions, Merged,
     Rebased, Resolution, Rule, RuleFunction, Subtree, apply, copy_subtree, diff, diff_at, merge,
-    rebase, rebase_over,
+    rebase, rebase_onto, rebase_over,
 };
 pub use arena::{
     Arena, ArenaError, ArenaOptions, ArenaUsage, ImageError, SLAB_BYTES, SavedImage, SlabError,

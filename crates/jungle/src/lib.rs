@@ -47,7 +47,7 @@ pub use jungle_tree::{
     Children, Conflict, ConflictKind, ContentHash, Cursor, EditError, Editor, Key, KeyError,
     KeyRef, MergeError, MergeOptions, Merged, NoSuchNode, Node, ParsePathError, Path, Position,
     Reading, Rebased, Resolution, Rule, Subtree, Value, ValueError, ValueRef, Walk, apply,
-    copy_subtree, diff, diff_at, merge, rebase, rebase_over,
+    copy_subtree, diff, diff_at, merge, rebase, rebase_onto, rebase_over,
 };
 pub use memory::Memory;
 pub use open::Open;

@@ -1,6 +1,6 @@
 //! Three-way merge.
 
-use super::{ApplyError, ChangeSet, Conflict, MergeOptions, apply, diff, rebase_over};
+use super::{ApplyError, ChangeSet, Conflict, MergeOptions, apply, diff, rebase_onto};
 use crate::edit::Editor;
 use crate::path::Path;
 use crate::snapshot::Snapshot;
@@ -57,7 +57,7 @@ pub fn merge(
     let rebased = if ours.root().is_same(theirs.root()) {
         super::Rebased::default()
     } else {
-        rebase_over(base, &diff(base, ours), &diff(base, theirs), options)
+        rebase_onto(base, &diff(base, ours), theirs, options)
     };
     apply(&mut editor, &rebased.changes)?;
     Ok(Merged {

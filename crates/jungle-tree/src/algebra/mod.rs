@@ -25,7 +25,7 @@ pub use conflict::{Conflict, ConflictKind};
 pub use diff::{diff, diff_at};
 pub use merge::{MergeError, Merged, merge};
 pub use options::{MergeOptions, Resolution, Rule, RuleFunction};
-pub use rebase::{Rebased, rebase, rebase_over};
+pub use rebase::{Rebased, rebase, rebase_onto, rebase_over};
 
 #[cfg(test)]
 mod tests;

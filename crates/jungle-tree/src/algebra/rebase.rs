@@ -12,7 +12,7 @@ use super::effect::{Content, Effect, Index};
 use super::kids::{Id, NONE};
 use super::options::{Resolution, Rule};
 use super::ours::{Ours, There};
-use super::{Change, ChangeSet, Conflict, ConflictKind, MergeOptions, Subtree};
+use super::{Change, ChangeSet, Conflict, ConflictKind, MergeOptions, Subtree, diff};
 use crate::key::Key;
 use crate::node::Node;
 use crate::path::Path;
@@ -59,7 +59,7 @@ pub struct Rebased {
 /// ```
 #[must_use]
 pub fn rebase(ours: &[Change], theirs: &[Change], options: &MergeOptions) -> Rebased {
-    Rebaser::new(None, theirs, options).run(ours)
+    Rebaser::new(None, theirs, None, options).run(ours)
 }
 
 /// As [`rebase`], with the version from which both began.
@@ -85,12 +85,40 @@ pub fn rebase_over(
     theirs: &[Change],
     options: &MergeOptions,
 ) -> Rebased {
-    Rebaser::new(Some(base.root()), theirs, options).run(ours)
+    Rebaser::new(Some(base.root()), theirs, None, options).run(ours)
+}
+
+/// As [`rebase_over`], with the version that theirs led to: so a position that they have given to
+/// a node and taken away again, of which their changes say nothing, is not given a second time.
+///
+/// ```
+/// use jungle_tree::{Arena, Change, MergeOptions, Tree, rebase_onto};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// let base = tree.snapshot();
+/// let gone = tree.add_child(&[])?;
+/// tree.remove(&[gone])?;
+/// let ours = [Change::ChildAdded { path: "/0".parse()? }];
+/// let rebased = rebase_onto(&base, &ours, &tree.snapshot(), &MergeOptions::new());
+/// assert_eq!(rebased.changes.to_string(), "+ /1\n");
+/// assert_eq!(rebased.renamed.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn rebase_onto(
+    base: &Snapshot,
+    ours: &[Change],
+    theirs: &Snapshot,
+    options: &MergeOptions,
+) -> Rebased {
+    let changes = diff(base, theirs);
+    Rebaser::new(Some(base.root()), &changes, Some(theirs.root()), options).run(ours)
 }
 
 /// A rebase under way: `effect` is the tree after theirs and what is left of ours so far.
 pub(super) struct Rebaser<'a> {
     pub(super) theirs: &'a [Change],
+    /// The version that theirs led to, where it is known.
+    pub(super) head: Option<Node<'a>>,
     pub(super) options: &'a MergeOptions,
     pub(super) effect: Effect<'a>,
     pub(super) ours: Ours,
@@ -105,9 +133,15 @@ pub(super) struct Rebaser<'a> {
 pub(super) struct Gone(Option<Index>);
 
 impl<'a> Rebaser<'a> {
-    fn new(base: Option<Node<'a>>, theirs: &'a [Change], options: &'a MergeOptions) -> Self {
+    fn new(
+        base: Option<Node<'a>>,
+        theirs: &'a [Change],
+        head: Option<Node<'a>>,
+        options: &'a MergeOptions,
+    ) -> Self {
         Rebaser {
             theirs,
+            head,
             options,
             effect: Effect::new(base, theirs),
             ours: Ours::new(),

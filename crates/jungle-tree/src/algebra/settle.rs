@@ -1,11 +1,12 @@
 //! Rebasing changes that give a node a place: added, moved, set.
 
 use super::effect::{Content, Index};
-use super::kids::{Id, NONE};
+use super::kids::{Id, NONE, position};
 use super::ours::There;
 use super::rebase::Rebaser;
 use super::{Change, ConflictKind, Subtree};
 use crate::key::Key;
+use crate::node::Node;
 use crate::path::Path;
 
 /// What became of a key that we wanted.
@@ -89,16 +90,18 @@ impl Rebaser<'_> {
             }
         }
         let Some(occupant) = occupant else {
-            return Place::Free(key.clone());
+            if !self.was_given(parent, key) {
+                return Place::Free(key.clone());
+            }
+            let free = self.free_key(parent, key).unwrap_or_else(|| key.clone());
+            return self.renamed(said, parent, free);
         };
         let more = self.effect.get(occupant);
         let (their_move, their_add) = (more.moved, more.added);
-        if let Some(free) = self.effect.free_key(parent, key)
+        if let Some(free) = self.free_key(parent, key)
             && (moved.is_some() || their_move.is_some() || !self.effect.is_of_base(occupant))
         {
-            let at = self.effect.path(parent).join(free.clone());
-            self.renamed.push((said.clone(), at));
-            return Place::Free(free);
+            return self.renamed(said, parent, free);
         }
         if moved.is_none() && their_move.is_none() {
             return Place::Taken(occupant); // Both added the name, or they keep what we removed.
@@ -118,6 +121,39 @@ impl Rebaser<'_> {
             return Place::Lost(index);
         }
         Place::Free(key.clone())
+    }
+
+    fn renamed(&mut self, said: &Path, parent: Id, key: Key) -> Place {
+        let at = self.effect.path(parent).join(key.clone());
+        self.renamed.push((said.clone(), at));
+        Place::Free(key)
+    }
+
+    /// Is this a position that they may have given to a node that is gone now?
+    fn was_given(&self, parent: Id, key: &Key) -> bool {
+        let (Some(position), Some(_)) = (position(key), self.head) else {
+            return false;
+        };
+        position.is_whole()
+            && position.index() >= self.effect.next_before(parent)
+            && position.index() < self.next_now(parent)
+    }
+
+    /// The position that comes next in a node after theirs, where that is known.
+    fn next_now(&self, parent: Id) -> i64 {
+        let node = self.head.and_then(|head| head.at(&self.effect.path(parent)).ok());
+        node.map_or(0, Node::next_position)
+    }
+
+    /// A free key near one that is taken, or was; a name is never replaced by another.
+    fn free_key(&mut self, parent: Id, taken: &Key) -> Option<Key> {
+        let free = self.effect.free_key(parent, taken)?;
+        match position(&free) {
+            Some(position) if position.is_whole() => {
+                Key::try_position(position.index().max(self.next_now(parent))).ok()
+            }
+            _ => Some(free),
+        }
     }
 
     /// Takes a node of theirs from a name that ours gets.

@@ -66,8 +66,7 @@ impl Effect<'_> {
         let taken = position(taken)?;
         if taken.is_whole() {
             let last = self.items[parent as usize].kids.last_position();
-            let below = self.node_below(parent).map_or(0, Node::next_position);
-            let next = last.map_or(0, |last| last.index() + 1).max(below);
+            let next = last.map_or(0, |last| last.index() + 1).max(self.next_before(parent));
             return Key::try_position(next).ok();
         }
         let mut taken = taken;
@@ -81,6 +80,11 @@ impl Effect<'_> {
                 return Some(key);
             }
         }
+    }
+
+    /// The position that came next in a node before the changes that are told, where that is known.
+    pub(in super::super) fn next_before(&self, id: Id) -> i64 {
+        self.node_below(id).map_or(0, Node::next_position)
     }
 
     fn position_behind(&self, parent: Id, taken: &Position) -> Option<Position> {
