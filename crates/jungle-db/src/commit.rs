@@ -6,10 +6,11 @@
 //! possible, and only what cannot be rebased is refused as an [`Overlap`].
 
 use jungle_tree::{
-    ChangeSet, Conflict, Editor, MergeOptions, Path, Snapshot, Tree, apply, diff, rebase_over,
+    Change, ChangeSet, Conflict, Editor, MergeOptions, Path, Snapshot, Tree, apply, diff,
+    rebase_onto,
 };
 
-use crate::draft::Draft;
+use crate::draft::{Draft, Parts};
 use crate::handle::CommitOptions;
 use crate::head::{Head, HeadState, Stamp};
 use crate::journal::{BranchEdit, BranchId, Event};
@@ -30,6 +31,8 @@ pub(crate) struct Attempt<'h> {
     /// Began at the newest version known to the attempt.
     editor: Option<Editor>,
     reads: Vec<Read>,
+    /// What was moved: by its path in the base, and to where.
+    moved: Vec<(Path, Path)>,
     log: Log,
     /// The version the transaction began with, once it had to be rebased.
     base: Option<Snapshot>,
@@ -165,9 +168,10 @@ pub(crate) fn publish(
 impl<'h> Attempt<'h> {
     /// What a draft of this branch wants.
     pub(crate) fn of_draft(head: &'h Head, draft: Draft) -> (Attempt<'h>, CommitOptions) {
-        let (editor, reads, log, options) = draft.into_parts();
+        let Parts { editor, reads, moved, log, options } = draft.into_parts();
         let mut attempt = Attempt::of_editor(head, editor);
         attempt.reads = reads;
+        attempt.moved = moved;
         attempt.log = log;
         (attempt, options)
     }
@@ -179,6 +183,7 @@ impl<'h> Attempt<'h> {
             head,
             editor: Some(editor),
             reads: Vec::new(),
+            moved: Vec::new(),
             log: Log::Incomplete,
             base: None,
             ours: None,
@@ -255,7 +260,10 @@ impl<'h> Attempt<'h> {
             self.renamed.clear();
         } else {
             let ours = self.ours(&base)?;
-            let rebased = rebase_over(&base, &ours, &diff(&base, &head), &MergeOptions::new());
+            if let Some(lost) = self.lost_move(&ours, &base, &head) {
+                return Err(self.overlap(Some(lost), Vec::new(), ours));
+            }
+            let rebased = rebase_onto(&base, &ours, &head, &MergeOptions::new());
             let mut editor = Editor::new(head);
             if !rebased.conflicts.is_empty() || apply(&mut editor, &rebased.changes).is_err() {
                 return Err(self.overlap(None, rebased.conflicts, ours));
@@ -285,6 +293,20 @@ impl<'h> Attempt<'h> {
             }
         };
         Ok(freeze(editor).1)
+    }
+
+    /// A node that was moved, and changed so that it is not known as the same any more: what others
+    /// did to it meanwhile would not follow it.
+    fn lost_move(&self, ours: &ChangeSet, base: &Snapshot, head: &Snapshot) -> Option<Path> {
+        let is_known = |moved: &(Path, Path)| {
+            let is_told = |change: &Change| match change {
+                Change::Moved { from, to } => (from, to) == (&moved.0, &moved.1),
+                _ => false,
+            };
+            let read = Read::Subtree(moved.0.clone());
+            ours.iter().any(is_told) || read.holds(base.root(), head.root())
+        };
+        self.moved.iter().find(|moved| !is_known(moved)).map(|(from, _)| from.clone())
     }
 
     fn overlap(&self, read: Option<Path>, conflicts: Vec<Conflict>, changes: ChangeSet) -> Failure {

@@ -34,7 +34,9 @@ const READS_MAX: usize = 1 << 16;
 /// Reading through it is remembered by path, so that a change to what was read is noticed at
 /// commit ([`Isolation::Serializable`]). Ask the narrowest question: after
 /// [`attribute`](Draft::attribute) only a change of that attribute matters, after
-/// [`get`](Draft::get) any change below the node.
+/// [`get`](Draft::get) any change below the node. An edit that depends on whether a node is there
+/// (it adds one under a key of its own, removes one, moves one) counts as a read of that: of two
+/// transactions that remove the same node, one finds that it is gone.
 ///
 /// ```
 /// use jungle_db::Jungle;
@@ -54,6 +56,8 @@ pub struct Draft {
     reads: RefCell<Vec<Read>>,
     /// Where subtrees came from, oldest first.
     origins: Vec<Origin>,
+    /// What was moved: by its path in the base, and to where.
+    moved: Vec<(Path, Path)>,
     log: Log,
     options: CommitOptions,
 }
@@ -64,19 +68,35 @@ struct Origin {
     from: Option<Path>,
 }
 
+/// What a draft leaves behind.
+pub(crate) struct Parts {
+    pub(crate) editor: Editor,
+    pub(crate) reads: Vec<Read>,
+    pub(crate) moved: Vec<(Path, Path)>,
+    pub(crate) log: Log,
+    pub(crate) options: CommitOptions,
+}
+
 impl Draft {
     pub(crate) fn new(base: jungle_tree::Snapshot, options: CommitOptions) -> Self {
         Draft {
             editor: Editor::new(base),
             reads: RefCell::new(Vec::new()),
             origins: Vec::new(),
+            moved: Vec::new(),
             log: Log::default(),
             options,
         }
     }
 
-    pub(crate) fn into_parts(self) -> (Editor, Vec<Read>, Log, CommitOptions) {
-        (self.editor, self.reads.into_inner(), self.log, self.options)
+    pub(crate) fn into_parts(self) -> Parts {
+        Parts {
+            editor: self.editor,
+            reads: self.reads.into_inner(),
+            moved: self.moved,
+            log: self.log,
+            options: self.options,
+        }
     }
 
     /// The version it began with. What is read from it is not remembered.
@@ -193,9 +213,11 @@ impl Draft {
     /// # Errors
     /// When there is no such node, the key is taken or beyond its limits, or there is no room.
     pub fn insert_child(&mut self, path: &[Key], key: &Key) -> Result<(), EditError> {
+        let to = Path::from(path).join(key.clone());
+        self.puts(&to);
         self.edit(|editor| editor.insert_child(path, key))?;
         self.log.added(path, key);
-        self.replaced(&Path::from(path).join(key.clone()));
+        self.replaced(&to);
         Ok(())
     }
 
@@ -238,6 +260,7 @@ impl Draft {
     /// # Errors
     /// When there is no such node, or it is the root.
     pub fn remove(&mut self, path: &[Key]) -> Result<(), EditError> {
+        self.takes(path);
         self.edit(|editor| editor.remove(path))?;
         self.log.push(|| Change::ChildRemoved { path: path.into() });
         Ok(())
@@ -285,9 +308,16 @@ impl Draft {
     /// # Errors
     /// When one of them is not there, the key is taken, or the new parent lies below the node.
     pub fn move_node(&mut self, from: &[Key], parent: &[Key], key: &Key) -> Result<(), EditError> {
+        let to = Path::from(parent).join(key.clone());
+        self.takes(from);
+        if let Some((_, parent)) = from.split_last() {
+            // Of a new node nothing is left there to say that it could be made.
+            self.record(parent, Read::Exists);
+        }
+        self.puts(&to);
         self.edit(|editor| editor.move_node(from, parent, key))?;
         self.log = Log::Incomplete;
-        let to = Path::from(parent).join(key.clone());
+        self.moved.extend(self.origin_of(from).map(|origin| (Path::from(&*origin), to.clone())));
         self.replaced(&to);
         self.came(to, Some(from.into()));
         Ok(())
@@ -316,9 +346,10 @@ impl Draft {
         key: &Key,
         source: Node<'_>,
     ) -> Result<(), EditError> {
+        let to = Path::from(parent).join(key.clone());
+        self.puts(&to);
         self.edit(|editor| editor.insert_subtree(parent, key, source))?;
         self.log = Log::Incomplete;
-        let to = Path::from(parent).join(key.clone());
         self.replaced(&to);
         self.came(to, None);
         Ok(())
@@ -357,6 +388,27 @@ impl Draft {
         self.record(path, Read::Subtree);
         self.log = Log::Incomplete;
         self.editor.cursor(path)
+    }
+
+    /// An edit takes a node from here.
+    fn takes(&self, path: &[Key]) {
+        self.relies_on(path, Read::Exists);
+    }
+
+    /// An edit puts a node here.
+    fn puts(&self, path: &[Key]) {
+        self.relies_on(path, Read::Free);
+    }
+
+    /// What is in a node that the draft itself has made is its own affair.
+    fn relies_on(&self, path: &[Key], read: impl FnOnce(Path) -> Read) {
+        if self.options.isolation == Isolation::Serializable
+            && let Some((_, parent)) = path.split_last()
+            && let Some(origin) = self.origin_of(parent)
+            && self.base().root().at(&origin).is_ok()
+        {
+            self.record(path, read);
+        }
     }
 
     /// Something was put at a path. If there was something else in the base, what of it is there

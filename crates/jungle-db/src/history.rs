@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 
 use jungle_tree::VersionId;
 
+use crate::planted::{Bug, is_awake};
 use crate::revision::{CommitMeta, Revision, RevisionInfo, Timestamp};
 
 /// Entries of a piece.
@@ -110,7 +111,8 @@ impl History {
     /// The index of the newest revision at this time.
     pub(crate) fn index_at_time(&self, time: Timestamp) -> Option<usize> {
         let micros = |entry: &Entry| i128::from(entry.time.as_micros());
-        self.last_at_most(i128::from(time.as_micros()), micros)
+        let index = self.last_at_most(i128::from(time.as_micros()), micros)?;
+        Some(if is_awake(Bug::TimeOffByOne) { (index + 1).min(self.len - 1) } else { index })
     }
 
     /// The index of the last entry whose value, which never goes down, is at most `wanted`.

@@ -23,6 +23,8 @@ jungle_tree::planted_bugs! {
     TurnForgotten,
     /// A tag does not hold its revision: it goes when retention drops it.
     TagDropped,
+    /// Asked for a time, it gives the revision after it.
+    TimeOffByOne,
     /// Retention by number keeps one too few.
     RetentionOffByOne,
     /// A branch that was merged is merged again from where it left.

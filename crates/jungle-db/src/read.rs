@@ -9,6 +9,8 @@ use jungle_tree::{Key, Node, Path};
 pub(crate) enum Read {
     /// Is there a node?
     Exists(Path),
+    /// Is there a node that can have it as a child, and none there yet?
+    Free(Path),
     /// What is this attribute?
     Attribute(Path, Box<str>),
     /// What are all attributes?
@@ -25,6 +27,7 @@ impl Read {
     pub(crate) fn path(&self) -> &Path {
         match self {
             Read::Exists(path)
+            | Read::Free(path)
             | Read::Attribute(path, _)
             | Read::Attributes(path)
             | Read::Children(path)
@@ -35,6 +38,12 @@ impl Read {
 
     /// Is the answer the same at both roots?
     pub(crate) fn holds(&self, then: Node<'_>, now: Node<'_>) -> bool {
+        if let Read::Free(path) = self
+            && let Some((_, parent)) = path.split_last()
+            && find(then, parent).is_some() != find(now, parent).is_some()
+        {
+            return false;
+        }
         let (then, now) = match (find(then, self.path()), find(now, self.path())) {
             (None, None) => return true,
             (Some(then), Some(now)) => (then, now),
@@ -44,7 +53,7 @@ impl Read {
             return true;
         }
         match self {
-            Read::Exists(_) => true,
+            Read::Exists(_) | Read::Free(_) => true,
             Read::Attribute(_, key) => {
                 then.has_same_attributes(now) || then.attribute(key) == now.attribute(key)
             }

@@ -117,6 +117,44 @@ fn what_was_missing_is_a_read() {
     assert_eq!(int(&tree, "/3", "n"), Some(1));
 }
 
+/// Only one of two gets what both take, and only one of two makes what both make.
+#[test]
+fn what_others_did_already_is_not_done_again() {
+    let take = |tx: &mut Draft| tx.remove(&path("/1"));
+    let try_to_take = |tx: &mut Draft| match take(tx) {
+        Err(EditError::NoSuchNode { .. }) => tx.put_attribute(&path("/0"), "late", true),
+        done => done,
+    };
+    let tree = check(2, try_to_take, take);
+    assert!(tree.read().root().at(&path("/0")).unwrap().attribute("late").is_some());
+    let lock = |tx: &mut Draft| tx.insert_child(&[], &Key::from("lock"));
+    let try_to_lock = |tx: &mut Draft| match lock(tx) {
+        Err(EditError::ChildExists { .. }) => tx.put_attribute(&path("/0"), "late", true),
+        done => done,
+    };
+    let tree = check(2, try_to_lock, lock);
+    assert!(tree.read().root().at(&path("/0")).unwrap().attribute("late").is_some());
+    let carry = |tx: &mut Draft| tx.move_node(&path("/1"), &path("/0"), &Key::from("x"));
+    let try_to_carry = |tx: &mut Draft| match carry(tx) {
+        Err(_) => tx.put_attribute(&path("/2"), "late", true),
+        done => done,
+    };
+    let tree = check(2, try_to_carry, carry);
+    assert!(tree.read().root().at(&path("/2")).unwrap().attribute("late").is_some());
+}
+
+#[test]
+fn what_others_removed_does_not_come_back_by_a_move() {
+    let (_jungle, tree) = tree_of(2);
+    append(&tree, &path("/0"));
+    let carry = |tx: &mut Draft| {
+        tx.put_attribute(&path("/0/0"), "n", 1).or_else(|_| tx.append(&[]).map(drop))?;
+        tx.move_node(&path("/0"), &path("/1"), &Key::from("x"))
+    };
+    assert_eq!(runs(&tree, Isolation::Serializable, carry, |tx| tx.remove(&path("/0/0"))), 2);
+    assert!(tree.read().root().at(&path("/1/x/0")).is_err());
+}
+
 #[test]
 fn a_move_takes_what_was_read_along() {
     let read = |tx: &mut Draft| {
@@ -156,6 +194,27 @@ fn appends_are_both_kept_and_the_new_key_is_told() {
     assert_eq!((committed.runs, committed.value), (1, Key::from(3)));
     assert_eq!(committed.renamed, [(path("/3"), path("/4"))]);
     assert_eq!((int(&tree, "/3", "who"), int(&tree, "/4", "who")), (None, Some(1)));
+}
+
+#[test]
+fn a_position_that_others_gave_and_took_is_not_given_again() {
+    let come_and_go = |tx: &mut Draft| {
+        let gone = tx.append(&[])?;
+        tx.append(&[])?;
+        tx.remove(&[gone])
+    };
+    let (_jungle, tree) = tree_of(1);
+    let first = Cell::new(true);
+    let committed = tree.update(|tx| {
+        let key = tx.append(&[])?;
+        tx.put_attribute(&[key], "n", 1)?;
+        if first.replace(false) {
+            tree.update(come_and_go).unwrap();
+        }
+        Ok::<_, EditError>(())
+    });
+    assert_eq!(committed.unwrap().renamed, [(path("/1"), path("/3"))]);
+    assert_eq!(int(&tree, "/3", "n"), Some(1));
 }
 
 #[test]
