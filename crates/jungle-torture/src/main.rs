@@ -1,9 +1,11 @@
 //! `cargo xtask torture SUITE`: the long suites. The last line of each is `N passed, N failed`; a
 //! failure prints the command that repeats it.
 //!
-//! - `model`: random edits on trees that share an arena, against the reference model.
+//! - `model`: random edits on trees that share an arena, and random operations on a whole Jungle,
+//!   against reference models.
 //! - `converge`: replicas that merge in any order end equal.
-//! - `stress`: readers beside writers, on real threads; `tests/loom.rs` is the exhaustive one.
+//! - `stress`: readers beside a writer, and updates beside each other, on real threads; what
+//!   `tests/loom.rs` and `shuttle` do not see: the machine's own order of memory.
 //! - `shuttle`: the commit path under a scheduler of our own, in a build of its own.
 //! - `crash`: power is lost at every call that changes a simulated disk.
 //! - `io`: each call of a simulated disk fails once, in each way it can.
@@ -13,18 +15,21 @@
 //! - `planted`: each planted bug, woken, must turn one of these red.
 
 mod converge;
-// The driver is the one that the tree's own tests use, as it is.
-#[path = "../../jungle-tree/tests/it/driver/mod.rs"]
-mod driver;
+// The drivers are those that the tests of the tree and of the database use, as they are.
+#[path = "../../jungle-db/tests/it/driver/mod.rs"]
+mod jungle_driver;
 mod options;
 mod planted;
 #[cfg(shuttle)]
 mod shuttle;
 mod store;
 mod suite;
+#[path = "../../jungle-tree/tests/it/driver/mod.rs"]
+mod tree_driver;
 
 use std::process::ExitCode;
 
+use jungle_testkit::Rng;
 use options::Options;
 use suite::{Outcome, Suite};
 
@@ -41,10 +46,9 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let settings = driver::Settings { steps: 100, check_all_every: 25 };
     let outcome = match options.suite.as_str() {
         "model" => {
-            let case = |rng: &mut _| driver::run(rng, settings);
+            let case = model;
             suite::run(&options, Suite { usual: 2_000, points_of_seed: 1, case })
         }
         "converge" => {
@@ -52,7 +56,10 @@ fn main() -> ExitCode {
             suite::run(&options, Suite { usual: 1_500, points_of_seed: 1, case })
         }
         "stress" => {
-            let case = |rng: &mut _| driver::stress::run(rng, 3, 2_000);
+            let case = |rng: &mut Rng| match rng.seed().is_multiple_of(2) {
+                true => tree_driver::stress::run(rng, 3, 2_000),
+                false => jungle_driver::threads::run(rng, 300),
+            };
             suite::run(&options, Suite { usual: 300, points_of_seed: 1, case })
         }
         "shuttle" => schedules(&options),
@@ -66,6 +73,16 @@ fn main() -> ExitCode {
     }
     let done = outcome.passed + outcome.skipped;
     if outcome.failed == 0 && done > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The two parts take turns: trees with even seeds, whole Jungles with odd ones.
+fn model(rng: &mut Rng) {
+    const STEPS: u64 = 100;
+    if rng.seed().is_multiple_of(2) {
+        tree_driver::run(rng, tree_driver::Settings { steps: STEPS, check_all_every: 25 });
+    } else {
+        jungle_driver::run(rng, STEPS);
+    }
 }
 
 #[cfg(shuttle)]

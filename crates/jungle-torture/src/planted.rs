@@ -27,7 +27,16 @@ fn all() -> Vec<Planted> {
         TreeBug::MergeTakesSides => (format!("{bug:?}"), "converge", 300),
         _ => (format!("{bug:?}"), "model", 500),
     });
-    let of_db = DbBug::ALL.iter().map(|bug| (format!("{bug:?}"), "shuttle", 20_000));
+    let of_db = DbBug::ALL.iter().map(|bug| match bug {
+        DbBug::RebaseDropsReads
+        | DbBug::AppendSkipped
+        | DbBug::WatchSkips
+        | DbBug::TagDropped
+        | DbBug::TimeOffByOne
+        | DbBug::RetentionOffByOne
+        | DbBug::MergeBaseForgotten => (format!("{bug:?}"), "model", 500),
+        _ => (format!("{bug:?}"), "shuttle", 20_000),
+    });
     let of_store = StoreBug::ALL.iter().map(|bug| {
         let (suite, points) = of_store(*bug);
         (format!("{bug:?}"), suite, points)

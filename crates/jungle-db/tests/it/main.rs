@@ -5,6 +5,7 @@
 mod branches;
 mod commit;
 mod conformance;
+mod driver;
 mod history;
 mod journal_replay;
 mod model;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jungle_db::{
-    CommitRecord, Draft, Journal, JournalError, Jungle, Retention, Revision, TreeHandle,
+    CommitRecord, Draft, Durability, Journal, JournalError, Jungle, Retention, Revision, TreeHandle,
 };
 use jungle_testkit::Rng;
 use jungle_tree::{ArenaOptions, EditError, Key, Node, Path};
@@ -31,7 +31,7 @@ impl Journal for TestJournal {
         Ok(())
     }
 
-    fn wait(&self, revision: Revision) -> Result<(), JournalError> {
+    fn wait(&self, revision: Revision, _: Durability) -> Result<(), JournalError> {
         assert!(self.has(revision), "what is waited for was appended");
         thread::yield_now();
         match self.unsafe_at {

@@ -1,0 +1,221 @@
+//! One branch as it should be: all versions it ever had, and which of them are kept.
+
+use std::rc::Rc;
+
+use jungle_db::{
+    CommitMeta, NoSuchRevision, Retention, Revision, Snapshot, Timestamp, TreeHandle, Watch,
+    WatchError,
+};
+use jungle_testkit::Rng;
+use jungle_tree::{Editor, Path, Tree, apply};
+
+use super::content::{self, Content};
+
+/// One revision of a branch.
+#[derive(Clone)]
+pub struct Version {
+    pub revision: Revision,
+    pub time: Timestamp,
+    pub meta: CommitMeta,
+    pub content: Rc<Content>,
+    /// Was something carried from one place to another, or may have been?
+    pub carried: bool,
+    /// Where something was written, or may have been, all the way down.
+    pub written: Rc<[Path]>,
+}
+
+impl Version {
+    /// Of a commit that was not made by a transaction: anything may have gone anywhere.
+    pub fn anywhere() -> Version {
+        Version {
+            revision: Revision::default(),
+            time: Timestamp::default(),
+            meta: CommitMeta::new(),
+            content: Rc::default(),
+            carried: true,
+            written: Rc::new([Path::root()]),
+        }
+    }
+}
+
+/// A branch, with all versions it ever had.
+pub struct Branch {
+    pub handle: TreeHandle,
+    pub versions: Vec<Version>,
+    /// Older ones are not kept.
+    first_kept: usize,
+    retention: Retention,
+    watches: Vec<(Watch, Path)>,
+    /// The branch it left, and what the two have in common.
+    pub origin: Option<(String, Snapshot)>,
+}
+
+impl Branch {
+    pub fn new(handle: TreeHandle, first: Version, retention: Retention) -> Branch {
+        let versions = vec![first];
+        Branch { handle, versions, first_kept: 0, retention, watches: Vec::new(), origin: None }
+    }
+
+    pub fn newest(&self) -> &Version {
+        self.versions.last().expect("there is always one")
+    }
+
+    pub fn kept(&self) -> &[Version] {
+        &self.versions[self.first_kept..]
+    }
+
+    /// A commit was made; what it should hold is compared with what it does.
+    #[track_caller]
+    pub fn committed(&mut self, version: Version) {
+        let snapshot = self.handle.snapshot();
+        assert_eq!(snapshot.revision(), version.revision, "the newest revision");
+        assert_eq!(content::whole(&snapshot), *version.content, "{}", version.revision);
+        let time = version.time;
+        self.versions.push(version);
+        self.retain(time);
+    }
+
+    pub fn set_retention(&mut self, retention: Retention, now: Timestamp) {
+        self.handle.set_retention(retention);
+        assert_eq!(self.handle.retention(), retention);
+        self.retention = retention;
+        self.retain(now);
+    }
+
+    pub fn apply_retention(&mut self, now: Timestamp) {
+        self.handle.apply_retention();
+        self.retain(now);
+    }
+
+    fn retain(&mut self, now: Timestamp) {
+        match self.retention {
+            Retention::All => {}
+            Retention::Last(count) => {
+                let beyond = self.versions.len().saturating_sub(count.max(1));
+                self.first_kept = self.first_kept.max(beyond);
+            }
+            Retention::ByAge(age) => {
+                let limit = now.before(age);
+                let is_old = |version: &Version| version.time <= limit;
+                while self.versions.get(self.first_kept + 1).is_some_and(is_old) {
+                    self.first_kept += 1;
+                }
+            }
+        }
+    }
+
+    /// The history lists what is kept, from both ends.
+    pub fn check_history(&self) {
+        let listed = self.handle.history(..).map(|info| (info.revision, info.time, info.meta));
+        let kept = self.kept().iter().rev();
+        assert!(listed.eq(kept.map(|it| (it.revision, it.time, it.meta.clone()))), "the history");
+        let oldest = self.handle.history(..).next_back().map(|info| info.revision);
+        assert_eq!(oldest, Some(self.kept()[0].revision), "the oldest");
+    }
+
+    /// The tree as it was at some revision, or why there is none.
+    pub fn check_at(&self, revision: Revision, newest: Revision) {
+        let found = self.handle.at(revision);
+        if revision > newest {
+            assert_eq!(found.err(), Some(NoSuchRevision::NotYet { newest }));
+            return;
+        }
+        self.check_found(found, |version| version.revision <= revision);
+    }
+
+    pub fn check_at_time(&self, time: Timestamp) {
+        self.check_found(self.handle.at_time(time), |version| version.time <= time);
+    }
+
+    #[track_caller]
+    fn check_found(
+        &self,
+        found: Result<Snapshot, NoSuchRevision>,
+        fits: impl Fn(&Version) -> bool,
+    ) {
+        let oldest = self.kept()[0].revision;
+        match self.kept().iter().rfind(|version| fits(version)) {
+            Some(version) => {
+                let found = found.expect("it is kept");
+                assert_eq!(found.revision(), version.revision);
+                assert_eq!(content::whole(&found), *version.content, "{}", version.revision);
+            }
+            None if self.first_kept > 0 => {
+                assert_eq!(found.err(), Some(NoSuchRevision::TooOld { oldest }));
+            }
+            None => assert_eq!(found.err(), Some(NoSuchRevision::NotBorn { first: oldest })),
+        }
+    }
+
+    /// What differs between two that are kept, applied to the one, gives the other.
+    pub fn check_diff(&self, rng: &mut Rng) {
+        let (from, to) = (rng.pick(self.kept()), rng.pick(self.kept()));
+        let changes = self.handle.diff(from.revision, to.revision).expect("both are kept");
+        let from = self.handle.at(from.revision).expect("it is kept");
+        let mut tree = Tree::from_snapshot(&from);
+        let mut editor = Editor::new(tree.snapshot());
+        apply(&mut editor, &changes).expect("it was done before");
+        tree.publish(editor);
+        assert_eq!(content::of(tree.read().root()), *to.content, "a diff applied");
+    }
+
+    pub fn watch(&mut self, rng: &mut Rng) {
+        if self.watches.len() < 3 {
+            let after = rng.pick(self.kept());
+            let path = super::op::path(rng, &after.content);
+            self.watches.push((self.handle.watch(&path, after.revision), path));
+        }
+    }
+
+    /// Watchers are told of everything, in order.
+    pub fn check_watches(&mut self, is_deleted: bool) {
+        let mut watches = std::mem::take(&mut self.watches);
+        for (watch, path) in &mut watches {
+            while self.check_watch(watch, path, is_deleted) {}
+        }
+        self.watches = watches;
+    }
+
+    /// The next event of a watch; is there one?
+    fn check_watch(&self, watch: &mut Watch, path: &Path, is_deleted: bool) -> bool {
+        let seen = watch.seen();
+        let oldest = self.kept()[0].revision;
+        if seen < oldest && self.first_kept > 0 {
+            assert_eq!(watch.next().err(), Some(WatchError::TooOld { seen, oldest }));
+            *watch = self.handle.watch(path, oldest);
+            return true;
+        }
+        let index = self.versions.iter().rposition(|version| version.revision <= seen);
+        let index = index.unwrap_or(0);
+        let same = |from: usize, to: usize| {
+            let [from, to] = [from, to].map(|at| content::below(&self.versions[at].content, path));
+            from == to
+        };
+        let nothing_until = |end: usize| {
+            for at in index + 1..end {
+                assert!(same(at - 1, at), "{} was not told", self.versions[at].revision);
+            }
+        };
+        let event = match watch.next() {
+            Ok(Some(event)) => event,
+            Ok(None) => {
+                assert!(!is_deleted, "it was deleted");
+                nothing_until(self.versions.len());
+                return false;
+            }
+            Err(error) => {
+                assert!(is_deleted && error == WatchError::Deleted, "{error}");
+                nothing_until(self.versions.len());
+                return false;
+            }
+        };
+        let is_it = |version: &Version| version.revision == event.info.revision;
+        let at = self.versions.iter().position(is_it).expect("it is one of the branch");
+        assert!(at > index && !event.changes.is_empty());
+        nothing_until(at);
+        let version = &self.versions[at];
+        assert_eq!((event.info.time, &event.info.meta), (version.time, &version.meta));
+        assert_eq!(content::of(event.snapshot.root()), *version.content);
+        true
+    }
+}

@@ -1,0 +1,228 @@
+//! Updates and transactions, some of them on versions that are no longer the newest.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use jungle_db::{CommitError, CommitOptions, Committed, Draft, Isolation, NotWritten, UpdateError};
+use jungle_testkit::Rng;
+
+use super::branch::{Branch, Version};
+use super::op::Source;
+use super::sketch::Sketch;
+use super::{Now, Open, OpenMulti, World, content, some_meta, trace};
+
+/// Updates inside of updates go no deeper.
+const DEPTH_MAX: u32 = 2;
+
+fn some_options(rng: &mut Rng) -> CommitOptions {
+    let isolation = if rng.chance(1, 10) { Isolation::Snapshot } else { Isolation::Serializable };
+    CommitOptions { isolation, meta: some_meta(rng), ..CommitOptions::default() }
+}
+
+/// A draft of a branch was committed: the branch should now hold what it comes to there.
+#[track_caller]
+fn landed(
+    now: &mut Now,
+    branch: &mut Branch,
+    sketch: &Sketch,
+    options: &CommitOptions,
+    done: &Committed<()>,
+) {
+    let expected = sketch.on(branch, &done.renamed);
+    let content = expected.unwrap_or_else(|| content::whole(&branch.handle.snapshot()));
+    assert_eq!(done.revision, now.next());
+    let time = now.time().max(branch.newest().time);
+    let meta = options.meta.clone();
+    let (revision, content) = (done.revision, Rc::new(content));
+    let (carried, written) = (sketch.carries(), sketch.written());
+    branch.committed(Version { revision, time, meta, content, carried, written });
+}
+
+/// An update, perhaps with others inside that come before it.
+fn update(now: &mut Now, branch: &mut Branch, rng: &mut Rng, sources: &[Source], depth: u32) {
+    let (handle, options) = (branch.handle.clone(), some_options(rng));
+    let mut runs: Vec<(Sketch, bool)> = Vec::new();
+    trace(&("update", depth, &options));
+    let done = handle.update_with(&options, |tx| {
+        let mut sketch = Sketch::new(branch.newest(), options.isolation);
+        assert_eq!(content::of(tx.base().root()), *branch.newest().content, "the base");
+        (0..rng.range(1..6)).for_each(|_| sketch.step(rng, tx, sources));
+        if runs.is_empty() && depth < DEPTH_MAX && rng.chance(1, 3) {
+            (0..rng.range(1..3)).for_each(|_| update(now, branch, rng, sources, depth + 1));
+        }
+        runs.push((sketch, tx.is_changed()));
+        if rng.chance(1, 12) { Err("given up") } else { Ok(()) }
+    });
+    trace(&("updated", depth, &done));
+    let (sketch, is_changed) = runs.last().expect("it ran");
+    if let [(first, _), _] = &runs[..] {
+        assert!(!first.is_free(branch), "it ran again for nothing");
+    }
+    match done {
+        Err(UpdateError::Closure(_)) => {}
+        Err(error) => panic!("{error}"),
+        Ok(done) if *is_changed => landed(now, branch, sketch, &options, &done),
+        Ok(done) => assert_eq!(done.revision, sketch.began_at, "nothing was changed"),
+    }
+}
+
+impl World {
+    pub fn update(&mut self, rng: &mut Rng) {
+        let sources = self.sources(rng);
+        let tree = rng.index(self.trees.len());
+        let branches = &mut self.trees[tree].branches;
+        let at = rng.index(branches.len());
+        let branch = branches.values_mut().nth(at).expect("counted");
+        update(&mut self.now, branch, rng, &sources, 0);
+    }
+
+    pub fn begin(&mut self, rng: &mut Rng) {
+        if self.open.len() < 4 {
+            let options = some_options(rng);
+            let branch = self.some_branch(rng);
+            let tx = branch.handle.begin(options.clone());
+            let sketch = Sketch::new(branch.newest(), options.isolation);
+            assert_eq!(tx.began_at(), sketch.began_at);
+            let id = branch.handle.branch_id();
+            self.open.push(Open { tx, sketch, options, branch: id });
+        }
+        self.edit_open(rng);
+    }
+
+    pub fn edit_open(&mut self, rng: &mut Rng) {
+        let sources = self.sources(rng);
+        if !self.open.is_empty() {
+            let at = rng.index(self.open.len());
+            let Open { tx, sketch, .. } = &mut self.open[at];
+            (0..rng.range(1..4)).for_each(|_| sketch.step(rng, tx, &sources));
+        }
+    }
+
+    pub fn commit_open(&mut self, rng: &mut Rng) {
+        if self.open.is_empty() {
+            return;
+        }
+        let open = self.open.swap_remove(rng.index(self.open.len()));
+        let Open { tx, sketch, options, branch } = open;
+        if rng.chance(1, 10) {
+            return tx.abort();
+        }
+        let is_changed = tx.is_changed();
+        let done = tx.commit();
+        trace(&("committed", &done));
+        let mut branches = self.trees.iter_mut().flat_map(|tree| tree.branches.values_mut());
+        let Some(branch) = branches.find(|it| it.handle.branch_id() == branch) else {
+            return assert!(!is_changed || is_over(&done), "the branch is gone: {done:?}");
+        };
+        match done {
+            Ok(done) if is_changed => {
+                landed(&mut self.now, branch, &sketch, &options, &done);
+            }
+            Ok(done) => assert_eq!(done.revision, sketch.began_at, "nothing was changed"),
+            Err(CommitError::Conflict(conflicts)) => {
+                let is_free = sketch.is_free(branch);
+                assert!(!is_free, "refused for nothing: {conflicts}");
+                assert!(conflicts.changes().next().is_some(), "its changes are lost");
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    pub fn begin_multi(&mut self) {
+        if self.multi.len() < 2 {
+            let tx = self.jungle.begin(CommitOptions::default());
+            assert_eq!(tx.began_at(), self.now.revision);
+            let began = self
+                .trees
+                .iter()
+                .map(|tree| (tree.name.clone(), (tree.id, tree.branches["main"].newest().clone())));
+            let began = began.collect();
+            self.multi.push(OpenMulti { tx, began, sketches: BTreeMap::new() });
+        }
+    }
+
+    pub fn edit_multi(&mut self, rng: &mut Rng) {
+        let sources = self.sources(rng);
+        if self.multi.is_empty() {
+            return;
+        }
+        let at = rng.index(self.multi.len());
+        let OpenMulti { tx, began, sketches } = &mut self.multi[at];
+        if rng.chance(1, 10) {
+            assert!(tx.tree("never there").is_err());
+        }
+        let name = began.keys().nth(rng.index(began.len())).expect("counted");
+        let draft = tx.tree(name).expect("it was there as it began");
+        let begin = || Sketch::new(&began[name].1, Isolation::Serializable);
+        let sketch = sketches.entry(name.clone()).or_insert_with(begin);
+        (0..rng.range(1..4)).for_each(|_| sketch.step(rng, draft, &sources));
+    }
+
+    pub fn commit_multi(&mut self, rng: &mut Rng) {
+        if self.multi.is_empty() {
+            return;
+        }
+        let OpenMulti { mut tx, began, sketches } =
+            self.multi.swap_remove(rng.index(self.multi.len()));
+        let mut parts = Vec::new();
+        for (name, sketch) in &sketches {
+            let is_changed = tx.tree(name).is_ok_and(|draft: &mut Draft| draft.is_changed());
+            let id = began[name].0;
+            parts.push((self.trees.iter().position(|tree| tree.id == id), sketch, is_changed));
+        }
+        let began_at = tx.began_at();
+        let done = tx.commit();
+        trace(&("committed many", &done));
+        if !parts.iter().any(|(_, _, is_changed)| *is_changed) {
+            assert_eq!(done.expect("nothing was changed").revision, began_at);
+            return;
+        }
+        if parts.iter().any(|(tree, ..)| tree.is_none()) {
+            return assert!(is_over(&done), "a tree is gone: {done:?}");
+        }
+        let main =
+            |tree: &Option<usize>| &self.trees[tree.expect("looked at before")].branches["main"];
+        match done {
+            Ok(done) => {
+                let heads = parts.iter().map(|(tree, ..)| main(tree).newest().time);
+                let time = heads.max().unwrap_or_default().max(self.now.time());
+                self.landed_in_many(&parts, time, &done);
+            }
+            Err(CommitError::Conflict(conflicts)) => {
+                let is_free = |it: &(_, &Sketch, _)| it.1.is_free(main(&it.0));
+                assert!(!parts.iter().all(is_free), "refused for nothing: {conflicts}");
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    fn landed_in_many(
+        &mut self,
+        parts: &[(Option<usize>, &Sketch, bool)],
+        time: jungle_db::Timestamp,
+        done: &Committed<()>,
+    ) {
+        let revision = self.now.next();
+        assert_eq!(done.revision, revision);
+        for (tree, sketch, is_changed) in parts {
+            let tree = tree.expect("looked at before");
+            let branch = self.trees[tree].branches.get_mut("main").expect("never deleted");
+            // Of which tree a new key is, is not told.
+            let is_told = done.renamed.is_empty() || parts.len() == 1;
+            let expected = is_told.then(|| sketch.on(branch, &done.renamed)).flatten();
+            if *is_changed {
+                let content = expected.unwrap_or_else(|| content::whole(&branch.handle.snapshot()));
+                let meta = jungle_db::CommitMeta::new();
+                let content = Rc::new(content);
+                let (carried, written) = (sketch.carries(), sketch.written());
+                branch.committed(Version { revision, time, meta, content, carried, written });
+            }
+        }
+    }
+}
+
+/// Was it refused since the branch is gone? A conflict with its last commits may be found first.
+fn is_over(done: &Result<Committed<()>, CommitError>) -> bool {
+    use CommitError::{Conflict, NotWritten as Refused};
+    matches!(done, Err(Refused(NotWritten::Deleted) | Conflict(_)))
+}

@@ -1,0 +1,227 @@
+//! Trees, branches and tags come and go.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use jungle_db::{BranchError, CommitMeta, CreateTreeError, RenameTreeError, Timestamp};
+use jungle_testkit::Rng;
+use jungle_tree::{MergeOptions, Resolution, Rule, merge};
+
+use super::branch::{Branch, Version};
+use super::{Tree, World, content, some_meta};
+
+const TREES: [&str; 4] = ["t", "u", "v", "w"];
+const NAMES: [&str; 4] = ["one", "two", "three", "main"];
+
+impl World {
+    pub fn create_tree(&mut self, rng: &mut Rng) {
+        let name = *rng.pick(&TREES);
+        let is_taken = self.trees.iter().any(|tree| tree.name == name);
+        match self.jungle.create_tree(name) {
+            Ok(handle) => {
+                assert!(!is_taken, "{name:?} is there twice");
+                let first = Version {
+                    revision: self.now.next(),
+                    time: self.now.time(),
+                    meta: CommitMeta::new(),
+                    content: Rc::new(content::bare()),
+                    carried: false,
+                    written: Rc::default(),
+                };
+                let id = handle.id();
+                let main = Branch::new(handle, first, self.retention);
+                let branches = BTreeMap::from([("main".to_owned(), main)]);
+                let name = name.to_owned();
+                self.trees.push(Tree { name, id, branches, tags: BTreeMap::new() });
+            }
+            Err(CreateTreeError::Exists { .. }) => assert!(is_taken),
+            Err(error) => panic!("{error}"),
+        }
+        self.check_names();
+    }
+
+    pub fn rename_tree(&mut self, rng: &mut Rng) {
+        let (tree, new) = (rng.index(self.trees.len()), *rng.pick(&TREES));
+        let is_taken = self.trees.iter().any(|tree| tree.name == new);
+        match self.jungle.rename_tree(&self.trees[tree].name, new) {
+            Ok(()) => {
+                assert!(!is_taken);
+                self.now.next();
+                self.trees[tree].name = new.to_owned();
+            }
+            Err(RenameTreeError::Exists { .. }) => assert!(is_taken),
+            Err(error) => panic!("{error}"),
+        }
+        assert!(self.jungle.rename_tree("never there", "x").is_err());
+        self.check_names();
+    }
+
+    pub fn delete_tree(&mut self, rng: &mut Rng) {
+        let mut tree = self.trees.swap_remove(rng.index(self.trees.len()));
+        self.jungle.delete_tree(&tree.name).expect("it is there");
+        self.now.next();
+        for branch in tree.branches.values_mut() {
+            branch.check_watches(true);
+            let held = branch.handle.snapshot();
+            assert_eq!(content::whole(&held), *branch.newest().content, "a deleted tree");
+            assert!(branch.handle.update(|tx| tx.append(&[])).is_err(), "it is deleted");
+        }
+        self.check_names();
+    }
+
+    fn check_names(&self) {
+        let mut names: Vec<&str> = self.trees.iter().map(|tree| &*tree.name).collect();
+        names.sort();
+        let listed = self.jungle.list_trees();
+        assert!(listed.iter().map(|name| &**name).eq(names), "the names of trees: {listed:?}");
+        for tree in &self.trees {
+            let handle = self.jungle.open_tree(&tree.name).expect("it is there");
+            assert_eq!((handle.id(), &*handle.name()), (tree.id, &*tree.name));
+        }
+    }
+
+    pub fn create_branch(&mut self, rng: &mut Rng) {
+        let name = *rng.pick(&NAMES);
+        let retention = self.retention;
+        let tree = rng.index(self.trees.len());
+        let tree = &mut self.trees[tree];
+        let from_name = tree.branches.keys().nth(rng.index(tree.branches.len()));
+        let from_name = from_name.expect("counted").clone();
+        let from = &tree.branches[&from_name];
+        let first = rng.pick(from.kept()).clone();
+        let is_taken = tree.branches.contains_key(name) || tree.tags.contains_key(name);
+        match from.handle.branch(name, first.revision) {
+            Ok(handle) => {
+                assert!(!is_taken, "{name:?} is there twice");
+                self.now.next();
+                let base = handle.snapshot();
+                assert_eq!(base.revision(), first.revision);
+                let mut branch = Branch::new(handle, first, retention);
+                branch.origin = Some((from_name, base));
+                tree.branches.insert(name.to_owned(), branch);
+            }
+            Err(BranchError::Exists { .. }) => assert!(is_taken),
+            Err(error) => panic!("{error}"),
+        }
+        tree.check_names();
+    }
+
+    pub fn delete_branch(&mut self, rng: &mut Rng) {
+        let (tree, name) = (rng.index(self.trees.len()), *rng.pick(&NAMES));
+        let tree = &mut self.trees[tree];
+        match tree.branches["main"].handle.delete_branch(name) {
+            Ok(()) => {
+                self.now.next();
+                let mut branch = tree.branches.remove(name).expect("it was there");
+                branch.check_watches(true);
+                // Nothing is known any more of what those that left it have in common with it.
+                for other in tree.branches.values_mut() {
+                    other.origin.take_if(|(from, _)| from == name);
+                }
+            }
+            Err(BranchError::Main) => assert_eq!(name, "main"),
+            Err(error) => assert!(!tree.branches.contains_key(name), "{error}"),
+        }
+        tree.check_names();
+    }
+
+    pub fn tag(&mut self, rng: &mut Rng) {
+        let (tree, name) = (rng.index(self.trees.len()), *rng.pick(&NAMES));
+        let tree = &mut self.trees[tree];
+        if tree.tags.contains_key(name) && rng.chance(1, 3) {
+            tree.branches["main"].handle.delete_tag(name).expect("it is there");
+            self.now.next();
+            tree.tags.remove(name);
+            return tree.check_names();
+        }
+        let at = rng.index(tree.branches.len());
+        let branch = tree.branches.values().nth(at).expect("counted");
+        let version = rng.pick(branch.kept());
+        let is_taken = tree.branches.contains_key(name) || tree.tags.contains_key(name);
+        match branch.handle.tag(name, version.revision) {
+            Ok(()) => {
+                assert!(!is_taken, "{name:?} is there twice");
+                self.now.next();
+                let tagged = (version.revision, Rc::clone(&version.content));
+                tree.tags.insert(name.to_owned(), tagged);
+            }
+            Err(BranchError::Exists { .. }) => assert!(is_taken),
+            Err(error) => panic!("{error}"),
+        }
+        tree.check_names();
+    }
+
+    /// Merges a branch into the one it left, or the other way round.
+    pub fn merge(&mut self, rng: &mut Rng) {
+        let tree = rng.index(self.trees.len());
+        let tree = &mut self.trees[tree];
+        let left = tree.branches.iter().filter_map(|(name, branch)| {
+            let (origin, base) = branch.origin.clone()?;
+            Some((name.clone(), origin, base))
+        });
+        let left: Vec<_> = left.collect();
+        if left.is_empty() {
+            return;
+        }
+        let (child, parent, base) = rng.pick(&left).clone();
+        let (from, into) = if rng.chance(2, 3) { (&child, &parent) } else { (&parent, &child) };
+        let [ours, theirs] = [from, into].map(|name| tree.branches[name].handle.snapshot());
+        let resolutions = [Resolution::Ours, Resolution::Theirs, Resolution::Symmetric];
+        let options = MergeOptions::new().resolution(*rng.pick(&resolutions));
+        let options = if rng.chance(1, 2) { options.rule("n", Rule::Counter) } else { options };
+        let expected = merge(&base, &ours, &theirs, &options).expect("there is room");
+        let meta = some_meta(rng);
+        let preview = tree.branches[into].handle.merge(from, &options).expect("both are there");
+        let text = |conflicts: &[_]| format!("{conflicts:?}");
+        assert_eq!(text(preview.conflicts()), text(&expected.conflicts), "the conflicts");
+        assert_eq!(preview.changes().to_string(), expected.changes.to_string(), "the changes");
+        if rng.chance(1, 6) {
+            return;
+        }
+        let done = preview.commit(&meta).expect("nobody came between");
+        let is_changed = expected.editor.is_changed();
+        let mut line = jungle_tree::Tree::from_snapshot(&theirs);
+        line.publish(expected.editor);
+        let content = Rc::new(content::of(line.read().root()));
+        let target = tree.branches.get_mut(into).expect("looked at before");
+        if is_changed {
+            let revision = self.now.next();
+            assert_eq!(done.revision, revision);
+            let time = self.now.time().max(target.newest().time);
+            target.committed(Version { revision, time, meta, content, ..Version::anywhere() });
+        } else {
+            assert_eq!((done.revision, &*content), (theirs.revision(), &*target.newest().content));
+        }
+        let common = if base.revision() < ours.revision() { ours } else { base };
+        tree.branches.get_mut(&child).expect("looked at before").origin = Some((parent, common));
+    }
+
+    /// Every tag shows what it did when it was made.
+    pub fn check_tags(&self) {
+        for tree in &self.trees {
+            tree.check_names();
+            for (name, (revision, content)) in &tree.tags {
+                let tagged = tree.branches["main"].handle.at_tag(name).expect("it is there");
+                assert_eq!(tagged.revision(), *revision);
+                assert_eq!(content::whole(&tagged), **content, "tag {name}");
+            }
+        }
+    }
+
+    /// The clock, for what has no branch.
+    pub fn time(&self) -> Timestamp {
+        self.now.time()
+    }
+}
+
+impl Tree {
+    fn check_names(&self) {
+        let main = &self.branches["main"].handle;
+        let mut names: Vec<&str> = self.branches.keys().map(|name| &**name).collect();
+        names.sort_by_key(|name| (*name != "main", *name));
+        assert!(main.list_branches().iter().map(|name| &**name).eq(names), "the branches");
+        let tags = main.list_tags();
+        let tags = tags.iter().map(|(name, revision)| (&**name, *revision));
+        assert!(tags.eq(self.tags.iter().map(|(name, tag)| (&**name, tag.0))), "the tags");
+    }
+}

@@ -1,0 +1,202 @@
+//! Looking back, and going back; and whether a replay of the journal gives the same.
+
+use std::rc::Rc;
+
+use jungle_db::{CommitMeta, Jungle, Revision, SetRootError, Timestamp};
+use jungle_testkit::Rng;
+use jungle_tree::{MergeOptions, merge};
+
+use super::branch::{Branch, Version};
+use super::content::Content;
+use super::{Now, World, content, some_meta, some_retention};
+
+impl World {
+    pub fn hold(&mut self, rng: &mut Rng) {
+        if self.held.len() > 4 {
+            let (snapshot, held) = self.held.swap_remove(rng.index(self.held.len()));
+            assert_eq!(content::whole(&snapshot), *held, "what was held");
+        }
+        let branch = self.some_branch(rng);
+        let version = rng.pick(branch.kept());
+        let snapshot = branch.handle.at(version.revision).expect("it is kept");
+        let held = (snapshot, Rc::clone(&version.content));
+        self.held.push(held);
+    }
+
+    pub fn set_retention(&mut self, rng: &mut Rng) {
+        let (now, retention) = (self.time(), some_retention(rng));
+        let branch = self.some_branch(rng);
+        if rng.chance(1, 3) {
+            branch.apply_retention(now);
+        } else {
+            branch.set_retention(retention, now);
+        }
+        branch.check_history();
+    }
+
+    pub fn look_back(&mut self, rng: &mut Rng) {
+        let newest = self.now.revision;
+        let branch = self.some_branch(rng);
+        let revision = Revision::new(rng.below(newest.number() + 3));
+        branch.check_at(revision, newest);
+        let near = rng.pick(&branch.versions).time.as_micros() + rng.below(3) as i64 - 1;
+        branch.check_at_time(Timestamp::from_micros(near));
+        branch.check_diff(rng);
+        branch.check_history();
+        branch.check_watches(false);
+    }
+
+    /// All trees at once.
+    pub fn check_snapshot(&self) {
+        let snapshot = self.jungle.snapshot();
+        assert_eq!(snapshot.revision(), self.now.revision);
+        assert_eq!(snapshot.iter().count(), self.trees.len());
+        for tree in &self.trees {
+            let newest = tree.branches["main"].newest();
+            let found = snapshot.tree(&tree.name).expect("it is there");
+            assert_eq!(found.revision(), newest.revision);
+            assert_eq!(content::of(found.root()), *newest.content);
+        }
+    }
+
+    /// Makes a version that is held, or an old one, the newest.
+    pub fn set_root(&mut self, rng: &mut Rng) {
+        let meta = some_meta(rng);
+        let held = (!self.held.is_empty()).then(|| rng.pick(&self.held).clone());
+        let tree = rng.index(self.trees.len());
+        let branches = &mut self.trees[tree].branches;
+        let at = rng.index(branches.len());
+        let branch = branches.values_mut().nth(at).expect("counted");
+        let old = rng.pick(branch.kept()).clone();
+        let (revision, content) = match held {
+            Some((snapshot, content)) if rng.chance(1, 2) => {
+                let newest = branch.newest().revision;
+                let expected = branch.handle.at(old.revision).expect("it is kept");
+                let done = branch.handle.compare_and_set_root(&expected, &snapshot, &meta);
+                match done {
+                    Ok(done) => (done.revision, content),
+                    Err(SetRootError::Changed { newest: found }) => {
+                        assert!(newest == found && old.revision != newest);
+                        return;
+                    }
+                    Err(error) => panic!("{error}"),
+                }
+            }
+            Some((snapshot, content)) => {
+                let done = branch.handle.set_root(&snapshot, &meta).expect("there is room");
+                (done.revision, content)
+            }
+            None => {
+                let done = branch.handle.restore(old.revision, &meta).expect("it is kept");
+                (done.revision, old.content)
+            }
+        };
+        if revision == branch.newest().revision {
+            assert_eq!(content, branch.newest().content, "nothing was done");
+        } else {
+            assert_eq!(revision, self.now.next());
+            went(&self.now, branch, revision, meta, content);
+        }
+    }
+
+    /// Takes back what one revision did.
+    pub fn revert(&mut self, rng: &mut Rng) {
+        let meta = some_meta(rng);
+        let tree = rng.index(self.trees.len());
+        let branches = &mut self.trees[tree].branches;
+        let at = rng.index(branches.len());
+        let branch = branches.values_mut().nth(at).expect("counted");
+        if branch.kept().len() < 2 {
+            let only = branch.kept()[0].revision;
+            return assert!(branch.handle.revert(only, &meta).is_err(), "there is none before");
+        }
+        let at = 1 + rng.index(branch.kept().len() - 1);
+        let (before, after) = (branch.kept()[at - 1].clone(), branch.kept()[at].clone());
+        let [was, is] =
+            [&before, &after].map(|it| branch.handle.at(it.revision).expect("it is kept"));
+        let now = branch.handle.snapshot();
+        let merged = merge(&is, &was, &now, &MergeOptions::new()).expect("there is room");
+        let done = branch.handle.revert(after.revision, &meta);
+        if !merged.conflicts.is_empty() {
+            return assert!(done.is_err(), "{:?}", merged.conflicts);
+        }
+        let is_newest = after.revision == branch.newest().revision;
+        let is_changed = merged.editor.is_changed();
+        let mut line = jungle_tree::Tree::from_snapshot(&now);
+        line.publish(merged.editor);
+        let content = content::of(line.read().root());
+        assert!(!is_newest || content == *before.content, "it takes back all of it");
+        let revision = done.expect("nothing contradicts it").revision;
+        if !is_changed {
+            assert_eq!(revision, branch.newest().revision, "nothing was done");
+        } else {
+            assert_eq!(revision, self.now.next());
+            went(&self.now, branch, revision, meta, Rc::new(content));
+        }
+    }
+
+    /// Everything that can be seen.
+    pub fn check_all(&mut self, rng: &mut Rng) {
+        let newest = self.now.revision;
+        self.check_snapshot();
+        self.check_tags();
+        for (snapshot, held) in &self.held {
+            assert_eq!(content::whole(snapshot), **held, "what was held");
+        }
+        for branch in self.trees.iter_mut().flat_map(|tree| tree.branches.values_mut()) {
+            for at in 0..branch.versions.len() {
+                branch.check_at(branch.versions[at].revision, newest);
+                branch.check_at_time(branch.versions[at].time);
+            }
+            branch.check_diff(rng);
+            branch.check_history();
+            branch.check_watches(false);
+        }
+    }
+
+    /// A Jungle made from the journal, that keeps everything, has the same past.
+    pub fn check_replay(&self, rng: &mut Rng) {
+        let Some(journal) = &self.journal else { return };
+        let arena =
+            jungle_tree::ArenaOptions { structure_bytes: 64 << 20, payload_bytes: 64 << 20 };
+        let copy = Jungle::builder().arena(arena).build().expect("address range");
+        for record in journal.records() {
+            copy.replay(&record).unwrap_or_else(|error| panic!("{record:?}: {error}"));
+        }
+        assert_eq!(
+            (copy.revision(), copy.list_trees()),
+            (self.now.revision, self.jungle.list_trees())
+        );
+        for tree in &self.trees {
+            let main = copy.open_tree(&tree.name).expect("listed");
+            for (name, branch) in &tree.branches {
+                let copy = main.on_branch(name).expect("it was written down");
+                let newest = content::whole(&copy.snapshot());
+                assert_eq!(newest, *branch.newest().content, "{name} as replayed");
+                let past = copy.history(..).map(|info| (info.revision, info.time, info.meta));
+                let versions = branch.versions.iter().rev();
+                let versions = versions.map(|it| (it.revision, it.time, it.meta.clone()));
+                assert!(past.eq(versions), "the history of {name} as replayed");
+                let old = rng.pick(&branch.versions);
+                let found = content::of(copy.at(old.revision).expect("all is kept").root());
+                assert_eq!(found, *old.content, "{name} at {} as replayed", old.revision);
+            }
+            let tags = main.list_tags();
+            let tags = tags.iter().map(|(name, revision)| (&**name, *revision));
+            assert!(tags.eq(tree.tags.iter().map(|(name, tag)| (&**name, tag.0))), "tags");
+        }
+    }
+}
+
+/// A commit that was not made by a transaction is there.
+#[track_caller]
+fn went(
+    now: &Now,
+    branch: &mut Branch,
+    revision: Revision,
+    meta: CommitMeta,
+    content: Rc<Content>,
+) {
+    let time = now.time().max(branch.newest().time);
+    branch.committed(Version { revision, time, meta, content, ..Version::anywhere() });
+}
