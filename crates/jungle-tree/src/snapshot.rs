@@ -52,6 +52,12 @@ impl Snapshot {
         self.pinned.version
     }
 
+    /// Where this version lies.
+    #[must_use]
+    pub fn version_id(&self) -> VersionId {
+        VersionId { handle: self.pinned.handle, version: self.pinned.version }
+    }
+
     /// The arena it lives in.
     #[must_use]
     pub fn arena(&self) -> Arena {
@@ -62,12 +68,6 @@ impl Snapshot {
     #[must_use]
     pub fn is_same(&self, other: &Snapshot) -> bool {
         self.pinned.handle == other.pinned.handle && self.pinned.version == other.pinned.version
-    }
-
-    /// Where the version lies.
-    #[must_use]
-    pub fn id(&self) -> VersionId {
-        VersionId { handle: self.pinned.handle, version: self.pinned.version }
     }
 
     pub(crate) fn cell(&self) -> &Arc<LineCell> {

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::arena::Arena;
-use crate::block::Header;
+use crate::arena::{Arena, BIRTH_OLDEST};
+use crate::block::{self, Header};
 use crate::edit::{Edit, EditError, Editor};
 use crate::key::{Key, Position};
-use crate::line::{History, Line, LineCell};
+use crate::line::{History, Line, LineCell, is_queued};
 use crate::snapshot::{self, Reading, Snapshot};
 use crate::value::ValueRef;
 
@@ -85,17 +85,24 @@ impl VersionId {
         self.version
     }
 
-    /// As two numbers, for writing it down beside an image of its arena.
+    /// The block of its root and its number, to be saved. They mean something only in the arena
+    /// they came from, or in what was reopened from its image.
     #[must_use]
     pub fn to_parts(self) -> (u32, u64) {
         (self.handle, self.version)
     }
 
-    /// What [`VersionId::to_parts`] gave. It means something only in the same arena, or in one
-    /// reopened from an image that holds the version.
+    /// What [`to_parts`](VersionId::to_parts) took apart.
     #[must_use]
-    pub fn from_parts((handle, version): (u32, u64)) -> VersionId {
+    pub fn from_parts(handle: u32, version: u64) -> VersionId {
         VersionId { handle, version }
+    }
+
+    /// Can it be a version of this arena at all? `false` of one that was saved with another arena,
+    /// for the most part.
+    #[must_use]
+    pub fn is_drawn(self, arena: &Arena) -> bool {
+        self.handle != 0 && (1..arena.inner().versions_drawn()).contains(&self.version)
     }
 }
 
@@ -136,19 +143,44 @@ impl Tree {
         Tree { cell, line: Line::default() }
     }
 
-    /// A tree whose newest version is this one itself, in an arena that was reopened from an image
-    /// with that version; whoever calls makes sure that it is there. What is there by now is
-    /// reused only after an [`Arena::collect`].
+    /// A tree whose newest version is this very one, as saved and found again: `None` when no root
+    /// of that version lies there. Whoever calls makes sure that it is a version of this arena
+    /// which was not let go, and that no other tree goes on from it.
+    ///
+    /// The line itself never reuses anything of what was there before, which may be seen from
+    /// elsewhere; tracing does, once nobody keeps it.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree, VersionId};
+    /// let arena = Arena::new()?;
+    /// let mut tree = Tree::new(&arena);
+    /// tree.add_child(&[])?;
+    /// let (handle, version) = tree.version_id().to_parts();
+    /// drop(tree);
+    /// let mut again = Tree::from_version(&arena, VersionId::from_parts(handle, version)).unwrap();
+    /// assert_eq!(again.read().version(), version);
+    /// again.add_child(&[])?;
+    /// assert_eq!(again.read().root().child_count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
-    pub fn from_version(arena: &Arena, id: VersionId) -> Tree {
+    pub fn from_version(arena: &Arena, id: VersionId) -> Option<Tree> {
         let inner = arena.inner();
-        let _lane = inner.lane();
+        let (memory, VersionId { handle, version }) = (inner.memory(), id);
+        let mut header = Header::load(memory, handle);
+        // The line that went on from here may have had it in its queue, and is gone; in an image
+        // it is then as old as can be.
+        if is_queued(header.birth()) || header.birth() == BIRTH_OLDEST {
+            header = header.with_birth(version);
+        }
+        // A reader of the head waits for the block to have the version that the head says.
+        if !id.is_drawn(arena) || header.birth() != version {
+            return None;
+        }
+        header.store(memory, handle);
         let floor = inner.draw_versions(1);
-        // It may have waited in a queue as it was saved; a pin looks for its version here.
-        let header = Header::load(inner.memory(), id.handle);
-        header.with_birth(id.version).store(inner.memory(), id.handle);
-        let cell = LineCell::new(Arc::clone(inner), id.handle, id.version, floor);
-        Tree { cell, line: Line::default() }
+        let cell = LineCell::new(Arc::clone(inner), handle, version, floor);
+        Some(Tree { cell, line: Line::default() })
     }
 
     /// Holds the newest version.
@@ -181,7 +213,7 @@ impl Tree {
     #[must_use]
     pub fn version_id(&self) -> VersionId {
         let handle = self.cell.head();
-        VersionId { handle, version: crate::block::birth(self.cell.memory(), handle) }
+        VersionId { handle, version: block::birth(self.cell.memory(), handle) }
     }
 
     /// Sets which old versions stay readable ([`TreeReader::held`]); at first only the newest.

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 pub(crate) use allocator::{CLASSES, FreeLists, class_words};
+pub(crate) use image::BIRTH_OLDEST;
 pub use image::{ImageError, SLAB_BYTES, SavedImage, SlabError, SlabId, SlabSource, loading};
 pub(crate) use region::{RUN_WORDS, Region, Run, WORD_BYTES, Words};
 pub(crate) use slab::{SLAB_WORDS, SlabUse, Slabs};

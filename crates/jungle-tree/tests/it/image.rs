@@ -97,6 +97,10 @@ fn edit(rng: &mut Rng, tree: &mut Tree) {
     edited.expect("the path was just found");
 }
 
+fn found(arena: &Arena, id: VersionId) -> Tree {
+    Tree::from_version(arena, id).expect("the image holds it")
+}
+
 type Kept = Vec<(VersionId, ContentHash)>;
 
 fn check(tree: &Tree, kept: &Kept) {
@@ -137,7 +141,7 @@ fn an_image_holds_every_version_that_was_held() {
             assert_eq!(slabs.save(&arena, &mut image), 0, "nothing has changed");
             drop((tree, arena));
             arena = reopen(&slabs, &image);
-            tree = Tree::from_version(&arena, kept.last().expect("some").0);
+            tree = found(&arena, kept.last().expect("some").0);
             tree.keep(Keep::All);
             check(&tree, &kept);
         }
@@ -164,7 +168,7 @@ fn an_image_saved_beside_writers_is_consistent() {
                 let held = reader.snapshot();
                 let hash = held.root().content_hash();
                 slabs.save(&arena, &mut image);
-                let id = held.id();
+                let id = held.version_id();
                 let copy = slabs.slabs.lock().expect("no load panics").clone();
                 saved.push((image.clone(), copy, id, hash));
             }
@@ -175,7 +179,7 @@ fn an_image_saved_beside_writers_is_consistent() {
         for (image, slabs, id, hash) in saved {
             let slabs = Arc::new(Slabs { slabs: Mutex::new(slabs), ..Slabs::default() });
             let arena = reopen(&slabs, &image);
-            let tree = Tree::from_version(&arena, id);
+            let tree = found(&arena, id);
             check(&tree, &vec![(id, hash)]);
         }
     });
@@ -192,13 +196,13 @@ fn only_what_is_looked_at_is_loaded_and_only_what_changed_is_saved() {
         editor.cursor(&[])?.add_children_with((0..50_000).map(|_| &child[..])).map(drop)
     })
     .unwrap();
-    let id = tree.snapshot().id();
+    let id = tree.snapshot().version_id();
     let all = slabs.save(&arena, &mut image);
     assert!(all > 90, "{all}");
     drop((tree, arena));
 
     let arena = reopen(&slabs, &image);
-    let mut tree = Tree::from_version(&arena, id);
+    let mut tree = found(&arena, id);
     let path = [Key::from(777)];
     assert!(tree.read().root().at(&path).unwrap().attribute("text").is_some());
     assert!(slabs.loads.load(Ordering::Relaxed) < 8);
@@ -216,11 +220,11 @@ fn what_cannot_be_loaded_is_an_error_and_not_an_answer() {
     let mut tree = Tree::new(&arena);
     tree.add_child(&[]).unwrap();
     tree.put_attribute(&[Key::from(0)], "text", "there").unwrap();
-    let id = tree.snapshot().id();
+    let id = tree.snapshot().version_id();
     slabs.save(&arena, &mut image);
 
     let arena = reopen(&slabs, &image);
-    let mut tree = Tree::from_version(&arena, id);
+    let mut tree = found(&arena, id);
     slabs.fails.store(true, Ordering::Relaxed);
     let text = |tree: &Tree| {
         let reading = tree.read();

@@ -24,6 +24,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 pub(crate) use lazy::Lazy;
+pub(crate) use saving::BIRTH_OLDEST;
 use saving::Saving;
 
 use super::{

@@ -5,7 +5,7 @@ use crate::arena::{BIRTH_QUEUED, SLAB_WORDS, SlabUse, Slabs, WORD_BYTES, class_w
 use crate::block::{BIRTH_BITS, Record};
 
 /// The birth of what was in a line's queue: tracing finds out whether anybody can see it.
-const BIRTH_OLDEST: u64 = 1;
+pub(crate) const BIRTH_OLDEST: u64 = 1;
 
 /// One region while it is saved.
 pub(super) struct Saving<'a> {
