@@ -1,13 +1,12 @@
 //! Branches and tags: names for revisions of a tree.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::sync::Arc;
 
-use jungle_tree::{ChangeSet, Conflict, MergeOptions, Merged, Path, Tree, merge};
+use jungle_tree::Tree;
 
-use crate::commit::{Attempt, Failure, Moment};
-use crate::handle::{Committed, TreeHandle, committed};
+use crate::commit::Moment;
+use crate::handle::TreeHandle;
 use crate::head::{Head, Origin, Stamp, lock};
 use crate::journal::{BranchId, Event};
 use crate::jungle::TreeState;
@@ -16,7 +15,6 @@ use crate::past::NoSuchRevision;
 use crate::planted::{Bug, is_awake};
 use crate::revision::{CommitMeta, Revision};
 use crate::snapshot::Snapshot;
-use crate::transaction::{CommitError, Conflicts};
 use crate::write::NotWritten;
 
 /// The name of the branch that every tree has.
@@ -66,21 +64,6 @@ pub struct NoSuchBranch {
     pub name: Box<str>,
 }
 
-/// Why two branches were not merged.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum MergeBranchError {
-    /// There is no branch of this name.
-    #[error(transparent)]
-    NoSuchBranch(#[from] NoSuchBranch),
-    /// It is the same branch.
-    #[error("a branch cannot be merged into itself")]
-    Itself,
-    /// There is no room for the result.
-    #[error(transparent)]
-    NoRoom(jungle_tree::MergeError),
-}
-
 fn no_such_branch(name: &str) -> NoSuchBranch {
     NoSuchBranch { name: name.into() }
 }
@@ -117,7 +100,7 @@ impl TreeState {
     }
 
     /// The newest version that both branches come from.
-    fn merge_base(&self, from: &Arc<Head>, into: &Arc<Head>) -> Option<Snapshot> {
+    pub(crate) fn merge_base(&self, from: &Arc<Head>, into: &Arc<Head>) -> Option<Snapshot> {
         if let Some(base) = lock(&self.branches).bases.get(&pair(from.id, into.id)) {
             return Some(base.clone());
         }
@@ -360,89 +343,5 @@ impl TreeHandle {
         Ok(self.shared.write(moment, time, &meta, Some(event), |_| {
             branches.tags.remove(name);
         })?)
-    }
-
-    /// Prepares the merge of another branch of this tree into this one. Nothing has happened until
-    /// it is committed, so this is the preview, too.
-    ///
-    /// # Errors
-    /// When there is no such branch, it is this one, or there is no room for the result.
-    pub fn merge(&self, from: &str, options: &MergeOptions) -> Result<Merge, MergeBranchError> {
-        let from = self.on_branch(from)?.head;
-        let no_base = MergeBranchError::Itself;
-        if from.id == self.head.id {
-            return Err(no_base);
-        }
-        let (ours, theirs) = (from.snapshot(), self.head.snapshot());
-        let base = self.state.merge_base(&from, &self.head).ok_or(no_base)?;
-        let merged = merge(&base, &ours, &theirs, options).map_err(MergeBranchError::NoRoom)?;
-        Ok(Merge { handle: self.clone(), from: from.id, ours, theirs: theirs.revision(), merged })
-    }
-}
-
-/// A merge that is prepared: see [`TreeHandle::merge`]. "Ours" is what is merged, "theirs" what it
-/// is merged into.
-pub struct Merge {
-    handle: TreeHandle,
-    from: BranchId,
-    ours: Snapshot,
-    theirs: Revision,
-    merged: Merged,
-}
-
-impl Merge {
-    /// Where the branches contradict each other; resolved as the options said.
-    #[must_use]
-    pub fn conflicts(&self) -> &[Conflict] {
-        &self.merged.conflicts
-    }
-
-    /// What it will do to the branch it is merged into.
-    #[must_use]
-    pub fn changes(&self) -> &ChangeSet {
-        &self.merged.changes
-    }
-
-    /// The nodes that get another key.
-    #[must_use]
-    pub fn renamed(&self) -> &[(Path, Path)] {
-        &self.merged.renamed
-    }
-
-    /// Does it, with the conflicts resolved as the options said. What was committed meanwhile is
-    /// built upon.
-    ///
-    /// # Errors
-    /// When what was committed meanwhile contradicts it (merge anew then), or nothing can be
-    /// written.
-    pub fn commit(self, meta: &CommitMeta) -> Result<Committed<()>, CommitError> {
-        let Merge { handle, from, ours, theirs, merged } = self;
-        let mut renamed = merged.renamed;
-        let mut revision = theirs;
-        if merged.editor.is_changed() {
-            let attempt = Attempt::of_editor(&handle.head, merged.editor)
-                .with_changes(merged.changes)
-                .with_merged(Some((from, ours.revision())));
-            let done =
-                handle.commit_attempt(attempt, &meta.into()).map_err(|failure| match failure {
-                    Failure::NotWritten(error) => CommitError::NotWritten(error),
-                    Failure::Overlap(overlap) => {
-                        CommitError::Conflict(Conflicts::new(vec![overlap]))
-                    }
-                })?;
-            revision = done.0;
-            renamed.extend(done.1);
-        }
-        handle.state.note_merged(from, handle.head.id, ours);
-        Ok(Committed { renamed, ..committed(revision) })
-    }
-}
-
-impl fmt::Debug for Merge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Merge")
-            .field("changes", &self.changes().len())
-            .field("conflicts", &self.conflicts().len())
-            .finish_non_exhaustive()
     }
 }

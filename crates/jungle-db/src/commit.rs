@@ -348,7 +348,7 @@ impl<'h> Attempt<'h> {
 /// The version an editor began with, and what it changed.
 ///
 /// An editor is no version, so it cannot be compared; it becomes one, of a line of its own.
-fn freeze(editor: Editor) -> (Snapshot, ChangeSet) {
+pub(crate) fn freeze(editor: Editor) -> (Snapshot, ChangeSet) {
     let base = editor.base().clone();
     if !editor.is_changed() {
         return (base, ChangeSet::new());

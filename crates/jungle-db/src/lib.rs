@@ -38,6 +38,7 @@ mod history;
 mod journal;
 mod jungle;
 mod log;
+mod merge;
 mod multi;
 mod name;
 mod past;
@@ -52,7 +53,7 @@ mod transaction;
 mod watch;
 mod write;
 
-pub use branch::{BranchError, MAIN_BRANCH, Merge, MergeBranchError, NoSuchBranch};
+pub use branch::{BranchError, MAIN_BRANCH, NoSuchBranch};
 pub use draft::{Draft, Isolation};
 pub use durability::Durability;
 pub use handle::{CommitOptions, Committed, RevertError, SetRootError, TreeHandle, UpdateError};
@@ -60,6 +61,7 @@ pub use journal::{
     BranchEdit, BranchId, CommitRecord, Event, Journal, JournalError, MemoryJournal, TreeId,
 };
 pub use jungle::{Builder, CreateTreeError, DeleteTreeError, Jungle, NoSuchTree, RenameTreeError};
+pub use merge::{Merge, MergeBranchError};
 pub use multi::JungleTransaction;
 pub use name::{NAME_BYTES_MAX, NameError};
 pub use past::{NoSuchRevision, Past};

@@ -1,7 +1,9 @@
 //! Branches and tags.
 
-use jungle_db::{BranchError, CommitMeta, Jungle, Retention, Revision, UpdateError};
-use jungle_tree::{MergeOptions, Resolution};
+use std::sync::Arc;
+
+use jungle_db::{BranchError, CommitMeta, Jungle, MemoryJournal, Retention, Revision, UpdateError};
+use jungle_tree::{Key, MergeOptions, Resolution};
 
 use crate::support::{append, int, path, put, tree_in, tree_of};
 
@@ -96,6 +98,27 @@ fn conflicts_are_seen_before_anything_happens() {
     append(&main, &[]);
     merge.commit(&CommitMeta::new().message("merge")).unwrap();
     assert_eq!((int(&main, "/0", "n"), main.read().root().child_count()), (Some(1), 2));
+}
+
+#[test]
+fn a_conflict_that_went_to_theirs_is_not_found_again() {
+    let journal = Arc::new(MemoryJournal::default());
+    let jungle = Jungle::builder().journal(Arc::clone(&journal)).build().unwrap();
+    let main = tree_in(&jungle, "t", 1);
+    let side = main.branch("side", jungle.revision()).unwrap();
+    put(&side, "/0", "n", 1);
+    put(&main, "/0", "n", 2);
+    let before = jungle.revision();
+    let merge = main.merge("side", &MergeOptions::new()).unwrap();
+    assert_eq!((merge.conflicts().len(), merge.changes().len()), (1, 0));
+    assert_eq!(merge.base().root().at(&[Key::from(0)]).unwrap().attribute("n"), None);
+    assert!(merge.commit(&CommitMeta::new()).unwrap().revision > before);
+    let copy = Jungle::new().unwrap();
+    journal.records().iter().try_for_each(|record| copy.replay(record)).unwrap();
+    for main in [main, copy.open_tree("t").unwrap()] {
+        let merge = main.merge("side", &MergeOptions::new()).unwrap();
+        assert_eq!(merge.conflicts(), []);
+    }
 }
 
 #[test]

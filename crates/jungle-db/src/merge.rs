@@ -1,0 +1,172 @@
+//! Merging one branch of a tree into another.
+
+use std::fmt;
+
+use jungle_tree::{ChangeSet, Conflict, Editor, MergeOptions, Merged, Path, apply, merge};
+
+use crate::branch::NoSuchBranch;
+use crate::commit::{Attempt, Failure, freeze};
+use crate::handle::{Committed, TreeHandle, UpdateError, committed};
+use crate::journal::BranchId;
+use crate::revision::CommitMeta;
+use crate::snapshot::Snapshot;
+use crate::transaction::{CommitError, Conflicts};
+use crate::write::NotWritten;
+
+/// Why two branches were not merged.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MergeBranchError {
+    /// There is no branch of this name.
+    #[error(transparent)]
+    NoSuchBranch(#[from] NoSuchBranch),
+    /// It is the same branch.
+    #[error("a branch cannot be merged into itself")]
+    Itself,
+    /// There is no room for the result.
+    #[error(transparent)]
+    NoRoom(jungle_tree::MergeError),
+}
+
+impl TreeHandle {
+    /// Prepares the merge of another branch of this tree into this one. Nothing has happened until
+    /// it is committed, so this is the preview, too.
+    ///
+    /// # Errors
+    /// When there is no such branch, it is this one, or there is no room for the result.
+    pub fn merge(&self, from: &str, options: &MergeOptions) -> Result<Merge, MergeBranchError> {
+        let from = self.on_branch(from)?.head;
+        let no_base = MergeBranchError::Itself;
+        if from.id == self.head.id {
+            return Err(no_base);
+        }
+        let (ours, theirs) = (from.snapshot(), self.head.snapshot());
+        let base = self.state.merge_base(&from, &self.head).ok_or(no_base)?;
+        let merged = merge(&base, &ours, &theirs, options).map_err(MergeBranchError::NoRoom)?;
+        Ok(Merge { handle: self.clone(), from: from.id, base, ours, theirs, merged })
+    }
+}
+
+/// A merge that is prepared: see [`TreeHandle::merge`]. "Ours" is what is merged, "theirs" what it
+/// is merged into.
+pub struct Merge {
+    handle: TreeHandle,
+    from: BranchId,
+    base: Snapshot,
+    ours: Snapshot,
+    theirs: Snapshot,
+    merged: Merged,
+}
+
+impl Merge {
+    /// Where the branches contradict each other; resolved as the options said.
+    #[must_use]
+    pub fn conflicts(&self) -> &[Conflict] {
+        &self.merged.conflicts
+    }
+
+    /// What it will do to the branch it is merged into.
+    #[must_use]
+    pub fn changes(&self) -> &ChangeSet {
+        &self.merged.changes
+    }
+
+    /// The nodes that get another key.
+    #[must_use]
+    pub fn renamed(&self) -> &[(Path, Path)] {
+        &self.merged.renamed
+    }
+
+    /// The version in which both branches began.
+    #[must_use]
+    pub fn base(&self) -> &Snapshot {
+        &self.base
+    }
+
+    /// The version that is merged.
+    #[must_use]
+    pub fn ours(&self) -> &Snapshot {
+        &self.ours
+    }
+
+    /// The version it is merged into.
+    #[must_use]
+    pub fn theirs(&self) -> &Snapshot {
+        &self.theirs
+    }
+
+    /// Edits the result before it is committed: this is how single conflicts are resolved
+    /// otherwise than the options said.
+    ///
+    /// # Errors
+    /// What `f` says, or that there is no room. Nothing has happened then.
+    ///
+    /// ```
+    /// use jungle_db::{CommitMeta, Jungle};
+    /// use jungle_tree::MergeOptions;
+    /// let main = Jungle::new()?.create_tree("board")?;
+    /// let draft = main.branch("draft", main.snapshot().revision())?;
+    /// draft.update(|tx| tx.put_attribute(&[], "title", "ours"))?;
+    /// main.update(|tx| tx.put_attribute(&[], "title", "theirs"))?;
+    /// let merge = main.merge("draft", &MergeOptions::new())?;
+    /// assert_eq!(merge.conflicts().len(), 1);
+    /// let merge = merge.edit(|editor| editor.put_attribute(&[], "title", "both"))?;
+    /// merge.commit(&CommitMeta::new())?;
+    /// assert_eq!(main.read().root().attribute("title").unwrap().as_text(), Some("both"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn edit<E>(
+        mut self,
+        f: impl FnOnce(&mut Editor) -> Result<(), E>,
+    ) -> Result<Merge, UpdateError<E>> {
+        f(&mut self.merged.editor).map_err(UpdateError::Closure)?;
+        let (base, changes) = freeze(self.merged.editor);
+        // The editor has become a version of another line: it is made again.
+        self.merged.editor = Editor::new(base);
+        let applied = apply(&mut self.merged.editor, &changes);
+        applied.map_err(|error| UpdateError::NotWritten(NotWritten::NoRoom(error)))?;
+        self.merged.changes = changes;
+        Ok(self)
+    }
+
+    /// Does it, with the conflicts resolved as the options said. What was committed meanwhile is
+    /// built upon.
+    ///
+    /// That conflicts were resolved is a commit even where nothing of ours is left: the next merge
+    /// does not find them again.
+    ///
+    /// # Errors
+    /// When what was committed meanwhile contradicts it (merge anew then), or nothing can be
+    /// written.
+    pub fn commit(self, meta: &CommitMeta) -> Result<Committed<()>, CommitError> {
+        let Merge { handle, from, ours, theirs, merged, .. } = self;
+        let mut renamed = merged.renamed;
+        let mut revision = theirs.revision();
+        if merged.editor.is_changed() || !merged.conflicts.is_empty() {
+            let attempt = Attempt::of_editor(&handle.head, merged.editor)
+                .even_unchanged()
+                .with_changes(merged.changes)
+                .with_merged(Some((from, ours.revision())));
+            let done =
+                handle.commit_attempt(attempt, &meta.into()).map_err(|failure| match failure {
+                    Failure::NotWritten(error) => CommitError::NotWritten(error),
+                    Failure::Overlap(overlap) => {
+                        CommitError::Conflict(Conflicts::new(vec![overlap]))
+                    }
+                })?;
+            revision = done.0;
+            renamed.extend(done.1);
+        }
+        handle.state.note_merged(from, handle.head.id, ours);
+        Ok(Committed { renamed, ..committed(revision) })
+    }
+}
+
+impl fmt::Debug for Merge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Merge")
+            .field("changes", &self.changes().len())
+            .field("conflicts", &self.conflicts().len())
+            .finish_non_exhaustive()
+    }
+}
