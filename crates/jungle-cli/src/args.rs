@@ -1,20 +1,23 @@
-//! What can be said on the command line.
+//! What can be said on the command line. What a single command takes is in its own file.
 
 use anstream::ColorChoice;
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, ValueEnum};
+use jungle::CommitMeta;
 
+use crate::commands::Command;
+use crate::failure::EXIT_CODES;
 use crate::output::Format;
 
-const AFTER: &str = "Exit codes: 0 done, 1 error, 2 wrong usage, 3 the reader of the output went \
-                     away, 4 not found.";
-
 /// Trees that remember every version.
+///
+/// A FILE is a JSON document; `-` is standard input. A DIR is a folder with named trees, and is
+/// told from a file by looking: where a folder is given, a tree's name follows it.
 #[derive(Parser)]
-#[command(name = "jungle", version, after_help = AFTER)]
+#[command(name = "jungle", version, after_help = EXIT_CODES)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// Print JSON, for programs
+    /// Print JSON, for programs: a line for each thing
     #[arg(long, global = true)]
     json: bool,
     /// When to use colours
@@ -48,21 +51,7 @@ impl Color {
     }
 }
 
-#[derive(Subcommand)]
-pub(crate) enum Command {
-    /// Tell the size and shape of a JSON document as a tree
-    Stat(Stat),
-    /// Print the JSON value at a path
-    Get(Get),
-    /// Print the paths of the nodes for which an expression is true
-    #[command(after_help = crate::expr::HELP)]
-    Find(Find),
-    /// Tell what differs between two JSON documents
-    Diff(Diff),
-    /// Keep published versions of a large document as revisions of one tree, and look at them
-    Demo(Demo),
-}
-
+/// How a document is read.
 #[derive(clap::Args)]
 pub(crate) struct Read {
     /// Accept at most this many objects and arrays in one another
@@ -70,61 +59,42 @@ pub(crate) struct Read {
     pub(crate) depth_max: usize,
 }
 
+/// Which revision of a tree.
 #[derive(clap::Args)]
-pub(crate) struct Stat {
-    /// The document; `-` for standard input
-    pub(crate) file: String,
-    #[command(flatten)]
-    pub(crate) read: Read,
+pub(crate) struct At {
+    /// As it was at this revision: number, tag, branch, main~3, or time
+    #[arg(long, value_name = "REV")]
+    pub(crate) at: Option<String>,
 }
 
+/// Which branch of a tree.
 #[derive(clap::Args)]
-pub(crate) struct Get {
-    /// The document; `-` for standard input
-    pub(crate) file: String,
-    /// Keys with slashes between them: `/features/3/name`; `/@name` is an attribute for sure
-    pub(crate) path: String,
-    /// A line for each value
-    #[arg(long)]
-    pub(crate) pretty: bool,
-    #[command(flatten)]
-    pub(crate) read: Read,
+pub(crate) struct Branch {
+    /// On this branch [default: main]
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) branch: Option<String>,
 }
 
+/// Who commits, and why.
 #[derive(clap::Args)]
-pub(crate) struct Find {
-    /// The document; `-` for standard input
-    pub(crate) file: String,
-    /// What must be true of a node: `status = "open" and not priority < 3`
-    pub(crate) expression: String,
-    /// Stop after this many
-    #[arg(long, value_name = "COUNT")]
-    pub(crate) limit: Option<u64>,
-    #[command(flatten)]
-    pub(crate) read: Read,
+pub(crate) struct Meta {
+    /// Why, for the log
+    #[arg(short, long, value_name = "TEXT")]
+    pub(crate) message: Option<String>,
+    /// Who, for the log
+    #[arg(long, value_name = "NAME", env = "JUNGLE_AUTHOR")]
+    pub(crate) author: Option<String>,
 }
 
-#[derive(clap::Args)]
-pub(crate) struct Demo {
-    /// How many versions, the newest ones
-    #[arg(long, value_name = "COUNT", default_value_t = 20)]
-    pub(crate) versions: usize,
-    /// Where the documents are kept
-    #[arg(long, value_name = "DIR", default_value = "target/demo")]
-    pub(crate) dir: String,
-}
-
-#[derive(clap::Args)]
-pub(crate) struct Diff {
-    /// The document before; `-` for standard input
-    pub(crate) before: String,
-    /// The document after; `-` for standard input
-    pub(crate) after: String,
-    /// Look only below this path
-    pub(crate) path: Option<String>,
-    /// Count the differences below each member of the top level
-    #[arg(long)]
-    pub(crate) stat: bool,
-    #[command(flatten)]
-    pub(crate) read: Read,
+impl Meta {
+    pub(crate) fn commit(&self) -> CommitMeta {
+        let mut meta = CommitMeta::new();
+        if let Some(author) = &self.author {
+            meta = meta.author(author);
+        }
+        if let Some(message) = &self.message {
+            meta = meta.message(message);
+        }
+        meta
+    }
 }

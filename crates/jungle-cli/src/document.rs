@@ -1,20 +1,17 @@
 //! Reading a document into a tree, with a bar where it takes long.
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, Read};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
 use jungle_json::{
     ImportError, ImportOptions, ImportSummary, Limit, Limits, MemberOrder, Syntax, import,
 };
-use jungle_tree::{Arena, EditError, Path, Tree};
+use jungle_tree::{Arena, EditError, Editor, Path, Tree};
 
 use crate::args;
+use crate::bar::Bar;
 use crate::failure::{Exit, Failure};
-
-/// Nothing is shown of what takes no longer than this.
-const SHOWN_AFTER: Duration = Duration::from_millis(500);
 
 /// What an import did, and how long it took.
 pub(crate) struct Imported {
@@ -42,20 +39,32 @@ pub(crate) fn import_file(
     read: &args::Read,
     member_order: MemberOrder,
 ) -> Result<Imported, Failure> {
+    let options = options(read, member_order);
+    tree.edit(|editor| import_into(editor, file, &options))
+}
+
+/// How a document is read on the command line: of any size, as deep as was said.
+pub(crate) fn options(read: &args::Read, member_order: MemberOrder) -> ImportOptions {
+    let limits = Limits { depth_max: read.depth_max, bytes_max: u64::MAX, ..Limits::default() };
+    ImportOptions { limits, member_order }
+}
+
+/// As [`import_file`], into an editor.
+pub(crate) fn import_into(
+    editor: &mut Editor,
+    file: &str,
+    options: &ImportOptions,
+) -> Result<Imported, Failure> {
     let (reader, bytes) = reader(file)?;
-    let options = ImportOptions {
-        limits: Limits { depth_max: read.depth_max, bytes_max: u64::MAX, ..Limits::default() },
-        member_order,
-    };
     let start = Instant::now();
-    let mut bar = Bar { start, name: file, bytes, bar: None };
-    let result =
-        tree.edit(|editor| import(reader, editor, &[], &options, &mut |read| bar.set(read)));
+    let mut bar = Bar::new(file, bytes);
+    let result = import(reader, editor, &[], options, &mut |read| bar.set(read));
     bar.end();
     Ok(Imported { summary: result.map_err(|error| refused(file, &error))?, time: start.elapsed() })
 }
 
-fn reader(file: &str) -> Result<(Box<dyn Read>, Option<u64>), Failure> {
+/// A file or standard input, and its length where that is known.
+pub(crate) fn reader(file: &str) -> Result<(Box<dyn Read>, Option<u64>), Failure> {
     if file == "-" {
         return Ok((Box::new(io::stdin().lock()), None));
     }
@@ -79,9 +88,14 @@ fn reader(file: &str) -> Result<(Box<dyn Read>, Option<u64>), Failure> {
     }
 }
 
-fn refused(file: &str, error: &ImportError) -> Failure {
-    let name = if file == "-" { "standard input" } else { file };
-    let failure = Failure::new(Exit::Error, format_args!("{name}: {error}"));
+/// What a file is called in messages.
+pub(crate) fn shown(file: &str) -> &str {
+    if file == "-" { "standard input" } else { file }
+}
+
+/// What is wrong with a document.
+pub(crate) fn refused(file: &str, error: &ImportError) -> Failure {
+    let failure = Failure::new(Exit::Error, format_args!("{}: {error}", shown(file)));
     match error {
         ImportError::Limit { limit: Limit::Depth(max), .. } => {
             failure.with_hint(format_args!("--depth-max {} accepts more", max.max(&1) * 100))
@@ -100,39 +114,6 @@ fn refused(file: &str, error: &ImportError) -> Failure {
             failure.with_hint("names that are data belong into one large object each")
         }
         _ => failure,
-    }
-}
-
-/// A bar on standard error, if that is a terminal and the import takes long.
-struct Bar<'f> {
-    start: Instant,
-    name: &'f str,
-    bytes: Option<u64>,
-    bar: Option<ProgressBar>,
-}
-
-impl Bar<'_> {
-    fn set(&mut self, bytes: u64) {
-        if let Some(bar) = &self.bar {
-            bar.set_position(bytes);
-        } else if self.start.elapsed() >= SHOWN_AFTER && io::stderr().is_terminal() {
-            let (bar, template) = match self.bytes {
-                Some(bytes) => (
-                    ProgressBar::new(bytes),
-                    "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}",
-                ),
-                None => (ProgressBar::new_spinner(), "{msg} {spinner} {bytes} {bytes_per_sec}"),
-            };
-            let style = ProgressStyle::with_template(template).expect("the template is written so");
-            let bar = bar.with_style(style).with_elapsed(self.start.elapsed());
-            self.bar = Some(bar.with_message(self.name.to_owned()));
-        }
-    }
-
-    fn end(self) {
-        if let Some(bar) = self.bar {
-            bar.finish_and_clear();
-        }
     }
 }
 

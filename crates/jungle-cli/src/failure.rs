@@ -1,5 +1,6 @@
 //! How a command fails: a code for programs, a message and a hint for people.
 
+use std::error::Error;
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -7,14 +8,21 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use jungle_json::ExportError;
 
-/// Exit codes. The meaning of a number never changes.
+/// Exit codes. The meaning of a number never changes; [`EXIT_CODES`] tells them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     Error = 1,
     Usage = 2,
     BrokenPipe = 3,
     NotFound = 4,
+    Conflict = 5,
+    Damaged = 6,
 }
+
+/// What help and man pages say about exit codes.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes: 0 done, 1 error, 2 wrong usage, 3 the reader of the output went away, 4 not found, \
+5 conflict, 6 damaged.";
 
 /// Why a command did not do what it was asked.
 #[derive(Debug)]
@@ -27,6 +35,26 @@ pub(crate) struct Failure {
 impl Failure {
     pub(crate) fn new(exit: Exit, message: impl Display) -> Failure {
         Failure { exit, message: message.to_string(), hint: None }
+    }
+
+    /// An error with what caused it.
+    pub(crate) fn of(exit: Exit, error: &(dyn Error + 'static)) -> Failure {
+        let mut message = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            let text = cause.to_string();
+            // Some say themselves what caused them.
+            if !message.contains(&text) {
+                message = format!("{message}: {text}");
+            }
+            source = cause.source();
+        }
+        Failure { exit, message, hint: None }
+    }
+
+    /// The usage of a command is not this.
+    pub(crate) fn usage(message: impl Display) -> Failure {
+        Failure::new(Exit::Usage, message)
     }
 
     /// What was found is told by the code alone.
@@ -55,6 +83,11 @@ impl Failure {
         }
         ExitCode::from(self.exit as u8)
     }
+}
+
+/// What the database says, where nothing more is to be said.
+pub(crate) fn failed(error: impl Error + 'static) -> Failure {
+    Failure::of(Exit::Error, &error)
 }
 
 /// Output that cannot be written.

@@ -1,39 +1,38 @@
 //! The `jungle` command.
 
 mod args;
-mod demo;
-mod diff;
+mod bar;
+mod base64;
+mod commands;
+mod conflict;
+mod context;
+mod differences;
 mod document;
 mod expr;
 mod failure;
-mod find;
-mod get;
+mod folder;
+mod formats;
+mod info;
+mod member;
 mod near;
 mod output;
-mod stat;
+mod revision;
+mod source;
+mod time;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::{Args, Command};
-use crate::failure::Failure;
+use crate::args::Args;
+use crate::context::Context;
 
 fn main() -> ExitCode {
     let args = Args::parse();
     args.color.apply();
-    match run(&args) {
+    let context = Context { format: args.format(), held: None };
+    match commands::run(&args.command, &context) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.tell(),
-    }
-}
-
-fn run(args: &Args) -> Result<(), Failure> {
-    match &args.command {
-        Command::Stat(stat) => stat::run(stat, args.format()),
-        Command::Get(get) => get::run(get),
-        Command::Find(find) => find::run(find, args.format()),
-        Command::Diff(diff) => diff::run(diff, args.format()),
-        Command::Demo(demo) => demo::run(demo, args.format()),
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn not_found(root: Node<'_>, path: &[Key]) -> Failure {
         Some(key) => failure.with_hint(format_args!("did you mean {}?", parent.join(key))),
         None => failure.with_hint(match shape(node) {
             Shape::Array(elements) => format!("{parent} is an array of {}", elements.count()),
-            _ => format!("`jungle get FILE {parent}` prints what is there"),
+            _ => format!("`get` of {parent} prints what is there"),
         }),
     }
 }
@@ -36,11 +36,33 @@ fn nearest(node: Node<'_>, wanted: &Key) -> Option<Key> {
         Key::Position(position) => position.to_string(),
     };
     let names = members.take(SIBLINGS_MAX).map(|(name, _)| name);
-    let near = names.map(|name| (distance(&text, name), name));
+    nearest_name(&text, names).map(Key::from)
+}
+
+/// The name that is nearest to what was wanted, if one is near.
+pub(crate) fn nearest_name<'a>(
+    wanted: &str,
+    names: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let near = names.map(|name| (distance(wanted, name), name));
     let (distance, name) = near.min_by_key(|&(distance, _)| distance)?;
-    let chars = text.chars().count();
+    let chars = wanted.chars().count();
     // Of short names a character is nearly everything.
-    (distance <= chars / 3 + 1 && distance < chars.max(1)).then(|| Key::from(name))
+    (distance <= chars / 3 + 1 && distance < chars.max(1)).then_some(name)
+}
+
+/// There is no such thing among those with these names.
+pub(crate) fn no_such<'a>(
+    message: impl std::fmt::Display,
+    wanted: &str,
+    names: impl Iterator<Item = &'a str>,
+    otherwise: &str,
+) -> Failure {
+    let failure = Failure::new(Exit::NotFound, message);
+    match nearest_name(wanted, names) {
+        Some(name) => failure.with_hint(format_args!("did you mean {name}?")),
+        None => failure.with_hint(otherwise),
+    }
 }
 
 /// How many characters must be put in, taken out or changed (Levenshtein, 1965).

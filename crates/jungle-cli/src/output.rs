@@ -22,6 +22,17 @@ pub(crate) fn stdout() -> impl Write {
     BufWriter::with_capacity(64 << 10, AutoStream::new(stdout, choice))
 }
 
+/// A note for people, on standard error.
+pub(crate) fn say(note: impl std::fmt::Display) {
+    // There is nobody left to tell that this could not be told.
+    let _ = writeln!(anstream::stderr(), "{note}");
+}
+
+/// A line of JSON.
+pub(crate) fn json_line(out: &mut impl Write, value: &impl serde::Serialize) -> io::Result<()> {
+    writeln!(out, "{}", serde_json::to_string(value).expect("plain data"))
+}
+
 /// A value as JSON on one line, all of it.
 pub(crate) fn json(member: Member<'_>) -> String {
     let mut text = String::new();

@@ -37,11 +37,11 @@ fn what_is_not_there_has_a_code_and_a_hint() {
     let folder = folder("get_not_found");
     for (path, place, hint) in [
         ("/nam", "/nam", "did you mean /name?"),
-        ("/z/c/d", "/z/c", "`jungle get FILE /z` prints what is there"),
+        ("/z/c/d", "/z/c", "`get` of /z prints what is there"),
         ("/z/a/7", "/z/a/7", "/z/a is an array of 3"),
         ("/name/x", "/name/x", "/name is a scalar"),
         ("/0", "/0", "did you mean /\"0\"?"),
-        ("/something", "/something", "`jungle get FILE /` prints what is there"),
+        ("/something", "/something", "`get` of / prints what is there"),
     ] {
         let err = format!("Error: there is nothing at {place}\nHint: {hint}\n");
         folder.run(&["get", "a.json", path]).check(4, "", &err);

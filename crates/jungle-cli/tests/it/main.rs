@@ -7,7 +7,9 @@ mod diff;
 mod files;
 mod find;
 mod get;
+mod locks;
 mod stat;
+mod transcripts;
 
 use std::fs;
 use std::io::Write;
@@ -32,7 +34,7 @@ impl Folder {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_jungle"));
-        command.current_dir(&self.0).args(args).env_remove("NO_COLOR");
+        command.current_dir(&self.0).args(args).env_remove("NO_COLOR").env_remove("JUNGLE_AUTHOR");
         command
     }
 

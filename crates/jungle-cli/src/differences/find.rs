@@ -8,12 +8,12 @@ use jungle_tree::{Change, Key, Path, Snapshot, diff};
 
 /// A difference at a path, which is that in the document after, or of what was removed from the
 /// document before.
-pub(super) struct Difference<'a> {
+pub(crate) struct Difference<'a> {
     pub(super) path: Path,
     pub(super) what: What<'a>,
 }
 
-pub(super) enum What<'a> {
+pub(crate) enum What<'a> {
     Added(Member<'a>),
     Removed(Member<'a>),
     Changed(Member<'a>, Member<'a>),
@@ -22,7 +22,7 @@ pub(super) enum What<'a> {
 }
 
 /// What differs in `below` and deeper, in document order; nothing if neither has something there.
-pub(super) fn differences<'a>(
+pub(crate) fn differences<'a>(
     before: &'a Snapshot,
     after: &'a Snapshot,
     below: &Path,

@@ -10,9 +10,20 @@ use jungle::json::{ImportOptions, Limits, MemberOrder, import};
 use jungle::{CommitMeta, CommitOptions, Jungle, Memory, Revision, TreeHandle};
 use serde::Serialize;
 
-use crate::args;
+use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::output::{Format, count, grouped, size, stdout};
+
+/// Keep published versions of a large document as revisions of one tree, and look at them
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How many versions, the newest ones
+    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    versions: usize,
+    /// Where the documents are kept
+    #[arg(long, value_name = "DIR", default_value = "target/demo")]
+    dir: String,
+}
 
 /// The browser compatibility data of MDN: tens of megabytes, deep, published often.
 const PACKAGE: &str = "@mdn/browser-compat-data";
@@ -31,7 +42,8 @@ struct Told {
     memory_bytes: u64,
 }
 
-pub(crate) fn run(args: &args::Demo, format: Format) -> Result<(), Failure> {
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
+    let format = context.format;
     let dir = FilePath::new(&args.dir);
     fs::create_dir_all(dir)
         .map_err(|error| failure(format!("cannot make {}", args.dir), &error))?;

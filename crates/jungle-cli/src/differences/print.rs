@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use jungle_tree::Key;
 use serde_json::Value;
 
-use super::changes::{Difference, What};
+use super::find::{Difference, What};
 use crate::output::{count, json, short};
 
 /// Longer values are cut on a line.
@@ -39,31 +39,50 @@ fn sign(what: &What<'_>) -> (char, AnsiColor) {
     }
 }
 
-/// An object a difference: `op`, `path`, and what belongs to it. Values are written as they are,
-/// so that numbers keep their characters.
+/// An object a difference, one on a line.
 pub(super) fn json_lines(out: &mut impl Write, differences: &[Difference<'_>]) -> io::Result<()> {
-    for Difference { path, what } in differences {
-        let path = Value::from(path.to_string());
-        match what {
-            What::Added(value) => {
-                let value = json(*value);
-                writeln!(out, r#"{{"op":"add","path":{path},"value":{value}}}"#)?;
-            }
-            What::Removed(old) => {
-                let old = json(*old);
-                writeln!(out, r#"{{"op":"remove","path":{path},"old":{old}}}"#)?;
-            }
-            What::Changed(old, value) => {
-                let (old, value) = (json(*old), json(*value));
-                writeln!(out, r#"{{"op":"change","path":{path},"old":{old},"value":{value}}}"#)?;
-            }
-            What::Moved(from) => {
-                let from = Value::from(from.to_string());
-                writeln!(out, r#"{{"op":"move","from":{from},"path":{path}}}"#)?;
-            }
-        }
+    for difference in differences {
+        json_object(out, difference)?;
+        writeln!(out)?;
     }
     Ok(())
+}
+
+/// All differences as one array.
+pub(crate) fn json_list(out: &mut impl Write, differences: &[Difference<'_>]) -> io::Result<()> {
+    write!(out, "[")?;
+    for (index, difference) in differences.iter().enumerate() {
+        if index > 0 {
+            write!(out, ",")?;
+        }
+        json_object(out, difference)?;
+    }
+    write!(out, "]")
+}
+
+/// `op`, `path`, and what belongs to it. Values are written as they are, so that numbers keep
+/// their characters.
+fn json_object(out: &mut impl Write, difference: &Difference<'_>) -> io::Result<()> {
+    let Difference { path, what } = difference;
+    let path = Value::from(path.to_string());
+    match what {
+        What::Added(value) => {
+            let value = json(*value);
+            write!(out, r#"{{"op":"add","path":{path},"value":{value}}}"#)
+        }
+        What::Removed(old) => {
+            let old = json(*old);
+            write!(out, r#"{{"op":"remove","path":{path},"old":{old}}}"#)
+        }
+        What::Changed(old, value) => {
+            let (old, value) = (json(*old), json(*value));
+            write!(out, r#"{{"op":"change","path":{path},"old":{old},"value":{value}}}"#)
+        }
+        What::Moved(from) => {
+            let from = Value::from(from.to_string());
+            write!(out, r#"{{"op":"move","from":{from},"path":{path}}}"#)
+        }
+    }
 }
 
 /// How many differences there are of each kind.

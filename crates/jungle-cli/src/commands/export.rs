@@ -1,0 +1,95 @@
+//! `jungle export`: a tree, or a part of it, out of a folder.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path as FilePath;
+
+use jungle_json::{ExportOptions, Layout, Member, export, value_at};
+
+use crate::args;
+use crate::context::Context;
+use crate::document::path;
+use crate::failure::{Exit, Failure};
+use crate::folder::tree;
+use crate::formats::{Form, folder, ndjson, xml};
+use crate::near;
+use crate::output::{json, stdout};
+use crate::revision::{Found, HELP, find_or_newest};
+
+/// Write a tree, or a part of it, as JSON, XML or files; or all its revisions
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Args {
+    /// The folder
+    dir: String,
+    /// The tree
+    tree: String,
+    /// Where in the tree
+    #[arg(default_value = "/")]
+    path: String,
+    #[command(flatten)]
+    at: args::At,
+    /// As what; `ndjson` writes all revisions up to the one that was chosen
+    #[arg(long, value_enum, default_value = "json")]
+    format: Form,
+    /// Where to, instead of standard output; `folder` needs it
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<String>,
+    /// A line for each value
+    #[arg(long)]
+    pretty: bool,
+}
+
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
+    let folder = context.read(&args.dir)?;
+    let tree = tree(&folder, &args.tree, None)?;
+    let found = find_or_newest(&tree, args.at.at.as_deref())?;
+    match (&args.output, args.format) {
+        (Some(output), Form::Folder) => {
+            let path = path(&args.path)?;
+            let root = found.snapshot.root();
+            let node = root.at(&path).map_err(|_| near::not_found(root, &path))?;
+            folder::export(node, FilePath::new(output))
+        }
+        (None, Form::Folder) => Err(Failure::usage("a folder of files has no place in a pipe")
+            .with_hint("--output FOLDER says where to write it")),
+        (None, _) => {
+            let mut out = stdout();
+            write(args, &found, &mut out)?;
+            Ok(out.flush()?)
+        }
+        (Some(output), _) => {
+            let cannot = |error: std::io::Error| {
+                Failure::new(Exit::Error, format_args!("cannot write {output}: {error}"))
+            };
+            let mut out = BufWriter::new(File::create(output).map_err(cannot)?);
+            write(args, &found, &mut out)?;
+            out.flush().map_err(cannot)
+        }
+    }
+}
+
+fn write(args: &Args, found: &Found, out: &mut impl Write) -> Result<(), Failure> {
+    let path = path(&args.path)?;
+    let root = found.snapshot.root();
+    if args.format == Form::Ndjson {
+        if !path.is_empty() {
+            return Err(Failure::usage("all revisions are of the whole tree")
+                .with_hint("`jungle watch` tells what happened below a path"));
+        }
+        return ndjson::write(&found.tree, found.snapshot.revision(), out);
+    }
+    let Some(member) = value_at(root, &path) else {
+        return Err(near::not_found(root, &path));
+    };
+    match (args.format, member) {
+        (Form::Xml, Member::Node(node)) => return xml::write(node, &path, out),
+        (Form::Xml, Member::Value(_)) => return Err(xml::not_xml(&path)),
+        (_, Member::Node(node)) => {
+            let layout = if args.pretty { Layout::Pretty } else { Layout::Compact };
+            export(node, &mut *out, &ExportOptions { layout })?;
+        }
+        (_, value) => out.write_all(json(value).as_bytes())?,
+    }
+    Ok(writeln!(out)?)
+}

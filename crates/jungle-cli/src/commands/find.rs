@@ -1,0 +1,64 @@
+//! `jungle find`: the nodes for which an expression is true.
+
+use std::io::Write;
+
+use crate::context::Context;
+use crate::expr::Expr;
+use crate::failure::{Exit, Failure};
+use crate::output::{Format, stdout};
+use crate::source::{Choice, Source, usage};
+
+const FORMS: &str = "jungle find FILE EXPR, or jungle find DIR TREE EXPR";
+
+/// Print the paths of the nodes for which an expression is true
+#[derive(clap::Args)]
+#[command(override_usage = FORMS, after_help = crate::expr::HELP)]
+pub(crate) struct Args {
+    /// The document, `-` for standard input; or a folder
+    #[arg(value_name = "FILE|DIR")]
+    place: String,
+    /// Of a folder the tree; then what must be true of a node:
+    /// `status = "open" and not priority < 3`
+    #[arg(value_name = "EXPR", required = true, num_args = 1..=2)]
+    rest: Vec<String>,
+    /// Stop after this many
+    #[arg(long, value_name = "COUNT")]
+    limit: Option<u64>,
+    #[command(flatten)]
+    choice: Choice,
+}
+
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
+    // Before anything is opened, which may take long.
+    let expression = args.rest.last().expect("one is required");
+    let expr = Expr::parse(expression).map_err(|error| error.failure(expression))?;
+    let source = Source::open(context, &args.place, &args.rest, &args.choice)?;
+    if source.rest.len() != 1 {
+        return Err(usage(&args.place, FORMS));
+    }
+    let mut out = stdout();
+    let mut walk = source.snapshot.root().walk();
+    let mut found = 0;
+    let limit = args.limit.unwrap_or(u64::MAX);
+    while found < limit {
+        let Some(node) = walk.next() else {
+            break;
+        };
+        if !expr.is_true(node, walk.key()) {
+            continue;
+        }
+        found += 1;
+        match context.format {
+            Format::Text => writeln!(out, "{}", walk.path())?,
+            Format::Json => {
+                let path = serde_json::Value::from(walk.path().to_string());
+                writeln!(out, "{{\"path\":{path}}}")?;
+            }
+        }
+    }
+    out.flush()?;
+    if found == 0 && limit > 0 {
+        return Err(Failure::silent(Exit::NotFound));
+    }
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! `jungle import`: documents into a tree, each a revision.
+
+use std::fs;
+use std::io::{BufReader, Write};
+use std::path::Path;
+
+use jungle::{CommitMeta, CommitOptions, Editor, Revision, TreeHandle};
+use jungle_json::{ImportOptions, MemberOrder, import};
+use serde::Serialize;
+
+use crate::args;
+use crate::bar::Bar;
+use crate::context::Context;
+use crate::document::{import_into, options, reader, refused};
+use crate::failure::{Failure, failed};
+use crate::folder::{not_committed, on_branch};
+use crate::formats::{Form, folder, ndjson, xml};
+use crate::output::{Format, count, json_line, size, stdout};
+
+const HELP: &str = "\
+Several files become several revisions, in their order; what two have in common is kept once. In \
+--tag and --message, {stem} stands for the file's name without its ending, and {n} for its number, \
+from 1. The folder and the tree are made when they are not there.";
+
+/// Import documents into a tree, each as a revision
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Args {
+    /// The folder
+    pub(crate) dir: String,
+    /// The tree
+    pub(crate) tree: String,
+    /// The documents, `-` for standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+    /// What the files are [default: as their names tell]
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Form>,
+    /// Tag each revision
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tag: Option<String>,
+    /// Do not keep the order of members, which JSON gives no meaning
+    #[arg(long)]
+    pub(crate) ignore_order: bool,
+    #[command(flatten)]
+    pub(crate) branch: args::Branch,
+    #[command(flatten)]
+    pub(crate) meta: args::Meta,
+    #[command(flatten)]
+    pub(crate) read: args::Read,
+}
+
+/// What is told of each revision; the names of the fields are those of the JSON form.
+#[derive(Serialize)]
+struct Told<'f> {
+    file: &'f str,
+    revision: u64,
+    changed: bool,
+    nodes: u64,
+    bytes: u64,
+    tags: &'f [String],
+}
+
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
+    // Before a folder is made for nothing.
+    for file in args.files.iter().filter(|file| *file != "-") {
+        fs::metadata(file).map_err(|_| reader(file).err().expect("it is not there"))?;
+    }
+    let store = context.create(&args.dir)?;
+    let tree = match store.open_tree(&args.tree) {
+        Ok(tree) => tree,
+        Err(_) => store.create_tree(&args.tree).map_err(failed)?,
+    };
+    let tree = match &args.branch.branch {
+        Some(branch) => on_branch(&tree, branch)?,
+        None => tree,
+    };
+    let order = if args.ignore_order { MemberOrder::Ignore } else { MemberOrder::Keep };
+    let options = options(&args.read, order);
+    let work = Work { args, options, tree, format: context.format };
+    let mut out = stdout();
+    for (index, file) in args.files.iter().enumerate() {
+        work.file(&mut out, file, index + 1)?;
+    }
+    Ok(out.flush()?)
+}
+
+struct Work<'a> {
+    args: &'a Args,
+    options: ImportOptions,
+    tree: TreeHandle,
+    format: Format,
+}
+
+impl Work<'_> {
+    fn file(&self, out: &mut impl Write, file: &str, number: usize) -> Result<(), Failure> {
+        let stem = Path::new(file).file_stem().unwrap_or_default().to_string_lossy();
+        let fill =
+            |text: &String| text.replace("{stem}", &stem).replace("{n}", &number.to_string());
+        let mut meta = self.args.meta.commit();
+        if let Some(message) = &self.args.meta.message {
+            meta = meta.message(&fill(message));
+        }
+        let tags: Vec<String> = self.args.tag.iter().map(fill).collect();
+        let form = self.args.format.unwrap_or_else(|| Form::of(file));
+        let of = (file, &*tags);
+        match form {
+            Form::Ndjson => self.lines(out, file, &meta),
+            Form::Json => self.commit(out, meta, of, |editor| {
+                import_into(editor, file, &self.options).map(|imported| imported.summary.bytes)
+            }),
+            Form::Xml => self.commit(out, meta, of, |editor| {
+                let (reader, bytes) = reader(file)?;
+                let mut bar = Bar::new(file, bytes);
+                let json = xml::Json::new(BufReader::new(reader));
+                let read = import(json, editor, &[], &self.options, &mut |read| bar.set(read));
+                bar.end();
+                read.map(|summary| summary.bytes).map_err(|error| xml::refused(file, &error))
+            }),
+            Form::Folder => self.commit(out, meta, of, |editor| folder::import(editor, file)),
+        }
+    }
+
+    /// Each line of a file is a revision.
+    fn lines(&self, out: &mut impl Write, file: &str, meta: &CommitMeta) -> Result<(), Failure> {
+        let (reader, _) = reader(file)?;
+        ndjson::read(file, &mut BufReader::new(reader), |line, place| {
+            let text = line.value.get();
+            self.commit(out, line.meta(meta.clone()), (place, &line.tags), |editor| {
+                let read = import(text.as_bytes(), editor, &[], &self.options, &mut |_| ());
+                read.map(|summary| summary.bytes).map_err(|error| refused(place, &error))
+            })
+        })
+    }
+
+    /// Makes one revision, and its tags; `f` gives the bytes that were read.
+    fn commit(
+        &self,
+        out: &mut impl Write,
+        meta: CommitMeta,
+        (file, tags): (&str, &[String]),
+        f: impl FnOnce(&mut Editor) -> Result<u64, Failure>,
+    ) -> Result<(), Failure> {
+        let mut tx = self.tree.begin(CommitOptions { meta, ..CommitOptions::default() });
+        let bytes = tx.bulk(f)?;
+        let changed = tx.is_changed();
+        let revision = tx.commit().map_err(not_committed)?.revision;
+        for tag in tags {
+            self.tree.tag(tag, revision).map_err(failed)?;
+        }
+        let nodes = self.tree.read().root().subtree_count();
+        let revision = Revision::number(revision);
+        let told = Told { file, revision, changed, nodes, bytes, tags };
+        match self.format {
+            Format::Json => json_line(out, &told)?,
+            Format::Text => told.print(out)?,
+        }
+        // It is durable now: whoever reads along may know.
+        Ok(out.flush()?)
+    }
+}
+
+impl Told<'_> {
+    fn print(&self, out: &mut impl Write) -> std::io::Result<()> {
+        let Told { file, revision, nodes, bytes, .. } = self;
+        let (nodes, bytes) = (count(*nodes, "node"), size(*bytes));
+        match self.changed {
+            true => write!(out, "revision {revision}: {file}, {bytes}, {nodes}")?,
+            false => write!(out, "revision {revision} is {file} already")?,
+        }
+        for tag in self.tags {
+            write!(out, " [{tag}]")?;
+        }
+        writeln!(out)
+    }
+}

@@ -1,0 +1,82 @@
+//! The commands, a file each: what it takes, and what it does.
+
+pub(crate) mod at;
+pub(crate) mod branch;
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod diff;
+pub(crate) mod export;
+pub(crate) mod find;
+pub(crate) mod get;
+pub(crate) mod import;
+pub(crate) mod log;
+pub(crate) mod ls;
+pub(crate) mod man;
+pub(crate) mod merge;
+pub(crate) mod put;
+pub(crate) mod revert;
+pub(crate) mod rm;
+pub(crate) mod show;
+pub(crate) mod stat;
+pub(crate) mod tag;
+pub(crate) mod trees;
+pub(crate) mod verify;
+pub(crate) mod watch;
+
+use clap::Subcommand;
+
+use crate::context::Context;
+use crate::failure::Failure;
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Import(import::Args),
+    Export(export::Args),
+    Get(get::Args),
+    Put(put::Args),
+    Rm(rm::Args),
+    Ls(ls::Args),
+    Find(find::Args),
+    Stat(stat::Args),
+    Log(log::Args),
+    Show(show::Args),
+    At(at::Args),
+    Diff(diff::Args),
+    Trees(trees::Args),
+    Branch(branch::Args),
+    Tag(tag::Args),
+    Merge(merge::Args),
+    Revert(revert::Args),
+    Watch(watch::Args),
+    Verify(verify::Args),
+    Demo(demo::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+pub(crate) fn run(command: &Command, context: &Context<'_>) -> Result<(), Failure> {
+    match command {
+        Command::Import(args) => import::run(args, context),
+        Command::Export(args) => export::run(args, context),
+        Command::Get(args) => get::run(args, context),
+        Command::Put(args) => put::run(args, context),
+        Command::Rm(args) => rm::run(args, context),
+        Command::Ls(args) => ls::run(args, context),
+        Command::Find(args) => find::run(args, context),
+        Command::Stat(args) => stat::run(args, context),
+        Command::Log(args) => log::run(args, context),
+        Command::Show(args) => show::run(args, context),
+        Command::At(args) => at::run(args, context),
+        Command::Diff(args) => diff::run(args, context),
+        Command::Trees(args) => trees::run(args, context),
+        Command::Branch(args) => branch::run(args, context),
+        Command::Tag(args) => tag::run(args, context),
+        Command::Merge(args) => merge::run(args, context),
+        Command::Revert(args) => revert::run(args, context),
+        Command::Watch(args) => watch::run(args, context),
+        Command::Verify(args) => verify::run(args, context),
+        Command::Demo(args) => demo::run(args, context),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args),
+    }
+}

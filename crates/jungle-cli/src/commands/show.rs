@@ -1,0 +1,50 @@
+//! `jungle show`: what a revision did.
+
+use std::io::Write;
+
+use jungle_tree::{Path, Tree};
+
+use crate::context::Context;
+use crate::differences::{Detail, print};
+use crate::document::path;
+use crate::failure::Failure;
+use crate::folder::tree;
+use crate::info::Tags;
+use crate::output::stdout;
+use crate::revision::{HELP, find};
+
+/// Tell what a revision did, and who made it
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Args {
+    /// The folder
+    dir: String,
+    /// The tree
+    tree: String,
+    /// The revision
+    #[arg(default_value = "main")]
+    rev: String,
+    /// Look only below this path
+    path: Option<String>,
+    /// Count the differences
+    #[arg(long)]
+    stat: bool,
+}
+
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
+    let below = args.path.as_deref().map_or(Ok(Path::root()), path)?;
+    let folder = context.read(&args.dir)?;
+    let tree = tree(&folder, &args.tree, None)?;
+    let found = find(&tree, &args.rev)?;
+    let mut out = stdout();
+    Tags::of(&tree).info(&found.info()).print(&mut out, context.format)?;
+    // The first revision is a bare node; so is what it is compared with.
+    let before = found.before();
+    let before = match &before {
+        Some(before) => (**before).clone(),
+        None => Tree::new(folder.arena()).snapshot(),
+    };
+    let detail = if args.stat { Detail::Counts } else { Detail::Each };
+    print(&mut out, (&before, &found.snapshot), &below, context.format, detail)?;
+    Ok(out.flush()?)
+}

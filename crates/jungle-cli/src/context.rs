@@ -1,0 +1,67 @@
+//! What all commands are given: how to print, and which folders are open already.
+
+use std::ops::Deref;
+
+use jungle::Store;
+
+use crate::failure::Failure;
+use crate::folder;
+use crate::output::Format;
+
+/// What all commands are given.
+pub(crate) struct Context<'s> {
+    pub(crate) format: Format,
+    /// The folder that the shell holds: opening it a second time would be refused.
+    pub(crate) held: Option<(&'s str, &'s Store)>,
+}
+
+/// A folder that a command uses: opened for it, or held by the shell.
+pub(crate) enum Folder<'s> {
+    Own(Box<Store>),
+    Held(&'s Store),
+}
+
+impl Deref for Folder<'_> {
+    type Target = Store;
+
+    fn deref(&self) -> &Store {
+        match self {
+            Folder::Own(store) => store,
+            Folder::Held(store) => store,
+        }
+    }
+}
+
+impl<'s> Context<'s> {
+    /// A folder to read. Others may read it at the same time, nobody may write.
+    pub(crate) fn read(&self, dir: &str) -> Result<Folder<'s>, Failure> {
+        match self.held(dir) {
+            Some(store) => Ok(Folder::Held(store)),
+            None => folder::read(dir).map(|store| Folder::Own(store.into())),
+        }
+    }
+
+    /// A folder to write, which must be there.
+    pub(crate) fn write(&self, dir: &str) -> Result<Folder<'s>, Failure> {
+        match self.held(dir) {
+            Some(store) => Ok(Folder::Held(store)),
+            None => {
+                // Only an import makes a folder: a slip of the finger should not.
+                folder::must_be_there(dir)?;
+                folder::write(dir).map(|store| Folder::Own(store.into()))
+            }
+        }
+    }
+
+    /// A folder to write, which is made when it is not there.
+    pub(crate) fn create(&self, dir: &str) -> Result<Folder<'s>, Failure> {
+        match self.held(dir) {
+            Some(store) => Ok(Folder::Held(store)),
+            None => folder::write(dir).map(|store| Folder::Own(store.into())),
+        }
+    }
+
+    fn held(&self, dir: &str) -> Option<&'s Store> {
+        self.held.filter(|(held, _)| *held == dir).map(|(_, store)| store)
+    }
+}

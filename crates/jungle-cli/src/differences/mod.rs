@@ -1,0 +1,42 @@
+//! What differs between two documents, found and printed.
+
+mod find;
+mod print;
+
+use std::io::{self, Write};
+
+use jungle_tree::{Path, Snapshot};
+
+pub(crate) use find::differences;
+pub(crate) use print::json_list;
+
+use crate::output::Format;
+
+/// How much is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// Each difference.
+    Each,
+    /// How many there are.
+    Counts,
+}
+
+/// Prints what differs in `below` and deeper; `false` if neither version has something there.
+pub(crate) fn print(
+    out: &mut impl Write,
+    (before, after): (&Snapshot, &Snapshot),
+    below: &Path,
+    format: Format,
+    detail: Detail,
+) -> io::Result<bool> {
+    let Some(differences) = differences(before, after, below) else {
+        return Ok(false);
+    };
+    match (format, detail) {
+        (Format::Text, Detail::Each) => print::lines(out, &differences)?,
+        (Format::Text, Detail::Counts) => print::stat(out, &differences, below.depth())?,
+        (Format::Json, Detail::Each) => print::json_lines(out, &differences)?,
+        (Format::Json, Detail::Counts) => print::json_stat(out, &differences)?,
+    }
+    Ok(true)
+}

@@ -1,0 +1,136 @@
+//! Folders: opening them, finding trees in them, committing to them.
+
+use std::path::Path;
+
+use jungle::{
+    CommitError, CommitMeta, CommitOptions, Editor, Jungle, OpenError, OpenOptions, Store,
+    SystemClock, TreeHandle,
+};
+use serde::Serialize;
+
+use crate::failure::{Exit, Failure, failed};
+use crate::near;
+use crate::output::{Format, json_line, say};
+
+/// Is this a folder, and no document?
+pub(crate) fn is_folder(place: &str) -> bool {
+    Path::new(place).is_dir()
+}
+
+pub(crate) fn read(dir: &str) -> Result<Store, Failure> {
+    let store = OpenOptions::new().clock(SystemClock).read_only().open(dir);
+    store.map_err(|error| not_opened(&error))
+}
+
+pub(crate) fn write(dir: &str) -> Result<Store, Failure> {
+    let store = OpenOptions::new().clock(SystemClock).open(dir);
+    let store = store.map_err(|error| not_opened(&error))?;
+    if let Some(cut) = &store.report().cut {
+        say(format_args!(
+            "Note: {} had a torn end, left by an interruption: {} bytes that were never \
+             acknowledged were cut off at byte {}",
+            cut.file, cut.bytes, cut.offset
+        ));
+    }
+    Ok(store)
+}
+
+/// Refuses a folder that is not there.
+pub(crate) fn must_be_there(dir: &str) -> Result<(), Failure> {
+    if is_folder(dir) {
+        return Ok(());
+    }
+    Err(not_opened(&OpenError::Nothing { folder: dir.into() }))
+}
+
+pub(crate) fn not_opened(error: &OpenError) -> Failure {
+    match error {
+        OpenError::Nothing { .. } => Failure::of(Exit::NotFound, error)
+            .with_hint("`jungle import DIR TREE FILE` makes a folder with a tree"),
+        OpenError::Locked { .. } => Failure::of(Exit::Error, error)
+            .with_hint("one process at a time writes to a folder, and none while others read it"),
+        error if is_damage(error) => Failure::of(Exit::Damaged, error)
+            .with_hint("`jungle restore BACKUP DIR` makes a new folder from a backup"),
+        error => Failure::of(Exit::Error, error),
+    }
+}
+
+/// Is it that what was written is not as it was?
+pub(crate) fn is_damage(error: &OpenError) -> bool {
+    matches!(
+        error,
+        OpenError::Damaged { .. }
+            | OpenError::Missing { .. }
+            | OpenError::Record { .. }
+            | OpenError::Replay { .. }
+    )
+}
+
+/// A tree of a folder, on a branch.
+pub(crate) fn tree(
+    jungle: &Jungle,
+    name: &str,
+    branch: Option<&str>,
+) -> Result<TreeHandle, Failure> {
+    let tree = jungle.open_tree(name).map_err(|error| {
+        let names = jungle.list_trees();
+        near::no_such(error, name, names.iter().map(|name| &**name), "`trees` lists them")
+    })?;
+    match branch {
+        Some(branch) => on_branch(&tree, branch),
+        None => Ok(tree),
+    }
+}
+
+/// A branch of a tree.
+pub(crate) fn on_branch(tree: &TreeHandle, name: &str) -> Result<TreeHandle, Failure> {
+    tree.on_branch(name).map_err(|_| {
+        let names = tree.list_branches();
+        let message = format_args!("the tree {:?} has no branch {name:?}", tree.name());
+        near::no_such(message, name, names.iter().map(|name| &**name), "`branch` lists them")
+    })
+}
+
+/// What a command that writes tells.
+#[derive(Serialize)]
+pub(crate) struct Written {
+    pub(crate) revision: u64,
+    /// Was there something to write?
+    pub(crate) changed: bool,
+}
+
+/// Edits a tree in one commit.
+pub(crate) fn edit(
+    tree: &TreeHandle,
+    meta: CommitMeta,
+    f: impl FnOnce(&mut Editor) -> Result<(), Failure>,
+) -> Result<Written, Failure> {
+    let mut tx = tree.begin(CommitOptions { meta, ..CommitOptions::default() });
+    tx.bulk(f)?;
+    let changed = tx.is_changed();
+    let committed = tx.commit().map_err(not_committed)?;
+    Ok(Written { revision: committed.revision.number(), changed })
+}
+
+pub(crate) fn not_committed(error: CommitError) -> Failure {
+    match error {
+        CommitError::Conflict(conflicts) => Failure::of(Exit::Conflict, &*conflicts),
+        error => failed(error),
+    }
+}
+
+impl Written {
+    pub(crate) fn print(
+        &self,
+        out: &mut impl std::io::Write,
+        format: Format,
+    ) -> std::io::Result<()> {
+        match (format, self.changed) {
+            (Format::Json, _) => json_line(out, self),
+            (Format::Text, true) => writeln!(out, "revision {}", self.revision),
+            (Format::Text, false) => {
+                writeln!(out, "nothing changed since revision {}", self.revision)
+            }
+        }
+    }
+}

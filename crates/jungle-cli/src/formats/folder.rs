@@ -1,0 +1,180 @@
+//! Folders of files: a folder is a node, a file in it a child with the file's content as its value:
+//! text where it is UTF-8, else bytes. Names and contents are kept, and nothing else of a file.
+
+use std::fs;
+use std::io;
+use std::path::{Path as FilePath, PathBuf};
+
+use jungle_json::{ORDER_KEY, VALUE_KEY, write_value};
+use jungle_tree::{Editor, Key, KeyRef, Node, Path, VALUE_BYTES_MAX, ValueRef};
+
+use crate::failure::{Exit, Failure, failed};
+
+/// Makes the tree stand for a folder; what it has already is left alone. Gives the bytes of the
+/// files.
+pub(crate) fn import(editor: &mut Editor, folder: &str) -> Result<u64, Failure> {
+    let mut bytes = 0;
+    let mut todo = vec![(PathBuf::from(folder), Path::root())];
+    clear_value(editor, &[])?;
+    while let Some((folder, path)) = todo.pop() {
+        let files = list(&folder)?;
+        remove_others(editor, &path, &files)?;
+        for (name, file) in files {
+            let child = path.join(&*name);
+            let kind = file.file_type().map_err(|error| cannot_read(&file.path(), &error))?;
+            if editor.root().at(&child).is_err() {
+                let added = editor.insert_child(&path, &Key::from(&*name));
+                added.map_err(|error| wrong(&file.path(), &error))?;
+            }
+            if kind.is_dir() {
+                clear_value(editor, &child)?;
+                todo.push((file.path(), child));
+            } else if kind.is_file() {
+                bytes += put_file(editor, &child, &file.path())?;
+            } else {
+                return Err(wrong(&file.path(), &"it is neither a file nor a folder"));
+            }
+        }
+    }
+    Ok(bytes)
+}
+
+/// What is in a folder, by name.
+fn list(folder: &FilePath) -> Result<Vec<(String, fs::DirEntry)>, Failure> {
+    let read = |error: &io::Error| cannot_read(folder, error);
+    let mut files = Vec::new();
+    for file in fs::read_dir(folder).map_err(|error| read(&error))? {
+        let file = file.map_err(|error| read(&error))?;
+        let name = file.file_name().into_string();
+        let name = name.map_err(|_| wrong(&file.path(), &"its name is not UTF-8"))?;
+        files.push((name, file));
+    }
+    files.sort_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(files)
+}
+
+/// Removes what the folder has no more.
+fn remove_others(
+    editor: &mut Editor,
+    path: &Path,
+    files: &[(String, fs::DirEntry)],
+) -> Result<(), Failure> {
+    let is_there = |key: KeyRef<'_>| match key {
+        KeyRef::Name(name) => files.binary_search_by(|(file, _)| (**file).cmp(name)).is_ok(),
+        KeyRef::Position(..) => false,
+    };
+    let node = editor.root().at(path).map_err(failed)?;
+    let gone: Vec<Key> =
+        node.children().filter(|(key, _)| !is_there(*key)).map(|(key, _)| key.to_key()).collect();
+    gone.into_iter().try_for_each(|key| editor.remove(&path.join(key)).map_err(failed))
+}
+
+/// A folder has no attributes.
+fn clear_value(editor: &mut Editor, path: &[Key]) -> Result<(), Failure> {
+    let node = editor.root().at(path).map_err(failed)?;
+    let keys: Vec<String> = node.attributes().map(|(key, _)| key.to_owned()).collect();
+    keys.iter().try_for_each(|key| editor.remove_attribute(path, key).map(drop).map_err(failed))
+}
+
+fn put_file(editor: &mut Editor, path: &Path, file: &FilePath) -> Result<u64, Failure> {
+    let length = fs::metadata(file).map_err(|error| cannot_read(file, &error))?.len();
+    if length > VALUE_BYTES_MAX as u64 {
+        let what = format!("{length} bytes are more than a value may have, {VALUE_BYTES_MAX}");
+        return Err(wrong(file, &what));
+    }
+    let bytes = fs::read(file).map_err(|error| cannot_read(file, &error))?;
+    let value = match std::str::from_utf8(&bytes) {
+        Ok(text) => ValueRef::Text(text),
+        Err(_) => ValueRef::Bytes(&bytes),
+    };
+    let node = editor.root().at(path).map_err(failed)?;
+    if node.has_children() {
+        remove_others(editor, path, &[])?;
+    }
+    let node = editor.root().at(path).map_err(failed)?;
+    if node.attributes().any(|(key, _)| key != VALUE_KEY) {
+        clear_value(editor, path)?;
+    }
+    let node = editor.root().at(path).map_err(failed)?;
+    if node.attribute(VALUE_KEY) != Some(value) {
+        editor.put_attribute(path, VALUE_KEY, value).map_err(|error| wrong(file, &error))?;
+    }
+    Ok(bytes.len() as u64)
+}
+
+/// Writes a tree as a folder, which must be empty or not there. Scalars that are no text or bytes
+/// are written as JSON.
+pub(crate) fn export(root: Node<'_>, folder: &FilePath) -> Result<(), Failure> {
+    make_empty(folder)?;
+    let mut todo = vec![(root, folder.to_owned())];
+    while let Some((node, folder)) = todo.pop() {
+        let attributes = node.attributes().filter(|(key, _)| *key != ORDER_KEY);
+        for (key, value) in attributes {
+            write_file(&folder.join(file_name(key, &folder)?), value)?;
+        }
+        for (key, child) in node.children() {
+            let name = match key {
+                KeyRef::Name(name) => name.to_owned(),
+                position => position.to_string(),
+            };
+            let path = folder.join(file_name(&name, &folder)?);
+            let is_file = !child.has_children() && child.attributes().nth(1).is_none();
+            match child.attribute(VALUE_KEY).filter(|_| is_file) {
+                Some(value) => write_file(&path, value)?,
+                None => {
+                    fs::create_dir(&path).map_err(|error| cannot_write(&path, &error))?;
+                    todo.push((child, path));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn make_empty(folder: &FilePath) -> Result<(), Failure> {
+    fs::create_dir_all(folder).map_err(|error| cannot_write(folder, &error))?;
+    let mut there = fs::read_dir(folder).map_err(|error| cannot_write(folder, &error))?;
+    if there.next().is_some() {
+        return Err(wrong(folder, &"the folder is not empty"));
+    }
+    Ok(())
+}
+
+/// The name, if a file may have it: nothing is ever written outside of the folder.
+fn file_name<'n>(name: &'n str, folder: &FilePath) -> Result<&'n str, Failure> {
+    let is_bad = matches!(name, "" | "." | "..")
+        || name.contains(['/', '\0'])
+        || (cfg!(windows) && name.contains(['\\', ':']));
+    if is_bad {
+        let what = format_args!("no file can have the name {name:?}").to_string();
+        return Err(wrong(folder, &what).with_hint("--format json writes any tree"));
+    }
+    Ok(name)
+}
+
+fn write_file(path: &FilePath, value: ValueRef<'_>) -> Result<(), Failure> {
+    let mut json = String::new();
+    let bytes = match value {
+        ValueRef::Text(text) => text.as_bytes(),
+        ValueRef::Bytes(bytes) => bytes,
+        other => {
+            write_value(other, &mut json);
+            json.as_bytes()
+        }
+    };
+    let file = fs::OpenOptions::new().write(true).create_new(true).open(path);
+    let written = file.and_then(|mut file| io::Write::write_all(&mut file, bytes));
+    written.map_err(|error| cannot_write(path, &error))
+}
+
+fn cannot_read(path: &FilePath, error: &io::Error) -> Failure {
+    Failure::new(Exit::Error, format_args!("cannot read {}: {error}", path.display()))
+}
+
+fn cannot_write(path: &FilePath, error: &io::Error) -> Failure {
+    Failure::new(Exit::Error, format_args!("cannot write {}: {error}", path.display()))
+}
+
+fn wrong(path: &FilePath, what: &dyn std::fmt::Display) -> Failure {
+    Failure::new(Exit::Error, format_args!("{}: {what}", path.display()))
+}

@@ -1,0 +1,104 @@
+//! Revisions as lines of JSON: who and why, tags, and the whole document.
+
+use std::io::{BufRead, Read, Write};
+
+use jungle::{CommitMeta, Revision, TreeHandle};
+use jungle_json::{ExportOptions, export};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::document::shown;
+use crate::failure::{Exit, Failure, failed};
+use crate::time;
+
+/// The most bytes that one line may have.
+const LINE_BYTES_MAX: u64 = 1 << 30;
+
+/// A revision to be made.
+#[derive(Deserialize)]
+pub(crate) struct Line<'l> {
+    author: Option<String>,
+    message: Option<String>,
+    #[serde(default)]
+    pub(crate) tags: Vec<String>,
+    /// The text of the document.
+    #[serde(borrow)]
+    pub(crate) value: &'l RawValue,
+}
+
+impl Line<'_> {
+    pub(crate) fn meta(&self, otherwise: CommitMeta) -> CommitMeta {
+        let author = self.author.iter().fold(otherwise, |meta, author| meta.author(author));
+        self.message.iter().fold(author, |meta, message| meta.message(message))
+    }
+}
+
+/// Gives each line to `f`, with its number.
+pub(crate) fn read(
+    file: &str,
+    reader: &mut impl BufRead,
+    mut f: impl FnMut(Line<'_>, &str) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut text = String::new();
+    for number in 1_u64.. {
+        text.clear();
+        let place = format!("{}, line {number}", shown(file));
+        let wrong = |what: &dyn std::fmt::Display| {
+            Failure::new(Exit::Error, format_args!("{place}: {what}"))
+        };
+        let read = reader.by_ref().take(LINE_BYTES_MAX).read_line(&mut text);
+        let read = read.map_err(|error| wrong(&error))?;
+        if read == 0 {
+            break;
+        }
+        if read as u64 == LINE_BYTES_MAX {
+            return Err(wrong(&format_args!("longer than {LINE_BYTES_MAX} bytes")));
+        }
+        if text.trim().is_empty() {
+            continue;
+        }
+        let line = serde_json::from_str(&text).map_err(|error| {
+            wrong(&error).with_hint(
+                "each line is an object with the document as `value`, \
+                 and perhaps `author`, `message` and `tags`",
+            )
+        })?;
+        f(line, &place)?;
+    }
+    Ok(())
+}
+
+/// What is written in front of the document.
+#[derive(Serialize)]
+struct Head<'h> {
+    revision: u64,
+    time: String,
+    author: Option<&'h str>,
+    message: Option<&'h str>,
+    tags: Vec<&'h str>,
+}
+
+/// Writes the revisions of a branch up to one, the oldest first.
+pub(crate) fn write(
+    tree: &TreeHandle,
+    up_to: Revision,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    let all_tags = tree.list_tags();
+    for info in tree.history(..=up_to).rev() {
+        let here = all_tags.iter().filter(|(_, revision)| *revision == info.revision);
+        let head = Head {
+            revision: info.revision.number(),
+            time: time::text(info.time),
+            author: info.meta.author_name(),
+            message: info.meta.message_text(),
+            tags: here.map(|(name, _)| &**name).collect(),
+        };
+        let head = serde_json::to_string(&head).expect("plain data");
+        write!(out, "{},\"value\":", head.trim_end_matches('}'))?;
+        let snapshot = tree.at(info.revision).map_err(failed)?;
+        export(snapshot.root(), &mut *out, &ExportOptions::default())?;
+        writeln!(out, "}}")?;
+    }
+    Ok(())
+}

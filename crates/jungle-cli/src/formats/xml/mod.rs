@@ -1,0 +1,50 @@
+//! XML as a tree: it is translated into JSON while it is read, and imported as that.
+//!
+//! | XML | JSON |
+//! |---|---|
+//! | the document | an array of what is in it |
+//! | `<a x="1">…</a>` | `{"#name":"a","x":"1","#children":[…]}`; no `#children` for `<a/>` |
+//! | text, with its entities resolved | a string |
+//! | comment, CDATA, processing instruction | `{"#comment":"…"}`, `{"#cdata":"…"}`, `{"#pi":"…"}` |
+//! | declaration, document type | `{"#xml":"…"}`, `{"#doctype":"…"}` |
+//! | another entity, `&nbsp;` | `{"#entity":"nbsp"}` |
+//!
+//! Attributes whose names are not sorted have their order in `#order`. What is lost is how
+//! characters were escaped, which quotes were used, and white space inside of tags.
+
+mod read;
+mod write;
+
+use jungle_json::ImportError;
+
+use crate::document::shown;
+use crate::failure::{Exit, Failure};
+
+pub(crate) use read::Json;
+pub(crate) use write::{not_xml, write};
+
+const NAME: &str = "#name";
+const ORDER: &str = "#order";
+const CHILDREN: &str = "#children";
+const COMMENT: &str = "#comment";
+const CDATA: &str = "#cdata";
+const INSTRUCTION: &str = "#pi";
+const DECLARATION: &str = "#xml";
+const DOCTYPE: &str = "#doctype";
+const ENTITY: &str = "#entity";
+
+/// What is wrong with a document. Places are told by the reader of XML only: those of the import
+/// are places in the JSON.
+pub(crate) fn refused(file: &str, error: &ImportError) -> Failure {
+    let file = shown(file);
+    match error {
+        ImportError::Limit { limit, .. } => {
+            Failure::new(Exit::Error, format_args!("{file}: {limit}"))
+                .with_hint("an element counts as two; --depth-max accepts more")
+        }
+        ImportError::Edit { source, .. } => {
+            Failure::new(Exit::Error, format_args!("{file}: {source}"))
+        }
+        error => Failure::new(Exit::Error, format_args!("{file}: {error}")),
+    }
+}

@@ -1,0 +1,234 @@
+//! XML in, JSON out, in pieces.
+
+use std::cell::Cell;
+use std::io::{self, BufRead, Read};
+use std::rc::Rc;
+
+use quick_xml::escape::{resolve_predefined_entity, unescape};
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::reader::Reader;
+
+use jungle_json::write_value;
+use jungle_tree::{VALUE_BYTES_MAX, ValueRef};
+
+use super::{CDATA, CHILDREN, COMMENT, DECLARATION, DOCTYPE, ENTITY, INSTRUCTION, NAME, ORDER};
+
+/// The JSON that stands for an XML document, to be read.
+pub(crate) struct Json<R> {
+    reader: Reader<Limited<R>>,
+    left: Rc<Cell<usize>>,
+    event: Vec<u8>,
+    /// Text that may go on.
+    text: Option<String>,
+    /// JSON that was not taken yet, and how much of it was.
+    json: String,
+    taken: usize,
+    /// For the document and each open element: is there nothing in it yet?
+    open: Vec<bool>,
+    has_root: bool,
+    /// Was the end of the document written?
+    ended: bool,
+}
+
+impl<R: BufRead> Json<R> {
+    pub(crate) fn new(reader: R) -> Json<R> {
+        let left = Rc::new(Cell::new(0));
+        let mut reader = Reader::from_reader(Limited { reader, left: Rc::clone(&left) });
+        reader.config_mut().enable_all_checks(true);
+        Json {
+            reader,
+            left,
+            event: Vec::new(),
+            text: None,
+            json: "[".into(),
+            taken: 0,
+            open: vec![true],
+            has_root: false,
+            ended: false,
+        }
+    }
+
+    /// Reads one more thing and writes what it is.
+    fn step(&mut self) -> Result<(), String> {
+        let mut event = std::mem::take(&mut self.event);
+        event.clear();
+        self.left.set(EVENT_BYTES_MAX);
+        let read = self.reader.read_event_into(&mut event);
+        let result = read.map_err(|error| error.to_string()).and_then(|read| self.write(read));
+        self.event = event;
+        result
+    }
+
+    fn write(&mut self, event: Event<'_>) -> Result<(), String> {
+        match &event {
+            Event::Text(text) => {
+                self.text.get_or_insert_default().push_str(text);
+                return Ok(());
+            }
+            Event::GeneralRef(name) => {
+                if let Some(resolved) = resolve(name)? {
+                    self.text.get_or_insert_default().push_str(&resolved);
+                    return Ok(());
+                }
+            }
+            _ => {}
+        }
+        self.end_text()?;
+        match &event {
+            Event::Start(start) => {
+                self.begin(start)?;
+                self.member(CHILDREN);
+                self.json.push('[');
+                self.open.push(true);
+            }
+            Event::Empty(start) => {
+                self.begin(start)?;
+                self.json.push('}');
+            }
+            Event::End(_) => {
+                self.open.pop();
+                self.json.push_str("]}");
+            }
+            Event::Comment(text) => self.only(COMMENT, text),
+            Event::CData(text) => self.only(CDATA, text),
+            Event::PI(text) => self.only(INSTRUCTION, text),
+            Event::Decl(text) => self.only(DECLARATION, text.strip_prefix("xml").unwrap_or(text)),
+            Event::DocType(text) => self.only(DOCTYPE, text),
+            Event::GeneralRef(name) => self.only(ENTITY, name),
+            Event::Text(_) => unreachable!("kept above"),
+            Event::Eof => self.end()?,
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), String> {
+        if self.open.len() > 1 {
+            return Err("the document ends inside of an element".into());
+        }
+        if !self.has_root {
+            return Err("the document has no element".into());
+        }
+        self.json.push(']');
+        self.ended = true;
+        Ok(())
+    }
+
+    fn item(&mut self) {
+        let is_first = self.open.last_mut().expect("the document is always open");
+        if !std::mem::replace(is_first, false) {
+            self.json.push(',');
+        }
+    }
+
+    /// An object with one member.
+    fn only(&mut self, name: &str, text: &str) {
+        self.item();
+        self.json.push('{');
+        write_value(ValueRef::Text(name), &mut self.json);
+        self.json.push(':');
+        write_value(ValueRef::Text(text), &mut self.json);
+        self.json.push('}');
+    }
+
+    fn end_text(&mut self) -> Result<(), String> {
+        let Some(text) = self.text.take() else { return Ok(()) };
+        if self.open.len() == 1 && !text.trim_ascii().is_empty() {
+            return Err("there is text outside of the root element".into());
+        }
+        self.item();
+        write_value(ValueRef::Text(&text), &mut self.json);
+        Ok(())
+    }
+
+    /// The beginning of an element: its name and attributes.
+    fn begin(&mut self, start: &BytesStart<'_>) -> Result<(), String> {
+        if self.open.len() == 1 && std::mem::replace(&mut self.has_root, true) {
+            return Err("there is a second root element".into());
+        }
+        self.item();
+        self.json.push('{');
+        write_value(ValueRef::Text(NAME), &mut self.json);
+        self.json.push(':');
+        write_value(ValueRef::Text(start.name().0), &mut self.json);
+        let mut names: Vec<&str> = Vec::new();
+        for attribute in start.attributes() {
+            let attribute = attribute.map_err(|error| error.to_string())?;
+            // White space in there is a space, unless it is escaped.
+            let raw = attribute.value.replace(['\t', '\n', '\r'], " ");
+            let value = unescape(&raw).map_err(|error| error.to_string())?;
+            self.member(attribute.key.0);
+            write_value(ValueRef::Text(&value), &mut self.json);
+            names.push(attribute.key.0);
+        }
+        if !names.is_sorted() {
+            self.member(ORDER);
+            write_value(ValueRef::Text(&names.join(" ")), &mut self.json);
+        }
+        Ok(())
+    }
+
+    /// The name of one more member.
+    fn member(&mut self, name: &str) {
+        self.json.push(',');
+        write_value(ValueRef::Text(name), &mut self.json);
+        self.json.push(':');
+    }
+}
+
+/// What an entity stands for, if that is known without its declaration.
+fn resolve(name: &quick_xml::events::BytesRef<'_>) -> Result<Option<String>, String> {
+    let character = name.resolve_char_ref().map_err(|error| error.to_string())?;
+    Ok(character.map(String::from).or_else(|| resolve_predefined_entity(name).map(str::to_owned)))
+}
+
+impl<R: BufRead> Read for Json<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        while self.taken == self.json.len() && !self.ended {
+            self.json.clear();
+            self.taken = 0;
+            self.step().map_err(|what| {
+                let at = self.reader.buffer_position();
+                io::Error::new(io::ErrorKind::InvalidData, format!("byte {at}: {what}"))
+            })?;
+        }
+        let rest = &self.json.as_bytes()[self.taken..];
+        let taken = rest.len().min(bytes.len());
+        bytes[..taken].copy_from_slice(&rest[..taken]);
+        self.taken += taken;
+        Ok(taken)
+    }
+}
+
+/// A tag, a text or a comment is held whole; a value may have no more.
+const EVENT_BYTES_MAX: usize = VALUE_BYTES_MAX;
+
+/// A reader that gives only so much until it is told to go on.
+struct Limited<R> {
+    reader: R,
+    left: Rc<Cell<usize>>,
+}
+
+impl<R: BufRead> Read for Limited<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let there = self.fill_buf()?;
+        let taken = there.len().min(bytes.len());
+        bytes[..taken].copy_from_slice(&there[..taken]);
+        self.consume(taken);
+        Ok(taken)
+    }
+}
+
+impl<R: BufRead> BufRead for Limited<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.left.get() == 0 {
+            let what = format!("a tag or text is longer than {EVENT_BYTES_MAX} bytes");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        self.reader.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.left.set(self.left.get().saturating_sub(amount));
+        self.reader.consume(amount);
+    }
+}

@@ -1,0 +1,64 @@
+//! Folders that somebody else has, and readers that go away.
+
+use std::io::Read;
+use std::process::Stdio;
+
+use jungle::OpenOptions;
+
+use crate::Folder;
+
+#[test]
+fn a_folder_that_is_written_elsewhere_is_refused() {
+    let folder = Folder::new("locked");
+    folder.write("a.json", "{}");
+    folder.run(&["import", "d", "t", "a.json"]).check(0, "revision 1 is a.json already\n", "");
+    let err = "Error: the Jungle in d is open elsewhere; close it there first\n\
+               Hint: one process at a time writes to a folder, and none while others read it\n";
+    let writer = OpenOptions::new().open(folder.0.join("d")).unwrap();
+    for args in [&["get", "d", "t"][..], &["put", "d", "t", "/a", "1"], &["verify", "d"]] {
+        folder.run(args).check(1, "", err);
+    }
+    drop(writer);
+    let reader = OpenOptions::new().read_only().open(folder.0.join("d")).unwrap();
+    folder.run(&["get", "d", "t"]).check(0, "{}\n", "");
+    folder.run(&["put", "d", "t", "/a", "1"]).check(1, "", err);
+    drop(reader);
+    folder.run(&["put", "d", "t", "/a", "1"]).check(0, "revision 2\n", "");
+}
+
+#[test]
+fn a_torn_end_is_cut_off_and_told() {
+    let folder = Folder::new("torn");
+    folder.write("a.json", "{}");
+    folder.run(&["import", "d", "t", "a.json"]).check(0, "revision 1 is a.json already\n", "");
+    // As an interruption leaves it: not closed, and with half a group behind the end.
+    let log = folder.0.join("d/log/00000000000000000001.log");
+    let mut bytes = std::fs::read(&log).unwrap();
+    let end = bytes.iter().rposition(|&byte| byte != 0).unwrap() + 1;
+    bytes[end..end + 5].copy_from_slice(b"\x50\0\0\0x");
+    std::fs::write(&log, bytes).unwrap();
+    std::fs::write(folder.0.join("d/LOCK"), "").unwrap();
+    let verified = folder.run(&["verify", "d"]);
+    assert_eq!(verified.code, Some(0), "{}", verified.err);
+    assert!(verified.out.contains("closed  no; 5 bytes torn, never acknowledged"));
+    let ended = folder.run(&["put", "d", "t", "/a", "1"]);
+    assert_eq!((ended.code, &*ended.out), (Some(0), "revision 2\n"), "{}", ended.err);
+    assert!(ended.err.starts_with("Note: log/00000000000000000001.log had a torn end"));
+    folder.run(&["get", "d", "t", "/"]).check(0, "{\"a\":1}\n", "");
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_an_export() {
+    let folder = Folder::new("export_pipe");
+    let elements = vec!["\"an element\""; 100_000].join(",");
+    folder.write("a.json", &format!("[{elements}]"));
+    assert_eq!(folder.run(&["import", "d", "t", "a.json"]).code, Some(0));
+    for args in [&["export", "d", "t"][..], &["ls", "d", "t"], &["watch", "d", "t"]] {
+        let mut command = folder.command(args);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdout.take().unwrap().read_exact(&mut [0; 5]).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{args:?}");
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "{args:?}");
+    }
+}
