@@ -18,10 +18,12 @@
 //! - [`Store`] is an open folder, [`OpenOptions`] say how it is opened, [`OpenReport`] what was
 //!   found.
 //! - What is acknowledged has been synced, unless the caller chose a weaker [`Durability`].
+//! - [`Store::backup`] copies a Jungle, or what is new of it, into another folder.
 //! - [`encode`] and [`decode`] turn commit records into bytes and back. `docs/format.md` describes
 //!   every byte.
 //! - [`disk`] is the disk behind a trait.
 
+mod backup;
 pub mod disk;
 mod error;
 mod frame;
@@ -35,6 +37,7 @@ mod store;
 mod wire;
 mod writer;
 
+pub use backup::{BackupError, BackupReport};
 pub use error::{Damage, IoError, LogError, OpenError};
 pub use jungle_db::Durability;
 pub use record::{DecodeError, DecodeReason, EncodeError, RECORD_BYTES_MAX, decode, encode};

@@ -50,6 +50,7 @@ pub struct OpenOptions {
 pub struct Store {
     jungle: Jungle,
     log: Arc<OpenLog>,
+    disk: Arc<dyn Disk>,
     report: OpenReport,
 }
 
@@ -159,13 +160,14 @@ impl OpenOptions {
         if writer.is_some() && !(is_awake(Bug::MarkStays) && mark.is_some()) {
             Mark::InUse.write(&*lock)?;
         }
-        let ready = log.0.set(Log::new(disk, lock, writer, report.revision.number()));
+        let newest = report.revision.number();
+        let ready = log.0.set(Log::new(Arc::clone(&disk), lock, writer, newest));
         assert!(ready.is_ok(), "set once, here");
-        Ok(Store { jungle, log, report })
+        Ok(Store { jungle, log, disk, report })
     }
 
     /// Makes sure that this is, or becomes, a Jungle's folder, and that nobody else has it.
-    fn lock(&self, disk: &dyn Disk) -> Result<Box<dyn DiskFile>, OpenError> {
+    pub(crate) fn lock(&self, disk: &dyn Disk) -> Result<Box<dyn DiskFile>, OpenError> {
         let folder = || disk.place().into();
         let there = match disk.list("") {
             Ok(there) => there,
@@ -223,7 +225,7 @@ fn go_on(disk: &Arc<dyn Disk>, end: End, bytes_max: u64) -> Result<Writer, OpenE
 }
 
 /// Removes what was to become a segment; its name is needed again.
-fn remove_next(disk: &dyn Disk) -> Result<(), OpenError> {
+pub(crate) fn remove_next(disk: &dyn Disk) -> Result<(), OpenError> {
     match disk.remove(NEXT) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             Err(doing("remove", NEXT)(error).into())
@@ -273,6 +275,14 @@ impl Store {
     #[must_use]
     pub fn log_stats(&self) -> LogStats {
         self.log.0.get().map(Log::stats).unwrap_or_default()
+    }
+
+    pub(crate) fn log(&self) -> &Log {
+        self.log.get()
+    }
+
+    pub(crate) fn disk(&self) -> &Arc<dyn Disk> {
+        &self.disk
     }
 
     /// Writes what waits in memory, notes that the log is complete, and gives the folder free.

@@ -38,7 +38,8 @@ pub use clock::SystemClock;
 pub use jungle_db::*;
 pub use jungle_json as json;
 pub use jungle_store::{
-    Cut, Damage, IoError, LogError, LogStats, OpenError, OpenOptions, OpenReport, Store,
+    BackupError, BackupReport, Cut, Damage, IoError, LogError, LogStats, OpenError, OpenOptions,
+    OpenReport, Store,
 };
 /// The names of `jungle-tree`; [`Snapshot`] here is that of the database, which derefs to the
 /// tree's.

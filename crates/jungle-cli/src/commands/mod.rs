@@ -1,6 +1,7 @@
 //! The commands, a file each: what it takes, and what it does.
 
 pub(crate) mod at;
+pub(crate) mod backup;
 pub(crate) mod branch;
 pub(crate) mod completions;
 pub(crate) mod demo;
@@ -14,6 +15,7 @@ pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod put;
+pub(crate) mod restore;
 pub(crate) mod revert;
 pub(crate) mod rm;
 pub(crate) mod show;
@@ -49,6 +51,8 @@ pub(crate) enum Command {
     Revert(revert::Args),
     Watch(watch::Args),
     Verify(verify::Args),
+    Backup(backup::Args),
+    Restore(restore::Args),
     Demo(demo::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -75,6 +79,8 @@ pub(crate) fn run(command: &Command, context: &Context<'_>) -> Result<(), Failur
         Command::Revert(args) => revert::run(args, context),
         Command::Watch(args) => watch::run(args, context),
         Command::Verify(args) => verify::run(args, context),
+        Command::Backup(args) => backup::run(args, context),
+        Command::Restore(args) => restore::run(args, context),
         Command::Demo(args) => demo::run(args, context),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),

@@ -1,0 +1,291 @@
+//! Copying a log into another folder, and what is new of it into a copy that is there.
+//!
+//! The copy is a Jungle's folder like any other. It is whole at every moment: a segment appears in
+//! it all at once, under its name, and a longer version of the last segment takes the place of the
+//! shorter one. So a backup that is interrupted has an older revision than was asked for, and the
+//! next one goes on from there.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use jungle_db::{Durability, Revision};
+
+use crate::disk::{Disk, DiskFile, FolderDisk, Mode, read_full, write_full};
+use crate::error::{Damage, IoError, LogError, OpenError, doing};
+use crate::frame::{FRAME_BYTES_MAX, Frame};
+use crate::mark::Mark;
+use crate::segment::{LOG, NEXT, SEGMENT_HEADER, SegmentHeader, first_of, name};
+use crate::store::{OpenOptions, Store, remove_next};
+
+/// No segment is longer.
+const SEGMENT_FILE_BYTES_MAX: u64 = FRAME_BYTES_MAX as u64 + (1 << 30);
+
+/// What a backup did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BackupReport {
+    /// The newest revision that it has now.
+    pub revision: Revision,
+    /// The newest revision that it had before; 0 when it had none.
+    pub before: Revision,
+    /// How many bytes of commits it got.
+    pub bytes: u64,
+}
+
+/// Why there is no backup, or not of all.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BackupError {
+    /// What was committed cannot be made to last, so it cannot be copied.
+    #[error(transparent)]
+    NotWritten(#[from] LogError),
+    /// The folder it goes to cannot be used, or what came out cannot be read.
+    #[error("the backup: {0}")]
+    Target(#[source] OpenError),
+    /// The log is not what it was when it was opened.
+    #[error("what is to be backed up: {0}")]
+    Source(#[source] OpenError),
+    /// The folder it goes to has a history that this Jungle does not have.
+    #[error("{folder} has revision {revision} of another Jungle, or one that is not here any more")]
+    Other {
+        /// The folder.
+        folder: Box<str>,
+        /// The newest revision in it.
+        revision: Revision,
+    },
+    /// The system refused something.
+    #[error(transparent)]
+    Io(#[from] IoError),
+}
+
+impl Store {
+    /// Copies all that is committed so far into another folder, which is made when it is not there.
+    /// If that is a backup of this Jungle already, only what is new is written, from the last
+    /// segment on. Others may commit meanwhile. What came out is read back and checked.
+    ///
+    /// # Errors
+    /// When the folder has something else in it or is open elsewhere, or the system refuses
+    /// something. What an older backup had stays readable at every moment.
+    ///
+    /// ```
+    /// use jungle_store::Store;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-backup-{}", std::process::id()));
+    /// let store = Store::open(dir.join("data"))?;
+    /// store.create_tree("board")?;
+    /// assert_eq!(store.backup(dir.join("copy"))?.revision, store.revision());
+    ///
+    /// store.create_tree("another")?;
+    /// let report = store.backup(dir.join("copy"))?;
+    /// assert_eq!((report.before.number(), report.revision.number()), (1, 2));
+    /// assert_eq!(Store::open(dir.join("copy"))?.list_trees().len(), 2);
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn backup(&self, to: impl AsRef<Path>) -> Result<BackupReport, BackupError> {
+        let to = to.as_ref();
+        let disk = FolderDisk::create(to).map_err(doing("create", &to.to_string_lossy()))?;
+        self.backup_on(Arc::new(disk))
+    }
+
+    /// As [`backup`](Store::backup), onto a disk.
+    ///
+    /// # Errors
+    /// As [`backup`](Store::backup).
+    pub fn backup_on(&self, to: Arc<dyn Disk>) -> Result<BackupReport, BackupError> {
+        let newest = self.revision();
+        self.log().wait(newest.number(), Durability::Sync)?;
+        let lock = OpenOptions::new().lock(&*to).map_err(BackupError::Target)?;
+        let report = Copying::begin(&**self.disk(), &*to, &*lock)?.run()?;
+        drop(lock);
+        let copy = OpenOptions::new().read_only().open_on(to).map_err(BackupError::Target)?;
+        if copy.revision() != report.revision {
+            let damaged = OpenError::damaged(LOG, 0, Some(copy.revision()), Damage::EndsEarly);
+            return Err(BackupError::Target(damaged));
+        }
+        Ok(report)
+    }
+}
+
+/// The end of a log, or any place in it between two frames.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    /// The first revision of the segment.
+    segment: u64,
+    offset: usize,
+    /// The checksum of the frame before.
+    check: u32,
+    /// The next revision.
+    next: u64,
+}
+
+/// A segment that was read, as far as it is whole.
+struct Segment {
+    bytes: Vec<u8>,
+    end: Place,
+    /// Where the frame ends that says that another segment follows.
+    seal: Option<usize>,
+    /// Was the place that was looked for in it?
+    found: bool,
+}
+
+struct Copying<'d> {
+    from: &'d dyn Disk,
+    to: &'d dyn Disk,
+    lock: &'d dyn DiskFile,
+    /// Where the copy ends so far.
+    had: Option<Place>,
+}
+
+impl<'d> Copying<'d> {
+    /// Finds out what the copy has.
+    fn begin(
+        from: &'d dyn Disk,
+        to: &'d dyn Disk,
+        lock: &'d dyn DiskFile,
+    ) -> Result<Copying<'d>, BackupError> {
+        to.create_folder(LOG).map_err(doing("create", LOG))?;
+        to.sync_folder("").map_err(doing("sync", "the folder"))?;
+        remove_next(to).map_err(BackupError::Target)?;
+        // Read for its format: what another version wrote is not touched.
+        Mark::read(lock).map_err(BackupError::Target)?;
+        let mut had = None;
+        for first in segments(to)? {
+            let segment = read(to, first, had.as_ref(), None).map_err(BackupError::Target)?;
+            had = Some(segment.end);
+        }
+        Ok(Copying { from, to, lock, had })
+    }
+
+    fn run(self) -> Result<BackupReport, BackupError> {
+        let before = self.had.as_ref().map_or(0, |had| had.next - 1);
+        let mut marked = false;
+        let mut bytes = 0;
+        let mut last: Option<Segment> = None;
+        let mut found = self.had.is_none();
+        for first in segments(self.from)? {
+            let at = last.as_ref().map(|last| &last.end);
+            let segment = read(self.from, first, at, self.had.as_ref());
+            let segment = segment.map_err(BackupError::Source)?;
+            let was_found = found;
+            found |= segment.found;
+            let have = match &self.had {
+                Some(had) if had.segment == first => had.offset,
+                _ => SEGMENT_HEADER,
+            };
+            if found && (segment.end.offset > have || was_found) {
+                if !marked && self.had.is_some() {
+                    Mark::InUse.write(self.lock)?;
+                    marked = true;
+                }
+                self.write(&segment)?;
+                bytes += (segment.end.offset - have) as u64;
+                // Only now does another segment follow.
+                last.as_ref().map_or(Ok(()), |before| self.seal(before))?;
+            }
+            last = Some(segment);
+        }
+        let (Some(last), true) = (last, found) else {
+            let revision = Revision::new(before);
+            return Err(BackupError::Other { folder: self.to.place().into(), revision });
+        };
+        let revision = last.end.next - 1;
+        Mark::Closed { revision, check: last.end.check }.write(self.lock)?;
+        let (revision, before) = (Revision::new(revision), Revision::new(before));
+        Ok(BackupReport { revision, before, bytes })
+    }
+
+    /// Puts a segment there, all at once, as far as it is whole.
+    fn write(&self, segment: &Segment) -> Result<(), IoError> {
+        let file = self.to.open(NEXT, Mode::CreateNew).map_err(doing("create", NEXT))?;
+        let end = segment.end.offset;
+        let zeros = vec![0; segment.bytes.len() - end];
+        write_full(&*file, &segment.bytes[..end], 0).map_err(doing("write", NEXT))?;
+        write_full(&*file, &zeros, end as u64).map_err(doing("fill", NEXT))?;
+        file.sync_data().map_err(doing("sync", NEXT))?;
+        let name = name(segment.end.segment);
+        self.to.rename(NEXT, &name).map_err(doing("name", &name))?;
+        self.to.sync_folder(LOG).map_err(doing("sync", LOG))
+    }
+
+    /// Says that another segment follows.
+    fn seal(&self, segment: &Segment) -> Result<(), IoError> {
+        let Some(seal) = segment.seal else { return Ok(()) };
+        let name = name(segment.end.segment);
+        let file = self.to.open(&name, Mode::Write).map_err(doing("open", &name))?;
+        let end = segment.end.offset;
+        let bytes = &segment.bytes[end..seal];
+        write_full(&*file, bytes, end as u64).map_err(doing("write", &name))?;
+        file.sync_data().map_err(doing("sync", &name))
+    }
+}
+
+/// The first revisions of all segments, in order.
+fn segments(disk: &dyn Disk) -> Result<Vec<u64>, IoError> {
+    let files = disk.list(LOG).map_err(doing("list", LOG))?;
+    let mut firsts: Vec<u64> = files.iter().filter_map(|file| first_of(file)).collect();
+    firsts.sort_unstable();
+    Ok(firsts)
+}
+
+/// Reads a segment that follows `before`, and looks for a place in it.
+fn read(
+    disk: &dyn Disk,
+    first: u64,
+    before: Option<&Place>,
+    wanted: Option<&Place>,
+) -> Result<Segment, OpenError> {
+    let name = name(first);
+    let bytes = read_file(disk, &name)?;
+    let (header, check) = SegmentHeader::read(&name, &bytes)?;
+    let (previous, next) = before.map_or((0, 1), |before| (before.check, before.next));
+    let newest = || Some(Revision::new(next - 1));
+    if header.first != first || (header.first, header.previous) != (next, previous) {
+        return Err(OpenError::damaged(&name, 0, newest(), Damage::Chain));
+    }
+    if header.bytes > bytes.len() as u64 {
+        let length = bytes.len() as u64;
+        return Err(OpenError::damaged(&name, length, newest(), Damage::TooShort));
+    }
+    let mut end = Place { segment: first, offset: SEGMENT_HEADER, check, next };
+    let (mut seal, mut found) = (None, wanted == Some(&end));
+    while let Some(frame) = Frame::read(&bytes[end.offset..]) {
+        if (frame.previous, frame.first) != (end.check, end.next) {
+            break;
+        }
+        if frame.records.is_empty() {
+            seal = Some(end.offset + frame.len);
+            break;
+        }
+        end.offset += frame.len;
+        end.check = frame.check;
+        end.next += records(frame.records).ok_or_else(|| {
+            OpenError::damaged(&name, end.offset as u64, newest(), Damage::Checksum)
+        })?;
+        found |= wanted == Some(&end);
+    }
+    Ok(Segment { bytes, end, seal, found })
+}
+
+/// How many records a frame has.
+fn records(bytes: &[u8]) -> Option<u64> {
+    let mut input = crate::wire::Input::new(bytes);
+    let mut records = 0;
+    while !input.is_empty() {
+        input.bytes().ok()?;
+        records += 1;
+    }
+    Some(records)
+}
+
+fn read_file(disk: &dyn Disk, name: &str) -> Result<Vec<u8>, OpenError> {
+    let file = disk.open(name, Mode::Read).map_err(doing("open", name))?;
+    let len = file.len().map_err(doing("read", name))?;
+    if len > SEGMENT_FILE_BYTES_MAX {
+        return Err(OpenError::damaged(name, len, None, Damage::TooLong));
+    }
+    let mut bytes = vec![0; len as usize];
+    let read = read_full(&*file, &mut bytes, 0).map_err(doing("read", name))?;
+    bytes.truncate(read);
+    Ok(bytes)
+}

@@ -1,0 +1,166 @@
+//! Backups: full, of what is new, and interrupted ones.
+
+use std::fs;
+
+use jungle_db::Durability;
+use jungle_store::{BackupError, OpenError, OpenOptions, Store};
+
+use crate::support::{Folder, every_kind_of_commit, portrait};
+
+/// Small segments, so that there are many.
+fn open(folder: &Folder) -> Store {
+    OpenOptions::new().segment_bytes(300).open(folder.path()).unwrap()
+}
+
+#[track_caller]
+fn check(store: &Store, copy: &Folder) {
+    let copy = OpenOptions::new().read_only().open(copy.path()).unwrap();
+    assert_eq!(portrait(&copy), portrait(store));
+    assert!(copy.report().was_closed && copy.report().cut.is_none());
+}
+
+#[test]
+fn a_backup_has_all_that_was_committed_and_goes_on_as_its_own() {
+    let (folder, copy) = (Folder::new(), Folder::new());
+    let store = open(&folder);
+    every_kind_of_commit(&store);
+    let report = store.backup(copy.path()).unwrap();
+    assert_eq!((report.revision, report.before.number()), (store.revision(), 0));
+    check(&store, &copy);
+    assert!(OpenOptions::new().read_only().open(copy.path()).unwrap().report().segments > 3);
+    let other = Store::open(copy.path()).unwrap();
+    other.create_tree("only here").unwrap();
+    drop(other);
+    let error = store.backup(copy.path()).unwrap_err();
+    assert!(matches!(error, BackupError::Other { .. }), "{error}");
+    assert_eq!(Store::open(copy.path()).unwrap().list_trees().len(), 3);
+}
+
+#[test]
+fn only_what_is_new_is_copied() {
+    let (folder, copy) = (Folder::new(), Folder::new());
+    let store = open(&folder);
+    let tree = store.create_tree("t").unwrap();
+    let mut all = 0;
+    for round in 0..40_u64 {
+        let before = store.backup(copy.path()).unwrap().revision;
+        for _ in 0..round % 4 {
+            tree.update(|tx| tx.append(&[])).unwrap();
+        }
+        let report = store.backup(copy.path()).unwrap();
+        assert_eq!((report.before, report.revision), (before, store.revision()));
+        assert_eq!(report.bytes > 0, round % 4 > 0, "{report:?}");
+        all += report.bytes;
+        check(&store, &copy);
+    }
+    assert!(store.report().segments == 0 && all < 60 * 100, "{all} bytes for 60 commits");
+}
+
+#[test]
+fn what_was_acknowledged_in_memory_only_is_backed_up_too() {
+    let (folder, copy) = (Folder::new(), Folder::new());
+    let options = OpenOptions::new().durability(Durability::Memory);
+    let store = options.open(folder.path()).unwrap();
+    store.create_tree("t").unwrap();
+    store.backup(copy.path()).unwrap();
+    check(&store, &copy);
+}
+
+#[test]
+fn a_read_only_jungle_is_backed_up_without_a_torn_end() {
+    let (folder, copy) = (Folder::new(), Folder::new());
+    every_kind_of_commit(&open(&folder));
+    fs::write(folder.path().join("LOCK"), "").unwrap();
+    let log = folder.path().join("log");
+    let last = fs::read_dir(&log).unwrap().map(|file| file.unwrap().path()).max().unwrap();
+    let mut bytes = fs::read(&last).unwrap();
+    bytes.extend_from_slice(b"torn");
+    fs::write(&last, bytes).unwrap();
+    let store = OpenOptions::new().read_only().open(folder.path()).unwrap();
+    assert!(store.report().cut.is_some());
+    store.backup(copy.path()).unwrap();
+    check(&store, &copy);
+}
+
+#[test]
+fn other_folders_are_left_alone() {
+    let (folder, copy) = (Folder::new(), Folder::new());
+    let store = open(&folder);
+    every_kind_of_commit(&store);
+    fs::create_dir_all(copy.path()).unwrap();
+    fs::write(copy.path().join("letter"), "Dear").unwrap();
+    let target = |error| matches!(error, BackupError::Target(OpenError::NotAJungle { .. }));
+    assert!(target(store.backup(copy.path()).unwrap_err()));
+    assert_eq!(fs::read_dir(copy.path()).unwrap().count(), 1);
+
+    let locked = |error| matches!(error, BackupError::Target(OpenError::Locked { .. }));
+    assert!(locked(store.backup(folder.path()).unwrap_err()));
+    let elsewhere = Folder::new();
+    let other = Store::open(elsewhere.path()).unwrap();
+    other.create_tree("theirs").unwrap();
+    assert!(locked(store.backup(elsewhere.path()).unwrap_err()));
+    drop(other);
+    let error = store.backup(elsewhere.path()).unwrap_err();
+    assert!(matches!(error, BackupError::Other { .. }), "{error}");
+    assert_eq!(Store::open(elsewhere.path()).unwrap().list_trees().len(), 1);
+}
+
+/// Power is lost at each call that changes the disk of the copy: what is there is always a Jungle,
+/// with no less than before, and the next backup completes it.
+#[cfg(feature = "sim")]
+#[test]
+fn an_interrupted_backup_is_whole_and_completed_by_the_next() {
+    use jungle_store::disk::sim::{Fate, Keep, SimDisk};
+    use jungle_testkit::Rng;
+    use std::sync::{Arc, Mutex};
+
+    let open =
+        |disk: &SimDisk| OpenOptions::new().segment_bytes(300).open_on(Arc::new(disk.clone()));
+    let from = SimDisk::new();
+    let store = open(&from).unwrap();
+    let tree = store.create_tree("t").unwrap();
+    let first = SimDisk::new();
+    store.backup_on(Arc::new(first.clone())).unwrap();
+    for _ in 0..12 {
+        tree.update(|tx| tx.append(&[])).unwrap();
+    }
+    let mut crashes = 0;
+    for (before, start) in [(0, SimDisk::new()), (1, first)] {
+        for call in 0.. {
+            let target = SimDisk::with_files(&start.files());
+            let left = Arc::new(Mutex::new(call));
+            target.watch(move |call, _| {
+                let mut left = left.lock().unwrap();
+                match (call.kind.changes(), *left) {
+                    (true, 0) => Fate::Fail(5),
+                    (true, _) => {
+                        *left -= 1;
+                        Fate::Go
+                    }
+                    _ => Fate::Go,
+                }
+            });
+            let done = store.backup_on(Arc::new(target.clone()));
+            target.unwatch();
+            for (seed, keep) in
+                [Keep::Nothing, Keep::All, Keep::Prefix, Keep::Random].into_iter().enumerate()
+            {
+                let mut rng = Rng::new(seed as u64 + 100 * call);
+                let crashed = target.world().crash(keep, &mut |n| rng.below(n));
+                let what = format!("call {call}, {keep:?}, from revision {before}");
+                let copy = open(&crashed).unwrap_or_else(|error| panic!("{what}: {error}"));
+                assert!(copy.revision().number() >= before, "{what}");
+                assert!(done.is_err() || copy.revision() == store.revision(), "{what}");
+                drop(copy);
+                let crashed = target.world().crash(keep, &mut |n| rng.below(n));
+                store.backup_on(Arc::new(crashed.clone())).unwrap();
+                assert_eq!(portrait(&open(&crashed).unwrap()), portrait(&store), "{what}");
+                crashes += 1;
+            }
+            if done.is_ok() {
+                break;
+            }
+        }
+    }
+    assert!(crashes > 100, "{crashes}");
+}
