@@ -26,6 +26,10 @@ pub(crate) struct Args {
 }
 
 impl Args {
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
     pub(crate) fn format(&self) -> Format {
         if self.json { Format::Json } else { Format::Text }
     }

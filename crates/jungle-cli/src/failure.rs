@@ -67,6 +67,10 @@ impl Failure {
         self
     }
 
+    pub(crate) fn exit(&self) -> Exit {
+        self.exit
+    }
+
     /// Tells the user, and gives the code to exit with.
     pub(crate) fn tell(&self) -> ExitCode {
         let mut stderr = anstream::stderr();

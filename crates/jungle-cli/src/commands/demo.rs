@@ -7,12 +7,13 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use jungle::json::{ImportOptions, Limits, MemberOrder, import};
-use jungle::{CommitMeta, CommitOptions, Jungle, Memory, Revision, TreeHandle};
+use jungle::{CommitMeta, CommitOptions, Store, TreeHandle};
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::failure::{Exit, Failure};
-use crate::output::{Format, count, grouped, size, stdout};
+use crate::failure::{Exit, Failure, failed};
+use crate::folder;
+use crate::output::{Format, count, grouped, json_line, size, stdout};
 
 /// Keep published versions of a large document as revisions of one tree, and look at them
 #[derive(clap::Args)]
@@ -20,7 +21,7 @@ pub(crate) struct Args {
     /// How many versions, the newest ones
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     versions: usize,
-    /// Where the documents are kept
+    /// Where the documents are kept, and the folder `jungle` with the tree `compat`
     #[arg(long, value_name = "DIR", default_value = "target/demo")]
     dir: String,
 }
@@ -33,42 +34,52 @@ const PACKAGE: &str = "@mdn/browser-compat-data";
 struct Told {
     version: String,
     revision: u64,
-    #[serde(skip)]
-    at: Revision,
     file_bytes: u64,
     nodes: u64,
     changes: usize,
     import_seconds: f64,
+    log_bytes: u64,
     memory_bytes: u64,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
-    let format = context.format;
     let dir = FilePath::new(&args.dir);
     fs::create_dir_all(dir)
         .map_err(|error| failure(format!("cannot make {}", args.dir), &error))?;
     let versions = newest_versions(args.versions)?;
-    let jungle = Jungle::memory().map_err(|error| Failure::new(Exit::Error, error))?;
-    let tree = jungle.create_tree("compat").map_err(|error| Failure::new(Exit::Error, error))?;
+    let place = dir.join("jungle");
+    let store = folder::write(&place.to_string_lossy())?;
+    let tree = match store.open_tree("compat") {
+        Ok(tree) => tree,
+        Err(_) => store.create_tree("compat").map_err(failed)?,
+    };
     let mut out = stdout();
-    if format == Format::Text {
+    if context.format == Format::Text {
         writeln!(out, "{PACKAGE}: {} as revisions of one tree", count_versions(&versions))?;
-        writeln!(out, "version    revision      file      nodes  changes  import    memory")?;
+        writeln!(
+            out,
+            "version  revision      file      nodes  changes  import      log    memory"
+        )?;
         out.flush()?;
     }
-    let mut told = Vec::new();
+    let mut file_bytes = 0;
     for version in &versions {
         let file = fetch(dir, version)?;
-        let row = add(&jungle, &tree, version, &file)?;
-        match format {
-            Format::Json => writeln!(out, "{}", serde_json::to_string(&row).expect("plain data"))?,
+        file_bytes += fs::metadata(&file).map_or(0, |metadata| metadata.len());
+        if tree.at_tag(version).is_ok() {
+            // From a run before.
+            continue;
+        }
+        let row = add(&store, &tree, version, &file)?;
+        match context.format {
+            Format::Json => json_line(&mut out, &row)?,
             Format::Text => print_row(&mut out, &row)?,
         }
         out.flush()?;
-        told.push(row);
     }
-    if format == Format::Text {
-        explore(&mut out, &tree, &told, &args.dir)?;
+    if context.format == Format::Text {
+        let bytes = (file_bytes, memory_bytes(&store));
+        explore(&mut out, &tree, &versions, &place, bytes)?;
     }
     Ok(out.flush()?)
 }
@@ -135,12 +146,7 @@ fn fetch(dir: &FilePath, version: &str) -> Result<PathBuf, Failure> {
 }
 
 /// Makes the tree stand for one more version.
-fn add(
-    jungle: &Jungle,
-    tree: &TreeHandle,
-    version: &str,
-    file: &FilePath,
-) -> Result<Told, Failure> {
+fn add(store: &Store, tree: &TreeHandle, version: &str, file: &FilePath) -> Result<Told, Failure> {
     let before = tree.snapshot();
     let reader = File::open(file)
         .map_err(|error| failure(format!("cannot read {}", file.display()), &error))?;
@@ -153,33 +159,33 @@ fn add(
     tx.bulk(|editor| import(reader, editor, &[], &options, &mut |_| ()))
         .map_err(|error| failure(file.display().to_string(), &error))?;
     tx.describe(CommitMeta::default().author("npm").message(version));
-    let committed = tx.commit().map_err(|error| Failure::new(Exit::Error, error))?;
+    let committed = tx.commit().map_err(failed)?;
     let import = start.elapsed();
-    tree.tag(version, committed.revision).map_err(|error| Failure::new(Exit::Error, error))?;
+    tree.tag(version, committed.revision).map_err(failed)?;
     let after = tree.snapshot();
-    let usage = jungle.arena().usage();
     Ok(Told {
         version: version.to_owned(),
         revision: committed.revision.number(),
-        at: committed.revision,
         file_bytes,
         nodes: after.root().subtree_count(),
         changes: jungle::diff(&before, &after).len(),
         import_seconds: import.as_secs_f64(),
-        memory_bytes: (usage.structure_bytes + usage.payload_bytes) as u64,
+        log_bytes: store.log_stats().bytes,
+        memory_bytes: memory_bytes(store),
     })
 }
 
 fn print_row(out: &mut impl Write, row: &Told) -> std::io::Result<()> {
     writeln!(
         out,
-        "{:<10} {:>8} {:>9} {:>10} {:>8} {:>6.2}s {:>9}",
+        "{:<9} {:>7} {:>9} {:>10} {:>8} {:>6.2}s {:>8} {:>9}",
         row.version,
         row.revision,
         size(row.file_bytes),
         grouped(row.nodes),
         grouped(row.changes as u64),
         row.import_seconds,
+        size(row.log_bytes),
         size(row.memory_bytes),
     )
 }
@@ -188,22 +194,20 @@ fn print_row(out: &mut impl Write, row: &Told) -> std::io::Result<()> {
 fn explore(
     out: &mut impl Write,
     tree: &TreeHandle,
-    told: &[Told],
-    dir: &str,
+    versions: &[String],
+    place: &FilePath,
+    (files, memory): (u64, u64),
 ) -> Result<(), Failure> {
-    let (Some(first), Some(last)) = (told.first(), told.last()) else { return Ok(()) };
-    let files: u64 = told.iter().map(|row| row.file_bytes).sum();
+    let (Some(a), Some(b)) = (versions.first(), versions.last()) else { return Ok(()) };
+    let (place, folder) = (place.display(), folder_bytes(place));
     writeln!(out)?;
-    writeln!(
-        out,
-        "All of them are readable at once, in {} for {} of files.",
-        size(last.memory_bytes),
-        size(files)
-    )?;
+    writeln!(out, "{place} has all of them: {} for {} of files.", size(folder), size(files))?;
+    writeln!(out, "In memory they take {}.", size(memory))?;
     let start = Instant::now();
-    let changes = tree.diff(first.at, last.at).map_err(|error| Failure::new(Exit::Error, error))?;
+    let (before, after) = (tree.at_tag(a), tree.at_tag(b));
+    let (before, after) = (before.map_err(failed)?, after.map_err(failed)?);
+    let changes = jungle::diff(&before, &after);
     let time = start.elapsed();
-    let (a, b) = (&first.version, &last.version);
     writeln!(
         out,
         "From {a} to {b}: {} in {}, for example",
@@ -217,14 +221,27 @@ fn explore(
     writeln!(out)?;
     writeln!(out, "Look further:")?;
     for command in [
-        format!("stat {dir}/{b}.json"),
-        format!("get --pretty {dir}/{b}.json /browsers/firefox/name"),
-        format!("find --limit 5 {dir}/{b}.json 'version_added = \"preview\"'"),
-        format!("diff --stat {dir}/{a}.json {dir}/{b}.json"),
+        format!("log {place} compat"),
+        format!("diff --stat {place} compat {a} {b}"),
+        format!("get --pretty {place} compat /browsers/firefox/name --at {a}"),
+        format!("find --limit 5 {place} compat 'version_added = \"preview\"'"),
+        format!("backup {place} {place}-copy"),
+        format!("verify {place}-copy"),
     ] {
         writeln!(out, "  cargo run --release -- {command}")?;
     }
     Ok(())
+}
+
+fn memory_bytes(store: &Store) -> u64 {
+    let usage = store.arena().usage();
+    (usage.structure_bytes + usage.payload_bytes) as u64
+}
+
+/// What the files of the folder take, zeros for later included.
+fn folder_bytes(place: &FilePath) -> u64 {
+    let files = fs::read_dir(place.join("log")).into_iter().flatten().flatten();
+    files.filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
 }
 
 fn millis(time: Duration) -> String {

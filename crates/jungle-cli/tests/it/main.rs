@@ -8,6 +8,7 @@ mod files;
 mod find;
 mod get;
 mod locks;
+mod published;
 mod stat;
 mod transcripts;
 

@@ -1,16 +1,5 @@
 //! XML as a tree: it is translated into JSON while it is read, and imported as that.
-//!
-//! | XML | JSON |
-//! |---|---|
-//! | the document | an array of what is in it |
-//! | `<a x="1">…</a>` | `{"#name":"a","x":"1","#children":[…]}`; no `#children` for `<a/>` |
-//! | text, with its entities resolved | a string |
-//! | comment, CDATA, processing instruction | `{"#comment":"…"}`, `{"#cdata":"…"}`, `{"#pi":"…"}` |
-//! | declaration, document type | `{"#xml":"…"}`, `{"#doctype":"…"}` |
-//! | another entity, `&nbsp;` | `{"#entity":"nbsp"}` |
-//!
-//! Attributes whose names are not sorted have their order in `#order`. What is lost is how
-//! characters were escaped, which quotes were used, and white space inside of tags.
+//! `docs/formats.md` has the table of what becomes what.
 
 mod read;
 mod write;

@@ -1,0 +1,154 @@
+//! Completion: commands, then trees, then paths, tags and branches.
+
+use clap::CommandFactory;
+use jungle::{Path, Store, TreeHandle};
+use jungle_json::{Member, Shape, shape, value_at};
+use jungle_tree::Key;
+use rustyline::completion::Completer;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::validate::Validator;
+use rustyline::{Context, Helper};
+
+use super::words::so_far;
+use crate::args;
+
+/// More than these are of no help.
+const CANDIDATES_MAX: usize = 200;
+
+/// What completes lines.
+pub(super) struct Complete<'s> {
+    store: &'s Store,
+    commands: Vec<String>,
+}
+
+impl<'s> Complete<'s> {
+    pub(super) fn new(store: &'s Store) -> Complete<'s> {
+        let whole = args::Args::command();
+        let names = whole.get_subcommands().map(|command| command.get_name().to_owned());
+        let commands = names.filter(|name| name != "shell").chain(["help".into(), "exit".into()]);
+        Complete { store, commands: commands.collect() }
+    }
+
+    /// What the last of these words could become.
+    fn candidates(&self, words: &[String]) -> Vec<String> {
+        let Some((last, before)) = words.split_last() else { return Vec::new() };
+        let begins = |name: &str| name.starts_with(last.as_str());
+        let mut found: Vec<String> = match before {
+            [] => self.commands.iter().filter(|name| begins(name)).cloned().collect(),
+            [_] => {
+                let trees = self.store.list_trees();
+                trees.iter().filter(|name| begins(name)).map(|name| name.to_string()).collect()
+            }
+            [_, tree, ..] => match self.store.open_tree(tree) {
+                Ok(tree) if last.starts_with('/') => paths(&tree, last),
+                Ok(tree) => names(&tree).into_iter().filter(|name| begins(name)).collect(),
+                Err(_) => Vec::new(),
+            },
+        };
+        found.truncate(CANDIDATES_MAX);
+        found.into_iter().map(quoted).collect()
+    }
+}
+
+/// Tags and branches.
+fn names(tree: &TreeHandle) -> Vec<String> {
+    let tags = tree.list_tags().into_iter().map(|(name, _)| name.to_string());
+    let branches = tree.list_branches().into_iter().map(|name| name.to_string());
+    branches.chain(tags).collect()
+}
+
+/// The members below the last slash whose keys go on like this.
+fn paths(tree: &TreeHandle, text: &str) -> Vec<String> {
+    let (above, begun) = text.rsplit_once('/').unwrap_or_default();
+    let parent: Path = match above {
+        "" => Path::root(),
+        above => match above.parse() {
+            Ok(path) => path,
+            Err(_) => return Vec::new(),
+        },
+    };
+    let snapshot = tree.snapshot();
+    let Some(Member::Node(node)) = value_at(snapshot.root(), &parent) else {
+        return Vec::new();
+    };
+    let keys: Vec<Key> = match shape(node) {
+        Shape::Object(members) => members.map(|(name, _)| Key::from(name)).collect(),
+        _ => node.children().map(|(key, _)| key.to_key()).collect(),
+    };
+    let fitting = keys.into_iter().filter(|key| key.to_string().starts_with(begun));
+    let text = |key: Key| {
+        let path = parent.join(key);
+        match value_at(snapshot.root(), &path) {
+            Some(Member::Node(_)) => format!("{path}/"),
+            _ => path.to_string(),
+        }
+    };
+    fitting.take(CANDIDATES_MAX).map(text).collect()
+}
+
+/// As a word of a line.
+fn quoted(text: String) -> String {
+    let is_special = |c: char| c.is_whitespace() || "'\"\\".contains(c);
+    if text.contains(is_special) { format!("'{}'", text.replace('\'', r"'\''")) } else { text }
+}
+
+impl Completer for Complete<'_> {
+    type Candidate = String;
+
+    fn complete(
+        &self,
+        line: &str,
+        pos: usize,
+        _: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<String>)> {
+        let (words, start) = so_far(&line[..pos]);
+        Ok((start, self.candidates(&words)))
+    }
+}
+
+impl Hinter for Complete<'_> {
+    type Hint = String;
+}
+
+impl Highlighter for Complete<'_> {}
+impl Validator for Complete<'_> {}
+impl Helper for Complete<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_trees_and_paths_are_completed() {
+        let dir = std::env::temp_dir().join(format!("jungle-complete-{}", std::process::id()));
+        let store = Store::open(&dir).unwrap();
+        let tree = store.create_tree("board").unwrap();
+        tree.update(|tx| {
+            tx.insert_child(&[], &"a b".into())?;
+            tx.insert_child(&[], &"list".into())?;
+            tx.put_attribute(&[], "last", 1)?;
+            tx.append(&["list".into()]).map(drop)
+        })
+        .unwrap();
+        tree.tag("v1", tree.snapshot().revision()).unwrap();
+        let complete = Complete::new(&store);
+        let check = |line: &str, expected: &[&str]| {
+            let (words, start) = so_far(line);
+            assert_eq!(complete.candidates(&words), expected, "{line}");
+            assert!(start <= line.len());
+        };
+        check("rev", &["revert"]);
+        check("get ", &["board"]);
+        check("get bo", &["board"]);
+        check("get board /la", &["/last"]);
+        check("get board /l", &["/last", "/list/"]);
+        check("get board /list/", &["/list/0/"]);
+        check("get board /a", &["'/a b/'"]);
+        check("get board '/a", &["'/a b/'"]);
+        check("diff board v", &["v1"]);
+        check("get other /", &[]);
+        drop((store, tree));
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+}

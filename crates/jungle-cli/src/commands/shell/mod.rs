@@ -1,0 +1,129 @@
+//! `jungle shell`: one command after the other on a folder that stays open.
+
+mod complete;
+mod words;
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+
+use clap::Parser;
+use jungle::Store;
+use rustyline::error::ReadlineError;
+use rustyline::history::FileHistory;
+use rustyline::{Config, Editor};
+
+use crate::args;
+use crate::commands;
+use crate::context::Context;
+use crate::failure::{Exit, Failure, failed};
+use crate::folder;
+use crate::output::say;
+
+use complete::Complete;
+
+const HELP: &str = "\
+Each line is a command without `jungle` and without the folder: `get board /title`, `put board \
+/title '\"Hello\"'`, `help`. Tab completes commands, trees and paths; the arrows go back to lines \
+before; `exit` or the end of the input ends it. Nobody else can open the folder meanwhile.";
+
+/// Give commands one after the other, with completion and history
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Args {
+    /// The folder, which is made when it is not there
+    dir: String,
+    /// Change nothing; others may read meanwhile
+    #[arg(long)]
+    read_only: bool,
+}
+
+/// Commands that take no folder first.
+const WITHOUT_FOLDER: [&str; 5] = ["help", "man", "completions", "demo", "restore"];
+
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
+    if context.held.is_some() {
+        return Err(Failure::usage("this is a shell already"));
+    }
+    let store = if args.read_only { folder::read(&args.dir)? } else { folder::write(&args.dir)? };
+    let context = Context { format: context.format, held: Some((&args.dir, &store)) };
+    let is_terminal = io::stdin().is_terminal();
+    let mut editor = editor(&store)?;
+    let history = history().filter(|_| is_terminal);
+    if let Some(file) = &history {
+        // The first time there is none.
+        let _ = editor.load_history(file);
+    }
+    let mut failed_last = None;
+    loop {
+        let line = match editor.readline("jungle> ") {
+            Ok(line) => line,
+            Err(ReadlineError::Interrupted) => continue,
+            Err(ReadlineError::Eof) => break,
+            Err(error) => return Err(failed(error)),
+        };
+        let _ = editor.add_history_entry(line.as_str());
+        match one(&line, &args.dir, &context) {
+            Ok(Next::Go) => {}
+            Ok(Next::End) => break,
+            Err(failure) => {
+                failure.tell();
+                failed_last = Some(failure.exit());
+            }
+        }
+    }
+    if let Some(file) = &history {
+        let kept = file.parent().map_or(Ok(()), std::fs::create_dir_all);
+        let kept = kept.map_err(ReadlineError::from).and_then(|()| editor.save_history(file));
+        if let Err(error) = kept {
+            say(format_args!("Note: the history was not kept: {error}"));
+        }
+    }
+    // A script wants to know; who sits before a terminal has seen it.
+    match failed_last.filter(|_| !is_terminal) {
+        Some(exit) => Err(Failure::silent(exit)),
+        None => Ok(()),
+    }
+}
+
+enum Next {
+    Go,
+    End,
+}
+
+/// Does what one line says.
+fn one(line: &str, dir: &str, context: &Context<'_>) -> Result<Next, Failure> {
+    let mut words = words::split(line).map_err(Failure::usage)?;
+    let Some(first) = words.first().cloned() else { return Ok(Next::Go) };
+    match &*first {
+        "exit" | "quit" => return Ok(Next::End),
+        "shell" => return Err(Failure::usage("this is a shell already")),
+        first if WITHOUT_FOLDER.contains(&first) || first.starts_with('-') => {}
+        _ => words.insert(1, dir.to_owned()),
+    }
+    words.insert(0, "jungle".into());
+    let args = match args::Args::try_parse_from(&words) {
+        Ok(args) => args,
+        Err(error) => {
+            let is_help = !error.use_stderr();
+            error.print()?;
+            return if is_help { Ok(Next::Go) } else { Err(Failure::silent(Exit::Usage)) };
+        }
+    };
+    let format = if args.is_json() { args.format() } else { context.format };
+    commands::run(&args.command, &Context { format, held: context.held })?;
+    Ok(Next::Go)
+}
+
+fn editor(store: &Store) -> Result<Editor<Complete<'_>, FileHistory>, Failure> {
+    let config = Config::builder().auto_add_history(false).build();
+    let mut editor = Editor::with_config(config).map_err(failed)?;
+    editor.set_helper(Some(Complete::new(store)));
+    Ok(editor)
+}
+
+/// Where lines are kept from one time to the next.
+fn history() -> Option<PathBuf> {
+    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
+    Some(state.or_else(home)?.join("jungle").join("history"))
+}
