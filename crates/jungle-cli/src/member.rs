@@ -4,7 +4,7 @@
 use jungle_json::{
     ARRAY_KEY, ImportOptions, Limits, SCALARS_MAX, Shape, VALUE_KEY, import, shape, value_at,
 };
-use jungle_tree::{Editor, Key, Node, Path, Tree, Value};
+use jungle_tree::{Editor, Key, KeyRef, Node, Path, Tree, Value};
 
 use crate::document::new_tree;
 use crate::failure::{Exit, Failure, failed};
@@ -135,8 +135,14 @@ fn put_element(editor: &mut Editor, path: &[Key], new: &New) -> Result<(), Failu
     let (key, parent) = path.split_last().expect("an element has a parent");
     let node = editor.root().at(parent).map_err(failed)?;
     if node.child(key).is_none() {
-        let next = Key::from(node.next_position());
-        if *key != next {
+        // Behind the last; or, where elements were removed there, at the position that nothing had.
+        let behind = match node.last_child() {
+            Some((KeyRef::Position(index, _), _)) => index.saturating_add(1),
+            _ => 0,
+        };
+        let next = Key::try_position(behind).map_err(failed)?;
+        let fresh = Key::try_position(node.next_position()).ok();
+        if *key != next && Some(key) != fresh.as_ref() {
             let parent = Path::from(parent);
             return Err(Failure::new(
                 Exit::NotFound,
@@ -177,7 +183,7 @@ fn is_attribute(node: Node<'_>, name: &str) -> bool {
     let is_scalar = |node: Node<'_>| matches!(shape(node), Shape::Scalar(_));
     node.attributes().any(|(key, _)| is_plain(key))
         || !node.children().any(|(key, child)| {
-            matches!(key, jungle_tree::KeyRef::Name(name) if is_plain(name)) && is_scalar(child)
+            matches!(key, KeyRef::Name(name) if is_plain(name)) && is_scalar(child)
         })
 }
 

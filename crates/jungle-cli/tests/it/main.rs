@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod diff;
+mod editing;
 mod files;
 mod find;
 mod get;

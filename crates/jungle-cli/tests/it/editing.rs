@@ -1,0 +1,114 @@
+//! Putting and removing, against a model: what the tree is then, and how it lies there.
+
+use jungle_testkit::{Rng, for_each_seed};
+use serde_json::{Map, Value, json};
+
+use crate::Folder;
+
+/// Random edits through the shell leave what the same edits of a plain document leave.
+#[test]
+fn edits_do_what_they_do_to_a_document() {
+    for_each_seed(6, |rng| {
+        let folder = Folder::new(&format!("edits_{}", rng.seed()));
+        let mut model = json!({});
+        let mut lines = String::from("trees --create t\n");
+        for _ in 0..150 {
+            lines.push_str(&edit(rng, &mut model));
+        }
+        lines.push_str("get t\n");
+        let ended = folder.run_with_input(&["shell", "d"], &lines);
+        assert_eq!(ended.err, "", "{lines}");
+        let last = ended.out.lines().last().unwrap();
+        assert_eq!(serde_json::from_str::<Value>(last).unwrap(), model, "{lines}");
+        // It comes in again as it is, and the log has no other story to tell.
+        folder.write("told.json", last);
+        let args = ["import", "copy", "t", "told.json"];
+        assert_eq!(folder.run(&args).code, Some(0));
+        assert_eq!(folder.run(&["get", "copy", "t", "/"]).out.trim_end(), last);
+    });
+}
+
+/// Puts or removes a random member of a random object, or an element behind an array's last.
+fn edit(rng: &mut Rng, model: &mut Value) -> String {
+    let mut path = String::new();
+    let mut here = model;
+    loop {
+        let stop = rng.chance(1, 3);
+        match here {
+            Value::Array(elements) => {
+                let index = rng.index(elements.len() + 1);
+                path.push_str(&format!("/{index}"));
+                if stop || index == elements.len() || !is_deep(&elements[index]) {
+                    let new = value(rng);
+                    let line = format!("put t '{path}' '{new}'\n");
+                    elements.truncate(elements.len().max(index));
+                    match elements.get_mut(index) {
+                        Some(element) => *element = new,
+                        None => elements.push(new),
+                    }
+                    return line;
+                }
+                here = &mut elements[index];
+            }
+            Value::Object(members) => {
+                let name = *rng.pick(&["a", "b", "c", "\"0\"", "with space", "\"\""]);
+                path.push_str(&format!("/{name}"));
+                let name = name.trim_matches('"').to_owned();
+                let old = members.get(&name);
+                if old.is_some() && rng.chance(1, 5) {
+                    members.remove(&name);
+                    return format!("rm t '{path}'\n");
+                }
+                if stop || !old.is_some_and(is_deep) {
+                    let new = value(rng);
+                    members.insert(name, new.clone());
+                    return format!("put t '{path}' '{new}'\n");
+                }
+                here = members.get_mut(&name).unwrap();
+            }
+            _ => unreachable!("it goes on only into what is deep"),
+        }
+    }
+}
+
+fn is_deep(value: &Value) -> bool {
+    value.is_array() || value.is_object()
+}
+
+fn value(rng: &mut Rng) -> Value {
+    match rng.below(7) {
+        0 => Value::Null,
+        1 => json!(rng.below(100)),
+        2 => json!("text é"),
+        3 => json!([]),
+        4 => json!([1, {"a": [true]}]),
+        5 => json!({"a": 1, "c": {}, "": 2}),
+        _ => Value::Object(Map::new()),
+    }
+}
+
+/// An object of many scalars is a dictionary, whether it came in so or grew.
+#[test]
+fn an_object_that_grows_lies_as_one_that_was_imported() {
+    let folder = Folder::new("grows");
+    let document = |count: usize| {
+        let members = (0..count).map(|n| (format!("k{n:03}"), json!(n)));
+        Value::Object(members.collect()).to_string()
+    };
+    let mut lines = String::new();
+    for count in 60..70 {
+        folder.write(&format!("{count}.json"), &document(count));
+        lines.push_str(&format!("put grown /k{:03} {}\nstat grown --json\n", count - 1, count - 1));
+        lines.push_str(&format!("import whole {count}.json\nstat whole --json\n"));
+    }
+    folder.write("59.json", &document(59));
+    assert_eq!(folder.run(&["import", "d", "grown", "59.json"]).code, Some(0));
+    let ended = folder.run_with_input(&["shell", "d"], &lines);
+    assert_eq!(ended.err, "");
+    let told = |name: &str| -> Vec<String> {
+        let stats = ended.out.lines().filter(|line| line.contains(&format!("\"{name}\"")));
+        stats.map(|line| line.replace(name, "")).collect()
+    };
+    assert_eq!(told("grown").len(), 10, "{}", ended.out);
+    assert_eq!(told("grown"), told("whole"));
+}
