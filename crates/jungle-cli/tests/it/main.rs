@@ -12,6 +12,7 @@ mod locks;
 mod published;
 mod stat;
 mod transcripts;
+mod xml;
 
 use std::fs;
 use std::io::Write;

@@ -1,0 +1,73 @@
+//! XML in and out: what is written as Jungle writes it comes out with the same characters.
+
+use std::fmt::Write;
+
+use jungle_testkit::{Rng, for_each_seed};
+
+use crate::Folder;
+
+#[test]
+fn random_documents_come_out_as_they_went_in() {
+    for_each_seed(8, |rng| {
+        let folder = Folder::new(&format!("xml_{}", rng.seed()));
+        for _ in 0..5 {
+            let mut text = String::from("<?xml version=\"1.0\"?>\n");
+            element(rng, 0, &mut text);
+            folder.write("a.xml", &text);
+            let ended = folder.run(&["import", "d", "t", "a.xml"]);
+            assert_eq!(ended.code, Some(0), "{text}\n{}", ended.err);
+            let out = folder.run(&["export", "d", "t", "--format", "xml"]).out;
+            assert_eq!(out, text);
+        }
+    });
+}
+
+fn element(rng: &mut Rng, depth: u32, text: &mut String) {
+    let name = *rng.pick(&["a", "b:c", "d-e", "é"]);
+    write!(text, "<{name}").unwrap();
+    let mut names = ["x", "id", "xml:lang", "ä"];
+    rng.shuffle(&mut names);
+    for name in &names[..rng.index(4)] {
+        let value = *rng.pick(&["", "1", "a b", "&lt;&amp;&quot;&gt;", "&#10;'é"]);
+        write!(text, " {name}=\"{value}\"").unwrap();
+    }
+    if rng.chance(1, 4) {
+        text.push_str("/>");
+        return;
+    }
+    text.push('>');
+    let mut was_text = false;
+    for _ in 0..rng.below(5) {
+        match rng.below(6) {
+            0 | 1 if depth < 6 => element(rng, depth + 1, text),
+            2 => text.push_str("<!-- no > end -->"),
+            3 => text.push_str("<![CDATA[<&]]>"),
+            4 => text.push_str("&nbsp;"),
+            // Two texts behind one another are one.
+            _ if was_text => continue,
+            _ => {
+                let some = *rng.pick(&["t", " \n\t", "&lt;&amp;&gt;", "é\"'", "&#13;"]);
+                text.push_str(some);
+                was_text = true;
+                continue;
+            }
+        }
+        was_text = false;
+    }
+    write!(text, "</{name}>").unwrap();
+}
+
+#[test]
+fn depth_is_limited_until_more_is_asked_for() {
+    let folder = Folder::new("xml_depth");
+    folder.write("a.xml", &format!("{}{}", "<a>".repeat(2000), "</a>".repeat(2000)));
+    folder.run(&["import", "d", "t", "a.xml"]).check(
+        1,
+        "",
+        "Error: a.xml: more than 512 objects and arrays are in one another\n\
+         Hint: an element counts as two; --depth-max accepts more\n",
+    );
+    assert_eq!(folder.run(&["import", "d", "t", "a.xml", "--depth-max", "5000"]).code, Some(0));
+    let out = folder.run(&["export", "d", "t", "--format", "xml"]).out;
+    assert_eq!(out.len(), 2000 * 7);
+}
