@@ -1,24 +1,63 @@
-//! Replicas that edit apart and merge in any order, with duplicates, end equal.
+//! Replicas that edit apart and merge in any order, with duplicates, end equal; and nothing that
+//! one of them did disappears without a conflict that names it. `docs/merge.md` says for which
+//! edits the order does not matter: all of them, between two; between more, what neither moves
+//! nor sets.
 
 use jungle_testkit::Rng;
 use jungle_tree::{
-    Arena, EditError, Editor, Fraction, Key, MergeOptions, Path, Position, Resolution, Snapshot,
-    Tree, Value, apply, diff, merge,
+    Arena, Change, ChangeSet, EditError, Editor, Fraction, Key, MergeOptions, Node, Path, Position,
+    Resolution, Rule, Snapshot, Tree, Value, apply, diff, merge,
 };
 
 const NAMES: [&str; 6] = ["a", "b", "c", "d", "\0", ""];
 const ATTRIBUTES: [&str; 3] = ["x", "y", "z"];
+/// Counts: what replicas add to it adds up.
+const COUNTER: &str = "count";
 const ROUNDS: u64 = 4;
 /// Edits of a replica in a round: 3 to 8 replicas make about 200 in a run.
 const EDITS_MAX: u64 = 16;
 
-/// One run: some rounds, each begun by all replicas at the version the last one ended with.
+/// What replicas do besides adding, removing and putting.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// Nothing: so any number of them converges.
+    Plain,
+    /// They move nodes and set subtrees: so two of them converge.
+    Carrying,
+}
+
+/// One run of many replicas, and as many pairs as it has rounds.
 pub fn run(rng: &mut Rng) {
+    many(rng);
+    two(rng);
+}
+
+/// Two replicas, round after round.
+fn two(rng: &mut Rng) {
     let arena = Arena::new().expect("address range");
     let mut base = Tree::new(&arena).snapshot();
     for _ in 0..ROUNDS {
-        let replicas: Vec<Snapshot> =
-            (0..rng.range(3..9)).map(|replica| later(rng, &base, replica as u8 + 1)).collect();
+        let [left, right] = [1, 2].map(|replica| later(rng, &base, replica, Kind::Carrying));
+        [&left, &right].into_iter().for_each(|replica| diffs_are_right(&base, replica));
+        if std::env::var_os("JUNGLE_TRACE").is_some() {
+            eprintln!("left:\n{}right:\n{}", diff(&base, &left), diff(&base, &right));
+        }
+        let one = merged(&base, &left, &right);
+        assert_same(&one, &merged(&base, &right, &left), "merged the other way round");
+        assert_same(&one, &merged(&right, &one, &right), "arrived again");
+        one.check().unwrap_or_else(|error| panic!("integrity: {error}"));
+        base = one;
+    }
+}
+
+/// Some rounds, each begun by all replicas at the version the last one ended with.
+fn many(rng: &mut Rng) {
+    let arena = Arena::new().expect("address range");
+    let mut base = Tree::new(&arena).snapshot();
+    for _ in 0..ROUNDS {
+        let replicas: Vec<Snapshot> = (0..rng.range(3..9))
+            .map(|replica| later(rng, &base, replica as u8 + 1, Kind::Plain))
+            .collect();
         replicas.iter().for_each(|replica| diffs_are_right(&base, replica));
         let one = exchange(rng, &base, &replicas);
         let other = exchange(rng, &base, &replicas);
@@ -29,12 +68,16 @@ pub fn run(rng: &mut Rng) {
 }
 
 /// Edits of one replica. Whole positions are the tree's own to give, so a replica that appends
-/// puts its mark behind them; what is moved or set is not part of what converges.
-fn later(rng: &mut Rng, base: &Snapshot, replica: u8) -> Snapshot {
+/// puts its mark behind them.
+fn later(rng: &mut Rng, base: &Snapshot, replica: u8, kind: Kind) -> Snapshot {
     let mut tree = Tree::from_snapshot(base);
     let edited = tree.edit(|editor| {
         for _ in 0..rng.below(EDITS_MAX + 1) {
-            edit(rng, editor, replica)?;
+            if kind == Kind::Carrying && rng.chance(1, 4) {
+                carry(rng, editor, base)?;
+            } else {
+                edit(rng, editor, replica)?;
+            }
         }
         Ok::<_, EditError>(())
     });
@@ -43,7 +86,7 @@ fn later(rng: &mut Rng, base: &Snapshot, replica: u8) -> Snapshot {
 }
 
 fn edit(rng: &mut Rng, editor: &mut Editor, replica: u8) -> Result<(), EditError> {
-    let path = anywhere(rng, editor);
+    let path = anywhere(rng, editor.root());
     match rng.below(10) {
         0 | 1 => {
             let next = editor.root().at(&path)?.next_position();
@@ -57,11 +100,48 @@ fn edit(rng: &mut Rng, editor: &mut Editor, replica: u8) -> Result<(), EditError
         },
         4 if !path.is_empty() && rng.chance(1, 2) => editor.remove(&path),
         5 => editor.remove_attribute(&path, pick(rng)).map(drop),
+        6 => {
+            let count = editor.root().at(&path)?.attribute(COUNTER).and_then(|n| n.as_int());
+            let count = count.unwrap_or(0) + n(rng) - 2;
+            editor.put_attribute(&path, COUNTER, count)
+        }
         _ => {
             let value = if rng.chance(1, 4) { Value::from("text") } else { Value::from(n(rng)) };
             editor.put_attribute(&path, pick(rng), &value)
         }
     }
+}
+
+/// Moves a node, or sets a subtree to what another was in the base. Nothing that has positions in
+/// it: both might carry the same one to the same place, and a position is the own of one replica.
+fn carry(rng: &mut Rng, editor: &mut Editor, base: &Snapshot) -> Result<(), EditError> {
+    let node = anywhere(rng, editor.root());
+    let source = anywhere(rng, base.root());
+    let source = base.root().at(&source)?;
+    let done = if rng.chance(1, 2) && !has_positions(source) {
+        editor.set_subtree(&node, source)
+    } else if has_positions(editor.root().at(&node)?) {
+        Ok(())
+    } else {
+        let to = anywhere(rng, editor.root());
+        editor.move_node(&node, &to, &Key::from(*rng.pick(&NAMES)))
+    };
+    match done {
+        Err(EditError::ChildExists { .. } | EditError::MoveIntoItself { .. } | EditError::Root) => {
+            Ok(())
+        }
+        other => other,
+    }
+}
+
+fn has_positions(node: Node<'_>) -> bool {
+    let mut walk = node.walk();
+    while walk.next().is_some() {
+        if walk.path().iter().any(|key| matches!(key, Key::Position(_))) {
+            return true;
+        }
+    }
+    false
 }
 
 fn pick(rng: &mut Rng) -> &'static str {
@@ -72,8 +152,8 @@ fn n(rng: &mut Rng) -> i64 {
     rng.below(5) as i64
 }
 
-fn anywhere(rng: &mut Rng, editor: &Editor) -> Path {
-    let (mut path, mut node) = (Path::root(), editor.root());
+fn anywhere(rng: &mut Rng, root: Node<'_>) -> Path {
+    let (mut path, mut node) = (Path::root(), root);
     while node.has_children() && rng.chance(2, 3) {
         let at = rng.index(node.child_count() as usize);
         let (key, child) = node.children().nth(at).expect("counted");
@@ -102,11 +182,58 @@ fn exchange(rng: &mut Rng, base: &Snapshot, replicas: &[Snapshot]) -> Snapshot {
 }
 
 fn merged(base: &Snapshot, ours: &Snapshot, theirs: &Snapshot) -> Snapshot {
-    let options = MergeOptions::new().resolution(Resolution::Symmetric);
+    let options =
+        MergeOptions::new().resolution(Resolution::Symmetric).rule(COUNTER, Rule::Counter);
     let merged = merge(base, ours, theirs, &options).expect("there is room");
     let mut tree = Tree::from_snapshot(theirs);
     tree.publish(merged.editor);
-    tree.snapshot()
+    let result = tree.snapshot();
+    let (ours, theirs) = (diff(base, ours), diff(base, theirs));
+    let of_ours = ours.iter().map(|change| (change, &merged.renamed[..]));
+    for (change, renamed) in of_ours.chain(theirs.iter().map(|change| (change, &[][..]))) {
+        let is_named = merged.conflicts.iter().any(|it| it.ours == *change || it.theirs == *change);
+        let is_carried = [&ours, &theirs].into_iter().any(|all| is_carried(change, all));
+        let is_done = is_named || is_carried || is_done(change, renamed, &result);
+        assert!(is_done, "{change} disappeared:\n{ours}theirs:\n{theirs}{:?}", merged.conflicts);
+    }
+    result
+}
+
+/// May the node have been moved to elsewhere?
+fn is_carried(change: &Change, all: &ChangeSet) -> bool {
+    let is_near = |a: &Path, b: &Path| a.starts_with(b) || b.starts_with(a);
+    all.iter().any(|other| match other {
+        Change::Moved { from, to } => is_near(change.path(), from) || is_near(change.path(), to),
+        _ => false,
+    })
+}
+
+/// Does the result show what the change says?
+fn is_done(change: &Change, renamed: &[(Path, Path)], result: &Snapshot) -> bool {
+    let at = |path: &Path| {
+        let nearest = renamed.iter().filter(|(from, _)| path.starts_with(from));
+        let nearest = nearest.max_by_key(|(from, _)| from.len());
+        let path = match nearest {
+            Some((from, to)) => Path::from([to, &path[from.len()..]].concat()),
+            None => path.clone(),
+        };
+        result.root().at(&path).map_err(drop)
+    };
+    match change {
+        Change::ChildAdded { path } => at(path).is_ok(),
+        Change::ChildRemoved { path } => at(path).is_err(),
+        Change::AttributePut { key, .. } if **key == *COUNTER => true,
+        Change::AttributePut { path, key, value } => {
+            at(path).is_ok_and(|node| node.attribute(key) == Some(value.as_ref()))
+        }
+        Change::AttributeRemoved { path, key } => {
+            at(path).is_ok_and(|node| node.attribute(key).is_none())
+        }
+        Change::SubtreeSet { path, subtree } => {
+            at(path).is_ok_and(|node| node.is_equal(subtree.node()))
+        }
+        _ => true,
+    }
 }
 
 /// What differs, applied, gives the other.

@@ -49,11 +49,11 @@ fn main() -> ExitCode {
     let outcome = match options.suite.as_str() {
         "model" => {
             let case = model;
-            suite::run(&options, Suite { usual: 2_000, points_of_seed: 1, case })
+            suite::run(&options, Suite { usual: 20_000, points_of_seed: 1, case })
         }
         "converge" => {
             let case = converge::run;
-            suite::run(&options, Suite { usual: 1_500, points_of_seed: 1, case })
+            suite::run(&options, Suite { usual: 10_000, points_of_seed: 1, case })
         }
         "stress" => {
             let case = |rng: &mut Rng| match rng.seed().is_multiple_of(2) {

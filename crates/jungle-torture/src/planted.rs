@@ -24,7 +24,9 @@ struct Planted {
 
 fn all() -> Vec<Planted> {
     let of_tree = TreeBug::ALL.iter().map(|bug| match bug {
-        TreeBug::MergeTakesSides => (format!("{bug:?}"), "converge", 300),
+        TreeBug::MergeTakesSides | TreeBug::ConflictForgotten => {
+            (format!("{bug:?}"), "converge", 300)
+        }
         _ => (format!("{bug:?}"), "model", 500),
     });
     let of_db = DbBug::ALL.iter().map(|bug| match bug {

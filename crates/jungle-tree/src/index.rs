@@ -10,6 +10,7 @@ use crate::edit::{EditError, Editor};
 use crate::key::{Key, KeyRef};
 use crate::node::Node;
 use crate::path::Path;
+use crate::planted::{Bug, is_awake};
 use crate::snapshot::Snapshot;
 use crate::tree::Tree;
 use crate::value::{Value, ValueRef};
@@ -99,7 +100,9 @@ impl AttributeIndex {
                 Change::ChildRemoved { path }
                 | Change::Moved { from: path, .. }
                 | Change::SubtreeSet { path, .. } => {
-                    if let Ok(node) = old.root().at(path) {
+                    if let Ok(node) = old.root().at(path)
+                        && !is_awake(Bug::IndexKeepsRemoved)
+                    {
                         remove_all(&mut editor, &self.key, path, node)?;
                     }
                 }

@@ -74,4 +74,8 @@ planted_bugs! {
     DiffSkipsSlot,
     /// A symmetric merge prefers whoever is called ours.
     MergeTakesSides,
+    /// A rebase does not tell what contradicts each other.
+    ConflictForgotten,
+    /// An index that is brought to another version keeps what was removed.
+    IndexKeepsRemoved,
 }

@@ -16,6 +16,7 @@ use super::{Change, ChangeSet, Conflict, ConflictKind, MergeOptions, Subtree, di
 use crate::key::Key;
 use crate::node::Node;
 use crate::path::Path;
+use crate::planted::{Bug, is_awake};
 use crate::snapshot::Snapshot;
 use crate::value::Value;
 
@@ -190,13 +191,14 @@ impl<'a> Rebaser<'a> {
     }
 
     pub(super) fn conflict(&mut self, kind: ConflictKind, at: &Path, ours: &Change, theirs: Index) {
-        self.conflicts.push(Some(Conflict {
+        let conflict = Conflict {
             path: at.clone(),
             kind,
             ours: ours.clone(),
             theirs: self.theirs[theirs].clone(),
             base: None,
-        }));
+        };
+        self.conflicts.push((!is_awake(Bug::ConflictForgotten)).then_some(conflict));
     }
 
     /// What our change is about is not there.

@@ -82,7 +82,7 @@ impl Sketch {
                 made.push(at.join(key.clone()));
             }
             let is_same = match said {
-                _ if self.is_undone(index) => true,
+                _ if self.is_undone(index, &made) => true,
                 _ if matches!(op, Op::Remove(at) if made.contains(at)) => true,
                 // Whether it is a key of its own that is taken now, is too much to ask.
                 _ if changed && op.names_position() => return None,
@@ -95,13 +95,15 @@ impl Sketch {
         Some(content)
     }
 
-    /// Is nothing left of what this step did? Whether it could be done at all does not matter then.
-    fn is_undone(&self, index: usize) -> bool {
+    /// Is nothing left of what this step did, or of the own node that it looked at? Whether it
+    /// could be done at all does not matter then.
+    fn is_undone(&self, index: usize, made: &[Path]) -> bool {
         let (op, said) = &self.steps[index];
         let mut places = op.touches();
         places.extend(op.new_child(said));
         let mut later = self.steps[index + 1..].iter().filter(|it| it.1 != Answer::Refused);
-        !op.only_looks()
+        let is_own = places.iter().any(|at| made.iter().any(|own| at.starts_with(own)));
+        (is_own || !op.only_looks())
             && later.any(|(later, _)| match later {
                 Op::Remove(at) | Op::Set(at, _) => places.iter().any(|it| it.starts_with(at)),
                 _ => false,

@@ -141,6 +141,19 @@ fn we_added() {
     row("+ /n", "= /n x=1", &[("OTS", "+/n x=1")], &[]);
 }
 
+/// Their changes do not say so, but the version that they led to does.
+#[test]
+fn we_added_at_a_position_that_was_given() {
+    let arena = Arena::new().unwrap();
+    let base = base(&arena);
+    let ours = changes(&arena, "+ /5;+ /6;+ /b/0");
+    let head = applied(&base, &changes(&arena, "+ /5;+ /6;- /5;+ /b/7;- /b/7"));
+    let rebased = rebase_onto(&base, &ours, &head, &MergeOptions::new());
+    let result = difference(&text(&base), &text(&applied(&head, &rebased.changes)));
+    assert_eq!(result, "+/6;+/7;+/8;+/b/8");
+    assert_eq!(rebased.renamed.len(), 3);
+}
+
 #[test]
 fn we_removed() {
     row("- /b", "+ /b/n", &[("OS", "-/b"), ("T", "+/b/n")], &[ChangedBelow]);

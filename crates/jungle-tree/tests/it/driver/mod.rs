@@ -278,6 +278,9 @@ impl World {
         let (snapshot, model) = rng.pick(&self.held);
         verify::version(snapshot, model);
         verify::differences((snapshot.root(), model), (newest.root(), &line.model));
+        if rng.chance(1, 8) {
+            verify::index(rng, snapshot, &newest, &line.model);
+        }
         let equal = verify::is_equal(model, &line.model);
         assert_eq!(snapshot.root().is_equal(newest.root()), equal, "equality by hash");
     }

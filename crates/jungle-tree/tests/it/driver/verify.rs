@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jungle_testkit::{ModelKey, ModelNode, Rng};
-use jungle_tree::{ContentHash, EditError, Node, Snapshot, Tree};
+use jungle_tree::{AttributeIndex, ContentHash, EditError, Node, Snapshot, Tree};
 
 use super::{convert, random};
 
@@ -82,6 +82,28 @@ pub fn iteration(rng: &mut Rng, snapshot: &Snapshot, model: &ModelNode) {
         assert_eq!(found(node.children_from(&from)), forward(at), "forward from {key:?}");
         let to = at + usize::from(is_there);
         assert_eq!(found(node.children_backward_from(&from)), backward(to), "back from {key:?}");
+    }
+}
+
+/// An index of one version, brought to another, finds what the other holds, and nothing else.
+#[track_caller]
+pub fn index(rng: &mut Rng, old: &Snapshot, new: &Snapshot, model: &ModelNode) {
+    let key = random::attribute(rng);
+    let index = AttributeIndex::build(old, &key).and_then(|index| index.updated(old, new));
+    let index = index.expect("there is room");
+    let (mut stack, mut hits) = (vec![(Vec::new(), model)], Vec::new());
+    while let Some((path, node)) = stack.pop() {
+        for (key, child) in &node.children {
+            stack.push(([&path[..], std::slice::from_ref(key)].concat(), child));
+        }
+        hits.extend(node.attributes.get(&key).map(|value| (path, value)));
+    }
+    assert_eq!(index.range(..).count(), hits.len(), "nodes with {key:?}");
+    rng.shuffle(&mut hits);
+    for (path, value) in hits.into_iter().take(5) {
+        let path = convert::path(&path);
+        let is_found = index.find(convert::value(value)).any(|found| found == path);
+        assert!(is_found, "{path} is not found by its {key:?}");
     }
 }
 
