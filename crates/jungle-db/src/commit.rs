@@ -31,8 +31,8 @@ pub(crate) struct Attempt<'h> {
     /// Began at the newest version known to the attempt.
     editor: Option<Editor>,
     reads: Vec<Read>,
-    /// What was moved: by its path in the base, and to where.
-    moved: Vec<(Path, Path)>,
+    /// What was moved: by its path in the base, and to where. Known of a draft only.
+    moved: Option<Vec<(Path, Path)>>,
     log: Log,
     /// The version the transaction began with, once it had to be rebased.
     base: Option<Snapshot>,
@@ -171,7 +171,7 @@ impl<'h> Attempt<'h> {
         let Parts { editor, reads, moved, log, options } = draft.into_parts();
         let mut attempt = Attempt::of_editor(head, editor);
         attempt.reads = reads;
-        attempt.moved = moved;
+        attempt.moved = Some(moved);
         attempt.log = log;
         (attempt, options)
     }
@@ -183,7 +183,7 @@ impl<'h> Attempt<'h> {
             head,
             editor: Some(editor),
             reads: Vec::new(),
-            moved: Vec::new(),
+            moved: None,
             log: Log::Incomplete,
             base: None,
             ours: None,
@@ -295,18 +295,24 @@ impl<'h> Attempt<'h> {
         Ok(freeze(editor).1)
     }
 
-    /// A node that was moved, and changed so that it is not known as the same any more: what others
-    /// did to it meanwhile would not follow it.
+    /// A node that others changed, and that the changes do not follow as the draft did: it was
+    /// moved and changed, so that it is not known as the same any more; or it was removed and a
+    /// copy of it put elsewhere, which is taken for a move. What others did would come back or go
+    /// astray.
     fn lost_move(&self, ours: &ChangeSet, base: &Snapshot, head: &Snapshot) -> Option<Path> {
-        let is_known = |moved: &(Path, Path)| {
-            let is_told = |change: &Change| match change {
-                Change::Moved { from, to } => (from, to) == (&moved.0, &moved.1),
-                _ => false,
-            };
-            let read = Read::Subtree(moved.0.clone());
-            ours.iter().any(is_told) || read.holds(base.root(), head.root())
+        let done = self.moved.as_deref()?;
+        let told = ours.iter().filter_map(|change| match change {
+            Change::Moved { from, to } => Some((from, to)),
+            _ => None,
+        });
+        let told: Vec<(&Path, &Path)> = told.collect();
+        let untold = done.iter().map(|(from, to)| (from, to)).filter(|it| !told.contains(it));
+        let undone = told.iter().filter(|it| !done.iter().any(|(from, to)| (from, to) == **it));
+        let is_changed = |from: &&Path| {
+            let read = Read::Subtree(Path::clone(from));
+            !read.holds(base.root(), head.root())
         };
-        self.moved.iter().find(|moved| !is_known(moved)).map(|(from, _)| from.clone())
+        untold.chain(undone.copied()).map(|(from, _)| from).find(is_changed).cloned()
     }
 
     fn overlap(&self, read: Option<Path>, conflicts: Vec<Conflict>, changes: ChangeSet) -> Failure {

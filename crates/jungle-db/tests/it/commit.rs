@@ -156,6 +156,19 @@ fn what_others_removed_does_not_come_back_by_a_move() {
 }
 
 #[test]
+fn a_copy_beside_a_removal_is_no_move() {
+    let (_jungle, tree) = tree_of(2);
+    append(&tree, &path("/0"));
+    let held = tree.snapshot();
+    let replace = |tx: &mut Draft| {
+        tx.insert_subtree(&path("/1"), &Key::from("copy"), held.root().at(&path("/0")).unwrap())?;
+        tx.remove(&path("/0"))
+    };
+    assert_eq!(runs(&tree, Isolation::Serializable, replace, set("/0/0", 1)), 2);
+    assert_eq!(int(&tree, "/1/copy/0", "n"), None);
+}
+
+#[test]
 fn a_move_takes_what_was_read_along() {
     let read = |tx: &mut Draft| {
         tx.move_node(&path("/1"), &path("/0"), &Key::from("x"))?;

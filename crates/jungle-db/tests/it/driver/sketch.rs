@@ -73,11 +73,12 @@ impl Sketch {
                 new.push((seen, parent.join(key.clone())));
                 key
             });
-            moved.rename(key.as_ref());
-            let again = moved.to_content(&mut content, key.as_ref());
-            if changed && hides {
+            // Under a renamed key may be now what was not there for the transaction.
+            if changed && (hides || !matches!(said, Answer::Done | Answer::Key(_))) {
                 return None;
             }
+            moved.rename(key.as_ref());
+            let again = moved.to_content(&mut content, key.as_ref());
             if let Op::Graft(at, key, _) | Op::Insert(at, key) = op {
                 made.push(at.join(key.clone()));
             }
@@ -86,8 +87,7 @@ impl Sketch {
                 _ if matches!(op, Op::Remove(at) if made.contains(at)) => true,
                 // Whether it is a key of its own that is taken now, is too much to ask.
                 _ if changed && op.names_position() => return None,
-                Answer::Refused if changed => return None,
-                Answer::Key(_) | Answer::Keys(_) if changed => again != Answer::Refused,
+                Answer::Key(_) if changed => again != Answer::Refused,
                 _ => again == *said,
             };
             assert!(is_same, "{op:?} said {said:?}; where it was committed, {again:?}");
