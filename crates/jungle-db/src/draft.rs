@@ -261,6 +261,7 @@ impl Draft {
     /// When there is no such node, or it is the root.
     pub fn remove(&mut self, path: &[Key]) -> Result<(), EditError> {
         self.takes(path);
+        self.covers(path);
         self.edit(|editor| editor.remove(path))?;
         self.log.push(|| Change::ChildRemoved { path: path.into() });
         Ok(())
@@ -328,6 +329,7 @@ impl Draft {
     /// # Errors
     /// When there is no such node, or no room, or the source is of another arena.
     pub fn set_subtree(&mut self, path: &[Key], source: Node<'_>) -> Result<(), EditError> {
+        self.covers(path);
         self.edit(|editor| editor.set_subtree(path, source))?;
         self.log = Log::Incomplete;
         self.replaced(path);
@@ -451,6 +453,22 @@ impl Draft {
 
     fn find(&self, path: &[Key]) -> Result<Node<'_>, NoSuchNode> {
         self.editor.root().at(path).inspect_err(|missing| self.record(&missing.path, Read::Exists))
+    }
+
+    /// What was put and added below a node that goes now leaves nothing behind to say that it
+    /// could be: that it could was an answer all the same. (Of a draft that did more than its log
+    /// holds this is not known, and not asked.)
+    fn covers(&self, path: &[Key]) {
+        for change in self.log.changes().unwrap_or_default() {
+            let at = match change {
+                Change::AttributePut { path, .. } => Some(&path[..]),
+                Change::ChildAdded { path } => path.split_last().map(|(_, parent)| parent),
+                _ => None,
+            };
+            if let Some(at) = at.filter(|at| at.starts_with(path)) {
+                self.record(at, Read::Exists);
+            }
+        }
     }
 
     /// Remembers a read, in terms of the base. What the draft itself brought in is not one.

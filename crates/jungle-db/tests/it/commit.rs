@@ -409,6 +409,22 @@ fn what_is_written_as_it_was_is_written_still() {
 }
 
 #[test]
+fn that_something_could_be_done_is_an_answer_though_it_is_gone_by_the_end() {
+    let put = |tx: &mut Draft| drop(tx.put_attribute(&path("/0/x"), "n", 1));
+    let add = |tx: &mut Draft| drop(tx.append(&path("/0/x")));
+    for done in [put as fn(&mut Draft), add] {
+        let (_jungle, tree) = tree_of(1);
+        tree.update(|tx| tx.insert_child(&path("/0"), &Key::from("x"))).unwrap();
+        let ours = |tx: &mut Draft| {
+            done(tx);
+            tx.remove(&path("/0"))
+        };
+        let theirs = |tx: &mut Draft| tx.remove(&path("/0/x"));
+        assert_eq!(runs(&tree, Isolation::Serializable, ours, theirs), 2);
+    }
+}
+
+#[test]
 fn many_edits_and_moves_are_rebased_too() {
     let many = |tx: &mut Draft| (0..200).try_for_each(|_| tx.append(&path("/0")).map(drop));
     let tree = check(1, many, |tx| tx.append(&[]).map(drop));

@@ -179,7 +179,8 @@ impl World {
             return;
         }
         let done = preview.commit(&meta).expect("nobody came between");
-        let is_changed = expected.editor.is_changed();
+        // That conflicts were resolved is a revision, too.
+        let is_changed = expected.editor.is_changed() || !expected.conflicts.is_empty();
         let mut line = jungle_tree::Tree::from_snapshot(&theirs);
         line.publish(expected.editor);
         let content = Rc::new(content::of(line.read().root()));
