@@ -81,6 +81,12 @@ pub trait DiskFile: Send + Sync {
     /// What the system says.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
 
+    /// Cuts the file off here, or lets it go on with zeros up to here.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn set_len(&self, len: u64) -> io::Result<()>;
+
     /// Makes what was written to the file last, and its length.
     ///
     /// # Errors

@@ -109,6 +109,10 @@ impl DiskFile for File {
         return std::os::windows::fs::FileExt::seek_write(self, bytes, offset);
     }
 
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        File::set_len(self, len)
+    }
+
     fn sync_data(&self) -> io::Result<()> {
         File::sync_data(self)
     }

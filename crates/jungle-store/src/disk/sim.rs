@@ -55,6 +55,7 @@ pub enum CallKind {
     Len,
     Read,
     Write,
+    SetLen,
     Sync,
     Lock,
 }
@@ -143,6 +144,8 @@ struct PendingWrite {
     time: u64,
     offset: usize,
     bytes: Vec<u8>,
+    /// The file then ends at the offset: what was cut off became zeros first.
+    is_end: bool,
 }
 
 impl NameChange {
@@ -278,6 +281,14 @@ impl World {
         Ok(())
     }
 
+    fn write(&mut self, file: usize, offset: usize, bytes: Vec<u8>, is_end: bool) {
+        self.time += 1;
+        let write = PendingWrite { time: self.time, offset, bytes, is_end };
+        let content = &mut self.files[file];
+        write.apply(&mut content.now);
+        content.pending.push(write);
+    }
+
     /// The disk as it is found after the power was lost now. `below` gives random numbers below
     /// its argument.
     pub fn crash(&self, keep: Keep, below: &mut dyn FnMut(u64) -> u64) -> SimDisk {
@@ -342,10 +353,11 @@ impl Content {
             Keep::Nothing => {}
             Keep::All | Keep::Prefix => {
                 for write in self.pending.iter().filter(|write| write.time < until) {
-                    put(&mut after, write.offset, &write.bytes);
+                    write.apply(&mut after);
                 }
-                // What was being written at that moment.
-                if let Some(write) = self.pending.iter().find(|write| write.time == until) {
+                // What was being written at that moment; a length is set wholly or not at all.
+                let at_it = |write: &&PendingWrite| write.time == until && !write.is_end;
+                if let Some(write) = self.pending.iter().find(at_it) {
                     write.sectors().filter(|_| below(2) == 0).for_each(|(from, to)| {
                         put(&mut after, from, &write.bytes[from - write.offset..to - write.offset]);
                     });
@@ -372,10 +384,23 @@ impl Content {
         if below(2) == 0 && after.len() < self.now.len() {
             after.resize(self.now.len(), 0);
         }
+        let ends = self.pending.iter().filter(|write| write.is_end).map(|write| write.offset);
+        let mut ends: Vec<usize> = ends.collect();
+        if !ends.is_empty() {
+            ends.extend([self.durable.len(), self.now.len()]);
+            after.resize(ends[below(ends.len() as u64) as usize], 0);
+        }
     }
 }
 
 impl PendingWrite {
+    fn apply(&self, content: &mut Vec<u8>) {
+        put(content, self.offset, &self.bytes);
+        if self.is_end {
+            content.truncate(self.offset);
+        }
+    }
+
     /// Its parts, from where to where in the file, each within a sector.
     fn sectors(&self) -> impl Iterator<Item = (usize, usize)> {
         let (begin, end) = (self.offset, self.offset + self.bytes.len());
@@ -499,16 +524,21 @@ impl DiskFile for SimFile {
             Fate::PartThenFail(len, _) => len.min(bytes.len()),
             _ => bytes.len(),
         };
-        world.time += 1;
-        let time = world.time;
-        let content = &mut world.files[self.file];
-        let (offset, bytes) = (offset as usize, bytes[..len].to_vec());
-        put(&mut content.now, offset, &bytes);
-        content.pending.push(PendingWrite { time, offset, bytes });
+        world.write(self.file, offset as usize, bytes[..len].to_vec(), false);
         match fate {
             Fate::PartThenFail(_, code) => Err(io::Error::from_raw_os_error(code)),
             _ => Ok(len),
         }
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        if self.mode == Mode::Read {
+            return Err(ErrorKind::PermissionDenied.into());
+        }
+        let (mut world, _) = self.disk.call(CallKind::SetLen, &self.name, 0)?;
+        let cut = world.files[self.file].now.len().saturating_sub(len as usize);
+        world.write(self.file, len as usize, vec![0; cut], true);
+        Ok(())
     }
 
     fn sync_data(&self) -> io::Result<()> {
@@ -523,7 +553,7 @@ impl DiskFile for SimFile {
             _ => {}
         }
         for write in std::mem::take(&mut content.pending) {
-            put(&mut content.durable, write.offset, &write.bytes);
+            write.apply(&mut content.durable);
         }
         Ok(())
     }
