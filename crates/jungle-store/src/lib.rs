@@ -21,6 +21,7 @@
 //! - [`Store::backup`] copies a Jungle, or what is new of it, into another folder.
 //! - [`encode`] and [`decode`] turn commit records into bytes and back. `docs/format.md` describes
 //!   every byte.
+//! - [`pages`] is where checkpoints are kept.
 //! - [`disk`] is the disk behind a trait.
 
 mod backup;
@@ -29,6 +30,7 @@ mod error;
 mod frame;
 mod log;
 mod mark;
+pub mod pages;
 pub mod planted;
 mod record;
 mod recover;

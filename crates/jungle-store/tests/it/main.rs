@@ -5,6 +5,11 @@
 mod backup;
 mod folder;
 mod golden;
+mod pages;
+#[cfg(feature = "sim")]
+mod pages_crash;
+#[cfg(feature = "sim")]
+mod pages_rot;
 mod records;
 mod reopening;
 mod support;

@@ -1,0 +1,423 @@
+//! Pages kept by redb, in one file.
+//!
+//! The engine is not trusted with a damaged file:
+//! - To read, it is opened as it is, at once. Each value is checked by itself, nothing is looked up
+//!   but keys that the ledger has, and what the engine panics with is caught here.
+//! - Writing into a damaged file would spread the damage, and the engine may panic twice, which
+//!   nobody can catch. So before the first checkpoint it is opened anew and made to check the whole
+//!   file by its own checksums.
+//! - After it has failed it refuses all further calls; it is dropped then, and the next call opens
+//!   another. None is ever closed in its own way, which would write to the file: its hands are tied
+//!   first. What a commit leaves is all that it needs.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use redb::{
+    DatabaseError, ReadOnlyTable, ReadableDatabase, StorageError, TableDefinition, WriteTransaction,
+};
+
+use super::backend::{Backend, BackendState, PAGES};
+use super::error::{PageDamage, PagesError};
+use super::ledger::{LEDGER, Ledger, group_of};
+use super::value::Place;
+use super::{Checkpoint, Pages, Table};
+use crate::disk::{Disk, Mode};
+use crate::error::doing;
+
+/// What the file is called until there is something in it.
+const NEXT: &str = "pages.next";
+
+/// Memory that the engine keeps pages of the file in, unless something else is set, in bytes.
+pub const CACHE_BYTES: usize = 8 << 20;
+
+type Definition = TableDefinition<'static, u64, &'static [u8]>;
+
+/// How pages are opened.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PagesOptions {
+    /// Memory that the engine may keep pages of the file in, in bytes; [`CACHE_BYTES`] by default.
+    /// A slab is read once and then kept in the arena, so that little of it pays.
+    pub cache_bytes: usize,
+}
+
+impl Default for PagesOptions {
+    fn default() -> PagesOptions {
+        PagesOptions { cache_bytes: CACHE_BYTES }
+    }
+}
+
+/// Pages in the file `pages` of a folder. Whoever opens them holds the folder's lock.
+pub struct EnginePages {
+    disk: Arc<dyn Disk>,
+    options: PagesOptions,
+    state: BackendState,
+    /// The newest checkpoint, unless the engine failed.
+    view: Mutex<Option<Arc<View>>>,
+}
+
+/// A checkpoint as it is read: none of it changes, whatever is written meanwhile.
+struct View {
+    ledger: Ledger,
+    tables: Option<Tables>,
+    engine: Arc<Engine>,
+}
+
+/// All tables, the ledger's first.
+type Tables = Vec<ReadOnlyTable<u64, &'static [u8]>>;
+
+struct Engine {
+    database: Option<redb::Database>,
+    state: BackendState,
+    trust: Trust,
+}
+
+/// What is known of the file when it is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Trust {
+    /// Nothing: it is only read.
+    None,
+    /// The engine checks all of it.
+    Checked,
+}
+
+impl EnginePages {
+    /// Opens the pages in a folder, and makes them when there are none.
+    ///
+    /// # Errors
+    /// When they cannot be read, or are damaged.
+    pub fn open(disk: Arc<dyn Disk>, options: PagesOptions) -> Result<EnginePages, PagesError> {
+        let pages =
+            EnginePages { disk, options, state: BackendState::default(), view: Mutex::default() };
+        let names = pages.disk.list("").map_err(doing("list", ""))?;
+        if !names.iter().any(|name| name == PAGES) {
+            pages.create(names.iter().any(|name| name == NEXT))?;
+        }
+        pages.view()?;
+        Ok(pages)
+    }
+
+    /// Makes a file with an empty checkpoint 0, under another name until it is whole: so one that
+    /// has the name and no checkpoint is damaged.
+    fn create(&self, is_begun: bool) -> Result<(), PagesError> {
+        if is_begun {
+            self.disk.remove(NEXT).map_err(doing("remove", NEXT))?;
+        }
+        let engine = self.engine(NEXT, Mode::CreateNew, Trust::None)?;
+        guarded(|| {
+            let transaction = begin_write(engine.database())?;
+            let parts = Ledger::default().advance(0, &BTreeSet::new());
+            put_parts(&transaction, 0, parts)?;
+            for table in Table::ALL {
+                transaction.open_table(definition(table.name())).map_err(failed)?;
+            }
+            transaction.commit().map_err(failed)
+        })?;
+        drop(engine);
+        self.disk.rename(NEXT, PAGES).map_err(doing("name", PAGES))?;
+        self.disk.sync_folder("").map_err(doing("sync", ""))?;
+        Ok(())
+    }
+
+    fn engine(&self, name: &str, mode: Mode, trust: Trust) -> Result<Arc<Engine>, PagesError> {
+        let file = self.disk.open(name, mode).map_err(doing("open", name))?;
+        if mode == Mode::Write && file.is_empty().map_err(doing("ask the length of", name))? {
+            // The engine would make a new one of it.
+            return Err(PagesError::Engine { what: "the file is empty".into() });
+        }
+        let state = BackendState { is_cut: Arc::default(), ..self.state.clone() };
+        let backend = Backend { file, state: state.clone() };
+        let database = guarded(|| {
+            let mut builder = redb::Builder::new();
+            builder.set_cache_size(self.options.cache_bytes);
+            builder.set_check_integrity_on_open(trust == Trust::Checked);
+            builder.create_with_backend(backend).map_err(failed)
+        });
+        Ok(Arc::new(Engine { database: Some(database?), state, trust }))
+    }
+
+    /// The newest checkpoint.
+    fn view(&self) -> Result<Arc<View>, PagesError> {
+        self.trusted_view(Trust::None)
+    }
+
+    /// The newest checkpoint, of an engine that trusts the file so much at least.
+    fn trusted_view(&self, trust: Trust) -> Result<Arc<View>, PagesError> {
+        let mut view = lock(&self.view);
+        if let Some(view) = view.as_ref().filter(|view| view.engine.trust >= trust) {
+            return Ok(Arc::clone(view));
+        }
+        let before = view.take().map_or(0, |view| {
+            view.engine.cut();
+            view.ledger.number
+        });
+        let engine = self.engine(PAGES, Mode::Write, trust)?;
+        let tables = tables(&engine)?;
+        let ledger = Ledger::load(|key| guarded(|| stored(&tables[0], key)))?;
+        if ledger.number < before {
+            // The engine has found the newest damaged, and gone back to the one before.
+            let what = format!("checkpoint {before} is gone, {} is there", ledger.number);
+            return Err(PagesError::Engine { what: what.into() });
+        }
+        let opened = Arc::new(View { ledger, tables: Some(tables), engine });
+        Ok(Arc::clone(view.insert(opened)))
+    }
+
+    fn begin_in_view(&self) -> Result<(Arc<View>, WriteTransaction), PagesError> {
+        let view = self.trusted_view(Trust::Checked)?;
+        let transaction = self.with(&view, || begin_write(view.engine.database()))?;
+        Ok((view, transaction))
+    }
+
+    /// What is tried with a view; after the engine has failed in it, it is not used again.
+    fn with<T>(
+        &self,
+        view: &Arc<View>,
+        run: impl FnOnce() -> Result<T, PagesError>,
+    ) -> Result<T, PagesError> {
+        let done = guarded(run);
+        if let Err(PagesError::Io(_) | PagesError::Engine { .. }) = &done {
+            view.engine.cut();
+            lock(&self.view).take_if(|newest| Arc::ptr_eq(&newest.engine, &view.engine));
+        }
+        done
+    }
+}
+
+impl Pages for EnginePages {
+    fn checkpoint(&self) -> Result<u64, PagesError> {
+        Ok(self.view()?.ledger.number)
+    }
+
+    fn get(&self, table: Table, key: u64) -> Result<Option<Vec<u8>>, PagesError> {
+        let view = self.view()?;
+        let Some(number) = view.ledger.put_by(table, key) else {
+            return Ok(None);
+        };
+        let place = place(table, key, number);
+        let stored = self.with(&view, || stored(&view.tables()[table as usize], key))?;
+        place.open(&stored.ok_or_else(|| place.damaged(PageDamage::Missing))?).map(Some)
+    }
+
+    fn keys(&self, table: Table, range: RangeInclusive<u64>) -> Result<Vec<u64>, PagesError> {
+        Ok(self.view()?.ledger.keys(table, range))
+    }
+
+    fn begin(&self) -> Result<Box<dyn Checkpoint + '_>, PagesError> {
+        if self.state.sync_failed.load(Ordering::SeqCst) {
+            return Err(PagesError::Stopped);
+        }
+        let (mut view, mut transaction) = self.begin_in_view()?;
+        // Another one may have been committed, or have failed, while this waited.
+        loop {
+            let newest = self.trusted_view(Trust::Checked)?;
+            if Arc::ptr_eq(&newest.engine, &view.engine) {
+                view = newest;
+                break;
+            }
+            drop_guarded(&mut Some(transaction));
+            (view, transaction) = self.begin_in_view()?;
+        }
+        let (ledger, changed) = (view.ledger.clone(), BTreeSet::new());
+        let number = ledger.number + 1;
+        let transaction = Some(transaction);
+        Ok(Box::new(Writing { pages: self, view, transaction, ledger, changed, number }))
+    }
+}
+
+/// A checkpoint that is being written.
+struct Writing<'p> {
+    pages: &'p EnginePages,
+    view: Arc<View>,
+    /// None after an error.
+    transaction: Option<WriteTransaction>,
+    ledger: Ledger,
+    /// The groups of the ledger in which something has changed.
+    changed: BTreeSet<(Table, u64)>,
+    number: u64,
+}
+
+impl Writing<'_> {
+    /// Does something with the transaction; after an error it is gone.
+    fn with(
+        &mut self,
+        run: impl FnOnce(&WriteTransaction) -> Result<(), PagesError>,
+    ) -> Result<(), PagesError> {
+        let transaction = self.transaction.take().ok_or(PagesError::GivenUp)?;
+        self.transaction = self.pages.with(&self.view, || {
+            run(&transaction)?;
+            Ok(Some(transaction))
+        })?;
+        Ok(())
+    }
+}
+
+impl Checkpoint for Writing<'_> {
+    fn put(&mut self, table: Table, key: u64, bytes: &[u8]) -> Result<(), PagesError> {
+        let number = self.number;
+        self.with(|transaction| {
+            let stored = place(table, key, number).seal(bytes)?;
+            put_stored(transaction, table.name(), key, Some(&stored))
+        })?;
+        self.ledger.put(table, key, number);
+        self.changed.insert(group_of(table, key));
+        Ok(())
+    }
+
+    fn remove(&mut self, table: Table, key: u64) -> Result<(), PagesError> {
+        if self.ledger.remove(table, key) {
+            self.changed.insert(group_of(table, key));
+            self.with(|transaction| put_stored(transaction, table.name(), key, None))?;
+        }
+        Ok(())
+    }
+
+    fn commit(mut self: Box<Self>) -> Result<u64, PagesError> {
+        let parts = self.ledger.advance(self.number, &self.changed);
+        let number = self.number;
+        self.with(|transaction| put_parts(transaction, number, parts))?;
+        let transaction = self.transaction.take().ok_or(PagesError::GivenUp)?;
+        let engine = Arc::clone(&self.view.engine);
+        let tables = self.pages.with(&self.view, || {
+            transaction.commit().map_err(failed)?;
+            tables(&engine)
+        })?;
+        let ledger = std::mem::take(&mut self.ledger);
+        let newest = Arc::new(View { ledger, tables: Some(tables), engine });
+        *lock(&self.pages.view) = Some(newest);
+        Ok(number)
+    }
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        drop_guarded(&mut self.transaction);
+    }
+}
+
+impl View {
+    fn tables(&self) -> &Tables {
+        self.tables.as_ref().expect("they are there until it is dropped")
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        drop_guarded(&mut self.tables);
+    }
+}
+
+impl Engine {
+    /// Has it write nothing any more.
+    fn cut(&self) {
+        self.state.is_cut.store(true, Ordering::SeqCst);
+    }
+
+    fn database(&self) -> &redb::Database {
+        self.database.as_ref().expect("it is there until it is dropped")
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.cut();
+        // The engine would prepare what it writes as it closes, which may panic twice in a damaged
+        // file. A check begins with a sync, which fails now; after that it does not try.
+        let database = self.database.as_mut();
+        let check = database.map(|it| catch_unwind(AssertUnwindSafe(|| it.check_integrity())));
+        match check {
+            Some(Ok(Err(DatabaseError::Storage(
+                StorageError::Io(_) | StorageError::PreviousIo,
+            )))) => {
+                drop_guarded(&mut self.database);
+            }
+            // It has panicked before: its memory is lost rather than the process.
+            _ => std::mem::forget(self.database.take()),
+        }
+    }
+}
+
+/// Drops what is the engine's, whatever state it is in.
+fn drop_guarded<T>(of_engine: &mut Option<T>) {
+    // What it leaves behind is found, and repaired or told, when the file is opened again.
+    drop(catch_unwind(AssertUnwindSafe(|| drop(of_engine.take()))));
+}
+
+/// Calls the engine. One that panics has met a file that it did not write.
+fn guarded<T>(run: impl FnOnce() -> Result<T, PagesError>) -> Result<T, PagesError> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked");
+        Err(PagesError::Engine { what: text.into() })
+    })
+}
+
+fn failed(error: impl Into<redb::Error>) -> PagesError {
+    PagesError::of_engine(error.into())
+}
+
+fn definition(name: &'static str) -> Definition {
+    TableDefinition::new(name)
+}
+
+fn place(table: Table, key: u64, number: u64) -> Place {
+    Place { table: (table as u8, table.name()), key, number }
+}
+
+fn begin_write(database: &redb::Database) -> Result<WriteTransaction, PagesError> {
+    let mut transaction = database.begin_write().map_err(failed)?;
+    // Two syncs instead of one, and no pass over the whole file after a crash.
+    transaction.set_quick_repair(true);
+    Ok(transaction)
+}
+
+fn tables(engine: &Engine) -> Result<Tables, PagesError> {
+    guarded(|| {
+        let reading = engine.database().begin_read().map_err(failed)?;
+        let names = [LEDGER.1].into_iter().chain(Table::ALL.map(Table::name));
+        names.map(|name| reading.open_table(definition(name)).map_err(failed)).collect()
+    })
+}
+
+fn stored(
+    table: &ReadOnlyTable<u64, &'static [u8]>,
+    key: u64,
+) -> Result<Option<Vec<u8>>, PagesError> {
+    let found = table.get(key).map_err(failed)?;
+    Ok(found.map(|found| found.value().to_vec()))
+}
+
+fn put_stored(
+    transaction: &WriteTransaction,
+    table: &'static str,
+    key: u64,
+    stored: Option<&[u8]>,
+) -> Result<(), PagesError> {
+    let mut table = transaction.open_table(definition(table)).map_err(failed)?;
+    match stored {
+        Some(stored) => drop(table.insert(key, stored).map_err(failed)?),
+        None => drop(table.remove(key).map_err(failed)?),
+    }
+    Ok(())
+}
+
+fn put_parts(
+    transaction: &WriteTransaction,
+    number: u64,
+    parts: Vec<super::ledger::Part>,
+) -> Result<(), PagesError> {
+    for (key, bytes) in parts {
+        let place = Place { table: LEDGER, key, number };
+        let stored = bytes.map(|bytes| place.seal(&bytes)).transpose()?;
+        put_stored(transaction, LEDGER.1, key, stored.as_deref())?;
+    }
+    Ok(())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

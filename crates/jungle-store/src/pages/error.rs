@@ -1,0 +1,114 @@
+//! What can go wrong with the pages.
+
+use std::io;
+
+use crate::error::{IoError, doing};
+
+use super::backend::PAGES;
+
+/// Why something could not be read from the pages, or written to them.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PagesError {
+    /// The system refused something.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// A value is not what was put.
+    #[error("pages is damaged in table {table} at key {key}: {what}; restore it")]
+    Damaged {
+        /// The name of the table; `ledger` is the one that says what is in the others.
+        table: &'static str,
+        /// The key in it.
+        key: u64,
+        /// What is wrong there.
+        what: PageDamage,
+    },
+    /// The file is not what its engine wrote.
+    #[error("pages is damaged, its engine says: {what}; restore it")]
+    Engine {
+        /// What the engine said.
+        what: Box<str>,
+    },
+    /// It was written in a format that this version does not know.
+    #[error(
+        "pages has format {found} in table {table} at key {key}, this program reads format \
+         {known}: use a newer program",
+        known = super::value::FORMAT
+    )]
+    UnknownFormat {
+        /// The name of the table.
+        table: &'static str,
+        /// The key in it.
+        key: u64,
+        /// The number of its format.
+        found: u8,
+    },
+    /// A value is too large.
+    #[error("{bytes} bytes for table {table} at key {key} are too many for one value")]
+    TooLarge {
+        /// The name of the table.
+        table: &'static str,
+        /// The key in it.
+        key: u64,
+        /// How many bytes it has.
+        bytes: usize,
+    },
+    /// Something of this checkpoint could not be written before.
+    #[error("the checkpoint was given up after an error; write another")]
+    GivenUp,
+    /// A sync has failed: what was written before may not be on the disk.
+    #[error("no checkpoint is written after a failed sync until the Jungle is opened again")]
+    Stopped,
+}
+
+/// What is wrong with a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PageDamage {
+    /// It is not there, and ought to be.
+    #[error("it is missing")]
+    Missing,
+    /// Its bytes are not those that were put.
+    #[error("it does not have its hash")]
+    Hash,
+    /// It was put under another key.
+    #[error("it belongs elsewhere")]
+    Misplaced,
+    /// It is whole, but of another checkpoint than the ledger says.
+    #[error("it is of checkpoint {found}, and ought to be of {expected}")]
+    Stale {
+        /// The checkpoint it is of.
+        found: u64,
+        /// The checkpoint that put the value that ought to be there.
+        expected: u64,
+    },
+    /// It has an impossible length.
+    #[error("its length is wrong")]
+    Length,
+    /// It is a part of the ledger, whole, and makes no sense.
+    #[error("it is no ledger")]
+    Ledger,
+}
+
+impl PagesError {
+    /// What the engine said, which may be what the disk said below it.
+    pub(super) fn of_engine(error: redb::Error) -> PagesError {
+        let io = match error {
+            redb::Error::Io(io) => io,
+            redb::Error::PreviousIo | redb::Error::DatabaseClosed => {
+                io::Error::other("the engine had failed in another call")
+            }
+            other => return PagesError::Engine { what: other.to_string().into() },
+        };
+        if let Some(error) = io.get_ref().and_then(|inner| inner.downcast_ref::<IoError>()) {
+            return PagesError::Io(error.clone());
+        }
+        match io.kind() {
+            // The engine's own words for a file that it cannot make sense of.
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+                PagesError::Engine { what: io.to_string().into() }
+            }
+            _ => PagesError::Io(doing("use", PAGES)(io)),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Where checkpoints are kept: values under numbers in a few tables, of which many are replaced at
+//! once or not at all, and each is what was put, or an error.
+//!
+//! - A [`Checkpoint`] is written value by value and then committed: durable, as a whole, with the
+//!   next number. Readers go on meanwhile and see the one before.
+//! - [`Pages::get`] gives what the newest checkpoint has. Each value is stored with a hash of
+//!   itself and its place (`value.rs`), and a *ledger* says by which checkpoint each was put
+//!   (`ledger.rs`): so what is damaged, in the wrong place, or old is noticed before it is used.
+//! - [`EnginePages`] keeps it all in one file, `pages`, by an embedded engine (`engine.rs`), which
+//!   sees the disk through our own trait (`backend.rs`).
+//! - [`PagedSlabs`] gives the slabs of an arena that is opened lazily.
+
+mod backend;
+mod engine;
+mod error;
+mod ledger;
+mod value;
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use jungle_tree::{SlabId, SlabSource};
+
+pub use engine::{CACHE_BYTES, EnginePages, PagesOptions};
+pub use error::{PageDamage, PagesError};
+pub use value::VALUE_BYTES_MAX;
+
+/// What a value belongs to. A key means something within its table only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum Table {
+    /// What an arena's image has besides its slabs.
+    Image = 1,
+    /// Small records: heads, names, what else a database is.
+    State = 2,
+    /// The slabs of an arena, by [`SlabId::number`].
+    Slabs = 3,
+    /// Pieces of branches' histories, by [`history_key`].
+    History = 4,
+}
+
+impl Table {
+    /// All of them.
+    pub const ALL: [Table; 4] = [Table::Image, Table::State, Table::Slabs, Table::History];
+
+    /// Its name, as errors and the engine have it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Table::Image => "image",
+            Table::State => "state",
+            Table::Slabs => "slabs",
+            Table::History => "history",
+        }
+    }
+}
+
+/// The key of a piece of a branch's history. The pieces of a branch have neighbouring keys.
+#[must_use]
+pub fn history_key(branch: u32, index: u32) -> u64 {
+    u64::from(branch) << 32 | u64::from(index)
+}
+
+/// Values that are replaced a checkpoint at a time.
+///
+/// ```
+/// use std::sync::Arc;
+/// use jungle_store::disk::FolderDisk;
+/// use jungle_store::pages::{EnginePages, Pages, PagesOptions, Table};
+/// # let dir = std::env::temp_dir().join(format!("jungle-pages-doc-{}", std::process::id()));
+/// let disk = Arc::new(FolderDisk::create(&dir)?);
+/// let pages = EnginePages::open(disk, PagesOptions::default())?;
+/// let mut checkpoint = pages.begin()?;
+/// checkpoint.put(Table::State, 7, b"seven")?;
+/// assert_eq!(checkpoint.commit()?, 1);
+/// assert_eq!(pages.get(Table::State, 7)?.as_deref(), Some(&b"seven"[..]));
+/// assert_eq!(pages.get(Table::State, 8)?, None);
+/// # drop(pages);
+/// # std::fs::remove_dir_all(&dir)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Pages: Send + Sync {
+    /// The number of the newest checkpoint, from 1; 0 when there is none yet.
+    ///
+    /// # Errors
+    /// When what is there cannot be read, or is damaged.
+    fn checkpoint(&self) -> Result<u64, PagesError>;
+
+    /// What the newest checkpoint has under this key.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not what was put: never anything else in its place.
+    fn get(&self, table: Table, key: u64) -> Result<Option<Vec<u8>>, PagesError>;
+
+    /// The keys, in order, under which it has something.
+    ///
+    /// # Errors
+    /// When what is there cannot be read, or is damaged.
+    fn keys(&self, table: Table, range: RangeInclusive<u64>) -> Result<Vec<u64>, PagesError>;
+
+    /// Begins the next checkpoint, when none is being written any more: it waits for that. The
+    /// first one since the pages were opened reads all there is, so that no checkpoint is built
+    /// upon a damaged one.
+    ///
+    /// # Errors
+    /// When what is there cannot be read, or is damaged; also when a sync has failed, until the
+    /// pages are opened again.
+    fn begin(&self) -> Result<Box<dyn Checkpoint + '_>, PagesError>;
+
+    /// Reads all there is; gives how many values that are.
+    ///
+    /// # Errors
+    /// The first that cannot be read, or is damaged.
+    fn check(&self) -> Result<u64, PagesError> {
+        let mut count = 0;
+        for table in Table::ALL {
+            for key in self.keys(table, 0..=u64::MAX)? {
+                self.get(table, key)?;
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+}
+
+/// A checkpoint that is being written. Dropped without a commit, it has not been.
+pub trait Checkpoint: Send {
+    /// Puts a value in place of what is there.
+    ///
+    /// # Errors
+    /// When the disk refuses it, or it is larger than [`VALUE_BYTES_MAX`]. After any error of this
+    /// or [`Checkpoint::remove`] the commit fails, too.
+    fn put(&mut self, table: Table, key: u64, bytes: &[u8]) -> Result<(), PagesError>;
+
+    /// Removes what is there, if anything is.
+    ///
+    /// # Errors
+    /// When the disk refuses it.
+    fn remove(&mut self, table: Table, key: u64) -> Result<(), PagesError>;
+
+    /// Makes all of it durable and the newest checkpoint; gives its number.
+    ///
+    /// # Errors
+    /// When the disk refuses it, or something failed before. The newest checkpoint is then this one
+    /// or the one before, whole; but it is not known to be durable, so nothing may rely on it.
+    fn commit(self: Box<Self>) -> Result<u64, PagesError>;
+}
+
+/// The slabs of the newest checkpoint, for [`Arena::reopen`](jungle_tree::Arena::reopen).
+pub struct PagedSlabs(pub Arc<dyn Pages>);
+
+impl SlabSource for PagedSlabs {
+    fn load(
+        &self,
+        id: SlabId,
+        bytes: &mut [u8],
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let (table, key) = (Table::Slabs, id.number());
+        let damaged = |what| PagesError::Damaged { table: table.name(), key, what };
+        let slab = self.0.get(table, key)?.ok_or_else(|| damaged(PageDamage::Missing))?;
+        if slab.len() != bytes.len() {
+            return Err(damaged(PageDamage::Length).into());
+        }
+        bytes.copy_from_slice(&slab);
+        Ok(())
+    }
+}

@@ -1,0 +1,167 @@
+//! A value as it is stored: with what it is, for which place, of which checkpoint, and a hash.
+//!
+//! ```text
+//! 0   u8    the version of the format: 1
+//! 1   u8    0: as it is, 1: LZ4 (a block, without its length)
+//! 2   u8    the table; 0 is the ledger
+//! 3   u8    0
+//! 4   u32   the length of the value
+//! 8   u64   the key
+//! 16  u64   the checkpoint that put it
+//! 24  16    BLAKE3 of the bytes 0 to 24 and all from 40 on, its first 16 bytes
+//! 40        the value
+//! ```
+
+use super::error::{PageDamage, PagesError};
+use crate::frame::{u32_at, u64_at};
+
+/// The version of the format that this program writes; it reads no other yet.
+pub(super) const FORMAT: u8 = 1;
+
+/// Bytes of a value at most.
+pub const VALUE_BYTES_MAX: usize = 1 << 30;
+
+const HEADER: usize = 40;
+
+const HASHED: usize = 24;
+
+/// LZ4 makes nothing smaller than by this factor.
+const LZ4_RATIO_MAX: usize = 255;
+
+/// Where a value belongs, and when it was put there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The table's number and name.
+    pub(super) table: (u8, &'static str),
+    pub(super) key: u64,
+    /// The checkpoint that put it.
+    pub(super) number: u64,
+}
+
+impl Place {
+    pub(super) fn damaged(self, what: PageDamage) -> PagesError {
+        PagesError::Damaged { table: self.table.1, key: self.key, what }
+    }
+
+    /// The value as it is stored.
+    pub(super) fn seal(self, value: &[u8]) -> Result<Vec<u8>, PagesError> {
+        let Place { table: (code, table), key, number } = self;
+        if value.len() > VALUE_BYTES_MAX {
+            return Err(PagesError::TooLarge { table, key, bytes: value.len() });
+        }
+        let mut stored = vec![0; HEADER + lz4_flex::block::get_maximum_output_size(value.len())];
+        let compressed = lz4_flex::block::compress_into(value, &mut stored[HEADER..]);
+        let compressed = compressed.ok().filter(|len| *len < value.len());
+        stored.truncate(HEADER + compressed.unwrap_or(value.len()));
+        if compressed.is_none() {
+            stored[HEADER..].copy_from_slice(value);
+        }
+        let header = [FORMAT, u8::from(compressed.is_some()), code, 0];
+        stored[..4].copy_from_slice(&header);
+        stored[4..8].copy_from_slice(&(value.len() as u32).to_le_bytes());
+        stored[8..16].copy_from_slice(&key.to_le_bytes());
+        stored[16..24].copy_from_slice(&number.to_le_bytes());
+        let hash = hash(&stored);
+        stored[HASHED..HEADER].copy_from_slice(&hash);
+        Ok(stored)
+    }
+
+    /// The value that is stored here, if it is the one that was put.
+    pub(super) fn open(self, stored: &[u8]) -> Result<Vec<u8>, PagesError> {
+        let (number, value) = self.open_any(stored)?;
+        match number == self.number {
+            true => Ok(value),
+            false => Err(self.damaged(PageDamage::Stale { found: number, expected: self.number })),
+        }
+    }
+
+    /// The value that is stored here, and by which checkpoint it was put, whichever that is.
+    pub(super) fn open_any(self, stored: &[u8]) -> Result<(u64, Vec<u8>), PagesError> {
+        if stored.len() < HEADER {
+            return Err(self.damaged(PageDamage::Length));
+        }
+        if stored[HASHED..HEADER] != hash(stored) {
+            return Err(self.damaged(PageDamage::Hash));
+        }
+        let Place { table: (code, table), key, .. } = self;
+        if stored[0] != FORMAT {
+            return Err(PagesError::UnknownFormat { table, key, found: stored[0] });
+        }
+        if (stored[2], u64_at(stored, 8)) != (code, key) {
+            return Err(self.damaged(PageDamage::Misplaced));
+        }
+        let (len, bytes) = (u32_at(stored, 4) as usize, &stored[HEADER..]);
+        let value = match stored[1] {
+            0 if bytes.len() == len => Some(bytes.to_vec()),
+            1 if len / LZ4_RATIO_MAX <= bytes.len() => {
+                let mut value = vec![0; len];
+                let done = lz4_flex::block::decompress_into(bytes, &mut value);
+                (done.ok() == Some(len)).then_some(value)
+            }
+            _ => None,
+        };
+        let value = value.ok_or_else(|| self.damaged(PageDamage::Length))?;
+        Ok((u64_at(stored, 16), value))
+    }
+}
+
+fn hash(stored: &[u8]) -> [u8; HEADER - HASHED] {
+    let mut hasher = blake3::Hasher::new();
+    let hash = hasher.update(&stored[..HASHED]).update(&stored[HEADER..]).finalize();
+    *hash.as_bytes().first_chunk().expect("a hash is longer")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLACE: Place = Place { table: (3, "slabs"), key: 7, number: 5 };
+
+    #[test]
+    fn values_come_back_small_large_and_of_any_kind() {
+        let noise: Vec<u8> = (0..70_000u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect();
+        for value in [&b""[..], b"a", &[0; 70_000], &noise] {
+            let stored = PLACE.seal(value).unwrap();
+            assert!(stored.len() <= HEADER + value.len());
+            assert_eq!(PLACE.open(&stored).unwrap(), value);
+        }
+        assert!(PLACE.seal(&[0; 70_000]).unwrap().len() < 1000);
+    }
+
+    #[test]
+    fn any_flipped_bit_is_noticed() {
+        let stored = PLACE.seal(b"a value, a value, a value, a value").unwrap();
+        for bit in 0..stored.len() * 8 {
+            let mut damaged = stored.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let error = PLACE.open(&damaged).unwrap_err();
+            assert!(matches!(error, PagesError::Damaged { what: PageDamage::Hash, .. }), "{error}");
+        }
+        for len in 0..stored.len() {
+            PLACE.open(&stored[..len]).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn another_place_and_another_checkpoint_are_told() {
+        let stored = PLACE.seal(b"value").unwrap();
+        let damage = |place: Place| match place.open(&stored).unwrap_err() {
+            PagesError::Damaged { key, what, .. } => (key, what),
+            other => panic!("{other}"),
+        };
+        assert_eq!(damage(Place { key: 8, ..PLACE }), (8, PageDamage::Misplaced));
+        assert_eq!(damage(Place { table: (2, "state"), ..PLACE }), (7, PageDamage::Misplaced));
+        let stale = PageDamage::Stale { found: 5, expected: 6 };
+        assert_eq!(damage(Place { number: 6, ..PLACE }), (7, stale));
+    }
+
+    #[test]
+    fn a_length_that_cannot_be_allocates_nothing() {
+        let mut stored = PLACE.seal(&[0; 1000]).unwrap();
+        stored[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
+        let hash = hash(&stored);
+        stored[HASHED..HEADER].copy_from_slice(&hash);
+        let error = PLACE.open(&stored).unwrap_err();
+        assert!(matches!(error, PagesError::Damaged { what: PageDamage::Length, .. }), "{error}");
+    }
+}
