@@ -166,7 +166,7 @@ fn an_arena_comes_back(reopened: impl Fn() -> EnginePages) {
     let (mut tree, mut image) = (Tree::new(&arena), SavedImage::default());
     let pages = reopened();
     let mut hash = tree.read().root().content_hash();
-    let mut head = tree.snapshot().id();
+    let mut head = tree.snapshot().version_id();
     for round in 0..4 {
         tree.edit(|editor| {
             let text = format!("text of round {round} ").repeat(20);
@@ -176,7 +176,7 @@ fn an_arena_comes_back(reopened: impl Fn() -> EnginePages) {
         .unwrap();
         tree.put_attribute(&[Key::from(round * 3)], "large", &*"large ".repeat(30_000)).unwrap();
         let held = tree.snapshot();
-        (head, hash) = (held.id(), held.root().content_hash());
+        (head, hash) = (held.version_id(), held.root().content_hash());
         assert!(save(&pages, &arena, &mut image, head) > 1);
     }
     drop((tree, arena, pages));
@@ -187,7 +187,7 @@ fn an_arena_comes_back(reopened: impl Fn() -> EnginePages) {
     assert_eq!(described, image);
     let source: Arc<dyn SlabSource> = Arc::new(PagedSlabs(Arc::clone(&pages)));
     let arena = Arena::reopen(&arena_options(), &described, source).unwrap();
-    let tree = Tree::from_version(&arena, head);
+    let tree = Tree::from_version(&arena, head).expect("the image holds it");
     assert_eq!(loading(|| tree.read().root().content_hash()).unwrap(), hash);
     tree.snapshot().check().unwrap();
 
