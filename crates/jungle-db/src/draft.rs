@@ -428,7 +428,6 @@ impl Draft {
         self.origins.push(Origin { to, from });
     }
 
-    /// Makes an edit; what it was refused for is something that was read.
     /// Edits as it likes: an import, say. It counts as having read the whole tree, so that it
     /// commits only on the very version it began with (an update runs again).
     ///
@@ -440,6 +439,7 @@ impl Draft {
         f(&mut self.editor)
     }
 
+    /// Makes an edit; what it was refused for is something that was read.
     fn edit<T>(
         &mut self,
         f: impl FnOnce(&mut Editor) -> Result<T, EditError>,

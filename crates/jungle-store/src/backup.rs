@@ -10,15 +10,12 @@ use std::sync::Arc;
 
 use jungle_db::{Durability, Revision};
 
-use crate::disk::{Disk, DiskFile, FolderDisk, Mode, read_full, write_full};
+use crate::disk::{Disk, DiskFile, FolderDisk, Mode, write_full};
 use crate::error::{Damage, IoError, LogError, OpenError, doing};
-use crate::frame::{FRAME_BYTES_MAX, Frame};
+use crate::frame::Frame;
 use crate::mark::Mark;
-use crate::segment::{LOG, NEXT, SEGMENT_HEADER, SegmentHeader, first_of, name};
+use crate::segment::{LOG, NEXT, SEGMENT_HEADER, SegmentHeader, first_of, name, read_file};
 use crate::store::{OpenOptions, Store, remove_next};
-
-/// No segment is longer.
-const SEGMENT_FILE_BYTES_MAX: u64 = FRAME_BYTES_MAX as u64 + (1 << 30);
 
 /// What a backup did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -276,16 +273,4 @@ fn records(bytes: &[u8]) -> Option<u64> {
         records += 1;
     }
     Some(records)
-}
-
-fn read_file(disk: &dyn Disk, name: &str) -> Result<Vec<u8>, OpenError> {
-    let file = disk.open(name, Mode::Read).map_err(doing("open", name))?;
-    let len = file.len().map_err(doing("read", name))?;
-    if len > SEGMENT_FILE_BYTES_MAX {
-        return Err(OpenError::damaged(name, len, None, Damage::TooLong));
-    }
-    let mut bytes = vec![0; len as usize];
-    let read = read_full(&*file, &mut bytes, 0).map_err(doing("read", name))?;
-    bytes.truncate(read);
-    Ok(bytes)
 }

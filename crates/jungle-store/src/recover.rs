@@ -19,17 +19,14 @@
 
 use jungle_db::{Jungle, Revision};
 
-use crate::disk::{Disk, Mode, read_full};
+use crate::disk::Disk;
 use crate::error::{Damage, OpenError, doing};
-use crate::frame::{FRAME_BYTES_MAX, Frame, declared};
+use crate::frame::{Frame, declared};
 use crate::mark::Mark;
 use crate::planted::{Bug, is_awake};
 use crate::record;
-use crate::segment::{LOG, SEGMENT_HEADER, SegmentHeader, first_of, name};
+use crate::segment::{LOG, SEGMENT_HEADER, SegmentHeader, first_of, name, read_file};
 use crate::wire::Input;
-
-/// No segment is longer: one frame of the greatest length, or what was set.
-const SEGMENT_FILE_BYTES_MAX: u64 = FRAME_BYTES_MAX as u64 + (1 << 30);
 
 /// What a search behind the end may spend on checksums, in times the bytes searched.
 const SEARCH_FACTOR: usize = 64;
@@ -279,16 +276,4 @@ impl Segment {
         }
         false
     }
-}
-
-fn read_file(disk: &dyn Disk, name: &str) -> Result<Vec<u8>, OpenError> {
-    let file = disk.open(name, Mode::Read).map_err(doing("open", name))?;
-    let len = file.len().map_err(doing("read", name))?;
-    if len > SEGMENT_FILE_BYTES_MAX {
-        return Err(OpenError::damaged(name, len, None, Damage::TooLong));
-    }
-    let mut bytes = vec![0; len as usize];
-    let read = read_full(&*file, &mut bytes, 0).map_err(doing("read", name))?;
-    bytes.truncate(read);
-    Ok(bytes)
 }

@@ -12,9 +12,9 @@
 //! ```
 //! The file was filled to its length, and synced, before it got its name: a shorter one was cut.
 
-use crate::disk::{Disk, DiskFile, Mode, write_full};
+use crate::disk::{Disk, DiskFile, Mode, read_full, write_full};
 use crate::error::{Damage, IoError, OpenError, doing};
-use crate::frame::{u32_at, u64_at};
+use crate::frame::{FRAME_BYTES_MAX, u32_at, u64_at};
 use crate::planted::{Bug, is_awake};
 
 /// The version of the format that this program writes; it reads no other yet.
@@ -28,6 +28,22 @@ pub(crate) const NEXT: &str = "log/next";
 
 /// Bytes of a segment in front of its frames.
 pub(crate) const SEGMENT_HEADER: usize = 36;
+
+/// No segment is longer: one frame of the greatest length, or what was set.
+const SEGMENT_FILE_BYTES_MAX: u64 = FRAME_BYTES_MAX as u64 + (1 << 30);
+
+/// All bytes of a segment.
+pub(crate) fn read_file(disk: &dyn Disk, name: &str) -> Result<Vec<u8>, OpenError> {
+    let file = disk.open(name, Mode::Read).map_err(doing("open", name))?;
+    let len = file.len().map_err(doing("read", name))?;
+    if len > SEGMENT_FILE_BYTES_MAX {
+        return Err(OpenError::damaged(name, len, None, Damage::TooLong));
+    }
+    let mut bytes = vec![0; len as usize];
+    let read = read_full(&*file, &mut bytes, 0).map_err(doing("read", name))?;
+    bytes.truncate(read);
+    Ok(bytes)
+}
 
 const MAGIC: &[u8; 8] = b"JUNGLOG\n";
 
