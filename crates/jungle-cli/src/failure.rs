@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
+use jungle::ArchiveError;
 use jungle_json::ExportError;
 
 /// Exit codes. The meaning of a number never changes; [`EXIT_CODES`] tells them.
@@ -101,6 +102,12 @@ impl From<io::Error> for Failure {
             io::ErrorKind::BrokenPipe => Failure::silent(Exit::BrokenPipe),
             _ => Failure::new(Exit::Error, format_args!("cannot write the output: {error}")),
         }
+    }
+}
+
+impl From<ArchiveError> for Failure {
+    fn from(error: ArchiveError) -> Failure {
+        Failure::of(Exit::Damaged, &error)
     }
 }
 

@@ -84,7 +84,7 @@ fn back(found: Found, steps: usize) -> Result<Found, Failure> {
         let message = format_args!("revision {newest} has {} before it, not {steps}", kept - 1);
         return Err(Failure::new(Exit::NotFound, message));
     };
-    let snapshot = found.tree.at(info.revision).map_err(failed)?;
+    let snapshot = found.tree.at(info?.revision).map_err(failed)?;
     Ok(Found { snapshot, ..found })
 }
 
@@ -98,7 +98,7 @@ impl Found {
         let revision = self.snapshot.revision();
         let info = self.tree.history(revision..=revision).next();
         // A tag may outlive its place in the history.
-        info.unwrap_or(RevisionInfo {
+        info.and_then(Result::ok).unwrap_or(RevisionInfo {
             revision,
             time: Default::default(),
             meta: Default::default(),
@@ -108,7 +108,7 @@ impl Found {
     /// The version before it on its branch, if that is known.
     pub(crate) fn before(&self) -> Option<Snapshot> {
         let revision = self.snapshot.revision();
-        let before = self.tree.history(..revision).next()?;
+        let before = self.tree.history(..revision).next()?.ok()?;
         self.tree.at(before.revision).ok()
     }
 }

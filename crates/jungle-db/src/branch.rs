@@ -1,16 +1,19 @@
 //! Branches and tags: names for revisions of a tree.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jungle_tree::Tree;
 
 use crate::commit::Moment;
 use crate::handle::TreeHandle;
-use crate::head::{Head, Origin, Stamp, lock};
+use crate::head::{Head, lock};
+use crate::history::{History, HistoryEntry};
 use crate::journal::{BranchId, Event};
 use crate::jungle::TreeState;
+use crate::lookup::Found;
 use crate::name::{self, NameError};
+use crate::origin::Origin;
 use crate::past::NoSuchRevision;
 use crate::planted::{Bug, is_awake};
 use crate::revision::{CommitMeta, Revision};
@@ -20,13 +23,11 @@ use crate::write::NotWritten;
 /// The name of the branch that every tree has.
 pub const MAIN_BRANCH: &str = "main";
 
-/// The branches of a tree besides the main one, its tags, and what was merged.
+/// The branches of a tree besides the main one, and its tags.
 #[derive(Default)]
 pub(crate) struct Branches {
-    by_name: BTreeMap<Arc<str>, Arc<Head>>,
-    tags: BTreeMap<Arc<str>, Snapshot>,
-    /// The newest version that two branches have in common since one was merged into the other.
-    bases: HashMap<(BranchId, BranchId), Snapshot>,
+    pub(crate) by_name: BTreeMap<Arc<str>, Arc<Head>>,
+    pub(crate) tags: BTreeMap<Arc<str>, Snapshot>,
 }
 
 /// Why a branch or a tag was not made.
@@ -68,11 +69,6 @@ fn no_such_branch(name: &str) -> NoSuchBranch {
     NoSuchBranch { name: name.into() }
 }
 
-/// The order of a pair does not matter.
-fn pair(a: BranchId, b: BranchId) -> (BranchId, BranchId) {
-    (a.min(b), a.max(b))
-}
-
 impl Branches {
     /// All branches but the main one.
     pub(crate) fn heads(&self) -> Vec<Arc<Head>> {
@@ -98,43 +94,6 @@ impl TreeState {
         let branches = lock(&self.branches);
         branches.by_name.values().find(|head| head.id == id).cloned()
     }
-
-    /// The newest version that both branches come from.
-    pub(crate) fn merge_base(&self, from: &Arc<Head>, into: &Arc<Head>) -> Option<Snapshot> {
-        if let Some(base) = lock(&self.branches).bases.get(&pair(from.id, into.id)) {
-            return Some(base.clone());
-        }
-        let (left, right) = (lineage(from), lineage(into));
-        left.iter().find_map(|(id, ours)| {
-            let (_, theirs) = right.iter().find(|(other, _)| other == id)?;
-            let left_here = [ours, theirs].into_iter().flatten();
-            left_here.min_by_key(|snapshot| snapshot.revision()).cloned()
-        })
-    }
-
-    /// From now on both have this version of `from` in common.
-    pub(crate) fn note_merged(&self, from: BranchId, into: BranchId, base: Snapshot) {
-        if is_awake(Bug::MergeBaseForgotten) {
-            return;
-        }
-        let mut branches = lock(&self.branches);
-        let known = branches.bases.entry(pair(from, into)).or_insert_with(|| base.clone());
-        if known.revision() < base.revision() {
-            *known = base;
-        }
-    }
-}
-
-/// A branch, the one it left, the one that left, and so on, each with the version where it was
-/// left.
-fn lineage(head: &Arc<Head>) -> Vec<(BranchId, Option<Snapshot>)> {
-    let mut line = vec![(head.id, None)];
-    let mut head = head;
-    while let Some(Origin { head: from, snapshot }) = &head.origin {
-        line.push((from.id, Some(snapshot.clone())));
-        head = from;
-    }
-    line
 }
 
 impl TreeHandle {
@@ -178,12 +137,10 @@ impl TreeHandle {
         moment: Moment,
     ) -> Result<(TreeHandle, Revision), BranchError> {
         let name = name::check(name)?;
+        // Before the lock: it may have to be read.
+        let Found { entry, snapshot, .. } = self.find(at)?;
         let mut branches = lock(&self.state.branches);
         branches.check_free(&name)?;
-        let snapshot = self.at(at)?;
-        let info = self.history(..=snapshot.revision()).next();
-        let info = info.filter(|info| info.revision == snapshot.revision());
-        let (first_time, first_meta) = info.map(|i| (i.time, i.meta)).unwrap_or_default();
         let time = moment.time(|| self.shared.now());
         let event = Event::BranchCreated {
             tree: self.state.id,
@@ -198,12 +155,12 @@ impl TreeHandle {
         let mut made = None;
         let meta = CommitMeta::new();
         let revision = self.shared.write(moment, time, &meta, Some(event), |_| {
-            let stamp = Stamp { revision: snapshot.revision(), time: first_time, meta: first_meta };
             let line = Tree::from_snapshot(&snapshot);
-            let head = Arc::clone(&self.head);
-            let origin = Some(Origin { head, snapshot });
+            let history = History::new(HistoryEntry { id: line.version_id(), ..entry });
+            let before = self.head.origin.clone();
+            let origin = Some(Arc::new(Origin { from: self.head.id, snapshot, before }));
             let retention = self.shared.retention;
-            let head = Arc::new(Head::new((self.state.id, id), line, stamp, retention, origin));
+            let head = Arc::new(Head::new((self.state.id, id), line, history, retention, origin));
             branches.by_name.insert(Arc::clone(&name), Arc::clone(&head));
             made = Some(head);
         })?;
@@ -260,7 +217,7 @@ impl TreeHandle {
         Ok(self.shared.write(moment, time, &meta, Some(event), |_| {
             head.close(&mut state);
             branches.by_name.remove(name);
-            branches.bases.retain(|(a, b), _| *a != head.id && *b != head.id);
+            self.state.merges.forget(head.id);
         })?)
     }
 
@@ -281,9 +238,9 @@ impl TreeHandle {
         moment: Moment,
     ) -> Result<Revision, BranchError> {
         let name = name::check(name)?;
+        let snapshot = self.at(at)?;
         let mut branches = lock(&self.state.branches);
         branches.check_free(&name)?;
-        let snapshot = self.at(at)?;
         if self.head.lock().closed {
             return Err(NotWritten::Deleted.into());
         }

@@ -16,6 +16,7 @@ use crate::head::{Head, HeadState, Stamp};
 use crate::journal::{BranchEdit, BranchId, Event};
 use crate::jungle::Shared;
 use crate::log::{Log, is_free};
+use crate::origin::Merges;
 use crate::planted::{Bug, is_awake};
 use crate::read::Read;
 use crate::revision::{CommitMeta, Revision, Timestamp};
@@ -41,9 +42,16 @@ pub(crate) struct Attempt<'h> {
     /// What the editor did to the version it began at, once that was asked for.
     changes: Option<ChangeSet>,
     renamed: Vec<(Path, Path)>,
-    merged: Option<(BranchId, Revision)>,
+    merged: Option<Merged<'h>>,
     /// Does it make a revision? What was only read does not.
     writes: bool,
+}
+
+/// A branch that is merged into another.
+struct Merged<'h> {
+    merges: &'h Merges,
+    from: BranchId,
+    base: crate::snapshot::Snapshot,
 }
 
 /// Others changed what the transaction read or changed.
@@ -160,6 +168,9 @@ pub(crate) fn publish(
             let meta = meta.clone();
             let stamp = Stamp { revision, time, meta };
             state.publish(attempt.head, editor, stamp);
+            if let Some(Merged { merges, from, base }) = &attempt.merged {
+                merges.note(*from, attempt.head.id, base);
+            }
         }
     })?;
     Ok(revision)
@@ -207,8 +218,13 @@ impl<'h> Attempt<'h> {
     }
 
     /// Says what was merged.
-    pub(crate) fn with_merged(mut self, merged: Option<(BranchId, Revision)>) -> Self {
-        self.merged = merged;
+    pub(crate) fn with_merged(
+        mut self,
+        merges: &'h Merges,
+        from: BranchId,
+        base: crate::snapshot::Snapshot,
+    ) -> Self {
+        self.merged = Some(Merged { merges, from, base });
         self
     }
 
@@ -346,7 +362,7 @@ impl<'h> Attempt<'h> {
             tree: self.head.tree,
             branch: self.head.id,
             changes: self.changes.clone().unwrap_or_default(),
-            merged: self.merged,
+            merged: self.merged.as_ref().map(|merged| (merged.from, merged.base.revision())),
         })
     }
 }

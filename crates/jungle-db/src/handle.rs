@@ -6,16 +6,19 @@ use std::sync::Arc;
 
 use jungle_tree::{ChangeSet, EditError, Editor, MergeOptions, Node, Path, Reading, diff, merge};
 
+use crate::archive::ArchiveError;
 use crate::commit::{Attempt, Failure, Moment, Overlap, commit, lock_all, publish};
 use crate::draft::{Draft, Isolation};
 use crate::durability::Durability;
 use crate::head::{Head, lock};
 use crate::journal::{BranchId, TreeId};
 use crate::jungle::{Shared, TreeState};
+use crate::lookup::Found;
 use crate::past::{NoSuchRevision, Past};
 use crate::planted::{Bug, is_awake};
 use crate::retention::Retention;
 use crate::revision::{CommitMeta, Revision, Timestamp};
+use crate::search::At;
 use crate::snapshot::Snapshot;
 use crate::transaction::{Conflicts, Transaction};
 use crate::watch::Watch;
@@ -317,17 +320,17 @@ impl TreeHandle {
     /// # Errors
     /// When that revision is not there yet, or not kept any more.
     pub fn at(&self, revision: Revision) -> Result<Snapshot, NoSuchRevision> {
+        Ok(self.find(revision)?.snapshot)
+    }
+
+    pub(crate) fn find(&self, revision: Revision) -> Result<Found, NoSuchRevision> {
         let newest = self.shared.counter.newest();
         if revision > newest {
             return Err(NoSuchRevision::NotYet { newest });
         }
         // A commit of this branch with a number up to `revision` drew it under the lock, so what
         // the lock shows is all of them.
-        let state = self.head.lock();
-        match state.history.index_at(revision) {
-            Some(index) => Ok(state.open_at(&self.head, index)),
-            None => Err(NoSuchRevision::too_old(&state.history)),
-        }
+        self.head.at(At::Revision(revision))
     }
 
     /// The tree as it was at a time.
@@ -335,11 +338,13 @@ impl TreeHandle {
     /// # Errors
     /// When it did not exist yet, or its revision then is not kept any more.
     pub fn at_time(&self, time: Timestamp) -> Result<Snapshot, NoSuchRevision> {
-        let state = self.head.lock();
-        match state.history.index_at_time(time) {
-            Some(index) => Ok(state.open_at(&self.head, index)),
-            None => Err(NoSuchRevision::too_old(&state.history)),
+        let found = self.head.at(At::Time(time))?;
+        if is_awake(Bug::TimeOffByOne)
+            && let Some(next) = self.head.page(found.index + 1, 1)?.pop()
+        {
+            return self.at(next.revision);
         }
+        Ok(found.snapshot)
     }
 
     /// The revisions of this branch that are kept, the newest first; [`Iterator::rev`] gives the
@@ -350,7 +355,8 @@ impl TreeHandle {
     /// use jungle_db::Jungle;
     /// let tree = Jungle::new()?.create_tree("board")?;
     /// tree.update(|tx| tx.append(&[]))?;
-    /// let numbers: Vec<u64> = tree.history(..).map(|info| info.revision.number()).collect();
+    /// let infos: Vec<_> = tree.history(..).collect::<Result<_, _>>()?;
+    /// let numbers: Vec<u64> = infos.iter().map(|info| info.revision.number()).collect();
     /// assert_eq!(numbers, [2, 1]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -430,16 +436,24 @@ impl TreeHandle {
         self.head.lock().retention()
     }
 
-    /// Sets what this branch keeps of its history, and drops the rest at once.
-    pub fn set_retention(&self, retention: Retention) {
-        self.head.lock().retain(retention, self.shared.now());
+    /// Sets what this branch keeps of its history, and drops the rest at once; while there is a
+    /// [`Checkpoint`](crate::Checkpoint) of it, when that is dropped.
+    ///
+    /// # Errors
+    /// When it has to know how old a revision is and cannot read that. The rule is set then, and
+    /// later commits drop the rest.
+    pub fn set_retention(&self, retention: Retention) -> Result<(), ArchiveError> {
+        self.head.lock().retain(retention, self.shared.now())
     }
 
     /// Drops now what is not to be kept: for [`Retention::ByAge`] while nothing is committed.
-    pub fn apply_retention(&self) {
+    ///
+    /// # Errors
+    /// As [`set_retention`](TreeHandle::set_retention).
+    pub fn apply_retention(&self) -> Result<(), ArchiveError> {
         let mut state = self.head.lock();
         let retention = state.retention();
-        state.retain(retention, self.shared.now());
+        state.retain(retention, self.shared.now())
     }
 }
 

@@ -7,10 +7,12 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use jungle_tree::{Editor, Keep, Tree, TreeReader};
+use jungle_tree::{Editor, Keep, Tree, TreeReader, VersionId};
 
-use crate::history::{Entry, History};
+use crate::archive::ArchiveError;
+use crate::history::{History, HistoryEntry};
 use crate::journal::{BranchId, TreeId};
+use crate::origin::Origin;
 use crate::planted::{Bug, is_awake};
 use crate::retention::Retention;
 use crate::revision::{CommitMeta, Revision, Timestamp};
@@ -38,13 +40,7 @@ pub(crate) struct Head {
     turn: Mutex<()>,
     starved: AtomicUsize,
     /// Where it left another branch.
-    pub(crate) origin: Option<Origin>,
-}
-
-/// Where a branch began.
-pub(crate) struct Origin {
-    pub(crate) head: Arc<Head>,
-    pub(crate) snapshot: Snapshot,
+    pub(crate) origin: Option<Arc<Origin>>,
 }
 
 /// What only the holder of the lock sees.
@@ -53,7 +49,9 @@ pub(crate) struct HeadState {
     pub(crate) history: History,
     retention: Retention,
     /// Revisions dropped since their memory was last reclaimed.
-    dropped: usize,
+    dropped: u64,
+    /// Checkpoints that rely on all that is there. While there are any, nothing is dropped.
+    holds: usize,
     /// The branch, or its tree, was deleted.
     pub(crate) closed: bool,
 }
@@ -72,36 +70,28 @@ pub(crate) struct Stamp {
 }
 
 impl Head {
-    /// A branch whose first revision is the newest version of `tree`.
+    /// A branch whose newest version is that of `tree`, as its history says.
     pub(crate) fn new(
         (tree_id, id): (TreeId, BranchId),
-        mut tree: Tree,
-        stamp: Stamp,
+        tree: Tree,
+        history: History,
         retention: Retention,
-        origin: Option<Origin>,
+        origin: Option<Arc<Origin>>,
     ) -> Head {
-        let first = Entry {
-            revision: stamp.revision,
-            time: stamp.time,
-            id: tree.version_id(),
-            meta: stamp.meta,
+        let newest = history.newest();
+        let newest = Newest {
+            version: AtomicU64::new(newest.id.version()),
+            revision: AtomicU64::new(newest.revision.number()),
         };
-        tree.keep(keep(retention, &first));
+        let reader = tree.reader();
+        let mut state = HeadState { tree, history, retention, dropped: 0, holds: 0, closed: false };
+        state.reclaim();
         Head {
             id,
             tree: tree_id,
-            reader: tree.reader(),
-            newest: Newest {
-                version: AtomicU64::new(first.id.version()),
-                revision: AtomicU64::new(first.revision.number()),
-            },
-            state: Mutex::new(HeadState {
-                tree,
-                history: History::new(first),
-                retention,
-                dropped: 0,
-                closed: false,
-            }),
+            reader,
+            newest,
+            state: Mutex::new(state),
             committed: Condvar::new(),
             waiting: AtomicUsize::new(0),
             turn: Mutex::new(()),
@@ -209,14 +199,8 @@ impl Drop for Turn<'_> {
 
 impl HeadState {
     /// Holds the version of an entry of the history.
-    pub(crate) fn open(&self, head: &Head, entry: &Entry) -> Snapshot {
+    pub(crate) fn open(&self, head: &Head, entry: &HistoryEntry) -> Snapshot {
         Snapshot::new(head.reader.held(entry.id), entry.revision)
-    }
-
-    /// Holds the version of the entry with this index.
-    pub(crate) fn open_at(&self, head: &Head, index: usize) -> Snapshot {
-        let entry = self.history.get(index).expect("an index found under the same lock");
-        self.open(head, entry)
     }
 
     /// Publishes an editor of the newest version as the next revision.
@@ -227,9 +211,10 @@ impl HeadState {
         head.newest.revision.store(stamp.revision.number(), Ordering::SeqCst);
         head.newest.version.store(id.version(), Ordering::SeqCst);
         let time = stamp.time;
-        self.history.push(Entry { revision: stamp.revision, time, id, meta: stamp.meta });
-        if self.retention != Retention::All {
-            self.dropped += self.retention.apply(&mut self.history, time);
+        self.history.push(stamp.entry(id));
+        if self.retention != Retention::All && self.holds == 0 {
+            // What cannot be looked up in the archive is kept until it can be.
+            self.dropped += self.retention.apply(&mut self.history, time).unwrap_or(0);
             if self.dropped >= self.retention.slack() {
                 self.reclaim();
             }
@@ -242,22 +227,52 @@ impl HeadState {
     }
 
     /// Sets what is kept, and drops the rest at once.
-    pub(crate) fn retain(&mut self, retention: Retention, now: Timestamp) {
+    pub(crate) fn retain(
+        &mut self,
+        retention: Retention,
+        now: Timestamp,
+    ) -> Result<(), ArchiveError> {
         self.retention = retention;
-        retention.apply(&mut self.history, now);
+        let applied = match self.holds {
+            0 => retention.apply(&mut self.history, now),
+            _ => Ok(0),
+        };
         self.reclaim();
+        applied.map(drop)
+    }
+
+    /// Keeps all that is there until [`HeadState::let_go`].
+    pub(crate) fn hold(&mut self) {
+        self.holds += 1;
+        self.reclaim();
+    }
+
+    /// Drops what was held for a checkpoint only.
+    pub(crate) fn let_go(&mut self) {
+        self.holds -= 1;
+        if self.holds == 0 && self.retention != Retention::All {
+            let newest = self.history.newest().time;
+            // As in a commit; the next one tries again.
+            let _ = self.retention.apply(&mut self.history, newest);
+            self.reclaim();
+        }
     }
 
     fn reclaim(&mut self) {
         self.dropped = 0;
-        self.tree.keep(keep(self.retention, self.history.oldest()));
+        self.tree.keep(match self.retention {
+            Retention::All => Keep::All,
+            Retention::Last(0 | 1) if self.holds == 0 => Keep::Newest,
+            // What was there when the Jungle was restored is never reused by the line itself, so
+            // it makes no difference how much older the oldest is.
+            Retention::Last(_) | Retention::ByAge(_) => Keep::From(self.history.oldest_here().id),
+        });
     }
 }
 
-fn keep(retention: Retention, oldest: &Entry) -> Keep {
-    match retention {
-        Retention::All => Keep::All,
-        Retention::Last(0 | 1) => Keep::Newest,
-        Retention::Last(_) | Retention::ByAge(_) => Keep::From(oldest.id),
+impl Stamp {
+    pub(crate) fn entry(self, id: VersionId) -> HistoryEntry {
+        let Stamp { revision, time, meta } = self;
+        HistoryEntry { revision, time, id, meta }
     }
 }

@@ -1,158 +1,285 @@
 //! The revisions of one branch, oldest first.
 //!
-//! They are kept in pieces of one size, so that a long history neither moves when it grows nor
-//! when its oldest end goes away. Looking for a number or a time begins with a guess, as if they
-//! were spread evenly, and goes on from there in steps that double: a dense history is hit at the
-//! first look, however long it is.
+//! Each has an index, counting from the first that the branch ever had. They are kept in pieces of
+//! one size, so that a long history neither moves when it grows nor when its oldest end goes away.
+//! The pieces of a Jungle that was restored stay in its archive until somebody asks for them: in
+//! memory are those that came since, and the last one.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::ops::Range;
+use std::sync::Arc;
 
 use jungle_tree::VersionId;
 
-use crate::planted::{Bug, is_awake};
+use crate::archive::{ArchiveError, Shelf};
+use crate::journal::BranchId;
 use crate::revision::{CommitMeta, Revision, RevisionInfo, Timestamp};
+use crate::search::{At, Point, newest_in};
+use crate::state::{HistoryAnchor, SavedHistory};
 
-/// Entries of a piece.
-const PIECE: usize = 512;
+/// Entries of a whole piece of a history.
+pub const HISTORY_PIECE: u64 = 512;
 
-/// One revision of a branch.
-#[derive(Clone)]
-pub(crate) struct Entry {
-    pub(crate) revision: Revision,
-    pub(crate) time: Timestamp,
-    pub(crate) id: VersionId,
-    pub(crate) meta: CommitMeta,
+/// One revision of a branch: what a history knows of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryEntry {
+    /// Its number.
+    pub revision: Revision,
+    /// When it was committed.
+    pub time: Timestamp,
+    /// Where its version lies.
+    pub id: VersionId,
+    /// Who committed it, and why.
+    pub meta: CommitMeta,
 }
 
-impl Entry {
+impl HistoryEntry {
     pub(crate) fn info(&self) -> RevisionInfo {
         RevisionInfo { revision: self.revision, time: self.time, meta: self.meta.clone() }
     }
 }
 
+/// A whole piece.
+pub(crate) type Piece = Arc<[HistoryEntry]>;
+
 /// The revisions that are kept; never none.
 pub(crate) struct History {
-    pieces: VecDeque<Vec<Entry>>,
-    /// How many of the first piece are gone.
-    gone: usize,
-    len: usize,
-    /// Has anything ever been dropped?
-    cut: bool,
+    /// The index of the oldest that is kept.
+    first: u64,
+    stored: Option<Stored>,
+    /// The index of the first in memory: a piece begins with it.
+    here: u64,
+    /// Whole ones.
+    pieces: VecDeque<Piece>,
+    /// The newest, at least one and at most a piece.
+    last: Vec<HistoryEntry>,
+    /// The time of the second that is kept, once it was looked for.
+    second: Option<Timestamp>,
+}
+
+/// The part of a history that is in the archive: all of it that is before what is in memory.
+#[derive(Clone)]
+pub(crate) struct Stored {
+    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) branch: BranchId,
+    /// Something old to guess from.
+    pub(crate) anchor: HistoryAnchor,
+}
+
+/// What a look into the memory gives.
+pub(crate) enum Look {
+    /// The entry with its index; `None` when it is not kept, or never was.
+    Here(Option<(u64, HistoryEntry)>),
+    /// It has to be looked for in the archive, when no lock is held.
+    Stored(StoredLook),
+}
+
+/// How to go on with a look.
+pub(crate) struct StoredLook {
+    stored: Stored,
+    range: Range<u64>,
+    high: Point,
+    at: At,
+}
+
+/// A part of a piece.
+pub(crate) enum Part<'h> {
+    Here(&'h [HistoryEntry]),
+    Stored(&'h Stored),
 }
 
 impl History {
-    pub(crate) fn new(first: Entry) -> History {
-        let mut history = History { pieces: VecDeque::new(), gone: 0, len: 0, cut: false };
-        history.push(first);
-        history
+    pub(crate) fn new(first: HistoryEntry) -> History {
+        let mut last = Vec::with_capacity(HISTORY_PIECE as usize);
+        last.push(first);
+        History { first: 0, stored: None, here: 0, pieces: VecDeque::new(), last, second: None }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.len
+    /// What was saved, and is known to be in order.
+    pub(crate) fn restored(saved: &SavedHistory, branch: BranchId, shelf: &Arc<Shelf>) -> History {
+        let here = saved.pieces * HISTORY_PIECE;
+        let stored = || Stored { shelf: Arc::clone(shelf), branch, anchor: saved.anchor };
+        History {
+            first: saved.dropped,
+            stored: (saved.dropped < here).then(stored),
+            here,
+            pieces: VecDeque::new(),
+            last: saved.last.to_vec(),
+            second: None,
+        }
     }
 
-    pub(crate) fn push(&mut self, entry: Entry) {
-        match self.pieces.back_mut().filter(|piece| piece.len() < PIECE) {
-            Some(piece) => piece.push(entry),
-            None => {
-                let mut piece = Vec::with_capacity(PIECE);
-                piece.push(entry);
-                self.pieces.push_back(piece);
+    /// The index of the oldest that is kept.
+    pub(crate) fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The index that the next entry gets.
+    pub(crate) fn end(&self) -> u64 {
+        self.last_piece() * HISTORY_PIECE + self.last.len() as u64
+    }
+
+    /// The number of the last piece, which alone may be not whole.
+    fn last_piece(&self) -> u64 {
+        self.here / HISTORY_PIECE + self.pieces.len() as u64
+    }
+
+    pub(crate) fn push(&mut self, entry: HistoryEntry) {
+        if self.last.len() as u64 == HISTORY_PIECE {
+            let empty = Vec::with_capacity(HISTORY_PIECE as usize);
+            self.pieces.push_back(std::mem::replace(&mut self.last, empty).into());
+        }
+        self.last.push(entry);
+    }
+
+    /// Drops what is before an index, but never the newest; tells how many entries that was.
+    pub(crate) fn drop_before(&mut self, index: u64) -> u64 {
+        let index = index.min(self.end() - 1);
+        let dropped = index.saturating_sub(self.first);
+        if dropped == 0 {
+            return 0;
+        }
+        self.first = index;
+        self.second = None;
+        if self.first >= self.here {
+            self.stored = None;
+        }
+        while self.here + HISTORY_PIECE <= self.first && self.pieces.pop_front().is_some() {
+            self.here += HISTORY_PIECE;
+        }
+        dropped
+    }
+
+    /// Drops what is older than the newest at a time; tells how many entries that was.
+    pub(crate) fn drop_before_time(&mut self, time: Timestamp) -> Result<u64, ArchiveError> {
+        if self.second.is_some_and(|second| second > time) {
+            return Ok(0);
+        }
+        let found = match self.look(At::Time(time)) {
+            Look::Here(found) => found,
+            Look::Stored(look) => look.run()?,
+        };
+        let dropped = found.map_or(0, |(index, _)| self.drop_before(index));
+        let second = self.first + 1;
+        let at = (second % HISTORY_PIECE) as usize;
+        self.second = self.part(second / HISTORY_PIECE).and_then(|part| match part {
+            Part::Here(piece) => piece.get(at).map(|entry| entry.time),
+            Part::Stored(stored) => {
+                stored.piece(second / HISTORY_PIECE).ok()?.get(at).map(|e| e.time)
             }
-        }
-        self.len += 1;
+        });
+        Ok(dropped)
     }
 
-    /// Drops the oldest.
-    ///
-    /// # Panics
-    /// When it is the only one.
-    pub(crate) fn pop_oldest(&mut self) {
-        assert!(self.len > 1, "a history keeps its newest revision");
-        self.gone += 1;
-        self.len -= 1;
-        self.cut = true;
-        if self.gone == PIECE {
-            self.pieces.pop_front();
-            self.gone = 0;
+    /// A piece by its number: in memory, or where it is stored.
+    pub(crate) fn part(&self, number: u64) -> Option<Part<'_>> {
+        let Some(here) = number.checked_sub(self.here / HISTORY_PIECE) else {
+            return self.stored.as_ref().map(Part::Stored);
+        };
+        let here = here as usize;
+        match self.pieces.get(here) {
+            Some(piece) => Some(Part::Here(piece)),
+            None => (here == self.pieces.len()).then_some(Part::Here(&self.last)),
         }
     }
 
-    pub(crate) fn get(&self, index: usize) -> Option<&Entry> {
-        let index = index + self.gone;
-        self.pieces.get(index / PIECE)?.get(index % PIECE)
+    /// A whole piece that is in memory.
+    pub(crate) fn whole_piece(&self, number: u64) -> Option<Piece> {
+        let here = number.checked_sub(self.here / HISTORY_PIECE)?;
+        self.pieces.get(here as usize).cloned()
     }
 
-    pub(crate) fn oldest(&self) -> &Entry {
-        self.get(0).expect("a history is never empty")
+    /// The oldest that is kept of those in memory.
+    pub(crate) fn oldest_here(&self) -> &HistoryEntry {
+        let first = self.first.max(self.here);
+        match self.part(first / HISTORY_PIECE) {
+            Some(Part::Here(piece)) => &piece[(first % HISTORY_PIECE) as usize],
+            _ => unreachable!("the last piece is in memory and not empty"),
+        }
     }
 
-    pub(crate) fn newest(&self) -> &Entry {
-        let last = self.pieces.back().and_then(|piece| piece.last());
-        last.expect("a history is never empty")
+    pub(crate) fn newest(&self) -> &HistoryEntry {
+        self.last.last().expect("a history is never empty")
     }
 
     /// Were there revisions once that are older than the oldest one here?
     pub(crate) fn is_cut(&self) -> bool {
-        self.cut
+        self.first > 0
     }
 
-    /// Where the versions of all entries lie.
-    pub(crate) fn ids(&self) -> impl Iterator<Item = VersionId> {
-        self.pieces.iter().flatten().skip(self.gone).map(|entry| entry.id)
+    /// What of it is in the archive: the indexes.
+    pub(crate) fn stored(&self) -> Option<(&Stored, Range<u64>)> {
+        self.stored.as_ref().map(|stored| (stored, self.first..self.here))
     }
 
-    /// The index of the newest revision with at most this number.
-    pub(crate) fn index_at(&self, revision: Revision) -> Option<usize> {
-        let number = |entry: &Entry| i128::from(entry.revision.number());
-        self.last_at_most(i128::from(revision.number()), number)
+    /// Where the versions of all entries in memory lie.
+    pub(crate) fn ids_here(&self) -> impl Iterator<Item = VersionId> {
+        let gone = self.first.saturating_sub(self.here) as usize;
+        let pieces = self.pieces.iter().flat_map(|piece| piece.iter());
+        pieces.chain(&self.last).skip(gone).map(|entry| entry.id)
     }
 
-    /// The index of the newest revision at this time.
-    pub(crate) fn index_at_time(&self, time: Timestamp) -> Option<usize> {
-        let micros = |entry: &Entry| i128::from(entry.time.as_micros());
-        let index = self.last_at_most(i128::from(time.as_micros()), micros)?;
-        Some(if is_awake(Bug::TimeOffByOne) { (index + 1).min(self.len - 1) } else { index })
-    }
-
-    /// The index of the last entry whose value, which never goes down, is at most `wanted`.
-    fn last_at_most(&self, wanted: i128, value: impl Fn(&Entry) -> i128) -> Option<usize> {
-        let (first, last) = (value(self.oldest()), value(self.newest()));
-        if wanted < first {
-            return None;
+    /// The newest revision at a number or time.
+    pub(crate) fn look(&self, at: At) -> Look {
+        let wanted = at.wanted();
+        let (end, oldest) = (self.end(), at.value_of(self.oldest_here()));
+        if wanted >= at.value_of(self.newest()) {
+            return Look::Here(Some((end - 1, self.newest().clone())));
         }
-        if wanted >= last {
-            return Some(self.len - 1);
+        let from = self.first.max(self.here);
+        if wanted >= oldest {
+            let points = ((from, oldest), (end - 1, at.value_of(self.newest())));
+            let piece = |number| match self.part(number) {
+                Some(Part::Here(piece)) => Ok::<_, Infallible>(piece),
+                _ => unreachable!("only what is in memory is looked through"),
+            };
+            let Ok(found) = newest_in(from..end - 1, points, at, piece);
+            return Look::Here(found);
         }
-        let fits = |index: usize| self.get(index).is_some_and(|entry| value(entry) <= wanted);
-        let guess = (wanted - first) * (self.len as i128 - 1) / (last - first);
-        let guess = guess as usize;
-        // From here on `low` fits and `high` does not.
-        let (mut low, mut high) = if fits(guess) {
-            let mut step = 1;
-            let mut low = guess;
-            while fits(low + step) {
-                low += step;
-                step *= 2;
+        match &self.stored {
+            Some(stored) if wanted >= at.value((stored.anchor.revision, stored.anchor.time)) => {
+                let (range, high) = (self.first..self.here, (from, oldest));
+                Look::Stored(StoredLook { stored: stored.clone(), range, high, at })
             }
-            (low, low + step)
-        } else {
-            let mut step = 1;
-            let mut high = guess;
-            while !fits(high.saturating_sub(step)) {
-                high -= step;
-                step *= 2;
-            }
-            (high.saturating_sub(step), high)
-        };
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            if fits(middle) {
-                low = middle;
-            } else {
-                high = middle;
+            _ => Look::Here(None),
+        }
+    }
+
+    /// Something old to guess from, when it is restored.
+    pub(crate) fn anchor(&self) -> HistoryAnchor {
+        match &self.stored {
+            Some(stored) => stored.anchor,
+            None => {
+                let HistoryEntry { revision, time, .. } = *self.oldest_here();
+                HistoryAnchor { index: self.first, revision, time }
             }
         }
-        Some(low)
+    }
+}
+
+impl Stored {
+    pub(crate) fn piece(&self, number: u64) -> Result<Piece, ArchiveError> {
+        self.shelf.piece(self.branch, number)
+    }
+
+    /// Where the versions of a range of indexes lie.
+    pub(crate) fn ids(&self, range: Range<u64>) -> Result<Vec<VersionId>, ArchiveError> {
+        let mut ids = Vec::new();
+        for number in range.start / HISTORY_PIECE..range.end.div_ceil(HISTORY_PIECE) {
+            let piece = self.shelf.read(self.branch, number)?;
+            let gone = range.start.saturating_sub(number * HISTORY_PIECE) as usize;
+            ids.extend(piece.iter().skip(gone).map(|entry| entry.id));
+        }
+        Ok(ids)
+    }
+}
+
+impl StoredLook {
+    /// Goes on with it.
+    pub(crate) fn run(self) -> Result<Option<(u64, HistoryEntry)>, ArchiveError> {
+        let StoredLook { stored, range, high, at } = self;
+        let anchor = (stored.anchor.index, at.value((stored.anchor.revision, stored.anchor.time)));
+        newest_in(range, (anchor, high), at, |number| stored.piece(number))
     }
 }

@@ -2,17 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use jungle_tree::{Arena, ArenaError, ArenaOptions, Collected, Tree};
 
+use crate::archive::ArchiveError;
 use crate::branch::Branches;
+use crate::checkpoint::Held;
 use crate::commit::Moment;
 use crate::durability::Durability;
 use crate::handle::TreeHandle;
 use crate::head::{Head, Stamp, lock};
+use crate::history::History;
 use crate::journal::{BranchId, CommitRecord, Event, Journal, TreeId};
 use crate::name::{self, NameError};
+use crate::origin::Merges;
 use crate::planted::{Bug, is_awake};
 use crate::retention::Retention;
 use crate::revision::{Clock, CommitMeta, Counter, NoClock, Revision, Timestamp};
@@ -60,6 +64,8 @@ pub(crate) struct Shared {
     ids: AtomicU64,
     pub(crate) retention: Retention,
     catalog: RwLock<Catalog>,
+    /// The checkpoints that are being written.
+    pub(crate) checkpoints: Mutex<Vec<Weak<Held>>>,
 }
 
 pub(crate) type Catalog = BTreeMap<Arc<str>, Arc<TreeState>>;
@@ -70,6 +76,7 @@ pub(crate) struct TreeState {
     pub(crate) name: Mutex<Arc<str>>,
     pub(crate) main: Arc<Head>,
     pub(crate) branches: Mutex<Branches>,
+    pub(crate) merges: Merges,
 }
 
 /// Why a tree was not created.
@@ -172,20 +179,25 @@ impl Builder {
     /// # Errors
     /// When the system refuses to reserve the address range of the arena.
     pub fn build(self) -> Result<Jungle, ArenaError> {
+        let arena = Arena::with_options(&self.arena)?;
+        Ok(self.build_in(arena, 1, Catalog::new()))
+    }
+
+    pub(crate) fn build_in(self, arena: Arena, next_id: u64, catalog: Catalog) -> Jungle {
         let shared = Shared {
-            arena: Arena::with_options(&self.arena)?,
+            arena,
             clock: self.clock,
             journal: self.journal,
             durability: self.durability,
             order: Mutex::default(),
             counter: Counter::default(),
             stopped: AtomicBool::new(false),
-            ids: AtomicU64::new(1),
+            ids: AtomicU64::new(next_id),
             retention: self.retention,
-            catalog: RwLock::default(),
+            catalog: RwLock::new(catalog),
+            checkpoints: Mutex::default(),
         };
-        let shared = Arc::new(shared);
-        Ok(Jungle { shared })
+        Jungle { shared: Arc::new(shared) }
     }
 }
 
@@ -292,13 +304,29 @@ impl Jungle {
     ///
     /// Readers and writers go on, but for the moment it takes to note what is kept; the cost is
     /// that of going through what is alive.
-    pub fn collect(&self) -> Collected {
-        let heads = self.shared.heads();
-        let guards: Vec<_> = heads.iter().map(|head| head.lock()).collect();
-        let kept = guards.iter().flat_map(|state| state.history.ids());
-        let collection = self.shared.arena.start_collection(kept);
-        drop(guards);
-        collection.finish()
+    ///
+    /// # Errors
+    /// When the archive does not tell all that is kept: then nothing is given back.
+    pub fn collect(&self) -> Result<Collected, ArchiveError> {
+        // What is in the archive is read without a lock. It only becomes less.
+        let mut stored = BTreeMap::new();
+        for head in self.shared.heads() {
+            let range = head.lock().history.stored().map(|(part, range)| (part.clone(), range));
+            if let Some((part, range)) = range {
+                stored.insert(head.id, (range.start, part.ids(range)?));
+            }
+        }
+        let collection = self.shared.pause(|paused| {
+            let kept = paused.heads.iter().flat_map(|(head, state)| {
+                let known = stored.get(&head.id).filter(|_| state.history.stored().is_some());
+                let old = known.into_iter().flat_map(|(first, ids)| {
+                    ids.iter().skip((state.history.first() - first) as usize).copied()
+                });
+                old.chain(state.history.ids_here())
+            });
+            self.shared.arena.start_collection(kept)
+        });
+        Ok(collection.finish())
     }
 
     /// The main branches of all trees at one revision: no commit is seen in part, also none that
@@ -357,20 +385,13 @@ impl Shared {
         self.catalog.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All heads of all trees, in the order in which they are locked.
-    fn heads(&self) -> Vec<Arc<Head>> {
-        let catalog = self.catalog();
-        let mut heads = Vec::new();
-        for state in catalog.values() {
-            heads.push(Arc::clone(&state.main));
-            heads.extend(lock(&state.branches).heads());
-        }
-        heads.sort_by_key(|head| head.id);
-        heads
-    }
-
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// The next id that nothing has.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.ids.load(Ordering::Relaxed)
     }
 
     pub(crate) fn draw_id(&self) -> u64 {
@@ -460,11 +481,13 @@ impl Shared {
         let revision = self.write(moment, time, &meta, Some(event), |revision| {
             let stamp = Stamp { revision, time, meta: meta.clone() };
             let root = Tree::new(&self.arena);
-            let main = Head::new((tree, branch), root, stamp, self.retention, None);
+            let history = History::new(stamp.entry(root.version_id()));
+            let main = Head::new((tree, branch), root, history, self.retention, None);
             let state = Arc::new(TreeState {
                 id: tree,
                 name: Mutex::new(Arc::clone(&name)),
                 branches: Mutex::default(),
+                merges: Merges::default(),
                 main: Arc::new(main),
             });
             made = Some(Arc::clone(&state));

@@ -26,9 +26,13 @@
 //! - Every commit has a [`Revision`]. [`TreeHandle::at`], [`TreeHandle::history`],
 //!   [`TreeHandle::diff`] look back as far as [`Retention`] says; [`Watch`] follows.
 //! - [`TreeHandle::branch`], [`TreeHandle::merge`], [`TreeHandle::tag`].
+//! - [`Jungle::checkpoint`] takes out all that a Jungle is besides its arena;
+//!   [`Builder::restore`] puts it together again, and an [`Archive`] keeps old histories.
 //! - Commits are written to a [`Journal`], times come from a [`Clock`]: this crate does no I/O.
 
+mod archive;
 mod branch;
+mod checkpoint;
 mod commit;
 mod draft;
 mod durability;
@@ -38,25 +42,34 @@ mod history;
 mod journal;
 mod jungle;
 mod log;
+mod lookup;
 mod merge;
 mod multi;
 mod name;
+mod origin;
 mod past;
+mod pause;
 pub mod planted;
 mod read;
 mod replay;
+mod restore;
 mod retention;
 mod revision;
+mod search;
 mod snapshot;
+mod state;
 mod sync;
 mod transaction;
 mod watch;
 mod write;
 
+pub use archive::{Archive, ArchiveError};
 pub use branch::{BranchError, MAIN_BRANCH, NoSuchBranch};
+pub use checkpoint::Checkpoint;
 pub use draft::{Draft, Isolation};
 pub use durability::Durability;
 pub use handle::{CommitOptions, Committed, RevertError, SetRootError, TreeHandle, UpdateError};
+pub use history::{HISTORY_PIECE, HistoryEntry};
 pub use journal::{
     BranchEdit, BranchId, CommitRecord, Event, Journal, JournalError, MemoryJournal, TreeId,
 };
@@ -66,9 +79,14 @@ pub use multi::JungleTransaction;
 pub use name::{NAME_BYTES_MAX, NameError};
 pub use past::{NoSuchRevision, Past};
 pub use replay::ReplayError;
+pub use restore::RestoreError;
 pub use retention::Retention;
 pub use revision::{Clock, CommitMeta, NoClock, Revision, RevisionInfo, Timestamp};
 pub use snapshot::{JungleSnapshot, Snapshot};
+pub use state::{
+    HistoryAnchor, JungleState, SavedBranch, SavedHistory, SavedMerge, SavedOrigin, SavedTag,
+    SavedTree, SavedVersion,
+};
 pub use transaction::{CommitError, Conflicts, Transaction};
 pub use watch::{Watch, WatchError, WatchEvent};
 pub use write::NotWritten;

@@ -41,7 +41,7 @@ impl TreeHandle {
             return Err(no_base);
         }
         let (ours, theirs) = (from.snapshot(), self.head.snapshot());
-        let base = self.state.merge_base(&from, &self.head).ok_or(no_base)?;
+        let base = self.state.merges.base(&from, &self.head).ok_or(no_base)?;
         let merged = merge(&base, &ours, &theirs, options).map_err(MergeBranchError::NoRoom)?;
         Ok(Merge { handle: self.clone(), from: from.id, base, ours, theirs, merged })
     }
@@ -146,7 +146,7 @@ impl Merge {
             let attempt = Attempt::of_editor(&handle.head, merged.editor)
                 .even_unchanged()
                 .with_changes(merged.changes)
-                .with_merged(Some((from, ours.revision())));
+                .with_merged(&handle.state.merges, from, ours);
             let done =
                 handle.commit_attempt(attempt, &meta.into()).map_err(|failure| match failure {
                     Failure::NotWritten(error) => CommitError::NotWritten(error),
@@ -156,8 +156,9 @@ impl Merge {
                 })?;
             revision = done.0;
             renamed.extend(done.1);
+        } else {
+            handle.state.merges.note(from, handle.head.id, &ours);
         }
-        handle.state.note_merged(from, handle.head.id, ours);
         Ok(Committed { renamed, ..committed(revision) })
     }
 }

@@ -5,11 +5,13 @@ use std::fmt;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
+use crate::archive::ArchiveError;
 use crate::head::Head;
-use crate::history::History;
+use crate::history::{HISTORY_PIECE, HistoryEntry};
 use crate::revision::{Revision, RevisionInfo};
+use crate::search::At;
 
-/// Revisions read under one lock.
+/// Revisions read at once.
 const PAGE: usize = 64;
 
 /// Why a revision cannot be opened.
@@ -34,22 +36,14 @@ pub enum NoSuchRevision {
         /// Its first revision.
         first: Revision,
     },
-}
-
-impl NoSuchRevision {
-    /// What to say of a revision before all of these.
-    pub(crate) fn too_old(history: &History) -> NoSuchRevision {
-        let oldest = history.oldest().revision;
-        if history.is_cut() {
-            NoSuchRevision::TooOld { oldest }
-        } else {
-            NoSuchRevision::NotBorn { first: oldest }
-        }
-    }
+    /// What is known of it could not be read.
+    #[error(transparent)]
+    NotRead(#[from] ArchiveError),
 }
 
 /// Revisions of a branch, the newest first: what
-/// [`TreeHandle::history`](crate::TreeHandle::history) gives.
+/// [`TreeHandle::history`](crate::TreeHandle::history) gives. When some cannot be read, that is
+/// told in their place, and nothing follows.
 pub struct Past {
     head: Arc<Head>,
     /// The numbers that are not read yet, both ends included.
@@ -76,58 +70,84 @@ impl Past {
         Past { head, low, high, newer: VecDeque::new(), older: VecDeque::new() }
     }
 
-    fn read_newer(&mut self) {
+    /// Reads what is newest in the range, newest first.
+    fn read_newer(&mut self) -> Result<(), ArchiveError> {
         if self.low > self.high {
-            return;
+            return Ok(());
         }
-        let state = self.head.lock();
-        let history = &state.history;
-        let from = history.index_at(Revision::new(self.high));
-        let indexes = from.into_iter().flat_map(|from| (0..=from).rev());
-        let infos = indexes.filter_map(|index| history.get(index));
-        let infos = infos.take_while(|entry| entry.revision.number() >= self.low);
-        self.newer.extend(infos.take(PAGE).map(|entry| entry.info()));
+        let found = self.head.find(At::Revision(Revision::new(self.high)))?.1;
+        if let Some((index, _)) = found {
+            let piece = index - index % HISTORY_PIECE;
+            let infos = self.read(piece.max(index.saturating_sub(PAGE as u64 - 1)))?;
+            self.newer.extend(infos.into_iter().rev());
+        }
         match self.newer.back().and_then(|last| last.revision.number().checked_sub(1)) {
             Some(next) => self.high = next,
-            None => (self.low, self.high) = (1, 0),
+            None => self.end(),
         }
+        Ok(())
     }
 
-    fn read_older(&mut self) {
+    /// Reads what is oldest in the range, oldest first.
+    fn read_older(&mut self) -> Result<(), ArchiveError> {
         if self.low > self.high {
-            return;
+            return Ok(());
         }
-        let state = self.head.lock();
-        let history = &state.history;
-        let before = self.low.checked_sub(1).map(Revision::new);
-        let from = before.and_then(|before| history.index_at(before)).map_or(0, |i| i + 1);
-        let infos = (from..history.len()).filter_map(|index| history.get(index));
-        let infos = infos.take_while(|entry| entry.revision.number() <= self.high);
-        self.older.extend(infos.take(PAGE).map(|entry| entry.info()));
+        let from = match self.low.checked_sub(1) {
+            Some(before) => self.head.find(At::Revision(Revision::new(before)))?.1,
+            None => None,
+        };
+        let infos = self.read(from.map_or(0, |(index, _)| index + 1))?;
+        self.older.extend(infos);
         match self.older.back() {
             Some(last) => self.low = last.revision.number() + 1,
-            None => (self.low, self.high) = (1, 0),
+            None => self.end(),
         }
+        Ok(())
+    }
+
+    /// A page from an index on, as far as it is in the range.
+    fn read(&self, from: u64) -> Result<Vec<RevisionInfo>, ArchiveError> {
+        let entries = self.head.page(from, PAGE)?;
+        let is_in =
+            |entry: &&HistoryEntry| (self.low..=self.high).contains(&entry.revision.number());
+        Ok(entries.iter().filter(is_in).map(HistoryEntry::info).collect())
+    }
+
+    fn end(&mut self) {
+        (self.low, self.high) = (1, 0);
+    }
+
+    /// Nothing follows an error.
+    fn fail(&mut self, error: ArchiveError) -> Result<RevisionInfo, ArchiveError> {
+        self.end();
+        self.newer.clear();
+        self.older.clear();
+        Err(error)
     }
 }
 
 impl Iterator for Past {
-    type Item = RevisionInfo;
+    type Item = Result<RevisionInfo, ArchiveError>;
 
-    fn next(&mut self) -> Option<RevisionInfo> {
-        if self.newer.is_empty() {
-            self.read_newer();
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.newer.is_empty()
+            && let Err(error) = self.read_newer()
+        {
+            return Some(self.fail(error));
         }
-        self.newer.pop_front().or_else(|| self.older.pop_back())
+        self.newer.pop_front().or_else(|| self.older.pop_back()).map(Ok)
     }
 }
 
 impl DoubleEndedIterator for Past {
-    fn next_back(&mut self) -> Option<RevisionInfo> {
-        if self.older.is_empty() {
-            self.read_older();
+    fn next_back(&mut self) -> Option<Self::Item> {
+        if self.older.is_empty()
+            && let Err(error) = self.read_older()
+        {
+            return Some(self.fail(error));
         }
-        self.older.pop_front().or_else(|| self.newer.pop_back())
+        self.older.pop_front().or_else(|| self.newer.pop_back()).map(Ok)
     }
 }
 

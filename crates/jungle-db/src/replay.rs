@@ -121,23 +121,21 @@ impl Jungle {
         for (edit, handle) in edits.iter().zip(&handles) {
             let mut editor = Editor::new(handle.head.reader.snapshot());
             apply(&mut editor, &edit.changes)?;
-            attempts.push(Attempt::of_editor(&handle.head, editor).even_unchanged());
-        }
-        let guards = lock_all(&attempts)?;
-        match publish(&self.shared, &mut attempts, guards, &record.meta, moment) {
-            Ok(_) => {}
-            Err(Failure::NotWritten(error)) => return Err(error.into()),
-            Err(Failure::Overlap(_)) => unreachable!("publishing rebases nothing"),
-        }
-        for (edit, handle) in edits.iter().zip(&handles) {
+            let mut attempt = Attempt::of_editor(&handle.head, editor).even_unchanged();
             if let Some((from, at)) = edit.merged
                 && let Some(head) = handle.state.head(from)
                 && let Ok(base) = (TreeHandle { head, ..handle.clone() }).at(at)
             {
-                handle.state.note_merged(from, edit.branch, base);
+                attempt = attempt.with_merged(&handle.state.merges, from, base);
             }
+            attempts.push(attempt);
         }
-        Ok(())
+        let guards = lock_all(&attempts)?;
+        match publish(&self.shared, &mut attempts, guards, &record.meta, moment) {
+            Ok(_) => Ok(()),
+            Err(Failure::NotWritten(error)) => Err(error.into()),
+            Err(Failure::Overlap(_)) => unreachable!("publishing rebases nothing"),
+        }
     }
 
     fn tree_of(&self, id: TreeId) -> Result<Arc<TreeState>, ReplayError> {

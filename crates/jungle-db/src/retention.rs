@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::archive::ArchiveError;
 use crate::history::History;
 use crate::planted::{Bug, is_awake};
 use crate::revision::Timestamp;
@@ -28,30 +29,21 @@ pub enum Retention {
 
 impl Retention {
     /// Drops what is not to be kept and tells how many revisions that was.
-    pub(crate) fn apply(self, history: &mut History, now: Timestamp) -> usize {
-        let before = history.len();
+    pub(crate) fn apply(self, history: &mut History, now: Timestamp) -> Result<u64, ArchiveError> {
         match self {
-            Retention::All => {}
+            Retention::All => Ok(0),
             Retention::Last(count) => {
                 let count = count - usize::from(count > 1 && is_awake(Bug::RetentionOffByOne));
-                while history.len() > count.max(1) {
-                    history.pop_oldest();
-                }
+                Ok(history.drop_before(history.end().saturating_sub(count.max(1) as u64)))
             }
-            Retention::ByAge(age) => {
-                let limit = now.before(age);
-                while history.get(1).is_some_and(|second| second.time <= limit) {
-                    history.pop_oldest();
-                }
-            }
+            Retention::ByAge(age) => history.drop_before_time(now.before(age)),
         }
-        before - history.len()
     }
 
     /// Reclaiming costs a look at every reader's slot, so it waits for this many dropped revisions.
-    pub(crate) fn slack(self) -> usize {
+    pub(crate) fn slack(self) -> u64 {
         match self {
-            Retention::Last(count) => (count / 8).clamp(1, 64),
+            Retention::Last(count) => (count as u64 / 8).clamp(1, 64),
             Retention::All | Retention::ByAge(_) => 64,
         }
     }

@@ -6,9 +6,13 @@ use std::time::Duration;
 
 use jungle_tree::{Change, ChangeSet, Key, Node, Path, diff};
 
+use crate::archive::ArchiveError;
 use crate::head::Head;
+use crate::lookup::Found;
+use crate::past::NoSuchRevision;
 use crate::planted::{Bug, is_awake};
 use crate::revision::{Revision, RevisionInfo};
+use crate::search::At;
 use crate::snapshot::Snapshot;
 
 /// A cursor over the revisions of a branch: see [`TreeHandle::watch`](crate::TreeHandle::watch).
@@ -60,6 +64,9 @@ pub enum WatchError {
     /// Everything has been seen, and the tree or the branch was deleted.
     #[error("the tree or the branch was deleted")]
     Deleted,
+    /// What is known of the next revision could not be read; it can be tried again.
+    #[error(transparent)]
+    NotRead(#[from] ArchiveError),
 }
 
 /// The next revision, before and after.
@@ -117,28 +124,36 @@ impl Watch {
     }
 
     fn step(&self) -> Result<Option<Step>, WatchError> {
-        let state = self.head.lock();
-        let history = &state.history;
-        let index = match history.index_at(self.seen) {
-            Some(index) => index,
+        // Asked before the next revision is, so that none is missed.
+        let is_closed = self.head.lock().closed;
+        let before = self.at(self.seen)?;
+        let skips = is_awake(Bug::WatchSkips);
+        let Some(next) = self.head.page(before.index + 1, 1 + usize::from(skips))?.pop() else {
+            return if is_closed { Err(WatchError::Deleted) } else { Ok(None) };
+        };
+        let after = self.at(next.revision)?;
+        if after.index != before.index + 1 && !skips {
+            // What came between was dropped since we looked.
+            return Err(WatchError::TooOld { seen: self.seen, oldest: after.entry.revision });
+        }
+        let info = after.entry.info();
+        Ok(Some(Step { before: before.snapshot, after: after.snapshot, info }))
+    }
+
+    fn at(&self, revision: Revision) -> Result<Found, WatchError> {
+        let found = match self.head.at(At::Revision(revision)) {
             // It begins before the tree does: the first that can be compared is the second.
-            None if !history.is_cut() => 0,
-            None => {
-                return Err(WatchError::TooOld {
-                    seen: self.seen,
-                    oldest: history.oldest().revision,
-                });
+            Err(NoSuchRevision::NotBorn { first }) => self.head.at(At::Revision(first)),
+            found => found,
+        };
+        found.map_err(|error| match error {
+            NoSuchRevision::NotRead(error) => error.into(),
+            NoSuchRevision::TooOld { oldest: newest }
+            | NoSuchRevision::NotBorn { first: newest }
+            | NoSuchRevision::NotYet { newest } => {
+                WatchError::TooOld { seen: self.seen, oldest: newest }
             }
-        };
-        let skips = is_awake(Bug::WatchSkips) && index + 2 < history.len();
-        let Some(next) = history.get(index + 1 + usize::from(skips)) else {
-            return if state.closed { Err(WatchError::Deleted) } else { Ok(None) };
-        };
-        Ok(Some(Step {
-            before: state.open_at(&self.head, index),
-            after: state.open(&self.head, next),
-            info: next.info(),
-        }))
+        })
     }
 
     fn changes(&self, before: &Snapshot, after: &Snapshot) -> ChangeSet {

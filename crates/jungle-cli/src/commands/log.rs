@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let mut past = tree.history(..);
     let mut next = || if args.reverse { past.next_back() } else { past.next() };
     for info in std::iter::from_fn(&mut next).take(limit) {
-        tags.info(&info).print(&mut out, context.format)?;
+        tags.info(&info?).print(&mut out, context.format)?;
     }
     Ok(out.flush()?)
 }

@@ -72,5 +72,6 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
 }
 
 fn first(tree: &jungle::TreeHandle) -> Revision {
-    tree.history(..).next_back().map(|info| info.revision).unwrap_or_default()
+    let oldest = tree.history(..).next_back().and_then(Result::ok);
+    oldest.map(|info| info.revision).unwrap_or_default()
 }

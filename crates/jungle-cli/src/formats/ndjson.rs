@@ -86,6 +86,7 @@ pub(crate) fn write(
 ) -> Result<(), Failure> {
     let all_tags = tree.list_tags();
     for info in tree.history(..=up_to).rev() {
+        let info = info?;
         let here = all_tags.iter().filter(|(_, revision)| *revision == info.revision);
         let head = Head {
             revision: info.revision.number(),

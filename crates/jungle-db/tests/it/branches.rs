@@ -22,7 +22,7 @@ fn a_branch_begins_with_its_origin_and_goes_its_own_way() {
     let again = main.on_branch("side").unwrap();
     assert_eq!(again.branch_id(), side.branch_id());
     assert_eq!(side.on_branch("main").unwrap().branch_id(), main.branch_id());
-    let told: Vec<_> = side.history(..).rev().map(|info| info.revision).collect();
+    let told: Vec<_> = side.history(..).rev().map(|info| info.unwrap().revision).collect();
     assert_eq!((told[0], told.len()), (origin, 2));
     assert_eq!(main.list_branches().join(" "), "main side");
 }

@@ -340,7 +340,7 @@ fn a_transaction_reads_its_own_writes_and_can_be_aborted() {
     tx.describe(CommitMeta::new().author("ana").message("five"));
     let revision = tx.commit().unwrap().revision;
     assert_eq!(int(&tree, "/0", "n"), Some(5));
-    let info = tree.history(..).next().unwrap();
+    let info = tree.history(..).next().unwrap().unwrap();
     assert_eq!((info.revision, info.meta.author_name()), (revision, Some("ana")));
 }
 

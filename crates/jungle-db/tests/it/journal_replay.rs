@@ -9,40 +9,15 @@ use jungle_db::{
     MemoryJournal, NotWritten, ReplayError, Revision, UpdateError,
 };
 use jungle_testkit::{Rng, for_each_seed};
-use jungle_tree::{ContentHash, EditError, Key, MergeOptions};
+use jungle_tree::{EditError, Key, MergeOptions};
 
-use crate::support::{SharedClock, append, path, put, tree_in};
+use crate::support::{SharedClock, append, path, portrait, put, tree_in};
 
 fn journaled() -> (Arc<MemoryJournal>, Jungle, SharedClock) {
     let journal = Arc::new(MemoryJournal::default());
     let clock = SharedClock::default();
     let builder = Jungle::builder().journal(Arc::clone(&journal)).clock(clock.clone());
     (journal, builder.build().unwrap(), clock)
-}
-
-/// Everything that can be seen of a Jungle.
-fn portrait(jungle: &Jungle) -> Vec<(String, ContentHash, String)> {
-    let mut portrait = Vec::new();
-    for name in jungle.list_trees() {
-        let main = jungle.open_tree(&name).unwrap();
-        for branch in main.list_branches() {
-            let branch = main.on_branch(&branch).unwrap();
-            let past: Vec<_> = branch.history(..).collect();
-            for info in &past {
-                let hash = branch.at(info.revision).unwrap().root().content_hash();
-                portrait.push((
-                    format!("{name} {}", branch.branch_name()),
-                    hash,
-                    format!("{info:?}"),
-                ));
-            }
-        }
-        for (tag, revision) in main.list_tags() {
-            let hash = main.at_tag(&tag).unwrap().root().content_hash();
-            portrait.push((format!("{name} {tag}"), hash, format!("{revision}")));
-        }
-    }
-    portrait
 }
 
 fn check_replay(journal: &MemoryJournal, jungle: &Jungle) {

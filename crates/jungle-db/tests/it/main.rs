@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod branches;
+mod checkpoint;
 mod commit;
 mod conformance;
 mod driver;

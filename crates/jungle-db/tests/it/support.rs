@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use jungle_db::{Clock, Jungle, Timestamp, TreeHandle};
-use jungle_tree::{EditError, Key, Path};
+use jungle_tree::{ContentHash, EditError, Key, Path};
 
 /// A clock that stands until it is set.
 #[derive(Default)]
@@ -13,6 +13,10 @@ pub struct FakeClock(AtomicI64);
 impl FakeClock {
     pub fn set(&self, micros: i64) {
         self.0.store(micros, Ordering::SeqCst);
+    }
+
+    pub fn now_micros(&self) -> i64 {
+        self.0.load(Ordering::SeqCst)
     }
 }
 
@@ -58,6 +62,31 @@ pub fn int(tree: &TreeHandle, at: &str, key: &str) -> Option<i64> {
 
 pub fn append(tree: &TreeHandle, parent: &[Key]) -> Key {
     tree.update(|tx| tx.append(parent)).unwrap().value
+}
+
+/// Everything that can be seen of a Jungle.
+pub fn portrait(jungle: &Jungle) -> Vec<(String, ContentHash, String)> {
+    let mut portrait = Vec::new();
+    for name in jungle.list_trees() {
+        let main = jungle.open_tree(&name).unwrap();
+        for branch in main.list_branches() {
+            let branch = main.on_branch(&branch).unwrap();
+            let past: Vec<_> = branch.history(..).map(Result::unwrap).collect();
+            for info in &past {
+                let hash = branch.at(info.revision).unwrap().root().content_hash();
+                portrait.push((
+                    format!("{name} {}", branch.branch_name()),
+                    hash,
+                    format!("{info:?}"),
+                ));
+            }
+        }
+        for (tag, revision) in main.list_tags() {
+            let hash = main.at_tag(&tag).unwrap().root().content_hash();
+            portrait.push((format!("{name} {tag}"), hash, format!("{revision}")));
+        }
+    }
+    portrait
 }
 
 pub type Edited = Result<(), EditError>;

@@ -51,7 +51,7 @@ fn a_watch_may_begin_in_the_past() {
 #[test]
 fn a_gap_is_told() {
     let (jungle, tree) = tree_of(0);
-    tree.set_retention(Retention::Last(5));
+    tree.set_retention(Retention::Last(5)).unwrap();
     let seen = jungle.revision();
     let mut watch = tree.watch(&[], seen);
     for _ in 0..4 {

@@ -38,7 +38,7 @@ fn told(jungle: &Jungle) -> String {
         let main = jungle.open_tree(&name).unwrap();
         for branch in main.list_branches() {
             let branch = main.on_branch(&branch).unwrap();
-            for info in branch.history(..).rev() {
+            for info in branch.history(..).rev().map(Result::unwrap) {
                 let (time, meta) = (info.time.as_micros(), info.meta);
                 writeln!(told, "{name} {} {} {time} {meta:?}", branch.branch_name(), info.revision)
                     .unwrap();

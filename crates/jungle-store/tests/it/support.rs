@@ -35,7 +35,7 @@ pub fn portrait(jungle: &Jungle) -> Vec<String> {
         let main = jungle.open_tree(&name).unwrap();
         for branch in main.list_branches() {
             let branch = main.on_branch(&branch).unwrap();
-            for info in branch.history(..) {
+            for info in branch.history(..).map(Result::unwrap) {
                 let root = branch.at(info.revision).unwrap();
                 let hash = root.root().content_hash();
                 let next = root.root().next_position();

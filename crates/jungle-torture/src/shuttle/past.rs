@@ -43,9 +43,9 @@ pub fn retained(rng: &mut Rng) {
 }
 
 fn shrink(jungle: &Jungle, tree: &TreeHandle, retention: Retention) {
-    tree.set_retention(retention);
-    jungle.collect();
-    tree.apply_retention();
+    tree.set_retention(retention).expect("all is in memory");
+    jungle.collect().expect("all is in memory");
+    tree.apply_retention().expect("all is in memory");
 }
 
 fn look_back(rng: &mut Rng, tree: &TreeHandle, begin: Revision) {
@@ -61,6 +61,7 @@ fn look_back(rng: &mut Rng, tree: &TreeHandle, begin: Revision) {
         Err(NoSuchRevision::TooOld { oldest }) => assert!(oldest > revision),
         Err(error) => panic!("{error}"),
     }
-    let numbers: Vec<Revision> = tree.history(..).map(|info| info.revision).collect();
+    let past = tree.history(..).map(|info| info.expect("all is in memory"));
+    let numbers: Vec<Revision> = past.map(|info| info.revision).collect();
     assert!(numbers.is_sorted_by(|a, b| a > b), "{numbers:?}");
 }

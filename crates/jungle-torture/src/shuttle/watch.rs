@@ -14,7 +14,7 @@ const COMMITS: usize = 2;
 pub fn sees_all(rng: &mut Rng) {
     let world = World::new(rng);
     let tree = world.tree("t", WRITERS as u64, 0);
-    tree.set_retention(Retention::All);
+    tree.set_retention(Retention::All).expect("all is in memory");
     let begin = tree.snapshot();
     let committed: Mutex<Vec<Revision>> = Mutex::default();
     let seen: Mutex<Vec<Revision>> = Mutex::default();

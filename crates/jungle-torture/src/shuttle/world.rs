@@ -94,8 +94,8 @@ impl World {
             let tree = self.jungle.open_tree(&name).expect("listed");
             let snapshot = tree.snapshot();
             snapshot.check().unwrap_or_else(|error| panic!("integrity of {name}: {error}"));
-            let newest = tree.history(..).next().expect("a history is never empty").revision;
-            assert_eq!(newest, snapshot.revision());
+            let newest = tree.history(..).next().expect("a history is never empty");
+            assert_eq!(newest.expect("it is in memory").revision, snapshot.revision());
         }
         let Some(journal) = &self.journal else { return };
         let copy = Jungle::builder().arena(arena()).build().expect("address range");

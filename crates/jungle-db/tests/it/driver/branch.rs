@@ -76,14 +76,14 @@ impl Branch {
     }
 
     pub fn set_retention(&mut self, retention: Retention, now: Timestamp) {
-        self.handle.set_retention(retention);
+        self.handle.set_retention(retention).expect("all is in memory");
         assert_eq!(self.handle.retention(), retention);
         self.retention = retention;
         self.retain(now);
     }
 
     pub fn apply_retention(&mut self, now: Timestamp) {
-        self.handle.apply_retention();
+        self.handle.apply_retention().expect("all is in memory");
         self.retain(now);
     }
 
@@ -106,10 +106,11 @@ impl Branch {
 
     /// The history lists what is kept, from both ends.
     pub fn check_history(&self) {
-        let listed = self.handle.history(..).map(|info| (info.revision, info.time, info.meta));
+        let past = || self.handle.history(..).map(|info| info.expect("all is in memory"));
+        let listed = past().map(|info| (info.revision, info.time, info.meta));
         let kept = self.kept().iter().rev();
         assert!(listed.eq(kept.map(|it| (it.revision, it.time, it.meta.clone()))), "the history");
-        let oldest = self.handle.history(..).next_back().map(|info| info.revision);
+        let oldest = past().next_back().map(|info| info.revision);
         assert_eq!(oldest, Some(self.kept()[0].revision), "the oldest");
     }
 

@@ -160,7 +160,7 @@ impl World {
             51..53 => self.hold(rng),
             53 => self.set_retention(rng),
             54 => self.some_branch(rng).watch(rng),
-            55 => drop(self.jungle.collect()),
+            55 => drop(self.jungle.collect().expect("all is in memory")),
             56 => self.check_snapshot(),
             _ => self.look_back(rng),
         }

@@ -173,7 +173,8 @@ impl World {
                 let copy = main.on_branch(name).expect("it was written down");
                 let newest = content::whole(&copy.snapshot());
                 assert_eq!(newest, *branch.newest().content, "{name} as replayed");
-                let past = copy.history(..).map(|info| (info.revision, info.time, info.meta));
+                let past = copy.history(..).map(|info| info.expect("all is in memory"));
+                let past = past.map(|info| (info.revision, info.time, info.meta));
                 let versions = branch.versions.iter().rev();
                 let versions = versions.map(|it| (it.revision, it.time, it.meta.clone()));
                 assert!(past.eq(versions), "the history of {name} as replayed");

@@ -1,0 +1,231 @@
+//! Taking out all that a Jungle is besides its arena.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::archive::ArchiveError;
+use crate::branch::{Branches, MAIN_BRANCH};
+use crate::head::{Head, HeadState, lock};
+use crate::history::{HISTORY_PIECE, HistoryEntry, Part};
+use crate::journal::BranchId;
+use crate::jungle::{Jungle, TreeState};
+use crate::pause::Paused;
+use crate::retention::Retention;
+use crate::revision::Revision;
+use crate::snapshot::Snapshot;
+use crate::state::{
+    JungleState, SavedBranch, SavedHistory, SavedMerge, SavedOrigin, SavedTag, SavedTree,
+    SavedVersion,
+};
+use crate::sync::MutexGuard;
+
+/// A Jungle at one revision, to be saved: see [`Jungle::checkpoint`].
+///
+/// While it is held, the memory of nothing it names is used again, and no branch drops revisions,
+/// whatever its [`Retention`] says: they are dropped when it is.
+pub struct Checkpoint {
+    state: JungleState,
+    held: Arc<Held>,
+    /// What no history keeps.
+    _pins: Vec<Snapshot>,
+}
+
+/// The branches of a checkpoint, in the order of their ids; it keeps their histories as they are,
+/// even if they are deleted.
+pub(crate) struct Held {
+    pub(crate) heads: Vec<Arc<Head>>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // A branch that is gone with its Jungle is left to tracing: there may be another Jungle in
+        // the arena that was restored from this very checkpoint.
+        let heads = self.heads.iter().filter(|head| Arc::strong_count(head) > 1);
+        heads.for_each(|head| head.lock().let_go());
+    }
+}
+
+/// A tree as it is noted while everything stands still.
+struct Taken {
+    tree: SavedTree,
+    branches: Vec<TakenBranch>,
+    pins: Vec<Snapshot>,
+}
+
+/// The branches by their ids, locked.
+type HeadGuards<'a> = [(&'a Arc<Head>, MutexGuard<'a, HeadState>)];
+
+struct TakenBranch {
+    name: Arc<str>,
+    head: Arc<Head>,
+    retention: Retention,
+    end: u64,
+}
+
+impl Jungle {
+    /// Takes out what this Jungle is now, besides its arena, to be saved together with that.
+    ///
+    /// All writers wait while it is noted where every branch stands, which takes some hundred
+    /// nanoseconds a branch, however long the histories are.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use jungle_db::{Archive, ArchiveError, BranchId, HistoryEntry, Jungle};
+    ///
+    /// /// Histories as short as this one have no whole pieces.
+    /// struct Empty;
+    /// impl Archive for Empty {
+    ///     fn piece(&self, _: BranchId, _: u64) -> Result<Arc<[HistoryEntry]>, ArchiveError> {
+    ///         Err(ArchiveError::new("there is nothing"))
+    ///     }
+    /// }
+    ///
+    /// let jungle = Jungle::new()?;
+    /// let made = jungle.create_tree("board")?.update(|tx| tx.append(&[]))?;
+    /// let checkpoint = jungle.checkpoint();
+    /// let (arena, state) = (jungle.arena().clone(), checkpoint.state().clone());
+    /// drop(jungle);
+    /// let again = Jungle::builder().restore(arena, &state, Arc::new(Empty))?;
+    /// assert_eq!(again.open_tree("board")?.at(made.revision)?.root().child_count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn checkpoint(&self) -> Checkpoint {
+        let (state, taken, held) = self.shared.pause(|Paused { trees, mut heads }| {
+            let taken = trees.iter().map(|(state, own)| Taken::new(state, own, &mut heads));
+            let taken: Vec<Taken> = taken.collect();
+            let branches = taken.iter().flat_map(|taken| &taken.branches);
+            let mut heads: Vec<_> = branches.map(|branch| Arc::clone(&branch.head)).collect();
+            heads.sort_by_key(|head| head.id);
+            let held = Arc::new(Held { heads });
+            let mut checkpoints = lock(&self.shared.checkpoints);
+            checkpoints.retain(|held| held.strong_count() > 0);
+            checkpoints.push(Arc::downgrade(&held));
+            let (revision, next_id) = (self.revision(), self.shared.next_id());
+            (JungleState { revision, next_id, trees: Vec::new() }, taken, held)
+        });
+        let mut checkpoint = Checkpoint { state, held, _pins: Vec::new() };
+        for Taken { mut tree, branches, pins } in taken {
+            tree.origins = origins(&branches);
+            tree.branches = branches.into_iter().map(TakenBranch::save).collect();
+            checkpoint.state.trees.push(tree);
+            checkpoint._pins.extend(pins);
+        }
+        checkpoint
+    }
+}
+
+impl Taken {
+    fn new(state: &TreeState, branches: &Branches, heads: &mut HeadGuards<'_>) -> Taken {
+        let mut pins = Vec::new();
+        let mut pin = |snapshot: &Snapshot| {
+            pins.push(snapshot.clone());
+            saved(snapshot)
+        };
+        let tags = branches.tags.iter();
+        let tags = tags.map(|(name, at)| SavedTag { name: Arc::clone(name), at: pin(at) });
+        let tags = tags.collect();
+        let merges = state.merges.all().into_iter();
+        let merges = merges.map(|(branches, at)| SavedMerge { branches, at: pin(&at) }).collect();
+        let tree = SavedTree {
+            id: state.id,
+            name: Arc::clone(&lock(&state.name)),
+            branches: Vec::new(),
+            origins: Vec::new(),
+            tags,
+            merges,
+        };
+        let main = (&Arc::from(MAIN_BRANCH), &state.main);
+        let named = std::iter::once(main).chain(&branches.by_name);
+        let branches = named.map(|(name, head)| TakenBranch::new(name, head, heads)).collect();
+        Taken { tree, branches, pins }
+    }
+}
+
+impl TakenBranch {
+    fn new(name: &Arc<str>, head: &Arc<Head>, heads: &mut HeadGuards<'_>) -> TakenBranch {
+        let at = heads.binary_search_by_key(&head.id, |(head, _)| head.id);
+        let state = &mut heads[at.expect("all branches are locked")].1;
+        state.hold();
+        let (retention, end) = (state.retention(), state.history.end());
+        TakenBranch { name: Arc::clone(name), head: Arc::clone(head), retention, end }
+    }
+
+    /// What was there up to its end, which is there still.
+    fn save(self) -> SavedBranch {
+        let TakenBranch { name, head, retention, end } = self;
+        let state = head.lock();
+        let history = &state.history;
+        let pieces = (end - 1) / HISTORY_PIECE;
+        let Some(Part::Here(piece)) = history.part(pieces) else {
+            unreachable!("the last piece is in memory");
+        };
+        let last = piece[..(end - pieces * HISTORY_PIECE) as usize].into();
+        let (dropped, anchor) = (history.first(), history.anchor());
+        let history = SavedHistory { dropped, pieces, anchor, last };
+        SavedBranch { id: head.id, name, retention, history }
+    }
+}
+
+fn saved(snapshot: &Snapshot) -> SavedVersion {
+    SavedVersion { revision: snapshot.revision(), id: snapshot.version_id() }
+}
+
+/// Where these branches began, and those that they began at.
+fn origins(branches: &[TakenBranch]) -> Vec<SavedOrigin> {
+    let mut origins = BTreeMap::new();
+    for branch in branches {
+        let (mut id, mut next) = (branch.head.id, branch.head.origin.as_ref());
+        while let Some(origin) = next {
+            let at = saved(&origin.snapshot);
+            let known = origins.insert(id, SavedOrigin { branch: id, from: origin.from, at });
+            if known.is_some() {
+                break;
+            }
+            (id, next) = (origin.from, origin.before.as_ref());
+        }
+    }
+    origins.into_values().collect()
+}
+
+impl Checkpoint {
+    /// What there was.
+    #[must_use]
+    pub fn state(&self) -> &JungleState {
+        &self.state
+    }
+
+    /// The newest revision that is in it.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.state.revision
+    }
+
+    /// The whole pieces of the history of a branch that are kept, with their numbers, from this
+    /// number on: whoever has saved those of an earlier checkpoint begins with that one's
+    /// [`SavedHistory::pieces`]. A branch that is not in it has none.
+    ///
+    /// # Errors
+    /// When one that is asked for is in the archive already, and cannot be read.
+    pub fn pieces_since(
+        &self,
+        branch: BranchId,
+        since: u64,
+    ) -> impl Iterator<Item = Result<(u64, Arc<[HistoryEntry]>), ArchiveError>> {
+        let mut branches = self.state.trees.iter().flat_map(|tree| &tree.branches);
+        let found = branches.find(|saved| saved.id == branch);
+        let range = found.map_or(0..0, |SavedBranch { history, .. }| {
+            since.max(history.dropped / HISTORY_PIECE)..history.pieces
+        });
+        let head = self.held.heads.iter().find(move |head| head.id == branch);
+        let head = head.into_iter().flat_map(move |head| range.clone().map(move |i| (head, i)));
+        head.map(|(head, number)| Ok((number, head.whole_piece(number)?)))
+    }
+}
+
+impl fmt::Debug for Checkpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Checkpoint({}, {} trees)", self.revision(), self.state.trees.len())
+    }
+}

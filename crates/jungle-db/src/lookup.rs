@@ -1,0 +1,85 @@
+//! Looking back in the history of a branch. What is in memory is looked up under its lock; what is
+//! in the archive is read without it, and then looked at again, since it may have been dropped
+//! meanwhile.
+
+use crate::archive::ArchiveError;
+use crate::head::{Head, HeadState};
+use crate::history::{HISTORY_PIECE, HistoryEntry, Look, Part, Piece};
+use crate::past::NoSuchRevision;
+use crate::search::At;
+use crate::snapshot::Snapshot;
+use crate::sync::MutexGuard;
+
+/// A revision that was found and is held.
+pub(crate) struct Found {
+    pub(crate) index: u64,
+    pub(crate) entry: HistoryEntry,
+    pub(crate) snapshot: Snapshot,
+}
+
+/// An entry with its index, and the lock under which it is kept.
+type Locked<'h> = (MutexGuard<'h, HeadState>, Option<(u64, HistoryEntry)>);
+
+impl Head {
+    /// The newest revision at a number or time.
+    pub(crate) fn find(&self, at: At) -> Result<Locked<'_>, ArchiveError> {
+        let state = self.lock();
+        match state.history.look(at) {
+            Look::Here(found) => Ok((state, found)),
+            Look::Stored(look) => {
+                drop(state);
+                let found = look.run()?;
+                let state = self.lock();
+                let first = state.history.first();
+                Ok((state, found.filter(|(index, _)| *index >= first)))
+            }
+        }
+    }
+
+    /// Holds the newest version at a number or time.
+    pub(crate) fn at(&self, at: At) -> Result<Found, NoSuchRevision> {
+        let (state, found) = self.find(at)?;
+        if let Some((index, entry)) = found {
+            let snapshot = state.open(self, &entry);
+            return Ok(Found { index, entry, snapshot });
+        }
+        let is_cut = state.history.is_cut();
+        drop(state);
+        let oldest = self.page(0, 1)?.pop().expect("a history is never empty").revision;
+        Err(match is_cut {
+            true => NoSuchRevision::TooOld { oldest },
+            false => NoSuchRevision::NotBorn { first: oldest },
+        })
+    }
+
+    /// Some entries from an index on, or from the oldest: up to `max` of them, and not beyond the
+    /// end of a piece.
+    pub(crate) fn page(&self, from: u64, max: usize) -> Result<Vec<HistoryEntry>, ArchiveError> {
+        let state = self.lock();
+        let from = from.max(state.history.first());
+        let number = from / HISTORY_PIECE;
+        let part = |piece: &[HistoryEntry]| {
+            let gone = (from % HISTORY_PIECE) as usize;
+            piece.iter().skip(gone).take(max).cloned().collect()
+        };
+        let stored = match state.history.part(number) {
+            None => return Ok(Vec::new()),
+            Some(Part::Here(piece)) => return Ok(part(piece)),
+            Some(Part::Stored(stored)) => stored.clone(),
+        };
+        drop(state);
+        Ok(part(&stored.piece(number)?))
+    }
+
+    /// A whole piece of its history, wherever it is.
+    pub(crate) fn whole_piece(&self, number: u64) -> Result<Piece, ArchiveError> {
+        let state = self.lock();
+        if let Some(piece) = state.history.whole_piece(number) {
+            return Ok(piece);
+        }
+        let stored = state.history.stored().map(|(stored, _)| stored.clone());
+        drop(state);
+        let stored = stored.expect("a piece that is kept is in memory or stored");
+        stored.shelf.read(self.id, number)
+    }
+}

@@ -1,0 +1,120 @@
+//! All that a Jungle is besides its arena, as plain data: what a [`Checkpoint`] takes out and
+//! [`Builder::restore`] takes in. How it becomes bytes is the business of who keeps it.
+//!
+//! [`Checkpoint`]: crate::Checkpoint
+//! [`Builder::restore`]: crate::Builder::restore
+
+use std::sync::Arc;
+
+use jungle_tree::VersionId;
+
+use crate::history::HistoryEntry;
+use crate::journal::{BranchId, TreeId};
+use crate::retention::Retention;
+use crate::revision::{Revision, Timestamp};
+
+/// A Jungle at one revision, without its arena and without the whole pieces of its histories.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JungleState {
+    /// Its newest revision.
+    pub revision: Revision,
+    /// The number that the next tree or branch gets.
+    pub next_id: u64,
+    /// Its trees, in any order.
+    pub trees: Vec<SavedTree>,
+}
+
+/// A tree of a [`JungleState`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedTree {
+    /// Which it is.
+    pub id: TreeId,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its branches, the main one first.
+    pub branches: Vec<SavedBranch>,
+    /// Where its branches began, and those that they began at, which may have been deleted since:
+    /// in the order of their ids.
+    pub origins: Vec<SavedOrigin>,
+    /// Its tags.
+    pub tags: Vec<SavedTag>,
+    /// What was merged.
+    pub merges: Vec<SavedMerge>,
+}
+
+/// A branch of a [`SavedTree`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedBranch {
+    /// Which it is.
+    pub id: BranchId,
+    /// Its name.
+    pub name: Arc<str>,
+    /// What it keeps.
+    pub retention: Retention,
+    /// Its revisions, the newest of which is its head.
+    pub history: SavedHistory,
+}
+
+/// The history of a [`SavedBranch`], of which the whole pieces are in an
+/// [`Archive`](crate::Archive). Revisions are counted from the first that the branch ever had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedHistory {
+    /// How many of its revisions are not kept any more: the oldest ones.
+    pub dropped: u64,
+    /// How many whole pieces there are before the last one, those counted that are dropped. All of
+    /// it that is needed are those from `dropped / HISTORY_PIECE` on.
+    pub pieces: u64,
+    /// What is known of some revision not newer than the oldest that is kept.
+    pub anchor: HistoryAnchor,
+    /// The last piece: from one revision to [`HISTORY_PIECE`](crate::HISTORY_PIECE) of them.
+    pub last: Arc<[HistoryEntry]>,
+}
+
+/// A revision of a [`SavedHistory`], from which looking far back begins to guess.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HistoryAnchor {
+    /// How many revisions of its branch were before it.
+    pub index: u64,
+    /// Its number.
+    pub revision: Revision,
+    /// When it was committed.
+    pub time: Timestamp,
+}
+
+/// A version that something besides a history holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SavedVersion {
+    /// Its revision.
+    pub revision: Revision,
+    /// Where it lies.
+    pub id: VersionId,
+}
+
+/// Where a branch of a [`SavedTree`] began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedOrigin {
+    /// The branch.
+    pub branch: BranchId,
+    /// The branch it left.
+    pub from: BranchId,
+    /// Where it left it.
+    pub at: SavedVersion,
+}
+
+/// A tag of a [`SavedTree`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedTag {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What it is the name of.
+    pub at: SavedVersion,
+}
+
+/// What two branches of a [`SavedTree`] have in common since one was merged into the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedMerge {
+    /// The branches, in the order of their ids.
+    pub branches: (BranchId, BranchId),
+    /// The newest version that both have.
+    pub at: SavedVersion,
+}
