@@ -22,7 +22,7 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::arena::{Memory, RUN_WORDS, Run};
+use crate::arena::{Memory, RUN_WORDS, Run, SLAB_WORDS};
 use crate::line::Dead;
 
 pub(crate) const HEIGHT_MAX: u8 = 10;
@@ -307,6 +307,11 @@ pub(crate) fn kid(arena: Memory<'_>, handle: u32, header: Header, slot: u32) -> 
 #[inline(always)]
 pub(crate) fn count(arena: Memory<'_>, kids: u32) -> u32 {
     if kids == 0 { 0 } else { Header::load(arena, kids).count() }
+}
+
+/// Can a block be looked at without loading anything?
+pub(crate) fn is_loaded(arena: Memory<'_>, handle: u32) -> bool {
+    !arena.inner.blocks.is_absent(((handle as usize) << 1) / SLAB_WORDS)
 }
 
 /// The version a block was born in.

@@ -393,8 +393,12 @@ impl Tree {
 impl Drop for Tree {
     fn drop(&mut self) {
         self.line.end(&self.cell);
-        let nodes = self.read().root().subtree_count();
-        self.cell.arena.add_garbage(nodes * 8);
+        // Nothing is loaded by what is dropped: if that failed, nobody could be told.
+        let (memory, root) = (self.cell.memory(), self.cell.head());
+        if block::is_loaded(memory, root) {
+            let nodes = Header::load(memory, root).count();
+            self.cell.arena.add_garbage(u64::from(nodes) * 8);
+        }
     }
 }
 
