@@ -42,10 +42,11 @@ pub struct Jungle {
 }
 
 /// What a Jungle is made of: see [`Jungle::builder`].
+#[derive(Clone)]
 pub struct Builder {
     arena: ArenaOptions,
-    clock: Box<dyn Clock>,
-    journal: Option<Box<dyn Journal>>,
+    clock: Arc<dyn Clock>,
+    journal: Option<Arc<dyn Journal>>,
     durability: Durability,
     retention: Retention,
 }
@@ -53,8 +54,8 @@ pub struct Builder {
 /// What all handles share.
 pub(crate) struct Shared {
     pub(crate) arena: Arena,
-    clock: Box<dyn Clock>,
-    journal: Option<Box<dyn Journal>>,
+    clock: Arc<dyn Clock>,
+    journal: Option<Arc<dyn Journal>>,
     durability: Durability,
     /// Held from drawing a revision until it is visible, where there is a journal: its records are
     /// in the order of their revisions. Taken last of all locks.
@@ -149,14 +150,14 @@ impl Builder {
     /// Where the times of commits come from; without one they are all [`Timestamp::default`].
     #[must_use]
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
-        self.clock = Box::new(clock);
+        self.clock = Arc::new(clock);
         self
     }
 
     /// Where commits are written down; without one they are in memory only.
     #[must_use]
     pub fn journal(mut self, journal: impl Journal + 'static) -> Self {
-        self.journal = Some(Box::new(journal));
+        self.journal = Some(Arc::new(journal));
         self
     }
 
@@ -215,7 +216,7 @@ impl Jungle {
     pub fn builder() -> Builder {
         Builder {
             arena: ArenaOptions::default(),
-            clock: Box::new(NoClock),
+            clock: Arc::new(NoClock),
             journal: None,
             durability: Durability::default(),
             retention: Retention::All,
