@@ -1,11 +1,10 @@
 //! Pages kept by redb, in one file.
 //!
-//! The engine is not trusted with a damaged file:
-//! - To read, it is opened as it is, at once. Each value is checked by itself, nothing is looked up
-//!   but keys that the ledger has, and what the engine panics with is caught here.
-//! - Writing into a damaged file would spread the damage, and the engine may panic twice, which
-//!   nobody can catch. So before the first checkpoint it is opened anew and made to check the whole
-//!   file by its own checksums.
+//! The engine is not trusted with a damaged file, in which it panics, at times twice, which nobody
+//! can catch:
+//! - What it reads is held against checksums first (`blocks.rs`).
+//! - Each value is checked by itself besides, nothing is looked up but keys that the ledger has,
+//!   and what the engine may panic with all the same is caught here.
 //! - After it has failed it refuses all further calls; it is dropped then, and the next call opens
 //!   another. None is ever closed in its own way, which would write to the file: its hands are tied
 //!   first. What a commit leaves is all that it needs.
@@ -13,7 +12,7 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use redb::{
@@ -21,6 +20,7 @@ use redb::{
 };
 
 use super::backend::{Backend, BackendState, PAGES};
+use super::blocks::Blocks;
 use super::error::{PageDamage, PagesError};
 use super::ledger::{LEDGER, Ledger, group_of};
 use super::value::Place;
@@ -43,11 +43,14 @@ pub struct PagesOptions {
     /// Memory that the engine may keep pages of the file in, in bytes; [`CACHE_BYTES`] by default.
     /// A slab is read once and then kept in the arena, so that little of it pays.
     pub cache_bytes: usize,
+    /// Writes nothing to the disk, and refuses checkpoints: what the engine would put in order as
+    /// it opens is put in order in memory.
+    pub read_only: bool,
 }
 
 impl Default for PagesOptions {
     fn default() -> PagesOptions {
-        PagesOptions { cache_bytes: CACHE_BYTES }
+        PagesOptions { cache_bytes: CACHE_BYTES, read_only: false }
     }
 }
 
@@ -58,6 +61,8 @@ pub struct EnginePages {
     state: BackendState,
     /// The newest checkpoint, unless the engine failed.
     view: Mutex<Option<Arc<View>>>,
+    /// The newest checkpoint that was seen.
+    number: AtomicU64,
 }
 
 /// A checkpoint as it is read: none of it changes, whatever is written meanwhile.
@@ -73,16 +78,6 @@ type Tables = Vec<ReadOnlyTable<u64, &'static [u8]>>;
 struct Engine {
     database: Option<redb::Database>,
     state: BackendState,
-    trust: Trust,
-}
-
-/// What is known of the file when it is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Trust {
-    /// Nothing: it is only read.
-    None,
-    /// The engine checks all of it.
-    Checked,
 }
 
 impl EnginePages {
@@ -91,14 +86,35 @@ impl EnginePages {
     /// # Errors
     /// When they cannot be read, or are damaged.
     pub fn open(disk: Arc<dyn Disk>, options: PagesOptions) -> Result<EnginePages, PagesError> {
-        let pages =
-            EnginePages { disk, options, state: BackendState::default(), view: Mutex::default() };
-        let names = pages.disk.list("").map_err(doing("list", ""))?;
+        let names = disk.list("").map_err(doing("list", ""))?;
+        let pages = EnginePages::new(disk, options);
         if !names.iter().any(|name| name == PAGES) {
             pages.create(names.iter().any(|name| name == NEXT))?;
         }
         pages.view()?;
         Ok(pages)
+    }
+
+    /// Opens the pages in a folder, if there are any.
+    ///
+    /// # Errors
+    /// When they cannot be read, or are damaged.
+    pub fn open_if_there(
+        disk: Arc<dyn Disk>,
+        options: PagesOptions,
+    ) -> Result<Option<EnginePages>, PagesError> {
+        let names = disk.list("").map_err(doing("list", ""))?;
+        if !names.iter().any(|name| name == PAGES) {
+            return Ok(None);
+        }
+        let pages = EnginePages::new(disk, options);
+        pages.view()?;
+        Ok(Some(pages))
+    }
+
+    fn new(disk: Arc<dyn Disk>, options: PagesOptions) -> EnginePages {
+        let (state, view) = (BackendState::default(), Mutex::default());
+        EnginePages { disk, options, state, view, number: AtomicU64::new(0) }
     }
 
     /// Makes a file with an empty checkpoint 0, under another name until it is whole: so one that
@@ -107,7 +123,7 @@ impl EnginePages {
         if is_begun {
             self.disk.remove(NEXT).map_err(doing("remove", NEXT))?;
         }
-        let engine = self.engine(NEXT, Mode::CreateNew, Trust::None)?;
+        let engine = self.engine(NEXT, Mode::CreateNew)?;
         guarded(|| {
             let transaction = begin_write(engine.database())?;
             let parts = Ledger::default().advance(0, &BTreeSet::new());
@@ -123,41 +139,37 @@ impl EnginePages {
         Ok(())
     }
 
-    fn engine(&self, name: &str, mode: Mode, trust: Trust) -> Result<Arc<Engine>, PagesError> {
+    fn engine(&self, name: &str, mode: Mode) -> Result<Arc<Engine>, PagesError> {
+        let mode = if self.options.read_only { Mode::Read } else { mode };
         let file = self.disk.open(name, mode).map_err(doing("open", name))?;
-        if mode == Mode::Write && file.is_empty().map_err(doing("ask the length of", name))? {
+        if mode != Mode::CreateNew && file.is_empty().map_err(doing("ask the length of", name))? {
             // The engine would make a new one of it.
             return Err(PagesError::Engine { what: "the file is empty".into() });
         }
         let state = BackendState { is_cut: Arc::default(), ..self.state.clone() };
-        let backend = Backend { file, state: state.clone() };
+        let kept = self.options.read_only.then(Mutex::default);
+        let file = Blocks::open(file).map_err(|error| failed(redb::Error::Io(error)))?;
+        let backend = Backend { file, state: state.clone(), kept };
         let database = guarded(|| {
             let mut builder = redb::Builder::new();
             builder.set_cache_size(self.options.cache_bytes);
-            builder.set_check_integrity_on_open(trust == Trust::Checked);
+            // What it reads has been checked.
+            builder.set_check_integrity_on_open(false);
             builder.create_with_backend(backend).map_err(failed)
         });
-        Ok(Arc::new(Engine { database: Some(database?), state, trust }))
+        Ok(Arc::new(Engine { database: Some(database?), state }))
     }
 
     /// The newest checkpoint.
     fn view(&self) -> Result<Arc<View>, PagesError> {
-        self.trusted_view(Trust::None)
-    }
-
-    /// The newest checkpoint, of an engine that trusts the file so much at least.
-    fn trusted_view(&self, trust: Trust) -> Result<Arc<View>, PagesError> {
         let mut view = lock(&self.view);
-        if let Some(view) = view.as_ref().filter(|view| view.engine.trust >= trust) {
+        if let Some(view) = view.as_ref() {
             return Ok(Arc::clone(view));
         }
-        let before = view.take().map_or(0, |view| {
-            view.engine.cut();
-            view.ledger.number
-        });
-        let engine = self.engine(PAGES, Mode::Write, trust)?;
+        let engine = self.engine(PAGES, Mode::Write)?;
         let tables = tables(&engine)?;
         let ledger = Ledger::load(|key| guarded(|| stored(&tables[0], key)))?;
+        let before = self.number.fetch_max(ledger.number, Ordering::SeqCst);
         if ledger.number < before {
             // The engine has found the newest damaged, and gone back to the one before.
             let what = format!("checkpoint {before} is gone, {} is there", ledger.number);
@@ -168,7 +180,7 @@ impl EnginePages {
     }
 
     fn begin_in_view(&self) -> Result<(Arc<View>, WriteTransaction), PagesError> {
-        let view = self.trusted_view(Trust::Checked)?;
+        let view = self.view()?;
         let transaction = self.with(&view, || begin_write(view.engine.database()))?;
         Ok((view, transaction))
     }
@@ -208,13 +220,16 @@ impl Pages for EnginePages {
     }
 
     fn begin(&self) -> Result<Box<dyn Checkpoint + '_>, PagesError> {
+        if self.options.read_only {
+            return Err(PagesError::ReadOnly);
+        }
         if self.state.sync_failed.load(Ordering::SeqCst) {
             return Err(PagesError::Stopped);
         }
         let (mut view, mut transaction) = self.begin_in_view()?;
         // Another one may have been committed, or have failed, while this waited.
         loop {
-            let newest = self.trusted_view(Trust::Checked)?;
+            let newest = self.view()?;
             if Arc::ptr_eq(&newest.engine, &view.engine) {
                 view = newest;
                 break;
@@ -288,6 +303,7 @@ impl Checkpoint for Writing<'_> {
         })?;
         let ledger = std::mem::take(&mut self.ledger);
         let newest = Arc::new(View { ledger, tables: Some(tables), engine });
+        self.pages.number.store(number, Ordering::SeqCst);
         *lock(&self.pages.view) = Some(newest);
         Ok(number)
     }

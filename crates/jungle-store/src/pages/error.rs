@@ -56,6 +56,9 @@ pub enum PagesError {
     /// Something of this checkpoint could not be written before.
     #[error("the checkpoint was given up after an error; write another")]
     GivenUp,
+    /// They were opened to be read only.
+    #[error("the pages were opened to be read only")]
+    ReadOnly,
     /// A sync has failed: what was written before may not be on the disk.
     #[error("no checkpoint is written after a failed sync until the Jungle is opened again")]
     Stopped,

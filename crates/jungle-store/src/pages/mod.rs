@@ -11,6 +11,7 @@
 //! - [`PagedSlabs`] gives the slabs of an arena that is opened lazily.
 
 mod backend;
+mod blocks;
 mod engine;
 mod error;
 mod ledger;

@@ -12,6 +12,9 @@ use crate::pages::{State, batches, open, states, write};
 /// What the engine reads and writes at once, at least.
 const BLOCK: usize = 4096;
 
+/// Where the checksums of the first blocks are.
+const SUMS: usize = 8 * BLOCK;
+
 /// Damages of one file.
 const DAMAGES: u64 = 150;
 
@@ -158,7 +161,9 @@ fn damage_is_told_and_never_an_answer() {
     });
     let seen = seen.into_inner().unwrap();
     println!("{seen:?}");
-    assert!(seen.refused > 60 && seen.told > 60 && seen.harmless > 60, "{seen:?}");
+    // With its own assertions the engine reads all of the file as it opens it.
+    assert!(seen.told > 60 || cfg!(debug_assertions), "{seen:?}");
+    assert!(seen.refused + seen.told > 200 && seen.harmless > 60, "{seen:?}");
 }
 
 /// All values fit into a leaf or two, which come back to where they were before.
@@ -178,13 +183,18 @@ fn any_block_of_an_older_checkpoint_is_told() {
     }
     let newest = history.pop().unwrap();
     let mut stale = 0;
-    for old in &history {
+    for (old, with_sums) in history.iter().flat_map(|old| [(old, false), (old, true)]) {
         for at in (0..newest.len().min(old.len())).step_by(BLOCK) {
-            if old[at..at + BLOCK] == newest[at..at + BLOCK] {
+            if at == SUMS || old[at..at + BLOCK] == newest[at..at + BLOCK] {
                 continue;
             }
             let mut file = newest.clone();
             file[at..at + BLOCK].copy_from_slice(&old[at..at + BLOCK]);
+            if with_sums {
+                // Its checksum as it was, too: what the engine gives is old then.
+                let sum = SUMS + (at / BLOCK - usize::from(at > SUMS)) * 4;
+                file[sum..sum + 4].copy_from_slice(&old[sum..sum + 4]);
+            }
             let disk = SimDisk::with_files(&BTreeMap::from([(FILE.to_owned(), file)]));
             let Ok(pages) = open(disk) else {
                 continue;
