@@ -14,7 +14,8 @@ use crate::disk::{Disk, DiskFile, FolderDisk, Mode, write_full};
 use crate::error::{Damage, IoError, LogError, OpenError, doing};
 use crate::frame::Frame;
 use crate::mark::Mark;
-use crate::segment::{LOG, NEXT, SEGMENT_HEADER, SegmentHeader, first_of, name, read_file};
+use crate::recover::segments;
+use crate::segment::{LOG, NEXT, SEGMENT_HEADER, SegmentHeader, name, read_file};
 use crate::store::{OpenOptions, Store, remove_next};
 
 /// What a backup did.
@@ -215,14 +216,6 @@ impl<'d> Copying<'d> {
         write_full(&*file, bytes, end as u64).map_err(doing("write", &name))?;
         file.sync_data().map_err(doing("sync", &name))
     }
-}
-
-/// The first revisions of all segments, in order.
-fn segments(disk: &dyn Disk) -> Result<Vec<u64>, IoError> {
-    let files = disk.list(LOG).map_err(doing("list", LOG))?;
-    let mut firsts: Vec<u64> = files.iter().filter_map(|file| first_of(file)).collect();
-    firsts.sort_unstable();
-    Ok(firsts)
 }
 
 /// Reads a segment that follows `before`, and looks for a place in it.

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use jungle_db::{ReplayError, Revision};
 use jungle_tree::ArenaError;
 
+use crate::checkpoint::LoadError;
+use crate::pages::PagesError;
 use crate::record::DecodeError;
 use crate::segment::FORMAT;
 
@@ -104,6 +106,9 @@ pub enum OpenError {
     /// There is no memory for it.
     #[error(transparent)]
     Arena(#[from] ArenaError),
+    /// The checkpoint cannot be used, and the log that came before it is not there any more.
+    #[error("the checkpoint cannot be used: {0}")]
+    Checkpoint(#[source] LoadError),
 }
 
 /// What is wrong with a file.
@@ -132,6 +137,21 @@ pub enum Damage {
     /// The log was closed, but goes on.
     #[error("the log goes on there, but was closed before")]
     GoesOn,
+}
+
+/// A disk that fails says nothing of the checkpoint.
+impl From<LoadError> for OpenError {
+    fn from(error: LoadError) -> OpenError {
+        let pages = match &error {
+            LoadError::Pages(error) => Some(error),
+            LoadError::Slab(error) => error.cause.downcast_ref(),
+            _ => None,
+        };
+        match pages {
+            Some(PagesError::Io(error)) => OpenError::Io(error.clone()),
+            _ => OpenError::Checkpoint(error),
+        }
+    }
 }
 
 impl OpenError {

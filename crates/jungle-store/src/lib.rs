@@ -25,6 +25,7 @@
 //! - [`disk`] is the disk behind a trait.
 
 mod backup;
+mod checkpoint;
 pub mod disk;
 mod error;
 mod frame;
@@ -40,9 +41,10 @@ mod wire;
 mod writer;
 
 pub use backup::{BackupError, BackupReport};
+pub use checkpoint::{CheckpointError, CheckpointReport, LoadError};
 pub use error::{Damage, IoError, LogError, OpenError};
 pub use jungle_db::Durability;
 pub use record::{DecodeError, DecodeReason, EncodeError, RECORD_BYTES_MAX, decode, encode};
 pub use recover::Cut;
-pub use store::{OpenOptions, OpenReport, SEGMENT_BYTES, Store};
+pub use store::{CHECKPOINT_EVERY, OpenOptions, OpenReport, SEGMENT_BYTES, Store};
 pub use writer::LogStats;

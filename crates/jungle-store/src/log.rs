@@ -9,6 +9,7 @@
 //! After a failed write or sync nothing is acknowledged any more, and nothing tried again: what
 //! the disk holds then is found out by opening it.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use jungle_db::{CommitRecord, Durability};
@@ -20,6 +21,7 @@ use crate::mark::Mark;
 use crate::planted::{Bug, is_awake};
 use crate::record;
 use crate::wire::put_bytes;
+pub(crate) use crate::writer::LogPosition;
 use crate::writer::{LogStats, Next, Writer};
 
 /// When so much has gathered in memory, it is written although nobody asked for it.
@@ -34,6 +36,8 @@ pub(crate) struct Log {
     /// Those who wait for a group of even, and of odd number: only one of each is under way.
     wake: [Condvar; 2],
     next: Next,
+    /// How long it is.
+    bytes: AtomicU64,
     /// `LOCK`, until the log is closed.
     lock: Mutex<Option<Box<dyn DiskFile>>>,
 }
@@ -49,6 +53,8 @@ struct State {
     appended: u64,
     written: u64,
     durable: u64,
+    /// Where the last turn ended.
+    position: LogPosition,
     /// How many wait for the write only, and how many for the sync.
     waiting: [u64; 2],
     stats: LogStats,
@@ -91,8 +97,11 @@ impl Log {
         revision: u64,
     ) -> Log {
         let phase = if writer.is_some() { Phase::Open } else { Phase::Over(LogError::ReadOnly) };
+        let position = writer.as_ref().map(Writer::position).unwrap_or_default();
+        let bytes = AtomicU64::new(position.bytes);
         let state = State {
             phase,
+            position,
             writer,
             gathering: Group::new(1, revision + 1, Vec::new()),
             spare: Vec::new(),
@@ -108,6 +117,7 @@ impl Log {
             state: Mutex::new(state),
             wake: Default::default(),
             next: Next::default(),
+            bytes,
             lock: Mutex::new(Some(lock)),
         }
     }
@@ -118,6 +128,17 @@ impl Log {
 
     pub(crate) fn stats(&self) -> LogStats {
         self.lock().stats
+    }
+
+    /// Where the log was at the end of the last group that was written: what is not before that is
+    /// behind it.
+    pub(crate) fn position(&self) -> LogPosition {
+        self.lock().position
+    }
+
+    /// How long it was then, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
     }
 
     /// Takes a record in, the next one.
@@ -255,7 +276,7 @@ impl Log {
         let lock = lock.take();
         match (was, writer, lock) {
             (Phase::Closing, Some(writer), Some(lock)) => {
-                let mark = Mark::Closed { revision: last, check: writer.check() };
+                let mark = Mark::Closed { revision: last, check: writer.position().check };
                 Ok(mark.write(&*lock)?)
             }
             (Phase::Over(LogError::Closed | LogError::ReadOnly), ..) => Ok(()),
@@ -292,7 +313,7 @@ impl<'l> Turn<'l> {
     fn write(&mut self, group: &mut Group, last: u64, for_sync: bool) -> Result<(), LogError> {
         let writer = self.writer.as_mut().expect("there until the turn ends");
         if !group.is_empty() {
-            writer.write(&mut group.frame, group.first, &self.log.next)?;
+            writer.write(&mut group.frame, (group.first, last), &self.log.next)?;
             if for_sync {
                 self.log.note_written(group.number, last);
             }
@@ -322,7 +343,8 @@ impl<'l> Turn<'l> {
             Err(error) => self.log.fail(&mut state, error),
         }
         if let Some(writer) = &state.writer {
-            state.stats = writer.stats;
+            (state.stats, state.position) = (writer.stats, writer.position());
+            self.log.bytes.store(state.position.bytes, Ordering::Relaxed);
         }
         state
     }

@@ -1,4 +1,4 @@
-//! Reading the log from its beginning.
+//! Reading the log, from its beginning or from where a checkpoint says.
 //!
 //! Each frame carries the checksum of the one before, each segment that of the last frame of the
 //! segment before, so nothing can be missing, old or in another place without being noticed. What
@@ -17,16 +17,25 @@
 //! anything further was written) nobody can tell from the log: in a log that was not closed,
 //! damage of exactly the last synced group looks like a tear. The report tells its place and size.
 
-use jungle_db::{Jungle, Revision};
+use std::io;
 
-use crate::disk::Disk;
-use crate::error::{Damage, OpenError, doing};
-use crate::frame::{Frame, declared};
+use jungle_db::{Jungle, Revision};
+use jungle_tree::loading;
+
+use crate::checkpoint::LoadError;
+
+use crate::disk::{Disk, DiskFile, Mode, read_full};
+use crate::error::{Damage, IoError, OpenError, doing};
+use crate::frame::{FRAME_HEADER, Frame, declared};
+use crate::log::LogPosition;
 use crate::mark::Mark;
 use crate::planted::{Bug, is_awake};
 use crate::record;
-use crate::segment::{LOG, SEGMENT_HEADER, SegmentHeader, first_of, name, read_file};
+use crate::segment::{LOG, SEGMENT_FILE_BYTES_MAX, SEGMENT_HEADER, SegmentHeader, first_of, name};
 use crate::wire::Input;
+
+/// So much of a segment is read at a time when it is known where it ends.
+const CHUNK: usize = 64 << 10;
 
 /// What a search behind the end may spend on checksums, in times the bytes searched.
 const SEARCH_FACTOR: usize = 64;
@@ -45,41 +54,47 @@ pub struct Cut {
 
 /// Where the log ends.
 pub(crate) struct End {
-    /// The last segment, and all of its bytes.
-    pub(crate) name: String,
-    pub(crate) bytes: Vec<u8>,
     /// Behind the last frame that counts.
-    pub(crate) offset: usize,
-    /// From here on nobody knows whether it was synced.
-    pub(crate) doubtful: usize,
+    pub(crate) at: LogPosition,
+    /// How long the last segment is.
+    pub(crate) segment_bytes: u64,
+    /// What nobody knows to be synced, and what comes behind it up to the end.
+    pub(crate) doubtful: Vec<u8>,
     /// Where the last frame begins, if there is one.
-    pub(crate) last_frame: usize,
-    /// The checksum of that frame.
-    pub(crate) check: u32,
+    pub(crate) last_frame: u64,
     pub(crate) cut: Option<Cut>,
-    pub(crate) revision: u64,
     /// Was it closed?
     pub(crate) closed: bool,
     pub(crate) segments: u64,
-    pub(crate) log_bytes: u64,
 }
 
-/// Reads the log into a Jungle that is empty so far. `None` when there is none yet.
+/// The first revisions of all segments, in order.
+pub(crate) fn segments(disk: &dyn Disk) -> Result<Vec<u64>, IoError> {
+    let files = disk.list(LOG).map_err(doing("list", LOG))?;
+    let mut firsts: Vec<u64> = files.iter().filter_map(|file| first_of(file)).collect();
+    firsts.sort_unstable();
+    Ok(firsts)
+}
+
+/// Reads the log into a Jungle: all of it into one that is empty so far, or what came after a
+/// checkpoint, which was taken behind this place. `None` when there is none yet.
 pub(crate) fn recover(
     disk: &dyn Disk,
     mark: Option<Mark>,
     jungle: &Jungle,
+    from: Option<LogPosition>,
 ) -> Result<Option<End>, OpenError> {
-    let files = disk.list(LOG).map_err(doing("list", LOG))?;
-    let mut firsts: Vec<u64> = files.iter().filter_map(|file| first_of(file)).collect();
-    firsts.sort_unstable();
-    let mut scan = Scan { jungle, check: 0, next: 1, log_bytes: 0 };
+    let firsts = segments(disk)?;
+    let at = from.unwrap_or(LogPosition { next: 1, ..LogPosition::default() });
+    let mut scan = Scan { jungle, at, closed: matches!(mark, Some(Mark::Closed { .. })) };
     let mut before: Option<Segment> = None;
-    for &first in &firsts {
+    for &first in firsts.iter().filter(|&&first| first >= at.segment) {
         before = Some(scan.segment(disk, first, before)?);
     }
     match before {
-        None if mark.is_some() => Err(OpenError::Missing { revision: Revision::new(1) }),
+        None if mark.is_some() || from.is_some() => {
+            Err(OpenError::Missing { revision: Revision::new(at.next) })
+        }
         None => Ok(None),
         Some(last) => scan.end(last, mark, firsts.len() as u64).map(Some),
     }
@@ -88,18 +103,22 @@ pub(crate) fn recover(
 /// What is known of the log so far.
 struct Scan<'j> {
     jungle: &'j Jungle,
-    /// The checksum of the frame or header before.
-    check: u32,
-    /// The next revision.
-    next: u64,
-    log_bytes: u64,
+    /// Behind the last frame, or header, that is whole and in its place; segment 0 at the very
+    /// beginning.
+    at: LogPosition,
+    /// Is it known where the log ends?
+    closed: bool,
 }
 
-/// A segment that was read.
+/// A segment that was read: what of it is behind some place.
 struct Segment {
     name: String,
+    /// How long it is.
+    len: u64,
+    /// Where the bytes begin.
+    base: u64,
     bytes: Vec<u8>,
-    /// Behind the last frame that is whole and in its place.
+    /// In the bytes: behind the last frame that is whole and in its place.
     offset: usize,
     doubtful: usize,
     last_frame: usize,
@@ -115,58 +134,74 @@ impl Scan<'_> {
         before: Option<Segment>,
     ) -> Result<Segment, OpenError> {
         let name = name(first);
-        let bytes = read_file(disk, &name)?;
-        let (header, check) = SegmentHeader::read(&name, &bytes)?;
+        let file = disk.open(&name, Mode::Read).map_err(doing("open", &name))?;
+        let len = file.len().map_err(doing("read", &name))?;
+        if len > SEGMENT_FILE_BYTES_MAX {
+            return Err(self.damaged(&name, len, Damage::TooLong));
+        }
+        let mut bytes = vec![0; SEGMENT_HEADER];
+        let read = read_full(&*file, &mut bytes, 0).map_err(doing("read", &name))?;
+        let (header, check) = SegmentHeader::read(&name, &bytes[..read])?;
         if header.first != first {
             return Err(self.damaged(&name, 0, Damage::Header));
         }
-        if header.bytes > bytes.len() as u64 {
-            return Err(self.damaged(&name, bytes.len(), Damage::TooShort));
+        let goes_on = first == self.at.segment;
+        if header.bytes > len || goes_on && self.at.offset > len {
+            return Err(self.damaged(&name, len, Damage::TooShort));
         }
-        if (first, header.previous) != (self.next, self.check) && !is_awake(Bug::ChainIgnored) {
-            return Err(match before {
-                // It ends before the place where this one begins.
-                Some(before) if !before.sealed => before.damaged(self),
-                _ if first != self.next => OpenError::Missing { revision: self.next_revision() },
-                _ => self.damaged(&name, 0, Damage::Chain),
-            });
+        if !goes_on {
+            let follows = (first, header.previous) == (self.at.next, self.at.check);
+            if !follows && !is_awake(Bug::ChainIgnored) {
+                return Err(match before {
+                    // It ends before the place where this one begins.
+                    Some(before) if !before.sealed => before.damaged(self),
+                    _ if first != self.at.next => {
+                        OpenError::Missing { revision: self.next_revision() }
+                    }
+                    _ => self.damaged(&name, 0, Damage::Chain),
+                });
+            }
+            self.at = LogPosition::first(first, check, self.at.bytes);
         }
-        self.check = check;
-        let offset = SEGMENT_HEADER;
+        let base = self.at.offset;
+        let bytes = if self.closed { frames(&*file, base, len) } else { rest(&*file, base, len) };
+        let bytes = bytes.map_err(doing("read", &name))?;
+        let (offset, doubtful, last_frame) = (0, 0, 0);
         let mut segment =
-            Segment { name, bytes, offset, doubtful: offset, last_frame: offset, sealed: false };
+            Segment { name, len, base, bytes, offset, doubtful, last_frame, sealed: false };
         self.frames(&mut segment)?;
-        self.log_bytes += segment.offset as u64;
         Ok(segment)
     }
 
     fn next_revision(&self) -> Revision {
-        Revision::new(self.next)
+        Revision::new(self.at.next)
     }
 
-    fn damaged(&self, file: &str, offset: usize, what: Damage) -> OpenError {
-        let newest = self.next.checked_sub(1).filter(|&newest| newest > 0).map(Revision::new);
-        OpenError::damaged(file, offset as u64, newest, what)
+    fn damaged(&self, file: &str, offset: u64, what: Damage) -> OpenError {
+        let newest = self.at.next.checked_sub(1).filter(|&newest| newest > 0).map(Revision::new);
+        OpenError::damaged(file, offset, newest, what)
     }
 
     /// Does again what is in the frames, up to the first that is not whole or not in its place.
     fn frames(&mut self, segment: &mut Segment) -> Result<(), OpenError> {
         while let Some(frame) = Frame::read(&segment.bytes[segment.offset..]) {
-            let follows = (frame.previous, frame.first) == (self.check, self.next);
+            let follows = (frame.previous, frame.first) == (self.at.check, self.at.next);
             if !follows && !is_awake(Bug::ChainIgnored) {
                 break;
             }
             if frame.records.is_empty() {
                 segment.sealed = true;
                 segment.offset += frame.len;
+                self.at.bytes += frame.len as u64;
                 break;
             }
-            let at = (segment.name.as_str(), segment.offset as u64);
-            self.records(frame.records, at)?;
-            self.check = frame.check;
+            self.records(frame.records, (&segment.name, self.at.offset))?;
             segment.last_frame = segment.offset;
             segment.doubtful = segment.offset.saturating_sub(frame.unsynced as usize);
             segment.offset += frame.len;
+            self.at.check = frame.check;
+            self.at.offset += frame.len as u64;
+            self.at.bytes += frame.len as u64;
         }
         Ok(())
     }
@@ -174,64 +209,90 @@ impl Scan<'_> {
     fn records(&mut self, records: &[u8], (file, offset): (&str, u64)) -> Result<(), OpenError> {
         let mut input = Input::new(records);
         while !input.is_empty() {
-            let revision = Revision::new(self.next);
-            let record = input
-                .bytes()
-                .and_then(|bytes| record::decode(bytes, revision, self.jungle.arena()))
-                .map_err(|source| {
-                    let file = file.into();
-                    OpenError::Record { file, offset, revision, source }
-                })?;
-            self.jungle.replay(&record).map_err(|source| {
+            let revision = Revision::new(self.at.next);
+            let unreadable = |source| {
+                let file = file.into();
+                OpenError::Record { file, offset, revision, source }
+            };
+            let bytes = input.bytes().map_err(unreadable)?;
+            self.at.next += 1;
+            // What a checkpoint has besides.
+            if revision <= self.jungle.revision() {
+                continue;
+            }
+            let record = record::decode(bytes, revision, self.jungle.arena());
+            let record = record.map_err(unreadable)?;
+            let done = loading(|| self.jungle.replay(&record)).map_err(LoadError::Slab)?;
+            done.map_err(|source| {
                 let file = file.into();
                 OpenError::Replay { file, offset, revision, source }
             })?;
-            self.next += 1;
         }
         Ok(())
     }
 
     /// Finds out what is behind the last frame.
     fn end(self, last: Segment, mark: Option<Mark>, segments: u64) -> Result<End, OpenError> {
+        let LogPosition { next, check, .. } = self.at;
         if last.sealed {
             return Err(OpenError::Missing { revision: self.next_revision() });
         }
-        let closed = match mark {
-            Some(Mark::Closed { revision, check }) => {
-                let found = (self.next - 1, self.check);
-                if found != (revision, check) {
-                    let goes_on = found.0 >= revision;
-                    let ends = if goes_on { Damage::GoesOn } else { last.damage() };
-                    return Err(self.damaged(&last.name, last.offset, ends));
-                }
-                true
+        if next <= self.jungle.revision().number() {
+            // The log had all of the checkpoint for good before that was written.
+            return Err(self.damaged(&last.name, self.at.offset, Damage::EndsEarly));
+        }
+        if let Some(Mark::Closed { revision, check: closed }) = mark {
+            let found = next - 1;
+            if (found, check) != (revision, closed) {
+                let ends = if found >= revision { Damage::GoesOn } else { last.damage() };
+                return Err(self.damaged(&last.name, self.at.offset, ends));
             }
-            Some(Mark::InUse) | None => false,
-        };
-        if !closed && last.is_damaged() {
+        } else if last.is_damaged() {
             return Err(last.damaged(&self));
         }
         let rest = &last.bytes[last.offset..];
         let torn = rest.iter().rposition(|&byte| byte != 0).map(|last| last as u64 + 1);
-        let cut = torn.map(|bytes| Cut {
-            file: last.name.as_str().into(),
-            offset: last.offset as u64,
-            bytes,
-        });
-        let Segment { name, bytes, offset, doubtful, last_frame, .. } = last;
+        let offset = self.at.offset;
+        let cut = torn.map(|bytes| Cut { file: last.name.as_str().into(), offset, bytes });
+        let doubtful = if self.closed { last.offset } else { last.doubtful };
         Ok(End {
-            name,
-            bytes,
-            offset,
-            doubtful: if closed { offset } else { doubtful },
-            last_frame,
-            check: self.check,
+            at: self.at,
+            segment_bytes: last.len,
+            doubtful: last.bytes[doubtful..last.offset].to_vec(),
+            last_frame: last.base + last.last_frame as u64,
             cut,
-            revision: self.next - 1,
-            closed,
+            closed: self.closed,
             segments,
-            log_bytes: self.log_bytes,
         })
+    }
+}
+
+/// What is in a file behind some place.
+fn rest(file: &dyn DiskFile, base: u64, len: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; (len - base) as usize];
+    let read = read_full(file, &mut bytes, base)?;
+    bytes.truncate(read);
+    Ok(bytes)
+}
+
+/// The frames behind some place, as far as each says how long it is, and something behind them.
+fn frames(file: &dyn DiskFile, base: u64, len: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut end = 0;
+    loop {
+        let missing = (end + FRAME_HEADER).max(bytes.len() + 1) - bytes.len();
+        let room = (len - base) as usize - bytes.len();
+        let more = missing.next_multiple_of(CHUNK).min(room);
+        let from = bytes.len();
+        bytes.resize(from + more, 0);
+        let read = read_full(file, &mut bytes[from..], base + from as u64)?;
+        bytes.truncate(from + read);
+        while let Some(frame) = bytes.get(end..).and_then(declared) {
+            end += frame;
+        }
+        if read == 0 || end + FRAME_HEADER <= bytes.len() {
+            return Ok(bytes);
+        }
     }
 }
 
@@ -247,7 +308,7 @@ impl Segment {
     }
 
     fn damaged(&self, scan: &Scan<'_>) -> OpenError {
-        scan.damaged(&self.name, self.offset, self.damage())
+        scan.damaged(&self.name, self.base + self.offset as u64, self.damage())
     }
 
     /// Was there something behind the last frame that had to last? Says yes when in doubt.

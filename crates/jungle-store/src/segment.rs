@@ -30,7 +30,7 @@ pub(crate) const NEXT: &str = "log/next";
 pub(crate) const SEGMENT_HEADER: usize = 36;
 
 /// No segment is longer: one frame of the greatest length, or what was set.
-const SEGMENT_FILE_BYTES_MAX: u64 = FRAME_BYTES_MAX as u64 + (1 << 30);
+pub(crate) const SEGMENT_FILE_BYTES_MAX: u64 = FRAME_BYTES_MAX as u64 + (1 << 30);
 
 /// All bytes of a segment.
 pub(crate) fn read_file(disk: &dyn Disk, name: &str) -> Result<Vec<u8>, OpenError> {

@@ -11,17 +11,28 @@ use jungle_db::{
 };
 use jungle_tree::ArenaOptions;
 
+use crate::checkpoint::{
+    Background, CheckpointError, CheckpointReport, Checkpoints, LoadError, Waker, load,
+};
 use crate::disk::{Disk, DiskFile, FolderDisk, Lock, Mode, write_full};
 use crate::error::{LogError, OpenError, doing};
-use crate::log::Log;
+use crate::log::{Log, LogPosition};
 use crate::mark::{LOCK, Mark};
+use crate::pages::{self, EnginePages, Pages, PagesOptions};
 use crate::planted::{Bug, is_awake};
-use crate::recover::{Cut, End, recover};
-use crate::segment::{LOG, NEXT};
-use crate::writer::{LogStats, Start, Writer};
+use crate::recover::{Cut, End, recover, segments};
+use crate::segment::{LOG, NEXT, name};
+use crate::writer::{LogStats, Writer};
 
 /// The bytes that a segment of the log has unless something else is set: 16 MiB.
 pub const SEGMENT_BYTES: u64 = 16 << 20;
+
+/// By how many bytes the log grows between checkpoints unless something else is set: 1 MiB, which
+/// take about 50 ms to read again.
+pub const CHECKPOINT_EVERY: u64 = 1 << 20;
+
+/// Closing writes a checkpoint when the log has grown by this part of that.
+const CLOSE_PART: u64 = 16;
 
 /// How a folder is opened.
 ///
@@ -38,7 +49,10 @@ pub const SEGMENT_BYTES: u64 = 16 << 20;
 #[must_use]
 pub struct OpenOptions {
     jungle: Builder,
+    arena: ArenaOptions,
     segment_bytes: u64,
+    checkpoint_every: u64,
+    without_checkpoint: bool,
     read_only: bool,
 }
 
@@ -48,6 +62,8 @@ pub struct OpenOptions {
 /// and the log is marked as complete. [`close`](Store::close) does that at once, and tells if it
 /// failed.
 pub struct Store {
+    /// Unless it is only read.
+    keeping: Option<Keeping>,
     jungle: Jungle,
     log: Arc<OpenLog>,
     disk: Arc<dyn Disk>,
@@ -60,6 +76,12 @@ pub struct Store {
 pub struct OpenReport {
     /// The newest revision.
     pub revision: Revision,
+    /// The newest revision that was in the checkpoint; 0 without one. What came since was read from
+    /// the log.
+    pub checkpoint: Revision,
+    /// Why a checkpoint that is there was left out: the whole log was read instead, and the next
+    /// checkpoint will be a new one.
+    pub ignored: Option<Box<str>>,
     /// How many segments the log has.
     pub segments: u64,
     /// How many bytes its commits take.
@@ -79,8 +101,14 @@ impl Default for OpenOptions {
 impl OpenOptions {
     /// Everything as usual: [`Durability::Sync`], no clock, all revisions kept.
     pub fn new() -> OpenOptions {
-        let jungle = Jungle::builder();
-        OpenOptions { jungle, segment_bytes: SEGMENT_BYTES, read_only: false }
+        OpenOptions {
+            jungle: Jungle::builder(),
+            arena: ArenaOptions::default(),
+            segment_bytes: SEGMENT_BYTES,
+            checkpoint_every: CHECKPOINT_EVERY,
+            without_checkpoint: false,
+            read_only: false,
+        }
     }
 
     /// What commits survive that do not say it themselves.
@@ -97,7 +125,7 @@ impl OpenOptions {
 
     /// How much memory it may take.
     pub fn arena(mut self, options: ArenaOptions) -> Self {
-        self.jungle = self.jungle.arena(options);
+        self.arena = options;
         self
     }
 
@@ -111,6 +139,20 @@ impl OpenOptions {
     /// the two. A commit that is longer gets a segment of its own.
     pub fn segment_bytes(mut self, bytes: u64) -> Self {
         self.segment_bytes = bytes.clamp(256, 1 << 30);
+        self
+    }
+
+    /// How much longer the log is to become, in bytes, before a checkpoint is written beside the
+    /// writers; [`u64::MAX`] is never, unless [`Store::checkpoint`] is called.
+    pub fn checkpoint_every(mut self, log_bytes: u64) -> Self {
+        self.checkpoint_every = log_bytes;
+        self
+    }
+
+    /// Reads the whole log, and leaves the checkpoint out that is there: the next one will be a new
+    /// one.
+    pub fn without_checkpoint(mut self) -> Self {
+        self.without_checkpoint = true;
         self
     }
 
@@ -148,10 +190,20 @@ impl OpenOptions {
             disk.sync_folder("").map_err(doing("sync", "the folder"))?;
             remove_next(&*disk)?;
         }
-        let log = Arc::new(OpenLog::default());
-        let jungle = self.jungle.journal(Arc::clone(&log)).build()?;
-        let end = recover(&*disk, mark, &jungle)?;
-        let report = OpenReport::new(end.as_ref());
+        let mut read = self.read(&disk, mark, !self.without_checkpoint);
+        let mut ignored = None;
+        if let Err(OpenError::Checkpoint(error)) = &read
+            && segments(&*disk)?.first() == Some(&1)
+        {
+            ignored = Some(error.to_string().into());
+            read = self.read(&disk, mark, false);
+        }
+        let Read { log, start, end } = read?;
+        if !self.read_only && start.from.is_none() {
+            pages::remove(&*disk)?;
+        }
+        let checkpoint = start.checkpoints.revision();
+        let report = OpenReport::new(end.as_ref(), checkpoint, ignored);
         let writer = match end {
             _ if self.read_only => None,
             Some(end) => Some(go_on(&disk, end, self.segment_bytes)?),
@@ -161,9 +213,57 @@ impl OpenOptions {
             Mark::InUse.write(&*lock)?;
         }
         let newest = report.revision.number();
-        let ready = log.0.set(Log::new(Arc::clone(&disk), lock, writer, newest));
+        let ready = log.log.set(Log::new(Arc::clone(&disk), lock, writer, newest));
         assert!(ready.is_ok(), "set once, here");
-        Ok(Store { jungle, log, disk, report })
+        let Start { jungle, checkpoints, .. } = start;
+        let keeping = match self.read_only {
+            true => None,
+            false => Some(Keeping::start(&jungle, &log, checkpoints, self.checkpoint_every)?),
+        };
+        Ok(Store { keeping, jungle, log, disk, report })
+    }
+
+    /// Reads what is there: the newest checkpoint, if it is asked for, and the log from there on.
+    fn read(
+        &self,
+        disk: &Arc<dyn Disk>,
+        mark: Option<Mark>,
+        with_checkpoint: bool,
+    ) -> Result<Read, OpenError> {
+        let log = Arc::new(OpenLog::default());
+        let builder = self.jungle.clone().arena(self.arena.clone()).journal(Arc::clone(&log));
+        let found = match with_checkpoint {
+            true => self.start_from_checkpoint(disk, builder.clone())?,
+            false => None,
+        };
+        let start = match found {
+            Some(start) => start,
+            None => {
+                let checkpoints = Checkpoints::none(Arc::clone(disk));
+                Start { jungle: builder.build()?, checkpoints, from: None }
+            }
+        };
+        let end = recover(&**disk, mark, &start.jungle, start.from)?;
+        Ok(Read { log, start, end })
+    }
+
+    fn start_from_checkpoint(
+        &self,
+        disk: &Arc<dyn Disk>,
+        builder: Builder,
+    ) -> Result<Option<Start>, LoadError> {
+        let options = PagesOptions { read_only: self.read_only, ..PagesOptions::default() };
+        let Some(pages) = EnginePages::open_if_there(Arc::clone(disk), options)? else {
+            return Ok(None);
+        };
+        let pages: Arc<dyn Pages> = Arc::new(pages);
+        let Some(loaded) = load(&*pages)? else {
+            return Ok(None);
+        };
+        let jungle = loaded.restore(builder, &self.arena, &pages)?;
+        let from = Some(loaded.log);
+        let checkpoints = Checkpoints::loaded(Arc::clone(disk), pages, loaded);
+        Ok(Some(Start { jungle, checkpoints, from }))
     }
 
     /// Makes sure that this is, or becomes, a Jungle's folder, and that nobody else has it.
@@ -195,32 +295,43 @@ impl OpenOptions {
     }
 }
 
+/// What was read.
+struct Read {
+    log: Arc<OpenLog>,
+    start: Start,
+    end: Option<End>,
+}
+
+/// What a Jungle begins with before its log is read.
+struct Start {
+    jungle: Jungle,
+    checkpoints: Checkpoints,
+    /// Where in the log what it has not begins.
+    from: Option<LogPosition>,
+}
+
 /// Puts the end of a log in order, and goes on behind it.
 ///
 /// What nobody knows to be synced is written once more: after a failed sync the system shows bytes
 /// that are not on the disk, and calls them clean.
 fn go_on(disk: &Arc<dyn Disk>, end: End, bytes_max: u64) -> Result<Writer, OpenError> {
-    let name = end.name.as_str();
+    let name = &*name(end.at.segment);
     let file = disk.open(name, Mode::Write).map_err(doing("open", name))?;
     if !end.closed {
         disk.sync_folder(LOG).map_err(doing("sync", LOG))?;
     }
-    let (mut from, to) = (end.doubtful.min(end.offset), end.offset);
-    if is_awake(Bug::DoubtfulNotRewritten) {
-        from = to;
-    }
-    write_full(&*file, &end.bytes[from..to], from as u64).map_err(doing("write", name))?;
+    let doubtful: &[u8] = if is_awake(Bug::DoubtfulNotRewritten) { &[] } else { &end.doubtful };
+    let from = end.at.offset - doubtful.len() as u64;
+    write_full(&*file, doubtful, from).map_err(doing("write", name))?;
     if let Some(cut) = &end.cut {
-        let torn = is_awake(Bug::CutTooMuch);
-        let from = if torn { end.last_frame as u64 } else { cut.offset };
+        let from = if is_awake(Bug::CutTooMuch) { end.last_frame } else { cut.offset };
         let zeros = vec![0; (cut.offset + cut.bytes - from) as usize];
         write_full(&*file, &zeros, from).map_err(doing("write", name))?;
     }
     if !end.closed || end.cut.is_some() {
         file.sync_data().map_err(doing("sync", name))?;
     }
-    let (offset, bytes) = (end.offset as u64, end.bytes.len() as u64);
-    let start = Start { file, name: end.name, offset, check: end.check, bytes };
+    let start = crate::writer::Start { file, at: end.at, bytes: end.segment_bytes };
     Ok(Writer::new(Arc::clone(disk), start, bytes_max))
 }
 
@@ -235,15 +346,26 @@ pub(crate) fn remove_next(disk: &dyn Disk) -> Result<(), OpenError> {
 }
 
 impl OpenReport {
-    fn new(end: Option<&End>) -> OpenReport {
+    fn new(end: Option<&End>, checkpoint: Revision, ignored: Option<Box<str>>) -> OpenReport {
         let Some(end) = end else {
             let (revision, cut) = (Revision::default(), None);
-            return OpenReport { revision, segments: 0, log_bytes: 0, was_closed: true, cut };
+            let (segments, log_bytes, was_closed) = (0, 0, true);
+            return OpenReport {
+                revision,
+                checkpoint,
+                ignored,
+                segments,
+                log_bytes,
+                was_closed,
+                cut,
+            };
         };
         OpenReport {
-            revision: Revision::new(end.revision),
+            revision: Revision::new(end.at.next - 1),
+            checkpoint,
+            ignored,
             segments: end.segments,
-            log_bytes: end.log_bytes,
+            log_bytes: end.at.bytes,
             was_closed: end.closed,
             cut: end.cut.clone(),
         }
@@ -274,7 +396,14 @@ impl Store {
     /// What the log has written since it was opened.
     #[must_use]
     pub fn log_stats(&self) -> LogStats {
-        self.log.0.get().map(Log::stats).unwrap_or_default()
+        self.log.log.get().map(Log::stats).unwrap_or_default()
+    }
+
+    /// The newest revision that is in a checkpoint; 0 without one, or when it is only read.
+    #[must_use]
+    pub fn checkpointed(&self) -> Revision {
+        let keeping = self.keeping.as_ref();
+        keeping.map_or(Revision::default(), |keeping| keeping.checkpoints.revision())
     }
 
     pub(crate) fn log(&self) -> &Log {
@@ -285,13 +414,81 @@ impl Store {
         &self.disk
     }
 
-    /// Writes what waits in memory, notes that the log is complete, and gives the folder free.
-    /// Handles that are still there can read on; what they commit is refused.
+    /// Writes a checkpoint now, if there is anything new; readers and writers go on meanwhile. In
+    /// the background it is done as [`OpenOptions::checkpoint_every`] says, and on closing.
     ///
     /// # Errors
-    /// When something cannot be written, or could not be before.
-    pub fn close(self) -> Result<(), LogError> {
-        self.log.0.get().map_or(Ok(()), Log::close)
+    /// When it cannot be written. Nothing is lost by that.
+    pub fn checkpoint(&self) -> Result<CheckpointReport, CheckpointError> {
+        let keeping = self.keeping.as_ref().ok_or(LogError::ReadOnly)?;
+        keeping.checkpoints.write(&self.jungle, self.log.get())
+    }
+
+    /// Writes what waits in memory, and a checkpoint if much is new; notes that the log is
+    /// complete, and gives the folder free. Handles that are still there can read on; what they
+    /// commit is refused.
+    ///
+    /// # Errors
+    /// When something cannot be written, or could not be before. That there is no checkpoint is
+    /// none: the log has everything.
+    pub fn close(mut self) -> Result<(), LogError> {
+        self.stop();
+        self.log.log.get().map_or(Ok(()), Log::close)
+    }
+
+    fn stop(&mut self) {
+        if let Some(keeping) = self.keeping.take() {
+            keeping.stop(&self.jungle, self.log.get());
+        }
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Checkpoints, and who writes them.
+struct Keeping {
+    checkpoints: Arc<Checkpoints>,
+    background: Option<Background>,
+    every: u64,
+}
+
+impl Keeping {
+    fn start(
+        jungle: &Jungle,
+        log: &Arc<OpenLog>,
+        checkpoints: Checkpoints,
+        every: u64,
+    ) -> Result<Keeping, OpenError> {
+        let checkpoints = Arc::new(checkpoints);
+        if every == u64::MAX {
+            return Ok(Keeping { checkpoints, background: None, every });
+        }
+        let (jungle, of_thread) = (jungle.clone(), Arc::clone(&checkpoints));
+        let written = log.get().bytes() - checkpoints.log_bytes_since(log.get());
+        let work = {
+            let log = Arc::clone(log);
+            move || {
+                // Whoever asks for one is told what is wrong; the log has everything.
+                let _ = of_thread.write(&jungle, log.get());
+                log.get().bytes()
+            }
+        };
+        let background = Background::start(every, written, work);
+        let background = background.map_err(doing("start", "a thread for checkpoints"))?;
+        log.waker.get_or_init(|| background.waker());
+        Ok(Keeping { checkpoints, background: Some(background), every })
+    }
+
+    fn stop(self, jungle: &Jungle, log: &Log) {
+        let Some(background) = self.background else { return };
+        drop(background);
+        if self.checkpoints.log_bytes_since(log) >= self.every / CLOSE_PART {
+            let _ = self.checkpoints.write(jungle, log);
+        }
     }
 }
 
@@ -314,11 +511,14 @@ impl fmt::Debug for Store {
 
 /// The log, from when it was read: the Jungle that it is read into needs a journal before.
 #[derive(Default)]
-struct OpenLog(OnceLock<Log>);
+struct OpenLog {
+    log: OnceLock<Log>,
+    waker: OnceLock<Waker>,
+}
 
 impl OpenLog {
     fn get(&self) -> &Log {
-        self.0.get().expect("nothing commits before the log was read")
+        self.log.get().expect("nothing commits before the log was read")
     }
 }
 
@@ -328,6 +528,11 @@ impl Journal for OpenLog {
     }
 
     fn wait(&self, revision: Revision, durability: Durability) -> Result<(), JournalError> {
-        self.get().wait(revision.number(), durability).map_err(JournalError::new)
+        let log = self.get();
+        let waited = log.wait(revision.number(), durability).map_err(JournalError::new);
+        if let Some(waker) = self.waker.get() {
+            waker.tell(log.bytes());
+        }
+        waited
     }
 }

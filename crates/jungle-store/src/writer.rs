@@ -24,16 +24,30 @@ pub struct LogStats {
     pub syncs: u64,
 }
 
+/// A place in the log, between two frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LogPosition {
+    /// The first revision of its segment.
+    pub(crate) segment: u64,
+    /// Where in that, in bytes.
+    pub(crate) offset: u64,
+    /// The checksum of the frame before, or of the segment's header.
+    pub(crate) check: u32,
+    /// The revision of the next record.
+    pub(crate) next: u64,
+    /// Bytes of the log before it, zeros ahead not counted.
+    pub(crate) bytes: u64,
+}
+
 /// The newest segment, and the place behind its last frame.
 pub(crate) struct Writer {
     disk: Arc<dyn Disk>,
     file: Box<dyn DiskFile>,
     name: String,
-    /// Where the next frame goes, and up to where all is synced.
-    offset: u64,
+    /// Where the next frame goes.
+    at: LogPosition,
+    /// Up to where all of the segment is synced.
     synced: u64,
-    /// The checksum of the last frame.
-    check: u32,
     /// How long the segment is to become, and how long any may.
     bytes: u64,
     bytes_max: u64,
@@ -43,9 +57,8 @@ pub(crate) struct Writer {
 /// Where a writer begins.
 pub(crate) struct Start {
     pub(crate) file: Box<dyn DiskFile>,
-    pub(crate) name: String,
-    pub(crate) offset: u64,
-    pub(crate) check: u32,
+    pub(crate) at: LogPosition,
+    /// How long it is.
     pub(crate) bytes: u64,
 }
 
@@ -62,39 +75,48 @@ enum Filling {
     Over,
 }
 
+impl LogPosition {
+    /// The beginning of a segment, behind its header.
+    pub(crate) fn first(segment: u64, check: u32, before: u64) -> LogPosition {
+        let offset = SEGMENT_HEADER as u64;
+        LogPosition { segment, offset, check, next: segment, bytes: before + offset }
+    }
+}
+
 impl Writer {
     /// Goes on at the end of a log all of which is synced.
     pub(crate) fn new(disk: Arc<dyn Disk>, start: Start, bytes_max: u64) -> Writer {
-        let Start { file, name, offset, check, bytes } = start;
-        let stats = LogStats::default();
-        Writer { disk, file, name, offset, synced: offset, check, bytes, bytes_max, stats }
+        let Start { file, at, bytes } = start;
+        let (name, stats) = (name(at.segment), LogStats::default());
+        Writer { disk, file, name, at, synced: at.offset, bytes, bytes_max, stats }
     }
 
     /// Begins a log that has no segment yet.
     pub(crate) fn first(disk: Arc<dyn Disk>, bytes_max: u64) -> Result<Writer, IoError> {
         let blank = Blank::create(&*disk, FIRST_SEGMENT_BYTES.min(bytes_max))?;
         let (file, bytes, check) = blank.into_segment(&*disk, 1, 0)?;
-        let offset = SEGMENT_HEADER as u64;
-        let start = Start { file, name: name(1), offset, check, bytes };
-        Ok(Writer::new(disk, start, bytes_max))
+        let at = LogPosition::first(1, check, 0);
+        Ok(Writer::new(disk, Start { file, at, bytes }, bytes_max))
     }
 
-    /// The checksum of the last frame.
-    pub(crate) fn check(&self) -> u32 {
-        self.check
+    /// Where the next frame goes.
+    pub(crate) fn position(&self) -> LogPosition {
+        self.at
     }
 
     /// Writes a group: records with room for a header in front.
     pub(crate) fn write(
         &mut self,
         frame: &mut [u8],
-        first: u64,
+        (first, last): (u64, u64),
         next: &Next,
     ) -> Result<(), IoError> {
-        if self.offset + frame.len() as u64 > self.bytes && self.offset > SEGMENT_HEADER as u64 {
+        let offset = self.at.offset;
+        if offset + frame.len() as u64 > self.bytes && offset > SEGMENT_HEADER as u64 {
             self.roll(first, next)?;
         }
         self.put(frame, first)?;
+        self.at.next = last + 1;
         self.stats.groups += 1;
         self.stats.bytes += frame.len() as u64;
         Ok(())
@@ -102,17 +124,19 @@ impl Writer {
 
     fn put(&mut self, frame: &mut [u8], first: u64) -> Result<(), IoError> {
         // A segment that is over its limit takes nothing more, so this fits.
-        let unsynced = u32::try_from(self.offset - self.synced).expect("of one segment");
-        let check = Header { previous: self.check, unsynced, first }.put(frame);
-        write_full(&*self.file, frame, self.offset).map_err(doing("write", &self.name))?;
-        self.offset += frame.len() as u64;
-        self.check = check;
+        let at = &mut self.at;
+        let unsynced = u32::try_from(at.offset - self.synced).expect("of one segment");
+        let check = Header { previous: at.check, unsynced, first }.put(frame);
+        write_full(&*self.file, frame, at.offset).map_err(doing("write", &self.name))?;
+        at.offset += frame.len() as u64;
+        at.bytes += frame.len() as u64;
+        at.check = check;
         Ok(())
     }
 
     /// Makes all that was written last.
     pub(crate) fn sync(&mut self) -> Result<(), IoError> {
-        if self.synced == self.offset {
+        if self.synced == self.at.offset {
             return Ok(());
         }
         self.stats.syncs += 1;
@@ -123,7 +147,7 @@ impl Writer {
             };
             synced.map_err(doing("sync", &self.name))?;
         }
-        self.synced = self.offset;
+        self.synced = self.at.offset;
         Ok(())
     }
 
@@ -139,13 +163,13 @@ impl Writer {
             Filling::Begun(blank) => blank,
             _ => Blank::create(&*self.disk, self.next_bytes())?,
         };
-        let (file, bytes, check) = blank.into_segment(&*self.disk, first, self.check)?;
+        let (file, bytes, check) = blank.into_segment(&*self.disk, first, self.at.check)?;
         drop(filling);
         self.put(&mut [0; FRAME_HEADER], first)?;
         self.file.sync_data().map_err(doing("sync", &self.name))?;
-        (self.file, self.name, self.bytes, self.check) = (file, name(first), bytes, check);
-        self.offset = SEGMENT_HEADER as u64;
-        self.synced = self.offset;
+        (self.file, self.name, self.bytes) = (file, name(first), bytes);
+        self.at = LogPosition::first(first, check, self.at.bytes);
+        self.synced = self.at.offset;
         Ok(())
     }
 
@@ -156,7 +180,7 @@ impl Writer {
     /// How far the next segment should be filled by now, and how long it is to be: it is begun
     /// when this one is half full, and done when it is three quarters full.
     pub(crate) fn next_wanted(&self) -> Option<(u64, u64)> {
-        let over = self.offset.checked_sub(self.bytes / 2)?;
+        let over = self.at.offset.checked_sub(self.bytes / 2)?;
         let bytes = self.next_bytes();
         let quarter = (self.bytes / 4).max(1);
         let part = u128::from(bytes) * u128::from(over.min(quarter)) / u128::from(quarter);

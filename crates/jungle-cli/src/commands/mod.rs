@@ -29,7 +29,7 @@ pub(crate) mod watch;
 use clap::Subcommand;
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -61,6 +61,14 @@ pub(crate) enum Command {
 }
 
 pub(crate) fn run(command: &Command, context: &Context<'_>) -> Result<(), Failure> {
+    // Part of a folder is read only when it is looked at.
+    jungle::loading(|| run_loaded(command, context)).map_err(|error| {
+        Failure::of(Exit::Damaged, &error)
+            .with_hint("`jungle verify DIR` says whether the rest of the folder is whole")
+    })?
+}
+
+fn run_loaded(command: &Command, context: &Context<'_>) -> Result<(), Failure> {
     match command {
         Command::Import(args) => import::run(args, context),
         Command::Export(args) => export::run(args, context),

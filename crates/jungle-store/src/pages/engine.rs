@@ -10,6 +10,7 @@
 //!   first. What a commit leaves is all that it needs.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +27,7 @@ use super::ledger::{LEDGER, Ledger, group_of};
 use super::value::Place;
 use super::{Checkpoint, Pages, Table};
 use crate::disk::{Disk, Mode};
-use crate::error::doing;
+use crate::error::{IoError, doing};
 
 /// What the file is called until there is something in it.
 const NEXT: &str = "pages.next";
@@ -436,4 +437,12 @@ fn put_parts(
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes the pages of a folder, if there are any.
+pub(crate) fn remove(disk: &dyn Disk) -> Result<(), IoError> {
+    match disk.remove(PAGES) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(doing("remove", PAGES)(error)),
+        _ => Ok(()),
+    }
 }

@@ -21,6 +21,16 @@ pub fn decode(
 ) -> Result<CommitRecord, DecodeError> {
     let mut input = Input::new(bytes);
     let time = Timestamp::from_micros(input.signed()?);
+    let meta = get_meta(&mut input)?;
+    let event = event(&mut input, arena)?;
+    if !input.is_empty() {
+        return Err(input.error(DecodeReason::TooLong));
+    }
+    Ok(CommitRecord { revision, time, meta, event })
+}
+
+/// Who made a commit, and why.
+pub(crate) fn get_meta(input: &mut Input<'_>) -> Result<CommitMeta, DecodeError> {
     let mut meta = CommitMeta::new();
     let flags = input.byte()?;
     if flags & HAS_AUTHOR != 0 {
@@ -29,14 +39,10 @@ pub fn decode(
     if flags & HAS_MESSAGE != 0 {
         meta = meta.message(input.text()?);
     }
-    if flags & !(HAS_AUTHOR | HAS_MESSAGE) != 0 {
-        return Err(no_such_kind(&input, "flags", flags));
+    match flags & !(HAS_AUTHOR | HAS_MESSAGE) {
+        0 => Ok(meta),
+        _ => Err(no_such_kind(input, "flags", flags)),
     }
-    let event = event(&mut input, arena)?;
-    if !input.is_empty() {
-        return Err(input.error(DecodeReason::TooLong));
-    }
-    Ok(CommitRecord { revision, time, meta, event })
 }
 
 fn no_such_kind(input: &Input<'_>, what: &'static str, kind: u8) -> DecodeError {

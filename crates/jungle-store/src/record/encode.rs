@@ -1,6 +1,6 @@
 //! Records into bytes.
 
-use jungle_db::{BranchEdit, CommitRecord, Event};
+use jungle_db::{BranchEdit, CommitMeta, CommitRecord, Event};
 use jungle_tree::{Change, Key, KeyRef, ValueRef};
 
 use super::{HAS_AUTHOR, HAS_MESSAGE, RECORD_BYTES_MAX, kind, subtree};
@@ -47,15 +47,20 @@ pub enum EncodeError {
 pub fn encode(record: &CommitRecord, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     let begin = out.len();
     put_varint(out, zigzag(record.time.as_micros()));
-    let (author, message) = (record.meta.author_name(), record.meta.message_text());
+    put_meta(out, &record.meta);
+    event(&record.event, out)?;
+    let bytes = out.len() - begin;
+    if bytes > RECORD_BYTES_MAX { Err(EncodeError::TooLong { bytes }) } else { Ok(()) }
+}
+
+/// Who made a commit, and why.
+pub(crate) fn put_meta(out: &mut Vec<u8>, meta: &CommitMeta) {
+    let (author, message) = (meta.author_name(), meta.message_text());
     let flag = |text: Option<&str>, flag| if text.is_some() { flag } else { 0 };
     out.push(flag(author, HAS_AUTHOR) | flag(message, HAS_MESSAGE));
     for text in [author, message].into_iter().flatten() {
         put_bytes(out, text.as_bytes());
     }
-    event(&record.event, out)?;
-    let bytes = out.len() - begin;
-    if bytes > RECORD_BYTES_MAX { Err(EncodeError::TooLong { bytes }) } else { Ok(()) }
 }
 
 fn event(event: &Event, out: &mut Vec<u8>) -> Result<(), EncodeError> {

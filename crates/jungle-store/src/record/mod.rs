@@ -11,6 +11,8 @@ mod subtree;
 use jungle_tree::{EditError, FractionError, KeyError};
 
 pub use decode::decode;
+pub(crate) use decode::get_meta;
+pub(crate) use encode::put_meta;
 pub use encode::{EncodeError, encode};
 
 /// The most bytes that one record may have: 1 GiB.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod backup;
+mod checkpoints;
 mod folder;
 mod golden;
 mod pages;

@@ -108,7 +108,8 @@ fn many_writers_share_syncs_and_lose_nothing() {
 #[test]
 fn memory_that_waits_is_written_when_it_is_much() {
     let folder = Folder::new();
-    let store = OpenOptions::new().durability(Durability::Memory).open(folder.path()).unwrap();
+    let store = OpenOptions::new().durability(Durability::Memory).checkpoint_every(u64::MAX);
+    let store = store.open(folder.path()).unwrap();
     let tree = store.create_tree("t").unwrap();
     let long = "x".repeat(1 << 20);
     for n in 0..6 {

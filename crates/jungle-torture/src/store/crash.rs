@@ -107,7 +107,8 @@ impl After<'_> {
             "revision {revision} after a crash, of {least} acknowledged and {most} begun; {:?}",
             store.report()
         );
-        let (is, ought) = (portrait(&store), &self.known.portraits[revision as usize]);
+        let is = portrait(&store).unwrap_or_else(|error| panic!("revision {revision}: {error}"));
+        let ought = &self.known.portraits[revision as usize];
         assert!(is == *ought, "revision {revision} is\n{is}and ought to be\n{ought}");
         store.create_tree("after").expect("a store that is open takes commits");
         if and_again {

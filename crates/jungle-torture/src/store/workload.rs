@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use jungle_db::{CommitMeta, CommitOptions, Jungle, TreeHandle};
+use jungle_db::{ArchiveError, CommitMeta, CommitOptions, Jungle, TreeHandle};
 use jungle_store::disk::sim::SimDisk;
 use jungle_store::{Durability, OpenError, OpenOptions, Store};
 use jungle_testkit::Rng;
-use jungle_tree::{ArenaOptions, EditError, Key};
+use jungle_tree::{ArenaOptions, EditError, Key, loading};
 
 /// All that can be told of a Jungle cheaply.
 pub type Portrait = String;
@@ -21,6 +21,8 @@ pub struct Workload {
     pub segment_bytes: u64,
     /// Are there commits that are only buffered, or in memory?
     pub mixed: bool,
+    /// Are checkpoints written on the way?
+    pub checkpoints: bool,
     /// Is it closed at the end, and opened again once in the middle?
     pub closes: bool,
 }
@@ -48,6 +50,7 @@ impl Workload {
             steps: rng.range(4..20),
             segment_bytes: *rng.pick(&[256, 512, 1024, 4096]),
             mixed: rng.chance(1, 2),
+            checkpoints: rng.chance(1, 2),
             closes: rng.chance(1, 2),
         }
     }
@@ -69,7 +72,7 @@ impl Workload {
             // A step that made several revisions would leave a gap here.
             assert!(revision as usize <= known.portraits.len(), "a step makes one revision");
             if revision as usize == known.portraits.len() {
-                known.portraits.push(portrait(&store));
+                known.portraits.push(portrait(&store).expect("an undisturbed disk"));
             }
             known.revisions.push(revision);
         }
@@ -86,7 +89,12 @@ impl Workload {
     ) -> Result<Option<Store>, Refused> {
         let mut store = self.open(disk).map_err(Refused::Open)?;
         let mut rng = Rng::new(self.seed);
+        let mut dice = Rng::new(!self.seed);
         for step in 0..self.steps {
+            if self.checkpoints && dice.chance(1, 4) {
+                // That there is none is no loss.
+                let _ = store.checkpoint();
+            }
             if self.closes && step == self.steps / 2 {
                 store.close().map_err(|_| Refused::Close)?;
                 progress.acknowledge(known.revisions[step as usize - 1]);
@@ -94,7 +102,11 @@ impl Workload {
             }
             let durability = self.durability(&mut rng);
             progress.begun.store(known.revisions[step as usize], Ordering::SeqCst);
-            if self::step(&store, step, &mut rng, durability).is_err() {
+            let done = loading(|| self::step(&store, step, &mut rng, durability));
+            let Ok(done) = done else {
+                return Err(Refused::Load);
+            };
+            if done.is_err() {
                 let more = store.create_tree("one more");
                 assert!(more.is_err(), "a commit after one that failed");
                 return Err(Refused::Commit);
@@ -123,6 +135,7 @@ impl Workload {
 #[allow(dead_code, reason = "printed when a test fails")]
 pub enum Refused {
     Open(OpenError),
+    Load,
     Commit,
     Close,
 }
@@ -137,11 +150,17 @@ impl Progress {
 pub fn open(disk: &SimDisk, segment_bytes: u64) -> Result<Store, OpenError> {
     let arena = ArenaOptions { structure_bytes: 1 << 24, payload_bytes: 1 << 24 };
     let options = OpenOptions::new().segment_bytes(segment_bytes).arena(arena);
+    let options = options.checkpoint_every(u64::MAX);
     options.open_on(Arc::new(disk.clone()))
 }
 
-/// Trees, branches and tags with the hash of what is in them, and how many revisions they have.
-pub fn portrait(jungle: &Jungle) -> Portrait {
+/// Trees, branches and tags with the hash of what is in them, and how many revisions they have;
+/// or why some of it cannot be read.
+pub fn portrait(jungle: &Jungle) -> Result<Portrait, String> {
+    loading(|| look(jungle)).map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+}
+
+fn look(jungle: &Jungle) -> Result<Portrait, ArchiveError> {
     let mut portrait = String::new();
     let mut add = |what: std::fmt::Arguments<'_>| portrait.push_str(&what.to_string());
     for name in jungle.list_trees() {
@@ -150,14 +169,14 @@ pub fn portrait(jungle: &Jungle) -> Portrait {
             let Ok(branch) = main.on_branch(&branch) else { continue };
             let snapshot = branch.snapshot();
             let (hash, next) = (snapshot.root().content_hash(), snapshot.root().next_position());
-            let past = branch.history(..).count();
+            let past = branch.history(..).collect::<Result<Vec<_>, _>>()?.len();
             add(format_args!("{name} {} {hash} {next} {past}\n", branch.branch_name()));
         }
         for (tag, revision) in main.list_tags() {
             add(format_args!("{name} {tag} {revision}\n"));
         }
     }
-    portrait
+    Ok(portrait)
 }
 
 /// One step: one commit, or none where nothing can be done. The error has been told elsewhere.

@@ -1,0 +1,202 @@
+//! Writing checkpoints.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use jungle_db::{
+    ArchiveError, BranchId, Checkpoint, Durability, HISTORY_PIECE, Jungle, JungleState, Revision,
+    SavedHistory,
+};
+use jungle_tree::SavedImage;
+
+use super::state::{encode_piece, encode_state};
+use super::{Loaded, ONLY};
+use crate::disk::Disk;
+use crate::error::LogError;
+use crate::log::{Log, LogPosition};
+use crate::pages::{self, EnginePages, Pages, PagesError, PagesOptions, Table, history_key};
+
+/// Why no checkpoint was written. Nothing is lost by that: what was committed is in the log.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckpointError {
+    /// What was committed cannot be made to last.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// It cannot be kept.
+    #[error(transparent)]
+    Pages(#[from] PagesError),
+    /// A history cannot be read.
+    #[error(transparent)]
+    History(#[from] ArchiveError),
+    /// A branch, or its history, has a number that there is no room for.
+    #[error("revision {index} of branch {branch} is beyond what a checkpoint can hold")]
+    TooMany {
+        /// The branch.
+        branch: u64,
+        /// The piece of its history.
+        index: u64,
+    },
+    /// Nobody knows whether the last one was written, since the disk failed.
+    #[error("no checkpoint is written after a failed one until the Jungle is opened again")]
+    Stopped,
+}
+
+/// What a checkpoint took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CheckpointReport {
+    /// The newest revision in it.
+    pub revision: Revision,
+    /// Slabs that were written, and removed.
+    pub slabs: u64,
+    /// Pieces of histories that were written, and removed.
+    pub pieces: u64,
+}
+
+/// The checkpoints of an open folder.
+pub(crate) struct Checkpoints {
+    disk: Arc<dyn Disk>,
+    /// Opened when the first one is written, or was there.
+    pages: OnceLock<Arc<dyn Pages>>,
+    last: Mutex<Last>,
+}
+
+/// What the newest one has.
+#[derive(Default)]
+struct Last {
+    image: SavedImage,
+    histories: HashMap<BranchId, Pieces>,
+    log: LogPosition,
+    revision: Revision,
+    stopped: bool,
+}
+
+/// The whole pieces of a history that a checkpoint has: from the first on, up to before the second.
+#[derive(Clone, Copy, Default)]
+struct Pieces(u64, u64);
+
+impl Pieces {
+    fn of(history: &SavedHistory) -> Pieces {
+        Pieces((history.dropped / HISTORY_PIECE).min(history.pieces), history.pieces)
+    }
+}
+
+/// Under which key a piece of a history is kept.
+pub(super) fn piece_key(branch: BranchId, index: u64) -> Result<u64, CheckpointError> {
+    let BranchId(branch) = branch;
+    match (u32::try_from(branch), u32::try_from(index)) {
+        (Ok(branch), Ok(index)) => Ok(history_key(branch, index)),
+        _ => Err(CheckpointError::TooMany { branch, index }),
+    }
+}
+
+fn histories(state: &JungleState) -> HashMap<BranchId, Pieces> {
+    let branches = state.trees.iter().flat_map(|tree| &tree.branches);
+    branches.map(|branch| (branch.id, Pieces::of(&branch.history))).collect()
+}
+
+impl Checkpoints {
+    /// Those of a folder that has none.
+    pub(crate) fn none(disk: Arc<dyn Disk>) -> Checkpoints {
+        Checkpoints { disk, pages: OnceLock::new(), last: Mutex::default() }
+    }
+
+    /// Goes on from one that was loaded.
+    pub(crate) fn loaded(disk: Arc<dyn Disk>, pages: Arc<dyn Pages>, from: Loaded) -> Checkpoints {
+        let Loaded { state, image, log } = from;
+        let histories = histories(&state);
+        let last = Last { image, histories, log, revision: state.revision, stopped: false };
+        Checkpoints { disk, pages: pages.into(), last: Mutex::new(last) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Last> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many bytes of the log came after the newest one.
+    pub(crate) fn log_bytes_since(&self, log: &Log) -> u64 {
+        log.position().bytes.saturating_sub(self.lock().log.bytes)
+    }
+
+    /// The newest revision that the newest one has.
+    pub(crate) fn revision(&self) -> Revision {
+        self.lock().revision
+    }
+
+    /// Writes one, if there is anything new. One at a time.
+    pub(crate) fn write(
+        &self,
+        jungle: &Jungle,
+        log: &Log,
+    ) -> Result<CheckpointReport, CheckpointError> {
+        let mut last = self.lock();
+        if last.stopped {
+            return Err(CheckpointError::Stopped);
+        }
+        // Taken before: the log goes on from here, or from some place behind.
+        let position = log.position();
+        let checkpoint = jungle.checkpoint();
+        let revision = checkpoint.revision();
+        if revision == last.revision {
+            return Ok(CheckpointReport { revision, ..CheckpointReport::default() });
+        }
+        // So that the log has all that the checkpoint has, whatever happens.
+        log.wait(revision.number(), Durability::Sync)?;
+        let pages = self.pages()?;
+        let mut writing = pages.begin()?;
+        let mut report = CheckpointReport { revision, ..CheckpointReport::default() };
+        let image = jungle.arena().save(&last.image, |id, slab| {
+            report.slabs += 1;
+            match slab {
+                Some(bytes) => writing.put(Table::Slabs, id.number(), bytes),
+                None => writing.remove(Table::Slabs, id.number()),
+            }
+        })?;
+        let now = histories(checkpoint.state());
+        report.pieces = put_histories(&mut *writing, &checkpoint, &last.histories, &now)?;
+        writing.put(Table::Image, ONLY, &image.to_bytes())?;
+        writing.put(Table::State, ONLY, &encode_state(checkpoint.state(), position))?;
+        // From here on nobody knows what is there, unless it succeeds.
+        last.stopped = true;
+        writing.commit()?;
+        *last = Last { image, histories: now, log: position, revision, stopped: false };
+        Ok(report)
+    }
+
+    fn pages(&self) -> Result<&Arc<dyn Pages>, PagesError> {
+        if self.pages.get().is_none() {
+            let opened = EnginePages::open(Arc::clone(&self.disk), PagesOptions::default())?;
+            let pages: Arc<dyn Pages> = Arc::new(opened);
+            // Only who holds `last` comes here.
+            let _ = self.pages.set(pages);
+        }
+        Ok(self.pages.get().expect("set above"))
+    }
+}
+
+/// Puts the pieces that are new, and removes those that are kept no more.
+fn put_histories(
+    writing: &mut dyn pages::Checkpoint,
+    checkpoint: &Checkpoint,
+    was: &HashMap<BranchId, Pieces>,
+    now: &HashMap<BranchId, Pieces>,
+) -> Result<u64, CheckpointError> {
+    let mut count = 0;
+    for (&branch, &Pieces(first, _)) in now {
+        let known = was.get(&branch).map_or(0, |&Pieces(_, end)| end);
+        for piece in checkpoint.pieces_since(branch, known.max(first)) {
+            let (index, entries) = piece?;
+            writing.put(Table::History, piece_key(branch, index)?, &encode_piece(&entries))?;
+            count += 1;
+        }
+    }
+    for (&branch, &Pieces(first, end)) in was {
+        let kept = now.get(&branch).map_or(end, |&Pieces(first, _)| first.min(end));
+        for index in first..kept {
+            writing.remove(Table::History, piece_key(branch, index)?)?;
+            count += 1;
+        }
+    }
+    Ok(count)
+}

@@ -1,0 +1,261 @@
+//! What a checkpoint has besides slabs, as bytes: the database's state, and pieces of histories.
+//!
+//! As with records, decoding trusts nothing; whether it makes sense is found out by
+//! [`Builder::restore`](jungle_db::Builder::restore).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jungle_db::{
+    BranchId, CommitMeta, HistoryAnchor, HistoryEntry, JungleState, Retention, Revision,
+    SavedBranch, SavedHistory, SavedMerge, SavedOrigin, SavedTag, SavedTree, SavedVersion,
+    Timestamp, TreeId,
+};
+use jungle_tree::VersionId;
+
+use crate::log::LogPosition;
+use crate::record::{DecodeError, DecodeReason, get_meta, put_meta};
+use crate::wire::{Input, put_bytes, put_varint, unzigzag, zigzag};
+
+const RETENTION_ALL: u8 = 0;
+const RETENTION_LAST: u8 = 1;
+const RETENTION_BY_AGE: u8 = 2;
+
+/// The state, and where the log goes on from there.
+pub(super) fn encode_state(state: &JungleState, log: LogPosition) -> Vec<u8> {
+    let mut out = Vec::new();
+    let LogPosition { segment, offset, check, next, bytes } = log;
+    let JungleState { revision, next_id, .. } = *state;
+    for number in [segment, offset, u64::from(check), next, bytes, revision.number(), next_id] {
+        put_varint(&mut out, number);
+    }
+    put_list(&mut out, &state.trees, put_tree);
+    out
+}
+
+pub(super) fn decode_state(bytes: &[u8]) -> Result<(JungleState, LogPosition), DecodeError> {
+    let mut input = Input::new(bytes);
+    let log = LogPosition {
+        segment: input.varint()?,
+        offset: input.varint()?,
+        check: small(&mut input)?,
+        next: input.varint()?,
+        bytes: input.varint()?,
+    };
+    let (revision, next_id) = (revision(&mut input)?, input.varint()?);
+    let state = JungleState { revision, next_id, trees: list(&mut input, tree)? };
+    end(&input)?;
+    Ok((state, log))
+}
+
+/// A piece of a history.
+pub(super) fn encode_piece(entries: &[HistoryEntry]) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_entries(&mut out, entries);
+    out
+}
+
+pub(super) fn decode_piece(bytes: &[u8]) -> Result<Arc<[HistoryEntry]>, DecodeError> {
+    let mut input = Input::new(bytes);
+    let entries = entries(&mut input)?;
+    end(&input)?;
+    Ok(entries)
+}
+
+fn end(input: &Input<'_>) -> Result<(), DecodeError> {
+    if input.is_empty() { Ok(()) } else { Err(input.error(DecodeReason::TooLong)) }
+}
+
+fn put_list<T>(out: &mut Vec<u8>, list: &[T], put: impl Fn(&mut Vec<u8>, &T)) {
+    put_varint(out, list.len() as u64);
+    list.iter().for_each(|it| put(out, it));
+}
+
+fn list<T>(
+    input: &mut Input<'_>,
+    get: impl Fn(&mut Input<'_>) -> Result<T, DecodeError>,
+) -> Result<Vec<T>, DecodeError> {
+    let mut list = Vec::new();
+    for _ in 0..input.varint()? {
+        list.push(get(input)?);
+    }
+    Ok(list)
+}
+
+fn put_tree(out: &mut Vec<u8>, tree: &SavedTree) {
+    let SavedTree { id, name, branches, origins, tags, merges } = tree;
+    put_varint(out, id.0);
+    put_bytes(out, name.as_bytes());
+    put_list(out, branches, put_branch);
+    put_list(out, origins, |out, SavedOrigin { branch, from, at }| {
+        put_varint(out, branch.0);
+        put_varint(out, from.0);
+        put_version(out, *at);
+    });
+    put_list(out, tags, |out, SavedTag { name, at }| {
+        put_bytes(out, name.as_bytes());
+        put_version(out, *at);
+    });
+    put_list(out, merges, |out, SavedMerge { branches: (a, b), at }| {
+        put_varint(out, a.0);
+        put_varint(out, b.0);
+        put_version(out, *at);
+    });
+}
+
+fn tree(input: &mut Input<'_>) -> Result<SavedTree, DecodeError> {
+    Ok(SavedTree {
+        id: TreeId(input.varint()?),
+        name: input.text()?.into(),
+        branches: list(input, saved_branch)?,
+        origins: list(input, |input| {
+            let (branch, from) = (branch(input)?, branch(input)?);
+            Ok(SavedOrigin { branch, from, at: version(input)? })
+        })?,
+        tags: list(input, |input| {
+            let name = input.text()?.into();
+            Ok(SavedTag { name, at: version(input)? })
+        })?,
+        merges: list(input, |input| {
+            let branches = (branch(input)?, branch(input)?);
+            Ok(SavedMerge { branches, at: version(input)? })
+        })?,
+    })
+}
+
+fn put_branch(out: &mut Vec<u8>, branch: &SavedBranch) {
+    let SavedBranch { id, name, retention, history } = branch;
+    put_varint(out, id.0);
+    put_bytes(out, name.as_bytes());
+    put_retention(out, *retention);
+    let SavedHistory { dropped, pieces, anchor, last } = history;
+    put_varint(out, *dropped);
+    put_varint(out, *pieces);
+    put_varint(out, anchor.index);
+    put_varint(out, anchor.revision.number());
+    put_varint(out, zigzag(anchor.time.as_micros()));
+    put_entries(out, last);
+}
+
+fn saved_branch(input: &mut Input<'_>) -> Result<SavedBranch, DecodeError> {
+    Ok(SavedBranch {
+        id: branch(input)?,
+        name: input.text()?.into(),
+        retention: retention(input)?,
+        history: SavedHistory {
+            dropped: input.varint()?,
+            pieces: input.varint()?,
+            anchor: HistoryAnchor {
+                index: input.varint()?,
+                revision: revision(input)?,
+                time: Timestamp::from_micros(input.signed()?),
+            },
+            last: entries(input)?,
+        },
+    })
+}
+
+fn put_retention(out: &mut Vec<u8>, retention: Retention) {
+    match retention {
+        Retention::All => out.push(RETENTION_ALL),
+        Retention::Last(count) => {
+            out.push(RETENTION_LAST);
+            put_varint(out, count as u64);
+        }
+        Retention::ByAge(age) => {
+            out.push(RETENTION_BY_AGE);
+            put_varint(out, age.as_secs());
+            put_varint(out, u64::from(age.subsec_nanos()));
+        }
+    }
+}
+
+fn retention(input: &mut Input<'_>) -> Result<Retention, DecodeError> {
+    match input.byte()? {
+        RETENTION_ALL => Ok(Retention::All),
+        RETENTION_LAST => {
+            let count = usize::try_from(input.varint()?);
+            let too_large = |_| input.error(DecodeReason::NumberTooLarge);
+            Ok(Retention::Last(count.map_err(too_large)?))
+        }
+        RETENTION_BY_AGE => {
+            let (seconds, nanos) = (input.varint()?, small(input)?);
+            match nanos < 1_000_000_000 {
+                true => Ok(Retention::ByAge(Duration::new(seconds, nanos))),
+                false => Err(input.error(DecodeReason::NumberTooLarge)),
+            }
+        }
+        kind => Err(input.error(DecodeReason::NoSuchKind { what: "retention", kind })),
+    }
+}
+
+fn put_version(out: &mut Vec<u8>, SavedVersion { revision, id }: SavedVersion) {
+    let (handle, version) = id.to_parts();
+    for number in [revision.number(), u64::from(handle), version] {
+        put_varint(out, number);
+    }
+}
+
+fn version(input: &mut Input<'_>) -> Result<SavedVersion, DecodeError> {
+    let (revision, handle) = (revision(input)?, small(input)?);
+    Ok(SavedVersion { revision, id: VersionId::from_parts(handle, input.varint()?) })
+}
+
+/// What does not change much from entry to entry is written as what is added to it.
+#[derive(Default)]
+struct Before {
+    revision: u64,
+    time: i64,
+    handle: i64,
+    version: i64,
+}
+
+fn put_entries(out: &mut Vec<u8>, entries: &[HistoryEntry]) {
+    let mut before = Before::default();
+    put_varint(out, entries.len() as u64);
+    for HistoryEntry { revision, time, id, meta } in entries {
+        let (handle, version) = id.to_parts();
+        let (revision, time) = (revision.number(), time.as_micros());
+        let (handle, version) = (i64::from(handle), version as i64);
+        put_varint(out, revision.wrapping_sub(before.revision));
+        put_varint(out, zigzag(time.wrapping_sub(before.time)));
+        put_varint(out, zigzag(handle - before.handle));
+        put_varint(out, zigzag(version.wrapping_sub(before.version)));
+        put_meta(out, meta);
+        before = Before { revision, time, handle, version };
+    }
+}
+
+fn entries(input: &mut Input<'_>) -> Result<Arc<[HistoryEntry]>, DecodeError> {
+    let mut before = Before::default();
+    let mut entries = Vec::new();
+    for _ in 0..input.varint()? {
+        let revision = before.revision.wrapping_add(input.varint()?);
+        let time = before.time.wrapping_add(input.signed()?);
+        let handle = before.handle.wrapping_add(input.signed()?);
+        let version = before.version.wrapping_add(unzigzag(input.varint()?));
+        let meta: CommitMeta = get_meta(input)?;
+        let at = u32::try_from(handle).map_err(|_| input.error(DecodeReason::NumberTooLarge))?;
+        entries.push(HistoryEntry {
+            revision: Revision::new(revision),
+            time: Timestamp::from_micros(time),
+            id: VersionId::from_parts(at, version as u64),
+            meta,
+        });
+        before = Before { revision, time, handle, version };
+    }
+    Ok(entries.into())
+}
+
+fn revision(input: &mut Input<'_>) -> Result<Revision, DecodeError> {
+    Ok(Revision::new(input.varint()?))
+}
+
+fn branch(input: &mut Input<'_>) -> Result<BranchId, DecodeError> {
+    Ok(BranchId(input.varint()?))
+}
+
+fn small(input: &mut Input<'_>) -> Result<u32, DecodeError> {
+    let number = input.varint()?;
+    number.try_into().map_err(|_| input.error(DecodeReason::NumberTooLarge))
+}
