@@ -14,9 +14,10 @@ use crate::disk::{Disk, DiskFile, FolderDisk, Mode, write_full};
 use crate::error::{Damage, IoError, LogError, OpenError, doing};
 use crate::frame::Frame;
 use crate::mark::Mark;
+use crate::open::{OpenOptions, remove_next};
 use crate::recover::segments;
 use crate::segment::{LOG, NEXT, SEGMENT_HEADER, SegmentHeader, name, read_file};
-use crate::store::{OpenOptions, Store, remove_next};
+use crate::store::Store;
 
 /// What a backup did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,60 +1,21 @@
-//! Opening a folder.
+//! An open folder.
 
 use std::fmt;
-use std::io::ErrorKind;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use jungle_db::{
-    Builder, Clock, CommitRecord, Durability, Journal, JournalError, Jungle, Retention, Revision,
-};
-use jungle_tree::ArenaOptions;
+use jungle_db::{CommitRecord, Durability, Journal, JournalError, Jungle, Revision};
 
-use crate::checkpoint::{
-    Background, CheckpointError, CheckpointReport, Checkpoints, LoadError, Waker, load,
-};
-use crate::disk::{Disk, DiskFile, FolderDisk, Lock, Mode, write_full};
+use crate::checkpoint::{Background, CheckpointError, CheckpointReport, Checkpoints, Waker};
+use crate::disk::Disk;
 use crate::error::{LogError, OpenError, doing};
-use crate::log::{Log, LogPosition};
-use crate::mark::{LOCK, Mark};
-use crate::pages::{self, EnginePages, Pages, PagesOptions};
-use crate::planted::{Bug, is_awake};
-use crate::recover::{Cut, End, recover, segments};
-use crate::segment::{LOG, NEXT, name};
-use crate::writer::{LogStats, Writer};
-
-/// The bytes that a segment of the log has unless something else is set: 16 MiB.
-pub const SEGMENT_BYTES: u64 = 16 << 20;
-
-/// By how many bytes the log grows between checkpoints unless something else is set: 1 MiB, which
-/// take about 50 ms to read again.
-pub const CHECKPOINT_EVERY: u64 = 1 << 20;
+use crate::log::Log;
+use crate::open::{OpenOptions, OpenReport};
+use crate::writer::LogStats;
 
 /// Closing writes a checkpoint when the log has grown by this part of that.
 const CLOSE_PART: u64 = 16;
-
-/// How a folder is opened.
-///
-/// ```
-/// use jungle_store::{Durability, OpenOptions};
-/// # let dir = std::env::temp_dir().join(format!("jungle-store-doc-{}", std::process::id()));
-/// let store = OpenOptions::new().durability(Durability::Buffered).open(&dir)?;
-/// store.create_tree("board")?;
-/// store.close()?;
-/// assert!(OpenOptions::new().read_only().open(&dir)?.report().was_closed);
-/// # std::fs::remove_dir_all(&dir)?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[must_use]
-pub struct OpenOptions {
-    jungle: Builder,
-    arena: ArenaOptions,
-    segment_bytes: u64,
-    checkpoint_every: u64,
-    without_checkpoint: bool,
-    read_only: bool,
-}
 
 /// A Jungle that is kept in a folder. It can be used as the [`Jungle`] it holds.
 ///
@@ -63,313 +24,12 @@ pub struct OpenOptions {
 /// failed.
 pub struct Store {
     /// Unless it is only read.
-    keeping: Option<Keeping>,
-    jungle: Jungle,
-    log: Arc<OpenLog>,
-    disk: Arc<dyn Disk>,
-    report: OpenReport,
-}
-
-/// What was found as a folder was opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct OpenReport {
-    /// The newest revision.
-    pub revision: Revision,
-    /// The newest revision that was in the checkpoint; 0 without one. What came since was read from
-    /// the log.
-    pub checkpoint: Revision,
-    /// Why a checkpoint that is there was left out: the whole log was read instead, and the next
-    /// checkpoint will be a new one.
-    pub ignored: Option<Box<str>>,
-    /// How many segments the log has.
-    pub segments: u64,
-    /// How many bytes its commits take.
-    pub log_bytes: u64,
-    /// Whether it was closed, so that its end is known; true of a new one.
-    pub was_closed: bool,
-    /// What was cut off at its end (what would be, if it is only read).
-    pub cut: Option<Cut>,
-}
-
-impl Default for OpenOptions {
-    fn default() -> Self {
-        OpenOptions::new()
-    }
-}
-
-impl OpenOptions {
-    /// Everything as usual: [`Durability::Sync`], no clock, all revisions kept.
-    pub fn new() -> OpenOptions {
-        OpenOptions {
-            jungle: Jungle::builder(),
-            arena: ArenaOptions::default(),
-            segment_bytes: SEGMENT_BYTES,
-            checkpoint_every: CHECKPOINT_EVERY,
-            without_checkpoint: false,
-            read_only: false,
-        }
-    }
-
-    /// What commits survive that do not say it themselves.
-    pub fn durability(mut self, durability: Durability) -> Self {
-        self.jungle = self.jungle.durability(durability);
-        self
-    }
-
-    /// Where the times of commits come from.
-    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
-        self.jungle = self.jungle.clock(clock);
-        self
-    }
-
-    /// How much memory it may take.
-    pub fn arena(mut self, options: ArenaOptions) -> Self {
-        self.arena = options;
-        self
-    }
-
-    /// What new trees and branches keep of their history in memory.
-    pub fn retention(mut self, retention: Retention) -> Self {
-        self.jungle = self.jungle.retention(retention);
-        self
-    }
-
-    /// How long a segment of the log may become, in bytes: from 256 to 1 GiB, else the nearer of
-    /// the two. A commit that is longer gets a segment of its own.
-    pub fn segment_bytes(mut self, bytes: u64) -> Self {
-        self.segment_bytes = bytes.clamp(256, 1 << 30);
-        self
-    }
-
-    /// How much longer the log is to become, in bytes, before a checkpoint is written beside the
-    /// writers; [`u64::MAX`] is never, unless [`Store::checkpoint`] is called.
-    pub fn checkpoint_every(mut self, log_bytes: u64) -> Self {
-        self.checkpoint_every = log_bytes;
-        self
-    }
-
-    /// Reads the whole log, and leaves the checkpoint out that is there: the next one will be a new
-    /// one.
-    pub fn without_checkpoint(mut self) -> Self {
-        self.without_checkpoint = true;
-        self
-    }
-
-    /// Changes nothing in the folder, which must be there. Others may read it at the same time,
-    /// but nobody may have it open to write.
-    pub fn read_only(mut self) -> Self {
-        self.read_only = true;
-        self
-    }
-
-    /// Opens a folder; makes it when it is not there.
-    ///
-    /// # Errors
-    /// When somebody has it open, when it is damaged or not a Jungle's, or the system refuses
-    /// something.
-    pub fn open(self, folder: impl AsRef<Path>) -> Result<Store, OpenError> {
-        let folder = folder.as_ref();
-        let disk = if self.read_only {
-            FolderDisk::new(folder)
-        } else {
-            FolderDisk::create(folder).map_err(doing("create", &folder.to_string_lossy()))?
-        };
-        self.open_on(Arc::new(disk))
-    }
-
-    /// Opens what is on a disk.
-    ///
-    /// # Errors
-    /// As [`open`](OpenOptions::open).
-    pub fn open_on(self, disk: Arc<dyn Disk>) -> Result<Store, OpenError> {
-        let lock = self.lock(&*disk)?;
-        let mark = Mark::read(&*lock)?;
-        if !self.read_only {
-            disk.create_folder(LOG).map_err(doing("create", LOG))?;
-            disk.sync_folder("").map_err(doing("sync", "the folder"))?;
-            remove_next(&*disk)?;
-        }
-        let mut read = self.read(&disk, mark, !self.without_checkpoint);
-        let mut ignored = None;
-        if let Err(OpenError::Checkpoint(error)) = &read
-            && segments(&*disk)?.first() == Some(&1)
-        {
-            ignored = Some(error.to_string().into());
-            read = self.read(&disk, mark, false);
-        }
-        let Read { log, start, end } = read?;
-        if !self.read_only && start.from.is_none() {
-            pages::remove(&*disk)?;
-        }
-        let checkpoint = start.checkpoints.revision();
-        let report = OpenReport::new(end.as_ref(), checkpoint, ignored);
-        let writer = match end {
-            _ if self.read_only => None,
-            Some(end) => Some(go_on(&disk, end, self.segment_bytes)?),
-            None => Some(Writer::first(Arc::clone(&disk), self.segment_bytes)?),
-        };
-        if writer.is_some() && !(is_awake(Bug::MarkStays) && mark.is_some()) {
-            Mark::InUse.write(&*lock)?;
-        }
-        let newest = report.revision.number();
-        let ready = log.log.set(Log::new(Arc::clone(&disk), lock, writer, newest));
-        assert!(ready.is_ok(), "set once, here");
-        let Start { jungle, checkpoints, .. } = start;
-        let keeping = match self.read_only {
-            true => None,
-            false => Some(Keeping::start(&jungle, &log, checkpoints, self.checkpoint_every)?),
-        };
-        Ok(Store { keeping, jungle, log, disk, report })
-    }
-
-    /// Reads what is there: the newest checkpoint, if it is asked for, and the log from there on.
-    fn read(
-        &self,
-        disk: &Arc<dyn Disk>,
-        mark: Option<Mark>,
-        with_checkpoint: bool,
-    ) -> Result<Read, OpenError> {
-        let log = Arc::new(OpenLog::default());
-        let builder = self.jungle.clone().arena(self.arena.clone()).journal(Arc::clone(&log));
-        let found = match with_checkpoint {
-            true => self.start_from_checkpoint(disk, builder.clone())?,
-            false => None,
-        };
-        let start = match found {
-            Some(start) => start,
-            None => {
-                let checkpoints = Checkpoints::none(Arc::clone(disk));
-                Start { jungle: builder.build()?, checkpoints, from: None }
-            }
-        };
-        let end = recover(&**disk, mark, &start.jungle, start.from)?;
-        Ok(Read { log, start, end })
-    }
-
-    fn start_from_checkpoint(
-        &self,
-        disk: &Arc<dyn Disk>,
-        builder: Builder,
-    ) -> Result<Option<Start>, LoadError> {
-        let options = PagesOptions { read_only: self.read_only, ..PagesOptions::default() };
-        let Some(pages) = EnginePages::open_if_there(Arc::clone(disk), options)? else {
-            return Ok(None);
-        };
-        let pages: Arc<dyn Pages> = Arc::new(pages);
-        let Some(loaded) = load(&*pages)? else {
-            return Ok(None);
-        };
-        let jungle = loaded.restore(builder, &self.arena, &pages)?;
-        let from = Some(loaded.log);
-        let checkpoints = Checkpoints::loaded(Arc::clone(disk), pages, loaded);
-        Ok(Some(Start { jungle, checkpoints, from }))
-    }
-
-    /// Makes sure that this is, or becomes, a Jungle's folder, and that nobody else has it.
-    pub(crate) fn lock(&self, disk: &dyn Disk) -> Result<Box<dyn DiskFile>, OpenError> {
-        let folder = || disk.place().into();
-        let there = match disk.list("") {
-            Ok(there) => there,
-            Err(error) if self.read_only && error.kind() == ErrorKind::NotFound => {
-                return Err(OpenError::Nothing { folder: folder() });
-            }
-            Err(error) => return Err(doing("list", "the folder")(error).into()),
-        };
-        let has = |name: &str| there.iter().any(|file| file == name);
-        let (mode, lock) = match self.read_only {
-            true if !has(LOCK) || !has(LOG) => {
-                return Err(OpenError::Nothing { folder: folder() });
-            }
-            true => (Mode::Read, Lock::Shared),
-            false if !there.is_empty() && !has(LOCK) && !has(LOG) => {
-                return Err(OpenError::NotAJungle { folder: folder() });
-            }
-            false => (Mode::Create, Lock::Exclusive),
-        };
-        let file = disk.open(LOCK, mode).map_err(doing("open", LOCK))?;
-        if !file.try_lock(lock).map_err(doing("lock", LOCK))? {
-            return Err(OpenError::Locked { folder: folder() });
-        }
-        Ok(file)
-    }
-}
-
-/// What was read.
-struct Read {
-    log: Arc<OpenLog>,
-    start: Start,
-    end: Option<End>,
-}
-
-/// What a Jungle begins with before its log is read.
-struct Start {
-    jungle: Jungle,
-    checkpoints: Checkpoints,
-    /// Where in the log what it has not begins.
-    from: Option<LogPosition>,
-}
-
-/// Puts the end of a log in order, and goes on behind it.
-///
-/// What nobody knows to be synced is written once more: after a failed sync the system shows bytes
-/// that are not on the disk, and calls them clean.
-fn go_on(disk: &Arc<dyn Disk>, end: End, bytes_max: u64) -> Result<Writer, OpenError> {
-    let name = &*name(end.at.segment);
-    let file = disk.open(name, Mode::Write).map_err(doing("open", name))?;
-    if !end.closed {
-        disk.sync_folder(LOG).map_err(doing("sync", LOG))?;
-    }
-    let doubtful: &[u8] = if is_awake(Bug::DoubtfulNotRewritten) { &[] } else { &end.doubtful };
-    let from = end.at.offset - doubtful.len() as u64;
-    write_full(&*file, doubtful, from).map_err(doing("write", name))?;
-    if let Some(cut) = &end.cut {
-        let from = if is_awake(Bug::CutTooMuch) { end.last_frame } else { cut.offset };
-        let zeros = vec![0; (cut.offset + cut.bytes - from) as usize];
-        write_full(&*file, &zeros, from).map_err(doing("write", name))?;
-    }
-    if !end.closed || end.cut.is_some() {
-        file.sync_data().map_err(doing("sync", name))?;
-    }
-    let start = crate::writer::Start { file, at: end.at, bytes: end.segment_bytes };
-    Ok(Writer::new(Arc::clone(disk), start, bytes_max))
-}
-
-/// Removes what was to become a segment; its name is needed again.
-pub(crate) fn remove_next(disk: &dyn Disk) -> Result<(), OpenError> {
-    match disk.remove(NEXT) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(doing("remove", NEXT)(error).into())
-        }
-        _ => Ok(()),
-    }
-}
-
-impl OpenReport {
-    fn new(end: Option<&End>, checkpoint: Revision, ignored: Option<Box<str>>) -> OpenReport {
-        let Some(end) = end else {
-            let (revision, cut) = (Revision::default(), None);
-            let (segments, log_bytes, was_closed) = (0, 0, true);
-            return OpenReport {
-                revision,
-                checkpoint,
-                ignored,
-                segments,
-                log_bytes,
-                was_closed,
-                cut,
-            };
-        };
-        OpenReport {
-            revision: Revision::new(end.at.next - 1),
-            checkpoint,
-            ignored,
-            segments: end.segments,
-            log_bytes: end.at.bytes,
-            was_closed: end.closed,
-            cut: end.cut.clone(),
-        }
-    }
+    pub(crate) keeping: Option<Keeping>,
+    pub(crate) checkpoints: Arc<Checkpoints>,
+    pub(crate) jungle: Jungle,
+    pub(crate) log: Arc<OpenLog>,
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) report: OpenReport,
 }
 
 impl Store {
@@ -399,11 +59,14 @@ impl Store {
         self.log.log.get().map(Log::stats).unwrap_or_default()
     }
 
-    /// The newest revision that is in a checkpoint; 0 without one, or when it is only read.
+    /// The newest revision that is in a checkpoint; 0 without one.
     #[must_use]
     pub fn checkpointed(&self) -> Revision {
-        let keeping = self.keeping.as_ref();
-        keeping.map_or(Revision::default(), |keeping| keeping.checkpoints.revision())
+        self.checkpoints.revision()
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.keeping.is_none()
     }
 
     pub(crate) fn log(&self) -> &Log {
@@ -420,8 +83,10 @@ impl Store {
     /// # Errors
     /// When it cannot be written. Nothing is lost by that.
     pub fn checkpoint(&self) -> Result<CheckpointReport, CheckpointError> {
-        let keeping = self.keeping.as_ref().ok_or(LogError::ReadOnly)?;
-        keeping.checkpoints.write(&self.jungle, self.log.get())
+        if self.is_read_only() {
+            return Err(LogError::ReadOnly.into());
+        }
+        self.checkpoints.write(&self.jungle, self.log.get())
     }
 
     /// Writes what waits in memory, and a checkpoint if much is new; notes that the log is
@@ -438,7 +103,7 @@ impl Store {
 
     fn stop(&mut self) {
         if let Some(keeping) = self.keeping.take() {
-            keeping.stop(&self.jungle, self.log.get());
+            keeping.stop(&self.checkpoints, &self.jungle, self.log.get());
         }
     }
 }
@@ -449,45 +114,43 @@ impl Drop for Store {
     }
 }
 
-/// Checkpoints, and who writes them.
-struct Keeping {
-    checkpoints: Arc<Checkpoints>,
+/// Who writes checkpoints.
+pub(crate) struct Keeping {
     background: Option<Background>,
     every: u64,
 }
 
 impl Keeping {
-    fn start(
+    pub(crate) fn start(
         jungle: &Jungle,
         log: &Arc<OpenLog>,
-        checkpoints: Checkpoints,
+        checkpoints: &Arc<Checkpoints>,
         every: u64,
     ) -> Result<Keeping, OpenError> {
-        let checkpoints = Arc::new(checkpoints);
         if every == u64::MAX {
-            return Ok(Keeping { checkpoints, background: None, every });
+            return Ok(Keeping { background: None, every });
         }
-        let (jungle, of_thread) = (jungle.clone(), Arc::clone(&checkpoints));
         let written = log.get().bytes() - checkpoints.log_bytes_since(log.get());
         let work = {
-            let log = Arc::clone(log);
+            let (jungle, log) = (jungle.clone(), Arc::clone(log));
+            let checkpoints = Arc::clone(checkpoints);
             move || {
                 // Whoever asks for one is told what is wrong; the log has everything.
-                let _ = of_thread.write(&jungle, log.get());
+                let _ = checkpoints.write(&jungle, log.get());
                 log.get().bytes()
             }
         };
         let background = Background::start(every, written, work);
         let background = background.map_err(doing("start", "a thread for checkpoints"))?;
         log.waker.get_or_init(|| background.waker());
-        Ok(Keeping { checkpoints, background: Some(background), every })
+        Ok(Keeping { background: Some(background), every })
     }
 
-    fn stop(self, jungle: &Jungle, log: &Log) {
+    fn stop(self, checkpoints: &Checkpoints, jungle: &Jungle, log: &Log) {
         let Some(background) = self.background else { return };
         drop(background);
-        if self.checkpoints.log_bytes_since(log) >= self.every / CLOSE_PART {
-            let _ = self.checkpoints.write(jungle, log);
+        if checkpoints.log_bytes_since(log) >= self.every / CLOSE_PART {
+            let _ = checkpoints.write(jungle, log);
         }
     }
 }
@@ -511,13 +174,13 @@ impl fmt::Debug for Store {
 
 /// The log, from when it was read: the Jungle that it is read into needs a journal before.
 #[derive(Default)]
-struct OpenLog {
-    log: OnceLock<Log>,
-    waker: OnceLock<Waker>,
+pub(crate) struct OpenLog {
+    pub(crate) log: OnceLock<Log>,
+    pub(crate) waker: OnceLock<Waker>,
 }
 
 impl OpenLog {
-    fn get(&self) -> &Log {
+    pub(crate) fn get(&self) -> &Log {
         self.log.get().expect("nothing commits before the log was read")
     }
 }

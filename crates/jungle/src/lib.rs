@@ -39,7 +39,7 @@ pub use jungle_db::*;
 pub use jungle_json as json;
 pub use jungle_store::{
     BackupError, BackupReport, CheckpointError, CheckpointReport, Cut, Damage, IoError, LoadError,
-    LogError, LogStats, OpenError, OpenOptions, OpenReport, Store,
+    LogError, LogStats, OpenError, OpenOptions, OpenReport, Store, Verified, VerifyError,
 };
 /// The names of `jungle-tree`; [`Snapshot`] here is that of the database, which derefs to the
 /// tree's.

@@ -2,18 +2,20 @@
 
 use std::io::Write;
 
-use jungle::{OpenError, OpenOptions, Store};
+use jungle::{OpenError, OpenOptions, Store, VerifyError};
 use serde::Serialize;
 
 use crate::context::{Context, Folder};
 use crate::failure::{Exit, Failure};
-use crate::folder::{is_damage, not_opened, on_branch};
+use crate::folder::{is_damage, not_opened};
 use crate::output::{Format, count, grouped, json_line, size, stdout};
 
 const HELP: &str = "\
-It opens the folder without changing it, reads every byte of the log, holds it against its \
-checksums, does all commits again, and checks the trees that come out. A torn end is no damage: it \
-was never acknowledged, and is cut off when the folder is opened to write.";
+It opens the folder without changing it, reads every byte of the log and the checkpoint, holds \
+them against their checksums, does all commits again, and checks that what comes out is well \
+formed and what the checkpoint has. A torn end is no damage: it was never acknowledged, and is cut \
+off when the folder is opened to write. A damaged checkpoint loses nothing while the log is whole: \
+opening the folder to write makes a new one.";
 
 /// Check that a folder is whole, without changing it
 #[derive(clap::Args)]
@@ -29,6 +31,10 @@ struct Told {
     whole: bool,
     /// The newest revision that can be read.
     revision: Option<u64>,
+    /// The newest revision that is in the checkpoint.
+    checkpoint: Option<u64>,
+    /// Does the log go back to the first revision?
+    log_is_complete: bool,
     segments: u64,
     log_bytes: u64,
     was_closed: bool,
@@ -55,7 +61,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         None => OpenOptions::new().read_only().open(&args.dir).map(|s| Folder::Own(s.into())),
     };
     let told = match opened {
-        Ok(store) => look(&store)?,
+        Ok(store) => look(&store),
         Err(error) if is_damage(&error) => damaged(&error),
         Err(error) => return Err(not_opened(&error)),
     };
@@ -72,34 +78,37 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     }
 }
 
-fn look(store: &Store) -> Result<Told, Failure> {
+fn look(store: &Store) -> Told {
     let report = store.report();
-    let mut told = Told {
-        whole: true,
-        revision: Some(store.revision().number()),
-        segments: report.segments,
-        log_bytes: report.log_bytes,
-        was_closed: report.was_closed,
-        torn_bytes: report.cut.as_ref().map_or(0, |cut| cut.bytes),
-        ..Told::default()
-    };
-    for name in store.list_trees() {
-        let tree = crate::folder::tree(store, &name, None)?;
-        told.trees += 1;
-        for branch in tree.list_branches() {
-            told.branches += 1;
-            match on_branch(&tree, &branch)?.snapshot().check() {
-                Ok(report) => told.nodes += report.nodes,
-                Err(error) => {
-                    let message = format!("the tree {name:?}, branch {branch:?}: {error}");
-                    told.whole = false;
-                    told.damage = Some(Damage { message, file: None, offset: None });
-                    return Ok(told);
-                }
-            }
+    let checkpoint = Some(store.checkpointed().number()).filter(|&newest| newest > 0);
+    let was_closed = report.was_closed;
+    if let Some(reason) = &report.ignored {
+        let message = format!("the checkpoint: {reason}");
+        let damage = Some(Damage { message, file: Some("pages".into()), offset: None });
+        let revision = Some(store.revision().number());
+        return Told { revision, was_closed, damage, ..Told::default() };
+    }
+    match store.verify() {
+        Ok(found) => Told {
+            whole: true,
+            revision: Some(found.revision.number()),
+            checkpoint,
+            log_is_complete: found.log_is_complete,
+            segments: found.segments,
+            log_bytes: found.log_bytes,
+            was_closed,
+            torn_bytes: found.cut.map_or(0, |cut| cut.bytes),
+            trees: found.trees,
+            branches: found.branches,
+            nodes: found.nodes,
+            damage: None,
+        },
+        Err(VerifyError::Open(error)) => damaged(&error),
+        Err(error) => {
+            let damage = Damage { message: error.to_string(), file: None, offset: None };
+            Told { was_closed, checkpoint, damage: Some(damage), ..Told::default() }
         }
     }
-    Ok(told)
 }
 
 fn damaged(error: &OpenError) -> Told {
@@ -128,6 +137,10 @@ fn print(out: &mut impl Write, told: &Told) -> std::io::Result<()> {
     }
     writeln!(out, "whole, up to revision {}", told.revision.unwrap_or_default())?;
     writeln!(out, "log     {} in {}", size(told.log_bytes), count(told.segments, "segment"))?;
+    match told.checkpoint {
+        Some(revision) => writeln!(out, "pages   a checkpoint of revision {revision}")?,
+        None => writeln!(out, "pages   none yet")?,
+    }
     let (trees, branches) = (count(told.trees, "tree"), grouped(told.branches));
     writeln!(out, "trees   {trees}, branches {branches}, {}", count(told.nodes, "node"))?;
     match (told.was_closed, told.torn_bytes) {

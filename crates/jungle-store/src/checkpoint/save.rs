@@ -164,6 +164,11 @@ impl Checkpoints {
         Ok(report)
     }
 
+    /// Where they are kept, if there is any.
+    pub(crate) fn opened(&self) -> Option<&Arc<dyn Pages>> {
+        self.pages.get()
+    }
+
     fn pages(&self) -> Result<&Arc<dyn Pages>, PagesError> {
         if self.pages.get().is_none() {
             let opened = EnginePages::open(Arc::clone(&self.disk), PagesOptions::default())?;

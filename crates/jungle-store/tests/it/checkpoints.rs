@@ -234,3 +234,28 @@ fn long_histories_are_read_piece_by_piece() {
         store.checkpoint().unwrap();
     }
 }
+
+#[test]
+fn verifying_reads_the_whole_log_and_the_whole_checkpoint() {
+    let folder = Folder::new();
+    let store = options().open(folder.path()).unwrap();
+    every_kind_of_commit(&store);
+    store.checkpoint().unwrap();
+    store.create_tree("later").unwrap();
+    let found = store.verify().unwrap();
+    assert!(found.log_is_complete && found.values > 0 && found.trees == 3);
+    assert_eq!((found.revision, found.checkpoint), (store.revision(), store.checkpointed()));
+    store.close().unwrap();
+
+    let verify = || options().read_only().open(folder.path()).unwrap().verify();
+    assert_eq!(verify().unwrap().revision, found.revision);
+    // Opening reads neither what the checkpoint has of the log, nor values that nobody looks at.
+    let first = folder.path().join("log/00000000000000000001.log");
+    let mut bytes = fs::read(&first).unwrap();
+    bytes[40] ^= 1;
+    fs::write(&first, &bytes).unwrap();
+    assert!(verify().is_err());
+    bytes[40] ^= 1;
+    fs::write(&first, &bytes).unwrap();
+    verify().unwrap();
+}

@@ -1,0 +1,214 @@
+//! Whether a folder is whole.
+
+use jungle_db::{ArchiveError, Jungle, NoSuchRevision, Revision, TreeHandle};
+use jungle_tree::{CheckError, SlabError, loading};
+
+use crate::error::{Damage, IoError, OpenError};
+use crate::pages::PagesError;
+use crate::recover::{Cut, End, recover, segments};
+use crate::segment::name;
+use crate::store::Store;
+
+/// What was found to be whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Verified {
+    /// The newest revision.
+    pub revision: Revision,
+    /// The newest revision that is in the checkpoint; 0 without one.
+    pub checkpoint: Revision,
+    /// Segments of the log.
+    pub segments: u64,
+    /// Bytes of the log.
+    pub log_bytes: u64,
+    /// What is behind its end, and was never acknowledged.
+    pub cut: Option<Cut>,
+    /// Whether the log goes back to the first revision, so that the checkpoint was held against all
+    /// it says. Otherwise it was read from the checkpoint on.
+    pub log_is_complete: bool,
+    /// Values of the checkpoint.
+    pub values: u64,
+    /// Trees, branches, and the nodes of their newest versions.
+    pub trees: u64,
+    /// See `trees`.
+    pub branches: u64,
+    /// See `trees`.
+    pub nodes: u64,
+}
+
+/// What is not whole in a folder.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// The log, or the checkpoint as it is opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A value of the checkpoint. The log has everything, if it is complete.
+    #[error(transparent)]
+    Pages(#[from] PagesError),
+    /// Part of a tree cannot be loaded.
+    #[error(transparent)]
+    Slab(#[from] SlabError),
+    /// A piece of a history.
+    #[error(transparent)]
+    History(#[from] ArchiveError),
+    /// A tree is not well formed.
+    #[error("the tree {tree:?}, branch {branch:?}: {source}")]
+    Tree {
+        /// Its name.
+        tree: Box<str>,
+        /// The name of the branch.
+        branch: Box<str>,
+        /// What is wrong.
+        source: CheckError,
+    },
+    /// The checkpoint is not what the log says.
+    #[error("the checkpoint is not what the log says: {what}")]
+    Differs {
+        /// What differs.
+        what: Box<str>,
+    },
+}
+
+impl From<IoError> for VerifyError {
+    fn from(error: IoError) -> VerifyError {
+        VerifyError::Open(error.into())
+    }
+}
+
+impl Store {
+    /// Reads all there is and checks it: each byte of the log, each value of the checkpoint, the
+    /// form of each tree; and that what the log says from its beginning on, done again in memory
+    /// beside this, is what the checkpoint has. Others may commit meanwhile.
+    ///
+    /// # Errors
+    /// The first thing that is not whole.
+    ///
+    /// ```
+    /// use jungle_store::Store;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-verify-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// store.create_tree("board")?;
+    /// assert_eq!(store.verify()?.nodes, 1);
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn verify(&self) -> Result<Verified, VerifyError> {
+        let mut verified = Verified { checkpoint: self.checkpointed(), ..Verified::default() };
+        loading(|| forms(self, &mut verified))??;
+        if let Some(pages) = self.checkpoints.opened() {
+            verified.values = pages.check()?;
+        }
+        let firsts = segments(&**self.disk())?;
+        verified.log_is_complete = firsts.first().is_none_or(|&first| first == 1);
+        if verified.log_is_complete {
+            let again = Jungle::builder().build().map_err(OpenError::from)?;
+            let end = self.read_log(&again)?;
+            verified.segments = firsts.len() as u64;
+            verified.log_bytes = end.as_ref().map_or(self.report().log_bytes, |end| end.at.bytes);
+            verified.cut = end.and_then(|end| end.cut);
+            verified.revision = again.revision();
+            loading(|| compare(self, &again))??;
+        }
+        Ok(verified)
+    }
+
+    /// Does again what the log says, up to where it is known to be written.
+    fn read_log(&self, jungle: &Jungle) -> Result<Option<End>, VerifyError> {
+        let written = self.log().position();
+        let least = match self.is_read_only() {
+            true => self.revision(),
+            false => Revision::new(written.next - 1),
+        };
+        let end = match recover(&**self.disk(), None, jungle, None) {
+            // Others write there while it is read.
+            Err(OpenError::Damaged { file, offset, .. })
+                if !self.is_read_only()
+                    && (&*file, offset) >= (&*name(written.segment), written.offset) =>
+            {
+                None
+            }
+            other => other?,
+        };
+        if jungle.revision() < least {
+            let (newest, what) = (Some(jungle.revision()), Damage::EndsEarly);
+            let at = end.map_or(written, |end| end.at);
+            return Err(OpenError::damaged(&name(at.segment), at.offset, newest, what).into());
+        }
+        Ok(end)
+    }
+}
+
+/// Checks the form of each tree.
+fn forms(jungle: &Jungle, verified: &mut Verified) -> Result<(), VerifyError> {
+    verified.revision = jungle.revision();
+    for name in jungle.list_trees() {
+        let Ok(main) = jungle.open_tree(&name) else { continue };
+        verified.trees += 1;
+        for branch in main.list_branches() {
+            let Ok(head) = main.on_branch(&branch) else { continue };
+            verified.branches += 1;
+            let report = head.snapshot().check().map_err(|source| {
+                let (tree, branch) = ((&*name).into(), (&*branch).into());
+                VerifyError::Tree { tree, branch, source }
+            })?;
+            verified.nodes += report.nodes;
+        }
+    }
+    Ok(())
+}
+
+/// Holds a Jungle against what its log says. What was made, named or deleted since that was read is
+/// left out.
+fn compare(jungle: &Jungle, again: &Jungle) -> Result<(), VerifyError> {
+    let goes_on = || jungle.revision() > again.revision();
+    let differs = |what: String| match goes_on() {
+        true => Ok(()),
+        false => Err(VerifyError::Differs { what: what.into() }),
+    };
+    if jungle.list_trees() != again.list_trees() {
+        differs("other trees".into())?;
+    }
+    for name in again.list_trees() {
+        let (Ok(is), Ok(ought)) = (jungle.open_tree(&name), again.open_tree(&name)) else {
+            differs(format!("there is no tree {name:?}"))?;
+            continue;
+        };
+        if (is.list_branches(), is.list_tags()) != (ought.list_branches(), ought.list_tags()) {
+            differs(format!("the tree {name:?} has other branches or tags"))?;
+        }
+        for branch in ought.list_branches() {
+            let (Ok(is), Ok(ought)) = (is.on_branch(&branch), ought.on_branch(&branch)) else {
+                continue;
+            };
+            if let Some(revision) = first_difference(&is, &ought)? {
+                let what = format!("revision {revision} of tree {name:?}, branch {branch:?}");
+                differs(what)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The newest revision that two branches do not have in common, of those that both may have.
+fn first_difference(is: &TreeHandle, ought: &TreeHandle) -> Result<Option<Revision>, ArchiveError> {
+    let newest = ought.snapshot();
+    match is.at(newest.revision()) {
+        Ok(found) if found.root().content_hash() == newest.root().content_hash() => {}
+        Err(NoSuchRevision::NotRead(error)) => return Err(error),
+        _ => return Ok(Some(newest.revision())),
+    }
+    let range = ..=newest.revision();
+    let (mut is, mut ought) = (is.history(range).rev(), ought.history(range).rev());
+    loop {
+        // Retention may have dropped what is older.
+        let (Some(found), Some(wanted)) = (is.next(), ought.next()) else {
+            return Ok(None);
+        };
+        let (found, wanted) = (found?, wanted?);
+        if found != wanted {
+            return Ok(Some(wanted.revision));
+        }
+    }
+}
