@@ -146,13 +146,22 @@ impl Header {
 
     #[inline(always)]
     pub(crate) fn with_added(self, added: i64) -> Header {
-        self.with_count(self.count().wrapping_add(added as u32))
+        let added = added as u32;
+        let (low, carry) = self.1.overflowing_add(u64::from(added) << BIRTH_WIDTH);
+        let high = u64::from(added >> COUNT_LOW_BITS) + u64::from(carry);
+        Header(self.0.wrapping_add(high << 56), low)
     }
 
     #[inline(always)]
     pub(crate) fn with_bits(self, present: u32, kids: u32, attrs: u32) -> Header {
         let bits = u64::from(present) | u64::from(kids) << 16 | u64::from(attrs) << 32;
         Header(self.0 >> 48 << 48 | bits, self.1)
+    }
+
+    /// With one more slot present.
+    #[inline(always)]
+    pub(crate) fn with_present(self, slot: u32) -> Header {
+        Header(self.0 | 1 << slot, self.1)
     }
 
     /// Entries before the first kid.
@@ -230,9 +239,35 @@ pub(crate) fn entry(arena: Memory<'_>, handle: u32, entry: usize) -> u32 {
 /// Reads a u32 entry of a block.
 #[inline(always)]
 pub(crate) fn entry_of(block: Run<'_>, entry: usize) -> u32 {
-    // Masked, as any entry of a block lies in its run.
-    let word = &block[(HEADER_WORDS + entry / 2) % RUN_WORDS];
-    (word.load(Ordering::Relaxed) >> (entry % 2 * 32)) as u32
+    Place::of(entry).get(block)
+}
+
+/// Where a u32 entry stands in its block.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    word: usize,
+    shift: u32,
+}
+
+impl Place {
+    #[inline(always)]
+    pub(crate) fn of(entry: usize) -> Place {
+        // Masked, as any entry of a block lies in its run.
+        Place { word: (HEADER_WORDS + entry / 2) % RUN_WORDS, shift: entry as u32 % 2 * 32 }
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(self, block: Run<'_>) -> u32 {
+        (block[self.word].load(Ordering::Relaxed) >> self.shift) as u32
+    }
+
+    /// Replaces the entry, which is `was`, in a block that is not yet published.
+    #[inline(always)]
+    pub(crate) fn replace(self, block: Run<'_>, was: u32, now: u32) {
+        let word = &block[self.word];
+        let differing = u64::from(was ^ now) << self.shift;
+        word.store(word.load(Ordering::Relaxed) ^ differing, Ordering::Relaxed);
+    }
 }
 
 /// Calls `seen` with the u32 entries of a block from one on to another, a word at a time.
@@ -270,10 +305,8 @@ pub(crate) fn set_entry(arena: Memory<'_>, handle: u32, entry: usize, value: u32
 /// Writes a u32 entry of a block that is not yet published.
 #[inline(always)]
 pub(crate) fn set_entry_of(block: Run<'_>, entry: usize, value: u32) {
-    let word = &block[(HEADER_WORDS + entry / 2) % RUN_WORDS];
-    let shift = entry % 2 * 32;
-    let other = word.load(Ordering::Relaxed) & !(0xffff_ffff << shift);
-    word.store(other | u64::from(value) << shift, Ordering::Relaxed);
+    let place = Place::of(entry);
+    place.replace(block, place.get(block), value);
 }
 
 /// Copies what stands behind the header of a block of so many words.

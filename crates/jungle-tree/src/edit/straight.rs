@@ -7,7 +7,7 @@
 
 use super::{Edit, EditError};
 use crate::arena::Run;
-use crate::block::{self, Content, Header, WIDTH};
+use crate::block::{self, Content, Header, Place, WIDTH};
 use crate::key::Key;
 use crate::line::Dead;
 use crate::value::ValueRef;
@@ -19,6 +19,8 @@ const BLOCKS_MAX: usize = 16;
 struct Way {
     blocks: [u32; BLOCKS_MAX],
     len: usize,
+    /// So many at the beginning are the running version's already; the rest are copies.
+    own: usize,
     /// The root before.
     was: u32,
 }
@@ -31,7 +33,7 @@ struct End<'a> {
     header: Header,
     slot: u32,
     /// Where the block stands in the one above it, if there is one.
-    above: Option<(Run<'a>, u32)>,
+    above: Option<(Run<'a>, Place)>,
 }
 
 impl<'a> Edit<'a> {
@@ -43,8 +45,8 @@ impl<'a> Edit<'a> {
         key: &str,
         value: ValueRef<'_>,
     ) -> Result<(), EditError> {
-        let mut way = Way { blocks: [0; BLOCKS_MAX], len: 0, was: self.root };
-        let done = match self.straight_down(&mut way, path) {
+        let mut way = Way::from(self.root);
+        let done = match self.straight_down(&mut way, path, 0) {
             Some(end) => self.put_at_end(&mut way, end, key, value),
             None => self.at(path, |edit| edit.put_attribute(key, value)),
         };
@@ -57,22 +59,27 @@ impl<'a> Edit<'a> {
     /// Adds a bare child to the node at `path`, at the next position.
     #[inline(always)]
     pub(super) fn add_straight(&mut self, path: &[Key]) -> Result<Key, EditError> {
-        let mut way = Way { blocks: [0; BLOCKS_MAX], len: 0, was: self.root };
-        let end = self.straight_down(&mut way, path);
-        let added = match end.and_then(|end| self.add_at_end(&mut way, end)) {
-            Some(added) => added,
-            None => self.at(path, Self::add_next),
-        };
+        self.allocator.buffers.nodes = u64::from(block::count(self.arena, self.root));
+        self.check_room(1, 0)?;
+        let mut way = Way::from(self.root);
+        let end = self.straight_down(&mut way, path, 1);
+        if let Some(position) = end.and_then(|end| self.add_at_end(&mut way, end)) {
+            self.count(&way.blocks[..way.own], 1);
+            return Ok(Key::from(position));
+        }
+        self.count(&way.blocks[way.own..way.len], -1);
+        let added = self.at(path, Self::add_next);
         if added.is_err() {
             self.undo(&way);
         }
         added
     }
 
-    /// Goes down the path and copies all blocks on it but the last; `None` when it is not
-    /// straight, or there is no such node.
+    /// Goes down the path and copies all blocks on it but the last, with `added` nodes more; what
+    /// need not be copied is left as it is, for a load further down may fail. `None` when the path
+    /// is not straight, or there is no such node.
     #[inline(always)]
-    fn straight_down(&mut self, way: &mut Way, path: &[Key]) -> Option<End<'a>> {
+    fn straight_down(&mut self, way: &mut Way, path: &[Key], added: i64) -> Option<End<'a>> {
         if path.len() >= BLOCKS_MAX {
             return None;
         }
@@ -83,14 +90,14 @@ impl<'a> Edit<'a> {
             if end.header.kids() >> end.slot & 1 == 0 {
                 return None;
             }
-            let entry = end.header.dense_kid_entry(end.slot);
-            let block = block::entry_of(end.run, entry as usize);
+            let place = Place::of(end.header.dense_kid_entry(end.slot) as usize);
+            let block = place.get(end.run);
             block::prefetch_rest(self.arena, block);
-            let copy = self.own_end(way, &end);
+            let copy = self.own_end(way, &end, added);
             let run = block::run(self.arena, block);
             let header = Header::of(run);
             let slot = key.small_position()?;
-            end = End { block, run, header, slot, above: Some((copy, entry)) };
+            end = End { block, run, header, slot, above: Some((copy, place)) };
             if header.kind() != 0 {
                 return None;
             }
@@ -99,39 +106,41 @@ impl<'a> Edit<'a> {
         is_there.then_some(end)
     }
 
-    /// The last block to write to: itself where this edit owns it, else a copy in its place.
+    /// The last block to write to: itself where this edit owns it, else a copy in its place, with
+    /// `added` nodes more.
     #[inline(always)]
-    fn own_end(&mut self, way: &mut Way, end: &End<'a>) -> Run<'a> {
-        let own = self.own_dense(end.block, end.run, end.header);
-        self.replace_end(way, end, own);
-        block::loaded(self.arena, own)
+    fn own_end(&mut self, way: &mut Way, end: &End<'a>, added: i64) -> Run<'a> {
+        let mut own = (end.block, end.run);
+        if end.header.is_born_in(self.version) {
+            way.own += 1;
+        } else {
+            own = self.copy_dense(end.block, end.run, end.header.with_added(added));
+            self.replace_end(end, own.0);
+        }
+        way.blocks[way.len % BLOCKS_MAX] = own.0;
+        way.len += 1;
+        own.1
     }
 
     /// Puts another block in the place of the last one.
     #[inline(always)]
-    fn replace_end(&mut self, way: &mut Way, end: &End<'a>, own: u32) {
+    fn replace_end(&mut self, end: &End<'a>, own: u32) {
         match end.above {
-            _ if own == end.block => (),
-            Some((above, entry)) => block::set_entry_of(above, entry as usize, own),
+            Some((above, place)) => place.replace(above, end.block, own),
             None => self.root = own,
         }
-        way.blocks[way.len % BLOCKS_MAX] = own;
-        way.len += 1;
     }
 
-    /// As [`Edit::own`], for a dense leaf block.
+    /// A copy of a dense block, under this header.
     #[inline(always)]
-    fn own_dense(&mut self, block: u32, run: Run<'a>, header: Header) -> u32 {
-        if header.is_born_in(self.version) {
-            return block;
-        }
+    fn copy_dense(&mut self, block: u32, run: Run<'a>, header: Header) -> (u32, Run<'a>) {
         let words = header.dense_words();
         let copy = self.allocator.take_block(self.arena, words);
         let to = block::loaded(self.arena, copy);
         header.with_birth(self.version).write(to);
         block::copy_entries(run, to, words);
         self.allocator.buffers.dead.push(Dead::new(block, words, false, header.birth()));
-        copy
+        (copy, to)
     }
 
     #[inline(always)]
@@ -148,57 +157,55 @@ impl<'a> Edit<'a> {
             let kids = block::kid(self.arena, end.block, end.header, end.slot);
             let now = Content { kids, attrs };
             let own = self.set_content_bits(end.block, end.header, end.slot, now, 0);
-            self.replace_end(way, &end, own);
+            self.replace_end(&end, own);
             return Ok(());
         }
-        let entry = end.header.dense_attrs_entry(end.slot) as usize;
-        let was = block::entry_of(end.run, entry);
+        let place = Place::of(end.header.dense_attrs_entry(end.slot) as usize);
+        let was = place.get(end.run);
         block::prefetch_replaced(self.arena, was);
-        let own = self.own_end(way, &end);
+        let own = self.own_end(way, &end, 0);
         let attrs = self.with_attribute(was, key, value)?;
-        if attrs != was {
-            block::set_entry_of(own, entry, attrs);
-        }
+        place.replace(own, was, attrs);
         Ok(())
     }
 
     /// Adds a child at the next position; `None` when it does not belong into one dense block.
     #[inline(always)]
-    fn add_at_end(&mut self, way: &mut Way, end: End<'a>) -> Option<Result<Key, EditError>> {
-        let kids = block::kid(self.arena, end.block, end.header, end.slot);
-        let (mut next, mut header) = (0, Header::new(0, 0));
-        if kids != 0 {
-            header = Header::load(self.arena, kids);
-            next = WIDTH as u32 * 2 - header.present().leading_zeros();
-            if header.kind() != 0 || next == WIDTH as u32 {
-                return None;
-            }
-        }
-        self.allocator.buffers.nodes = u64::from(block::count(self.arena, self.root));
-        if let Err(full) = self.check_room(1, 0) {
-            return Some(Err(full));
-        }
-        if kids == 0 {
-            let kids = self.new_block(0, next, 0, Content::default(), 1);
+    fn add_at_end(&mut self, way: &mut Way, end: End<'a>) -> Option<u32> {
+        let has_kids = end.header.kids() >> end.slot & 1 == 1;
+        if !has_kids {
+            let kids = self.new_block(0, 0, 0, Content::default(), 1);
             let was = block::content(self.arena, end.block, end.header, end.slot);
             let now = Content { kids, attrs: was.attrs };
-            let own = self.set_content_bits(end.block, end.header, end.slot, now, 0);
-            self.replace_end(way, &end, own);
+            let own = self.set_content_bits(end.block, end.header, end.slot, now, 1);
+            self.replace_end(&end, own);
+            return Some(0);
+        }
+        let place = Place::of(end.header.dense_kid_entry(end.slot) as usize);
+        let kids = place.get(end.run);
+        let run = block::run(self.arena, kids);
+        let header = Header::of(run);
+        let next = WIDTH as u32 * 2 - header.present().leading_zeros();
+        if header.kind() != 0 || next == WIDTH as u32 {
+            return None;
+        }
+        let above = self.own_end(way, &end, 1);
+        let header = header.with_added(1).with_present(next);
+        if header.is_born_in(self.version) {
+            header.write(run);
         } else {
-            let above = self.own_end(way, &end);
-            let own = self.own_dense(kids, block::loaded(self.arena, kids), header);
-            let header = header.with_birth(self.version).with_added(1);
-            let present = header.present() | 1 << next;
-            header.with_bits(present, header.kids(), header.attrs()).store(self.arena, own);
-            if own != kids {
-                block::set_entry_of(above, end.header.dense_kid_entry(end.slot) as usize, own);
-            }
+            let (own, _) = self.copy_dense(kids, run, header);
+            place.replace(above, kids, own);
         }
-        for &block in &way.blocks[..way.len.min(BLOCKS_MAX)] {
+        Some(next)
+    }
+
+    /// These blocks have `added` nodes more.
+    fn count(&self, blocks: &[u32], added: i64) {
+        for &block in blocks {
             let run = block::loaded(self.arena, block);
-            Header::of(run).with_added(1).write(run);
+            Header::of(run).with_added(added).write(run);
         }
-        Some(Ok(Key::from(next)))
     }
 
     /// After a refusal: gives the copies back, and is where it was.
@@ -206,18 +213,22 @@ impl<'a> Edit<'a> {
     fn undo(&mut self, way: &Way) {
         let dead = std::mem::take(&mut self.allocator.buffers.dead);
         self.root = way.was;
-        // What was copied is the lower part of the way.
-        let copied = way.len - dead.len();
-        if let (Some(above), Some(first)) = (copied.checked_sub(1), dead.first()) {
+        if let (Some(above), Some(first)) = (way.own.checked_sub(1), dead.first()) {
             let above = block::loaded(self.arena, way.blocks[above]);
             let mut entries = 0..Header::of(above).kids().count_ones() as usize;
-            let entry = entries.find(|&i| block::entry_of(above, i) == way.blocks[copied]);
+            let entry = entries.find(|&i| block::entry_of(above, i) == way.blocks[way.own]);
             let entry = entry.expect("a copy stands in the block above it");
             block::set_entry_of(above, entry, first.handle);
         }
-        for &copy in &way.blocks[copied..way.len] {
+        for &copy in &way.blocks[way.own..way.len] {
             let header = Header::load(self.arena, copy);
             self.allocator.free(self.arena, Dead::block(copy, header));
         }
+    }
+}
+
+impl Way {
+    fn from(root: u32) -> Way {
+        Way { blocks: [0; BLOCKS_MAX], len: 0, own: 0, was: root }
     }
 }

@@ -1,7 +1,7 @@
 //! Single calls copy a path on the way down. What is refused half way down has changed nothing,
 //! and what was copied by then is used again.
 
-use jungle_tree::{Arena, EditError, Key, Path, Snapshot, Tree, ValueRef};
+use jungle_tree::{Arena, EditError, Key, Path, Tree, ValueRef};
 
 fn at(path: &str) -> Path {
     path.parse().expect("a path")
@@ -51,22 +51,46 @@ fn a_refused_call_has_changed_nothing_of_a_version_that_is_seen() {
     refuse_all(&mut tree);
 }
 
+/// From here on the upper part of most paths belongs to the version that is edited in place, since
+/// nobody looks at it, and the rest does not.
+fn own_upper_part(tree: &mut Tree, turn: i64) {
+    drop(tree.snapshot());
+    tree.put_attribute(&at("/0/0"), "own", turn).expect("there");
+}
+
 #[test]
 fn a_refused_call_has_changed_nothing_of_a_version_edited_in_place() {
     let arena = Arena::new().unwrap();
     let mut tree = planted(&arena);
-    let seen: Snapshot = tree.snapshot();
-    // From here on the upper part of one path belongs to the running version, the rest does not.
-    tree.put_attribute(&at("/0/0"), "own", true).unwrap();
-    let before = tree.version_id();
-    for path in ["/0/1/0/5", "/0/1/77", "/0/1/0/0/0/0/0"] {
-        let path = at(path);
-        assert!(PUT(&mut tree, &path).is_err() && ADD(&mut tree, &path).is_err());
+    let nodes = tree.read().root().subtree_count();
+    let missing = ["/7", "/0/7", "/0/1/0/5", "/0/1/77", "/0/1/x", "/0/1/0/0/0/0/0"];
+    for (turn, path) in missing.into_iter().enumerate() {
+        for call in [PUT, ADD] {
+            own_upper_part(&mut tree, turn as i64);
+            let before = tree.version_id();
+            assert!(call(&mut tree, &at(path)).is_err(), "{path}");
+            assert_eq!(tree.version_id(), before);
+            tree.snapshot().check().unwrap();
+            assert_eq!(tree.read().root().subtree_count(), nodes);
+        }
     }
-    assert_eq!(tree.version_id(), before);
-    tree.snapshot().check().unwrap();
-    seen.check().unwrap();
     refuse_all(&mut tree);
+}
+
+#[test]
+fn a_version_edited_in_place_counts_what_is_added_below() {
+    let arena = Arena::new().unwrap();
+    let mut tree = planted(&arena);
+    let nodes = tree.read().root().subtree_count();
+    let paths = ["/", "/0", "/0/1", "/0/1/0", "/0/1/0/0/0/0", "/0/1/19", "/0/1/named", "/1"];
+    for (turn, path) in paths.into_iter().enumerate() {
+        own_upper_part(&mut tree, turn as i64);
+        let before = tree.version_id();
+        (0..2).for_each(|_| drop(tree.add_child(&at(path)).unwrap()));
+        assert_eq!(tree.version_id().version(), before.version(), "edited in place");
+        tree.snapshot().check().unwrap();
+        assert_eq!(tree.read().root().subtree_count(), nodes + 2 * (turn as u64 + 1));
+    }
 }
 
 #[test]
