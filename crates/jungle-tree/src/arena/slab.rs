@@ -10,7 +10,7 @@ use super::region::Region;
 /// Words of a slab (64 KiB).
 pub(crate) const SLAB_WORDS: usize = 8192;
 /// Small arenas stay on small pages; from here on a region asks for huge ones.
-const HUGE_FROM_WORDS: usize = 1 << 21;
+const HUGE_FROM_WORDS: usize = 1 << 18;
 /// How far ahead huge pages are asked for at a time.
 const HUGE_STEP_WORDS: usize = 1 << 22;
 
