@@ -1,6 +1,8 @@
 //! What differs between the children of two nodes, in time proportional to the differences:
 //! blocks that both share are skipped.
 
+use std::cmp::Ordering;
+
 use super::{directory, iter, name};
 use crate::arena::Memory;
 use crate::block::{self, BRANCH, BUCKET, Content, Header, WIDTH};
@@ -26,12 +28,10 @@ pub(crate) struct Differences<'a> {
 
 impl<'a> Differences<'a> {
     pub(crate) fn new(arena: Memory<'a>, left: u32, right: u32) -> Differences<'a> {
-        let mut pairs = Vec::new();
-        if left != right {
-            let (left, right) = (directory(arena, left), directory(arena, right));
-            pairs.push(Pair { left: left.named, right: right.named, base: 0 });
-            pairs.push(Pair { left: left.dense, right: right.dense, base: 0 });
-        }
+        let (left, right) = (directory(arena, left), directory(arena, right));
+        let parts = [(left.named, right.named), (left.dense, right.dense)];
+        let parts = parts.into_iter().filter(|(left, right)| left != right);
+        let pairs = parts.map(|(left, right)| Pair { left, right, base: 0 }).collect();
         Differences { arena, pairs, found: Vec::new() }
     }
 
@@ -41,15 +41,17 @@ impl<'a> Differences<'a> {
             return self.merge(&pair);
         }
         let (l, r) = (Header::load(self.arena, left), Header::load(self.arena, right));
-        let named = l.kind() == BUCKET || r.kind() == BUCKET;
-        if named || (l.is_leaf() && r.is_leaf()) {
-            return self.merge(&pair);
+        match (l.kind(), r.kind()) {
+            (0, 0) => return self.compare_dense(&pair, l, r),
+            (BUCKET, BUCKET) => return self.compare_buckets(&pair, l, r),
+            (BUCKET, _) | (_, BUCKET) => return self.merge(&pair),
+            _ => {}
         }
         let (l_order, r_order) = (order(l), order(r));
         let whole = match l_order.cmp(&r_order) {
-            std::cmp::Ordering::Equal => Some(0),
-            std::cmp::Ordering::Less => self.slot_of(right, left, l),
-            std::cmp::Ordering::Greater => self.slot_of(left, right, r),
+            Ordering::Equal => Some(0),
+            Ordering::Less => self.slot_of(right, left, l),
+            Ordering::Greater => self.slot_of(left, right, r),
         };
         // The slot of the one that splits first in which all of the other would lie.
         let Some(whole) = whole else {
@@ -64,9 +66,9 @@ impl<'a> Differences<'a> {
             let l_kid = block::kid(self.arena, left, l, slot);
             let r_kid = block::kid(self.arena, right, r, slot);
             let (left, right) = match l_order.cmp(&r_order) {
-                std::cmp::Ordering::Equal => (l_kid, r_kid),
-                std::cmp::Ordering::Less => (l_kid, if whole == slot { right } else { 0 }),
-                std::cmp::Ordering::Greater => (if whole == slot { left } else { 0 }, r_kid),
+                Ordering::Equal => (l_kid, r_kid),
+                Ordering::Less => (l_kid, if whole == slot { right } else { 0 }),
+                Ordering::Greater => (if whole == slot { left } else { 0 }, r_kid),
             };
             if left != right && !(slot == 3 && is_awake(Bug::DiffSkipsSlot)) {
                 self.pairs.push(Pair { left, right, base });
@@ -85,6 +87,54 @@ impl<'a> Differences<'a> {
         together.then(|| inner.half_byte(header.attrs()))
     }
 
+    /// Two leaf blocks of positions, slot by slot.
+    fn compare_dense(&mut self, pair: &Pair, l: Header, r: Header) {
+        let mut slots = l.present() | r.present();
+        while slots != 0 {
+            let slot = slots.trailing_zeros();
+            slots &= slots - 1;
+            let content = |block, header: Header| {
+                let is_there = header.present() >> slot & 1 == 1;
+                is_there.then(|| block::content(self.arena, block, header, slot))
+            };
+            let (l, r) = (content(pair.left, l), content(pair.right, r));
+            if l != r {
+                self.found.push((KeyRef::Position(pair.base | i64::from(slot), &[]), l, r));
+            }
+        }
+    }
+
+    /// Two buckets side by side. Most names are the same records, and need not be looked at.
+    fn compare_buckets(&mut self, pair: &Pair, l: Header, r: Header) {
+        let arena = self.arena;
+        let name = |block, header: Header, slot: u32| {
+            let is_there = (slot as usize) < header.names();
+            is_there.then(|| block::entry(arena, block, slot as usize))
+        };
+        let (mut l_slot, mut r_slot) = (0, 0);
+        loop {
+            let names = (name(pair.left, l, l_slot), name(pair.right, r, r_slot));
+            let order = match names {
+                (None, None) => return,
+                (Some(l), Some(r)) if l == r => Ordering::Equal,
+                (Some(l), Some(r)) => name::key(arena, l).cmp(&name::key(arena, r)),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+            };
+            let content = |block, header, slot| block::content(arena, block, header, slot);
+            let left = order.is_le().then(|| content(pair.left, l, l_slot));
+            let right = order.is_ge().then(|| content(pair.right, r, r_slot));
+            if left != right {
+                let name = if order.is_le() { names.0 } else { names.1 };
+                let key = name::key(arena, name.expect("one of them is there"));
+                self.found.push((key, left, right));
+            }
+            l_slot += u32::from(order.is_le());
+            r_slot += u32::from(order.is_ge());
+        }
+    }
+
+    /// Blocks of different kinds, child by child.
     fn merge(&mut self, pair: &Pair) {
         let arena = self.arena;
         let mut left = iter::under(arena, pair.left, pair.base).peekable();
@@ -92,8 +142,8 @@ impl<'a> Differences<'a> {
         loop {
             let order = match (left.peek(), right.peek()) {
                 (None, None) => return,
-                (Some(_), None) => std::cmp::Ordering::Less,
-                (None, Some(_)) => std::cmp::Ordering::Greater,
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
                 (Some((l, _)), Some((r, _))) => l.cmp(r),
             };
             let l = if order.is_le() { left.next() } else { None };
