@@ -239,8 +239,14 @@ impl Key {
             (Key::Position(a), Key::Position(b)) if a.is_whole() && b.is_whole() => {
                 a.index == b.index
             }
-            _ => self == other,
+            _ => self.is_equal(other),
         }
+    }
+
+    /// Apart, so that the usual case stays short.
+    #[inline(never)]
+    fn is_equal(&self, other: &Key) -> bool {
+        self == other
     }
 
     /// The whole position that this is, if it is one of the first 16.

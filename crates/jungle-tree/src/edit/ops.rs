@@ -33,6 +33,12 @@ impl Edit<'_> {
     #[inline(always)]
     pub(crate) fn add_next(&mut self) -> Result<Key, EditError> {
         self.check_room(1, 0)?;
+        // First what is most common: up to 16 children by position.
+        if let Some(leaf) = self.leaf_with_room(self.here().kids) {
+            let (position, kids) = self.append_bare(leaf);
+            self.set_kids(kids, 1);
+            return Ok(Key::from(position));
+        }
         let position = self.next_position();
         let key = Key::try_position(position).map_err(EditError::Key)?;
         self.add_child(KeyRef::Position(position, &[]), Content::default());

@@ -36,6 +36,15 @@ struct End<'a> {
     above: Option<(Run<'a>, Place)>,
 }
 
+/// A dense block of children, and the position of the next one.
+#[derive(Clone, Copy)]
+pub(super) struct Leaf<'a> {
+    kids: u32,
+    run: Run<'a>,
+    header: Header,
+    next: u32,
+}
+
 impl<'a> Edit<'a> {
     /// Puts an attribute of the node at `path`.
     #[inline(always)]
@@ -57,7 +66,7 @@ impl<'a> Edit<'a> {
     }
 
     /// Adds a bare child to the node at `path`, at the next position.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn add_straight(&mut self, path: &[Key]) -> Result<Key, EditError> {
         self.allocator.buffers.nodes = u64::from(block::count(self.arena, self.root));
         self.check_room(1, 0)?;
@@ -182,22 +191,36 @@ impl<'a> Edit<'a> {
             return Some(0);
         }
         let place = Place::of(end.header.dense_kid_entry(end.slot) as usize);
-        let kids = place.get(end.run);
+        let was = place.get(end.run);
+        let leaf = self.leaf_with_room(was)?;
+        let above = self.own_end(way, &end, 1);
+        let (position, kids) = self.append_bare(leaf);
+        place.replace(above, was, kids);
+        Some(position)
+    }
+
+    /// These children, if they are there and the next one belongs into the same dense block.
+    #[inline(always)]
+    pub(super) fn leaf_with_room(&self, kids: u32) -> Option<Leaf<'a>> {
+        if kids == 0 {
+            return None;
+        }
         let run = block::run(self.arena, kids);
         let header = Header::of(run);
         let next = WIDTH as u32 * 2 - header.present().leading_zeros();
-        if header.kind() != 0 || next == WIDTH as u32 {
-            return None;
-        }
-        let above = self.own_end(way, &end, 1);
+        (header.kind() == 0 && next < WIDTH as u32).then_some(Leaf { kids, run, header, next })
+    }
+
+    /// Adds a bare child; gives its position, and the block that the children are in now.
+    #[inline(always)]
+    pub(super) fn append_bare(&mut self, leaf: Leaf<'a>) -> (u32, u32) {
+        let Leaf { kids, run, header, next } = leaf;
         let header = header.with_added(1).with_present(next);
         if header.is_born_in(self.version) {
             header.write(run);
-        } else {
-            let (own, _) = self.copy_dense(kids, run, header);
-            place.replace(above, kids, own);
+            return (next, kids);
         }
-        Some(next)
+        (next, self.copy_dense(kids, run, header).0)
     }
 
     /// These blocks have `added` nodes more.
