@@ -79,6 +79,12 @@ impl Header {
         Header(block[0].load(Ordering::Relaxed), block[1].load(Ordering::Relaxed))
     }
 
+    /// Only the bitmaps and the kind, which are all that a reader wants.
+    #[inline(always)]
+    pub(crate) fn shape(block: Run<'_>) -> Header {
+        Header(block[0].load(Ordering::Relaxed), 0)
+    }
+
     #[inline(always)]
     pub(crate) fn store(self, arena: Memory<'_>, handle: u32) {
         self.write(loaded(arena, handle));

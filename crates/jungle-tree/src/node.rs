@@ -70,18 +70,28 @@ impl<'a> Node<'a> {
     pub fn at(self, path: &[Key]) -> Result<Node<'a>, NoSuchNode> {
         let arena = self.cell.memory();
         let Some((last, parents)) = path.split_last() else { return Ok(self) };
-        let missing = |depth: usize| NoSuchNode { path: Box::new(path[..=depth].into()) };
         let mut kids = self.content.kids;
-        for (depth, key) in parents.iter().enumerate() {
-            match children::kids_of_child(arena, kids, key) {
-                Some(below) => kids = below,
-                None => return Err(missing(depth)),
-            }
+        for key in parents {
+            kids = children::kids_of_child(arena, kids, key);
             block::prefetch_rest(arena, kids);
         }
-        let content = children::child(arena, kids, last)
-            .inspect(|content| block::prefetch_record(arena, content.attrs));
-        content.map(|content| self.with(content)).ok_or_else(|| missing(parents.len()))
+        let Some(content) = children::child(arena, kids, last) else {
+            return Err(self.no_such_node(path));
+        };
+        block::prefetch_record(arena, content.attrs);
+        Ok(self.with(content))
+    }
+
+    /// Says how far a path goes that leads nowhere.
+    #[cold]
+    fn no_such_node(self, path: &[Key]) -> NoSuchNode {
+        let mut node = Some(self);
+        let there = path.iter().map_while(|key| {
+            node = node?.child(key);
+            node
+        });
+        let depth = there.count();
+        NoSuchNode { path: Box::new(path[..=depth].into()) }
     }
 
     /// The nodes at many paths from here, each where it is there. The paths are followed side by

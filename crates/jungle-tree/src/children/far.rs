@@ -19,7 +19,7 @@ pub(crate) fn each_at(
     paths: &[&[Key]],
     mut found: impl FnMut(Option<Content>),
 ) {
-    let follow = |kids, key: &Key| kids_of_child(arena, kids, key).unwrap_or(0);
+    let follow = |kids, key: &Key| kids_of_child(arena, kids, key);
     for paths in paths.chunks(SIDE_BY_SIDE) {
         let mut kids = [0; SIDE_BY_SIDE];
         for (kids, path) in kids.iter_mut().zip(paths) {

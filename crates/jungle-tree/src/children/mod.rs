@@ -10,7 +10,7 @@ pub(crate) use far::each_at;
 pub(crate) use iter::{Children, Direction};
 pub(crate) use name::Name;
 
-use crate::arena::Memory;
+use crate::arena::{ArenaInner, Memory, Run};
 use crate::block::{self, BRANCH, BUCKET, Content, DIRECTORY, Directory, Header};
 use crate::key::{Key, KeyRef};
 
@@ -85,42 +85,46 @@ pub(crate) fn span(height: u8) -> u64 {
 /// The child with this key. What is most common, up to 16 children by position, comes first.
 #[inline(always)]
 pub(crate) fn child(arena: Memory<'_>, kids: u32, key: &Key) -> Option<Content> {
-    match dense_slot(arena, kids, key) {
-        Some((header, slot)) => {
-            let is_there = header.present() >> slot & 1 == 1;
-            is_there.then(|| Step::dense(arena, kids, header, slot).1)
-        }
-        None => child_elsewhere(arena, kids, key),
-    }
-}
-
-/// The children block of the child with this key, of which nothing else is wanted.
-#[inline(always)]
-pub(crate) fn kids_of_child(arena: Memory<'_>, kids: u32, key: &Key) -> Option<u32> {
-    let Some((header, slot)) = dense_slot(arena, kids, key) else {
-        return child_elsewhere(arena, kids, key).map(|content| content.kids);
+    let Some((run, header, slot)) = dense_slot(arena, kids, key) else {
+        return child_elsewhere(arena.inner, kids, key);
     };
-    if header.kids() >> slot & 1 == 1 {
-        let entry = (header.kids() & ((1 << slot) - 1)).count_ones();
-        return Some(block::entry(arena, kids, entry as usize));
-    }
-    (header.present() >> slot & 1 == 1).then_some(0)
+    let get = |bits: u32, entry: u32| {
+        let has = bits >> slot & 1 == 1;
+        if has { block::entry_of(run, entry as usize) } else { 0 }
+    };
+    (header.present() >> slot & 1 == 1).then(|| Content {
+        kids: get(header.kids(), header.dense_kid_entry(slot)),
+        attrs: get(header.attrs(), header.dense_attrs_entry(slot)),
+    })
 }
 
-/// The slot that a key would have in a dense leaf block, if `kids` is one.
+/// The children block of the child with this key, of which nothing else is wanted; 0 when it has
+/// none or is not there. So a path can be followed without a look at where it ends.
 #[inline(always)]
-fn dense_slot(arena: Memory<'_>, kids: u32, key: &Key) -> Option<(Header, u32)> {
-    let slot = key.small_position()?;
-    if kids == 0 {
-        return None;
+pub(crate) fn kids_of_child(arena: Memory<'_>, kids: u32, key: &Key) -> u32 {
+    match dense_slot(arena, kids, key) {
+        Some((run, header, slot)) if header.kids() >> slot & 1 == 1 => {
+            block::entry_of(run, header.dense_kid_entry(slot) as usize)
+        }
+        Some(_) => 0,
+        None => child_elsewhere(arena.inner, kids, key).map_or(0, |content| content.kids),
     }
-    let header = Header::load(arena, kids);
-    (header.kind() == 0).then_some((header, slot))
 }
 
+/// The slot that a key would have in a dense leaf block, if `kids` is one. What stands for no
+/// block is all zero: it is one without children.
+#[inline(always)]
+fn dense_slot<'a>(arena: Memory<'a>, kids: u32, key: &Key) -> Option<(Run<'a>, Header, u32)> {
+    let slot = key.small_position()?;
+    let run = block::run(arena, kids);
+    let header = Header::shape(run);
+    (header.kind() == 0).then_some((run, header, slot))
+}
+
+/// Takes the arena by one pointer: what is passed by value is copied in front of each step.
 #[inline(never)]
-fn child_elsewhere(arena: Memory<'_>, kids: u32, key: &Key) -> Option<Content> {
-    locate(arena, kids, key.as_ref(), |_| ())
+fn child_elsewhere(arena: &ArenaInner, kids: u32, key: &Key) -> Option<Content> {
+    locate(arena.memory(), kids, key.as_ref(), |_| ())
 }
 
 /// The child with this key; the steps to it are given to `step`.

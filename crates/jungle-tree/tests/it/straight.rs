@@ -1,5 +1,5 @@
 //! Single calls copy a path on the way down. What is refused half way down has changed nothing,
-//! and what was copied by then is used again.
+//! and what was copied by then is used again. Reading follows such paths without a look at the end.
 
 use jungle_tree::{Arena, EditError, Key, Path, Tree, ValueRef};
 
@@ -126,5 +126,25 @@ fn a_path_goes_on_where_it_stops_being_straight() {
         assert_eq!(node.attribute("here"), Some(ValueRef::Int(added as i64)));
         assert!(node.child(&key).is_some());
         assert_eq!(before.root().at(&path).unwrap().attribute("here"), None);
+    }
+}
+
+#[test]
+fn a_path_that_leads_nowhere_says_how_far_it_goes() {
+    let arena = Arena::new().unwrap();
+    let tree = planted(&arena);
+    let reading = tree.read();
+    for (path, there) in [
+        ("/7/0/1", "/7"),
+        ("/0/7", "/0/7"),
+        ("/0/1/0/0/0/0/5/3/3", "/0/1/0/0/0/0/5"),
+        ("/0/1/19/0", "/0/1/19/0"),
+        ("/0/1/77/1", "/0/1/77"),
+        ("/0/1/named/x/1", "/0/1/named/x"),
+        ("/1/x", "/1/x"),
+    ] {
+        let error = reading.root().at(&at(path)).unwrap_err();
+        assert_eq!(error.path.to_string(), there, "{path}");
+        assert!(reading.root().at_many(&[&at(path)])[0].is_none());
     }
 }
