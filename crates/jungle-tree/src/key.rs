@@ -4,6 +4,7 @@
 //! while the child lives: removing or inserting a sibling moves nobody. How keys are written and
 //! read as text is told in [`Path`](crate::Path).
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use crate::fraction::{self, Fraction, FractionError};
@@ -32,10 +33,15 @@ pub const KEY_BYTES_MAX: usize = 4096;
 /// assert!(three < new && new < seven);
 /// # Ok::<(), jungle_tree::KeyError>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Position {
-    index: i64,
-    fraction: Fraction,
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Position(Place);
+
+/// Nearly all positions are whole: those are kept in place, and are dropped for nothing; the others
+/// lie apart, so that a [`Key`] is three words long. There is one way only to keep a position.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Place {
+    Whole(i64),
+    Behind(Box<(i64, Fraction)>),
 }
 
 /// The address of a child under its parent.
@@ -114,7 +120,8 @@ impl Position {
     ///
     /// [`KeyError::IndexOutOfRange`].
     pub fn new(index: i64) -> Result<Position, KeyError> {
-        Position::with_fraction(index, Fraction::WHOLE)
+        check_index(index)?;
+        Ok(Position(Place::Whole(index)))
     }
 
     /// The position `fraction` behind `index`.
@@ -124,26 +131,41 @@ impl Position {
     /// [`KeyError::IndexOutOfRange`].
     pub fn with_fraction(index: i64, fraction: Fraction) -> Result<Position, KeyError> {
         check_index(index)?;
-        Ok(Position { index, fraction })
+        Ok(Position::behind_index(index, fraction))
+    }
+
+    fn behind_index(index: i64, fraction: Fraction) -> Position {
+        if fraction.is_whole() {
+            return Position(Place::Whole(index));
+        }
+        Position(Place::Behind(Box::new((index, fraction))))
     }
 
     /// The integer.
     #[must_use]
+    #[inline]
     pub fn index(&self) -> i64 {
-        self.index
+        match &self.0 {
+            Place::Whole(index) => *index,
+            Place::Behind(place) => place.0,
+        }
     }
 
     /// What stands behind the integer.
     #[must_use]
+    #[inline]
     pub fn fraction(&self) -> &Fraction {
-        &self.fraction
+        match &self.0 {
+            Place::Whole(_) => &Fraction::WHOLE,
+            Place::Behind(place) => &place.1,
+        }
     }
 
     /// Whether nothing stands behind the integer.
     #[must_use]
     #[inline(always)]
     pub fn is_whole(&self) -> bool {
-        self.fraction.is_whole()
+        matches!(self.0, Place::Whole(_))
     }
 
     /// A position strictly between two others; `None` is the open end on that side.
@@ -181,29 +203,42 @@ impl Position {
         match (left, right) {
             (None, None) => Position::new(0),
             (None, Some(right)) => right.before(),
-            (Some(left), None) if left.index < POSITION_MAX => Position::new(left.index + 1),
+            (Some(left), None) if left.index() < POSITION_MAX => Position::new(left.index() + 1),
             (Some(left), None) => left.behind(None),
             (Some(left), Some(right)) if left >= right => Err(KeyError::NotOrdered),
-            (Some(left), Some(right)) if left.index < right.index => left.behind(None),
-            (Some(left), Some(right)) => left.behind(Some(&right.fraction)),
+            (Some(left), Some(right)) if left.index() < right.index() => left.behind(None),
+            (Some(left), Some(right)) => left.behind(Some(right.fraction())),
         }
     }
 
     /// A negative whole position in front of this one: the others belong to the tree's count.
     fn before(&self) -> Result<Position, KeyError> {
-        if self.index > POSITION_MIN {
-            return Position::new(self.index.min(0) - 1);
+        if self.index() > POSITION_MIN {
+            return Position::new(self.index().min(0) - 1);
         }
         if self.is_whole() {
             return Err(KeyError::NothingBefore);
         }
-        Position { index: self.index, fraction: Fraction::WHOLE }.behind(Some(&self.fraction))
+        Position(Place::Whole(self.index())).behind(Some(self.fraction()))
     }
 
     /// A larger fraction behind the same integer, below `limit`.
     fn behind(&self, limit: Option<&Fraction>) -> Result<Position, KeyError> {
-        let fraction = fraction::between(self.fraction.as_bytes(), limit.map(Fraction::as_bytes))?;
-        Ok(Position { index: self.index, fraction })
+        let from = self.fraction().as_bytes();
+        let fraction = fraction::between(from, limit.map(Fraction::as_bytes))?;
+        Ok(Position::behind_index(self.index(), fraction))
+    }
+}
+
+impl Ord for Position {
+    fn cmp(&self, other: &Position) -> Ordering {
+        (self.index(), self.fraction()).cmp(&(other.index(), other.fraction()))
+    }
+}
+
+impl PartialOrd for Position {
+    fn partial_cmp(&self, other: &Position) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -235,10 +270,8 @@ impl Key {
     /// As `==`, quickest for whole positions.
     #[inline(always)]
     pub(crate) fn is_same(&self, other: &Key) -> bool {
-        match (self, other) {
-            (Key::Position(a), Key::Position(b)) if a.is_whole() && b.is_whole() => {
-                a.index == b.index
-            }
+        match (self.whole_position(), other.whole_position()) {
+            (Some(a), Some(b)) => a == b,
             _ => self.is_equal(other),
         }
     }
@@ -252,12 +285,14 @@ impl Key {
     /// The whole position that this is, if it is one of the first 16.
     #[inline(always)]
     pub(crate) fn small_position(&self) -> Option<u32> {
+        let index = self.whole_position()?;
+        (0..16).contains(&index).then_some(index as u32)
+    }
+
+    #[inline(always)]
+    fn whole_position(&self) -> Option<i64> {
         match self {
-            Key::Position(Position { index, fraction })
-                if (*index as u64) < 16 && fraction.is_whole() =>
-            {
-                Some(*index as u32)
-            }
+            Key::Position(Position(Place::Whole(index))) => Some(*index),
             _ => None,
         }
     }
@@ -267,8 +302,9 @@ impl Key {
     #[inline(always)]
     pub fn as_ref(&self) -> KeyRef<'_> {
         match self {
-            Key::Position(Position { index, fraction }) => {
-                KeyRef::Position(*index, fraction.as_bytes())
+            Key::Position(Position(Place::Whole(index))) => KeyRef::Position(*index, &[]),
+            Key::Position(position) => {
+                KeyRef::Position(position.index(), position.fraction().as_bytes())
             }
             Key::Name(name) => KeyRef::Name(name),
         }
@@ -417,7 +453,7 @@ impl From<FractionError> for KeyError {
 
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        KeyRef::Position(self.index, self.fraction.as_bytes()).fmt(f)
+        KeyRef::Position(self.index(), self.fraction().as_bytes()).fmt(f)
     }
 }
 
