@@ -179,15 +179,18 @@ impl Header {
     /// How many u32 entries follow the header.
     #[inline(always)]
     pub(crate) fn entries(self) -> usize {
-        let pointers = (self.kids().count_ones() + self.attrs().count_ones()) as usize;
-        if self.kind() < BUCKET {
-            return pointers;
-        }
         match self.kind() {
+            kind if kind < BUCKET => self.pointers(),
             DIRECTORY => DIRECTORY_ENTRIES,
             BRANCH => self.kids().count_ones() as usize,
-            _ => self.names() + pointers,
+            _ => self.names() + self.pointers(),
         }
+    }
+
+    /// The kids and attributes of a leaf block: they stand next to each other in the word.
+    #[inline(always)]
+    fn pointers(self) -> usize {
+        (self.0 >> 16 & 0xffff_ffff).count_ones() as usize
     }
 
     /// Words of the whole block, which are allocated in pairs.
@@ -223,9 +226,7 @@ impl Header {
     /// As [`Header::words`], of a dense block.
     #[inline(always)]
     pub(crate) fn dense_words(self) -> usize {
-        // Kids and attributes stand next to each other in the word.
-        let pointers = (self.0 >> 16 & 0xffff_ffff).count_ones() as usize;
-        HEADER_WORDS + pointers.div_ceil(4) * 2
+        HEADER_WORDS + self.pointers().div_ceil(4) * 2
     }
 
     /// Where the attributes of a slot stand among the entries.

@@ -172,8 +172,10 @@ impl Edit<'_> {
     /// moves. So it is when attributes are put while siblings are added in order.
     #[inline(always)]
     fn append(&mut self, handle: u32, old: Header, new: Header, entry: u32, added: i64) -> u32 {
-        let is_own = old.is_born_in(self.version);
-        let to = if is_own && old.words() == new.words() {
+        let entries = old.entries();
+        // Room is made for four entries at a time.
+        let has_room = !entries.is_multiple_of(4);
+        let to = if has_room && old.is_born_in(self.version) {
             handle
         } else {
             let to = self.allocator.take_block(self.arena, new.words());
@@ -182,9 +184,8 @@ impl Edit<'_> {
             self.retire(Dead::block(handle, old));
             to
         };
-        let count = old.count().wrapping_add_signed(added as i32);
-        new.with_birth(self.version).with_count(count).store(self.arena, to);
-        block::set_entry(self.arena, to, old.entries(), entry);
+        new.with_birth(self.version).with_added(added).store(self.arena, to);
+        block::set_entry(self.arena, to, entries, entry);
         to
     }
 
@@ -202,8 +203,7 @@ impl Edit<'_> {
         let is_own = old.birth() == self.version;
         let in_place = is_own && old.words() == new.words();
         let to = if in_place { handle } else { self.allocator.take_block(self.arena, new.words()) };
-        let count_nodes = old.count().wrapping_add_signed(added as i32);
-        new.with_birth(self.version).with_count(count_nodes).store(self.arena, to);
+        new.with_birth(self.version).with_added(added).store(self.arena, to);
         let mut out = Out::new(self.arena.blocks, to);
         let mut at = 0;
         for cut in cuts {
