@@ -32,7 +32,7 @@ enum Hidden {
 /// What is to be run.
 #[derive(clap::Args, Clone)]
 pub struct Request {
-    /// read, write, point, memory, wide, diff, merge, hot, revisions, commit, or all.
+    /// read, write, point, memory, wide, diff, merge, hot, revisions, commit, flat, or all.
     #[arg(required = true)]
     pub experiment: String,
     /// Numbers of threads, where a case can use several.

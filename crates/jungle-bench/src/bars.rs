@@ -86,6 +86,13 @@ pub const RULES: &[Rule] = &[
     rule("commit", "syncs", 1, AtMost(1.0)),
     rule("commit", "bytes", 1, AtMost(400.0)),
     rule("commit", "bytes", 64, AtMost(400.0)),
+    rule("flat", "reopen", 1, AtMost(1.2)),
+    rule("flat", "open", 1, AtMost(1.2)),
+    rule("flat", "open-many", 1, AtMost(25.0)),
+    rule("flat", "list", 1, AtMost(1.2)),
+    rule("flat", "commit", 1, AtMost(1.2)),
+    rule("flat", "bytes", 1, AtMost(400.0)),
+    rule("flat", "bytes-allocated", 1, AtMost(400.0)),
 ];
 
 #[cfg(test)]

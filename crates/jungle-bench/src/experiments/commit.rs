@@ -3,16 +3,17 @@
 //! How long a sync takes changes by a factor of 80 within a day, so both are measured in turns of
 //! a fraction of a second, in the same process, on the same disk.
 
-use std::fs::{File, remove_dir_all, remove_file};
+use std::fs::{File, remove_file};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use jungle::{OpenOptions, Retention, Store, SystemClock, TreeHandle};
+use jungle::{Retention, Store, TreeHandle};
 use jungle_tree::Key;
 
 use super::Options;
+use super::folder::{self, Folder};
 use crate::Failure;
 use crate::sample::Sample;
 use crate::workload::on_workers;
@@ -31,7 +32,7 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
         true => (2, Duration::from_millis(5)),
         false => (if options.quick { 3 } else { 8 }, Duration::from_millis(300)),
     };
-    let folder = Folder::new()?;
+    let folder = Folder::new("commit")?;
     let mut floor = Floor::new(&folder.0)?;
     let mut clients = Clients::new(&folder.0, options.threads)?;
     for _ in 0..turns {
@@ -47,24 +48,6 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
         .with("syncs", (stats.syncs - clients.syncs_before) as f64 / commits)
         .with("bytes", (stats.bytes - clients.bytes_before) as f64 / commits);
     Ok(Some(sample.check_none(clients.lost(&folder.0)?, "commits are not there")))
-}
-
-/// A folder beside the program, so on the disk that is built on; gone at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> std::io::Result<Folder> {
-        let name = format!("bench-commit-{}", std::process::id());
-        let folder = Folder(std::env::current_exe()?.with_file_name(name));
-        std::fs::create_dir_all(&folder.0)?;
-        Ok(folder)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = remove_dir_all(&self.0);
-    }
 }
 
 /// A file that is written and synced, block by block.
@@ -172,6 +155,5 @@ fn count(client: jungle::Node<'_>) -> Option<i64> {
 }
 
 fn open(folder: &Path) -> Result<Store, Failure> {
-    let options = OpenOptions::new().clock(SystemClock).retention(Retention::Last(100));
-    Ok(options.open(folder.join("jungle"))?)
+    Ok(folder::options().retention(Retention::Last(100)).open(folder.join("jungle"))?)
 }

@@ -2,6 +2,8 @@
 
 mod commit;
 mod diff;
+mod flat;
+mod folder;
 mod hot;
 mod memory;
 mod point;
@@ -60,6 +62,7 @@ impl Options {
 pub fn sample(experiment: &str, case: &str, options: Options) -> Result<Sample, Failure> {
     let measured = match experiment {
         "commit" => commit::sample(case, options)?,
+        "flat" => flat::sample(case, options)?,
         "read" => read::sample(case, options)?,
         "write" => write::sample(case, options)?,
         "point" if case == "walker" => Some(walker::sample(options)?),
