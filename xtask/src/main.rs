@@ -29,7 +29,8 @@ usage: cargo xtask TASK
   torture SUITE [ARGS]       one torture suite, in release; without ARGS as `test` runs it
   torture ledger             what all torture runs of this checkout sum up to
   supply [--advisories FILE] advisories and licences of everything in the lockfile
-  peers [NAME...]            builds the systems Jungle is measured against (haskell, java, imbl)
+  peers [NAME...]            builds the systems Jungle is measured against (haskell, java, imbl,
+                             store)
 ";
 
 fn main() -> ExitCode {

@@ -18,7 +18,7 @@ struct Peer {
 }
 
 /// Every peer; a new one is a row here. The settings are argued in `bench/peers/README.md`.
-const PEERS: [Peer; 3] = [
+const PEERS: [Peer; 4] = [
     Peer {
         name: "haskell",
         needs: Some(("ghc", "ghc")),
@@ -57,6 +57,24 @@ const PEERS: [Peer; 3] = [
             vec![build]
         },
         smoke: || vec![command("target/peers/imbl/release/peer", SMOKE)],
+    },
+    Peer {
+        name: "store",
+        needs: None,
+        build: || {
+            let mut build = cargo(["build", "--release", "--quiet"]);
+            build.args(["--manifest-path", "bench/peers/store/Cargo.toml"]);
+            build.args(["--target-dir", "target/peers/store"]);
+            vec![build]
+        },
+        smoke: || {
+            let smoke = |system| {
+                let mut store = command("target/peers/store/release/peer", [system]);
+                store.args(["kept", "--tasks", "4", "--nodes-scale", "quick"]);
+                store
+            };
+            ["redb", "lmdb", "doltlite"].map(smoke).into()
+        },
     },
 ];
 

@@ -1,0 +1,92 @@
+//! LMDB: a database of versions, and one that says what each revision changed.
+
+use std::path::Path;
+
+use heed::types::Bytes;
+use heed::{CommitOrAbort, Database, Env, EnvOpenOptions, RoTxn};
+
+use crate::support::{Failure, Value};
+use crate::versions::{Change, Versions, key, leaf, path};
+
+type Table = Database<'static, Bytes, Bytes>;
+
+pub struct Lmdb {
+    environment: Env,
+    versions: Table,
+    changes: Table,
+}
+
+impl Lmdb {
+    pub fn open(folder: &Path) -> Result<Lmdb, Failure> {
+        let mut options = EnvOpenOptions::new();
+        options.map_size(16 << 30).max_dbs(2).max_readers(256);
+        // SAFETY: nothing else touches the files of this run.
+        let environment = unsafe { options.open(folder) }?;
+        let table = |name: &str| -> Result<Table, Failure> {
+            let made = environment.create_databases_and_commit(
+                environment.write_txn()?,
+                |opener, writing| {
+                    let table = opener.create_database(writing, Some(name))?;
+                    Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(table))
+                },
+            );
+            Ok(made?.unwrap_commit())
+        };
+        let (versions, changes) = (table("versions")?, table("changes")?);
+        Ok(Lmdb { environment, versions, changes })
+    }
+}
+
+impl Lmdb {
+    fn newest(&self, reading: &RoTxn<'_>, leaf: u32, revision: u64) -> Result<Value, Failure> {
+        let found = self.versions.get_lower_than_or_equal_to(reading, &key(leaf, revision))?;
+        match found {
+            Some((key, value)) if key[..5] == path(leaf) => Ok(value.try_into()?),
+            _ => Err("it was not there".into()),
+        }
+    }
+}
+
+fn revision(key: &[u8]) -> Result<u64, Failure> {
+    Ok(u64::from_be_bytes(key.try_into()?))
+}
+
+impl Versions for Lmdb {
+    fn load(&self, values: &[Value]) -> Result<(), Failure> {
+        let mut writing = self.environment.write_txn()?;
+        for (leaf, value) in (0..).zip(values) {
+            self.versions.put(&mut writing, &key(leaf, 1), value)?;
+        }
+        self.changes.put(&mut writing, &1u64.to_be_bytes(), b"")?;
+        Ok(writing.commit()?)
+    }
+
+    fn commit(&self, leaf: u32, value: &Value) -> Result<(), Failure> {
+        let mut writing = self.environment.write_txn()?;
+        let (newest, _) = self.changes.last(&writing)?.ok_or("nothing was loaded")?;
+        let revision = revision(newest)? + 1;
+        self.changes.put(&mut writing, &revision.to_be_bytes(), &path(leaf))?;
+        self.versions.put(&mut writing, &key(leaf, revision), value)?;
+        Ok(writing.commit()?)
+    }
+
+    fn newest(&self) -> Result<u64, Failure> {
+        let reading = self.environment.read_txn()?;
+        revision(self.changes.last(&reading)?.ok_or("nothing was loaded")?.0)
+    }
+
+    fn read(&self, revision: u64, leaf: u32) -> Result<Value, Failure> {
+        let reading = self.environment.read_txn()?;
+        self.newest(&reading, leaf, revision)
+    }
+
+    fn diff(&self, revision: u64) -> Result<Vec<Change>, Failure> {
+        let reading = self.environment.read_txn()?;
+        let found = self.changes.get(&reading, &revision.to_be_bytes())?;
+        let change = |path: &[u8]| {
+            let leaf = leaf(path);
+            Ok((leaf, self.newest(&reading, leaf, revision)?))
+        };
+        found.ok_or("there is no such revision")?.chunks(5).map(change).collect()
+    }
+}

@@ -1,0 +1,74 @@
+//! redb: a table of versions, and one that says what each revision changed.
+
+use std::path::Path;
+
+use redb::{Database, ReadOnlyTable, ReadableDatabase, ReadableTable, TableDefinition};
+
+use crate::support::{Failure, Value};
+use crate::versions::{Change, Versions, key, leaf, path};
+
+const VERSIONS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("versions");
+const CHANGES: TableDefinition<u64, &[u8]> = TableDefinition::new("changes");
+
+pub struct Redb(Database);
+
+impl Redb {
+    pub fn open(folder: &Path) -> Result<Redb, Failure> {
+        Ok(Redb(Database::create(folder.join("redb"))?))
+    }
+}
+
+impl Versions for Redb {
+    fn load(&self, values: &[Value]) -> Result<(), Failure> {
+        let writing = self.0.begin_write()?;
+        {
+            let mut versions = writing.open_table(VERSIONS)?;
+            for (leaf, value) in (0..).zip(values) {
+                versions.insert(&key(leaf, 1)[..], &value[..])?;
+            }
+            writing.open_table(CHANGES)?.insert(1, &b""[..])?;
+        }
+        Ok(writing.commit()?)
+    }
+
+    fn commit(&self, leaf: u32, value: &Value) -> Result<(), Failure> {
+        let writing = self.0.begin_write()?;
+        {
+            let mut changes = writing.open_table(CHANGES)?;
+            let revision = changes.last()?.ok_or("nothing was loaded")?.0.value() + 1;
+            changes.insert(revision, &path(leaf)[..])?;
+            writing.open_table(VERSIONS)?.insert(&key(leaf, revision)[..], &value[..])?;
+        }
+        Ok(writing.commit()?)
+    }
+
+    fn newest(&self) -> Result<u64, Failure> {
+        let changes = self.0.begin_read()?.open_table(CHANGES)?;
+        Ok(changes.last()?.ok_or("nothing was loaded")?.0.value())
+    }
+
+    fn read(&self, revision: u64, leaf: u32) -> Result<Value, Failure> {
+        newest(&self.0.begin_read()?.open_table(VERSIONS)?, leaf, revision)
+    }
+
+    fn diff(&self, revision: u64) -> Result<Vec<Change>, Failure> {
+        let reading = self.0.begin_read()?;
+        let (changes, versions) = (reading.open_table(CHANGES)?, reading.open_table(VERSIONS)?);
+        let found = changes.get(revision)?.ok_or("there is no such revision")?;
+        let change = |path: &[u8]| {
+            let leaf = leaf(path);
+            Ok((leaf, newest(&versions, leaf, revision)?))
+        };
+        found.value().chunks(5).map(change).collect()
+    }
+}
+
+fn newest(
+    versions: &ReadOnlyTable<&[u8], &[u8]>,
+    leaf: u32,
+    revision: u64,
+) -> Result<Value, Failure> {
+    let (from, to) = (key(leaf, 0), key(leaf, revision));
+    let found = versions.range(&from[..]..=&to[..])?.next_back().ok_or("it was not there")??;
+    Ok(found.1.value().try_into()?)
+}
