@@ -27,12 +27,20 @@ enum Hidden {
         #[command(flatten)]
         options: experiments::Options,
     },
+    /// Opens a folder that `sample open` has made, and reads from it: a line of JSON.
+    #[command(hide = true)]
+    Reopen {
+        folder: PathBuf,
+        #[command(flatten)]
+        options: experiments::Options,
+    },
 }
 
 /// What is to be run.
 #[derive(clap::Args, Clone)]
 pub struct Request {
-    /// read, write, point, memory, wide, diff, merge, hot, revisions, commit, flat, or all.
+    /// read, write, point, memory, wide, diff, merge, hot, revisions, commit, flat, open,
+    /// store-peers, or all.
     #[arg(required = true)]
     pub experiment: String,
     /// Numbers of threads, where a case can use several.
@@ -43,7 +51,7 @@ pub struct Request {
         long,
         value_delimiter = ',',
         value_enum,
-        default_value = "jungle,haskell,haskell-intmap,java,imbl"
+        default_value = "jungle,haskell,haskell-intmap,java,imbl,redb,lmdb,doltlite"
     )]
     pub systems: Vec<System>,
     /// A twentieth of the tasks.
@@ -93,6 +101,13 @@ pub enum Command {
         /// This large.
         options: experiments::Options,
     },
+    /// Opening of a folder.
+    Reopen {
+        /// This one.
+        folder: PathBuf,
+        /// And what is to be read.
+        options: experiments::Options,
+    },
     /// An experiment.
     Run(Request),
 }
@@ -104,6 +119,7 @@ impl Args {
             (Some(Hidden::Sample { experiment, case, options }), _) => {
                 Command::Sample { experiment, case, options }
             }
+            (Some(Hidden::Reopen { folder, options }), _) => Command::Reopen { folder, options },
             (None, Some(request)) => Command::Run(request),
             (None, None) => unreachable!("clap asks for an experiment"),
         }
@@ -130,5 +146,11 @@ mod tests {
             panic!("a sample");
         };
         assert_eq!((case.as_str(), options.tasks), ("count", 7));
+        let line = "jungle-bench reopen a/folder --seed 3 --tiny";
+        let Command::Reopen { folder, options } = Args::parse_from(line.split(' ')).command()
+        else {
+            panic!("a folder");
+        };
+        assert_eq!((folder.as_path(), options.seed), ("a/folder".as_ref(), 3));
     }
 }

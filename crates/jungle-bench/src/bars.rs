@@ -1,5 +1,7 @@
 //! The bars: what each case must reach.
 
+use crate::systems::System;
+
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bar {
@@ -9,6 +11,10 @@ pub enum Bar {
     TimesOneThread(f64),
     /// Ours is at least so many times the machine's floor, on as many threads.
     TimesFloor(f64),
+    /// Ours is more a second than this peer's.
+    MoreThan(System),
+    /// Ours is less than this peer's.
+    LessThan(System),
     /// Ours is at most this.
     AtMost(f64),
 }
@@ -30,7 +36,7 @@ const fn rule(experiment: &'static str, case: &'static str, threads: usize, bar:
     Rule { experiment, case, threads, bar }
 }
 
-use Bar::{AtMost, TimesFloor, TimesHaskell, TimesOneThread};
+use Bar::{AtMost, LessThan, MoreThan, TimesFloor, TimesHaskell, TimesOneThread};
 
 /// Every bar.
 pub const RULES: &[Rule] = &[
@@ -86,6 +92,8 @@ pub const RULES: &[Rule] = &[
     rule("commit", "syncs", 1, AtMost(1.0)),
     rule("commit", "bytes", 1, AtMost(400.0)),
     rule("commit", "bytes", 64, AtMost(400.0)),
+    rule("commit", "readers", 1, AtMost(1.1)),
+    rule("commit", "readers-buffered", 1, AtMost(1.1)),
     rule("flat", "reopen", 1, AtMost(1.2)),
     rule("flat", "open", 1, AtMost(1.2)),
     rule("flat", "open-many", 1, AtMost(25.0)),
@@ -93,6 +101,26 @@ pub const RULES: &[Rule] = &[
     rule("flat", "commit", 1, AtMost(1.2)),
     rule("flat", "bytes", 1, AtMost(400.0)),
     rule("flat", "bytes-allocated", 1, AtMost(400.0)),
+    rule("open", "warm", 1, AtMost(50_000.0)),
+    rule("open", "cold", 1, AtMost(50_000.0)),
+    rule("store-peers", "commit", 1, MoreThan(System::Redb)),
+    rule("store-peers", "commit", 64, MoreThan(System::Redb)),
+    rule("store-peers", "read-old", 1, LessThan(System::Redb)),
+    rule("store-peers", "diff", 1, LessThan(System::Redb)),
+    rule("store-peers", "folder", 1, LessThan(System::Redb)),
+    rule("store-peers", "growth", 1, LessThan(System::Redb)),
+    rule("store-peers", "commit", 1, MoreThan(System::Lmdb)),
+    rule("store-peers", "commit", 64, MoreThan(System::Lmdb)),
+    rule("store-peers", "read-old", 1, LessThan(System::Lmdb)),
+    rule("store-peers", "diff", 1, LessThan(System::Lmdb)),
+    rule("store-peers", "folder", 1, LessThan(System::Lmdb)),
+    rule("store-peers", "growth", 1, LessThan(System::Lmdb)),
+    rule("store-peers", "commit", 1, MoreThan(System::Doltlite)),
+    rule("store-peers", "commit", 64, MoreThan(System::Doltlite)),
+    rule("store-peers", "read-old", 1, LessThan(System::Doltlite)),
+    rule("store-peers", "diff", 1, LessThan(System::Doltlite)),
+    rule("store-peers", "folder", 1, LessThan(System::Doltlite)),
+    rule("store-peers", "growth", 1, LessThan(System::Doltlite)),
 ];
 
 #[cfg(test)]

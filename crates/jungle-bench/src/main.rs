@@ -28,7 +28,12 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> ExitCode {
     let result = match Args::parse().command() {
-        Command::Sample { experiment, case, options } => print_sample(&experiment, &case, options),
+        Command::Sample { experiment, case, options } => {
+            experiments::sample(&experiment, &case, options).and_then(print)
+        }
+        Command::Reopen { folder, options } => {
+            experiments::reopen(&folder, options).and_then(print)
+        }
         Command::Run(request) => run(&request),
     };
     match result {
@@ -41,12 +46,7 @@ fn main() -> ExitCode {
 }
 
 /// One measurement, as the peers do: a line of JSON.
-fn print_sample(
-    experiment: &str,
-    case: &str,
-    options: experiments::Options,
-) -> Result<(), Failure> {
-    let sample = experiments::sample(experiment, case, options)?;
+fn print(sample: sample::Sample) -> Result<(), Failure> {
     println!("{}", serde_json::to_string(&sample)?);
     if sample.check == "ok" { Ok(()) } else { Err(sample.check.into()) }
 }

@@ -61,6 +61,15 @@ const fn case(experiment: &'static str, name: &'static str, theirs: Option<&'sta
 }
 
 impl Case {
+    /// What a system is told to do, if it takes part.
+    pub fn told(&self, system: System) -> Option<String> {
+        match system {
+            System::Jungle | System::Machine => Some(format!("{} {}", self.experiment, self.ours)),
+            peer if peer.is_store() != (self.experiment == "store-peers") => None,
+            _ => self.theirs.map(str::to_owned),
+        }
+    }
+
     const fn from(self, ours: &'static str) -> Case {
         Case { ours, ..self }
     }
@@ -95,6 +104,11 @@ const fn one_of(
 /// A number of the runs of `commit sync`, on as many threads as there are clients.
 const fn of_commit(name: &'static str, unit: &'static str) -> Case {
     case("commit", name, None).from("sync").number(Number::Named(name), unit).on_each(&[1, 64])
+}
+
+/// A number of the run of `store-peers kept`.
+const fn of_kept(name: &'static str, number: Number, unit: &'static str) -> Case {
+    case("store-peers", name, Some("kept")).from("kept").number(number, unit).on(1)
 }
 
 /// Bytes of a key and a value in tree R.
@@ -169,6 +183,11 @@ const CASES: &[Case] = &[
     of_commit("sync", "1/s").number(Number::Value, "1/s"),
     of_commit("syncs", "x"),
     of_commit("bytes", "B"),
+    one_of("commit", "readers-alone", "readers", "ns"),
+    one_of("commit", "readers-beside", "readers", "ns"),
+    one_of("commit", "readers-buffered-beside", "readers", "ns"),
+    one_of("commit", "readers", "readers", "x"),
+    one_of("commit", "readers-buffered", "readers", "x"),
     one_of("flat", "reopen-few", "all", "us"),
     one_of("flat", "reopen-many", "all", "us"),
     one_of("flat", "reopen", "all", "x"),
@@ -192,6 +211,15 @@ const CASES: &[Case] = &[
     one_of("flat", "checkpoint", "all", "x"),
     one_of("flat", "bytes", "all", "B"),
     one_of("flat", "bytes-allocated", "all", "B"),
+    case("open", "warm", None).from("all").number(Number::Value, "us").on(1),
+    one_of("open", "cold", "all", "us"),
+    one_of("open", "process", "all", "us"),
+    one_of("open", "folder", "all", "B"),
+    case("store-peers", "commit", Some("commit")).on_each(&[1, 64]),
+    of_kept("read-old", Number::Value, "us"),
+    of_kept("diff", Number::Named("diff"), "us"),
+    of_kept("folder", Number::Named("folder"), "B"),
+    of_kept("growth", Number::Named("growth"), "B"),
 ];
 
 /// The cases of an experiment, or of `all`.

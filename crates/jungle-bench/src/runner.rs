@@ -49,6 +49,7 @@ pub fn run(cases: &[Case], request: &Request) -> Result<Vec<Row>, Failure> {
             cell.samples.push(number(&measured[&cell.program], cell.case.number)?);
             bar.inc(1);
         }
+        same_content(measured.values())?;
     }
     bar.finish_and_clear();
     Ok(cells.into_iter().map(row).collect())
@@ -65,10 +66,7 @@ fn cells(case: Case, request: &Request) -> Vec<Cell> {
         threads.iter().flat_map(|&threads| systems.iter().map(move |&system| (threads, system)));
     let cell = |(threads, system)| {
         let options = request.options(threads);
-        let told = match system {
-            System::Jungle | System::Machine => format!("{} {}", case.experiment, case.ours),
-            _ => case.theirs?.to_owned(),
-        };
+        let told = case.told(system)?;
         // The machine is measured by our own program, in the run that is held against it.
         let runs = if system == System::Machine { System::Jungle } else { system };
         let program = runs.program(&told, options);
@@ -95,6 +93,17 @@ fn measure(program: &Program) -> Result<Sample, Failure> {
         return Err(failed(&format_args!("{status}: {}", stderr.trim())));
     }
     sample.map_err(|error| failed(&error))
+}
+
+/// Whoever tells what it holds in the end must hold the same.
+fn same_content<'s>(measured: impl Iterator<Item = &'s Sample>) -> Result<(), Failure> {
+    let mut sums: Vec<f64> =
+        measured.filter_map(|sample| sample.extra.get("checksum").copied()).collect();
+    sums.dedup();
+    match sums.len() {
+        0 | 1 => Ok(()),
+        _ => Err(format!("the systems do not hold the same: checksums {sums:?}").into()),
+    }
 }
 
 fn number(sample: &Sample, number: Number) -> Result<f64, Failure> {

@@ -20,6 +20,12 @@ pub enum System {
     Java,
     /// `imbl`'s maps in Rust.
     Imbl,
+    /// redb, made to keep all versions.
+    Redb,
+    /// LMDB, made to keep all versions.
+    Lmdb,
+    /// DoltLite: SQLite with versions.
+    Doltlite,
     /// What the machine does without any of them.
     #[value(skip)]
     Machine,
@@ -43,6 +49,9 @@ impl System {
             System::HaskellIntmap => "haskell-intmap",
             System::Java => "java",
             System::Imbl => "imbl",
+            System::Redb => "redb",
+            System::Lmdb => "lmdb",
+            System::Doltlite => "doltlite",
             System::Machine => "machine",
         }
     }
@@ -55,7 +64,13 @@ impl System {
             System::HaskellIntmap => peers().join("haskell/peer-intmap"),
             System::Java => peers().join("java/Peer.class"),
             System::Imbl => peers().join("imbl/release/peer"),
+            System::Redb | System::Lmdb | System::Doltlite => peers().join("store/release/peer"),
         }
+    }
+
+    /// Is it a peer of the store, rather than of trees in memory?
+    pub fn is_store(self) -> bool {
+        matches!(self, System::Redb | System::Lmdb | System::Doltlite)
     }
 
     /// Can it be run?
@@ -68,6 +83,9 @@ impl System {
         let mut argv: Vec<String> = match self {
             System::Jungle => vec!["".into(), "sample".into()],
             System::Java => java(),
+            system if system.is_store() => {
+                vec![self.file().display().to_string(), self.name().to_owned()]
+            }
             _ => vec![self.file().display().to_string()],
         };
         argv.extend(case.split(' ').map(str::to_owned));

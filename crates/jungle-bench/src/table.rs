@@ -49,6 +49,7 @@ fn beside(verdict: &Verdict) -> ((&'static str, &'static str, usize), System) {
     let rule = verdict.rule;
     let system = match rule.bar {
         Bar::TimesHaskell(_) => System::Haskell,
+        Bar::MoreThan(peer) | Bar::LessThan(peer) => peer,
         Bar::TimesOneThread(_) | Bar::TimesFloor(_) | Bar::AtMost(_) => System::Jungle,
     };
     ((rule.experiment, rule.case, rule.threads), system)
@@ -58,6 +59,8 @@ fn line(verdict: &Verdict) -> String {
     let outcome = if verdict.is_pass() { "pass" } else { "FAIL" };
     match verdict.rule.bar {
         Bar::TimesHaskell(least) => format!("≥ {least} × {outcome}"),
+        Bar::MoreThan(_) => format!("> 1 × {outcome}"),
+        Bar::LessThan(_) => format!("< 1 × {outcome}"),
         Bar::AtMost(most) => format!("≤ {most} {outcome}"),
         Bar::TimesOneThread(least) => times(verdict, "1 thread", least, outcome),
         Bar::TimesFloor(least) => times(verdict, "floor", least, outcome),

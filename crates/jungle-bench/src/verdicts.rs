@@ -23,6 +23,8 @@ impl Verdict {
             Bar::TimesHaskell(least) | Bar::TimesOneThread(least) | Bar::TimesFloor(least) => {
                 self.reached >= least
             }
+            Bar::MoreThan(_) => self.reached > 1.0,
+            Bar::LessThan(_) => self.reached < 1.0,
             Bar::AtMost(most) => self.reached <= most,
         }
     }
@@ -38,6 +40,9 @@ fn verdict(rule: &Rule, rows: &[Row]) -> Option<Verdict> {
     let ours = &row(System::Jungle, rule.threads)?.samples;
     let numbers = match rule.bar {
         Bar::TimesHaskell(_) => ratios(ours, &row(System::Haskell, rule.threads)?.samples),
+        Bar::MoreThan(peer) | Bar::LessThan(peer) => {
+            ratios(ours, &row(peer, rule.threads)?.samples)
+        }
         Bar::TimesOneThread(_) => ratios(ours, &row(System::Jungle, 1)?.samples),
         Bar::TimesFloor(_) => {
             let floor = (rule.experiment, "floor");

@@ -21,6 +21,10 @@ const MANY_QUICK: usize = 100_000;
 const CHILDREN: u64 = 1000;
 /// How many revisions are opened, and commits made, in a turn.
 const TURN: usize = 100;
+/// Turns of commits: so many that most of those of the short history are in a long segment of the
+/// log, as those of the long one are. The first segments are short, so that the processor still has
+/// the zeros that were filled in ahead: the first 10,000 commits cost 0.7 µs less each.
+const COMMIT_TURNS: usize = 300;
 /// The newest so many are listed.
 const LISTED: usize = 100;
 
@@ -31,10 +35,10 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     if case != "all" {
         return Ok(None);
     }
-    let (revisions, turns) = match (options.tiny, options.quick) {
-        (true, _) => (10 * FEW, 3),
-        (_, true) => (MANY_QUICK, 30),
-        _ => (MANY, 100),
+    let (revisions, turns, commits) = match (options.tiny, options.quick) {
+        (true, _) => (10 * FEW, 3, 3),
+        (_, true) => (MANY_QUICK, 30, COMMIT_TURNS),
+        _ => (MANY, 100, COMMIT_TURNS),
     };
     let mut few = Aged::build("few", FEW, options.seed)?;
     let mut many = Aged::build("many", revisions, options.seed)?;
@@ -46,7 +50,7 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
         ("open", turns, Aged::open_some),
         ("list", turns, Aged::list),
         ("commit-first", 1, Aged::commit_some),
-        ("commit", turns, Aged::commit_some),
+        ("commit", commits, Aged::commit_some),
         ("checkpoint", 5, Aged::checkpoint),
     ] {
         let [few, many] = in_turns(&mut pair, turns, turn)?;

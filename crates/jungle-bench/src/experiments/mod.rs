@@ -6,15 +6,19 @@ mod flat;
 mod folder;
 mod hot;
 mod memory;
+mod open;
 mod point;
 mod read;
+mod readers;
 mod revisions;
+mod store_peers;
 mod walker;
 mod wide;
 mod write;
 
 use clap::Args;
 
+pub use self::open::reopen;
 use crate::Failure;
 use crate::sample::Sample;
 use crate::workload::Shape;
@@ -61,8 +65,10 @@ impl Options {
 /// When there is no such case, or no room for it.
 pub fn sample(experiment: &str, case: &str, options: Options) -> Result<Sample, Failure> {
     let measured = match experiment {
+        "commit" if case == "readers" => Some(readers::sample(options)?),
         "commit" => commit::sample(case, options)?,
         "flat" => flat::sample(case, options)?,
+        "open" => open::sample(case, options)?,
         "read" => read::sample(case, options)?,
         "write" => write::sample(case, options)?,
         "point" if case == "walker" => Some(walker::sample(options)?),
@@ -72,6 +78,7 @@ pub fn sample(experiment: &str, case: &str, options: Options) -> Result<Sample, 
         "diff" | "merge" => diff::sample(experiment, case, options)?,
         "hot" => hot::sample(case, options)?,
         "revisions" => revisions::sample(case, options)?,
+        "store-peers" => store_peers::sample(case, options)?,
         _ => None,
     };
     let sample = measured.ok_or_else(|| format!("there is no case {experiment} {case}"))?;

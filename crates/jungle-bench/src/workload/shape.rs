@@ -1,6 +1,6 @@
 //! The trees: how many children each level has, how they are built, and random paths in them.
 
-use jungle_tree::{Arena, Cursor, EditError, Key, Tree};
+use jungle_tree::{Arena, Cursor, EditError, Editor, Key, Tree};
 
 use super::payload::{KEY, value_of};
 use super::random::Random;
@@ -86,8 +86,16 @@ impl Shape {
     /// When there is no room.
     pub fn plant(self, arena: &Arena, payload: Payload) -> Result<Tree, EditError> {
         let mut tree = Tree::new(arena);
-        tree.edit(|editor| plant_below(&mut editor.cursor(&[])?, self.0, 0, payload))?;
+        tree.edit(|editor| self.grow(editor, payload))?;
         Ok(tree)
+    }
+
+    /// The same in an empty tree.
+    ///
+    /// # Errors
+    /// When there is no room.
+    pub fn grow(self, editor: &mut Editor, payload: Payload) -> Result<(), EditError> {
+        plant_below(&mut editor.cursor(&[])?, self.0, 0, payload)
     }
 }
 

@@ -48,9 +48,9 @@ fn read_is_measured_and_judged() {
 
 #[test]
 fn every_experiment_checks_its_result() {
-    for experiment in
-        ["write", "point", "memory", "wide", "diff", "merge", "hot", "revisions", "commit"]
-    {
+    let of_trees = ["write", "point", "memory", "wide", "diff", "merge", "hot", "revisions"];
+    let of_folders = ["commit", "flat", "open", "store-peers"];
+    for experiment in of_trees.into_iter().chain(of_folders) {
         let (table, rows) = run(experiment);
         assert!(!rows.is_empty(), "{table}");
     }
