@@ -129,3 +129,18 @@ fn row(cell: Cell) -> Row {
         samples,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::same_content;
+    use crate::sample::Sample;
+
+    #[test]
+    fn systems_that_hold_other_things_are_told() {
+        let held = |sum: f64| Sample::value(1.0, "us").with("checksum", sum);
+        let silent = Sample::value(1.0, "us");
+        assert!(same_content([&held(3.0), &silent, &held(3.0)].into_iter()).is_ok());
+        let error = same_content([&held(3.0), &held(4.0)].into_iter()).unwrap_err();
+        assert!(error.to_string().contains("do not hold the same"));
+    }
+}
