@@ -10,7 +10,7 @@ use crate::error::{Context, Result};
 
 /// Who may use whom, as ARCHITECTURE.md draws it: nothing points back. A crate that is not here
 /// is refused, because a new arrow is a decision about the design.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("jungle-testkit", &[]),
     ("jungle-tree", &[]),
     ("jungle-db", &["jungle-tree"]),
@@ -18,9 +18,18 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("jungle-store", &["jungle-db", "jungle-tree"]),
     ("jungle", &["jungle-store", "jungle-db", "jungle-tree", "jungle-json"]),
     ("jungle-words", &["jungle-db", "jungle-tree", "jungle-json"]),
+    ("jungle-server", &["jungle", "jungle-words"]),
     (
         "jungle-cli",
-        &["jungle", "jungle-store", "jungle-db", "jungle-tree", "jungle-json", "jungle-words"],
+        &[
+            "jungle",
+            "jungle-store",
+            "jungle-db",
+            "jungle-tree",
+            "jungle-json",
+            "jungle-words",
+            "jungle-server",
+        ],
     ),
     ("jungle-bench", ALL),
     ("jungle-torture", ALL),
