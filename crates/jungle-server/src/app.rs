@@ -6,6 +6,7 @@ use jungle::{Jungle, TreeHandle};
 use jungle_words::Found;
 use tokio::sync::{Semaphore, watch};
 
+use crate::board::Cache;
 use crate::guard::Hosts;
 use crate::hub::Hubs;
 use crate::metrics::Metrics;
@@ -28,6 +29,7 @@ pub(crate) struct App {
     pub(crate) hubs: Hubs,
     pub(crate) once: Once,
     pub(crate) mark: Mark,
+    pub(crate) pages: Cache,
     /// A permit for each export and import.
     pub(crate) documents: Arc<Semaphore>,
     /// A permit for each stream that watches.

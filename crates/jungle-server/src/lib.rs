@@ -1,4 +1,4 @@
-//! A Jungle over HTTP: the interface for programs (`docs/api.md`).
+//! A Jungle over HTTP: the interface for programs (`docs/api.md`) and the bulletin board.
 //!
 //! ```
 //! use jungle::{Jungle, Memory};
@@ -19,6 +19,7 @@
 mod accept;
 mod api;
 mod app;
+mod board;
 mod body;
 mod guard;
 mod hub;

@@ -21,6 +21,8 @@ pub struct Options {
     pub hosts: Vec<String>,
     /// Listen on an address that others reach, without encryption: for a proxy in front.
     pub expose: bool,
+    /// The `GET` addresses for load tools, below `/bench`: a page that posts when it is looked at.
+    pub bench: bool,
     /// How much it accepts.
     pub limits: Limits,
 }
@@ -31,6 +33,7 @@ impl Default for Options {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             hosts: Vec::new(),
             expose: false,
+            bench: false,
             limits: Limits::default(),
         }
     }

@@ -10,7 +10,6 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, watch};
 
 use crate::accept::accept;
-use crate::api;
 use crate::app::{App, Stopping};
 use crate::guard::{Hosts, guard};
 use crate::hub::Hubs;
@@ -20,6 +19,7 @@ use crate::options::{Options, StartError};
 use crate::problem::{Kind, Problem};
 use crate::rate::Rate;
 use crate::tag::Mark;
+use crate::{api, board};
 
 /// Threads for what takes long or waits for the disk: so many commits are one group at most.
 const ASIDE_THREADS_MAX: usize = 1024;
@@ -193,6 +193,7 @@ fn app(data: &Data, options: Options, stopping: watch::Receiver<bool>) -> App {
         hubs: Hubs::default(),
         once: Once::default(),
         mark: Mark::new(),
+        pages: board::Cache::default(),
         documents: Arc::new(Semaphore::new(limits.documents_max)),
         watchers: Arc::new(Semaphore::new(limits.watchers_max)),
         stopping: Stopping::new(stopping),
@@ -201,7 +202,11 @@ fn app(data: &Data, options: Options, stopping: watch::Receiver<bool>) -> App {
 }
 
 fn router(app: &Arc<App>) -> Router {
-    api::routes()
+    let mut routes = api::routes().merge(board::routes());
+    if app.options.bench {
+        routes = routes.merge(board::bench_routes());
+    }
+    routes
         .fallback(|| async { Problem::new(Kind::NoSuchAddress, "there is nothing here") })
         .method_not_allowed_fallback(|| async {
             Problem::new(Kind::MethodNotAllowed, "the address is there, with other methods")

@@ -1,4 +1,4 @@
-//! `jungle serve`: the interface for programs.
+//! `jungle serve`: the bulletin board and the interface for programs.
 
 use std::env;
 use std::error::Error;
@@ -25,7 +25,7 @@ there in front of it. An interrupt or SIGTERM ends it, and loses nothing.";
 /// The port when nothing is said.
 const PORT: u16 = 7070;
 
-/// Serve trees over HTTP
+/// Serve trees and bulletin boards over HTTP
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Args {
@@ -49,6 +49,9 @@ pub(crate) struct Args {
     /// What an acknowledged commit survives
     #[arg(long, value_enum, default_value_t, value_name = "LEVEL")]
     durability: Level,
+    /// Serve the addresses for load tools below /bench, too: one of them posts
+    #[arg(long)]
+    bench: bool,
     /// What is noted on standard error: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log: LevelFilter,
@@ -69,6 +72,7 @@ enum Level {
 #[derive(Serialize)]
 struct Told {
     url: String,
+    boards: String,
     api: String,
     openapi: String,
     data: Option<String>,
@@ -98,6 +102,7 @@ fn start(args: &Args, place: Option<&PathBuf>) -> Result<Server, Failure> {
     let mut options = Options::default();
     options.hosts.clone_from(&args.host);
     options.expose = args.expose;
+    options.bench = args.bench;
     if let Some(listen) = args.listen {
         options.listen = listen;
         return Server::start(data(args, place)?, options).map_err(|error| not_started(&error));
@@ -143,6 +148,7 @@ fn not_started(error: &StartError) -> Failure {
 fn tell(server: &Server, place: Option<PathBuf>, format: Format) -> Result<(), Failure> {
     let url = format!("http://{}", server.address());
     let told = Told {
+        boards: format!("{url}/boards"),
         api: format!("{url}/api/v1"),
         openapi: format!("{url}/openapi.json"),
         data: place.map(|place| place.display().to_string()),
@@ -152,6 +158,7 @@ fn tell(server: &Server, place: Option<PathBuf>, format: Format) -> Result<(), F
     match format {
         Format::Json => json_line(&mut out, &told)?,
         Format::Text => {
+            writeln!(out, "boards   {}", told.boards)?;
             writeln!(out, "API      {}, described by {}", told.api, told.openapi)?;
             match &told.data {
                 Some(place) => writeln!(out, "data     {place}")?,

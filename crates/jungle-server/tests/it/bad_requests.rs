@@ -88,6 +88,8 @@ fn odd_addresses_are_refused() {
         ("/api/v1/trees/t/merges?from=main", 400),
         ("/api/v1/trees/t/watch?after=x", 400),
         ("/api/v1/trees/t/document?layout=odd", 400),
+        ("/boards/nothing", 404),
+        ("/boards/t", 404),
     ] {
         assert_eq!(status(&served, &get(path)), Some(expected), "{path}");
     }
@@ -210,7 +212,7 @@ fn forged_requests_are_refused() {
         "Sec-Fetch-Site: same-site\r\n",
         "Sec-Fetch-Site: cross-site\r\nOrigin: http://localhost\r\n",
     ] {
-        for path in ["/api/v1/trees", "/nothing"] {
+        for path in ["/api/v1/trees", "/boards"] {
             let request = post(path, &format!("{JSON}{headers}"), body);
             assert_eq!(status(&served, &request), Some(403), "{path} {headers}");
         }
@@ -222,7 +224,7 @@ fn forged_requests_are_refused() {
 #[test]
 fn every_answer_tells_browsers_to_be_careful() {
     let served = Served::memory();
-    for path in ["/nothing", "/health", "/api/v1/trees"] {
+    for path in ["/", "/boards", "/nothing", "/health", "/api/v1/trees"] {
         let answer = served.get(path);
         assert!(answer.header("content-security-policy").contains("default-src 'none'"), "{path}");
         assert_eq!(answer.header("x-content-type-options"), "nosniff", "{path}");

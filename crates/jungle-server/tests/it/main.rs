@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod bad_requests;
+mod board;
 mod commits;
 mod contract;
 mod documents;
