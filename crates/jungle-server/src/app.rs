@@ -30,6 +30,8 @@ pub(crate) struct App {
     pub(crate) once: Once,
     pub(crate) mark: Mark,
     pub(crate) pages: Cache,
+    /// A permit for each commit that is under way.
+    pub(crate) writers: Semaphore,
     /// A permit for each export and import.
     pub(crate) documents: Arc<Semaphore>,
     /// A permit for each stream that watches.
@@ -84,8 +86,12 @@ impl App {
         if !self.is_durable {
             return f(self);
         }
+        // Never closed; and whoever waits here has not begun.
+        let permit = self.writers.acquire().await;
         let app = Arc::clone(self);
-        aside(move || f(&app)).await
+        let done = aside(move || f(&app)).await;
+        drop(permit);
+        done
     }
 }
 

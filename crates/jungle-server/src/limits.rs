@@ -34,6 +34,9 @@ pub struct Limits {
     pub requests_per_second_max: u32,
     /// Streams that watch; 2,048.
     pub watchers_max: usize,
+    /// Commits to a folder at a time; the others wait in line. More make larger groups for one
+    /// sync, until they get in each other's way in memory; 32.
+    pub commits_max: usize,
     /// Exports and imports at a time; 8.
     pub documents_max: usize,
     /// How long requests that are being worked on may take when the server stops; 10 s.
@@ -53,6 +56,7 @@ impl Default for Limits {
             connections_per_address_max: 64,
             requests_per_second_max: 250,
             watchers_max: 2048,
+            commits_max: 32,
             documents_max: 8,
             stop_time: Duration::from_secs(10),
         }

@@ -21,8 +21,8 @@ use crate::rate::Rate;
 use crate::tag::Mark;
 use crate::{api, board};
 
-/// Threads for what takes long or waits for the disk: so many commits are one group at most.
-const ASIDE_THREADS_MAX: usize = 1024;
+/// Threads for what takes long or waits for the disk.
+const ASIDE_THREADS_MAX: usize = 256;
 
 /// What is served.
 #[derive(Debug)]
@@ -194,6 +194,7 @@ fn app(data: &Data, options: Options, stopping: watch::Receiver<bool>) -> App {
         once: Once::default(),
         mark: Mark::new(),
         pages: board::Cache::default(),
+        writers: Semaphore::new(limits.commits_max),
         documents: Arc::new(Semaphore::new(limits.documents_max)),
         watchers: Arc::new(Semaphore::new(limits.watchers_max)),
         stopping: Stopping::new(stopping),
