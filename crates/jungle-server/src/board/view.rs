@@ -44,7 +44,7 @@ enum Which {
 
 impl Which {
     fn of(query: &Query) -> Result<Which, Problem> {
-        let given = ["before", "after", "first"].map(|name| query.text(name).ok().flatten());
+        let given = ["before", "after", "first"].map(|name| query.long_text(name));
         Ok(match given {
             [None, None, None] => Which::Newest,
             [Some(_), None, None] => Which::Before(query.parsed("before")?.expect("given")),

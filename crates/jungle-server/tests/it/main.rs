@@ -5,6 +5,7 @@
 
 mod bad_requests;
 mod board;
+mod catalogue;
 mod commits;
 mod contract;
 mod documents;
