@@ -69,6 +69,9 @@ pub(crate) async fn guard(
     next: Next,
 ) -> Response {
     let began = Instant::now();
+    // Parameters may be anything, secrets too: only the path is noted.
+    let asked = tracing::enabled!(tracing::Level::DEBUG)
+        .then(|| (request.method().clone(), request.uri().path().to_owned()));
     let mut response = match check(&app, &request, began) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
@@ -86,7 +89,12 @@ pub(crate) async fn guard(
     }
     // What is kept is asked for again with its `ETag`.
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache"));
-    app.metrics.answered(status.as_u16(), began.elapsed());
+    let time = began.elapsed();
+    if let Some((method, path)) = asked {
+        let micros = time.as_micros();
+        tracing::debug!(%method, path, status = status.as_u16(), micros, "answered");
+    }
+    app.metrics.answered(status.as_u16(), time);
     response
 }
 
