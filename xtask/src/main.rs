@@ -27,6 +27,7 @@ usage: cargo xtask TASK
                              also builds the peers and runs each one briefly
   asan                       the tree's tests under the address sanitizer (minutes)
   torture SUITE [ARGS]       one torture suite, in release; without ARGS as `test` runs it
+  torture http [ARGS]        bad requests to a real server; more of them where schemathesis is
   torture ledger             what all torture runs of this checkout sum up to
   supply [--advisories FILE] advisories and licences of everything in the lockfile
   peers [NAME...]            builds the systems Jungle is measured against (haskell, java, imbl,

@@ -1,5 +1,6 @@
 //! `torture`: the long suites, which live in a crate of their own.
 
+mod http;
 mod ledger;
 
 use std::io::{BufRead, BufReader};
@@ -16,11 +17,17 @@ pub const SUITES: [&str; 10] =
 
 pub fn run(arguments: &[String]) -> Result<()> {
     let Some((suite, rest)) = arguments.split_first() else {
-        return fail(format!("no suite given; there are {}, and `ledger`", SUITES.join(", ")));
+        return fail(format!(
+            "no suite given; there are {}, `http` and `ledger`",
+            SUITES.join(", ")
+        ));
     };
     if suite == "ledger" {
         no_arguments("torture ledger", rest)?;
         return ledger::sum();
+    }
+    if suite == "http" {
+        return http::run(rest);
     }
     let program = if suite == "shuttle" { scheduled()? } else { usual()? };
     let mut run = command(program, arguments);

@@ -25,6 +25,12 @@ pub(crate) fn read(dir: &str) -> Result<Store, Failure> {
 pub(crate) fn write(dir: &str) -> Result<Store, Failure> {
     let store = OpenOptions::new().clock(SystemClock).open(dir);
     let store = store.map_err(|error| not_opened(&error))?;
+    tell_cut(&store);
+    Ok(store)
+}
+
+/// Notes what an interruption had left behind.
+pub(crate) fn tell_cut(store: &Store) {
     if let Some(cut) = &store.report().cut {
         say(format_args!(
             "Note: {} had a torn end, left by an interruption: {} bytes that were never \
@@ -32,7 +38,6 @@ pub(crate) fn write(dir: &str) -> Result<Store, Failure> {
             cut.file, cut.bytes, cut.offset
         ));
     }
-    Ok(store)
 }
 
 /// Refuses a folder that is not there.

@@ -2,13 +2,11 @@
 
 mod args;
 mod bar;
-mod base64;
 mod commands;
 mod conflict;
 mod context;
 mod differences;
 mod document;
-mod expr;
 mod failure;
 mod folder;
 mod formats;
@@ -18,7 +16,6 @@ mod near;
 mod output;
 mod revision;
 mod source;
-mod time;
 
 use std::process::ExitCode;
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jungle_tree::{Change, ChangeSet, Key, Node, Path, diff};
+use jungle_tree::{Change, ChangeSet, Node, Path, diff};
 
 use crate::archive::ArchiveError;
 use crate::head::Head;
@@ -166,20 +166,8 @@ impl Watch {
         if is_same {
             return ChangeSet::new();
         }
-        let concerns = |change: &Change| concerns(&self.path, change);
+        let concerns = |change: &Change| change.concerns(&self.path);
         diff(before, after).into_iter().filter(concerns).collect()
-    }
-}
-
-/// Does a change concern the node at `path` or what is below?
-fn concerns(path: &[Key], change: &Change) -> bool {
-    let is_below = |other: &[Key]| other.starts_with(path);
-    match change {
-        Change::AttributePut { path, .. } | Change::AttributeRemoved { path, .. } => is_below(path),
-        Change::Moved { from, to } => {
-            [from, to].iter().any(|end| is_below(end) || path.starts_with(end))
-        }
-        other => is_below(other.path()) || path.starts_with(other.path()),
     }
 }
 

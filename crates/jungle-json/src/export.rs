@@ -6,8 +6,8 @@ use std::io::{self, Write};
 
 use jungle_tree::{Attributes, Children, Node, ValueRef};
 
-use crate::number;
 use crate::shape::{Member, Members, Shape, shape};
+use crate::{base64, number};
 
 /// How JSON is laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -140,7 +140,7 @@ pub fn write_value(value: ValueRef<'_>, text: &mut String) {
             Some(literal) => text.push_str(literal),
             None => {
                 text.push_str(r#"{"$bytes":""#);
-                write_base64(bytes, text);
+                base64::encode(bytes, text);
                 text.push_str(r#""}"#);
             }
         },
@@ -295,16 +295,4 @@ fn write_text(string: &str, text: &mut String) {
 
 fn is_escaped(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
-}
-
-fn write_base64(bytes: &[u8], text: &mut String) {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for chunk in bytes.chunks(3) {
-        let byte = |i: usize| chunk.get(i).map_or(0, |&byte| u32::from(byte));
-        let group = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for digit in 0..4 {
-            let index = (group >> (18 - 6 * digit) & 63) as usize;
-            text.push(if digit > chunk.len() { '=' } else { char::from(DIGITS[index]) });
-        }
-    }
 }

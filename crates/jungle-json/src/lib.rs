@@ -43,6 +43,7 @@
 //! space between tokens, and how a character of a string was escaped. What is refused, because it
 //! could not be kept: a name twice in an object, text that is not UTF-8, half a surrogate pair.
 
+pub mod base64;
 mod build;
 mod error;
 mod export;

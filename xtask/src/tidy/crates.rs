@@ -10,14 +10,27 @@ use crate::error::{Context, Result};
 
 /// Who may use whom, as ARCHITECTURE.md draws it: nothing points back. A crate that is not here
 /// is refused, because a new arrow is a decision about the design.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("jungle-testkit", &[]),
     ("jungle-tree", &[]),
     ("jungle-db", &["jungle-tree"]),
     ("jungle-json", &["jungle-tree"]),
     ("jungle-store", &["jungle-db", "jungle-tree"]),
     ("jungle", &["jungle-store", "jungle-db", "jungle-tree", "jungle-json"]),
-    ("jungle-cli", &["jungle", "jungle-store", "jungle-db", "jungle-tree", "jungle-json"]),
+    ("jungle-words", &["jungle-db", "jungle-tree", "jungle-json"]),
+    ("jungle-server", &["jungle", "jungle-words"]),
+    (
+        "jungle-cli",
+        &[
+            "jungle",
+            "jungle-store",
+            "jungle-db",
+            "jungle-tree",
+            "jungle-json",
+            "jungle-words",
+            "jungle-server",
+        ],
+    ),
     ("jungle-bench", ALL),
     ("jungle-torture", ALL),
     ("xtask", &[]),

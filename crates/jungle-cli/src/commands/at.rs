@@ -2,10 +2,12 @@
 
 use std::io::Write;
 
+use jungle_words::Tags;
+
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::folder::tree;
-use crate::info::Tags;
+use crate::info;
 use crate::output::stdout;
 use crate::revision::{HELP, find};
 
@@ -26,6 +28,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let tree = tree(&folder, &args.tree, None)?;
     let found = find(&tree, &args.rev)?;
     let mut out = stdout();
-    Tags::of(&tree).info(&found.info()).print(&mut out, context.format)?;
+    let info = Tags::of(&tree).info(&found.info());
+    info::print(&mut out, &info, context.format)?;
     Ok(out.flush()?)
 }

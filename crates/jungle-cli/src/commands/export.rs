@@ -5,6 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path as FilePath;
 
 use jungle_json::{ExportOptions, Layout, Member, export, value_at};
+use jungle_words::Found;
 
 use crate::args;
 use crate::context::Context;
@@ -14,7 +15,7 @@ use crate::folder::tree;
 use crate::formats::{Form, folder, ndjson, xml};
 use crate::near;
 use crate::output::{json, stdout};
-use crate::revision::{Found, HELP, find_or_newest};
+use crate::revision::{HELP, find_or_newest};
 
 /// Write a tree, or a part of it, as JSON, XML or files; or all its revisions
 #[derive(clap::Args)]

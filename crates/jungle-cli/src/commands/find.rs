@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
+use jungle_words::Expr;
+
 use crate::context::Context;
-use crate::expr::Expr;
 use crate::failure::{Exit, Failure};
 use crate::output::{Format, stdout};
 use crate::source::{Choice, Source, usage};
@@ -12,7 +13,7 @@ const FORMS: &str = "jungle find FILE EXPR, or jungle find DIR TREE EXPR";
 
 /// Print the paths of the nodes for which an expression is true
 #[derive(clap::Args)]
-#[command(override_usage = FORMS, after_help = crate::expr::HELP)]
+#[command(override_usage = FORMS, after_help = jungle_words::EXPRESSION_HELP)]
 pub(crate) struct Args {
     /// The document, `-` for standard input; or a folder
     #[arg(value_name = "FILE|DIR")]
@@ -31,7 +32,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     // Before anything is opened, which may take long.
     let expression = args.rest.last().expect("one is required");
-    let expr = Expr::parse(expression).map_err(|error| error.failure(expression))?;
+    let expr = Expr::parse(expression).map_err(|error| {
+        Failure::usage(error.show(expression))
+            .with_hint("`jungle find --help` shows what expressions look like")
+    })?;
     let source = Source::open(context, &args.place, &args.rest, &args.choice)?;
     if source.rest.len() != 1 {
         return Err(usage(&args.place, FORMS));

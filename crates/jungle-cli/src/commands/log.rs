@@ -2,11 +2,13 @@
 
 use std::io::Write;
 
+use jungle_words::Tags;
+
 use crate::args;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::folder::tree;
-use crate::info::Tags;
+use crate::info;
 use crate::output::stdout;
 
 /// List the revisions of a tree, the newest first
@@ -35,7 +37,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let mut past = tree.history(..);
     let mut next = || if args.reverse { past.next_back() } else { past.next() };
     for info in std::iter::from_fn(&mut next).take(limit) {
-        tags.info(&info?).print(&mut out, context.format)?;
+        info::print(&mut out, &tags.info(&info?), context.format)?;
     }
     Ok(out.flush()?)
 }

@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 
 use jungle::{
-    Change, Conflict, ConflictKind, Editor, Merge, MergeBranchError, MergeOptions, Path,
-    Resolution, TreeHandle, UpdateError, apply,
+    Change, Conflict, Editor, Merge, MergeBranchError, MergeOptions, Path, Resolution, TreeHandle,
+    UpdateError, apply,
 };
 use jungle_json::value_at;
 use jungle_tree::Tree;
+use jungle_words::conflict;
 use serde_json::Value;
 
 use crate::args;
@@ -186,7 +187,7 @@ fn tell(out: &mut impl Write, place: &Place<'_>, merge: &Merge, format: Format) 
             }
         }
         Format::Json => {
-            let (path_text, kind) = (Value::from(path.to_string()), kind(conflict.kind));
+            let (path_text, kind) = (Value::from(path.to_string()), conflict::name(conflict.kind));
             write!(out, r#"{{"conflict":{path_text},"kind":"{kind}""#)?;
             for (side, snapshot) in sides {
                 if let Some(value) = value_at(snapshot.root(), path) {
@@ -197,20 +198,6 @@ fn tell(out: &mut impl Write, place: &Place<'_>, merge: &Merge, format: Format) 
         }
     }
     Ok(())
-}
-
-/// The names of conflicts for programs.
-fn kind(kind: ConflictKind) -> &'static str {
-    match kind {
-        ConflictKind::Attribute => "attribute",
-        ConflictKind::RemovedBelow => "removed-below",
-        ConflictKind::ChangedBelow => "changed-below",
-        ConflictKind::MovedApart => "moved-apart",
-        ConflictKind::MoveCycle => "move-cycle",
-        ConflictKind::KeyTaken => "key-taken",
-        ConflictKind::SetOverlap => "set-overlap",
-        _ => "other",
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -245,10 +232,12 @@ fn settle(into: &TreeHandle, args: &Args, edits: &[(&Path, Edit<'_>)]) -> Result
     let edit = |editor: &mut Editor| {
         edits.iter().try_for_each(|(path, edit)| match edit {
             Edit::Put(path, new) => member::put(editor, path, new, Parents::MustBeThere),
-            Edit::Do(conflict, change) => redo(editor, conflict, change).map_err(|error| {
-                Failure::new(Exit::Conflict, format_args!("--resolve {path}: {}", error.0))
-                    .with_hint("give a value, or use --ours or --theirs for all")
-            }),
+            Edit::Do(conflict, change) => {
+                conflict::redo(editor, conflict, change).map_err(|error| {
+                    Failure::new(Exit::Conflict, format_args!("--resolve {path}: {error}"))
+                        .with_hint("give a value, or use --ours or --theirs for all")
+                })
+            }
         })
     };
     prepare(into, args)?.edit(edit).map_err(|error| match error {
@@ -256,20 +245,4 @@ fn settle(into: &TreeHandle, args: &Args, edits: &[(&Path, Edit<'_>)]) -> Result
         UpdateError::NotWritten(error) => failed(error),
         error => Failure::new(Exit::Error, format_args!("{error:?}")),
     })
-}
-
-/// Why a change cannot be done on top of the others.
-struct NotAlone(String);
-
-/// Does one side's change of a conflict, at the place where the node is now.
-fn redo(editor: &mut Editor, conflict: &Conflict, change: &Change) -> Result<(), NotAlone> {
-    let path = &conflict.path;
-    let done = match change {
-        Change::AttributePut { key, value, .. } => editor.put_attribute(path, key, value),
-        Change::AttributeRemoved { key, .. } => editor.remove_attribute(path, key).map(drop),
-        Change::ChildRemoved { .. } => editor.remove(path),
-        Change::SubtreeSet { subtree, .. } => editor.set_subtree(path, subtree.node()),
-        change => return Err(NotAlone(format!("`{change}` cannot be done alone"))),
-    };
-    done.map_err(|error| NotAlone(error.to_string()))
 }

@@ -18,6 +18,7 @@ pub(crate) mod put;
 pub(crate) mod restore;
 pub(crate) mod revert;
 pub(crate) mod rm;
+pub(crate) mod serve;
 pub(crate) mod shell;
 pub(crate) mod show;
 pub(crate) mod stat;
@@ -54,6 +55,7 @@ pub(crate) enum Command {
     Verify(verify::Args),
     Backup(backup::Args),
     Restore(restore::Args),
+    Serve(serve::Args),
     Shell(shell::Args),
     Demo(demo::Args),
     Completions(completions::Args),
@@ -91,6 +93,7 @@ fn run_loaded(command: &Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Verify(args) => verify::run(args, context),
         Command::Backup(args) => backup::run(args, context),
         Command::Restore(args) => restore::run(args, context),
+        Command::Serve(args) => serve::run(args, context),
         Command::Shell(args) => shell::run(args, context),
         Command::Demo(args) => demo::run(args, context),
         Command::Completions(args) => completions::run(args),

@@ -6,7 +6,6 @@ use clap::ValueEnum;
 use jungle_tree::{VALUE_BYTES_MAX, Value};
 
 use crate::args;
-use crate::base64;
 use crate::context::Context;
 use crate::document::path;
 use crate::failure::{Failure, failed};
@@ -79,7 +78,9 @@ fn value(args: &Args) -> Result<New, Failure> {
         Type::Text => Value::from(text),
         Type::Int => Value::Int(text.trim().parse().map_err(|_| wrong("integer"))?),
         Type::Float => Value::Float(text.trim().parse().map_err(|_| wrong("number"))?),
-        Type::Bytes => base64::decode(text.trim()).ok_or_else(|| wrong("base64"))?.into(),
+        Type::Bytes => {
+            jungle_json::base64::decode(text.trim()).ok_or_else(|| wrong("base64"))?.into()
+        }
     }))
 }
 

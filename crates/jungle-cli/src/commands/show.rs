@@ -3,13 +3,14 @@
 use std::io::Write;
 
 use jungle_tree::{Path, Tree};
+use jungle_words::Tags;
 
 use crate::context::Context;
 use crate::differences::{Detail, print};
 use crate::document::path;
 use crate::failure::Failure;
 use crate::folder::tree;
-use crate::info::Tags;
+use crate::info;
 use crate::output::stdout;
 use crate::revision::{HELP, find};
 
@@ -37,7 +38,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let tree = tree(&folder, &args.tree, None)?;
     let found = find(&tree, &args.rev)?;
     let mut out = stdout();
-    Tags::of(&tree).info(&found.info()).print(&mut out, context.format)?;
+    let info = Tags::of(&tree).info(&found.info());
+    info::print(&mut out, &info, context.format)?;
     // The first revision is a bare node; so is what it is compared with.
     let before = found.before();
     let before = match &before {

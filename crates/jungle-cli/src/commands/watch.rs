@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use jungle::{Revision, WatchError};
+use jungle_words::Tags;
 
 use crate::args;
 use crate::context::Context;
@@ -10,7 +11,6 @@ use crate::differences::{differences, json_list};
 use crate::document::path;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder::tree;
-use crate::info::Tags;
 use crate::output::stdout;
 use crate::revision::find;
 

@@ -9,7 +9,6 @@ use serde_json::value::RawValue;
 
 use crate::document::shown;
 use crate::failure::{Exit, Failure, failed};
-use crate::time;
 
 /// The most bytes that one line may have.
 const LINE_BYTES_MAX: u64 = 1 << 30;
@@ -90,7 +89,7 @@ pub(crate) fn write(
         let here = all_tags.iter().filter(|(_, revision)| *revision == info.revision);
         let head = Head {
             revision: info.revision.number(),
-            time: time::text(info.time),
+            time: jungle_words::time::text(info.time),
             author: info.meta.author_name(),
             message: info.meta.message_text(),
             tags: here.map(|(name, _)| &**name).collect(),

@@ -10,6 +10,7 @@ mod find;
 mod get;
 mod locks;
 mod published;
+mod serve;
 mod stat;
 mod transcripts;
 mod xml;
@@ -75,6 +76,11 @@ impl Ended {
             out: String::from_utf8(output.stdout).unwrap(),
             err: String::from_utf8(output.stderr).unwrap(),
         }
+    }
+
+    #[track_caller]
+    fn check_code(&self, code: i32) {
+        assert_eq!(self.code, Some(code), "{}", self.err);
     }
 
     #[track_caller]

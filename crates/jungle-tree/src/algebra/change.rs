@@ -81,6 +81,29 @@ impl Change {
             | Change::SubtreeSet { path, .. } => path,
         }
     }
+
+    /// Does it concern the node at `path` or what is below: is it a change there, or of something
+    /// that the node is in?
+    ///
+    /// ```
+    /// use jungle_tree::Change;
+    /// let change = Change::ChildRemoved { path: [1].into() };
+    /// assert!(change.concerns(&[]) && change.concerns(&[1.into(), 2.into()]));
+    /// assert!(!change.concerns(&[2.into()]));
+    /// ```
+    #[must_use]
+    pub fn concerns(&self, path: &[Key]) -> bool {
+        let is_below = |other: &[Key]| other.starts_with(path);
+        match self {
+            Change::AttributePut { path, .. } | Change::AttributeRemoved { path, .. } => {
+                is_below(path)
+            }
+            Change::Moved { from, to } => {
+                [from, to].iter().any(|end| is_below(end) || path.starts_with(end))
+            }
+            other => is_below(other.path()) || path.starts_with(other.path()),
+        }
+    }
 }
 
 impl fmt::Display for Change {

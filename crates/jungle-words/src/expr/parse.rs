@@ -6,15 +6,15 @@ use jungle_json::VALUE_KEY;
 use jungle_tree::Key;
 
 use super::token::{Token, tokens};
-use super::{Expr, Field, Literal, Pattern, Test};
-use crate::failure::{Exit, Failure};
+use super::{Field, Literal, Pattern, Term, Test};
 
 /// At most this many parentheses and `not`s in one another: each is a level of recursion.
 const DEPTH_MAX: usize = 100;
 
 /// Why a text is no expression.
-#[derive(Debug, PartialEq)]
-pub(crate) struct ParseError {
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct ParseError {
     /// The byte where it is wrong.
     at: usize,
     what: &'static str,
@@ -25,22 +25,23 @@ impl ParseError {
         ParseError { at, what }
     }
 
-    /// The message, with the expression and a caret under the place.
-    pub(crate) fn failure(&self, text: &str) -> Failure {
-        let before = text[..self.at].chars().count();
+    /// The message, and below it the expression with a caret under the place. `text` is what was
+    /// parsed.
+    #[must_use]
+    pub fn show(&self, text: &str) -> String {
+        let before = text.get(..self.at).unwrap_or_default().chars().count();
         // Control characters would move the caret.
         let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let (what, indent) = (self.what, " ".repeat(before));
-        Failure::new(Exit::Usage, format_args!("{what}\n  {line}\n  {indent}^"))
-            .with_hint("`jungle find --help` shows what expressions look like")
+        format!("{what}\n  {line}\n  {indent}^")
     }
 }
 
-pub(super) fn parse(text: &str) -> Result<Expr, ParseError> {
+pub(super) fn parse(text: &str) -> Result<Term, ParseError> {
     let mut parser = Parser { tokens: tokens(text)?, next: 0 };
-    let expr = parser.any(0)?;
+    let term = parser.any(0)?;
     match parser.peek() {
-        Token::End => Ok(expr),
+        Token::End => Ok(term),
         Token::Close => parser.fail("this parenthesis was never opened"),
         _ => parser.fail("`and`, `or` or the end must be here"),
     }
@@ -76,43 +77,43 @@ impl Parser {
         Err(ParseError::new(self.tokens[self.next].0, what))
     }
 
-    fn any(&mut self, depth: usize) -> Result<Expr, ParseError> {
+    fn any(&mut self, depth: usize) -> Result<Term, ParseError> {
         let mut any = vec![self.all(depth)?];
         while self.take_word("or") {
             any.push(self.all(depth)?);
         }
-        Ok(one_or(any, Expr::Any))
+        Ok(one_or(any, Term::Any))
     }
 
-    fn all(&mut self, depth: usize) -> Result<Expr, ParseError> {
+    fn all(&mut self, depth: usize) -> Result<Term, ParseError> {
         let mut all = vec![self.one(depth)?];
         while self.take_word("and") {
             all.push(self.one(depth)?);
         }
-        Ok(one_or(all, Expr::All))
+        Ok(one_or(all, Term::All))
     }
 
-    fn one(&mut self, depth: usize) -> Result<Expr, ParseError> {
+    fn one(&mut self, depth: usize) -> Result<Term, ParseError> {
         if depth > DEPTH_MAX {
             return self.fail("too many parentheses and `not`s are in one another");
         }
         if self.take_word("not") {
-            return Ok(Expr::Not(Box::new(self.one(depth + 1)?)));
+            return Ok(Term::Not(Box::new(self.one(depth + 1)?)));
         }
         if *self.peek() == Token::Open {
             self.take();
-            let expr = self.any(depth + 1)?;
+            let term = self.any(depth + 1)?;
             if *self.peek() != Token::Close {
                 return self.fail("`and`, `or` or `)` must be here");
             }
             self.take();
-            return Ok(expr);
+            return Ok(term);
         }
         if self.take_word("exists") {
-            return Ok(Expr::Exists(self.field()?));
+            return Ok(Term::Exists(self.field()?));
         }
         let field = self.field()?;
-        Ok(Expr::Compare(field, self.test()?))
+        Ok(Term::Compare(field, self.test()?))
     }
 
     fn field(&mut self) -> Result<Field, ParseError> {
@@ -177,8 +178,8 @@ impl Parser {
     }
 }
 
-fn one_or(mut exprs: Vec<Expr>, several: fn(Vec<Expr>) -> Expr) -> Expr {
-    if exprs.len() == 1 { exprs.remove(0) } else { several(exprs) }
+fn one_or(mut terms: Vec<Term>, several: fn(Vec<Term>) -> Term) -> Term {
+    if terms.len() == 1 { terms.remove(0) } else { several(terms) }
 }
 
 fn literal(word: String) -> Literal {

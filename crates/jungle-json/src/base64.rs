@@ -1,7 +1,32 @@
-//! Bytes as text, as `docs/json.md` writes them.
+//! Bytes as text (RFC 4648, with padding), as an export writes them.
+
+const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Writes bytes behind a text.
+///
+/// ```
+/// let mut text = String::new();
+/// jungle_json::base64::encode(b"jun", &mut text);
+/// assert_eq!(text, "anVu");
+/// ```
+pub fn encode(bytes: &[u8], text: &mut String) {
+    for chunk in bytes.chunks(3) {
+        let byte = |i: usize| chunk.get(i).map_or(0, |&byte| u32::from(byte));
+        let group = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for digit in 0..4 {
+            let index = (group >> (18 - 6 * digit) & 63) as usize;
+            text.push(if digit > chunk.len() { '=' } else { char::from(DIGITS[index]) });
+        }
+    }
+}
 
 /// The bytes, if this is base64 with its padding.
-pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
+///
+/// ```
+/// assert_eq!(jungle_json::base64::decode("anVu"), Some(b"jun".to_vec()));
+/// ```
+#[must_use]
+pub fn decode(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(4) {
         return None;
     }
@@ -38,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn base64_is_read_and_what_is_none_refused() {
+    fn base64_comes_back_and_what_is_none_is_refused() {
         for (text, bytes) in [
             ("", &b""[..]),
             ("AA==", b"\0"),
@@ -47,6 +72,9 @@ mod tests {
             ("+/+/", b"\xfb\xff\xbf"),
         ] {
             assert_eq!(decode(text).as_deref(), Some(bytes), "{text}");
+            let mut written = String::new();
+            encode(bytes, &mut written);
+            assert_eq!(written, text);
         }
         for text in ["A", "A===", "AB==", "AP9=", "A=AA", "====", "AA= ", "_-AA"] {
             assert_eq!(decode(text), None, "{text}");

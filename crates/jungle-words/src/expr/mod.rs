@@ -1,4 +1,4 @@
-//! The expressions of `jungle find`.
+//! Expressions about nodes.
 
 mod parse;
 mod token;
@@ -8,10 +8,10 @@ use std::cmp::Ordering;
 use jungle_json::VALUE_KEY;
 use jungle_tree::{Key, KeyRef, Node, ValueRef};
 
-pub(crate) use parse::ParseError;
+pub use parse::ParseError;
 
-/// What `jungle find --help` says about expressions.
-pub(crate) const HELP: &str = r#"Expressions:
+/// What help says about expressions.
+pub const HELP: &str = r#"Expressions:
   key = value     equal; a number, "text", word, true, false or null
   key != value    there, and not equal
   key < value     also <= > >=, among numbers and among texts
@@ -25,12 +25,25 @@ node's own key and @value the value of an element.
   jungle find data.json 'version_added = preview or version_added ~ "≤*"'
   jungle find data.json '@name ~ "Web*" and not exists status'"#;
 
-/// An expression about a node.
+/// What must be true of a node: [`HELP`](crate::EXPRESSION_HELP) says how it is written.
+///
+/// ```
+/// use jungle_tree::{Arena, Tree};
+/// use jungle_words::Expr;
+/// let mut tree = Tree::new(&Arena::new()?);
+/// tree.put_attribute(&[], "title", "Hello")?;
+/// assert!(Expr::parse("title ~ \"H*o\"")?.is_true(tree.snapshot().root(), None));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
-pub(crate) enum Expr {
-    All(Vec<Expr>),
-    Any(Vec<Expr>),
-    Not(Box<Expr>),
+pub struct Expr(Term);
+
+/// An expression, or a part of one.
+#[derive(Debug)]
+pub(crate) enum Term {
+    All(Vec<Term>),
+    Any(Vec<Term>),
+    Not(Box<Term>),
     Exists(Field),
     Compare(Field, Test),
 }
@@ -71,27 +84,40 @@ pub(crate) enum Pattern {
 }
 
 impl Expr {
-    pub(crate) fn parse(text: &str) -> Result<Expr, ParseError> {
-        parse::parse(text)
+    /// Reads an expression. It may be of any length, with a hundred parentheses and `not`s in one
+    /// another.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn parse(text: &str) -> Result<Expr, ParseError> {
+        parse::parse(text).map(Expr)
     }
 
-    /// Is it true of this node? Recurses by the depth of the expression, which is limited.
-    pub(crate) fn is_true(&self, node: Node<'_>, key: Option<KeyRef<'_>>) -> bool {
+    /// Is it true of this node, which its parent has under `key`?
+    #[must_use]
+    pub fn is_true(&self, node: Node<'_>, key: Option<KeyRef<'_>>) -> bool {
+        self.0.is_true(node, key)
+    }
+}
+
+impl Term {
+    /// Recurses by the depth of the expression, which is limited.
+    fn is_true(&self, node: Node<'_>, key: Option<KeyRef<'_>>) -> bool {
         match self {
-            Expr::All(all) => all.iter().all(|expr| expr.is_true(node, key)),
-            Expr::Any(any) => any.iter().any(|expr| expr.is_true(node, key)),
-            Expr::Not(expr) => !expr.is_true(node, key),
-            Expr::Exists(Field::Name) => key.is_some(),
-            Expr::Exists(Field::Member(member)) => {
+            Term::All(all) => all.iter().all(|term| term.is_true(node, key)),
+            Term::Any(any) => any.iter().any(|term| term.is_true(node, key)),
+            Term::Not(term) => !term.is_true(node, key),
+            Term::Exists(Field::Name) => key.is_some(),
+            Term::Exists(Field::Member(member)) => {
                 value(node, member).is_some() || node.child(member).is_some()
             }
-            Expr::Compare(Field::Name, test) => match key {
+            Term::Compare(Field::Name, test) => match key {
                 None => false,
                 Some(KeyRef::Name(name)) => test.is_true(ValueRef::Text(name)),
                 Some(KeyRef::Position(index, [])) => test.is_true(ValueRef::Int(index)),
                 Some(fraction) => test.is_true(ValueRef::Text(&fraction.to_string())),
             },
-            Expr::Compare(Field::Member(member), test) => {
+            Term::Compare(Field::Member(member), test) => {
                 value(node, member).is_some_and(|value| test.is_true(value))
             }
         }

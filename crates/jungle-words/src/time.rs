@@ -3,10 +3,11 @@
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{Span, Zoned};
-use jungle::Timestamp;
+use jungle_db::Timestamp;
 
 /// `2026-11-22T01:30:00.123456Z`: all of it, so that it names the revision again.
-pub(crate) fn text(time: Timestamp) -> String {
+#[must_use]
+pub fn text(time: Timestamp) -> String {
     match jiff::Timestamp::from_microsecond(time.as_micros()) {
         Ok(time) => format!("{time:.6}"),
         // A clock was far off, and said so.
@@ -16,7 +17,8 @@ pub(crate) fn text(time: Timestamp) -> String {
 
 /// Reads `2026-11-22T01:30:00Z`, `2026-11-22 01:30` in the time zone of the system, `2026-11-22`,
 /// or `2 hours ago`.
-pub(crate) fn parse(text: &str) -> Option<Timestamp> {
+#[must_use]
+pub fn parse(text: &str) -> Option<Timestamp> {
     let time = text.parse().ok().or_else(|| local(text)).or_else(|| ago(text))?;
     Some(Timestamp::from_micros(time.as_microsecond()))
 }

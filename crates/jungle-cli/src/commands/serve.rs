@@ -1,0 +1,171 @@
+//! `jungle serve`: the bulletin board and the interface for programs.
+
+use std::env;
+use std::error::Error;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use jungle::{ArenaError, Durability, Jungle, Memory, OpenOptions, SystemClock};
+use jungle_server::{Data, Options, Server, StartError};
+use serde::Serialize;
+use tracing::level_filters::LevelFilter;
+
+use crate::context::Context;
+use crate::failure::{Exit, Failure, failed};
+use crate::folder;
+use crate::output::{Format, json_line, stdout};
+
+const HELP: &str = "\
+It prints where it listens. Without --listen that is 127.0.0.1:7070, or another port if somebody \
+has that one. Only this machine reaches it; for others put a proxy that encrypts and asks who is \
+there in front of it. An interrupt or SIGTERM ends it, and loses nothing.";
+
+/// The port when nothing is said.
+const PORT: u16 = 7070;
+
+/// Serve trees and bulletin boards over HTTP
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Args {
+    /// The folder with the trees, made if it is not there
+    /// [default: `jungle` in the folder for data of your programs]
+    #[arg(long, value_name = "DIR", env = "JUNGLE_DATA")]
+    data: Option<PathBuf>,
+    /// Keep the trees in memory only: they are gone at the end
+    #[arg(long, conflicts_with = "data")]
+    memory: bool,
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// Listen where other machines can reach it, though nothing is encrypted and nobody is asked
+    /// who they are
+    #[arg(long)]
+    expose: bool,
+    /// Another name by which it is asked for, such as that of the proxy
+    #[arg(long, value_name = "NAME")]
+    host: Vec<String>,
+    /// What an acknowledged commit survives
+    #[arg(long, value_enum, default_value_t, value_name = "LEVEL")]
+    durability: Level,
+    /// Serve the addresses for load tools below /bench, too: one of them posts
+    #[arg(long)]
+    bench: bool,
+    /// What is noted on standard error: off, error, warn, info, debug or trace
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    log: LevelFilter,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Level {
+    /// Loss of power
+    #[default]
+    Sync,
+    /// A crash of the server, not of the system
+    Buffered,
+    /// Only an end in order
+    Memory,
+}
+
+/// What is told; the names of the fields are those of the JSON form.
+#[derive(Serialize)]
+struct Told {
+    url: String,
+    boards: String,
+    api: String,
+    openapi: String,
+    data: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
+    tracing_subscriber::fmt()
+        .with_max_level(args.log)
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .init();
+    let place = if args.memory { None } else { Some(place(args)) };
+    let server = start(args, place.as_ref())?;
+    tell(&server, place, context.format)?;
+    server.run().map_err(failed)
+}
+
+/// The folder.
+fn place(args: &Args) -> PathBuf {
+    let of_home = || Some(PathBuf::from(env::var_os("HOME")?).join(".local/share"));
+    let of_data = || env::var_os("XDG_DATA_HOME").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+    let usual = || of_data().or_else(of_home).unwrap_or_default().join("jungle");
+    args.data.clone().unwrap_or_else(usual)
+}
+
+fn start(args: &Args, place: Option<&PathBuf>) -> Result<Server, Failure> {
+    let mut options = Options::default();
+    options.hosts.clone_from(&args.host);
+    options.expose = args.expose;
+    options.bench = args.bench;
+    if let Some(listen) = args.listen {
+        options.listen = listen;
+        return Server::start(data(args, place)?, options).map_err(|error| not_started(&error));
+    }
+    options.listen.set_port(PORT);
+    if std::net::TcpListener::bind(options.listen).is_err() {
+        options.listen.set_port(0);
+    }
+    Server::start(data(args, place)?, options).map_err(|error| not_started(&error))
+}
+
+fn data(args: &Args, place: Option<&PathBuf>) -> Result<Data, Failure> {
+    let Some(place) = place else {
+        return Jungle::memory().map(Data::Memory).map_err(|error: ArenaError| failed(error));
+    };
+    std::fs::create_dir_all(place).map_err(|error| {
+        Failure::new(Exit::Error, format_args!("cannot make {}: {error}", place.display()))
+            .with_hint("say another folder with --data, or --memory")
+    })?;
+    let durability = match args.durability {
+        Level::Sync => Durability::Sync,
+        Level::Buffered => Durability::Buffered,
+        Level::Memory => Durability::Memory,
+    };
+    let store = OpenOptions::new().clock(SystemClock).durability(durability).open(place);
+    let store = store.map_err(|error| folder::not_opened(&error))?;
+    folder::tell_cut(&store);
+    Ok(Data::Folder(store))
+}
+
+fn not_started(error: &StartError) -> Failure {
+    let failure = Failure::of(Exit::Error, error as &(dyn Error + 'static));
+    match error {
+        StartError::Exposed { .. } => failure.with_hint(
+            "listen on 127.0.0.1 behind a proxy that encrypts and asks who is there; or, where all \
+             who reach it may do everything, say --expose",
+        ),
+        StartError::Listen { .. } => failure.with_hint("--listen 127.0.0.1:0 takes a free port"),
+        _ => failure,
+    }
+}
+
+fn tell(server: &Server, place: Option<PathBuf>, format: Format) -> Result<(), Failure> {
+    let url = format!("http://{}", server.address());
+    let told = Told {
+        boards: format!("{url}/boards"),
+        api: format!("{url}/api/v1"),
+        openapi: format!("{url}/openapi.json"),
+        data: place.map(|place| place.display().to_string()),
+        url,
+    };
+    let mut out = stdout();
+    match format {
+        Format::Json => json_line(&mut out, &told)?,
+        Format::Text => {
+            writeln!(out, "boards   {}", told.boards)?;
+            writeln!(out, "API      {}, described by {}", told.api, told.openapi)?;
+            match &told.data {
+                Some(place) => writeln!(out, "data     {place}")?,
+                None => writeln!(out, "data     in memory: gone at the end")?,
+            }
+        }
+    }
+    // Whoever waits for it wants it now.
+    Ok(out.flush()?)
+}

@@ -1,0 +1,149 @@
+//! The loop that takes connections. axum's own has no time-outs, so this one is ours.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tower_service::Service;
+
+use crate::app::App;
+use crate::guard::Peer;
+
+/// What a connection beyond the limits is told.
+const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\
+Retry-After: 1\r\nConnection: close\r\n\r\n";
+
+/// How long that may take.
+const FULL_TIME: Duration = Duration::from_secs(1);
+
+/// A pause after the system refused a connection, for want of files usually.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Serves connections until the server stops, and then waits for what is being worked on.
+pub(crate) async fn accept(listener: TcpListener, app: Arc<App>, router: Router) {
+    let mut stopping = app.stopping.clone();
+    let (alive, mut all_gone) = mpsc::channel::<()>(1);
+    let places = Arc::new(Places::default());
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = stopping.wait() => break,
+        };
+        let Ok((stream, peer)) = accepted else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        let (app, router, alive) = (Arc::clone(&app), router.clone(), alive.clone());
+        let place = places.take(peer.ip(), &app);
+        tokio::spawn(async move {
+            let _alive = alive;
+            match place {
+                Some(_place) => connection(stream, peer, app, router).await,
+                None => refuse(stream, &app).await,
+            }
+        });
+    }
+    drop((listener, alive));
+    let end = all_gone.recv();
+    if tokio::time::timeout(app.options.limits.stop_time, end).await.is_err() {
+        tracing::warn!("some requests were given up, since they took too long");
+    }
+}
+
+async fn refuse(mut stream: TcpStream, app: &App) {
+    app.metrics.connections_refused.count();
+    // Whoever does not listen need not be told.
+    let _ = tokio::time::timeout(FULL_TIME, stream.write_all(FULL)).await;
+}
+
+async fn connection(stream: TcpStream, peer: SocketAddr, app: Arc<App>, router: Router) {
+    let limits = &app.options.limits;
+    let _present = app.metrics.connections.enter();
+    let _watched = Panics(&app);
+    // Answers are small, and nobody should wait for more of them to come.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(|request: Request<hyper::body::Incoming>| {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(Peer(peer));
+        router.clone().call(request)
+    });
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head_time)
+        .max_header_size(limits.head_bytes_max)
+        .max_buf_size(limits.head_bytes_max)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut served = std::pin::pin!(served);
+    let mut stopping = app.stopping.clone();
+    let ended = tokio::select! {
+        ended = served.as_mut() => ended,
+        () = stopping.wait() => {
+            served.as_mut().graceful_shutdown();
+            served.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%peer, %error, "a connection ended early");
+    }
+}
+
+/// Counts a bug that ends a connection, and nothing else than that connection.
+struct Panics<'a>(&'a App);
+
+impl Drop for Panics<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.metrics.panics.count();
+        }
+    }
+}
+
+/// How many connections there are, from each address.
+#[derive(Default)]
+struct Places(Mutex<HashMap<IpAddr, usize>>);
+
+/// A connection's place, until it is dropped.
+struct Place {
+    places: Arc<Places>,
+    address: IpAddr,
+}
+
+impl Places {
+    fn take(self: &Arc<Self>, address: IpAddr, app: &App) -> Option<Place> {
+        let limits = &app.options.limits;
+        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all: usize = places.values().sum();
+        let here = places.get(&address).copied().unwrap_or(0);
+        let here_max = match address.is_loopback() {
+            true => limits.connections_max,
+            false => limits.connections_per_address_max,
+        };
+        if all >= limits.connections_max || here >= here_max {
+            return None;
+        }
+        places.insert(address, here + 1);
+        Some(Place { places: Arc::clone(self), address })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut places = self.places.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(here) = places.get_mut(&self.address) {
+            *here -= 1;
+            if *here == 0 {
+                places.remove(&self.address);
+            }
+        }
+    }
+}

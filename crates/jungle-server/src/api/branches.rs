@@ -1,0 +1,115 @@
+//! Branches and tags.
+
+use axum::body::Body;
+use axum::http::{Request, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use jungle::TreeHandle;
+use jungle_words::time;
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+use super::{Named, json as answer};
+use crate::app::State;
+use crate::body;
+use crate::problem::Problem;
+use crate::query::{self, Query};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct New {
+    name: String,
+    at: Option<String>,
+}
+
+async fn new(app: &State, request: Request<Body>) -> Result<New, Problem> {
+    Query::of(request.uri(), &[])?;
+    body::must_be(request.headers(), "application/json")?;
+    let new: New = body::json(&body::whole(request, &app.options.limits).await?)?;
+    query::name(&new.name)?;
+    Ok(new)
+}
+
+fn branch(tree: &TreeHandle) -> Json {
+    let revision = tree.snapshot().revision();
+    let info = tree.history(revision..=revision).next();
+    let time = time::text(info.and_then(Result::ok).map(|info| info.time).unwrap_or_default());
+    json!({"name": tree.branch_name(), "revision": revision.number(), "time": time})
+}
+
+pub(crate) async fn list(
+    app: State,
+    Named(name): Named<String>,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    Query::of(&uri, &[])?;
+    let tree = app.tree(&name)?;
+    let names = tree.list_branches();
+    let branches = names.iter().filter_map(|name| tree.on_branch(name).ok());
+    Ok(answer(&json!({"branches": branches.map(|tree| branch(&tree)).collect::<Vec<_>>()})))
+}
+
+pub(crate) async fn create(
+    app: State,
+    Named(name): Named<String>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    let tree = app.tree(&name)?;
+    let new = new(&app, request).await?;
+    let made = app.write(move |_| {
+        let from = jungle_words::find_or_newest(&tree, new.at.as_deref())?;
+        Ok(from.tree.branch(&new.name, from.snapshot.revision())?)
+    });
+    Ok((StatusCode::CREATED, answer(&branch(&made.await?))).into_response())
+}
+
+pub(crate) async fn delete(
+    app: State,
+    Named((name, branch)): Named<(String, String)>,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    Query::of(&uri, &[])?;
+    let tree = app.tree(&name)?;
+    app.write(move |_| Ok(tree.delete_branch(&branch)?)).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+pub(crate) async fn list_tags(
+    app: State,
+    Named(name): Named<String>,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    Query::of(&uri, &[])?;
+    let tags = app.tree(&name)?.list_tags();
+    let tags = tags.iter().map(|(name, revision)| {
+        let (name, revision) = (&**name, revision.number());
+        json!({"name": name, "revision": revision})
+    });
+    Ok(answer(&json!({"tags": tags.collect::<Vec<_>>()})))
+}
+
+pub(crate) async fn create_tag(
+    app: State,
+    Named(name): Named<String>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    let tree = app.tree(&name)?;
+    let new = new(&app, request).await?;
+    let made = app.write(move |_| {
+        let from = jungle_words::find_or_newest(&tree, new.at.as_deref())?;
+        let revision = from.snapshot.revision();
+        from.tree.tag(&new.name, revision)?;
+        Ok(json!({"name": new.name, "revision": revision.number()}))
+    });
+    Ok((StatusCode::CREATED, answer(&made.await?)).into_response())
+}
+
+pub(crate) async fn delete_tag(
+    app: State,
+    Named((name, tag)): Named<(String, String)>,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    Query::of(&uri, &[])?;
+    let tree = app.tree(&name)?;
+    app.write(move |_| Ok(tree.delete_tag(&tag)?)).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}

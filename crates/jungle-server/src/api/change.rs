@@ -1,0 +1,87 @@
+//! Changes and conflicts as JSON.
+
+use jungle::{Change, Conflict, Path, Snapshot};
+use jungle_words::conflict;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::value::short;
+
+/// A change; with the version before it, what it replaced is told as well.
+pub(crate) struct Shown<'a> {
+    pub(crate) change: &'a Change,
+    pub(crate) before: Option<&'a Snapshot>,
+}
+
+impl Serialize for Shown<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        let mut begin = |op: &str, path: &Path| {
+            map.serialize_entry("op", op)?;
+            map.serialize_entry("path", &path.to_string())
+        };
+        let root = self.before.map(|before| before.root());
+        let old = |path: &Path| root?.at(path).ok();
+        match self.change {
+            Change::ChildAdded { path } => begin("add", path)?,
+            Change::ChildRemoved { path } => {
+                begin("remove", path)?;
+                if let Some(node) = old(path) {
+                    map.serialize_entry("nodes", &node.subtree_count())?;
+                }
+            }
+            Change::AttributePut { path, key, .. } | Change::AttributeRemoved { path, key } => {
+                let is_put = matches!(self.change, Change::AttributePut { .. });
+                begin(if is_put { "put" } else { "unset" }, path)?;
+                map.serialize_entry("attribute", key)?;
+                if let Change::AttributePut { value, .. } = self.change {
+                    map.serialize_entry("value", &short(value.as_ref()))?;
+                }
+                if let Some(value) = old(path).and_then(|node| node.attribute(key)) {
+                    map.serialize_entry("old", &short(value))?;
+                }
+            }
+            Change::Moved { from, to } => {
+                begin("move", to)?;
+                map.serialize_entry("from", &from.to_string())?;
+            }
+            Change::SubtreeSet { path, subtree } => {
+                begin("set", path)?;
+                map.serialize_entry("nodes", &subtree.node().subtree_count())?;
+            }
+            other => begin("other", other.path())?,
+        }
+        map.end()
+    }
+}
+
+/// A conflict.
+pub(crate) struct ShownConflict<'a>(pub(crate) &'a Conflict);
+
+impl Serialize for ShownConflict<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Conflict { path, kind, ours, theirs, base, .. } = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("path", &path.to_string())?;
+        if let Some(attribute) = attribute(self.0) {
+            map.serialize_entry("attribute", attribute)?;
+        }
+        map.serialize_entry("kind", conflict::name(*kind))?;
+        map.serialize_entry("ours", &Shown { change: ours, before: None })?;
+        map.serialize_entry("theirs", &Shown { change: theirs, before: None })?;
+        if let Some(base) = base {
+            map.serialize_entry("base", &short(base.as_ref()))?;
+        }
+        map.end()
+    }
+}
+
+/// The attribute that a conflict is about, if it is about one.
+pub(crate) fn attribute(conflict: &Conflict) -> Option<&str> {
+    if conflict.kind != jungle::ConflictKind::Attribute {
+        return None;
+    }
+    match &conflict.ours {
+        Change::AttributePut { key, .. } | Change::AttributeRemoved { key, .. } => Some(key),
+        _ => None,
+    }
+}

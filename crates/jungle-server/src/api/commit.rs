@@ -1,0 +1,181 @@
+//! Commits: edits in one step, all or none.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderName, Request};
+use axum::response::Response;
+use bytes::Bytes;
+use jungle::{CommitError, CommitOptions, Committed, Durability, Path, Revision, TreeHandle};
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+use super::edit::{Created, Edit, apply};
+use super::{Named, written};
+use crate::app::{App, State};
+use crate::body;
+use crate::limits::EDITS_MAX;
+use crate::once::Answer;
+use crate::problem::Problem;
+use crate::query::{Query, meta};
+use crate::tag::{changed, check, expected};
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Batch {
+    author: Option<String>,
+    message: Option<String>,
+    durability: Option<Level>,
+    edits: Vec<Edit>,
+}
+
+/// What the commit has to survive.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Level {
+    Memory,
+    Buffered,
+    Sync,
+}
+
+impl Batch {
+    fn options(&self) -> Result<CommitOptions, Problem> {
+        if self.edits.is_empty() || self.edits.len() > EDITS_MAX {
+            let count = self.edits.len();
+            let detail = format_args!("{count} edits; from 1 to {EDITS_MAX} make a commit");
+            return Err(Problem::bad(detail));
+        }
+        let durability = self.durability.map(|level| match level {
+            Level::Memory => Durability::Memory,
+            Level::Buffered => Durability::Buffered,
+            Level::Sync => Durability::Sync,
+        });
+        let meta = meta(self.author.as_deref(), self.message.as_deref())?;
+        Ok(CommitOptions { meta, durability, ..CommitOptions::default() })
+    }
+}
+
+pub(crate) async fn commit(
+    app: State,
+    Named(name): Named<String>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    let query = Query::of(request.uri(), &["branch"])?;
+    let tree = app.branch(&name, &query)?;
+    body::must_be(request.headers(), "application/json")?;
+    let expected = expected(request.headers())?;
+    let key = idempotency_key(request.headers())?;
+    let body = body::whole(request, &app.options.limits).await?;
+    let answer = match key {
+        None => app.write(move |_| do_it(&tree, &body, expected)).await?,
+        Some(key) => once(&app, key, tree, body, expected).await?,
+    };
+    Ok(app.mark.show(answer.revision, written(answer.body)))
+}
+
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let Some(key) = headers.get(IDEMPOTENCY_KEY) else {
+        return Ok(None);
+    };
+    let key = key.to_str().map_err(|_| Problem::bad("Idempotency-Key has odd characters"))?;
+    Ok(Some(key.to_owned()))
+}
+
+/// Does it if it was not done before. The answer is remembered even if the client goes away.
+async fn once(
+    app: &Arc<App>,
+    key: String,
+    tree: TreeHandle,
+    body: Bytes,
+    expected: Option<Revision>,
+) -> Result<Answer, Problem> {
+    let request = (tree.branch_id(), &body, expected);
+    if let Some(answer) = app.once.begin(&key, request)? {
+        return Ok(answer);
+    }
+    app.write(move |app| {
+        let answer = do_it(&tree, &body, expected);
+        app.once.end(&key, answer.as_ref().ok().cloned());
+        answer
+    })
+    .await
+}
+
+/// What a commit came to.
+pub(crate) struct Done {
+    pub(crate) revision: Revision,
+    pub(crate) is_changed: bool,
+    pub(crate) renamed: Vec<(Path, Path)>,
+}
+
+impl Done {
+    pub(crate) fn json(&self) -> Json {
+        let renamed = self.renamed.iter();
+        let renamed =
+            renamed.map(|(from, to)| json!({"from": from.to_string(), "to": to.to_string()}));
+        json!({
+            "revision": self.revision.number(),
+            "changed": self.is_changed,
+            "renamed": renamed.collect::<Vec<_>>(),
+        })
+    }
+
+    /// Where a node that was made is after all.
+    fn place(&self, made: &Path) -> Path {
+        let moved = self.renamed.iter().find(|(from, _)| made.starts_with(from));
+        let Some((from, to)) = moved else {
+            return made.clone();
+        };
+        to.iter().chain(&made[from.depth()..]).cloned().collect()
+    }
+}
+
+fn do_it(tree: &TreeHandle, body: &[u8], expected: Option<Revision>) -> Result<Answer, Problem> {
+    let batch: Batch = body::json(body)?;
+    let options = batch.options()?;
+    let (created, done) = match expected {
+        None => anywhere(tree, &options, &batch.edits)?,
+        Some(_) => compare_and_set(tree, options, &batch.edits, expected)?,
+    };
+    let mut answer = done.json();
+    let paths = created.iter().map(|made| made.as_ref().map(|made| done.place(made).to_string()));
+    answer["created"] = paths.collect::<Vec<_>>().into();
+    Ok(Answer { revision: done.revision, body: answer.to_string().into() })
+}
+
+/// Commits on top of whatever others did meanwhile.
+fn anywhere(
+    tree: &TreeHandle,
+    options: &CommitOptions,
+    edits: &[Edit],
+) -> Result<(Created, Done), Problem> {
+    let committed = tree.update_with(options, |draft| {
+        let created = apply(draft, edits)?;
+        Ok::<_, Problem>((created, draft.is_changed()))
+    })?;
+    let Committed { revision, renamed, value: (created, is_changed), .. } = committed;
+    Ok((created, Done { revision, is_changed, renamed }))
+}
+
+/// Commits if nobody has committed since the revision that is expected.
+fn compare_and_set(
+    tree: &TreeHandle,
+    options: CommitOptions,
+    edits: &[Edit],
+    expected: Option<Revision>,
+) -> Result<(Created, Done), Problem> {
+    let mut tx = tree.begin(options);
+    check(expected, tx.began_at())?;
+    // From now on a change anywhere is a change to what was read.
+    let _ = tx.root();
+    let created = apply(&mut tx, edits)?;
+    let is_changed = tx.is_changed();
+    let committed = tx.commit().map_err(|error| match error {
+        CommitError::Conflict(_) => changed(tree.snapshot().revision()),
+        error => error.into(),
+    })?;
+    let Committed { revision, renamed, .. } = committed;
+    Ok((created, Done { revision, is_changed, renamed }))
+}

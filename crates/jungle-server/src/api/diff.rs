@@ -1,0 +1,61 @@
+//! What happened between two revisions.
+
+use axum::http::Uri;
+use axum::response::Response;
+use jungle::{Change, Path, Snapshot};
+use serde::Serialize;
+
+use super::change::Shown;
+use super::{Named, written};
+use crate::app::{State, aside};
+use crate::problem::{Kind, Problem};
+use crate::query::Query;
+
+#[derive(Serialize)]
+struct Page<'a> {
+    from: u64,
+    to: u64,
+    path: String,
+    total: usize,
+    changes: Vec<Shown<'a>>,
+    next: Option<usize>,
+}
+
+pub(crate) async fn diff(
+    app: State,
+    Named(name): Named<String>,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let query = Query::of(&uri, &["branch", "from", "to", "path", "after", "limit"])?;
+    let tree = app.branch(&name, &query)?;
+    let (path, limit) = (query.path()?, query.limit()?);
+    let after = query.parsed::<usize>("after")?.unwrap_or(0);
+    let to = jungle_words::find_or_newest(&tree, query.text("to")?)?;
+    let from = match query.text("from")? {
+        Some(from) => jungle_words::find(&tree, from)?.snapshot,
+        None => to.before().ok_or_else(|| {
+            let revision = to.snapshot.revision();
+            let detail = format_args!("revision {revision} is the first that is kept");
+            Problem::new(Kind::NoSuchRevision, detail).hint("say `from`")
+        })?,
+    };
+    let answer = aside(move || Ok(page(&from, &to.snapshot, &path, (after, limit)))).await?;
+    Ok(written(answer))
+}
+
+fn page(from: &Snapshot, to: &Snapshot, path: &Path, (after, limit): (usize, usize)) -> Vec<u8> {
+    let changes = jungle::diff(from, to).into_iter();
+    let changes: Vec<Change> = changes.filter(|change| change.concerns(path)).collect();
+    let shown = changes.iter().skip(after).take(limit);
+    let shown: Vec<_> = shown.map(|change| Shown { change, before: Some(from) }).collect();
+    let end = after.saturating_add(shown.len());
+    let page = Page {
+        from: from.revision().number(),
+        to: to.revision().number(),
+        path: path.to_string(),
+        total: changes.len(),
+        changes: shown,
+        next: (end < changes.len()).then_some(end),
+    };
+    serde_json::to_vec(&page).expect("plain data")
+}

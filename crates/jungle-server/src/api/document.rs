@@ -1,0 +1,134 @@
+//! Documents: subtrees as JSON, streamed out and in.
+
+use std::io::{BufReader, ErrorKind, Write};
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::header::HeaderMap;
+use axum::http::{Request, Uri};
+use axum::response::Response;
+use jungle::json::{
+    ExportOptions, ImportError, ImportOptions, ImportSummary, Layout, Limits as JsonLimits,
+};
+use jungle::{CommitError, CommitOptions, Path, Revision, TreeHandle};
+use serde_json::json;
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::{Named, written};
+use crate::app::{App, State, aside};
+use crate::body::{self, Incoming, Outgoing, pieces};
+use crate::problem::{Kind, Problem};
+use crate::query::{Query, meta};
+use crate::tag::{changed, check, expected};
+
+pub(crate) async fn export(
+    app: State,
+    Named(name): Named<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let query = Query::of(&uri, &["path", "branch", "at", "layout"])?;
+    let path = query.path()?;
+    let layout =
+        [Layout::Compact, Layout::Pretty][query.one_of("layout", &["compact", "pretty"])?];
+    let found = app.version(&name, &query)?;
+    let revision = found.snapshot.revision();
+    found.snapshot.root().at(&path)?;
+    if let Some(unchanged) = app.mark.unchanged(&headers, revision) {
+        return Ok(unchanged);
+    }
+    let permit = permit(&app)?;
+    let (send, body) = pieces();
+    let limits = app.options.limits.clone();
+    tokio::task::spawn_blocking(move || {
+        let mut out = Outgoing::new(send, &limits);
+        let Ok(node) = found.snapshot.root().at(&path) else { return };
+        // Whoever went away needs no more.
+        let _ = jungle::json::export(node, &mut out, &ExportOptions { layout })
+            .map_err(|_| ())
+            .and_then(|()| out.flush().map_err(|_| ()));
+        drop(permit);
+    });
+    Ok(app.mark.show(revision, written(body)))
+}
+
+/// Exports and imports take a thread each for as long as the client likes, so there are only so
+/// many.
+fn permit(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
+    Arc::clone(&app.documents).try_acquire_owned().map_err(|_| {
+        let many = app.options.limits.documents_max;
+        Problem::new(Kind::TooMany, format_args!("{many} exports and imports are under way"))
+            .hint("try again later")
+    })
+}
+
+pub(crate) async fn import(
+    app: State,
+    Named(name): Named<String>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    let query = Query::of(request.uri(), &["path", "branch", "author", "message"])?;
+    let (tree, path) = (app.branch(&name, &query)?, query.path()?);
+    let meta = meta(query.text("author")?, query.long_text("message"))?;
+    body::must_be(request.headers(), "application/json")?;
+    let expected = expected(request.headers())?;
+    let permit = permit(&app)?;
+    let limits = app.options.limits.clone();
+    let body = Incoming::new(request.into_body(), &limits);
+    let options = ImportOptions {
+        limits: JsonLimits { bytes_max: limits.document_bytes_max, ..JsonLimits::default() },
+        ..ImportOptions::default()
+    };
+    let commit = CommitOptions { meta, ..CommitOptions::default() };
+    let done = aside(move || {
+        let done = read(&tree, &path, expected, (body, &options), commit);
+        drop(permit);
+        done
+    });
+    let (revision, is_changed, summary) = done.await?;
+    let answer = json!({
+        "revision": revision.number(),
+        "changed": is_changed,
+        "bytes": summary.bytes,
+        "nodes": summary.nodes,
+        "edits": summary.edits,
+    });
+    Ok(app.mark.show(revision, written(answer.to_string())))
+}
+
+fn read(
+    tree: &TreeHandle,
+    path: &Path,
+    expected: Option<Revision>,
+    (body, options): (Incoming, &ImportOptions),
+    commit: CommitOptions,
+) -> Result<(Revision, bool, ImportSummary), Problem> {
+    let mut tx = tree.begin(commit);
+    check(expected, tx.began_at())?;
+    let body = BufReader::with_capacity(64 << 10, body);
+    let summary = tx
+        .bulk(|editor| jungle::json::import(body, editor, path, options, &mut |_| ()))
+        .map_err(not_read)?;
+    let is_changed = tx.is_changed();
+    let committed = tx.commit().map_err(|error| match error {
+        CommitError::Conflict(_) if expected.is_some() => changed(tree.snapshot().revision()),
+        CommitError::Conflict(_) => {
+            let detail = "others committed while the document came";
+            Problem::new(Kind::Conflict, detail).hint("send it again")
+        }
+        error => error.into(),
+    })?;
+    Ok((committed.revision, is_changed, summary))
+}
+
+/// What went wrong with a body is told by the kind of the error that reading it gave.
+fn not_read(error: ImportError) -> Problem {
+    let ImportError::Read(cause) = &error else {
+        return error.into();
+    };
+    match cause.kind() {
+        ErrorKind::TimedOut => Problem::new(Kind::TimedOut, "the document came too slowly"),
+        ErrorKind::FileTooLarge => Problem::new(Kind::TooLarge, "the document is too large"),
+        _ => Problem::bad("the body ended early or is not what HTTP says"),
+    }
+}

@@ -1,0 +1,37 @@
+//! Events for those who watch.
+
+use bytes::Bytes;
+use jungle::{Change, Revision, WatchEvent};
+use jungle_words::time;
+use serde_json::json;
+
+use super::change::Shown;
+
+/// Changes that are told of a revision; where there are more it says so, and tells none.
+const CHANGES_MAX: usize = 1000;
+
+/// What a revision did, as far as it is wanted, as a server-sent event.
+pub(crate) fn frame(event: &WatchEvent, is_wanted: &dyn Fn(&Change) -> bool) -> Bytes {
+    let info = &event.info;
+    let wanted = || event.changes.iter().filter(|change| is_wanted(change));
+    let is_cut = wanted().nth(CHANGES_MAX).is_some();
+    let wanted = wanted().take(if is_cut { 0 } else { CHANGES_MAX });
+    let changes: Vec<_> = wanted.map(|change| Shown { change, before: None }).collect();
+    let mut data = json!({
+        "revision": info.revision.number(),
+        "time": time::text(info.time),
+        "author": info.meta.author_name(),
+        "message": info.meta.message_text(),
+        "changes": changes,
+    });
+    if is_cut {
+        data["cut"] = true.into();
+    }
+    named("change", Some(info.revision), &data.to_string())
+}
+
+/// An event; `data` is one line.
+pub(crate) fn named(name: &str, id: Option<Revision>, data: &str) -> Bytes {
+    let id = id.map_or_else(String::new, |id| format!("id: {id}\n"));
+    Bytes::from(format!("{id}event: {name}\ndata: {data}\n\n"))
+}

@@ -1,0 +1,187 @@
+//! Merging a branch into another: what it would do, and doing it.
+
+use axum::body::Body;
+use axum::http::{Request, Uri};
+use axum::response::Response;
+use jungle::{Conflict, Editor, Merge, MergeOptions, Path, Resolution, Revision, TreeHandle};
+use jungle_words::conflict;
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+use super::change::{Shown, ShownConflict, attribute};
+use super::commit::Done;
+use super::edit::PathText;
+use super::value::New;
+use super::{Named, written};
+use crate::app::{State, aside};
+use crate::body;
+use crate::problem::{Kind, Problem};
+use crate::query::{Query, meta};
+use crate::tag::{check, expected};
+
+/// Changes that a preview tells.
+const CHANGES_MAX: usize = 1000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    from: String,
+    into: Option<String>,
+    prevails: Option<Side>,
+    #[serde(default)]
+    resolve: Vec<Resolve>,
+    author: Option<String>,
+    message: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Side {
+    Ours,
+    Theirs,
+}
+
+/// How one conflict is settled.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Resolve {
+    path: PathText,
+    attribute: Option<String>,
+    take: Option<Side>,
+    value: Option<New>,
+}
+
+pub(crate) async fn preview(
+    app: State,
+    Named(name): Named<String>,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let query = Query::of(&uri, &["from", "into"])?;
+    let from = query.text("from")?.ok_or_else(|| Problem::bad("the parameter from is missing"))?;
+    let (from, mut into) = (from.to_owned(), app.tree(&name)?);
+    if let Some(branch) = query.text("into")? {
+        into = into.on_branch(branch)?;
+    }
+    let (revision, answer) = aside(move || {
+        let merge = into.merge(&from, &MergeOptions::new())?;
+        Ok((merge.theirs().revision(), previewed(&merge, &from, into.branch_name())))
+    })
+    .await?;
+    Ok(app.mark.show(revision, written(answer.to_string())))
+}
+
+fn previewed(merge: &Merge, from: &str, into: &str) -> Json {
+    let changes = merge.changes().iter().take(CHANGES_MAX);
+    let before = Some(merge.theirs());
+    let renamed = merge.renamed().iter();
+    json!({
+        "from": from,
+        "into": into,
+        "base": merge.base().revision().number(),
+        "ours": merge.ours().revision().number(),
+        "theirs": merge.theirs().revision().number(),
+        "conflicts": conflicts(merge.conflicts().iter()),
+        "total": merge.changes().len(),
+        "changes": changes.map(|change| Shown { change, before }).collect::<Vec<_>>(),
+        "renamed": renamed.map(|(from, to)| {
+            json!({"from": from.to_string(), "to": to.to_string()})
+        }).collect::<Vec<_>>(),
+    })
+}
+
+fn conflicts<'a>(conflicts: impl Iterator<Item = &'a Conflict>) -> Json {
+    let shown = conflicts.take(CHANGES_MAX).map(|conflict| json!(ShownConflict(conflict)));
+    Json::Array(shown.collect())
+}
+
+pub(crate) async fn merge(
+    app: State,
+    Named(name): Named<String>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    Query::of(request.uri(), &[])?;
+    body::must_be(request.headers(), "application/json")?;
+    let expected = expected(request.headers())?;
+    let wanted: Wanted = body::json(&body::whole(request, &app.options.limits).await?)?;
+    let mut into = app.tree(&name)?;
+    if let Some(branch) = &wanted.into {
+        into = into.on_branch(branch)?;
+    }
+    let done = aside(move || do_it(&into, &wanted, expected)).await?;
+    Ok(app.mark.show(done.revision, written(done.json().to_string())))
+}
+
+fn do_it(into: &TreeHandle, wanted: &Wanted, expected: Option<Revision>) -> Result<Done, Problem> {
+    let meta = meta(wanted.author.as_deref(), wanted.message.as_deref())?;
+    let prevails = match wanted.prevails {
+        Some(Side::Ours) => Resolution::Ours,
+        _ => Resolution::Theirs,
+    };
+    let prepare = || into.merge(&wanted.from, &MergeOptions::new().resolution(prevails));
+    let merge = prepare()?;
+    let before = merge.theirs().revision();
+    check(expected, before)?;
+    let settled = settled(merge.conflicts(), wanted)?;
+    // Prepared anew, since the conflicts are a part of the first.
+    let merge = prepare()?;
+    check(Some(before), merge.theirs().revision())?;
+    let merge = merge.edit(|editor| {
+        settled.iter().try_for_each(|(conflict, resolve)| settle(editor, conflict, resolve, wanted))
+    })?;
+    let committed = merge.commit(&meta)?;
+    let is_changed = committed.revision > before;
+    let (revision, renamed) = (committed.revision, committed.renamed);
+    Ok(Done { revision, is_changed, renamed })
+}
+
+/// The conflicts that are settled one by one; an error if one is left open.
+fn settled<'w>(
+    conflicts: &[Conflict],
+    wanted: &'w Wanted,
+) -> Result<Vec<(Conflict, &'w Resolve)>, Problem> {
+    let fits = |resolve: &Resolve, conflict: &Conflict| {
+        resolve.path.0 == conflict.path && resolve.attribute.as_deref() == attribute(conflict)
+    };
+    for resolve in &wanted.resolve {
+        if !conflicts.iter().any(|conflict| fits(resolve, conflict)) {
+            let detail = format_args!("resolve: no conflict is at {}", resolve.path.0);
+            return Err(Problem::bad(detail).hint("GET merges tells the conflicts"));
+        }
+    }
+    let resolve = |conflict: &Conflict| wanted.resolve.iter().find(|how| fits(how, conflict));
+    let open = || conflicts.iter().filter(|conflict| resolve(conflict).is_none());
+    if wanted.prevails.is_none() && open().next().is_some() {
+        let (count, plural) = (open().count(), if open().count() == 1 { "" } else { "s" });
+        let detail = format!("{count} conflict{plural} to be settled; nothing was merged");
+        return Err(Problem::new(Kind::Conflict, detail)
+            .with("conflicts", self::conflicts(open()))
+            .hint("say who prevails, or resolve each"));
+    }
+    let settled = conflicts.iter().filter_map(|one| Some((one.clone(), resolve(one)?)));
+    Ok(settled.collect())
+}
+
+fn settle(
+    editor: &mut Editor,
+    conflict: &Conflict,
+    resolve: &Resolve,
+    wanted: &Wanted,
+) -> Result<(), Problem> {
+    let path: &Path = &conflict.path;
+    let prevails = wanted.prevails.unwrap_or(Side::Theirs);
+    match (resolve.take, &resolve.value, &resolve.attribute) {
+        (Some(side), None, _) if side == prevails => Ok(()),
+        (Some(side), None, _) => {
+            let change = if side == Side::Ours { &conflict.ours } else { &conflict.theirs };
+            conflict::redo(editor, conflict, change).map_err(|error| {
+                Problem::new(Kind::Conflict, error)
+                    .within(format_args!("resolve {path}"))
+                    .hint("say who prevails in all of them")
+            })
+        }
+        (None, Some(New(value)), Some(attribute)) => {
+            Ok(editor.put_attribute(path, attribute, value)?)
+        }
+        _ => Err(Problem::bad("resolve: say `take`, or a `value` for an attribute")),
+    }
+}

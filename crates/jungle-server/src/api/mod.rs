@@ -1,0 +1,90 @@
+//! The interface for programs: `docs/api.md` introduces it, `docs/openapi.json` has all of it, and
+//! the tests hold each answer against that.
+
+mod branches;
+pub(crate) mod change;
+mod children;
+mod commit;
+mod diff;
+mod document;
+pub(crate) mod edit;
+pub(crate) mod event;
+mod merge;
+mod node;
+mod revert;
+mod revisions;
+mod search;
+mod status;
+mod trees;
+mod value;
+mod watch;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{FromRequestParts, Path, rejection::PathRejection};
+use axum::http::header::{CONTENT_TYPE, HeaderValue};
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::app::App;
+use crate::problem::{Kind, Problem};
+
+pub(crate) fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/health", get(status::health))
+        .route("/metrics", get(status::metrics))
+        .route("/openapi.json", get(status::openapi))
+        .nest("/api/v1", Router::new().route("/trees", get(trees::list).post(trees::create)))
+        .nest("/api/v1/trees/{tree}", of_a_tree())
+}
+
+fn of_a_tree() -> Router<Arc<App>> {
+    Router::new()
+        .route("/", get(trees::show).patch(trees::rename).delete(trees::delete))
+        .route("/node", get(node::show))
+        .route("/value", get(node::value))
+        .route("/children", get(children::list))
+        .route("/search", get(search::search))
+        .route("/commits", axum::routing::post(commit::commit))
+        .route("/document", get(document::export).put(document::import))
+        .route("/revisions", get(revisions::list))
+        .route("/revisions/{revision}", get(revisions::show))
+        .route("/diff", get(diff::diff))
+        .route("/reverts", axum::routing::post(revert::revert))
+        .route("/branches", get(branches::list).post(branches::create))
+        .route("/branches/{name}", delete(branches::delete))
+        .route("/tags", get(branches::list_tags).post(branches::create_tag))
+        .route("/tags/{name}", delete(branches::delete_tag))
+        .route("/merges", get(merge::preview).post(merge::merge))
+        .route("/watch", get(watch::watch))
+}
+
+/// What is between the slashes of an address, decoded.
+pub(crate) struct Named<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Named<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Named<T>, Problem> {
+        let named = Path::<T>::from_request_parts(parts, state).await;
+        named.map(|Path(named)| Named(named)).map_err(|error: PathRejection| {
+            Problem::new(Kind::BadRequest, error.body_text()).within("the address")
+        })
+    }
+}
+
+/// An answer as JSON.
+pub(crate) fn json(answer: &impl Serialize) -> Response {
+    written(serde_json::to_vec(answer).expect("plain data"))
+}
+
+/// An answer that is JSON already.
+pub(crate) fn written(text: impl IntoResponse) -> Response {
+    let mut response = text.into_response();
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

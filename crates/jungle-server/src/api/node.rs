@@ -1,0 +1,89 @@
+//! A node, and one of its attributes.
+
+use axum::body::Body;
+use axum::http::Uri;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderMap};
+use axum::response::{IntoResponse, Response};
+use jungle::ValueRef;
+use serde::Serialize;
+
+use super::value::Attributes;
+use super::{Named, json, written};
+use crate::app::State;
+use crate::problem::{Kind, Problem};
+use crate::query::Query;
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    tree: &'a str,
+    branch: &'a str,
+    revision: u64,
+    path: String,
+    attributes: Attributes<'a>,
+    child_count: u64,
+    subtree_count: u64,
+    next_position: i64,
+}
+
+pub(crate) async fn show(
+    app: State,
+    Named(name): Named<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let query = Query::of(&uri, &["path", "branch", "at"])?;
+    let found = app.version(&name, &query)?;
+    let revision = found.snapshot.revision();
+    let path = query.path()?;
+    let node = found.snapshot.root().at(&path)?;
+    if let Some(unchanged) = app.mark.unchanged(&headers, revision) {
+        return Ok(unchanged);
+    }
+    let answer = json(&Shown {
+        tree: &name,
+        branch: found.tree.branch_name(),
+        revision: revision.number(),
+        path: path.to_string(),
+        attributes: Attributes::all(node),
+        child_count: node.child_count(),
+        subtree_count: node.subtree_count(),
+        next_position: node.next_position(),
+    });
+    Ok(app.mark.show(revision, answer))
+}
+
+pub(crate) async fn value(
+    app: State,
+    Named(name): Named<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let query = Query::of(&uri, &["path", "attribute", "branch", "at"])?;
+    let attribute = query.long_text("attribute");
+    let attribute = attribute.ok_or_else(|| Problem::bad("the parameter attribute is missing"))?;
+    let found = app.version(&name, &query)?;
+    let node = found.snapshot.root().at(&query.path()?)?;
+    let value = node.attribute(attribute).ok_or_else(|| {
+        Problem::new(Kind::NoSuchAttribute, format_args!("no attribute {attribute:?} is there"))
+    })?;
+    let revision = found.snapshot.revision();
+    if let Some(unchanged) = app.mark.unchanged(&headers, revision) {
+        return Ok(unchanged);
+    }
+    Ok(app.mark.show(revision, raw(value)))
+}
+
+/// Text as text, bytes as bytes to be saved, anything else as JSON. What an outsider put there must
+/// never be a page.
+fn raw(value: ValueRef<'_>) -> Response {
+    let (media, body) = match value {
+        ValueRef::Text(text) => ("text/plain; charset=utf-8", Body::from(text.to_owned())),
+        ValueRef::Bytes(bytes) => ("application/octet-stream", Body::from(bytes.to_vec())),
+        value => {
+            let mut text = String::new();
+            jungle::json::write_value(value, &mut text);
+            return written(text);
+        }
+    };
+    ([(CONTENT_TYPE, media), (CONTENT_DISPOSITION, "attachment")], body).into_response()
+}

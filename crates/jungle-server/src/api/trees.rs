@@ -1,0 +1,120 @@
+//! Trees: listing, making, renaming and deleting them.
+
+use axum::body::Body;
+use axum::http::header::{HeaderMap, HeaderValue, LOCATION};
+use axum::http::{Request, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use jungle::{Snapshot, TreeHandle};
+use jungle_words::time;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::{Deserialize, Serialize};
+
+use super::{Named, json};
+use crate::app::State;
+use crate::body;
+use crate::problem::Problem;
+use crate::query::{self, Query};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewName {
+    name: String,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    name: String,
+    revision: u64,
+    time: String,
+    nodes: u64,
+    children: u64,
+}
+
+#[derive(Serialize)]
+struct Page {
+    trees: Vec<Shown>,
+    next: Option<String>,
+}
+
+fn shown(tree: &TreeHandle, snapshot: &Snapshot) -> Shown {
+    let revision = snapshot.revision();
+    let info = tree.history(revision..=revision).next();
+    Shown {
+        name: tree.name().to_string(),
+        revision: revision.number(),
+        time: time::text(info.and_then(Result::ok).map(|info| info.time).unwrap_or_default()),
+        nodes: snapshot.root().subtree_count(),
+        children: snapshot.root().child_count(),
+    }
+}
+
+pub(crate) async fn list(app: State, uri: Uri) -> Result<Response, Problem> {
+    let query = Query::of(&uri, &["after", "limit"])?;
+    let (after, limit) = (query.text("after")?, query.limit()?);
+    let names = app.jungle.list_trees();
+    let start = names.partition_point(|name| after.is_some_and(|after| **name <= *after));
+    let page = &names[start..names.len().min(start + limit)];
+    // One that was deleted meanwhile is left out.
+    let trees = page.iter().filter_map(|name| app.jungle.open_tree(name).ok());
+    let trees = trees.map(|tree| shown(&tree, &tree.snapshot())).collect();
+    let has_more = start + page.len() < names.len();
+    let next = page.last().filter(|_| has_more).map(|name| name.to_string());
+    Ok(json(&Page { trees, next }))
+}
+
+pub(crate) async fn create(app: State, request: Request<Body>) -> Result<Response, Problem> {
+    Query::of(request.uri(), &[])?;
+    body::must_be(request.headers(), "application/json")?;
+    let new: NewName = body::json(&body::whole(request, &app.options.limits).await?)?;
+    query::name(&new.name)?;
+    let tree = app.write(move |app| Ok(app.jungle.create_tree(&new.name)?)).await?;
+    let snapshot = tree.snapshot();
+    let location = utf8_percent_encode(&tree.name(), NON_ALPHANUMERIC).to_string();
+    let location = HeaderValue::try_from(format!("/api/v1/trees/{location}")).expect("ASCII");
+    let answer = (StatusCode::CREATED, [(LOCATION, location)], json(&shown(&tree, &snapshot)));
+    Ok(app.mark.show(snapshot.revision(), answer))
+}
+
+pub(crate) async fn show(
+    app: State,
+    Named(name): Named<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    Query::of(&uri, &[])?;
+    let tree = app.tree(&name)?;
+    let snapshot = tree.snapshot();
+    if let Some(unchanged) = app.mark.unchanged(&headers, snapshot.revision()) {
+        return Ok(unchanged);
+    }
+    Ok(app.mark.show(snapshot.revision(), json(&shown(&tree, &snapshot))))
+}
+
+pub(crate) async fn rename(
+    app: State,
+    Named(name): Named<String>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    Query::of(request.uri(), &[])?;
+    body::must_be(request.headers(), "application/json")?;
+    let new: NewName = body::json(&body::whole(request, &app.options.limits).await?)?;
+    query::name(&new.name)?;
+    let tree = app.write(move |app| {
+        let tree = app.tree(&name)?;
+        app.jungle.rename_tree(&name, &new.name)?;
+        Ok(tree)
+    });
+    let tree = tree.await?;
+    let snapshot = tree.snapshot();
+    Ok(app.mark.show(snapshot.revision(), json(&shown(&tree, &snapshot))))
+}
+
+pub(crate) async fn delete(
+    app: State,
+    Named(name): Named<String>,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    Query::of(&uri, &[])?;
+    app.write(move |app| Ok(app.jungle.delete_tree(&name)?)).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}

@@ -1,0 +1,211 @@
+//! Values and attributes as JSON.
+
+use jungle::json::base64;
+use jungle::{Node, Value, ValueRef};
+use serde::de::{Deserialize, Deserializer, Error};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value as Json;
+
+use crate::limits::{SHORT_ATTRIBUTES_MAX, SHORT_VALUE_BYTES_MAX, VALUE_BYTES_MAX};
+
+/// The largest whole number that every client can hold: 2^53 - 1.
+const SAFE_MAX: i64 = (1 << 53) - 1;
+
+/// A value with its type: `{"type":"int","value":7}`.
+pub(crate) struct Shown<'a> {
+    pub(crate) value: ValueRef<'a>,
+    pub(crate) bytes_max: usize,
+}
+
+/// A value for a page.
+pub(crate) fn short(value: ValueRef<'_>) -> Shown<'_> {
+    Shown { value, bytes_max: SHORT_VALUE_BYTES_MAX }
+}
+
+impl Serialize for Shown<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("type", self.value.type_name())?;
+        let mut whole = None;
+        match self.value {
+            ValueRef::Null => map.serialize_entry("value", &())?,
+            ValueRef::Bool(bool) => map.serialize_entry("value", &bool)?,
+            ValueRef::Int(int) if (-SAFE_MAX..=SAFE_MAX).contains(&int) => {
+                map.serialize_entry("value", &int)?;
+            }
+            ValueRef::Int(int) => map.serialize_entry("value", &int.to_string())?,
+            ValueRef::Float(float) if float.is_finite() => map.serialize_entry("value", &float)?,
+            ValueRef::Float(float) => map.serialize_entry("value", &float.to_string())?,
+            ValueRef::Text(text) => {
+                let end = text.floor_char_boundary(self.bytes_max);
+                map.serialize_entry("value", &text[..end])?;
+                whole = (end < text.len()).then_some(text.len());
+            }
+            ValueRef::Bytes(bytes) => {
+                let end = bytes.len().min(self.bytes_max);
+                let mut text = String::new();
+                base64::encode(&bytes[..end], &mut text);
+                map.serialize_entry("value", &text)?;
+                whole = (end < bytes.len()).then_some(bytes.len());
+            }
+        }
+        if let Some(bytes) = whole {
+            map.serialize_entry("bytes", &bytes)?;
+        }
+        map.end()
+    }
+}
+
+/// The attributes of a node.
+pub(crate) struct Attributes<'a> {
+    node: Node<'a>,
+    bytes_max: usize,
+    count_max: usize,
+}
+
+impl<'a> Attributes<'a> {
+    /// All of them.
+    pub(crate) fn all(node: Node<'a>) -> Attributes<'a> {
+        Attributes { node, bytes_max: VALUE_BYTES_MAX, count_max: usize::MAX }
+    }
+
+    /// Those for a page.
+    pub(crate) fn short(node: Node<'a>) -> Attributes<'a> {
+        let (bytes_max, count_max) = (SHORT_VALUE_BYTES_MAX, SHORT_ATTRIBUTES_MAX);
+        Attributes { node, bytes_max, count_max }
+    }
+
+    /// How many are not told.
+    pub(crate) fn left_out(&self) -> usize {
+        self.node.attributes().skip(self.count_max).count()
+    }
+}
+
+impl Serialize for Attributes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (key, value) in self.node.attributes().take(self.count_max) {
+            map.serialize_entry(key, &Shown { value, bytes_max: self.bytes_max })?;
+        }
+        map.end()
+    }
+}
+
+/// A value that a client sends: with its type, or a plain scalar.
+#[derive(Debug, PartialEq)]
+pub(crate) struct New(pub(crate) Value);
+
+impl<'de> Deserialize<'de> for New {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<New, D::Error> {
+        read(Json::deserialize(deserializer)?).map(New).map_err(D::Error::custom)
+    }
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Typed {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    value: Json,
+}
+
+fn read(json: Json) -> Result<Value, String> {
+    match json {
+        Json::Null => Ok(Value::Null),
+        Json::Bool(bool) => Ok(bool.into()),
+        Json::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
+            (Some(int), ..) => Ok(int.into()),
+            (None, Some(_), _) => Err(format!("{number} does not fit into an int")),
+            (.., Some(float)) => Ok(float.into()),
+            _ => Err(format!("{number} is no number")),
+        },
+        Json::String(text) => Ok(text.into()),
+        Json::Array(_) => Err("a value is a scalar, not an array".to_owned()),
+        Json::Object(_) => {
+            let typed: Typed = serde_json::from_value(json).map_err(|error| error.to_string())?;
+            let wrong = || format!("this is no value of the type {:?}", typed.kind);
+            read_typed(&typed).ok_or_else(wrong)
+        }
+    }
+}
+
+fn read_typed(Typed { kind, value }: &Typed) -> Option<Value> {
+    Some(match (&**kind, value) {
+        ("null", Json::Null) => Value::Null,
+        ("bool", Json::Bool(bool)) => (*bool).into(),
+        ("int", Json::Number(int)) => int.as_i64()?.into(),
+        ("int", Json::String(text)) => text.parse::<i64>().ok()?.into(),
+        ("float", Json::Number(float)) => float.as_f64()?.into(),
+        ("float", Json::String(text)) => match &**text {
+            "NaN" => f64::NAN.into(),
+            "inf" => f64::INFINITY.into(),
+            "-inf" => f64::NEG_INFINITY.into(),
+            _ => return None,
+        },
+        ("text", Json::String(text)) => text.clone().into(),
+        ("bytes", Json::String(text)) => base64::decode(text)?.into(),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_back_whatever_their_type() {
+        for value in [
+            Value::Null,
+            true.into(),
+            7.into(),
+            Value::from(i64::MIN),
+            i64::MAX.into(),
+            7.0.into(),
+            Value::from(-0.0),
+            1e300.into(),
+            f64::INFINITY.into(),
+            f64::NEG_INFINITY.into(),
+            f64::NAN.into(),
+            "".into(),
+            "é\0\u{1f333}".into(),
+            Value::from(vec![0, 255, 7]),
+        ] {
+            let shown = serde_json::to_string(&short(value.as_ref())).unwrap();
+            assert_eq!(serde_json::from_str::<New>(&shown).unwrap().0, value, "{shown}");
+        }
+    }
+
+    #[test]
+    fn plain_scalars_are_values_and_others_are_refused() {
+        for (text, value) in [
+            ("null", Value::Null),
+            ("7", 7.into()),
+            ("7.0", 7.0.into()),
+            ("-1e2", Value::from(-100.0)),
+            ("\"7\"", "7".into()),
+        ] {
+            assert_eq!(serde_json::from_str::<New>(text).unwrap().0, value, "{text}");
+        }
+        for text in [
+            "[]",
+            "{}",
+            "9223372036854775808",
+            r#"{"type":"int","value":7.5}"#,
+            r#"{"type":"int","value":"x"}"#,
+            r#"{"type":"bytes","value":"?"}"#,
+            r#"{"type":"what","value":1}"#,
+            r#"{"type":"int","value":1,"more":1}"#,
+        ] {
+            assert!(serde_json::from_str::<New>(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn long_value_is_cut_at_a_character() {
+        let text = "é".repeat(1000);
+        let shown: Json = serde_json::to_value(short(ValueRef::Text(&text))).unwrap();
+        assert_eq!(shown["bytes"], 2000);
+        assert_eq!(shown["value"].as_str().unwrap().len(), SHORT_VALUE_BYTES_MAX);
+    }
+}

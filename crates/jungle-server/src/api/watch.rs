@@ -1,0 +1,204 @@
+//! Watching: what happens, in order, without gaps.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::Uri;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use jungle::{Path, Revision, TreeHandle, WatchError};
+use tokio::sync::mpsc;
+
+use super::{Named, event};
+use crate::app::{State, Stopping, aside};
+use crate::body::pieces;
+use crate::hub::Subscription;
+use crate::problem::{Kind, Problem};
+use crate::query::Query;
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// A sign of life is sent when nothing happened for this long, so that nobody between takes the
+/// connection for dead.
+const QUIET: Duration = Duration::from_secs(15);
+
+/// Events that are read from the history at once.
+const BATCH: usize = 64;
+
+pub(crate) async fn watch(
+    app: State,
+    Named(name): Named<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let query = Query::of(&uri, &["path", "branch", "after"])?;
+    let (tree, path) = (app.branch(&name, &query)?, query.path()?);
+    let after = match (headers.get(LAST_EVENT_ID), query.parsed("after")?) {
+        (Some(id), _) => {
+            let id = id.to_str().ok().and_then(|id| id.parse().ok());
+            Some(id.ok_or_else(|| Problem::bad("Last-Event-ID is no revision"))?)
+        }
+        (None, after) => after,
+    };
+    let permit = Arc::clone(&app.watchers).try_acquire_owned().map_err(|_| {
+        let many = app.options.limits.watchers_max;
+        Problem::new(Kind::TooMany, format_args!("{many} streams are watching"))
+    })?;
+    let subscription = app.hubs.subscribe(&tree, path.clone())?;
+    // After the subscription: what is committed from here on is told.
+    let after = after.map_or_else(|| tree.snapshot().revision(), Revision::new);
+    let (mut reader, first) = Reader::begin(tree, path, after).await?;
+    let (send, body) = pieces();
+    let app = Arc::clone(&app);
+    tokio::spawn(async move {
+        let _present = app.metrics.watchers.enter();
+        let mut out = Out { send, stopping: app.stopping.clone() };
+        // Whoever goes away, or the server that stops, is the end.
+        // The id says from where to go on if the connection is lost before something happens.
+        let begin = Bytes::from(format!("retry: 1000\nid: {after}\n\n"));
+        let _ = async {
+            out.send(begin).await?;
+            stream(&mut reader, &mut out, subscription, first).await
+        }
+        .await;
+        drop(permit);
+    });
+    let stream = (CONTENT_TYPE, "text/event-stream");
+    Ok(([stream, (CACHE_CONTROL, "no-store")], body).into_response())
+}
+
+/// Where a client is in the history.
+struct Reader {
+    tree: TreeHandle,
+    path: Path,
+    seen: Revision,
+}
+
+/// What was read of the history.
+struct Read {
+    frames: Vec<Bytes>,
+    /// Was that all?
+    is_all: bool,
+}
+
+impl Reader {
+    /// The first events, so that an error is an answer and not an event.
+    async fn begin(
+        tree: TreeHandle,
+        path: Path,
+        seen: Revision,
+    ) -> Result<(Reader, Read), Problem> {
+        let mut reader = Reader { tree, path, seen };
+        match reader.read().await {
+            Ok(read) => Ok((reader, read)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Reads on in the history.
+    async fn read(&mut self) -> Result<Read, WatchError> {
+        let mut watch = self.tree.watch(&self.path, self.seen);
+        let (path, newest) = (self.path.clone(), self.tree.snapshot().revision());
+        if newest <= self.seen {
+            // A deleted branch says so.
+            watch.next()?;
+            return Ok(Read { frames: Vec::new(), is_all: true });
+        }
+        let read = aside(move || {
+            let mut frames = Vec::new();
+            while frames.len() < BATCH {
+                match watch.next() {
+                    Ok(Some(found)) => {
+                        frames.push(event::frame(&found, &|change| change.concerns(&path)));
+                    }
+                    Ok(None) => return Ok(Ok((watch.seen(), frames, true))),
+                    Err(_) if !frames.is_empty() => break,
+                    Err(error) => return Ok(Err(error)),
+                }
+            }
+            Ok(Ok((watch.seen(), frames, false)))
+        });
+        let (seen, frames, is_all) = read.await.map_err(|_| WatchError::Deleted)??;
+        self.seen = seen;
+        Ok(Read { frames, is_all })
+    }
+}
+
+/// Where the events go.
+struct Out {
+    send: mpsc::Sender<Bytes>,
+    stopping: Stopping,
+}
+
+/// Nobody listens any more, or the server stops.
+struct Ended;
+
+impl Out {
+    async fn send(&mut self, frame: Bytes) -> Result<(), Ended> {
+        tokio::select! {
+            sent = self.send.send(frame) => sent.map_err(|_| Ended),
+            () = self.stopping.wait() => Err(Ended),
+        }
+    }
+}
+
+async fn stream(
+    reader: &mut Reader,
+    out: &mut Out,
+    mut subscription: Subscription,
+    first: Read,
+) -> Result<(), Ended> {
+    let mut read = Ok(first);
+    loop {
+        // The history, to its end; then what the hub hands on, until something of that is lost.
+        loop {
+            match read {
+                Ok(Read { frames, is_all }) => {
+                    for frame in frames {
+                        out.send(frame).await?;
+                    }
+                    if is_all {
+                        break;
+                    }
+                }
+                Err(error) => return out.send(last(&error)).await,
+            }
+            read = reader.read().await;
+        }
+        live(reader, out, &mut subscription).await?;
+        read = reader.read().await;
+    }
+}
+
+/// Hands on what happens until something is lost or the branch is deleted, which the history tells.
+async fn live(
+    reader: &mut Reader,
+    out: &mut Out,
+    subscription: &mut Subscription,
+) -> Result<(), Ended> {
+    loop {
+        let mut stopping = out.stopping.clone();
+        tokio::select! {
+            biased;
+            next = subscription.queue.recv() => match next {
+                Some((revision, frame)) if revision > reader.seen => {
+                    reader.seen = revision;
+                    out.send(frame).await?;
+                }
+                Some(_) => {}
+                None => return Ok(()),
+            },
+            () = subscription.lost.wait() => return Ok(()),
+            () = out.send.closed() => return Err(Ended),
+            () = stopping.wait() => return Err(Ended),
+            () = tokio::time::sleep(QUIET) => out.send(Bytes::from_static(b":\n\n")).await?,
+        }
+    }
+}
+
+/// The event that says why there are no more.
+fn last(error: &WatchError) -> Bytes {
+    let name = if *error == WatchError::Deleted { "deleted" } else { "gone" };
+    event::named(name, None, &serde_json::Value::from(error.to_string()).to_string())
+}

@@ -1,0 +1,35 @@
+//! What load tools need that only know `GET`: the constant answer that others are measured
+//! against, and posting.
+
+use axum::body::Body;
+use axum::http::Uri;
+use axum::response::{IntoResponse, Response};
+
+use super::message::Words;
+use super::open;
+use super::post::add;
+use crate::app::State;
+use crate::problem::Problem;
+use crate::query::Query;
+
+/// Bytes of the constant answer.
+const HELLO_BYTES_MAX: usize = 1 << 20;
+
+/// An answer of so many bytes.
+pub(super) async fn hello(uri: Uri) -> Result<Response, Problem> {
+    let bytes = Query::of(&uri, &["bytes"])?.parsed("bytes")?.unwrap_or(5);
+    if bytes > HELLO_BYTES_MAX {
+        return Err(Problem::bad(format_args!("bytes is at most {HELLO_BYTES_MAX}")));
+    }
+    let page = "hello".bytes().cycle().take(bytes).collect::<Vec<u8>>();
+    Ok(super::sorry::written(Body::from(page)).into_response())
+}
+
+pub(super) async fn post(app: State, uri: Uri) -> Result<Response, Problem> {
+    let query = Query::of(&uri, &["board", "author", "text"])?;
+    let board = open(&app, query.text("board")?.unwrap_or_default())?;
+    let author = query.text("author")?.unwrap_or_default();
+    let words = Words::new(author, query.long_text("text").unwrap_or("hello"))?;
+    app.write(move |_| add(&board, &words)).await?;
+    Ok("posted\n".into_response())
+}

@@ -1,0 +1,124 @@
+//! A message: what its node holds, and how it is shown.
+
+use jungle::{
+    Clock, Draft, EditError, Key, KeyRef, Node, Path, Revision, SystemClock, Timestamp, TreeHandle,
+    ValueRef,
+};
+use jungle_words::time;
+
+use super::{part, place};
+use crate::problem::Problem;
+use crate::query::{Query, limit};
+
+/// Bytes of a message.
+const TEXT_BYTES_MAX: usize = 64_000;
+
+/// Bytes of the name of an author.
+const AUTHOR_BYTES_MAX: usize = 255;
+
+/// Who posts without a name.
+const NOBODY: &str = "anonymous";
+
+/// Versions of a message that are shown.
+const VERSIONS_MAX: usize = 100;
+
+/// What a form says.
+pub(super) struct Words {
+    pub(super) author: String,
+    pub(super) text: String,
+}
+
+/// A message as it is shown.
+pub(super) struct Message {
+    pub(super) key: String,
+    pub(super) place: String,
+    pub(super) author: String,
+    pub(super) text: String,
+    /// When it was written or edited, exactly and for people.
+    pub(super) posted: String,
+    pub(super) posted_short: String,
+    pub(super) edits: i64,
+    /// The last revision in which it was as it was before its last edit.
+    before: Option<Revision>,
+}
+
+impl Words {
+    pub(super) fn of(form: &Query) -> Result<Words, Problem> {
+        let author = form.text("author")?.unwrap_or_default().trim();
+        let text = form.long_text("text").unwrap_or_default().replace("\r\n", "\n");
+        Words::new(author, text.trim_end())
+    }
+
+    pub(super) fn new(author: &str, text: &str) -> Result<Words, Problem> {
+        limit("the name", author, AUTHOR_BYTES_MAX)?;
+        limit("the message", text, TEXT_BYTES_MAX)?;
+        if text.trim().is_empty() {
+            return Err(Problem::bad("the message is empty"));
+        }
+        let author = if author.is_empty() { NOBODY } else { author };
+        Ok(Words { author: author.to_owned(), text: text.to_owned() })
+    }
+
+    /// Puts a new message behind the others.
+    pub(super) fn post(&self, draft: &mut Draft) -> Result<Key, EditError> {
+        let key = draft.append(&[])?;
+        self.put(draft, std::slice::from_ref(&key))?;
+        Ok(key)
+    }
+
+    /// Makes a message say this.
+    pub(super) fn put(&self, draft: &mut Draft, path: &[Key]) -> Result<(), EditError> {
+        draft.put_attribute(path, "author", &*self.author)?;
+        draft.put_attribute(path, "text", &*self.text)?;
+        draft.put_attribute(path, "time", SystemClock.now().as_micros())
+    }
+}
+
+impl Message {
+    /// A child of a board's root; `None` if it is no message.
+    pub(super) fn of(board: &str, key: KeyRef<'_>, node: Node<'_>) -> Option<Message> {
+        let text = |name| node.attribute(name).and_then(ValueRef::as_text).map(str::to_owned);
+        let int = |name| node.attribute(name).and_then(ValueRef::as_int);
+        let posted = time::text(Timestamp::from_micros(int("time")?));
+        let before = int("before").and_then(|before| u64::try_from(before).ok());
+        let key = key.to_string();
+        Some(Message {
+            place: format!("{}/{}", place(board), part(&key)),
+            key,
+            author: text("author")?,
+            text: text("text")?,
+            posted_short: short(&posted),
+            posted,
+            edits: int("edits").unwrap_or(0),
+            before: before.map(Revision::new),
+        })
+    }
+
+    /// The versions before this one, the newest first, and whether those are all.
+    pub(super) fn versions(&self, board: &TreeHandle, path: &Path) -> (Vec<Message>, bool) {
+        let mut versions: Vec<Message> = Vec::new();
+        let (name, mut before) = (board.name(), self.before);
+        while let Some(revision) = before {
+            let snapshot = board.at(revision).ok();
+            let node = snapshot.as_ref().and_then(|snapshot| snapshot.root().at(path).ok());
+            let key = path.last().expect("a message is below the root").as_ref();
+            match node.and_then(|node| Message::of(&name, key, node)) {
+                Some(version) if versions.len() < VERSIONS_MAX => {
+                    // An attribute that somebody made up must not lead in circles.
+                    before = version.before.filter(|older| *older < revision);
+                    versions.push(version);
+                }
+                _ => return (versions, false),
+            }
+        }
+        (versions, true)
+    }
+}
+
+/// `2026-11-22 01:30 UTC`
+fn short(time: &str) -> String {
+    match (time.get(..10), time.get(11..16)) {
+        (Some(day), Some(minute)) => format!("{day} {minute} UTC"),
+        _ => time.to_owned(),
+    }
+}

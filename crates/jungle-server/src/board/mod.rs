@@ -1,0 +1,65 @@
+//! The bulletin board: a board is a tree, a message is a child of its root.
+//!
+//! Pages are whole without script; with it, new messages come by themselves. A page follows from a
+//! revision alone, so it is kept by the server as long as the revision is the newest, and browsers
+//! ask for it with its `ETag`.
+
+mod assets;
+mod bench;
+mod cache;
+mod create;
+mod edit;
+mod message;
+mod post;
+mod sorry;
+mod view;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::response::Redirect;
+use axum::routing::get;
+use jungle::TreeHandle;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::app::App;
+use crate::problem::{Kind, Problem};
+
+pub(crate) use cache::Cache;
+
+/// The attribute of a root that makes a tree a board.
+const BOARD: &str = "board";
+
+/// What needs no escape in a part of an address.
+const PART: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+pub(crate) fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/", get(|| async { Redirect::temporary("/boards") }))
+        .route("/boards", get(create::list).post(create::create))
+        .route("/boards/{board}", get(view::view).post(post::post))
+        .route("/boards/{board}/{key}", get(edit::view).post(edit::edit))
+        .route("/assets/{name}", get(assets::asset))
+}
+
+/// For load tools, which only know `GET`.
+pub(crate) fn bench_routes() -> Router<Arc<App>> {
+    Router::new().route("/bench/hello", get(bench::hello)).route("/bench/post", get(bench::post))
+}
+
+/// The board of this name.
+fn open(app: &App, name: &str) -> Result<TreeHandle, Problem> {
+    let tree = app.jungle.open_tree(name).ok();
+    let board = tree.filter(|tree| tree.read().root().attribute(BOARD).is_some());
+    board.ok_or_else(|| Problem::new(Kind::NoSuchTree, format_args!("there is no board {name:?}")))
+}
+
+/// The address of a board.
+fn place(board: &str) -> String {
+    format!("/boards/{}", part(board))
+}
+
+/// A name as a part of an address.
+fn part(name: &str) -> String {
+    utf8_percent_encode(name, PART).to_string()
+}

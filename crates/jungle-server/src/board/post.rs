@@ -1,0 +1,34 @@
+//! Posting a message.
+
+use axum::body::Body;
+use axum::http::Request;
+use axum::response::Redirect;
+use jungle::{CommitMeta, CommitOptions, TreeHandle};
+
+use super::create::form;
+use super::message::Words;
+use super::sorry::Sorry;
+use super::{open, place};
+use crate::api::Named;
+use crate::app::State;
+use crate::problem::Problem;
+use crate::query::Query;
+
+pub(super) async fn post(
+    app: State,
+    Named(name): Named<String>,
+    request: Request<Body>,
+) -> Result<Redirect, Sorry> {
+    Query::of(request.uri(), &[])?;
+    let board = open(&app, &name)?;
+    let words = Words::of(&form(&app, request, &["author", "text"]).await?)?;
+    app.write(move |_| add(&board, &words)).await?;
+    Ok(Redirect::to(&place(&name)))
+}
+
+/// Adds a message to a board.
+pub(super) fn add(board: &TreeHandle, words: &Words) -> Result<(), Problem> {
+    let meta = CommitMeta::new().author(&words.author).message("a message");
+    board.update_with(&CommitOptions::from(&meta), |tx| words.post(tx))?;
+    Ok(())
+}

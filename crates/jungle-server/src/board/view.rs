@@ -1,0 +1,130 @@
+//! A page of a board's messages.
+
+use askama::Template;
+use axum::http::Uri;
+use axum::http::header::HeaderMap;
+use axum::response::Response;
+use jungle::{Children, Key, Node, Snapshot};
+
+use super::message::Message;
+use super::sorry::{Sorry, render, written};
+use super::{open, part, place};
+use crate::api::Named;
+use crate::app::State;
+use crate::problem::Problem;
+use crate::query::Query;
+
+/// Messages on a page, if nothing else is said.
+const PAGE: usize = 50;
+
+/// Messages on a page at most.
+const PAGE_MAX: usize = 200;
+
+#[derive(Template)]
+#[template(path = "board.html")]
+struct Page<'a> {
+    name: &'a str,
+    place: String,
+    watch: String,
+    total: u64,
+    messages: Vec<Message>,
+    newer: Option<String>,
+    older: Option<String>,
+}
+
+/// Which messages are asked for.
+enum Which {
+    Newest,
+    Oldest,
+    /// Those that are older than one.
+    Before(Key),
+    /// Those that are newer than one.
+    After(Key),
+}
+
+impl Which {
+    fn of(query: &Query) -> Result<Which, Problem> {
+        let given = ["before", "after", "first"].map(|name| query.long_text(name));
+        Ok(match given {
+            [None, None, None] => Which::Newest,
+            [Some(_), None, None] => Which::Before(query.parsed("before")?.expect("given")),
+            [None, Some(_), None] => Which::After(query.parsed("after")?.expect("given")),
+            [None, None, Some(_)] => Which::Oldest,
+            _ => return Err(Problem::bad("at most one of before, after and first")),
+        })
+    }
+
+    /// The messages with the newest first, and whether there are newer and older ones.
+    fn find(&self, name: &str, root: Node<'_>, limit: usize) -> (Vec<Message>, bool, bool) {
+        let (children, skipped, is_backward) = match self {
+            Which::Newest => (root.children_backward(), None, true),
+            Which::Before(key) => (root.children_backward_from(key), Some(key), true),
+            Which::Oldest => (root.children(), None, false),
+            Which::After(key) => (root.children_from(key), Some(key), false),
+        };
+        let (mut found, has_more) = take(name, children, skipped, limit);
+        if is_backward {
+            return (found, skipped.is_some(), has_more);
+        }
+        found.reverse();
+        (found, has_more, skipped.is_some())
+    }
+}
+
+fn take(
+    name: &str,
+    children: Children<'_>,
+    skipped: Option<&Key>,
+    limit: usize,
+) -> (Vec<Message>, bool) {
+    let skipped = skipped.map(Key::as_ref);
+    let children = children.skip_while(|(key, _)| skipped == Some(*key));
+    let messages = children.filter_map(|(key, node)| Message::of(name, key, node));
+    let mut found: Vec<Message> = messages.take(limit + 1).collect();
+    let has_more = found.len() > limit;
+    found.truncate(limit);
+    (found, has_more)
+}
+
+pub(super) async fn view(
+    app: State,
+    Named(name): Named<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Sorry> {
+    let board = open(&app, &name)?;
+    let snapshot = board.snapshot();
+    let revision = snapshot.revision();
+    if let Some(unchanged) = app.mark.unchanged(&headers, revision) {
+        return Ok(unchanged);
+    }
+    let text = uri.query().unwrap_or_default();
+    let make = || {
+        let query = Query::parse(text, &["before", "after", "first", "limit"])?;
+        page(&name, &snapshot, &query)
+    };
+    let page = app.pages.page((board.branch_id(), text), revision, make)?;
+    Ok(app.mark.show(revision, written(page)))
+}
+
+fn page(name: &str, snapshot: &Snapshot, query: &Query) -> Result<String, Problem> {
+    let limit = query.parsed("limit")?.unwrap_or(PAGE);
+    if limit == 0 || limit > PAGE_MAX {
+        return Err(Problem::bad(format_args!("limit is from 1 to {PAGE_MAX}")));
+    }
+    let root = snapshot.root();
+    let (messages, has_newer, has_older) = Which::of(query)?.find(name, root, limit);
+    let key = |message: Option<&Message>| message.map(|message| part(&message.key));
+    let newer = key(messages.first()).filter(|_| has_newer);
+    let older = key(messages.last()).filter(|_| has_older);
+    let revision = snapshot.revision();
+    render(&Page {
+        name,
+        place: place(name),
+        watch: format!("/api/v1/trees/{}/watch?after={revision}", part(name)),
+        total: root.child_count(),
+        messages,
+        newer,
+        older,
+    })
+}

@@ -1,0 +1,182 @@
+//! Bodies: read within limits, and streamed in pieces.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::{HeaderMap, Request};
+use bytes::Bytes;
+use http_body::Frame;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+use tokio::sync::mpsc;
+
+use crate::limits::Limits;
+use crate::problem::{Kind, Problem};
+
+/// Pieces that wait for the client.
+const PIECES: usize = 4;
+
+/// The whole body.
+pub(crate) async fn whole(request: Request<Body>, limits: &Limits) -> Result<Bytes, Problem> {
+    let too_large = || {
+        let max = limits.body_bytes_max;
+        Problem::new(Kind::TooLarge, format_args!("a body has at most {max} bytes"))
+    };
+    if length(request.headers()).is_some_and(|length| length > limits.body_bytes_max as u64) {
+        return Err(too_large());
+    }
+    let body = Limited::new(request.into_body(), limits.body_bytes_max).collect();
+    match tokio::time::timeout(limits.body_time, body).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(_)) => Err(Problem::bad("the body ended early or is not what HTTP says")),
+        Err(_) => Err(too_slow(limits.body_time)),
+    }
+}
+
+/// The body as JSON.
+pub(crate) fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice(body).map_err(|error| {
+        Problem::bad(format_args!("the body: {error}")).hint("/openapi.json has what it must be")
+    })
+}
+
+/// Refuses a body that says it is something else. A form of another site cannot say that it is
+/// JSON without asking first, which no answer here allows.
+pub(crate) fn must_be(headers: &HeaderMap, wanted: &'static str) -> Result<(), Problem> {
+    let found = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media = found.split(';').next().unwrap_or_default().trim();
+    if media.eq_ignore_ascii_case(wanted) {
+        return Ok(());
+    }
+    let detail = format_args!("Content-Type is {found:?}");
+    Err(Problem::new(Kind::UnsupportedMedia, detail).hint(format_args!("send {wanted}")))
+}
+
+fn length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+fn too_slow(time: Duration) -> Problem {
+    let seconds = time.as_secs();
+    Problem::new(Kind::TimedOut, format_args!("it did not come within {seconds} seconds"))
+}
+
+/// The body of an answer that is made while it is sent.
+struct Pieces(mpsc::Receiver<Bytes>);
+
+/// Where the pieces are put, and the body that they become.
+pub(crate) fn pieces() -> (mpsc::Sender<Bytes>, Body) {
+    let (send, pieces) = mpsc::channel(PIECES);
+    (send, Body::new(Pieces(pieces)))
+}
+
+impl http_body::Body for Pieces {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        self.0.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
+    }
+}
+
+/// A body that is read by a thread that may block, piece by piece.
+pub(crate) struct Incoming {
+    body: Body,
+    piece: Bytes,
+    left: u64,
+    piece_time: Duration,
+    runtime: tokio::runtime::Handle,
+}
+
+impl Incoming {
+    /// To be used on another thread than those that serve.
+    pub(crate) fn new(body: Body, limits: &Limits) -> Incoming {
+        Incoming {
+            body,
+            piece: Bytes::new(),
+            left: limits.document_bytes_max,
+            piece_time: limits.piece_time,
+            runtime: tokio::runtime::Handle::current(),
+        }
+    }
+
+    fn next(&mut self) -> std::io::Result<Option<Bytes>> {
+        let frame = tokio::time::timeout(self.piece_time, self.body.frame());
+        match self.runtime.block_on(frame) {
+            Ok(None) => Ok(None),
+            Ok(Some(Ok(frame))) => Ok(Some(frame.into_data().unwrap_or_default())),
+            Ok(Some(Err(error))) => Err(std::io::Error::other(error)),
+            Err(_) => Err(std::io::ErrorKind::TimedOut.into()),
+        }
+    }
+}
+
+impl std::io::Read for Incoming {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        while self.piece.is_empty() {
+            let Some(piece) = self.next()? else {
+                return Ok(0);
+            };
+            let bytes = piece.len() as u64;
+            self.left = self.left.checked_sub(bytes).ok_or(std::io::ErrorKind::FileTooLarge)?;
+            self.piece = piece;
+        }
+        let taken = self.piece.split_to(self.piece.len().min(buffer.len()));
+        buffer[..taken.len()].copy_from_slice(&taken);
+        Ok(taken.len())
+    }
+}
+
+/// The other way: what a thread that may block writes goes to the client, in large pieces.
+pub(crate) struct Outgoing {
+    pieces: mpsc::Sender<Bytes>,
+    waiting: Vec<u8>,
+    piece_time: Duration,
+    runtime: tokio::runtime::Handle,
+}
+
+/// Bytes of a piece, about.
+const PIECE_BYTES: usize = 64 << 10;
+
+impl Outgoing {
+    /// To be used on another thread than those that serve.
+    pub(crate) fn new(pieces: mpsc::Sender<Bytes>, limits: &Limits) -> Outgoing {
+        Outgoing {
+            pieces,
+            waiting: Vec::new(),
+            piece_time: limits.piece_time,
+            runtime: tokio::runtime::Handle::current(),
+        }
+    }
+
+    fn send(&mut self) -> std::io::Result<()> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let piece = Bytes::from(std::mem::take(&mut self.waiting));
+        // A client that does not read must not hold a thread.
+        let send = self.pieces.send_timeout(piece, self.piece_time);
+        self.runtime.block_on(send).map_err(|_| std::io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+impl std::io::Write for Outgoing {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.waiting.extend_from_slice(bytes);
+        if self.waiting.len() >= PIECE_BYTES {
+            self.send()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.send()
+    }
+}

@@ -1,0 +1,187 @@
+//! What every request passes: the host it asks for, the site it comes from, the rate; and what
+//! every answer says to browsers.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN,
+    REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{Method, Request};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::app::App;
+use crate::options::Options;
+use crate::problem::{Kind, Problem};
+
+/// The address that a connection comes from.
+#[derive(Clone, Copy)]
+pub(crate) struct Peer(pub(crate) SocketAddr);
+
+/// The names by which the server may be asked for. A page of another site can make its own name
+/// mean this machine; what its script asks then has that name.
+pub(crate) struct Hosts {
+    /// Nothing is looked at: the server is exposed, and nobody said under which names.
+    any: bool,
+    names: Vec<String>,
+}
+
+impl Hosts {
+    pub(crate) fn new(options: &Options) -> Hosts {
+        let own = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
+        let own = own.into_iter().chain([bare(&options.listen.to_string()).to_owned()]);
+        Hosts {
+            any: !options.listen.ip().is_loopback() && options.hosts.is_empty(),
+            names: own.chain(options.hosts.iter().cloned()).collect(),
+        }
+    }
+
+    fn has(&self, host: &str) -> bool {
+        self.any || self.names.iter().any(|name| name.eq_ignore_ascii_case(bare(host)))
+    }
+}
+
+/// A host without its port.
+fn bare(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    }
+}
+
+const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName =
+    HeaderName::from_static("cross-origin-resource-policy");
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Scripts, styles and pictures of our own, and nothing written into a page.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' \
+data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; \
+frame-ancestors 'none'";
+
+pub(crate) async fn guard(
+    State(app): State<Arc<App>>,
+    request: Request<Body>,
+    next: Next,
+) -> Response {
+    let began = Instant::now();
+    // Parameters may be anything, secrets too: only the path is noted.
+    let asked = tracing::enabled!(tracing::Level::DEBUG)
+        .then(|| (request.method().clone(), request.uri().path().to_owned()));
+    let mut response = match check(&app, &request, began) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    };
+    let status = response.status();
+    let headers = response.headers_mut();
+    let always = [
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (REFERRER_POLICY, "same-origin"),
+        (CROSS_ORIGIN_RESOURCE_POLICY, "same-origin"),
+    ];
+    for (name, value) in always {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    // What is kept is asked for again with its `ETag`.
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache"));
+    let time = began.elapsed();
+    if let Some((method, path)) = asked {
+        let micros = time.as_micros();
+        tracing::debug!(%method, path, status = status.as_u16(), micros, "answered");
+    }
+    app.metrics.answered(status.as_u16(), time);
+    response
+}
+
+fn check(app: &App, request: &Request<Body>, now: Instant) -> Result<(), Problem> {
+    let headers = request.headers();
+    let host = host(request)?;
+    if !app.hosts.has(host) {
+        return Err(Problem::new(Kind::Misdirected, format_args!("it is not {host:?}"))
+            .hint("start it with `--host NAME` for each name it has"));
+    }
+    if !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS) {
+        same_site(headers, host)?;
+    }
+    if let Some(Peer(peer)) = request.extensions().get()
+        && !app.rate.allows(peer.ip(), now)
+    {
+        let detail = format_args!("too many requests from {}", peer.ip());
+        return Err(
+            Problem::new(Kind::TooMany, detail).header(RETRY_AFTER, HeaderValue::from_static("1"))
+        );
+    }
+    Ok(())
+}
+
+/// The host that is asked for: said once, as HTTP/1.1 demands.
+fn host(request: &Request<Body>) -> Result<&str, Problem> {
+    let mut hosts = request.headers().get_all(HOST).into_iter();
+    let host = hosts.next().and_then(|host| host.to_str().ok()).filter(|_| hosts.next().is_none());
+    let host = host.ok_or_else(|| Problem::bad("there must be one header Host"))?;
+    match request.uri().authority() {
+        Some(authority) if !authority.as_str().eq_ignore_ascii_case(host) => {
+            Err(Problem::bad("the address and the header Host name different hosts"))
+        }
+        _ => Ok(host),
+    }
+}
+
+/// Refuses what a page of another site makes a browser send. Browsers say where a request that
+/// changes something comes from, and no script can make them say otherwise; what does not come
+/// from a browser says nothing.
+fn same_site(headers: &HeaderMap, host: &str) -> Result<(), Problem> {
+    let text = |name: &HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    let is_own = match (text(&SEC_FETCH_SITE), text(&ORIGIN)) {
+        (Some(site), _) if site != "same-origin" && site != "none" => false,
+        (_, Some(origin)) => {
+            origin.split_once("://").is_some_and(|(_, from)| from.eq_ignore_ascii_case(host))
+        }
+        _ => true,
+    };
+    if is_own {
+        return Ok(());
+    }
+    Err(Problem::new(Kind::Forbidden, "the request comes from a page of another site"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_own_names_are_answered_to() {
+        let hosts =
+            Hosts::new(&Options { hosts: vec!["tree.example".into()], ..Options::default() });
+        for own in ["localhost", "LOCALHOST:80", "127.0.0.1:7070", "[::1]:1", "tree.example:443"] {
+            assert!(hosts.has(own), "{own}");
+        }
+        for other in ["", "evil.example", "localhost.evil.example", "127.0.0.2", "[::2]:1"] {
+            assert!(!hosts.has(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn requests_of_other_sites_are_refused() {
+        let check = |pairs: &[(&HeaderName, &'static str)]| {
+            let pairs = pairs.iter();
+            let pairs =
+                pairs.map(|(name, value)| ((*name).clone(), HeaderValue::from_static(value)));
+            same_site(&HeaderMap::from_iter(pairs), "localhost:1").is_ok()
+        };
+        assert!(check(&[]));
+        assert!(check(&[(&ORIGIN, "http://localhost:1")]));
+        assert!(check(&[(&SEC_FETCH_SITE, "same-origin"), (&ORIGIN, "http://localhost:1")]));
+        for origin in ["http://evil.example", "null", "http://localhost:2", "localhost:1"] {
+            assert!(!check(&[(&ORIGIN, origin)]), "{origin}");
+        }
+        for site in ["cross-site", "same-site", "?"] {
+            assert!(!check(&[(&SEC_FETCH_SITE, site)]), "{site}");
+        }
+    }
+}

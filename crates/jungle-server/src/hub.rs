@@ -1,0 +1,154 @@
+//! Watching for many clients: one thread looks at each branch that is watched, and hands what
+//! happened to those whom it concerns.
+//!
+//! A client that does not keep up is not waited for: it is told that it lost something, and reads
+//! it from the history itself.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use jungle::{BranchId, Change, Path, Revision, TreeHandle, WatchError, WatchEvent};
+use tokio::sync::{Notify, mpsc};
+
+use crate::api::event;
+
+/// Events that wait for a client.
+const QUEUE: usize = 64;
+
+/// How often a thread looks whether anybody still watches.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The branches that are watched.
+#[derive(Default)]
+pub(crate) struct Hubs(Arc<Mutex<HashMap<BranchId, Hub>>>);
+
+#[derive(Default)]
+struct Hub {
+    next_id: u64,
+    clients: Vec<Client>,
+}
+
+struct Client {
+    id: u64,
+    path: Path,
+    queue: mpsc::Sender<(Revision, Bytes)>,
+    lost: Arc<Lost>,
+}
+
+/// Whether a client lost something.
+#[derive(Default)]
+pub(crate) struct Lost {
+    is_lost: AtomicBool,
+    notify: Notify,
+}
+
+impl Lost {
+    /// Waits until something is lost; from then on nothing is, as far as is known.
+    pub(crate) async fn wait(&self) {
+        while !self.is_lost.swap(false, Ordering::SeqCst) {
+            self.notify.notified().await;
+        }
+    }
+
+    fn set(&self) {
+        self.is_lost.store(true, Ordering::SeqCst);
+        self.notify.notify_one();
+    }
+}
+
+/// What a client gets, until this is dropped. What was committed before is not in it: whoever
+/// subscribes first, and reads the history then, misses nothing.
+pub(crate) struct Subscription {
+    hubs: Hubs,
+    branch: BranchId,
+    id: u64,
+    /// Ends when the branch is deleted.
+    pub(crate) queue: mpsc::Receiver<(Revision, Bytes)>,
+    pub(crate) lost: Arc<Lost>,
+}
+
+impl Hubs {
+    fn lock(&self) -> MutexGuard<'_, HashMap<BranchId, Hub>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Watches the node at `path` and below.
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub(crate) fn subscribe(&self, tree: &TreeHandle, path: Path) -> std::io::Result<Subscription> {
+        let branch = tree.branch_id();
+        let mut hubs = self.lock();
+        if !hubs.contains_key(&branch) {
+            let (tree, hubs) = (tree.clone(), Hubs(Arc::clone(&self.0)));
+            let after = tree.snapshot().revision();
+            let thread = std::thread::Builder::new().name("watch".to_owned());
+            thread.spawn(move || hubs.run(&tree, after))?;
+        }
+        let hub = hubs.entry(branch).or_default();
+        let (id, lost) = (hub.next_id, Arc::new(Lost::default()));
+        hub.next_id += 1;
+        let (send, queue) = mpsc::channel(QUEUE);
+        hub.clients.push(Client { id, path, queue: send, lost: Arc::clone(&lost) });
+        Ok(Subscription { hubs: Hubs(Arc::clone(&self.0)), branch, id, queue, lost })
+    }
+
+    /// Hands on what happens, until nobody listens or the branch is deleted.
+    fn run(&self, tree: &TreeHandle, after: Revision) {
+        let branch = tree.branch_id();
+        let mut watch = tree.watch(&[], after);
+        loop {
+            let next = watch.wait(Some(PATIENCE));
+            let mut hubs = self.lock();
+            let Some(hub) = hubs.get_mut(&branch) else { return };
+            match next {
+                Ok(Some(event)) => hub.tell(&event),
+                Ok(None) if hub.clients.is_empty() => {
+                    hubs.remove(&branch);
+                    return;
+                }
+                Ok(None) => {}
+                Err(WatchError::TooOld { oldest, .. }) => {
+                    hub.clients.iter().for_each(|client| client.lost.set());
+                    watch = tree.watch(&[], oldest);
+                }
+                Err(_) => {
+                    hubs.remove(&branch);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+impl Hub {
+    fn tell(&self, event: &WatchEvent) {
+        let mut whole = None;
+        for client in &self.clients {
+            let is_concerned = |change: &&Change| change.concerns(&client.path);
+            let concerned = event.changes.iter().filter(is_concerned).count();
+            if concerned == 0 || client.lost.is_lost.load(Ordering::SeqCst) {
+                continue;
+            }
+            let frame = if concerned == event.changes.len() {
+                whole.get_or_insert_with(|| event::frame(event, &|_| true)).clone()
+            } else {
+                event::frame(event, &|change| change.concerns(&client.path))
+            };
+            if client.queue.try_send((event.info.revision, frame)).is_err() {
+                client.lost.set();
+            }
+        }
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        if let Some(hub) = self.hubs.lock().get_mut(&self.branch) {
+            hub.clients.retain(|client| client.id != self.id);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! A Jungle over HTTP: the interface for programs (`docs/api.md`) and the bulletin board.
+//!
+//! ```
+//! use jungle::{Jungle, Memory};
+//! use jungle_server::{Data, Options, Server};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = Server::start(Data::Memory(Jungle::memory()?), Options::default())?;
+//! println!("listening on http://{}", server.address());
+//! server.stop()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! - [`Server`]: listens until it is stopped, and loses nothing then.
+//! - [`Options`], [`Limits`]: where it listens and how much it accepts. By default nobody but this
+//!   machine reaches it.
+
+mod accept;
+mod api;
+mod app;
+mod board;
+mod body;
+mod guard;
+mod hub;
+mod limits;
+mod metrics;
+mod once;
+mod options;
+mod problem;
+mod query;
+mod rate;
+mod server;
+mod tag;
+
+pub use limits::Limits;
+pub use options::{Options, StartError};
+pub use server::{Data, Server, StopError};

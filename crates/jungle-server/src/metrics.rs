@@ -1,0 +1,150 @@
+//! What is counted, in the text format of Prometheus.
+
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use jungle::Jungle;
+
+/// Upper ends of the classes of durations, in microseconds.
+const CLASSES: [u64; 8] = [100, 500, 1_000, 5_000, 25_000, 100_000, 1_000_000, 10_000_000];
+
+/// Counters. They are told, not decided by, so their order among each other does not matter:
+/// `Relaxed` everywhere.
+pub(crate) struct Metrics {
+    started: Instant,
+    /// By the first digit of the status.
+    answers: [AtomicU64; 6],
+    classes: [AtomicU64; CLASSES.len()],
+    micros: AtomicU64,
+    pub(crate) connections: Gauge,
+    pub(crate) connections_refused: Counter,
+    pub(crate) watchers: Gauge,
+    pub(crate) panics: Counter,
+}
+
+/// Something that goes up.
+#[derive(Default)]
+pub(crate) struct Counter(AtomicU64);
+
+/// Something that there is now.
+#[derive(Default)]
+pub(crate) struct Gauge(AtomicU64);
+
+impl Counter {
+    pub(crate) fn count(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Gauge {
+    /// Counts one until the guard is dropped; tells how many there are with it.
+    pub(crate) fn enter(&self) -> (Present<'_>, u64) {
+        let before = self.0.fetch_add(1, Ordering::Relaxed);
+        (Present(self), before + 1)
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// One that is there.
+pub(crate) struct Present<'g>(&'g Gauge);
+
+impl Drop for Present<'_> {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Metrics {
+        Metrics {
+            started: Instant::now(),
+            answers: Default::default(),
+            classes: Default::default(),
+            micros: AtomicU64::new(0),
+            connections: Gauge::default(),
+            connections_refused: Counter::default(),
+            watchers: Gauge::default(),
+            panics: Counter::default(),
+        }
+    }
+
+    /// A request was answered.
+    pub(crate) fn answered(&self, status: u16, time: Duration) {
+        let class = usize::from(status / 100).min(self.answers.len() - 1);
+        self.answers[class].fetch_add(1, Ordering::Relaxed);
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        self.micros.fetch_add(micros, Ordering::Relaxed);
+        if let Some(class) = CLASSES.iter().position(|&end| micros <= end) {
+            self.classes[class].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn text(&self, jungle: &Jungle) -> String {
+        let mut text = String::with_capacity(4096);
+        let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let mut all = 0;
+        kind(&mut text, "jungle_http_requests_total", "counter", "Answers by class of status.");
+        for (class, count) in self.answers.iter().enumerate().skip(1) {
+            let count = get(count);
+            all += count;
+            line(&mut text, "jungle_http_requests_total", &format!("status=\"{class}xx\""), count);
+        }
+        let name = "jungle_http_request_seconds";
+        kind(&mut text, name, "histogram", "From the head of a request to that of the answer.");
+        let mut below = 0;
+        for (end, count) in CLASSES.iter().zip(&self.classes) {
+            below += get(count);
+            let label = format!("le=\"{}\"", *end as f64 / 1e6);
+            line(&mut text, &format!("{name}_bucket"), &label, below);
+        }
+        line(&mut text, &format!("{name}_bucket"), "le=\"+Inf\"", all);
+        line(&mut text, &format!("{name}_sum"), "", get(&self.micros) as f64 / 1e6);
+        line(&mut text, &format!("{name}_count"), "", all);
+        let usage = jungle.arena().usage();
+        let rest = [
+            ("jungle_connections", "gauge", "Connections.", self.connections.get()),
+            (
+                "jungle_connections_refused_total",
+                "counter",
+                "Connections beyond the limits.",
+                self.connections_refused.get(),
+            ),
+            ("jungle_watchers", "gauge", "Streams that watch.", self.watchers.get()),
+            ("jungle_panics_total", "counter", "Connections that a bug ended.", self.panics.get()),
+            ("jungle_revision", "gauge", "The newest revision.", jungle.revision().number()),
+            ("jungle_trees", "gauge", "Trees.", jungle.list_trees().len() as u64),
+            (
+                "jungle_memory_bytes",
+                "gauge",
+                "Memory of all trees.",
+                (usage.structure_bytes + usage.payload_bytes) as u64,
+            ),
+            ("jungle_uptime_seconds", "gauge", "Since start.", self.started.elapsed().as_secs()),
+        ];
+        for (name, what, help, value) in rest {
+            kind(&mut text, name, what, help);
+            line(&mut text, name, "", value);
+        }
+        text
+    }
+}
+
+fn kind(text: &mut String, name: &str, kind: &str, help: &str) {
+    // A string takes everything.
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}
+
+fn line(text: &mut String, name: &str, label: &str, value: impl std::fmt::Display) {
+    let _ = match label {
+        "" => writeln!(text, "{name} {value}"),
+        label => writeln!(text, "{name}{{{label}}} {value}"),
+    };
+}

@@ -1,0 +1,63 @@
+//! Where a server listens.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use crate::limits::Limits;
+
+/// How a server is started.
+///
+/// ```
+/// use jungle_server::Options;
+/// let options = Options { listen: "127.0.0.1:0".parse()?, ..Options::default() };
+/// assert!(!options.expose);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The address; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Other names by which it is asked for, such as that of a proxy's public address.
+    pub hosts: Vec<String>,
+    /// Listen on an address that others reach, without encryption: for a proxy in front.
+    pub expose: bool,
+    /// The `GET` addresses for load tools, below `/bench`: a page that posts when it is looked at.
+    pub bench: bool,
+    /// How much it accepts.
+    pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            hosts: Vec::new(),
+            expose: false,
+            bench: false,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Why a server was not started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// Others would reach it, and whatever they say is done.
+    #[error("{address} can be reached from other machines, and requests are not encrypted")]
+    Exposed {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The system refused threads.
+    #[error("cannot start threads")]
+    Threads(#[source] io::Error),
+}

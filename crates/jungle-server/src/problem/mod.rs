@@ -1,0 +1,116 @@
+//! Problems: what a request that failed is answered (RFC 9457).
+
+mod table;
+
+use axum::http::header::{CONTENT_TYPE, HeaderValue};
+use axum::http::{HeaderName, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value, json};
+
+pub(crate) use table::Kind;
+
+/// Why a request was not done.
+#[derive(Debug)]
+pub(crate) struct Problem(Box<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    kind: Kind,
+    detail: String,
+    more: Map<String, Value>,
+    header: Option<(HeaderName, HeaderValue)>,
+}
+
+impl Problem {
+    /// `detail` says what is wrong here.
+    pub(crate) fn new(kind: Kind, detail: impl std::fmt::Display) -> Problem {
+        let (detail, more) = (detail.to_string(), Map::new());
+        Problem(Box::new(Parts { kind, detail, more, header: None }))
+    }
+
+    /// A parameter, header or field is not as it must be.
+    pub(crate) fn bad(detail: impl std::fmt::Display) -> Problem {
+        Problem::new(Kind::BadRequest, detail)
+    }
+
+    /// What to do.
+    pub(crate) fn hint(self, hint: impl std::fmt::Display) -> Problem {
+        self.with("hint", hint.to_string())
+    }
+
+    /// A further member.
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Problem {
+        self.0.more.insert(name.to_owned(), value.into());
+        self
+    }
+
+    pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Problem {
+        self.0.header = Some((name, value));
+        self
+    }
+
+    /// Where in the request it is.
+    pub(crate) fn within(mut self, place: impl std::fmt::Display) -> Problem {
+        self.0.detail = format!("{place}: {}", self.0.detail);
+        self
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        self.0.kind.row().1
+    }
+
+    pub(crate) fn detail(&self) -> &str {
+        &self.0.detail
+    }
+
+    pub(crate) fn title(&self) -> &'static str {
+        self.0.kind.row().2
+    }
+
+    fn body(&self) -> String {
+        let (name, status, title) = self.0.kind.row();
+        let mut body = json!({
+            "type": format!("urn:jungle:{name}"),
+            "title": title,
+            "status": status.as_u16(),
+            "detail": self.0.detail,
+        });
+        if let Value::Object(members) = &mut body {
+            members.extend(self.0.more.clone());
+        }
+        body.to_string()
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        if self.status().is_server_error() {
+            tracing::error!(detail = self.detail(), "{}", self.title());
+        }
+        let json = HeaderValue::from_static("application/problem+json");
+        let mut response = (self.status(), [(CONTENT_TYPE, json)], self.body()).into_response();
+        if let Some((name, value)) = self.0.header {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problem_has_its_kind_and_what_was_added() {
+        let problem = Problem::bad("limit is 0").within("query").hint("at least 1");
+        let body: Value = serde_json::from_str(&problem.body()).unwrap();
+        let expected = json!({
+            "type": "urn:jungle:bad-request",
+            "title": "The request is not as it must be",
+            "status": 400,
+            "detail": "query: limit is 0",
+            "hint": "at least 1",
+        });
+        assert_eq!(body, expected);
+    }
+}

@@ -1,0 +1,261 @@
+//! The table from errors to statuses: nothing else decides what an error is answered with.
+
+use axum::http::StatusCode;
+use jungle::json::ImportError;
+use jungle::{
+    BranchError, CommitError, CreateTreeError, DeleteTreeError, EditError, MergeBranchError,
+    NoSuchBranch, NoSuchNode, NoSuchRevision, NoSuchTree, NotWritten, ParsePathError,
+    RenameTreeError, RevertError, SetRootError, UpdateError, WatchError,
+};
+use jungle_words::FindError;
+
+use super::Problem;
+
+/// The kinds of problems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    BadRequest,
+    Forbidden,
+    NoSuchAddress,
+    NoSuchTree,
+    NoSuchBranch,
+    NoSuchRevision,
+    NoSuchNode,
+    NoSuchAttribute,
+    MethodNotAllowed,
+    TimedOut,
+    Exists,
+    Conflict,
+    Busy,
+    Gone,
+    Changed,
+    TestFailed,
+    TooLarge,
+    UnsupportedMedia,
+    Misdirected,
+    OtherRequest,
+    TooMany,
+    Failed,
+    Stopped,
+    NoRoom,
+}
+
+impl Kind {
+    /// Its name in `type`, the status, and what it means. Names never change.
+    pub(crate) fn row(self) -> (&'static str, StatusCode, &'static str) {
+        use StatusCode as S;
+        match self {
+            Kind::BadRequest => ("bad-request", S::BAD_REQUEST, "The request is not as it must be"),
+            Kind::Forbidden => ("forbidden", S::FORBIDDEN, "This is not allowed"),
+            Kind::NoSuchAddress => ("no-such-address", S::NOT_FOUND, "Nothing has this address"),
+            Kind::NoSuchTree => ("no-such-tree", S::NOT_FOUND, "There is no such tree"),
+            Kind::NoSuchBranch => {
+                ("no-such-branch", S::NOT_FOUND, "There is no such branch or tag")
+            }
+            Kind::NoSuchRevision => ("no-such-revision", S::NOT_FOUND, "There is no such revision"),
+            Kind::NoSuchNode => ("no-such-node", S::NOT_FOUND, "There is no such node"),
+            Kind::NoSuchAttribute => {
+                ("no-such-attribute", S::NOT_FOUND, "The node has no such attribute")
+            }
+            Kind::MethodNotAllowed => {
+                ("method-not-allowed", S::METHOD_NOT_ALLOWED, "This address has no such method")
+            }
+            Kind::TimedOut => ("timed-out", S::REQUEST_TIMEOUT, "The request came too slowly"),
+            Kind::Exists => ("exists", S::CONFLICT, "There is one of this name already"),
+            Kind::Conflict => ("conflict", S::CONFLICT, "Changes contradict each other"),
+            Kind::Busy => ("busy", S::CONFLICT, "The same request is still being worked on"),
+            Kind::Gone => ("gone", S::GONE, "The history does not go so far back any more"),
+            Kind::Changed => ("changed", S::PRECONDITION_FAILED, "There is a newer revision"),
+            Kind::TestFailed => ("test-failed", S::PRECONDITION_FAILED, "A test was not met"),
+            Kind::TooLarge => ("too-large", S::PAYLOAD_TOO_LARGE, "The request is too large"),
+            Kind::UnsupportedMedia => {
+                ("unsupported-media", S::UNSUPPORTED_MEDIA_TYPE, "The body has another form")
+            }
+            Kind::Misdirected => {
+                ("misdirected", S::MISDIRECTED_REQUEST, "This server has not that name")
+            }
+            Kind::OtherRequest => {
+                ("other-request", S::UNPROCESSABLE_ENTITY, "Another request had this key")
+            }
+            Kind::TooMany => ("too-many", S::TOO_MANY_REQUESTS, "Too many requests"),
+            Kind::Failed => ("failed", S::INTERNAL_SERVER_ERROR, "The server failed"),
+            Kind::Stopped => {
+                ("stopped", S::SERVICE_UNAVAILABLE, "Nothing is written at the moment")
+            }
+            Kind::NoRoom => ("no-room", S::INSUFFICIENT_STORAGE, "There is no room"),
+        }
+    }
+}
+
+/// Errors that are of one kind whatever is in them.
+macro_rules! of_kind {
+    ($($error:ty => $kind:ident,)*) => {$(
+        impl From<$error> for Problem {
+            fn from(error: $error) -> Problem {
+                Problem::new(Kind::$kind, error)
+            }
+        }
+    )*};
+}
+
+of_kind! {
+    NoSuchTree => NoSuchTree,
+    NoSuchBranch => NoSuchBranch,
+    NoSuchRevision => NoSuchRevision,
+    NoSuchNode => NoSuchNode,
+    FindError => NoSuchRevision,
+    jungle::NameError => BadRequest,
+    ParsePathError => BadRequest,
+    std::io::Error => Failed,
+    jungle::ArchiveError => Failed,
+    jungle::SlabError => Failed,
+}
+
+impl From<NotWritten> for Problem {
+    fn from(error: NotWritten) -> Problem {
+        let kind = match error {
+            NotWritten::Deleted => Kind::NoSuchTree,
+            NotWritten::NoRoom(_) => Kind::NoRoom,
+            _ => Kind::Stopped,
+        };
+        Problem::new(kind, error)
+    }
+}
+
+impl From<EditError> for Problem {
+    fn from(error: EditError) -> Problem {
+        let kind = match error {
+            EditError::NoSuchNode { .. } => Kind::NoSuchNode,
+            EditError::ChildExists { .. } => Kind::Exists,
+            EditError::TreeFull | EditError::ArenaFull | EditError::TooManyKeys => Kind::NoRoom,
+            EditError::OtherArena | EditError::Unpublished => Kind::Failed,
+            _ => Kind::BadRequest,
+        };
+        Problem::new(kind, error)
+    }
+}
+
+impl From<CreateTreeError> for Problem {
+    fn from(error: CreateTreeError) -> Problem {
+        match error {
+            CreateTreeError::Name(error) => error.into(),
+            CreateTreeError::NotWritten(error) => error.into(),
+            error => Problem::new(Kind::Exists, error),
+        }
+    }
+}
+
+impl From<RenameTreeError> for Problem {
+    fn from(error: RenameTreeError) -> Problem {
+        match error {
+            RenameTreeError::Name(error) => error.into(),
+            RenameTreeError::NoSuchTree(error) => error.into(),
+            RenameTreeError::NotWritten(error) => error.into(),
+            error => Problem::new(Kind::Exists, error),
+        }
+    }
+}
+
+impl From<DeleteTreeError> for Problem {
+    fn from(error: DeleteTreeError) -> Problem {
+        match error {
+            DeleteTreeError::NoSuchTree(error) => error.into(),
+            DeleteTreeError::NotWritten(error) => error.into(),
+            error => Problem::new(Kind::Failed, error),
+        }
+    }
+}
+
+impl From<BranchError> for Problem {
+    fn from(error: BranchError) -> Problem {
+        match error {
+            BranchError::Name(error) => error.into(),
+            BranchError::NoSuchBranch(error) => error.into(),
+            BranchError::NoSuchRevision(error) => error.into(),
+            BranchError::NotWritten(error) => error.into(),
+            BranchError::Main => Problem::new(Kind::Conflict, error),
+            error => Problem::new(Kind::Exists, error),
+        }
+    }
+}
+
+impl From<MergeBranchError> for Problem {
+    fn from(error: MergeBranchError) -> Problem {
+        match error {
+            MergeBranchError::NoSuchBranch(error) => error.into(),
+            MergeBranchError::NoRoom(error) => Problem::new(Kind::NoRoom, error),
+            error => Problem::new(Kind::BadRequest, error),
+        }
+    }
+}
+
+impl From<CommitError> for Problem {
+    fn from(error: CommitError) -> Problem {
+        match error {
+            CommitError::NotWritten(error) => error.into(),
+            error => Problem::new(Kind::Conflict, error),
+        }
+    }
+}
+
+impl From<SetRootError> for Problem {
+    fn from(error: SetRootError) -> Problem {
+        match error {
+            SetRootError::NotWritten(error) => error.into(),
+            SetRootError::Edit(error) => error.into(),
+            error => Problem::new(Kind::Changed, error),
+        }
+    }
+}
+
+impl From<RevertError> for Problem {
+    fn from(error: RevertError) -> Problem {
+        match error {
+            RevertError::NoSuchRevision(error) => error.into(),
+            RevertError::NotWritten(error) => error.into(),
+            error => Problem::new(Kind::Conflict, error),
+        }
+    }
+}
+
+impl<E: Into<Problem> + std::fmt::Debug> From<UpdateError<E>> for Problem {
+    fn from(error: UpdateError<E>) -> Problem {
+        match error {
+            UpdateError::Closure(error) => error.into(),
+            UpdateError::NotWritten(error) => error.into(),
+            error => Problem::new(Kind::Failed, format_args!("{error:?}")),
+        }
+    }
+}
+
+impl From<WatchError> for Problem {
+    fn from(error: WatchError) -> Problem {
+        let kind = match error {
+            WatchError::TooOld { .. } => Kind::Gone,
+            WatchError::Deleted => Kind::NoSuchTree,
+            _ => Kind::Failed,
+        };
+        Problem::new(kind, error)
+    }
+}
+
+impl From<ImportError> for Problem {
+    fn from(error: ImportError) -> Problem {
+        let kind = match &error {
+            // The body itself says what was wrong with it; see `api/document.rs`.
+            ImportError::Read(_) => Kind::BadRequest,
+            ImportError::Limit { .. } => Kind::TooLarge,
+            ImportError::Edit { source, .. } => return Problem::from(source.clone()),
+            ImportError::NoSuchNode(_) => Kind::NoSuchNode,
+            _ => Kind::BadRequest,
+        };
+        Problem::new(kind, error)
+    }
+}
+
+/// For what an update's closure says.
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.detail())
+    }
+}

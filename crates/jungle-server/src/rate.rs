@@ -1,0 +1,75 @@
+//! How many requests an address may send.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// Addresses that are remembered: beyond it, those that have been quiet are forgotten.
+const ADDRESSES_MAX: usize = 10_000;
+
+/// How many seconds' worth of requests may come at once.
+const BURST_SECONDS: f64 = 4.0;
+
+/// A bucket of tokens for each address: each request takes one, and they come back with time.
+pub(crate) struct Rate {
+    per_second: f64,
+    buckets: Mutex<HashMap<IpAddr, Bucket>>,
+}
+
+struct Bucket {
+    tokens: f64,
+    at: Instant,
+}
+
+impl Rate {
+    pub(crate) fn new(per_second: u32) -> Rate {
+        Rate { per_second: f64::from(per_second), buckets: Mutex::default() }
+    }
+
+    /// May this address send another request? This machine's own always may.
+    pub(crate) fn allows(&self, address: IpAddr, now: Instant) -> bool {
+        if address.is_loopback() {
+            return true;
+        }
+        let full = self.per_second * BURST_SECONDS;
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        if buckets.len() >= ADDRESSES_MAX && !buckets.contains_key(&address) {
+            buckets.retain(|_, bucket| bucket.tokens_at(now, self.per_second) < full);
+            if buckets.len() >= ADDRESSES_MAX {
+                return false;
+            }
+        }
+        let bucket = buckets.entry(address).or_insert(Bucket { tokens: full, at: now });
+        let tokens = bucket.tokens_at(now, self.per_second).min(full);
+        let allowed = tokens >= 1.0;
+        *bucket = Bucket { tokens: if allowed { tokens - 1.0 } else { tokens }, at: now };
+        allowed
+    }
+}
+
+impl Bucket {
+    fn tokens_at(&self, now: Instant, per_second: f64) -> f64 {
+        self.tokens + now.saturating_duration_since(self.at).as_secs_f64() * per_second
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn burst_is_allowed_then_the_rate() {
+        let (rate, start) = (Rate::new(10), Instant::now());
+        let address: IpAddr = [192, 0, 2, 1].into();
+        let count = |seconds: u64| {
+            let now = start + Duration::from_secs(seconds);
+            (0..1000).filter(|_| rate.allows(address, now)).count()
+        };
+        assert_eq!([count(0), count(0), count(1), count(100)], [40, 0, 10, 40]);
+        assert!(rate.allows([192, 0, 2, 2].into(), start));
+        assert!((0..1000).all(|_| rate.allows([127, 0, 0, 1].into(), start)));
+    }
+}

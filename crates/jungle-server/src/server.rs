@@ -1,0 +1,217 @@
+//! A server: starting and stopping it.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use axum::Router;
+use jungle::{Jungle, LogError, Store};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Semaphore, watch};
+
+use crate::accept::accept;
+use crate::app::{App, Stopping};
+use crate::guard::{Hosts, guard};
+use crate::hub::Hubs;
+use crate::metrics::Metrics;
+use crate::once::Once;
+use crate::options::{Options, StartError};
+use crate::problem::{Kind, Problem};
+use crate::rate::Rate;
+use crate::tag::Mark;
+use crate::{api, board};
+
+/// Threads for what takes long or waits for the disk.
+const ASIDE_THREADS_MAX: usize = 256;
+
+/// What is served.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Data {
+    /// Trees in memory, gone when the server ends.
+    Memory(Jungle),
+    /// Trees in a folder.
+    Folder(Store),
+}
+
+/// Why a server did not end well.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StopError {
+    /// The folder could not be closed.
+    #[error("cannot close the folder")]
+    Close(#[source] LogError),
+    /// The system does not tell of signals.
+    #[error("cannot wait for signals")]
+    Signals(#[source] std::io::Error),
+    /// The thread that takes connections ended by a bug.
+    #[error("the server ended by a bug")]
+    Bug,
+}
+
+/// A server that runs until it is stopped.
+///
+/// ```
+/// use jungle::{Jungle, Memory};
+/// use jungle_server::{Data, Options, Server};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let server = Server::start(Data::Memory(Jungle::memory()?), Options::default())?;
+/// assert!(server.address().ip().is_loopback());
+/// server.stop()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    stop: watch::Sender<bool>,
+    thread: Option<JoinHandle<()>>,
+    data: Option<Data>,
+}
+
+impl Server {
+    /// Listens, and serves on threads of its own.
+    ///
+    /// # Errors
+    /// When others could reach the address without [`Options::expose`], it cannot be listened on,
+    /// or the system refuses threads.
+    pub fn start(data: Data, options: Options) -> Result<Server, StartError> {
+        let address = options.listen;
+        if !address.ip().is_loopback() && !options.expose {
+            return Err(StartError::Exposed { address });
+        }
+        let refused = |source| StartError::Listen { address, source };
+        let listener = TcpListener::bind(address).map_err(refused)?;
+        listener.set_nonblocking(true).map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        let (stop, stopping) = watch::channel(false);
+        let app = Arc::new(app(&data, options, stopping));
+        let runtime = runtime().map_err(StartError::Threads)?;
+        let listener = {
+            let _inside = runtime.enter();
+            tokio::net::TcpListener::from_std(listener).map_err(refused)?
+        };
+        let serve = move || {
+            let router = router(&app);
+            runtime.block_on(accept(listener, app, router));
+            // What still runs then, runs for nobody.
+            runtime.shutdown_background();
+        };
+        let thread = std::thread::Builder::new().name("server".to_owned()).spawn(serve);
+        let thread = Some(thread.map_err(StartError::Threads)?);
+        Ok(Server { address, stop, thread, data: Some(data) })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What is served.
+    #[must_use]
+    pub fn jungle(&self) -> &Jungle {
+        match self.data.as_ref().expect("there until it is stopped") {
+            Data::Memory(jungle) => jungle,
+            Data::Folder(store) => store,
+        }
+    }
+
+    /// Serves until somebody interrupts the process (SIGINT) or wants it to end (SIGTERM), and
+    /// stops then.
+    ///
+    /// # Errors
+    /// As [`stop`](Server::stop), or when the system refuses to tell of signals.
+    pub fn run(self) -> Result<(), StopError> {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        runtime.and_then(|runtime| runtime.block_on(signalled())).map_err(StopError::Signals)?;
+        self.stop()
+    }
+
+    /// Takes no more connections, ends streams, waits for the requests that are being worked on
+    /// ([`Limits::stop_time`](crate::Limits::stop_time) at most), and closes the folder: all that
+    /// was acknowledged is written then, whatever its durability.
+    ///
+    /// # Errors
+    /// When something cannot be written.
+    pub fn stop(mut self) -> Result<(), StopError> {
+        let is_well = self.end();
+        if let Some(Data::Folder(store)) = self.data.take() {
+            store.close().map_err(StopError::Close)?;
+        }
+        if is_well { Ok(()) } else { Err(StopError::Bug) }
+    }
+
+    fn end(&mut self) -> bool {
+        self.stop.send_replace(true);
+        self.thread.take().is_none_or(|thread| thread.join().is_ok())
+    }
+}
+
+/// Stops it, and leaves unsaid what went wrong.
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+#[cfg(unix)]
+async fn signalled() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted,
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+async fn signalled() -> std::io::Result<()> {
+    tokio::signal::ctrl_c().await
+}
+
+fn runtime() -> std::io::Result<Runtime> {
+    Builder::new_multi_thread()
+        .enable_all()
+        .max_blocking_threads(ASIDE_THREADS_MAX)
+        .thread_name("serve")
+        .build()
+}
+
+fn app(data: &Data, options: Options, stopping: watch::Receiver<bool>) -> App {
+    let (jungle, is_durable) = match data {
+        Data::Memory(jungle) => (jungle.clone(), false),
+        Data::Folder(store) => (store.jungle().clone(), true),
+    };
+    let limits = &options.limits;
+    App {
+        jungle,
+        is_durable,
+        hosts: Hosts::new(&options),
+        metrics: Metrics::new(),
+        rate: Rate::new(limits.requests_per_second_max),
+        hubs: Hubs::default(),
+        once: Once::default(),
+        mark: Mark::new(),
+        pages: board::Cache::default(),
+        writers: Semaphore::new(limits.commits_max),
+        documents: Arc::new(Semaphore::new(limits.documents_max)),
+        watchers: Arc::new(Semaphore::new(limits.watchers_max)),
+        stopping: Stopping::new(stopping),
+        options,
+    }
+}
+
+fn router(app: &Arc<App>) -> Router {
+    let mut routes = api::routes().merge(board::routes());
+    if app.options.bench {
+        routes = routes.merge(board::bench_routes());
+    }
+    routes
+        .fallback(|| async { Problem::new(Kind::NoSuchAddress, "there is nothing here") })
+        .method_not_allowed_fallback(|| async {
+            Problem::new(Kind::MethodNotAllowed, "the address is there, with other methods")
+        })
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(app), guard))
+        .with_state(Arc::clone(app))
+}

@@ -1,0 +1,118 @@
+//! `ETag`s: which revision an answer shows, so that a client can ask whether there is a newer one
+//! and write only if there is none.
+
+use axum::body::Body;
+use axum::http::header::{ETAG, HeaderName, IF_MATCH, IF_NONE_MATCH};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use jungle::{Clock, Revision, SystemClock};
+
+use crate::problem::{Kind, Problem};
+
+/// A mark of this run of the server. The revisions of another run may be those of another Jungle
+/// behind the same address, whose answers a client may still have.
+pub(crate) struct Mark(u32);
+
+impl Mark {
+    pub(crate) fn new() -> Mark {
+        Mark(SystemClock.now().as_micros() as u32)
+    }
+
+    /// `"12.1f3a"`
+    pub(crate) fn tag(&self, revision: Revision) -> HeaderValue {
+        let text = format!("\"{revision}.{:x}\"", self.0);
+        HeaderValue::try_from(text).expect("digits and quotes")
+    }
+
+    /// Says in a header which revision an answer shows.
+    pub(crate) fn show(&self, revision: Revision, answer: impl IntoResponse) -> Response {
+        let mut response = answer.into_response();
+        response.headers_mut().insert(ETAG, self.tag(revision));
+        response
+    }
+
+    /// The answer that nothing is new, if the client has this revision already.
+    pub(crate) fn unchanged(&self, headers: &HeaderMap, revision: Revision) -> Option<Response> {
+        let tag = self.tag(revision);
+        let tag = tag.to_str().expect("digits and quotes");
+        let is_known = list(headers, &IF_NONE_MATCH).any(|known| known == "*" || known == tag);
+        is_known.then(|| {
+            let response = (StatusCode::NOT_MODIFIED, [(ETAG, self.tag(revision))], Body::empty());
+            response.into_response()
+        })
+    }
+}
+
+/// The revision that must be the newest, if the client says so.
+pub(crate) fn expected(headers: &HeaderMap) -> Result<Option<Revision>, Problem> {
+    let mut tags = list(headers, &IF_MATCH);
+    let wrong = || Problem::bad("If-Match is not one ETag of this server").hint("\"12\"");
+    let Some(tag) = tags.next() else {
+        return if headers.contains_key(IF_MATCH) { Err(wrong()) } else { Ok(None) };
+    };
+    if tags.next().is_some() {
+        return Err(wrong());
+    }
+    if tag == "*" {
+        return Ok(None);
+    }
+    let text = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).ok_or_else(wrong)?;
+    let number = text.split('.').next().unwrap_or_default();
+    number.parse().map(|number| Some(Revision::new(number))).map_err(|_| wrong())
+}
+
+/// Refuses to go on if there is a newer revision than the client expects.
+pub(crate) fn check(expected: Option<Revision>, newest: Revision) -> Result<(), Problem> {
+    match expected {
+        Some(expected) if expected != newest => Err(changed(newest)),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn changed(newest: Revision) -> Problem {
+    Problem::new(Kind::Changed, format_args!("the newest revision is {newest}"))
+        .with("revision", newest.number())
+        .hint("read it anew, and send its ETag as If-Match")
+}
+
+fn list<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'h str> {
+    let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).map(|tag| {
+        let tag = tag.trim();
+        tag.strip_prefix("W/").unwrap_or(tag)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(name: HeaderName, value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(name, HeaderValue::from_str(value).unwrap())])
+    }
+
+    #[test]
+    fn known_revision_is_not_sent_again() {
+        let mark = Mark(0x1f3a);
+        let is_known = |value: &str| {
+            mark.unchanged(&headers(IF_NONE_MATCH, value), Revision::new(12)).is_some()
+        };
+        for known in ["\"12.1f3a\"", "*", "\"1.1f3a\", W/\"12.1f3a\""] {
+            assert!(is_known(known), "{known}");
+        }
+        for other in ["\"12\"", "\"12.1f3b\"", "12.1f3a", "\"13.1f3a\"", ""] {
+            assert!(!is_known(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn expected_revision_is_read_with_and_without_the_mark() {
+        let of = |value: &str| expected(&headers(IF_MATCH, value)).ok();
+        assert_eq!(of("\"12\""), Some(Some(Revision::new(12))));
+        assert_eq!(of("\"12.1f3a\""), Some(Some(Revision::new(12))));
+        assert_eq!(of("*"), Some(None));
+        for wrong in ["12", "\"\"", "\"x\"", "\"1\", \"2\"", "\"-1\""] {
+            assert_eq!(of(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Requests that are not as they must be: each is refused with a problem, and none is the server's
+//! failure.
+
+use std::io::{Read, Write};
+use std::time::Duration;
+
+use crate::support::{Served, limits};
+
+/// The status that a request of these bytes is answered with.
+#[track_caller]
+fn status(served: &Served, request: &str) -> Option<u16> {
+    let answer = served.raw(request.as_bytes());
+    let status = answer.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok();
+    assert!(status < Some(500), "{request:.100}: {answer}");
+    status
+}
+
+fn get(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+}
+
+fn post(path: &str, headers: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\
+         Content-Length: {length}\r\n\r\n{body}"
+    )
+}
+
+const JSON: &str = "Content-Type: application/json\r\n";
+
+#[test]
+fn odd_addresses_are_refused() {
+    let served = Served::memory().tree("t");
+    for (path, expected) in [
+        ("/nothing", 404),
+        ("/api/v1", 404),
+        ("/api/v1/trees/", 404),
+        ("/api/v1/trees/t/", 404),
+        ("/api/v1/trees//node", 404),
+        ("/api/v1/trees/t/node/x", 404),
+        ("/api/v1/trees/../t/node", 404),
+        ("/api/v1/trees/t/../../../etc/passwd", 404),
+        ("/api/v1/trees/%2e%2e/node", 404),
+        ("/api/v1/trees/..%2f..%2fetc/node", 404),
+        ("/api/v1/trees/t%00/node", 404),
+        ("/api/v1/trees/%FF/node", 400),
+        ("/api/v1/trees/%/node", 404),
+        ("/api/v1/trees/%zz/node", 404),
+        ("/API/V1/TREES", 404),
+        ("//api/v1/trees", 404),
+        ("/api/v1/trees/t/node?path=a", 400),
+        ("/api/v1/trees/t/node?path=", 400),
+        ("/api/v1/trees/t/node?path=//", 400),
+        ("/api/v1/trees/t/node?path=/a/", 400),
+        ("/api/v1/trees/t/node?path=/%22", 400),
+        ("/api/v1/trees/t/node?path=/%FF", 400),
+        ("/api/v1/trees/t/node?path=/a%20b", 404),
+        ("/api/v1/trees/t/node?path=/a%20", 400),
+        ("/api/v1/trees/t/node?path=/99999999999999999999", 400),
+        ("/api/v1/trees/t/node?path=/-1", 404),
+        ("/api/v1/trees/t/node?path=/%22%00%22", 400),
+        ("/api/v1/trees/t/node?path=/&path=/", 400),
+        ("/api/v1/trees/t/node?Path=/", 400),
+        ("/api/v1/trees/t/node?=", 400),
+        ("/api/v1/trees/t/node?at=-1", 404),
+        ("/api/v1/trees/t/node?at=99999999999999999999999", 404),
+        ("/api/v1/trees/t/node?at=main~99999999999999999999999", 404),
+        ("/api/v1/trees/t/children?limit=0", 400),
+        ("/api/v1/trees/t/children?limit=1001", 400),
+        ("/api/v1/trees/t/children?limit=-1", 400),
+        ("/api/v1/trees/t/children?limit=1e3", 400),
+        ("/api/v1/trees/t/children?limit=999999999999999999999", 400),
+        ("/api/v1/trees/t/children?offset=-1", 400),
+        ("/api/v1/trees/t/children?offset=100000001", 400),
+        ("/api/v1/trees/t/children?order=up", 400),
+        ("/api/v1/trees/t/children?from=1&after=1", 400),
+        ("/api/v1/trees/t/children?after=a%20", 400),
+        ("/api/v1/trees/t/value", 400),
+        ("/api/v1/trees/t/value?attribute=x", 404),
+        ("/api/v1/trees/t/search?where=((((", 400),
+        ("/api/v1/trees/t/search?where=a%20~", 400),
+        ("/api/v1/trees/t/diff?from=x", 404),
+        ("/api/v1/trees/t/diff?after=x", 400),
+        ("/api/v1/trees/t/revisions?after=x", 400),
+        ("/api/v1/trees/t/revisions/x", 404),
+        ("/api/v1/trees/t/merges", 400),
+        ("/api/v1/trees/t/merges?from=main", 400),
+        ("/api/v1/trees/t/watch?after=x", 400),
+        ("/api/v1/trees/t/document?layout=odd", 400),
+        ("/boards/nothing", 404),
+        ("/boards/t", 404),
+    ] {
+        assert_eq!(status(&served, &get(path)), Some(expected), "{path}");
+    }
+    let long = format!("/api/v1/trees/t/node?path=/{}", "a".repeat(8192));
+    assert_eq!(status(&served, &get(&long)), Some(400));
+    let deep = format!("/api/v1/trees/t/node?path={}", "/a".repeat(513));
+    assert_eq!(status(&served, &get(&deep)), Some(400));
+    let nested = format!("/api/v1/trees/t/search?where={}", "(".repeat(4000));
+    assert_eq!(status(&served, &get(&nested)), Some(400));
+}
+
+#[test]
+fn odd_heads_are_refused() {
+    let served = Served::memory().tree("t");
+    let huge = format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "x".repeat(100_000));
+    let many = format!("GET / HTTP/1.1\r\nHost: localhost\r\n{}\r\n", "A: b\r\n".repeat(1000));
+    let long = get(&format!("/{}", "x".repeat(100_000)));
+    for (request, expected) in [
+        ("nonsense\r\n\r\n", Some(400)),
+        ("GET\r\n\r\n", Some(400)),
+        ("GET / HTTP/9.9\r\n\r\n", Some(400)),
+        ("GET / HTTP/1.1\r\nConnection: close\r\n\r\n", Some(400)),
+        ("GET / HTTP/1.1\r\nHost: a\r\nHost: localhost\r\nConnection: close\r\n\r\n", Some(400)),
+        ("GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n", Some(421)),
+        ("GET / HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n", Some(421)),
+        ("GET http://evil/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", Some(400)),
+        ("GET / HTTP/1.1\r\nHost: localhost\r\nBad Header: x\r\n\r\n", Some(400)),
+        ("GET / HTTP/1.1\r\nHost: localhost\r\nX: a\0b\r\n\r\n", Some(400)),
+        ("GET /\u{1} HTTP/1.1\r\nHost: localhost\r\n\r\n", Some(400)),
+        (&huge, Some(431)),
+        (&many, Some(431)),
+        (&long, Some(431)),
+    ] {
+        assert_eq!(status(&served, request), expected, "{request:.60}");
+    }
+    for method in ["BREW", "TRACE", "CONNECT", "OPTIONS", "PUT"] {
+        let request = format!(
+            "{method} /api/v1/trees HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        );
+        assert!(matches!(status(&served, &request), Some(400 | 405)), "{method}");
+    }
+}
+
+#[test]
+fn odd_bodies_are_refused() {
+    let served = Served::memory().tree("t");
+    let commits = "/api/v1/trees/t/commits";
+    let deep = format!("{{\"edits\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
+    for (path, body) in [
+        ("/api/v1/trees", ""),
+        ("/api/v1/trees", "{"),
+        ("/api/v1/trees", "[]"),
+        ("/api/v1/trees", "null"),
+        ("/api/v1/trees", "{}"),
+        ("/api/v1/trees", r#"{"name":1}"#),
+        ("/api/v1/trees", r#"{"name":"a","name":"b"}"#),
+        ("/api/v1/trees", r#"{"name":"a","more":1}"#),
+        ("/api/v1/trees", "{\"name\":\"\\ud800\"}"),
+        (commits, "{\"edits\":{}}"),
+        (commits, "{\"edits\":[{}]}"),
+        (commits, "{\"edits\":[{\"op\":\"append\",\"op\":\"append\"}]}"),
+        (commits, "{\"edits\":[{\"op\":\"append\",\"under\":-1}]}"),
+        (commits, "{\"edits\":[{\"op\":\"append\"}],\"durability\":\"none\"}"),
+        (commits, "{\"edits\":[{\"op\":\"put\",\"attribute\":\"a\",\"value\":1e999}]}"),
+        (commits, &deep),
+        ("/api/v1/trees/t/branches", "{\"name\":\"..\"}"),
+        ("/api/v1/trees/t/tags", "{\"name\":\"\",\"at\":\"1\"}"),
+        ("/api/v1/trees/t/reverts", "{\"revision\":-1}"),
+        ("/api/v1/trees/t/merges", "{\"from\":[]}"),
+    ] {
+        assert_eq!(status(&served, &post(path, JSON, body)), Some(400), "{path} {body:.60}");
+    }
+    let body = r#"{"name":"a"}"#;
+    for headers in [
+        "",
+        "Content-Type: text/plain\r\n",
+        "Content-Type: application/x-www-form-urlencoded\r\n",
+        "Content-Type: application/jsonp\r\n",
+    ] {
+        assert_eq!(status(&served, &post("/api/v1/trees", headers, body)), Some(415), "{headers}");
+    }
+    let large = format!("{{\"name\":\"{}\"}}", "x".repeat(2 << 20));
+    assert_eq!(status(&served, &post("/api/v1/trees", JSON, &large)), Some(413));
+    let chunked = format!(
+        "POST /api/v1/trees HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{JSON}\
+         Transfer-Encoding: chunked\r\n\r\nzz\r\n{body}\r\n0\r\n\r\n"
+    );
+    assert_eq!(status(&served, &chunked), Some(400));
+    assert_eq!(served.get("/api/v1/trees").json()["trees"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn two_lengths_are_refused() {
+    let served = Served::memory();
+    let body = r#"{"name":"a"}"#;
+    for lengths in [
+        "Content-Length: 12\r\nContent-Length: 5\r\n",
+        "Content-Length: 12\r\nTransfer-Encoding: chunked\r\n",
+        "Content-Length: x\r\n",
+        "Content-Length: -1\r\n",
+        "Transfer-Encoding: gzip\r\n",
+    ] {
+        let request = format!(
+            "POST /api/v1/trees HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{JSON}\
+             {lengths}\r\n{body}"
+        );
+        assert!(matches!(status(&served, &request), Some(400)), "{lengths}");
+    }
+}
+
+#[test]
+fn forged_requests_are_refused() {
+    let served = Served::memory();
+    let body = r#"{"name":"a"}"#;
+    for headers in [
+        "Origin: http://evil.example\r\n",
+        "Origin: null\r\n",
+        "Origin: http://localhost:1\r\n",
+        "Sec-Fetch-Site: cross-site\r\n",
+        "Sec-Fetch-Site: same-site\r\n",
+        "Sec-Fetch-Site: cross-site\r\nOrigin: http://localhost\r\n",
+    ] {
+        for path in ["/api/v1/trees", "/boards"] {
+            let request = post(path, &format!("{JSON}{headers}"), body);
+            assert_eq!(status(&served, &request), Some(403), "{path} {headers}");
+        }
+    }
+    let own = format!("{JSON}Origin: http://localhost\r\nSec-Fetch-Site: same-origin\r\n");
+    assert_eq!(status(&served, &post("/api/v1/trees", &own, body)), Some(201));
+}
+
+#[test]
+fn every_answer_tells_browsers_to_be_careful() {
+    let served = Served::memory();
+    for path in ["/", "/boards", "/nothing", "/health", "/api/v1/trees"] {
+        let answer = served.get(path);
+        assert!(answer.header("content-security-policy").contains("default-src 'none'"), "{path}");
+        assert_eq!(answer.header("x-content-type-options"), "nosniff", "{path}");
+    }
+}
+
+#[test]
+fn connection_that_says_nothing_is_closed() {
+    let served = Served::with(|options| {
+        options.limits = limits(|limits| limits.head_time = Duration::from_millis(500));
+    });
+    for begin in ["", "GET / HT", "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"] {
+        let mut stream = served.connect();
+        stream.write_all(begin.as_bytes()).unwrap();
+        let mut answer = String::new();
+        // It ends, or is reset: the wait for it is over either way.
+        let _ = stream.read_to_string(&mut answer);
+        assert_eq!(answer.starts_with("HTTP/1.1 200 "), begin.ends_with("\r\n\r\n"), "{answer}");
+    }
+}
+
+#[test]
+fn body_that_does_not_come_is_given_up() {
+    let served = Served::with(|options| {
+        options.limits = limits(|limits| limits.body_time = Duration::from_millis(50));
+    });
+    let request = format!(
+        "POST /api/v1/trees HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{JSON}\
+         Content-Length: 100\r\n\r\n{{"
+    );
+    assert_eq!(status(&served, &request), Some(408));
+}
+
+#[test]
+fn connection_beyond_the_limit_is_refused_and_others_go_on() {
+    let served = Served::with(|options| {
+        options.limits = limits(|limits| limits.connections_max = 3);
+    });
+    let mut held: Vec<_> = (0..3).map(|_| served.connect()).collect();
+    // Each is taken once it is answered.
+    for stream in &mut held {
+        stream.write_all(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        let mut begun = [0; 15];
+        stream.read_exact(&mut begun).unwrap();
+        assert_eq!(&begun, b"HTTP/1.1 200 OK");
+    }
+    let refused = served.raw(b"");
+    assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
+    held[0]
+        .write_all(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        .unwrap();
+    let mut rest = String::new();
+    held[0].read_to_string(&mut rest).unwrap();
+    assert!(rest.contains("HTTP/1.1 200 OK"), "{rest}");
+}

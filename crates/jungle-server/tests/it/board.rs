@@ -1,0 +1,187 @@
+use crate::support::{Answer, Served};
+
+const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
+
+/// Sends a form.
+#[track_caller]
+fn submit(served: &Served, path: &str, form: &str) -> Answer {
+    served.send("POST", path, &[FORM], Some(form))
+}
+
+#[track_caller]
+fn with_board() -> Served {
+    let served = Served::memory();
+    let made = submit(&served, "/boards", "name=Trees+%26+leaves");
+    assert_eq!((made.status.as_u16(), made.header("location")), (303, BOARD));
+    served
+}
+
+const BOARD: &str = "/boards/Trees%20%26%20leaves";
+
+#[test]
+fn boards_are_made_and_listed() {
+    let served = with_board().tree("no board");
+    let page = served.get("/boards").text;
+    assert!(page.contains("Trees &#38; leaves") && page.contains(BOARD), "{page}");
+    assert!(!page.contains("no board"), "{page}");
+    let again = submit(&served, "/boards", "name=Trees+%26+leaves");
+    assert_eq!(again.status, 409);
+    assert!(again.text.contains("already"), "{}", again.text);
+    for name in ["", "+", "..", "a%00"] {
+        assert_eq!(submit(&served, "/boards", &format!("name={name}")).status, 400, "{name}");
+    }
+    assert_eq!(served.get("/").header("location"), "/boards");
+}
+
+#[test]
+fn messages_are_posted_and_shown_escaped() {
+    let served = with_board();
+    let posted = submit(&served, BOARD, "author=%3Cb%3Eana&text=%3Cscript%3Ealert(1)%3C/script%3E");
+    assert_eq!((posted.status.as_u16(), posted.header("location")), (303, BOARD));
+    submit(&served, BOARD, "text=second%0D%0Aline");
+    let page = served.get(BOARD).text;
+    assert!(page.contains("&#60;script&#62;alert(1)&#60;/script&#62;"), "{page}");
+    assert!(page.contains("&#60;b&#62;ana") && page.contains("anonymous"), "{page}");
+    assert!(!page.contains("<script>alert"), "{page}");
+    assert!(page.find("second\nline").unwrap() < page.find("alert(1)").unwrap(), "{page}");
+    for form in ["", "text=", "text=+%0A", &format!("text={}", "x".repeat(70_000)), "text=a&x=b"] {
+        assert_eq!(submit(&served, BOARD, form).status, 400, "{form:.20}");
+    }
+    assert_eq!(submit(&served, "/boards/nothing", "text=a").status, 404);
+}
+
+#[test]
+fn script_in_any_name_or_message_is_text() {
+    let served = Served::memory();
+    let evil =
+        "\"'><img src=x onerror=alert(1)><!--{{1234*4321}}</textarea><script>alert(1)</script>";
+    let encoded: String = evil.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let made = submit(&served, "/boards", &format!("name={encoded}"));
+    let place = made.header("location").to_owned();
+    submit(&served, &place, &format!("author={encoded}&text={encoded}"));
+    submit(&served, &format!("{place}/0"), &format!("author=x&text={encoded}2&edits=0"));
+    for path in ["/boards", &place, &format!("{place}/0"), &format!("/boards/{encoded}x")] {
+        let page = served.get(path).text;
+        assert!(!page.contains("<img src=x") && !page.contains("<script>alert"), "{path}: {page}");
+        assert!(!page.contains("5332114"), "{path}: {page}");
+    }
+}
+
+#[test]
+fn message_is_edited_and_its_versions_are_shown() {
+    let served = with_board();
+    submit(&served, BOARD, "author=ana&text=one");
+    submit(&served, BOARD, "author=ben&text=other");
+    let place = format!("{BOARD}/0");
+    for (edits, text) in [(0, "two"), (1, "three")] {
+        let form = format!("author=ana&text={text}&edits={edits}");
+        let saved = submit(&served, &place, &form);
+        assert_eq!((saved.status.as_u16(), saved.header("location")), (303, BOARD));
+    }
+    let page = served.get(&place).text;
+    let positions: Vec<_> =
+        ["three", "two", "one"].iter().map(|text| page.find(&format!(">{text}<"))).collect();
+    assert!(positions.is_sorted() && positions[0].is_some(), "{positions:?} {page}");
+    assert!(!page.contains("other"), "{page}");
+    assert!(served.get(BOARD).text.contains("edited"));
+    assert_eq!(served.get(&format!("{BOARD}/7")).status, 404);
+    assert_eq!(served.get(&format!("{BOARD}/x%20")).status, 400);
+}
+
+#[test]
+fn edit_of_what_was_edited_meanwhile_is_refused_and_not_lost() {
+    let served = with_board();
+    submit(&served, BOARD, "author=ana&text=one");
+    let place = format!("{BOARD}/0");
+    assert_eq!(submit(&served, &place, "author=ana&text=two&edits=0").status, 303);
+    let late = submit(&served, &place, "author=ben&text=mine&edits=0");
+    assert_eq!(late.status, 409);
+    assert!(late.text.contains("mine</textarea>") && late.text.contains(">two<"), "{}", late.text);
+    assert!(late.text.contains("name=\"edits\" value=\"1\""), "{}", late.text);
+    assert!(served.get(BOARD).text.contains("two"));
+}
+
+#[test]
+fn long_board_comes_in_pages() {
+    let served = with_board();
+    for n in 0..10 {
+        submit(&served, BOARD, &format!("text=%5B{n}%5D"));
+    }
+    let numbers = |query: &str| {
+        let page = served.get(&format!("{BOARD}{query}")).text;
+        let texts = page.split("<div class=\"text\">[").skip(1);
+        let numbers: String = texts.map(|text| text.split(']').next().unwrap()).collect();
+        (numbers, page.contains(">Newer<"), page.contains(">Older<"))
+    };
+    for (query, expected, has_newer, has_older) in [
+        ("?limit=4", "9876", false, true),
+        ("?limit=4&before=6", "5432", true, true),
+        ("?limit=4&before=2", "10", true, false),
+        ("?limit=4&after=5", "9876", false, true),
+        ("?limit=4&after=1", "5432", true, true),
+        ("?limit=4&first=1", "3210", true, false),
+        ("?before=0", "", false, false),
+    ] {
+        assert_eq!(numbers(query), (expected.to_owned(), has_newer, has_older), "{query}");
+    }
+    for query in ["?limit=0", "?limit=201", "?before=1&after=1", "?before=", "?x=1"] {
+        assert_eq!(served.get(&format!("{BOARD}{query}")).status, 400, "{query}");
+    }
+}
+
+#[test]
+fn page_is_kept_until_something_is_posted() {
+    let served = with_board();
+    let first = served.get(BOARD);
+    let tag = first.header("etag").to_owned();
+    let again = served.send("GET", BOARD, &[("if-none-match", &tag)], None);
+    assert_eq!(again.status, 304);
+    submit(&served, BOARD, "text=new");
+    let now = served.send("GET", BOARD, &[("if-none-match", &tag)], None);
+    assert!(now.status == 200 && now.text.contains("new"), "{}", now.text);
+}
+
+#[test]
+fn page_says_where_new_messages_are_told() {
+    let served = with_board();
+    let page = served.get(BOARD).text;
+    let watch =
+        page.split("data-watch=\"/api/v1/trees/").nth(1).unwrap().split('"').next().unwrap();
+    submit(&served, BOARD, "text=new");
+    let mut events = served.watch(&watch.replace("&#38;", "&"), "");
+    assert_eq!(events.next().unwrap().name, "change");
+}
+
+#[test]
+fn assets_are_there_and_nothing_else_is() {
+    let served = Served::memory();
+    let page = served.get("/boards").text;
+    let assets: Vec<&str> = page.split('"').filter(|part| part.starts_with("/assets/")).collect();
+    assert!(assets.len() >= 3, "{assets:?}");
+    for asset in assets {
+        assert_eq!(served.get(asset).status, 200, "{asset}");
+    }
+    for path in ["/assets/", "/assets/..%2fCargo.toml", "/assets/x"] {
+        assert_eq!(served.get(path).status, 404, "{path}");
+    }
+}
+
+#[test]
+fn posting_by_get_is_there_for_load_tools_only() {
+    let path = "/bench/post?board=Trees%20%26%20leaves&text=x";
+    assert_eq!(with_board().get(path).status, 404);
+    let served = Served::with(|options| options.bench = true);
+    submit(&served, "/boards", "name=Trees+%26+leaves");
+    assert_eq!(served.get(path).status, 200);
+    assert!(served.get(BOARD).text.contains("1 message,"));
+    assert_eq!(served.get("/bench/hello?bytes=1000").text.len(), 1000);
+}
+
+#[test]
+fn pages_are_served_one_after_the_other_on_one_connection() {
+    let served = with_board();
+    let request = format!("GET {BOARD} HTTP/1.1\r\nHost: localhost\r\n");
+    let (more, last) = (format!("{request}\r\n"), format!("{request}Connection: close\r\n\r\n"));
+    let answers = served.raw((more.repeat(9) + &last).as_bytes());
+    assert_eq!(answers.matches("HTTP/1.1 200 OK").count(), 10);
+}

@@ -1,0 +1,184 @@
+use serde_json::{Value as Json, json};
+
+use crate::support::{Answer, Served};
+
+const COMMITS: &str = "/api/v1/trees/t/commits";
+
+#[track_caller]
+fn commit(served: &Served, edits: &Json) -> Answer {
+    served.post(COMMITS, &json!({"edits": edits}).to_string())
+}
+
+fn document(served: &Served) -> Json {
+    served.get("/api/v1/trees/t/document").expect(200)
+}
+
+#[test]
+fn edits_of_a_batch_are_one_commit() {
+    let served = Served::memory().tree("t");
+    let done = commit(
+        &served,
+        &json!([
+            {"op": "append", "attributes": {"n": 1}},
+            {"op": "append", "under": 0, "attributes": {"n": 2}},
+            {"op": "insert", "under": 1, "path": "/named"},
+            {"op": "put", "under": 1, "attribute": "m", "value": "x"},
+            {"op": "insert_before", "path": "/0"},
+            {"op": "insert_after", "path": "/0"},
+            {"op": "move", "from": "/0/0", "path": "/moved"},
+            {"op": "unset", "path": "/0", "attribute": "n"},
+            {"op": "test", "path": "/moved", "attribute": "n", "value": 2},
+            {"op": "test", "path": "/0/0", "exists": false},
+        ]),
+    );
+    let done = done.expect(200);
+    assert_eq!((&done["revision"], &done["changed"]), (&json!(2), &json!(true)));
+    let created = done["created"].as_array().unwrap();
+    assert_eq!(created[..4], [json!("/0"), json!("/0/0"), json!("/0/0/named"), json!(null)]);
+    let page = served.get("/api/v1/trees/t/children").expect(200);
+    let children = page["children"].as_array().unwrap().iter();
+    let paths: Vec<_> = children.map(|child| child["path"].clone()).collect();
+    assert_eq!(paths, [created[4].clone(), json!("/0"), created[5].clone(), json!("/moved")]);
+    served.get("/api/v1/trees/t/node?path=/moved/named").expect(200);
+}
+
+#[test]
+fn batch_that_cannot_be_done_does_nothing() {
+    let served = Served::memory().tree("t");
+    let before = served.get("/api/v1/trees/t").expect(200);
+    for (edit, problem) in [
+        (json!({"op": "remove", "path": "/9"}), "no-such-node"),
+        (json!({"op": "remove", "path": "/"}), "bad-request"),
+        (json!({"op": "append", "path": "/9"}), "no-such-node"),
+        (json!({"op": "insert", "path": "/0"}), "exists"),
+        (json!({"op": "move", "from": "/0", "path": "/0/x"}), "bad-request"),
+        (json!({"op": "insert_before", "path": "/x"}), "bad-request"),
+        (json!({"op": "append", "under": 1}), "bad-request"),
+        (json!({"op": "append", "under": 7}), "bad-request"),
+        (json!({"op": "test", "path": "/0", "exists": false}), "test-failed"),
+        (json!({"op": "test", "path": "/0", "attribute": "a", "value": 1}), "test-failed"),
+        (json!({"op": "test", "path": "/0"}), "bad-request"),
+        (json!({"op": "put", "attribute": "a".repeat(5000), "value": 1}), "bad-request"),
+        (json!({"op": "put", "attribute": "a", "value": []}), "bad-request"),
+        (json!({"op": "what"}), "bad-request"),
+        (json!({"op": "append", "more": 1}), "bad-request"),
+        (json!({"op": "append", "path": "x"}), "bad-request"),
+    ] {
+        let answer = commit(&served, &json!([{"op": "append"}, edit]));
+        assert_eq!(answer.problem(), problem, "{edit}: {}", answer.text);
+    }
+    assert_eq!(served.get("/api/v1/trees/t").expect(200), before);
+    assert_eq!(commit(&served, &json!([])).problem(), "bad-request");
+    let many = vec![json!({"op": "append"}); 10_001];
+    assert_eq!(commit(&served, &many.into()).problem(), "bad-request");
+}
+
+#[test]
+fn commit_that_changes_nothing_makes_no_revision() {
+    let served = Served::memory().tree("t");
+    commit(&served, &json!([{"op": "put", "attribute": "a", "value": 1}])).expect(200);
+    let again = commit(&served, &json!([{"op": "unset", "attribute": "b"}])).expect(200);
+    assert_eq!((&again["changed"], &again["revision"]), (&json!(false), &json!(2)));
+}
+
+#[test]
+fn author_and_message_are_in_the_history() {
+    let served = Served::memory().tree("t");
+    let body =
+        r#"{"author":"ana","message":"why","durability":"memory","edits":[{"op":"append"}]}"#;
+    served.post(COMMITS, body).expect(200);
+    let newest = served.get("/api/v1/trees/t/revisions/main").expect(200);
+    assert_eq!((&newest["author"], &newest["message"]), (&json!("ana"), &json!("why")));
+    for (name, bytes) in [("author", 256), ("message", 4097)] {
+        let body = json!({name: "x".repeat(bytes), "edits": [{"op": "append"}]}).to_string();
+        assert_eq!(served.post(COMMITS, &body).problem(), "bad-request");
+    }
+}
+
+#[test]
+fn compare_and_set_is_refused_once_there_is_a_newer_revision() {
+    let served = Served::memory().tree("t");
+    let tag = served.get("/api/v1/trees/t/node").header("etag").to_owned();
+    let put = |tag: &str, value: i64| {
+        let body = json!({"edits": [{"op": "put", "attribute": "n", "value": value}]}).to_string();
+        served.send("POST", COMMITS, &[("if-match", tag)], Some(&body))
+    };
+    let first = put(&tag, 1);
+    first.expect(200);
+    let second = put(&tag, 2);
+    assert_eq!((second.status.as_u16(), second.problem()), (412, "changed".to_owned()));
+    put(first.header("etag"), 3).expect(200);
+    put("\"3\"", 4).expect(200);
+    put("*", 5).expect(200);
+    for wrong in ["3", "\"x\"", "\"1\", \"2\"", "\u{fc}"] {
+        assert_eq!(put(wrong, 6).problem(), "bad-request", "{wrong}");
+    }
+    assert_eq!(document(&served), json!({"n": 5}));
+}
+
+#[test]
+fn of_many_that_compare_and_set_one_at_a_time_is_done() {
+    let served = Served::memory().tree("t");
+    commit(&served, &json!([{"op": "put", "attribute": "n", "value": 0}])).expect(200);
+    let add = || {
+        for _ in 0..25 {
+            loop {
+                let node = served.get("/api/v1/trees/t/node");
+                let n = node.json()["attributes"]["n"]["value"].as_i64().unwrap() + 1;
+                let body = json!({"edits": [{"op": "put", "attribute": "n", "value": n}]});
+                let tag = node.header("etag");
+                let done =
+                    served.send("POST", COMMITS, &[("if-match", tag)], Some(&body.to_string()));
+                if done.status == 200 {
+                    break;
+                }
+                assert_eq!(done.status, 412, "{}", done.text);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(add);
+        }
+    });
+    assert_eq!(document(&served), json!({"n": 100}));
+}
+
+#[test]
+fn same_key_is_done_once() {
+    let served = Served::memory().tree("t");
+    let send = |key: &str, body: &str| {
+        served.send("POST", COMMITS, &[("idempotency-key", key)], Some(body))
+    };
+    let body = r#"{"edits":[{"op":"append"}]}"#;
+    let first = send("k", body);
+    first.expect(200);
+    let again = send("k", body);
+    assert_eq!((&again.text, again.header("etag")), (&first.text, first.header("etag")));
+    assert_eq!(
+        send("k", r#"{"edits":[{"op":"append"},{"op":"append"}]}"#).problem(),
+        "other-request"
+    );
+    send("l", body).expect(200);
+    assert_eq!(served.get("/api/v1/trees/t/node").json()["child_count"], 2);
+    assert_eq!(send("m", r#"{"edits":[{"op":"remove","path":"/7"}]}"#).problem(), "no-such-node");
+    send("m", body).expect(200);
+    assert_eq!(send("", body).problem(), "bad-request");
+    assert_eq!(send(&"k".repeat(256), body).problem(), "bad-request");
+}
+
+#[test]
+fn appends_of_many_are_all_there() {
+    let served = Served::memory().tree("t");
+    let append = || {
+        for _ in 0..25 {
+            commit(&served, &json!([{"op": "append"}])).expect(200);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(append);
+        }
+    });
+    assert_eq!(served.get("/api/v1/trees/t/node").json()["child_count"], 100);
+}

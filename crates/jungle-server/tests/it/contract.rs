@@ -1,0 +1,181 @@
+//! The OpenAPI document, against which every answer of every test is held.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value as Json;
+
+use crate::support::{Answer, Served};
+
+const OPENAPI: &str = include_str!("../../../../docs/openapi.json");
+const ROUTES: &str = include_str!("../../src/api/mod.rs");
+
+pub(crate) struct Contract(Json);
+
+impl Contract {
+    pub(crate) fn read() -> Contract {
+        Contract(serde_json::from_str(OPENAPI).unwrap())
+    }
+
+    /// Is the answer one that the document has? Addresses that are not in it are not looked at.
+    #[track_caller]
+    pub(crate) fn check(&self, method: &str, path: &str, answer: &Answer) {
+        let Some(operation) = self.operation(method, path.split('?').next().unwrap()) else {
+            return;
+        };
+        let responses = &operation["responses"];
+        let status = answer.status.as_str();
+        let response = self.resolve(responses.get(status).unwrap_or(&responses["default"]));
+        let is_named = responses.get(status).is_some() || answer.status.is_client_error();
+        assert!(is_named, "{method} {path}: status {status}: {}", answer.text);
+        let Some(content) = response.get("content") else {
+            return assert_eq!(answer.text, "", "{method} {path}");
+        };
+        let media = answer.header("content-type").split(';').next().unwrap();
+        let schema = content.get(media).unwrap_or_else(|| panic!("{method} {path}: {media}"));
+        if method != "HEAD" && media.ends_with("json") {
+            let wrong = self.wrong(&schema["schema"], &answer.json(), "");
+            assert_eq!(wrong, None, "{method} {path}: {}", answer.text);
+        }
+    }
+
+    /// The operation with this address; a name in braces stands for anything.
+    fn operation(&self, method: &str, path: &str) -> Option<&Json> {
+        let method = if method == "HEAD" { "get" } else { &method.to_lowercase() };
+        let fits = |template: &str| {
+            let (mut left, mut right) = (template.split('/'), path.split('/'));
+            left.by_ref().zip(right.by_ref()).all(|(l, r)| l.starts_with('{') || l == r)
+                && template.split('/').count() == path.split('/').count()
+        };
+        let paths = self.0["paths"].as_object().unwrap();
+        let found = paths.iter().filter(|(template, _)| fits(template));
+        // The one with the fewest names in braces is meant.
+        found.min_by_key(|(template, _)| template.matches('{').count())?.1.get(method)
+    }
+
+    fn resolve<'c>(&'c self, json: &'c Json) -> &'c Json {
+        match json.get("$ref").and_then(Json::as_str) {
+            Some(place) => self.0.pointer(&place[1..]).unwrap_or_else(|| panic!("{place}")),
+            None => json,
+        }
+    }
+
+    /// What of a value does not fit its schema. As much of JSON Schema as the document uses.
+    fn wrong(&self, schema: &Json, value: &Json, place: &str) -> Option<String> {
+        let schema = self.resolve(schema);
+        let fail = |why: &str| Some(format!("{place}: {why}: {value:.200}"));
+        if let Some(any) = schema.get("anyOf").or(schema.get("oneOf")) {
+            let any = any.as_array().unwrap();
+            let fits = any.iter().any(|schema| self.wrong(schema, value, place).is_none());
+            return if fits { None } else { fail("fits none") };
+        }
+        let types = match &schema["type"] {
+            Json::String(only) => vec![only.as_str()],
+            Json::Array(types) => types.iter().filter_map(Json::as_str).collect(),
+            _ => Vec::new(),
+        };
+        if !types.is_empty() && !types.iter().any(|kind| is_of(kind, value)) {
+            return fail(&types.join(" or "));
+        }
+        if schema.get("const").is_some_and(|wanted| wanted != value)
+            || schema.get("enum").is_some_and(|words| !words.as_array().unwrap().contains(value))
+        {
+            return fail("is another word");
+        }
+        if schema.get("minimum").is_some_and(|least| value.as_f64() < least.as_f64()) {
+            return fail("is too small");
+        }
+        if let (Some(items), Some(values)) = (schema.get("items"), value.as_array()) {
+            let mut wrong = values.iter().enumerate();
+            return wrong.find_map(|(i, item)| self.wrong(items, item, &format!("{place}/{i}")));
+        }
+        self.wrong_members(schema, value, place)
+    }
+
+    fn wrong_members(&self, schema: &Json, value: &Json, place: &str) -> Option<String> {
+        let members = value.as_object()?;
+        let required = schema.get("required").and_then(Json::as_array);
+        for name in required.into_iter().flatten().filter_map(Json::as_str) {
+            if !members.contains_key(name) {
+                return Some(format!("{place}: has no {name}"));
+            }
+        }
+        members.iter().find_map(|(name, member)| {
+            let known = schema.get("properties").and_then(|known| known.get(name));
+            match (known, schema.get("additionalProperties")) {
+                (Some(schema), _) | (None, Some(schema @ Json::Object(_))) => {
+                    self.wrong(schema, member, &format!("{place}/{name}"))
+                }
+                // A member that the document does not have is a gap in the document.
+                (None, None) if schema.get("properties").is_none() => None,
+                _ => Some(format!("{place}: has {name}, which is not in the document")),
+            }
+        })
+    }
+}
+
+fn is_of(kind: &str, value: &Json) -> bool {
+    match kind {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        _ => value.is_object(),
+    }
+}
+
+#[test]
+fn document_has_the_routes_that_there_are_and_no_others() {
+    let mut routes = BTreeSet::new();
+    for (text, prefix) in [("fn routes", ""), ("fn of_a_tree", "/api/v1/trees/{tree}")] {
+        let text = ROUTES.split(text).nth(1).unwrap().split("\n}\n").next().unwrap();
+        for route in text.split(".route(\"").skip(1) {
+            let route = route.split('"').next().unwrap();
+            let prefix = if route == "/trees" { "/api/v1" } else { prefix };
+            routes.insert(format!("{prefix}{}", if route == "/" { "" } else { route }));
+        }
+    }
+    let contract = Contract::read();
+    let paths = contract.0["paths"].as_object().unwrap().keys().cloned().collect();
+    assert_eq!(routes, paths);
+}
+
+#[test]
+fn document_has_the_methods_that_there_are_and_no_others() {
+    let served = Served::memory().tree("t");
+    let contract = Contract::read();
+    for (path, operations) in contract.0["paths"].as_object().unwrap() {
+        let address = path.replace("{tree}", "t").replace("{name}", "x").replace("{revision}", "1");
+        for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+            if path.ends_with("/watch") && method == "GET"
+                || (path, method) == (&"/api/v1/trees/{tree}".to_owned(), "DELETE")
+            {
+                continue;
+            }
+            let body = (method != "GET" && method != "DELETE").then_some("{}");
+            let is_there = served.send(method, &address, &[], body).status != 405;
+            let is_told = operations.get(method.to_lowercase()).is_some();
+            assert_eq!(is_there, is_told, "{method} {path}");
+        }
+    }
+}
+
+#[test]
+fn references_lead_somewhere() {
+    let contract = Contract::read();
+    let mut open = vec![&contract.0];
+    let mut count = 0;
+    while let Some(json) = open.pop() {
+        if json.get("$ref").is_some() {
+            contract.resolve(json);
+            count += 1;
+        }
+        match json {
+            Json::Array(items) => open.extend(items),
+            Json::Object(members) => open.extend(members.values()),
+            _ => {}
+        }
+    }
+    assert!(count > 100, "{count}");
+}

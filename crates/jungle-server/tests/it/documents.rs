@@ -1,0 +1,83 @@
+use std::io::Write;
+
+use serde_json::json;
+
+use crate::support::{Served, limits};
+
+const DOCUMENT: &str = "/api/v1/trees/t/document";
+
+#[test]
+fn document_comes_out_as_it_went_in() {
+    let served = Served::memory().tree("t");
+    let text = r#"{"z":1,"a":[1,2.50,{"b":null}],"c":{"d":"é\u0000"},"big":12345678901234567890}"#;
+    let done = served.send("PUT", DOCUMENT, &[], Some(text)).expect(200);
+    assert_eq!((&done["bytes"], &done["changed"]), (&json!(text.len()), &json!(true)));
+    assert_eq!(served.get(DOCUMENT).text, text);
+    assert_eq!(served.get(&format!("{DOCUMENT}?path=/a/2")).text, r#"{"b":null}"#);
+    let pretty = served.get(&format!("{DOCUMENT}?path=/a/2&layout=pretty")).text;
+    assert_eq!(pretty, "{\n  \"b\": null\n}");
+    let again = served.send("PUT", DOCUMENT, &[], Some(text)).expect(200);
+    assert_eq!((&again["edits"], &again["changed"]), (&json!(0), &json!(false)));
+    let old = served.get(&format!("{DOCUMENT}?at=1"));
+    assert_eq!(old.text, "{}");
+}
+
+#[test]
+fn large_document_is_streamed_both_ways() {
+    let served = Served::memory().tree("t");
+    let items: Vec<_> = (0..100_000).map(|i| json!({"i": i, "text": "x".repeat(20)})).collect();
+    let text = serde_json::to_string(&items).unwrap();
+    assert!(text.len() > 3 << 20);
+    served.send("PUT", DOCUMENT, &[], Some(&text)).expect(200);
+    assert!(served.get(DOCUMENT).text == text);
+}
+
+#[test]
+fn what_is_no_document_is_refused_and_changes_nothing() {
+    let served = Served::with(|options| {
+        options.limits = limits(|limits| limits.document_bytes_max = 10_000);
+    });
+    let served = served.tree("t");
+    let deep = format!("{}1{}", "[".repeat(513), "]".repeat(513));
+    let long = format!("\"{}\"", "x".repeat(10_000));
+    for (text, status, problem) in [
+        ("", 400, "bad-request"),
+        ("{", 400, "bad-request"),
+        ("{\"a\":1,\"a\":2}", 400, "bad-request"),
+        ("nonsense", 400, "bad-request"),
+        (&deep, 413, "too-large"),
+        (&long, 413, "too-large"),
+    ] {
+        let answer = served.send("PUT", DOCUMENT, &[], Some(text));
+        assert_eq!((answer.status.as_u16(), &*answer.problem()), (status, problem), "{text:.20}");
+    }
+    assert_eq!(served.get("/api/v1/trees/t").json()["revision"], 1);
+    let missing = served.send("PUT", &format!("{DOCUMENT}?path=/x"), &[], Some("{}"));
+    assert_eq!(missing.problem(), "no-such-node");
+}
+
+#[test]
+fn import_compares_and_sets() {
+    let served = Served::memory().tree("t");
+    let put = |tag| served.send("PUT", DOCUMENT, &[("if-match", tag)], Some("{\"a\":1}"));
+    put("\"1\"").expect(200);
+    assert_eq!(put("\"1\"").problem(), "changed");
+}
+
+#[test]
+fn import_that_stops_coming_is_given_up() {
+    let served = Served::with(|options| {
+        options.limits = limits(|limits| limits.piece_time = std::time::Duration::from_millis(50));
+    });
+    let served = served.tree("t");
+    let mut stream = served.connect();
+    let head = format!(
+        "PUT {DOCUMENT} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Content-Length: 100\r\nConnection: close\r\n\r\n{{\"a\":"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    std::io::Read::read_to_string(&mut stream, &mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    assert_eq!(served.get("/api/v1/trees/t").json()["revision"], 1);
+}

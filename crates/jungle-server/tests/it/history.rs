@@ -1,0 +1,140 @@
+use serde_json::{Value as Json, json};
+
+use crate::support::Served;
+
+/// Revisions 2 to `n + 1` put their number less two into `n`.
+fn with_revisions(n: i64) -> Served {
+    let served = Served::memory().tree("t");
+    let tree = served.server.jungle().open_tree("t").unwrap();
+    for n in 0..n {
+        tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap();
+    }
+    served
+}
+
+#[test]
+fn history_comes_in_pages_from_both_ends() {
+    let served = with_revisions(5);
+    for (query, expected, next) in [
+        ("", json!([6, 5, 4, 3, 2, 1]), json!(null)),
+        ("limit=2", json!([6, 5]), json!(5)),
+        ("limit=2&after=5", json!([4, 3]), json!(3)),
+        ("order=forward&limit=4", json!([1, 2, 3, 4]), json!(4)),
+        ("order=forward&after=4", json!([5, 6]), json!(null)),
+        ("after=1", json!([]), json!(null)),
+    ] {
+        let page = served.get(&format!("/api/v1/trees/t/revisions?{query}")).expect(200);
+        let revisions = page["revisions"].as_array().unwrap().iter();
+        let numbers: Json = revisions.map(|info| info["revision"].clone()).collect();
+        assert_eq!((numbers, &page["next"]), (expected, &next), "{query}");
+    }
+}
+
+#[test]
+fn any_revision_can_be_read_by_number_tag_branch_steps_and_time() {
+    let served = with_revisions(3);
+    let n = |at: &str| {
+        let node = served.get(&format!("/api/v1/trees/t/node?at={at}")).expect(200);
+        node["attributes"]["n"]["value"].clone()
+    };
+    // Of the newest, since two revisions may have one time.
+    let time = served.get("/api/v1/trees/t/revisions/main").expect(200)["time"].clone();
+    assert_eq!(n(time.as_str().unwrap()), 2);
+    served.post("/api/v1/trees/t/tags", r#"{"name":"v1","at":"3"}"#).expect(201);
+    served.post("/api/v1/trees/t/branches", r#"{"name":"old","at":"3"}"#).expect(201);
+    for at in ["3", "v1", "old", "main~1"] {
+        assert_eq!(n(at), 1, "{at}");
+    }
+    let branch = served.get("/api/v1/trees/t/node?branch=old").expect(200);
+    assert_eq!((&branch["branch"], &branch["revision"]), (&json!("old"), &json!(3)));
+    for (query, problem) in [
+        ("at=99", "no-such-revision"),
+        ("at=nothing", "no-such-revision"),
+        ("at=main~99", "no-such-revision"),
+        ("at=1970-01-01T00:00:00Z", "no-such-revision"),
+        ("at=", "no-such-revision"),
+        ("branch=nothing", "no-such-branch"),
+    ] {
+        let answer = served.get(&format!("/api/v1/trees/t/node?{query}"));
+        assert_eq!((answer.problem(), answer.status.as_u16()), (problem.into(), 404), "{query}");
+    }
+}
+
+#[test]
+fn diff_tells_what_was_before() {
+    let served = with_revisions(3);
+    let diff = served.get("/api/v1/trees/t/diff?from=2&to=4").expect(200);
+    let change = json!({"op": "put", "path": "/", "attribute": "n",
+        "old": {"type": "int", "value": 0}, "value": {"type": "int", "value": 2}});
+    assert_eq!((&diff["total"], &diff["changes"]), (&json!(1), &json!([change])));
+    let back = served.get("/api/v1/trees/t/diff?from=4&to=1").expect(200);
+    assert_eq!(back["changes"][0]["op"], "unset");
+    let newest = served.get("/api/v1/trees/t/diff").expect(200);
+    assert_eq!((&newest["from"], &newest["to"]), (&json!(3), &json!(4)));
+    assert_eq!(served.get("/api/v1/trees/t/diff?to=1").problem(), "no-such-revision");
+}
+
+#[test]
+fn diff_comes_in_pages_and_below_a_path() {
+    let served = Served::memory().tree("t");
+    let document = r#"{"a":{"x":[1,2,3]},"b":{"y":1}}"#;
+    served.send("PUT", "/api/v1/trees/t/document", &[], Some(document)).expect(200);
+    let total = served.get("/api/v1/trees/t/diff").expect(200)["total"].as_u64().unwrap();
+    let (mut seen, mut after) = (0, 0);
+    loop {
+        let path = format!("/api/v1/trees/t/diff?limit=3&after={after}");
+        let page = served.get(&path).expect(200);
+        seen += page["changes"].as_array().unwrap().len() as u64;
+        let Some(next) = page["next"].as_u64() else { break };
+        after = next;
+    }
+    assert_eq!(seen, total);
+    let below = served.get("/api/v1/trees/t/diff?path=/b").expect(200);
+    assert_eq!(below["total"], 2, "{below}");
+}
+
+#[test]
+fn revision_is_taken_back_or_gone_back_to() {
+    let served = with_revisions(3);
+    let n = || served.get("/api/v1/trees/t/node").json()["attributes"]["n"]["value"].clone();
+    let reverts = "/api/v1/trees/t/reverts";
+    assert_eq!(served.post(reverts, r#"{"revision":3}"#).problem(), "conflict");
+    served.post(reverts, r#"{"revision":4,"author":"ana"}"#).expect(200);
+    assert_eq!(n(), 1);
+    served.post(reverts, r#"{"revision":2,"mode":"restore"}"#).expect(200);
+    assert_eq!(n(), 0);
+    let stale = [("if-match", "\"4\"")];
+    for mode in ["undo", "restore"] {
+        let body = json!({"revision": 4, "mode": mode}).to_string();
+        assert_eq!(served.send("POST", reverts, &stale, Some(&body)).problem(), "changed");
+    }
+    assert_eq!(served.post(reverts, r#"{"revision":99}"#).problem(), "no-such-revision");
+}
+
+#[test]
+fn branches_and_tags_are_made_and_deleted() {
+    let served = with_revisions(2);
+    let (branches, tags) = ("/api/v1/trees/t/branches", "/api/v1/trees/t/tags");
+    served.post(branches, r#"{"name":"a/b"}"#).expect(201);
+    assert_eq!(served.post(branches, r#"{"name":"a/b"}"#).problem(), "exists");
+    assert_eq!(served.post(tags, r#"{"name":"a/b","at":"2"}"#).problem(), "exists");
+    assert_eq!(served.post(tags, r#"{"name":"v","at":"77"}"#).problem(), "no-such-revision");
+    served.post(tags, r#"{"name":"v","at":"2"}"#).expect(201);
+    let names: Vec<_> = served.get(branches).expect(200)["branches"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|branch| branch["name"].clone())
+        .collect();
+    assert_eq!(names, ["main", "a/b"]);
+    let told = served.get(tags).expect(200);
+    assert_eq!(told, json!({"tags": [{"name": "v", "revision": 2}]}));
+    assert_eq!(served.get("/api/v1/trees/t/revisions/v").expect(200)["tags"], json!(["v"]));
+    for path in ["branches/a%2Fb", "tags/v"] {
+        let path = format!("/api/v1/trees/t/{path}");
+        served.send("DELETE", &path, &[], None).expect(204);
+        assert_eq!(served.send("DELETE", &path, &[], None).problem(), "no-such-branch");
+    }
+    let main = served.send("DELETE", "/api/v1/trees/t/branches/main", &[], None);
+    assert_eq!(main.problem(), "conflict");
+}

@@ -1,0 +1,18 @@
+//! A real server on a free port, and a real client.
+
+// clippy.toml allows this in tests, but does not see that helpers beside them belong to them.
+#![allow(clippy::unwrap_used)]
+
+mod bad_requests;
+mod board;
+mod catalogue;
+mod commits;
+mod contract;
+mod documents;
+mod history;
+mod merging;
+mod nodes;
+mod stopping;
+mod support;
+mod trees;
+mod watching;

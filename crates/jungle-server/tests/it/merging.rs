@@ -1,0 +1,105 @@
+use serde_json::{Value as Json, json};
+
+use crate::support::{Answer, Served};
+
+const MERGES: &str = "/api/v1/trees/t/merges";
+
+/// `main` and `draft` have each put `n` and `m`, and something of their own.
+fn diverged() -> Served {
+    let served = Served::memory().tree("t");
+    served.post("/api/v1/trees/t/branches", r#"{"name":"draft"}"#).expect(201);
+    for (branch, n) in [("main", 1), ("draft", 2)] {
+        let edits = json!({"edits": [
+            {"op": "put", "attribute": "n", "value": n},
+            {"op": "put", "attribute": "m", "value": n},
+            {"op": "insert", "path": format!("/of-{branch}")},
+        ]});
+        let path = format!("/api/v1/trees/t/commits?branch={branch}");
+        served.post(&path, &edits.to_string()).expect(200);
+    }
+    served
+}
+
+#[track_caller]
+fn merge(served: &Served, body: &Json) -> Answer {
+    served.post(MERGES, &body.to_string())
+}
+
+fn document(served: &Served) -> Json {
+    served.get("/api/v1/trees/t/document").expect(200)
+}
+
+#[test]
+fn preview_tells_changes_and_conflicts_and_does_nothing() {
+    let served = diverged();
+    let before = document(&served);
+    let preview = served.get(&format!("{MERGES}?from=draft")).expect(200);
+    assert_eq!(preview["conflicts"].as_array().unwrap().len(), 2);
+    assert_eq!(preview["conflicts"][0]["kind"], "attribute");
+    assert_eq!(preview["changes"], json!([{"op": "add", "path": "/of-draft"}]));
+    assert_eq!(document(&served), before);
+}
+
+#[test]
+fn open_conflict_refuses_the_merge_and_is_told() {
+    let served = diverged();
+    let take = json!({"path": "/", "attribute": "n", "take": "ours"});
+    let answer = merge(&served, &json!({"from": "draft", "resolve": [take]}));
+    assert_eq!(answer.problem(), "conflict");
+    let body = answer.json();
+    assert_eq!(body["conflicts"].as_array().unwrap().len(), 1);
+    assert_eq!(body["conflicts"][0]["attribute"], "m");
+    assert_eq!(document(&served)["n"], 1);
+}
+
+#[test]
+fn conflicts_are_settled_by_side_one_by_one_and_by_value() {
+    for (body, n, m) in [
+        (json!({"from": "draft", "prevails": "ours"}), 2, 2),
+        (json!({"from": "draft", "prevails": "theirs"}), 1, 1),
+        (
+            json!({"from": "draft", "prevails": "ours",
+                "resolve": [{"path": "/", "attribute": "m", "take": "theirs"}]}),
+            2,
+            1,
+        ),
+        (
+            json!({"from": "draft", "resolve": [
+                {"path": "/", "attribute": "n", "take": "ours"},
+                {"path": "/", "attribute": "m", "value": 9},
+            ]}),
+            2,
+            9,
+        ),
+    ] {
+        let served = diverged();
+        merge(&served, &body).expect(200);
+        let merged = document(&served);
+        assert_eq!((&merged["n"], &merged["m"]), (&json!(n), &json!(m)), "{body}");
+        assert!(merged.get("of-main").is_some() && merged.get("of-draft").is_some(), "{merged}");
+        let again = served.get(&format!("{MERGES}?from=draft")).expect(200);
+        assert_eq!(again["conflicts"], json!([]), "{body}");
+    }
+}
+
+#[test]
+fn what_cannot_be_merged_is_refused() {
+    let served = diverged();
+    for (body, problem) in [
+        (json!({"from": "nothing"}), "no-such-branch"),
+        (json!({"from": "draft", "into": "nothing"}), "no-such-branch"),
+        (json!({"from": "main"}), "bad-request"),
+        (json!({"from": "draft", "prevails": "both"}), "bad-request"),
+        (json!({"from": "draft", "resolve": [{"path": "/x", "take": "ours"}]}), "bad-request"),
+        (
+            json!({"from": "draft", "prevails": "ours",
+                "resolve": [{"path": "/", "attribute": "n"}]}),
+            "bad-request",
+        ),
+    ] {
+        assert_eq!(merge(&served, &body).problem(), problem, "{body}");
+    }
+    let body = json!({"from": "draft", "prevails": "ours"}).to_string();
+    let stale = served.send("POST", MERGES, &[("if-match", "\"1\"")], Some(&body));
+    assert_eq!(stale.problem(), "changed");
+}

@@ -1,0 +1,175 @@
+use jungle::EditError;
+use serde_json::{Value as Json, json};
+
+use crate::support::Served;
+
+/// Children `0` to `n - 1` with their number in `i`, then the names `a` and `b`.
+fn with_children(n: i64) -> Served {
+    let served = Served::memory().tree("t");
+    let tree = served.server.jungle().open_tree("t").unwrap();
+    tree.update(|tx| {
+        for i in 0..n {
+            let child = [tx.append(&[])?];
+            tx.put_attribute(&child, "i", i)?;
+        }
+        tx.insert_child(&[], &"a".into())?;
+        tx.insert_child(&[], &"b".into())
+    })
+    .unwrap();
+    served
+}
+
+/// The keys of a page, and what it says comes next.
+#[track_caller]
+fn keys(served: &Served, query: &str) -> (String, Json) {
+    let page = served.get(&format!("/api/v1/trees/t/children?{query}")).expect(200);
+    let children = page["children"].as_array().unwrap().iter();
+    let keys: Vec<&str> = children.map(|child| child["key"].as_str().unwrap()).collect();
+    (keys.join(" "), page["next"].clone())
+}
+
+#[test]
+fn children_come_in_pages_from_both_ends() {
+    let served = with_children(5);
+    for (query, expected, next) in [
+        ("", "0 1 2 3 4 a b", json!(null)),
+        ("limit=2", "0 1", json!("1")),
+        ("limit=2&after=1", "2 3", json!("3")),
+        ("limit=3&after=3", "4 a b", json!(null)),
+        ("limit=2&order=backward", "b a", json!("a")),
+        ("limit=2&order=backward&after=a", "4 3", json!("3")),
+        ("from=2&to=a", "2 3 4 a", json!(null)),
+        ("order=backward&from=3&to=1", "3 2 1", json!(null)),
+        ("offset=5", "a b", json!(null)),
+        ("offset=1&limit=1&after=1", "3", json!("3")),
+        ("offset=20000", "", json!(null)),
+        ("after=77", "a b", json!(null)),
+    ] {
+        assert_eq!(keys(&served, query), (expected.to_owned(), next), "{query}");
+    }
+}
+
+#[test]
+fn page_ends_when_it_is_large() {
+    let served = Served::memory().tree("t");
+    let tree = served.server.jungle().open_tree("t").unwrap();
+    tree.update(|tx| {
+        let text = "x".repeat(10_000);
+        for _ in 0..1000 {
+            let child = [tx.append(&[])?];
+            for name in ["a", "b", "c"] {
+                tx.put_attribute(&child, name, &*text)?;
+            }
+        }
+        Ok::<_, EditError>(())
+    })
+    .unwrap();
+    let answer = served.get("/api/v1/trees/t/children?limit=1000");
+    assert!(answer.text.len() < (1 << 20) + 10_000, "{}", answer.text.len());
+    let page = answer.expect(200);
+    let count = page["children"].as_array().unwrap().len();
+    assert_eq!(page["next"], (count - 1).to_string());
+    assert_eq!(page["children"][0]["attributes"]["a"]["bytes"], 10_000);
+}
+
+#[test]
+fn node_has_typed_attributes_and_counts() {
+    let served = Served::memory().tree("t");
+    let values = json!({
+        "null": {"type": "null", "value": null},
+        "true": {"type": "bool", "value": true},
+        "small": {"type": "int", "value": -7},
+        "large": {"type": "int", "value": "9223372036854775807"},
+        "float": {"type": "float", "value": 7.0},
+        "nan": {"type": "float", "value": "NaN"},
+        "text": {"type": "text", "value": "é\u{0}</script>"},
+        "bytes": {"type": "bytes", "value": "AP8="},
+    });
+    let edits = json!({"edits": [{"op": "insert", "path": "/\"a b\"", "attributes": values}]});
+    served.post("/api/v1/trees/t/commits", &edits.to_string()).expect(200);
+    let node = served.get("/api/v1/trees/t/node?path=/%22a%20b%22").expect(200);
+    assert_eq!(node["attributes"], values);
+    let root = served.get("/api/v1/trees/t/node").expect(200);
+    assert_eq!((&root["child_count"], &root["subtree_count"]), (&json!(1), &json!(2)));
+}
+
+#[test]
+fn value_comes_raw_and_never_as_a_page() {
+    let served = Served::memory().tree("t");
+    let edits = r#"{"edits":[{"op":"put","attribute":"page","value":"<script>x</script>"},
+        {"op":"put","attribute":"bytes","value":{"type":"bytes","value":"PGI+"}},
+        {"op":"put","attribute":"n","value":7.5}]}"#;
+    served.post("/api/v1/trees/t/commits", edits).expect(200);
+    for (attribute, media, text) in [
+        ("page", "text/plain; charset=utf-8", "<script>x</script>"),
+        ("bytes", "application/octet-stream", "<b>"),
+        ("n", "application/json", "7.5"),
+    ] {
+        let answer = served.get(&format!("/api/v1/trees/t/value?attribute={attribute}"));
+        assert_eq!((answer.header("content-type"), &*answer.text), (media, text));
+        assert_eq!(answer.header("x-content-type-options"), "nosniff");
+    }
+    let missing = served.get("/api/v1/trees/t/value?attribute=x");
+    assert_eq!((missing.problem(), missing.status.as_u16()), ("no-such-attribute".into(), 404));
+}
+
+#[test]
+fn known_revision_is_not_sent_again() {
+    let served = with_children(1);
+    for path in ["", "/node", "/children", "/document", "/value?path=/0&attribute=i"] {
+        let path = format!("/api/v1/trees/t{path}");
+        let first = served.get(&path);
+        let tag = first.header("etag").to_owned();
+        let again = served.send("GET", &path, &[("if-none-match", &tag)], None);
+        assert_eq!((again.status.as_u16(), &*again.text), (304, ""), "{path}");
+        assert_eq!(again.header("etag"), tag);
+    }
+    let tag = served.get("/api/v1/trees/t/node").header("etag").to_owned();
+    served.post("/api/v1/trees/t/commits", r#"{"edits":[{"op":"append"}]}"#).expect(200);
+    served.send("GET", "/api/v1/trees/t/node", &[("if-none-match", &tag)], None).expect(200);
+}
+
+#[test]
+fn search_finds_in_document_order_and_goes_on() {
+    let served = with_children(100);
+    let found = |query: &str| {
+        let page = served.get(&format!("/api/v1/trees/t/search?{query}")).expect(200);
+        let matches = page["matches"].as_array().unwrap().iter();
+        let paths = matches.map(|found| found["path"].as_str().unwrap());
+        (paths.collect::<Vec<_>>().join(" "), page["next"].clone())
+    };
+    assert_eq!(found("where=i+%3E+97"), ("/98 /99".into(), json!(null)));
+    assert_eq!(found("attribute=i&value=7"), ("/7".into(), json!(null)));
+    assert_eq!(found("attribute=i&value=7.0"), (String::new(), json!(null)));
+    assert_eq!(found("attribute=i&limit=2"), ("/0 /1".into(), json!("/1")));
+    assert_eq!(found("attribute=i&limit=2&after=/1"), ("/2 /3".into(), json!("/3")));
+    assert_eq!(found("where=%40name+%3D+a"), ("/a".into(), json!(null)));
+    assert_eq!(found("path=/5&attribute=i"), ("/5".into(), json!(null)));
+    for query in [
+        "",
+        "where=",
+        "where=a&attribute=b",
+        "value=1",
+        "attribute=i&value=x",
+        "path=/5&attribute=i&after=/6",
+    ] {
+        let answer = served.get(&format!("/api/v1/trees/t/search?{query}"));
+        assert_eq!(answer.problem(), "bad-request", "{query}");
+    }
+}
+
+#[test]
+fn search_goes_on_below_what_it_found() {
+    let served = Served::memory().tree("t");
+    let document = r#"{"a":{"x":1,"b":{"x":2,"c":{"x":3}}},"d":{"x":4}}"#;
+    served.send("PUT", "/api/v1/trees/t/document", &[], Some(document)).expect(200);
+    let (mut after, mut paths) = (String::new(), Vec::new());
+    loop {
+        let query = format!("/api/v1/trees/t/search?attribute=x&limit=1{after}");
+        let page = served.get(&query).expect(200);
+        paths.extend(page["matches"][0]["path"].as_str().map(str::to_owned));
+        let Some(next) = page["next"].as_str() else { break };
+        after = format!("&after={next}");
+    }
+    assert_eq!(paths, ["/a", "/a/b", "/a/b/c", "/d"]);
+}

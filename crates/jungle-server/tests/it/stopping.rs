@@ -1,0 +1,65 @@
+use std::io::{Read, Write};
+
+use jungle::{Jungle, Memory};
+use jungle_server::{Data, Options, Server, StartError};
+use serde_json::json;
+
+use crate::support::{Folder, Served};
+
+#[test]
+fn acknowledged_commits_are_there_after_a_restart() {
+    let folder = Folder::new("restart");
+    let served = Served::folder(&folder).tree("t");
+    for durability in ["memory", "buffered", "sync", "memory"] {
+        let body = json!({"durability": durability, "edits": [{"op": "append"}]}).to_string();
+        served.post("/api/v1/trees/t/commits", &body).expect(200);
+    }
+    served.server.stop().unwrap();
+    let served = Served::folder(&folder);
+    assert_eq!(served.get("/api/v1/trees/t/node").expect(200)["child_count"], 4);
+    let revisions = served.get("/api/v1/trees/t/revisions").expect(200);
+    assert_eq!(revisions["revisions"].as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn request_that_is_under_way_is_done_when_the_server_stops() {
+    let folder = Folder::new("under-way");
+    let served = Served::folder(&folder).tree("t");
+    let body = r#"{"edits":[{"op":"append"}]}"#;
+    let mut stream = served.connect();
+    let head = format!(
+        "POST /api/v1/trees/t/commits HTTP/1.1\r\nHost: localhost\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\nExpect: 100-continue\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut begun = [0; 25];
+    stream.read_exact(&mut begun).unwrap();
+    assert_eq!(&begun, b"HTTP/1.1 100 Continue\r\n\r\n");
+    let stop = std::thread::spawn(|| served.server.stop().unwrap());
+    stream.write_all(body.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    stop.join().unwrap();
+    let served = Served::folder(&folder);
+    assert_eq!(served.get("/api/v1/trees/t/node").expect(200)["child_count"], 1);
+}
+
+#[test]
+fn nobody_is_reached_by_others_unasked() {
+    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
+        let options = Options { listen: address.parse().unwrap(), ..Options::default() };
+        let data = Data::Memory(Jungle::memory().unwrap());
+        let refused = Server::start(data, options);
+        assert!(matches!(refused, Err(StartError::Exposed { .. })), "{address}");
+    }
+}
+
+#[test]
+fn address_that_is_taken_is_told() {
+    let served = Served::memory();
+    let options = Options { listen: served.address(), ..Options::default() };
+    let data = Data::Memory(Jungle::memory().unwrap());
+    assert!(matches!(Server::start(data, options), Err(StartError::Listen { .. })));
+}

@@ -1,0 +1,30 @@
+//! How people and programs name things in a Jungle: what the command line and the server share.
+//!
+//! ```
+//! use jungle_db::Jungle;
+//! use jungle_words::{Expr, find};
+//!
+//! let board = Jungle::new()?.create_tree("board")?;
+//! board.update(|tx| tx.put_attribute(&[], "stars", 7))?;
+//! let before = find(&board, "main~1")?.snapshot;
+//! assert!(!before.root().has_attributes());
+//!
+//! let expr = Expr::parse("stars > 5 and not exists title")?;
+//! assert!(expr.is_true(board.snapshot().root(), None));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! - [`Expr`]: what must be true of a node.
+//! - [`find`]: a revision by number, tag, branch, steps back or time; [`Info`], [`Tags`]: what is
+//!   told of it; [`time`]: times as they are written.
+//! - [`conflict`]: the names of conflicts, and settling one of them alone.
+
+pub mod conflict;
+mod expr;
+mod info;
+mod revision;
+pub mod time;
+
+pub use expr::{Expr, HELP as EXPRESSION_HELP, ParseError};
+pub use info::{Info, Tags};
+pub use revision::{FindError, Found, HELP as REVISION_HELP, find, find_or_newest};

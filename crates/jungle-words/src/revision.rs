@@ -1,0 +1,172 @@
+//! Naming a revision: by number, tag, branch, steps back, or time.
+
+use jungle_db::{ArchiveError, NoSuchRevision, Revision, RevisionInfo, Snapshot, TreeHandle};
+
+use crate::time;
+
+/// What help says about naming a revision.
+pub const HELP: &str = "\
+REV names a revision: its number (`12`), a tag (`v1.2`), a branch for its newest (`main`), any of \
+these and how many revisions further back (`main~3`), or a time for the newest one then \
+(`2026-11-22T01:30:00Z`, `2026-11-22`, `'2 hours ago'`).";
+
+/// A revision that was named.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The branch that made it.
+    pub tree: TreeHandle,
+    /// The tree as it was.
+    pub snapshot: Snapshot,
+}
+
+/// Why a revision was not found.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FindError {
+    /// Nothing has this name.
+    #[error("the tree {tree:?} has no revision {name:?}")]
+    NoSuchName {
+        /// The tree.
+        tree: Box<str>,
+        /// The name that was given.
+        name: Box<str>,
+    },
+    /// There is no revision of this number, or then.
+    #[error("there is no revision {name}: {source}")]
+    NoSuchRevision {
+        /// The name that was given.
+        name: Box<str>,
+        /// Why.
+        source: NoSuchRevision,
+    },
+    /// The history could not be read.
+    #[error(transparent)]
+    NotRead(#[from] ArchiveError),
+    /// The history does not go so far back.
+    #[error("revision {revision} has {kept} before it, not {steps}")]
+    TooFarBack {
+        /// From where it is counted.
+        revision: Revision,
+        /// How many there are.
+        kept: usize,
+        /// How many were asked for.
+        steps: usize,
+    },
+}
+
+impl FindError {
+    /// The name that nothing has.
+    #[must_use]
+    pub fn unknown_name(&self) -> Option<&str> {
+        match self {
+            FindError::NoSuchName { name, .. } => Some(name),
+            _ => None,
+        }
+    }
+}
+
+/// The revision of this name; without a name the newest of the branch.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_or_newest(tree: &TreeHandle, text: Option<&str>) -> Result<Found, FindError> {
+    match text {
+        Some(text) => find(tree, text),
+        None => Ok(Found { tree: tree.clone(), snapshot: tree.snapshot() }),
+    }
+}
+
+/// The revision of this name: [`HELP`](crate::REVISION_HELP) says what names there are. A number is
+/// looked for on this branch first, then on the others.
+///
+/// # Errors
+/// When there is no such name, or the revision is not there or not kept any more.
+pub fn find(tree: &TreeHandle, text: &str) -> Result<Found, FindError> {
+    if let Some(found) = named(tree, text)? {
+        return Ok(found);
+    }
+    if let Some((name, steps)) = text.rsplit_once('~')
+        && let Ok(steps) = steps.parse::<usize>()
+        && let Some(found) = named(tree, name)?
+    {
+        return back(found, steps);
+    }
+    if let Some(time) = time::parse(text) {
+        let snapshot = tree.at_time(time).map_err(|source| missing(text, source))?;
+        return Ok(Found { tree: tree.clone(), snapshot });
+    }
+    Err(FindError::NoSuchName { tree: (*tree.name()).into(), name: text.into() })
+}
+
+/// A number, a tag or a branch.
+fn named(tree: &TreeHandle, text: &str) -> Result<Option<Found>, FindError> {
+    let number = text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok());
+    if let Some(number) = number.flatten() {
+        let found = of_number(tree, Revision::new(number));
+        return found.map(Some).map_err(|source| missing(text, source));
+    }
+    if let Ok(snapshot) = tree.at_tag(text) {
+        let tree = made_by(tree, snapshot.revision()).unwrap_or_else(|| tree.clone());
+        return Ok(Some(Found { tree, snapshot }));
+    }
+    let branch = tree.on_branch(text).ok();
+    Ok(branch.map(|tree| Found { snapshot: tree.snapshot(), tree }))
+}
+
+/// The revision itself, whichever branch made it; else the tree as it was then.
+fn of_number(tree: &TreeHandle, number: Revision) -> Result<Found, NoSuchRevision> {
+    let tree = made_by(tree, number).unwrap_or_else(|| tree.clone());
+    Ok(Found { snapshot: tree.at(number)?, tree })
+}
+
+/// The branch that has exactly this revision, this one first.
+fn made_by(tree: &TreeHandle, revision: Revision) -> Option<TreeHandle> {
+    let names = tree.list_branches();
+    let branches = names.iter().filter_map(|name| tree.on_branch(name).ok());
+    std::iter::once(tree.clone())
+        .chain(branches)
+        .find(|branch| branch.history(revision..=revision).next().is_some())
+}
+
+fn back(found: Found, steps: usize) -> Result<Found, FindError> {
+    let newest = found.snapshot.revision();
+    let Some(info) = found.tree.history(..=newest).nth(steps) else {
+        let kept = found.tree.history(..=newest).count();
+        return Err(FindError::TooFarBack {
+            revision: newest,
+            kept: kept.saturating_sub(1),
+            steps,
+        });
+    };
+    let info = info?;
+    let name = || info.revision.to_string();
+    let snapshot = found.tree.at(info.revision).map_err(|source| missing(&name(), source))?;
+    Ok(Found { snapshot, ..found })
+}
+
+fn missing(name: &str, source: NoSuchRevision) -> FindError {
+    FindError::NoSuchRevision { name: name.into(), source }
+}
+
+impl Found {
+    /// Its number, time, author and message.
+    #[must_use]
+    pub fn info(&self) -> RevisionInfo {
+        let revision = self.snapshot.revision();
+        let info = self.tree.history(revision..=revision).next();
+        // A tag may outlive its place in the history.
+        info.and_then(Result::ok).unwrap_or(RevisionInfo {
+            revision,
+            time: Default::default(),
+            meta: Default::default(),
+        })
+    }
+
+    /// The version before it on its branch, if that is known.
+    #[must_use]
+    pub fn before(&self) -> Option<Snapshot> {
+        let revision = self.snapshot.revision();
+        let before = self.tree.history(..revision).next()?.ok()?;
+        self.tree.at(before.revision).ok()
+    }
+}

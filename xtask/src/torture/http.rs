@@ -1,0 +1,126 @@
+//! `torture http`: bad requests to a real server: the catalogue made by hand, and what schemathesis
+//! makes of the OpenAPI document.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+
+use super::ledger::{Entry, children_cpu_seconds};
+use crate::command::{cargo, command, root, run as run_command, target_dir};
+use crate::error::{Context, Result, fail};
+
+/// What must hold of every answer.
+const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
+response_schema_conformance";
+
+/// What would take the tree away from under the other requests, or never ends.
+const LEFT_OUT: [&str; 3] = ["delete_tree", "rename_tree", "watch"];
+
+/// Examples for each address; with them all, some 7,000 requests.
+const EXAMPLES: &str = "300";
+
+pub fn run(arguments: &[String]) -> Result<()> {
+    let program = match arguments {
+        [] => "schemathesis",
+        [flag, program] if flag == "--schemathesis" => program,
+        _ => return fail("usage: cargo xtask torture http [--schemathesis PROGRAM]"),
+    };
+    let by_hand = ["test", "--quiet", "-p", "jungle-server", "--test", "it", "--"];
+    run_command(cargo(by_hand.into_iter().chain(["catalogue", "bad_requests"])))?;
+    let version = command(program, ["--version"]).stdout(Stdio::null()).status();
+    if !version.is_ok_and(|status| status.success()) {
+        println!("http: schemathesis SKIPPED, it is not there (`pip install schemathesis`)");
+        return Ok(());
+    }
+    run_command(cargo(["build", "--quiet", "-p", "jungle-cli"]))?;
+    let cpu_before = children_cpu_seconds();
+    let server = Server::start()?;
+    server.send("POST /api/v1/trees", r#"{"name":"t"}"#)?;
+    let status = generated(program, &server)?;
+    let metrics = server.send("GET /metrics", "")?;
+    drop(server);
+    let [good, refused, failed, panics] = [
+        "jungle_http_requests_total{status=\"2xx\"} ",
+        "jungle_http_requests_total{status=\"4xx\"} ",
+        "jungle_http_requests_total{status=\"5xx\"} ",
+        "jungle_panics_total ",
+    ]
+    .map(|name| number(&metrics, name));
+    println!("http: {good} requests done, {refused} refused, {failed} failures, {panics} panics");
+    let mut entry = Entry::default();
+    let bad = failed + panics + u64::from(!status);
+    let (points, last) = (good + refused + bad, format!("{} passed, {bad} failed", good + refused));
+    entry.read(&format!("http: {points} points from seed 0"));
+    entry.read(&last);
+    entry.cpu_seconds = children_cpu_seconds() - cpu_before;
+    entry.append()?;
+    println!("{last}");
+    if bad == 0 { Ok(()) } else { fail("not every answer was as it must be") }
+}
+
+/// Runs schemathesis; `true` if all answers passed its checks.
+fn generated(program: &str, server: &Server) -> Result<bool> {
+    let config = target_dir().join("schemathesis.toml");
+    // Most requests should get as far as a tree that is there.
+    let text = "[parameters]\n\"path.tree\" = \"t\"\n";
+    std::fs::write(&config, text).context(format!("cannot write {}", config.display()))?;
+    let mut run = command(program, ["--config-file"]);
+    // It leaves a folder behind where it runs.
+    run.current_dir(target_dir());
+    run.arg(&config).arg("run").arg(root().join("docs/openapi.json")).args(["--url", &server.url]);
+    run.args(["--checks", CHECKS, "--max-examples", EXAMPLES, "--continue-on-failure"]);
+    run.args(["--phases", "examples,coverage,fuzzing", "--workers", "2"]);
+    LEFT_OUT.iter().for_each(|id| _ = run.args(["--exclude-operation-id", id]));
+    Ok(run.status().context(format!("cannot start {program}"))?.success())
+}
+
+/// What a line of metrics says.
+fn number(metrics: &str, name: &str) -> u64 {
+    let line = metrics.lines().find_map(|line| line.strip_prefix(name));
+    line.and_then(|number| number.trim().parse().ok()).unwrap_or_default()
+}
+
+/// A server with trees in memory, killed at the end.
+struct Server {
+    child: Child,
+    url: String,
+}
+
+impl Server {
+    fn start() -> Result<Server> {
+        let program: PathBuf = target_dir().join("debug/jungle");
+        let arguments = ["serve", "--memory", "--listen", "127.0.0.1:0", "--json", "--log", "warn"];
+        let mut serve = command(program, arguments);
+        let mut child = serve.stdout(Stdio::piped()).spawn().context("cannot start the server")?;
+        let mut line = String::new();
+        let told = child.stdout.take().expect("piped above");
+        BufReader::new(told).read_line(&mut line).context("cannot read what the server says")?;
+        let told: serde_json::Value =
+            serde_json::from_str(&line).context("what the server says")?;
+        let url = told["url"].as_str().context("the server says no address")?.to_owned();
+        Ok(Server { child, url })
+    }
+
+    fn send(&self, head: &str, body: &str) -> Result<String> {
+        let address = self.url.trim_start_matches("http://");
+        let mut stream = TcpStream::connect(address).context("cannot reach the server")?;
+        let length = body.len();
+        let request = format!(
+            "{head} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+        );
+        stream.write_all(request.as_bytes()).context("cannot reach the server")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).context("the server does not answer")?;
+        Ok(answer)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It holds nothing that is needed any more.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
