@@ -1,6 +1,8 @@
 //! Bodies: read within limits, and streamed in pieces.
 
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -66,23 +68,37 @@ fn too_slow(time: Duration) -> Problem {
 }
 
 /// The body of an answer that is made while it is sent.
-struct Pieces(mpsc::Receiver<Bytes>);
+struct Pieces {
+    pieces: mpsc::Receiver<Bytes>,
+    /// Where an end too early must not look like the end.
+    is_whole: Arc<AtomicBool>,
+}
 
-/// Where the pieces are put, and the body that they become.
+fn channel(is_whole: bool) -> (mpsc::Sender<Bytes>, Arc<AtomicBool>, Body) {
+    let ((send, pieces), is_whole) = (mpsc::channel(PIECES), Arc::new(AtomicBool::new(is_whole)));
+    let body = Body::new(Pieces { pieces, is_whole: Arc::clone(&is_whole) });
+    (send, is_whole, body)
+}
+
+/// Where the pieces are put, and the body that they become: whole wherever it ends.
 pub(crate) fn pieces() -> (mpsc::Sender<Bytes>, Body) {
-    let (send, pieces) = mpsc::channel(PIECES);
-    (send, Body::new(Pieces(pieces)))
+    let (send, _, body) = channel(true);
+    (send, body)
 }
 
 impl http_body::Body for Pieces {
     type Data = Bytes;
-    type Error = std::convert::Infallible;
+    type Error = std::io::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        self.0.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
+        self.pieces.poll_recv(context).map(|piece| match piece {
+            Some(piece) => Some(Ok(Frame::data(piece))),
+            None if self.is_whole.load(Ordering::SeqCst) => None,
+            None => Some(Err(std::io::ErrorKind::UnexpectedEof.into())),
+        })
     }
 }
 
@@ -134,9 +150,11 @@ impl std::io::Read for Incoming {
     }
 }
 
-/// The other way: what a thread that may block writes goes to the client, in large pieces.
+/// The other way: what a thread that may block writes goes to the client, in large pieces. Unless
+/// it is [finished](Outgoing::finish), the client's connection breaks where it ended.
 pub(crate) struct Outgoing {
     pieces: mpsc::Sender<Bytes>,
+    is_whole: Arc<AtomicBool>,
     waiting: Vec<u8>,
     piece_time: Duration,
     runtime: tokio::runtime::Handle,
@@ -147,13 +165,23 @@ const PIECE_BYTES: usize = 64 << 10;
 
 impl Outgoing {
     /// To be used on another thread than those that serve.
-    pub(crate) fn new(pieces: mpsc::Sender<Bytes>, limits: &Limits) -> Outgoing {
-        Outgoing {
+    pub(crate) fn new(limits: &Limits) -> (Outgoing, Body) {
+        let (pieces, is_whole, body) = channel(false);
+        let out = Outgoing {
             pieces,
+            is_whole,
             waiting: Vec::new(),
             piece_time: limits.piece_time,
             runtime: tokio::runtime::Handle::current(),
-        }
+        };
+        (out, body)
+    }
+
+    /// That was all.
+    pub(crate) fn finish(mut self) -> std::io::Result<()> {
+        self.send()?;
+        self.is_whole.store(true, Ordering::SeqCst);
+        Ok(())
     }
 
     fn send(&mut self) -> std::io::Result<()> {
@@ -178,5 +206,26 @@ impl std::io::Write for Outgoing {
 
     fn flush(&mut self) -> std::io::Result<()> {
         self.send()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn only_a_finished_body_ends_as_one() {
+        for is_finished in [true, false] {
+            let (mut out, body) = Outgoing::new(&Limits::default());
+            let written = tokio::task::spawn_blocking(move || {
+                out.write_all(b"[1,")?;
+                out.flush()?;
+                if is_finished { out.finish() } else { Ok(()) }
+            });
+            written.await.unwrap().unwrap();
+            assert_eq!(body.collect().await.is_ok(), is_finished);
+        }
     }
 }

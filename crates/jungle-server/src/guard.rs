@@ -1,8 +1,11 @@
 //! What every request passes: the host it asks for, the site it comes from, the rate; and what
 //! every answer says to browsers.
 
+use std::future::poll_fn;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Instant;
 
 use axum::body::Body;
@@ -70,10 +73,10 @@ pub(crate) async fn guard(
 ) -> Response {
     let began = Instant::now();
     // Parameters may be anything, secrets too: only the path is noted.
-    let asked = tracing::enabled!(tracing::Level::DEBUG)
+    let asked = tracing::enabled!(tracing::Level::ERROR)
         .then(|| (request.method().clone(), request.uri().path().to_owned()));
     let mut response = match check(&app, &request, began) {
-        Ok(()) => next.run(request).await,
+        Ok(()) => loaded(next.run(request)).await,
         Err(problem) => problem.into_response(),
     };
     let status = response.status();
@@ -91,11 +94,25 @@ pub(crate) async fn guard(
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache"));
     let time = began.elapsed();
     if let Some((method, path)) = asked {
-        let micros = time.as_micros();
-        tracing::debug!(%method, path, status = status.as_u16(), micros, "answered");
+        let (micros, status) = (time.as_micros(), status.as_u16());
+        match status {
+            500 => tracing::error!(%method, path, status, micros, "failed"),
+            _ => tracing::debug!(%method, path, status, micros, "answered"),
+        }
     }
     app.metrics.answered(status.as_u16(), time);
     response
+}
+
+/// Part of a folder is read only when it is looked at; a look that fails unwinds up to here, and is
+/// the answer.
+async fn loaded(answer: impl Future<Output = Response>) -> Response {
+    let mut answer = pin!(answer);
+    poll_fn(|context| {
+        let polled = jungle::loading(|| answer.as_mut().poll(context));
+        polled.unwrap_or_else(|error| Poll::Ready(Problem::from(error).into_response()))
+    })
+    .await
 }
 
 fn check(app: &App, request: &Request<Body>, now: Instant) -> Result<(), Problem> {

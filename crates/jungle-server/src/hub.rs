@@ -101,21 +101,22 @@ impl Hubs {
         let branch = tree.branch_id();
         let mut watch = tree.watch(&[], after);
         loop {
-            let next = watch.wait(Some(PATIENCE));
+            let next = jungle::loading(|| watch.wait(Some(PATIENCE)));
             let mut hubs = self.lock();
             let Some(hub) = hubs.get_mut(&branch) else { return };
             match next {
-                Ok(Some(event)) => hub.tell(&event),
-                Ok(None) if hub.clients.is_empty() => {
+                Ok(Ok(Some(event))) => hub.tell(&event),
+                Ok(Ok(None)) if hub.clients.is_empty() => {
                     hubs.remove(&branch);
                     return;
                 }
-                Ok(None) => {}
-                Err(WatchError::TooOld { oldest, .. }) => {
+                Ok(Ok(None)) => {}
+                Ok(Err(WatchError::TooOld { oldest, .. })) => {
                     hub.clients.iter().for_each(|client| client.lost.set());
                     watch = tree.watch(&[], oldest);
                 }
-                Err(_) => {
+                // Their streams end; who asks again is told why.
+                Ok(Err(_)) | Err(_) => {
                     hubs.remove(&branch);
                     return;
                 }

@@ -1,6 +1,7 @@
 //! Documents: subtrees as JSON, streamed out and in.
 
-use std::io::{BufReader, ErrorKind, Write};
+use std::error::Error;
+use std::io::{BufReader, ErrorKind};
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -16,7 +17,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::{Named, written};
 use crate::app::{App, State, aside};
-use crate::body::{self, Incoming, Outgoing, pieces};
+use crate::body::{self, Incoming, Outgoing};
 use crate::problem::{Kind, Problem};
 use crate::query::{Query, meta};
 use crate::tag::{changed, check, expected};
@@ -38,15 +39,20 @@ pub(crate) async fn export(
         return Ok(unchanged);
     }
     let permit = permit(&app)?;
-    let (send, body) = pieces();
-    let limits = app.options.limits.clone();
+    let (mut out, body) = Outgoing::new(&app.options.limits);
     tokio::task::spawn_blocking(move || {
-        let mut out = Outgoing::new(send, &limits);
-        let Ok(node) = found.snapshot.root().at(&path) else { return };
-        // Whoever went away needs no more.
-        let _ = jungle::json::export(node, &mut out, &ExportOptions { layout })
-            .map_err(|_| ())
-            .and_then(|()| out.flush().map_err(|_| ()));
+        let options = ExportOptions { layout };
+        let written = jungle::loading(|| {
+            let node = found.snapshot.root().at(&path)?;
+            jungle::json::export(node, &mut out, &options)?;
+            Ok::<(), Box<dyn Error>>(out.finish()?)
+        });
+        // The head was sent long ago: an answer that breaks off is all that a client can be told.
+        match written {
+            Err(error) => tracing::error!(%error, "an export broke off"),
+            Ok(Err(error)) => tracing::debug!(%error, "an export broke off"),
+            Ok(Ok(())) => {}
+        }
         drop(permit);
     });
     Ok(app.mark.show(revision, written(body)))

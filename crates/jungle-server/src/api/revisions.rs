@@ -36,7 +36,8 @@ pub(crate) async fn list(
         let to = Revision::new(after.unwrap_or(u64::MAX));
         tree.history(..to).take(limit + 1).map(told).collect()
     };
-    let mut page = Page { branch: tree.branch_name().to_owned(), revisions: revisions?, next: None };
+    let mut page =
+        Page { branch: tree.branch_name().to_owned(), revisions: revisions?, next: None };
     if page.revisions.len() > limit {
         page.revisions.pop();
         page.next = page.revisions.last().map(|info| info.revision);

@@ -8,6 +8,7 @@ mod board;
 mod catalogue;
 mod commits;
 mod contract;
+mod damage;
 mod documents;
 mod history;
 mod merging;
