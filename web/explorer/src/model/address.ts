@@ -19,6 +19,9 @@ export interface Address {
   find?: string
 }
 
+/** Some of it; what is undefined is to be said no more. */
+export type Part = { [Name in keyof Address]?: Address[Name] | undefined }
+
 export const HOME: Address = { branch: 'main', path: '/', view: 'node' }
 
 /** Reads what is behind the question mark. What makes no sense counts as not said. */

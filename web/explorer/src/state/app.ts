@@ -2,7 +2,7 @@
 
 import * as api from '../api/client.ts'
 import type { Committed, Edit, Tree } from '../api/types.ts'
-import { type Address, HOME, readAddress, writeAddress } from '../model/address.ts'
+import { type Address, HOME, type Part, readAddress, writeAddress } from '../model/address.ts'
 import { Session } from './session.ts'
 
 export interface Notice {
@@ -52,7 +52,7 @@ export class App {
   }
 
   /** Goes elsewhere. Small steps replace the address, so that the way back is not long. */
-  go(part: Partial<Address> & { at?: number | undefined }, how: 'push' | 'replace' = 'push'): void {
+  go(part: Part, how: 'push' | 'replace' = 'push'): void {
     const next = { ...this.address, ...part } as Address
     for (const name of Object.keys(next) as (keyof Address)[]) {
       if (next[name] === undefined) delete next[name]
@@ -65,12 +65,12 @@ export class App {
     this.arrive(readAddress(query))
   }
 
-  href(part: Partial<Address> & { at?: number | undefined }): string {
+  href(part: Part): string {
     return writeAddress({ ...this.address, ...part } as Address)
   }
 
   home(): void {
-    this.go({ ...HOME, tree: undefined, at: undefined } as unknown as Partial<Address>)
+    this.go({ ...HOME, tree: undefined, at: undefined })
   }
 
   private arrive(address: Address): void {

@@ -4,7 +4,7 @@ import * as api from '../api/client.ts'
 import type { Change, Child, Node, Revision, WatchEvent } from '../api/types.ts'
 import type { Sign } from '../model/changes.ts'
 import { Forest, type Open, PAGE } from '../model/forest.ts'
-import { ancestors, compareKeys, keys, lastKey, parent } from '../model/path.ts'
+import { ancestors, compareKeys, lastKey, parent } from '../model/path.ts'
 
 export type Live = 'connecting' | 'live' | 'ended'
 
@@ -134,7 +134,7 @@ export class Session {
       if (above === undefined) return undefined
       row = this.forest.find(at, above.path)
       if (row === undefined) {
-        const place = await this.place(above, lastKey(at))
+        const place = await this.placeOf(above, lastKey(at))
         if (place === undefined) return undefined
         await this.ensure(above, Math.floor(place / PAGE))
         row = this.forest.find(at, above.path)
@@ -151,7 +151,7 @@ export class Session {
   }
 
   /** Where a child stands among its siblings: halves what is left, so 20 questions do for a million. */
-  private async place(above: Open, key: string): Promise<number | undefined> {
+  private async placeOf(above: Open, key: string): Promise<number | undefined> {
     await this.ensure(above, 0)
     let [low, high] = [0, above.count]
     while (low < high) {
@@ -278,10 +278,5 @@ export class Session {
     for (const { attributes } of children) {
       for (const name of Object.keys(attributes)) if (this.attributes.size < 12) this.attributes.add(name)
     }
-  }
-
-  /** The depth of the selected path, for those who draw it. */
-  get depth(): number {
-    return keys(this.path).length
   }
 }
