@@ -39,6 +39,8 @@ test.each([
   ['', 'new', '{new}'],
   ['same', 'same', 'same'],
   ['one two', 'two', '[one ]two'],
+  ['and take the side', 'and leave some side', 'and [take the]{leave some} side'],
+  ['a b', 'b a', '[a ]b{ a}'],
   ['buy milk', 'buy oat milk!', 'buy {oat }milk{!}'],
 ])('%j to %j is %j', (old, now, expected) => {
   const pieces = wordDiff(old, now)

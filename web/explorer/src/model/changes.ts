@@ -120,12 +120,40 @@ function table(left: string[], right: string[]): number[][] {
   return longest
 }
 
+/**
+ * Neighbours of a kind together. What changed on both sides of white space is one change, with the
+ * white space in it, or a rewritten sentence would be a mosaic.
+ */
 function pieces(all: [Piece['kind'], string][]): Piece[] {
   const found: Piece[] = []
-  for (const [kind, text] of all) {
-    const last = found.at(-1)
-    if (last?.kind === kind) last.text += text
-    else if (text !== '') found.push({ kind, text })
+  const changed = { old: '', new: '' }
+  let gap = ''
+  const flush = () => {
+    for (const kind of ['old', 'new'] as const) {
+      if (changed[kind] !== '') found.push({ kind, text: changed[kind] })
+      changed[kind] = ''
+    }
+    add(gap)
+    gap = ''
   }
+  const add = (text: string) => {
+    const last = found.at(-1)
+    if (last?.kind === 'same') last.text += text
+    else if (text !== '') found.push({ kind: 'same', text })
+  }
+  for (const [kind, text] of all) {
+    const isChanging = changed.old !== '' || changed.new !== ''
+    if (kind !== 'same') {
+      changed.old += gap
+      changed.new += gap
+      changed[kind] += text
+      gap = ''
+    } else if (isChanging && gap === '' && /^\s+$/.test(text)) gap = text
+    else {
+      flush()
+      add(text)
+    }
+  }
+  flush()
   return found
 }

@@ -5,6 +5,7 @@ import { type Bough, COLUMN, layout, LINE } from '../model/graph.ts'
 import { lastKey } from '../model/path.ts'
 import { count, shown } from '../model/value.ts'
 import type { PanelProps } from '../parts/Explorer.tsx'
+import { telling } from '../parts/Value.tsx'
 
 /** Nodes in a picture, children of one, and levels. */
 const NODES_MAX = 90
@@ -77,8 +78,7 @@ async function grow(version: api.Version, path: string, tree: string, signal: Ab
 }
 
 function bough(path: string, label: string, attributes: Attributes, more: number): Bough {
-  const telling = ['title', 'name', 'text'].find((name) => name in attributes) ?? Object.keys(attributes)[0]
-  const value = telling === undefined ? undefined : attributes[telling]
-  const text = value === undefined ? '' : value.type === 'text' ? String(value.value) : shown(value)
+  const first = Object.values(attributes)[0]
+  const text = telling(attributes)?.[1] ?? (first ? shown(first) : '')
   return { path, label, text, more, boughs: [] }
 }

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
 import * as api from '../api/client.ts'
-import type { Node, Value } from '../api/types.ts'
+import type { Edit, Node, Value } from '../api/types.ts'
 import { ancestors, lastKey } from '../model/path.ts'
 import { count, guess, shown, size } from '../model/value.ts'
 import type { PanelProps } from '../parts/Explorer.tsx'
 import { Link } from '../parts/Link.tsx'
-import { ValueEditor, ValueText } from '../parts/Value.tsx'
+import { telling, ValueEditor, ValueText } from '../parts/Value.tsx'
 import { NodeDialogs } from './NodeDialogs.tsx'
 
 /** A node: its attributes, and what can be done with it. */
@@ -28,9 +28,9 @@ export function NodePanel({ app, session }: PanelProps) {
   return (
     <>
       <Breadcrumbs app={app} session={session} path={node.path} />
-      <h1 tabIndex={-1}>{node.path === '/' ? session.tree : lastKey(node.path)}</h1>
+      <Title node={node} tree={session.tree} />
       <p class="facts">
-        {count(node.child_count)} {node.child_count === 1 ? 'child' : 'children'}
+        {node.child_count === 0 ? 'no children' : node.child_count === 1 ? 'one child' : `${count(node.child_count)} children`}
         {node.subtree_count > node.child_count + 1 && <> · {count(node.subtree_count)} nodes in all</>}
       </p>
       {!isPast && (
@@ -44,6 +44,18 @@ export function NodePanel({ app, session }: PanelProps) {
       <Programs app={app} session={session} node={node} />
       <NodeDialogs app={app} session={session} node={node} />
     </>
+  )
+}
+
+/** A position says little: what the node is called by its attributes says more. */
+function Title({ node, tree }: { node: Node; tree: string }) {
+  const key = node.path === '/' ? tree : lastKey(node.path)
+  const called = telling(node.attributes)?.[1]
+  const isPosition = node.path !== '/' && /^-?\d/.test(key)
+  return (
+    <h1 tabIndex={-1}>
+      {isPosition && called ? <><span class="position">{key}</span> {called}</> : key}
+    </h1>
   )
 }
 
@@ -65,20 +77,20 @@ interface NodeProps extends PanelProps {
 }
 
 function Attributes({ app, session, node, isPast }: NodeProps & { isPast: boolean }) {
-  const [editing, edit] = useState<string>()
+  // The value as it was when the editing began: what others make of it meanwhile is not unseen.
+  const [editing, edit] = useState<{ name: string; old: Value }>()
   const names = Object.keys(node.attributes)
-  const keep = async (name: string, value: Value) => {
-    const old = node.attributes[name]
-    // Nobody else's value is written over unseen.
-    const unless = old === undefined
-      ? []
+  const keep = async (name: string, value: Value, old?: Value) => {
+    // Nobody else's value is written over.
+    const unless: Edit[] = old === undefined
+      ? [{ op: 'test', path: node.path, attribute: name, exists: false }]
       : old.bytes === undefined
-        ? [{ op: 'test' as const, path: node.path, attribute: name, value: old }]
+        ? [{ op: 'test', path: node.path, attribute: name, value: old }]
         : []
     const put = { op: 'put' as const, path: node.path, attribute: name, value }
     const said = `${name} = ${shown(value)}`.slice(0, 200)
     if (await app.commit([...unless, put], said)) edit(undefined)
-    else void session.select(node.path)
+    else await session.select(node.path)
   }
   const unset = (name: string) => app.commit([{ op: 'unset', path: node.path, attribute: name }], `without ${name}`)
   return (
@@ -89,14 +101,14 @@ function Attributes({ app, session, node, isPast }: NodeProps & { isPast: boolea
         {names.map((name) => {
           const value = node.attributes[name]!
           return (
-            <div key={name} class={editing === name ? 'editing' : ''}>
+            <div key={name} class={editing?.name === name ? 'editing' : ''}>
               <dt>{name}</dt>
               <dd>
-                {editing === name
-                  ? <Editing app={app} session={session} node={node} name={name} value={value} onKeep={(next) => void keep(name, next)} onCancel={() => edit(undefined)} />
-                  : <Shown name={name} value={value} isPast={isPast} onEdit={() => edit(name)} />}
+                {editing?.name === name
+                  ? <Editing app={app} session={session} node={node} name={name} value={editing.old} onKeep={(next) => void keep(name, next, editing.old)} onCancel={() => edit(undefined)} />
+                  : <Shown name={name} value={value} isPast={isPast} onEdit={() => edit({ name, old: value })} />}
               </dd>
-              {editing !== name && (
+              {editing?.name !== name && (
                 <dd class="meta">
                   <span class="kind">{value.type}</span>
                   {!isPast && <button type="button" class="plain" aria-label={`remove ${name}`} title="Remove" onClick={() => void unset(name)}>×</button>}

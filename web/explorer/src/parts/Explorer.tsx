@@ -39,7 +39,7 @@ export function Explorer({ app, session }: PanelProps) {
   return (
     <>
       <Timeline app={app} session={session} />
-      <main class={`columns ${app.pane}`}>
+      <main class={`columns shows-${app.pane}`}>
         <TreeView app={app} session={session} />
         <section class="panel" aria-label={view}>
           <nav class="tabs" aria-label="views">

@@ -2,8 +2,8 @@ import { useState } from 'preact/hooks'
 import type { Attributes, Kind, Value } from '../api/types.ts'
 import { edited, KINDS, read, shown } from '../model/value.ts'
 
-/** Attributes that tell most about a node come first. */
-const TELLING = ['title', 'name', 'text', 'label', 'type']
+/** Attributes that tell most about a node, if they are text. */
+const TELLING = ['title', 'name', 'text', 'label']
 /** Attributes and letters of each that a row shows. */
 const SUMMARY_MAX = 5
 const LETTERS_MAX = 120
@@ -13,13 +13,21 @@ export function ValueText({ value }: { value: Value }) {
   return <span class={`value ${value.type}`}>{shown(value)}</span>
 }
 
-/** The attributes of a node, in one line. */
+/** What a node is called by its attributes, and which one says it. */
+export function telling(attributes: Attributes): [name: string, text: string] | undefined {
+  const name = TELLING.find((one) => attributes[one]?.type === 'text' && attributes[one].value !== '')
+  return name === undefined ? undefined : [name, brief(attributes[name]!)]
+}
+
+/** The attributes of a node, in one line: what it is called, then what is short. */
 export function Summary({ attributes }: { attributes: Attributes }) {
-  const names = Object.keys(attributes)
-  const telling = TELLING.filter((name) => name in attributes)
-  const first = [...telling, ...names.filter((name) => !telling.includes(name))].slice(0, SUMMARY_MAX)
+  const called = telling(attributes)
+  const names = Object.keys(attributes).filter((name) => name !== called?.[0])
+  const isText = (name: string) => Number(attributes[name]!.type === 'text')
+  const first = names.sort((left, right) => isText(left) - isText(right)).slice(0, SUMMARY_MAX)
   return (
     <span class="summary">
+      {called && <span class="telling" title={called[1]}>{called[1]}</span>}
       {first.map((name) => (
         <span key={name}>
           <span class="attribute">{name}</span>{' '}
