@@ -9,6 +9,7 @@ mod catalogue;
 mod commits;
 mod contract;
 mod documents;
+mod explorer;
 mod history;
 mod merging;
 mod nodes;
