@@ -1,4 +1,5 @@
 import type { ComponentType } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { BranchesPanel } from '../panels/Branches.tsx'
 import { ChangesPanel } from '../panels/Changes.tsx'
 import { GraphPanel } from '../panels/Graph.tsx'
@@ -32,6 +33,10 @@ const PANELS: Record<View, ComponentType<PanelProps>> = {
 export function Explorer({ app, session }: PanelProps) {
   const { view } = app.address
   const Panel = PANELS[view]
+  useEffect(() => {
+    // On a phone the tabs are wider than the page.
+    document.querySelector('.tabs [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [view, app.pane])
   const toTree = () => {
     app.pane = 'tree'
     app.changed()
