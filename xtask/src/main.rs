@@ -13,6 +13,7 @@ mod supply;
 mod test;
 mod tidy;
 mod torture;
+mod web;
 
 use std::process::ExitCode;
 
@@ -30,6 +31,7 @@ usage: cargo xtask TASK
   torture http [ARGS]        bad requests to a real server; more of them where schemathesis is
   torture ledger             what all torture runs of this checkout sum up to
   supply [--advisories FILE] advisories and licences of everything in the lockfile
+  web                        builds the explorer's files, which are in the repository (needs npm)
   peers [NAME...]            builds the systems Jungle is measured against (haskell, java, imbl,
                              store)
 ";
@@ -57,6 +59,7 @@ fn run(arguments: &[String]) -> Result<()> {
         "torture" => torture::run(rest),
         "supply" => supply::run(rest),
         "peers" => peers::run(rest),
+        "web" => web::run(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

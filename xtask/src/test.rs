@@ -3,7 +3,7 @@
 use crate::command::{cargo, root, run as run_command, target_dir};
 use crate::error::{Result, fail};
 use crate::steps::Steps;
-use crate::{check, peers, supply, torture};
+use crate::{check, peers, supply, torture, web};
 
 pub fn run(arguments: &[String]) -> Result<()> {
     let with_peers = match arguments {
@@ -18,6 +18,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     cargo_tests(&mut steps)?;
     torture_suites(&mut steps)?;
     loom(&mut steps)?;
+    web::all(&mut steps)?;
     supply::all(&mut steps, None)?;
     if with_peers {
         steps.step("peers", || peers::run(&[]))?;

@@ -19,8 +19,10 @@
 mod accept;
 mod api;
 mod app;
+mod asset;
 mod board;
 mod body;
+mod explorer;
 mod guard;
 mod hub;
 mod limits;

@@ -19,7 +19,7 @@ use crate::options::{Options, StartError};
 use crate::problem::{Kind, Problem};
 use crate::rate::Rate;
 use crate::tag::Mark;
-use crate::{api, board};
+use crate::{api, board, explorer};
 
 /// Threads for what takes long or waits for the disk.
 const ASIDE_THREADS_MAX: usize = 256;
@@ -203,7 +203,7 @@ fn app(data: &Data, options: Options, stopping: watch::Receiver<bool>) -> App {
 }
 
 fn router(app: &Arc<App>) -> Router {
-    let mut routes = api::routes().merge(board::routes());
+    let mut routes = api::routes().merge(board::routes()).merge(explorer::routes());
     if app.options.bench {
         routes = routes.merge(board::bench_routes());
     }

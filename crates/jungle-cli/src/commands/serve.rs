@@ -1,4 +1,4 @@
-//! `jungle serve`: the bulletin board and the interface for programs.
+//! `jungle serve`: the explorer, the bulletin board and the interface for programs.
 
 use std::env;
 use std::error::Error;
@@ -72,6 +72,7 @@ enum Level {
 #[derive(Serialize)]
 struct Told {
     url: String,
+    explorer: String,
     boards: String,
     api: String,
     openapi: String,
@@ -148,6 +149,7 @@ fn not_started(error: &StartError) -> Failure {
 fn tell(server: &Server, place: Option<PathBuf>, format: Format) -> Result<(), Failure> {
     let url = format!("http://{}", server.address());
     let told = Told {
+        explorer: format!("{url}/explorer/"),
         boards: format!("{url}/boards"),
         api: format!("{url}/api/v1"),
         openapi: format!("{url}/openapi.json"),
@@ -158,6 +160,7 @@ fn tell(server: &Server, place: Option<PathBuf>, format: Format) -> Result<(), F
     match format {
         Format::Json => json_line(&mut out, &told)?,
         Format::Text => {
+            writeln!(out, "explorer {}", told.explorer)?;
             writeln!(out, "boards   {}", told.boards)?;
             writeln!(out, "API      {}, described by {}", told.api, told.openapi)?;
             match &told.data {

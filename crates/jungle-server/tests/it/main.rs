@@ -10,6 +10,7 @@ mod commits;
 mod contract;
 mod damage;
 mod documents;
+mod explorer;
 mod history;
 mod merging;
 mod nodes;

@@ -1,0 +1,84 @@
+/** Debian's Chromium, and a Jungle of its own: what the browser tests need. */
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chromium } from 'playwright-core'
+
+const ARGUMENTS = [
+  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+  '--disable-background-networking', '--disable-component-update', '--disable-sync',
+]
+
+export function launch() {
+  const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
+  return chromium.launch({ executablePath, args: ARGUMENTS })
+}
+
+/** Starts a server in memory, on a free port; `url` is where it is. */
+export async function serve() {
+  const command = process.env.JUNGLE_COMMAND
+  if (command === undefined) throw new Error('JUNGLE_COMMAND must name the `jungle` to test')
+  const server = spawn(command, ['serve', '--memory', '--listen', '127.0.0.1:0', '--log', 'warn'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let told = ''
+  for await (const part of server.stdout) {
+    told += part
+    const found = /http:\/\/[\d.]+:\d+/.exec(told)
+    if (found) return { url: process.env.JUNGLE_URL ?? found[0], stop: () => stop(server) }
+  }
+  throw new Error(`the server said nothing of where it is: ${told}`)
+}
+
+async function stop(server) {
+  const ended = once(server, 'exit')
+  server.kill('SIGTERM')
+  await ended
+}
+
+/**
+ * Opens a page as somebody. What the browser complains of, such as a script or style that the
+ * content-security policy forbids, fails the test.
+ */
+export async function open(browser, url, author, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
+  await context.addInitScript((name) => localStorage.setItem('jungle.author', name), author)
+  const page = await context.newPage()
+  const complaints = []
+  page.on('pageerror', (error) => complaints.push(String(error.stack)))
+  page.on('console', (message) => {
+    const isRefusal = message.text().includes('the server responded with a status of 4')
+    if (message.type() === 'error' && !isRefusal) complaints.push(message.text())
+  })
+  await page.goto(url)
+  return { page, complaints, close: () => context.close() }
+}
+
+/** The interface, for making what a test needs. */
+export class Api {
+  constructor(url) {
+    this.api = `${url}/api/v1`
+  }
+
+  async ask(method, path, body) {
+    const response = await fetch(`${this.api}${path}`, {
+      method,
+      headers: { 'Content-Type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
+    return response.status === 204 ? undefined : response.json()
+  }
+
+  get(path) {
+    return this.ask('GET', path)
+  }
+
+  create(name) {
+    return this.ask('POST', '/trees', { name })
+  }
+
+  commit(tree, author, message, edits, branch = 'main') {
+    return this.ask('POST', `/trees/${tree}/commits?branch=${branch}`, { author, message, edits })
+  }
+}

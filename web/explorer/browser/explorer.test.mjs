@@ -1,0 +1,311 @@
+/** What people do with the explorer, in a real browser against a real server. */
+
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { after, before, test } from 'node:test'
+import { Api, launch, open, serve } from './browser.mjs'
+import { plant, sow } from './garden.mjs'
+
+let server
+let browser
+let api
+
+before(async () => {
+  server = await serve()
+  browser = await launch()
+  api = new Api(server.url)
+})
+
+after(async () => {
+  await browser?.close()
+  await server?.stop()
+})
+
+/** One test: a page of `who`, at an address of the explorer. */
+function visit(name, query, run, options = {}) {
+  test(name, { timeout: 60_000 }, async () => {
+    const at = typeof query === 'function' ? await query() : query
+    const { who = 'ana', ...context } = options
+    const visitor = await open(browser, `${server.url}/explorer/${at}`, who, context)
+    visitor.page.setDefaultTimeout(10_000)
+    try {
+      await run(visitor.page)
+      assert.deepEqual(visitor.complaints, [])
+    } finally {
+      await visitor.close()
+    }
+  })
+}
+
+const garden = (name, query = '') => async () => {
+  await plant(api, name)
+  return `?tree=${name}${query}`
+}
+
+const row = (page, text) => page.getByRole('treeitem').filter({ hasText: text }).first()
+const chosen = (page) => page.locator('.row.chosen')
+const query = (page) => new URLSearchParams(new URL(page.url()).search)
+
+visit('trees are made, renamed and deleted', '?', async (page) => {
+  await page.getByLabel('name of a new tree').fill('a tree/with "odd" <b>name</b>')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.locator('.row.chosen').waitFor()
+  await page.getByRole('link', { name: 'Jungle' }).click()
+  await page.getByRole('button', { name: /^rename a tree/ }).click()
+  await page.getByLabel('New name').fill('plain')
+  await page.getByRole('button', { name: 'Rename', exact: true }).click()
+  await page.getByRole('link', { name: 'plain', exact: true }).waitFor()
+  await page.getByRole('button', { name: 'delete plain' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('link', { name: 'plain', exact: true }).waitFor({ state: 'detached' })
+})
+
+visit('the tree is walked with the keyboard', garden('walk'), async (page) => {
+  await page.locator('.row').nth(2).waitFor()
+  const tree = page.getByRole('tree')
+  await tree.focus()
+  const press = async (key, path) => {
+    await tree.press(key)
+    await page.waitForFunction((wanted) => (new URLSearchParams(location.search).get('path') ?? '/') === wanted, path)
+  }
+  await press('ArrowDown', '/beds')
+  await tree.press('ArrowRight')
+  await row(page, 'Herbs').waitFor()
+  assert.equal(await chosen(page).getAttribute('aria-expanded'), 'true')
+  await press('ArrowRight', '/beds/berries')
+  await press('ArrowDown', '/beds/herbs')
+  await press('ArrowLeft', '/beds')
+  await press('End', '/tools')
+  await press('Home', '/')
+  const [level, active] = [await chosen(page).getAttribute('aria-level'), await tree.getAttribute('aria-activedescendant')]
+  assert.deepEqual([level, active], ['1', 'row-0'])
+  assert.notEqual(await tree.evaluate((element) => getComputedStyle(element).outlineStyle), 'none')
+})
+
+visit('a million children are scrolled through', async () => {
+  await sow(api, 'million', 1_000_000)
+  return '?tree=million'
+}, async (page) => {
+  await page.locator('#row-5 .key').waitFor()
+  const tree = page.getByRole('tree')
+  await tree.focus()
+  await tree.press('End')
+  await page.locator('#row-1000000.chosen').waitFor()
+  assert.equal(query(page).get('path'), '/999999')
+  assert.ok(await page.locator('.row').count() < 80, 'only what is seen is there')
+  await tree.press('Home')
+  await page.locator('#row-0.chosen').waitFor()
+  await tree.evaluate((element) => { element.scrollTop = element.scrollHeight / 2 })
+  await page.locator('.row .key').first().waitFor()
+  await page.waitForFunction(() => document.querySelectorAll('.row .waiting').length === 0)
+  const middle = await page.locator('.row').nth(15).getAttribute('aria-posinset')
+  assert.ok(Math.abs(Number(middle) - 500_000) < 1000, `in the middle is ${middle}`)
+})
+
+visit('an address shows a node far down in a million, and a revision', async () => '?tree=million&path=/765432', async (page) => {
+  await chosen(page).waitFor()
+  assert.equal(await chosen(page).getAttribute('aria-posinset'), '765433')
+  assert.ok(await chosen(page).isVisible())
+})
+
+visit('attributes of all types are edited', garden('types', '&path=/tools/0'), async (page) => {
+  const add = async (name, value) => {
+    await page.getByLabel('name of a new attribute').fill(name)
+    await page.getByLabel('value of a new attribute').fill(value)
+    await page.getByLabel('value of a new attribute').press('Enter')
+    await page.locator('.attributes dt', { hasText: name }).waitFor()
+  }
+  await add('big', '9223372036854775807')
+  await add('half', '0.5')
+  await add('sharp', 'true')
+  await add('nothing', 'null')
+  await add('evil', '<img src=x onerror="document.title=1"><script>1</script>')
+  const edit = async (name, kind, value) => {
+    await page.getByRole('button', { name: new RegExp(`^edit ${name}`) }).click()
+    if (kind) await page.getByLabel(`type of ${name}`).selectOption(kind)
+    await page.getByLabel(`value of ${name}`, { exact: true }).fill(value)
+    await page.getByLabel(`value of ${name}`, { exact: true }).press('Enter')
+  }
+  await edit('big', undefined, '9223372036854775808')
+  await page.getByRole('alert').filter({ hasText: '9223372036854775807' }).waitFor()
+  await page.getByLabel('value of big', { exact: true }).fill('-9223372036854775808')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('button', { name: 'edit big: -9223372036854775808' }).waitFor()
+  await edit('half', 'bytes', '00 FF')
+  await page.getByRole('button', { name: 'edit half: 0x00ff' }).waitFor()
+  await page.getByRole('button', { name: 'remove sharp' }).click()
+  await page.locator('.attributes dt', { hasText: 'sharp' }).waitFor({ state: 'detached' })
+  const { attributes } = await api.get('/trees/types/node?path=/tools/0')
+  assert.deepEqual(attributes.big, { type: 'int', value: '-9223372036854775808' })
+  assert.deepEqual(attributes.half, { type: 'bytes', value: 'AP8=' })
+  assert.deepEqual(attributes.nothing, { type: 'null', value: null })
+  assert.equal(attributes.sharp, undefined)
+  assert.equal(await page.locator('img[src=x]').count(), 0)
+  const { revisions } = await api.get('/trees/types/revisions?limit=1')
+  assert.equal(revisions[0].author, 'ana')
+})
+
+visit('nodes are added, moved and deleted', garden('work', '&path=/tools'), async (page) => {
+  await chosen(page).waitFor()
+  await page.keyboard.press('a')
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Where').selectOption('named')
+  await dialog.getByLabel('Name', { exact: true }).fill('a/b "c"')
+  await dialog.getByLabel('Value').fill('new here')
+  await dialog.getByRole('button', { name: 'Add' }).click()
+  await row(page, 'new here').waitFor()
+  assert.equal(query(page).get('path'), '/tools/"a/b \\"c\\""')
+  await page.getByRole('button', { name: 'Move', exact: true }).click()
+  await dialog.getByLabel('To the path').fill('/beds/shed')
+  await dialog.getByRole('button', { name: 'Move' }).click()
+  await page.getByRole('heading', { name: 'shed' }).waitFor()
+  await row(page, 'shed').waitFor()
+  await page.locator('.sheet').getByRole('button', { name: 'Delete', exact: true }).click()
+  await dialog.getByRole('button', { name: 'Delete' }).click()
+  await row(page, 'shed').waitFor({ state: 'detached' })
+  assert.equal(query(page).get('path'), '/beds')
+})
+
+visit('the slider shows the past, by hand and by key', garden('past'), async (page) => {
+  const { revisions } = await api.get('/trees/past/revisions')
+  const slider = page.getByRole('slider', { name: 'revision', exact: true })
+  await row(page, 'tools').waitFor()
+  await slider.focus()
+  await slider.press('Home')
+  await row(page, 'tools').waitFor({ state: 'detached' })
+  assert.equal(query(page).get('at'), String(revisions.at(-1).revision))
+  assert.equal(await page.getByRole('button', { name: 'Add a child' }).count(), 0, 'the past is only read')
+  await slider.press('ArrowRight')
+  await row(page, 'tools').waitFor()
+  assert.match(await slider.getAttribute('aria-valuetext'), /ana.*the garden gets its name/)
+  await page.getByRole('tree').press(']')
+  await page.locator('.told', { hasText: 'herbs are planted' }).waitFor()
+  await page.getByRole('link', { name: 'to the newest' }).click()
+  await page.locator('.told', { hasText: 'the pear is gone' }).waitFor()
+  assert.equal(query(page).get('at'), null)
+})
+
+visit('what changed is shown beside the tree, and taken back', garden('diff', '&view=changes'), async (page) => {
+  await page.locator('.change.removed', { hasText: '/beds/trees/1' }).waitFor()
+  await page.locator('.change.moved', { hasText: 'from /beds/trees/3' }).waitFor()
+  assert.match(await row(page, 'beds').getAttribute('class'), /mark-below/)
+  const { revisions } = await api.get('/trees/diff/revisions')
+  await page.getByRole('slider', { name: 'compare with revision' }).press('ArrowLeft')
+  await page.locator('.change ins', { hasText: 'leave some' }).waitFor()
+  assert.equal(query(page).get('from'), String(revisions[2].revision))
+  await page.getByRole('slider', { name: 'compare with revision' }).press('ArrowRight')
+  await page.getByRole('button', { name: /^Take back revision/ }).click()
+  await page.locator('.told', { hasText: 'took back' }).waitFor()
+  const { child_count } = await api.get('/trees/diff/node?path=/beds/trees')
+  assert.equal(child_count, 4)
+})
+
+visit('a branch is made, changed and merged, its conflicts settled', garden('merge', '&view=branches'), async (page) => {
+  await page.getByLabel('name of a new branch').fill('mine')
+  await page.getByRole('button', { name: /^Branch off/ }).click()
+  await page.getByRole('link', { name: 'branch mine' }).waitFor()
+  await page.goto(`${server.url}/explorer/?tree=merge&view=merge&merge=winter`)
+  const conflict = page.getByRole('group').filter({ hasText: '/beds/vegetables/0' })
+  await conflict.waitFor()
+  const merge = page.getByRole('button', { name: 'Merge winter into main' })
+  assert.ok(await merge.isDisabled())
+  await conflict.getByLabel('another').check()
+  await conflict.getByRole('textbox').fill('Tomatoes and garlic')
+  await conflict.getByRole('button', { name: 'Take this' }).click()
+  await merge.click()
+  await page.locator('.told', { hasText: 'merged winter' }).waitFor()
+  const { attributes } = await api.get('/trees/merge/node?path=/beds/vegetables/0')
+  assert.equal(attributes.name.value, 'Tomatoes and garlic')
+  assert.equal(attributes.planted.value, 2026)
+})
+
+visit('what another does is seen at once', garden('both', '&path=/tools/0'), async (page) => {
+  await page.locator('.live', { hasText: 'live' }).waitFor()
+  const other = await open(browser, `${server.url}/explorer/?tree=both&path=/tools`, 'bo')
+  try {
+    await other.page.getByLabel('name of a new attribute').fill('place')
+    await other.page.getByLabel('value of a new attribute').fill('in the shed')
+    await other.page.getByLabel('value of a new attribute').press('Enter')
+    await row(page, 'in the shed').waitFor()
+    await page.locator('.told', { hasText: 'bo' }).waitFor()
+    // Both edit the same value: the later one is told, and sees what is there now.
+    const edit = async (by, value) => {
+      await by.getByRole('button', { name: /^edit name/ }).click()
+      await by.getByLabel('value of name', { exact: true }).fill(value)
+    }
+    await edit(page, 'a spade of ana')
+    await api.commit('both', 'bo', 'renamed', [{ op: 'put', path: '/tools/0', attribute: 'name', value: 'a spade of bo' }])
+    await row(page, 'a spade of bo').waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.locator('.notice.bad').waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'edit name: "a spade of bo"' }).waitFor()
+    assert.deepEqual(other.complaints, [])
+  } finally {
+    await other.close()
+  }
+})
+
+visit('words and expressions are searched for', garden('find'), async (page) => {
+  await row(page, 'beds').waitFor()
+  await page.keyboard.press('/')
+  await page.keyboard.type('watered = true and planted > 2022')
+  await page.keyboard.press('Enter')
+  await page.locator('.results li').filter({ hasText: 'Chard' }).waitFor()
+  assert.equal(await page.locator('.results li').count(), 2)
+  await page.getByRole('link', { name: '/beds/vegetables/4' }).click()
+  await page.locator('.row.chosen', { hasText: 'Chard' }).waitFor()
+  await page.keyboard.press('/')
+  await page.getByRole('searchbox').fill('chard')
+  await page.keyboard.press('Enter')
+  await page.getByText(/^Nothing found/).waitFor()
+  await page.getByRole('searchbox').fill('Chard')
+  await page.keyboard.press('Enter')
+  await page.locator('.results li').filter({ hasText: 'Chard' }).waitFor()
+  await page.getByRole('searchbox').fill('planted >')
+  await page.keyboard.press('Enter')
+  await page.locator('pre.wrong', { hasText: '^' }).waitFor()
+})
+
+visit('a picture shows what is below', garden('drawn', '&path=/beds&view=graph'), async (page) => {
+  await page.getByRole('link', { name: '/beds/herbs/3' }).click()
+  await page.waitForURL(/herbs\/3/)
+  await page.locator('.row.chosen', { hasText: 'Mint' }).waitFor()
+})
+
+visit('a phone shows the tree or the node', garden('phone'), async (page) => {
+  await row(page, 'beds').waitFor()
+  assert.equal(await page.locator('.panel').isVisible(), false)
+  await row(page, 'beds').click()
+  await page.getByRole('heading', { name: 'beds' }).waitFor()
+  assert.equal(await page.getByRole('tree').isVisible(), false)
+  await page.getByRole('button', { name: 'Tree' }).click()
+  await page.getByRole('tree').waitFor()
+  const width = await page.evaluate(() => document.documentElement.scrollWidth)
+  assert.ok(width <= 390, `nothing sticks out: ${width}`)
+}, { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true })
+
+const PICTURES = {
+  'explorer': ['&path=/beds/vegetables/0', {}],
+  'explorer-dark': ['&path=/beds/vegetables/0', { colorScheme: 'dark' }],
+  'explorer-changes': ['&path=/beds/vegetables/0&view=changes', {}],
+  'explorer-merge': ['&path=/beds/vegetables/0&view=merge&merge=winter', {}],
+  'explorer-graph': ['&path=/beds&view=graph', {}],
+  'explorer-phone': ['&path=/beds/vegetables/0', { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }],
+}
+
+/** Where pictures are put; without it none are taken. */
+const folder = process.env.JUNGLE_PICTURES
+for (const [name, [query, options]] of Object.entries(folder === undefined ? {} : PICTURES)) {
+  visit(`picture ${name}`, async () => {
+    await api.ask('DELETE', '/trees/garden').catch(() => {})
+    await plant(api)
+    return `?tree=garden${query}`
+  }, async (page) => {
+    await chosen(page).waitFor()
+    await page.waitForLoadState('load')
+    await page.waitForFunction(() => document.querySelector('.sheet h1') !== null)
+    mkdirSync(folder, { recursive: true })
+    await page.screenshot({ path: `${folder}/${name}.png` })
+  }, options)
+}

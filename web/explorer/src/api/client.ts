@@ -1,0 +1,171 @@
+/** Asks the server. Every address is made here, so that every part of it is encoded here. */
+
+import type {
+  Branch, Child, Children, Committed, Diff, Edit, Found, Node, Preview, Resolve, Revision, Tag, Tree,
+} from './types.ts'
+
+/** A problem document (RFC 9457), or no answer at all (status 0). */
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    detail: string,
+    readonly hint?: string,
+    /** Of an expression: the text with a mark where it is wrong. */
+    readonly place?: string,
+  ) {
+    super(detail)
+  }
+}
+
+type Query = Record<string, string | number | undefined>
+
+/** Which version of which tree. */
+export interface Version {
+  tree: string
+  branch: string
+  /** The newest of the branch when not said. */
+  at?: string | undefined
+}
+
+export interface Told {
+  author: string
+  message: string
+}
+
+const API = '/api/v1'
+
+export function address(tree: string, what: string, query: Query = {}): string {
+  const pairs = Object.entries(query).filter(([, value]) => value !== undefined)
+  const said = pairs.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
+  const path = `${API}/trees/${encodeURIComponent(tree)}${what}`
+  return said.length === 0 ? path : `${path}?${said.join('&')}`
+}
+
+async function send(url: string, options: RequestInit = {}): Promise<Response> {
+  let response: Response
+  try {
+    response = await fetch(url, options)
+  } catch (error) {
+    if (options.signal?.aborted) throw error
+    throw new Problem(0, 'the server does not answer', 'is it still running?')
+  }
+  if (response.ok) return response
+  const told: unknown = await response.json().catch(() => ({}))
+  const { detail, hint, place } = told as { detail?: string; hint?: string; place?: string }
+  throw new Problem(response.status, detail ?? response.statusText, hint, place)
+}
+
+async function get<T>(url: string, signal?: AbortSignal): Promise<T> {
+  const response = await send(url, signal ? { signal } : {})
+  return (await response.json()) as T
+}
+
+async function write<T>(method: string, url: string, body?: unknown, headers = {}): Promise<T> {
+  const json = { 'Content-Type': 'application/json', ...headers }
+  const options = body === undefined ? { method } : { method, headers: json, body: JSON.stringify(body) }
+  const response = await send(url, options)
+  return (response.status === 204 ? undefined : await response.json()) as T
+}
+
+export async function trees(): Promise<Tree[]> {
+  const all: Tree[] = []
+  let after = ''
+  for (;;) {
+    const page = await get<{ trees: Tree[]; next: string | null }>(
+      `${API}/trees?limit=1000${after === '' ? '' : `&after=${encodeURIComponent(after)}`}`,
+    )
+    all.push(...page.trees)
+    if (page.next === null) return all
+    after = page.next
+  }
+}
+
+export const createTree = (name: string) => write<Tree>('POST', `${API}/trees`, { name })
+export const renameTree = (tree: string, name: string) =>
+  write<Tree>('PATCH', address(tree, ''), { name })
+export const deleteTree = (tree: string) => write<void>('DELETE', address(tree, ''))
+
+export const node = ({ tree, branch, at }: Version, path: string, signal?: AbortSignal) =>
+  get<Node>(address(tree, '/node', { path, branch, at }), signal)
+
+/** The whole of a value that a node shows cut. */
+export async function whole(version: Version, path: string, attribute: string): Promise<Response> {
+  const { tree, branch, at } = version
+  return send(address(tree, '/value', { path, attribute, branch, at }))
+}
+
+/** Children number `offset` and on, as many as there are but at most `limit`. */
+export async function children(
+  { tree, branch, at }: Version, path: string, offset: number, limit: number, signal?: AbortSignal,
+): Promise<{ revision: number; count: number; children: Child[] }> {
+  const query = { path, branch, at }
+  const ask = (more: Query) => get<Children>(address(tree, '/children', { ...query, ...more }), signal)
+  let page = await ask({ offset, limit })
+  const found = page.children
+  // A page also ends when it has become long.
+  while (page.next !== null && found.length < limit) {
+    page = await ask({ after: page.next, limit: limit - found.length })
+    found.push(...page.children)
+  }
+  return { revision: page.revision, count: page.child_count, children: found }
+}
+
+export const search = (
+  { tree, branch, at }: Version, where: string, after?: string, signal?: AbortSignal,
+) => get<Found>(address(tree, '/search', { where, branch, at, after, limit: 100 }), signal)
+
+export const revisions = (tree: string, branch: string, after?: number) =>
+  get<{ revisions: Revision[]; next: number | null }>(
+    address(tree, '/revisions', { branch, after, limit: 1000 }),
+  )
+
+export const diff = (
+  tree: string, branch: string, from: string | undefined, to: string | undefined, after = 0,
+  signal?: AbortSignal,
+) => get<Diff>(address(tree, '/diff', { branch, from, to, after, limit: 500 }), signal)
+
+export const commit = (
+  tree: string, branch: string, edits: Edit[], told: Told,
+) => write<Committed>('POST', address(tree, '/commits', { branch }), { ...told, edits },
+  { 'Idempotency-Key': once() })
+
+export const revert = (
+  tree: string, branch: string, revision: number, mode: 'undo' | 'restore', told: Told,
+) => write<Committed>('POST', address(tree, '/reverts'), { branch, revision, mode, ...told })
+
+export const branches = async (tree: string) =>
+  (await get<{ branches: Branch[] }>(address(tree, '/branches'))).branches
+export const createBranch = (tree: string, name: string, at: string) =>
+  write<Branch>('POST', address(tree, '/branches'), { name, at })
+export const deleteBranch = (tree: string, name: string) =>
+  write<void>('DELETE', address(tree, `/branches/${encodeURIComponent(name)}`))
+
+export const tags = async (tree: string) =>
+  (await get<{ tags: Tag[] }>(address(tree, '/tags'))).tags
+export const createTag = (tree: string, name: string, at: string) =>
+  write<Tag>('POST', address(tree, '/tags'), { name, at })
+export const deleteTag = (tree: string, name: string) =>
+  write<void>('DELETE', address(tree, `/tags/${encodeURIComponent(name)}`))
+
+/** What a merge would do, with the `ETag` of the branch it would go into. */
+export async function preview(tree: string, from: string, into: string) {
+  const response = await send(address(tree, '/merges', { from, into }))
+  return { ...((await response.json()) as Preview), tag: response.headers.get('ETag') ?? '' }
+}
+
+export const merge = (
+  tree: string, from: string, into: string, resolve: Resolve[], tag: string, told: Told,
+) => write<Committed>('POST', address(tree, '/merges'), { from, into, resolve, ...told },
+  tag === '' ? {} : { 'If-Match': tag })
+
+export const documentAddress = ({ tree, branch, at }: Version, path: string) =>
+  address(tree, '/document', { path, branch, at, layout: 'pretty' })
+
+export const watchAddress = (tree: string, branch: string, after: number) =>
+  address(tree, '/watch', { branch, after })
+
+/** A key for a request that must not be done twice; also where there is no `randomUUID`. */
+function once(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+}

@@ -1,0 +1,136 @@
+/** What the server says and takes: `docs/openapi.json`, as far as the explorer uses it. */
+
+export type Kind = 'null' | 'bool' | 'int' | 'float' | 'text' | 'bytes'
+
+/** A typed value. Ints beyond 2^53 - 1 and floats that are not finite come as strings. */
+export interface Value {
+  type: Kind
+  value: null | boolean | number | string
+  /** The whole length, if the value was cut. */
+  bytes?: number
+}
+
+export type Attributes = Record<string, Value>
+
+export interface Tree {
+  name: string
+  revision: number
+  time: string
+  nodes: number
+  children: number
+}
+
+export interface Node {
+  branch: string
+  revision: number
+  path: string
+  attributes: Attributes
+  child_count: number
+  subtree_count: number
+}
+
+export interface Child {
+  key: string
+  path: string
+  attributes: Attributes
+  child_count: number
+  subtree_count: number
+}
+
+export interface Children {
+  revision: number
+  path: string
+  child_count: number
+  children: Child[]
+  next: string | null
+}
+
+export interface Revision {
+  revision: number
+  time: string
+  author: string | null
+  message: string | null
+  tags: string[]
+}
+
+export interface Change {
+  op: 'add' | 'remove' | 'put' | 'unset' | 'move' | 'set'
+  path: string
+  from?: string
+  attribute?: string
+  value?: Value
+  old?: Value
+  nodes?: number
+}
+
+export interface Diff {
+  from: number
+  to: number
+  total: number
+  changes: Change[]
+  next: number | null
+}
+
+export interface Branch {
+  name: string
+  revision: number
+  time: string
+}
+
+export interface Tag {
+  name: string
+  revision: number
+}
+
+export interface Conflict {
+  path: string
+  attribute?: string
+  kind: string
+  ours: Change
+  theirs: Change
+  base?: Value
+}
+
+export interface Preview {
+  from: string
+  into: string
+  base: number
+  ours: number
+  theirs: number
+  conflicts: Conflict[]
+  total: number
+  changes: Change[]
+}
+
+export interface Resolve {
+  path: string
+  attribute?: string
+  take?: 'ours' | 'theirs'
+  value?: Value
+}
+
+export interface Found {
+  revision: number
+  matches: Child[]
+  visited: number
+  next: string | null
+}
+
+export interface Committed {
+  revision: number
+  changed: boolean
+  created?: (string | null)[]
+}
+
+export interface WatchEvent extends Omit<Revision, 'tags'> {
+  changes: Change[]
+  cut?: boolean
+}
+
+export type Edit =
+  | { op: 'append' | 'insert' | 'insert_before' | 'insert_after'; path: string; attributes?: Attributes }
+  | { op: 'remove'; path: string }
+  | { op: 'move'; from: string; path: string }
+  | { op: 'put'; path: string; attribute: string; value: Value }
+  | { op: 'unset'; path: string; attribute: string }
+  | { op: 'test'; path: string; attribute?: string; value?: Value; exists?: boolean }

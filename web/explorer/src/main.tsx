@@ -1,0 +1,36 @@
+import { render } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { HelpDialog } from './parts/Help.tsx'
+import { Home } from './panels/Home.tsx'
+import { Notices } from './parts/Notices.tsx'
+import { Bar } from './parts/Bar.tsx'
+import { Explorer } from './parts/Explorer.tsx'
+import { App } from './state/app.ts'
+import { onKey } from './state/shortcuts.ts'
+import './styles/base.css'
+import './styles/frame.css'
+import './styles/tree.css'
+import './styles/timeline.css'
+import './styles/panel.css'
+import './styles/changes.css'
+
+function Page({ app }: { app: App }) {
+  const [, draw] = useState(0)
+  useEffect(() => app.listen(() => draw((count) => count + 1)), [app])
+  useEffect(() => {
+    const key = (event: KeyboardEvent) => onKey(app, event)
+    addEventListener('keydown', key)
+    return () => removeEventListener('keydown', key)
+  }, [app])
+  const { session } = app
+  return (
+    <>
+      <Bar app={app} />
+      {session ? <Explorer key={`${session.tree}\n${session.branch}`} app={app} session={session} /> : <Home app={app} />}
+      <Notices app={app} />
+      <HelpDialog app={app} />
+    </>
+  )
+}
+
+render(<Page app={new App()} />, document.getElementById('app')!)

@@ -1,0 +1,76 @@
+import { useEffect, useState } from 'preact/hooks'
+import * as api from '../api/client.ts'
+import type { Branch, Tag } from '../api/types.ts'
+import { ago, freeName } from '../model/words.ts'
+import type { PanelProps } from '../parts/Explorer.tsx'
+import { Link } from '../parts/Link.tsx'
+
+/** The branches and tags of a tree. */
+export function BranchesPanel({ app, session }: PanelProps) {
+  const [branches, setBranches] = useState<Branch[]>()
+  const [tags, setTags] = useState<Tag[]>([])
+  const { tree } = session
+  const load = async () => {
+    const found = await app.did(Promise.all([api.branches(tree), api.tags(tree)]))
+    if (found === undefined) return
+    setBranches(found[0])
+    setTags(found[1])
+  }
+  useEffect(() => void load(), [tree, session.head])
+  if (branches === undefined) return null
+  const remove = async (name: string) => {
+    await app.did(api.deleteBranch(tree, name))
+    if (name === session.branch) app.go({ branch: 'main', at: undefined })
+    else await load()
+  }
+  const removeTag = async (name: string) => {
+    await app.did(api.deleteTag(tree, name))
+    for (const one of session.revisions) one.tags = one.tags.filter((tag) => tag !== name)
+    await load()
+  }
+  return (
+    <>
+      <h1 tabIndex={-1}>Branches</h1>
+      <ul class="refs">
+        {branches.map(({ name, revision, time }) => (
+          <li key={name} class={name === session.branch ? 'here' : ''}>
+            <Link app={app} class="ref" to={{ branch: name, at: undefined }} isCurrent={name === session.branch}>{name}</Link>
+            <span class="quiet">revision {revision}, {ago(time, Date.now())}</span>
+            <span class="row-actions">
+              {name !== session.branch && <Link app={app} to={{ view: 'merge', merge: name, at: undefined }}>merge into {session.branch}</Link>}
+              {name !== 'main' && <button type="button" class="link" aria-label={`delete branch ${name}`} onClick={() => void remove(name)}>delete</button>}
+            </span>
+          </li>
+        ))}
+      </ul>
+      <NewBranch app={app} session={session} taken={branches.map(({ name }) => name)} />
+      <h2>Tags</h2>
+      {tags.length === 0 && <p class="quiet">None: the history has a button for each revision.</p>}
+      <ul class="refs">
+        {tags.map(({ name, revision }) => (
+          <li key={name}>
+            <Link app={app} class="ref" to={{ at: revision }}>{name}</Link>
+            <span class="quiet">revision {revision}</span>
+            <span class="row-actions"><button type="button" class="link" aria-label={`delete tag ${name}`} onClick={() => void removeTag(name)}>delete</button></span>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+function NewBranch({ app, session, taken }: PanelProps & { taken: string[] }) {
+  const [name, setName] = useState('')
+  const create = async (event: SubmitEvent) => {
+    event.preventDefault()
+    const wanted = name.trim() || freeName('draft', taken)
+    const made = await app.did(api.createBranch(session.tree, wanted, `${session.revision}`))
+    if (made) app.go({ branch: made.name, at: undefined })
+  }
+  return (
+    <form class="line" onSubmit={create}>
+      <input value={name} placeholder={freeName('draft', taken)} aria-label="name of a new branch" onInput={(event) => setName(event.currentTarget.value)} />
+      <button type="submit" class="main">Branch off revision {session.revision}</button>
+    </form>
+  )
+}

@@ -1,0 +1,104 @@
+import { useEffect, useState } from 'preact/hooks'
+import * as api from '../api/client.ts'
+import type { Change } from '../api/types.ts'
+import { changeRows, marks, type Sign } from '../model/changes.ts'
+import { count } from '../model/value.ts'
+import { clock } from '../model/words.ts'
+import { ChangeList } from '../parts/ChangeList.tsx'
+import type { PanelProps } from '../parts/Explorer.tsx'
+import { Person } from '../parts/Person.tsx'
+
+interface Loaded {
+  from: number
+  to: number
+  total: number
+  changes: Change[]
+  next: number | null
+}
+
+/** What happened between two revisions: the one that is shown, and an older one. */
+export function ChangesPanel({ app, session }: PanelProps) {
+  const [loaded, setLoaded] = useState<Loaded>()
+  const { revisions, place } = session
+  const to = revisions[place]
+  const wanted = app.address.from
+  const found = wanted === undefined ? place - 1 : revisions.findLastIndex(({ revision }) => revision <= wanted)
+  const from = revisions[Math.min(Math.max(0, found), place)]
+
+  useEffect(() => {
+    if (from === undefined || to === undefined) return
+    const stop = new AbortController()
+    api.diff(session.tree, session.branch, `${from.revision}`, `${to.revision}`, 0, stop.signal).then((page) => {
+      setLoaded(page)
+    }, (error: unknown) => stop.signal.aborted || app.failed(error))
+    return () => stop.abort()
+  }, [from?.revision, to?.revision])
+
+  const rows = changeRows(loaded?.changes ?? [])
+  useEffect(() => {
+    session.marks = marks(rows)
+    app.changed()
+  }, [loaded])
+
+  if (from === undefined || to === undefined) return null
+  const more = async () => {
+    if (!loaded?.next) return
+    const page = await app.did(api.diff(session.tree, session.branch, `${from.revision}`, `${to.revision}`, loaded.next))
+    if (page) setLoaded({ ...page, changes: [...loaded.changes, ...page.changes] })
+  }
+  return (
+    <>
+      <h1 tabIndex={-1}>Changes</h1>
+      <div class="compare">
+        <label>
+          <span>from</span>
+          <input
+            type="range" min={0} max={place} value={Math.max(0, revisions.indexOf(from))} aria-label="compare with revision" aria-valuetext={`revision ${from.revision}`}
+            onInput={(event) => app.go({ from: revisions[Number(event.currentTarget.value)]!.revision }, 'replace')}
+          />
+        </label>
+        <p><strong>{from.revision}</strong> <span class="quiet">{clock(from.time)}</span> <Person name={from.author} /> {from.message}</p>
+        <p><strong>{to.revision}</strong> <span class="quiet">{clock(to.time)}</span> <Person name={to.author} /> {to.message}</p>
+      </div>
+      {loaded && (
+        <>
+          <Totals signs={rows.map(({ sign }) => sign)} isAll={loaded.next === null} total={loaded.total} />
+          <ChangeList app={app} rows={rows} />
+          {loaded.next !== null && <button type="button" onClick={() => void more()}>More</button>}
+          <Undo app={app} session={session} revision={to.revision} isOne={place > 0 && from === revisions[place - 1]} />
+        </>
+      )}
+    </>
+  )
+}
+
+const NAMES: Sign[] = ['added', 'removed', 'changed', 'moved']
+
+function Totals({ signs, isAll, total }: { signs: Sign[]; isAll: boolean; total: number }) {
+  if (signs.length === 0) return <p class="quiet">Nothing differs.</p>
+  return (
+    <p class="totals">
+      {NAMES.map((name) => [name, signs.filter((sign) => sign === name).length] as const)
+        .filter(([, many]) => many > 0)
+        .map(([name, many]) => <span key={name} class={name}>{count(many)} {name}</span>)}
+      {!isAll && <span class="quiet">of {count(total)} changes</span>}
+    </p>
+  )
+}
+
+/** Takes back what one revision did, or goes back to it: both are new commits. */
+function Undo({ app, session, revision, isOne }: PanelProps & { revision: number; isOne: boolean }) {
+  const does = async (mode: 'undo' | 'restore', said: string) => {
+    const done = await app.did(api.revert(session.tree, session.branch, revision, mode, app.told(said)))
+    if (done === undefined) return
+    app.go({ at: undefined, from: undefined })
+    session.refresh()
+    app.say(done.changed ? `${said}: revision ${done.revision}` : 'there was nothing to change')
+  }
+  return (
+    <p class="actions">
+      {isOne && <button type="button" onClick={() => void does('undo', `took back ${revision}`)}>Take back revision {revision}</button>}
+      {app.address.at !== undefined && <button type="button" onClick={() => void does('restore', `went back to ${revision}`)}>Go back to revision {revision}</button>}
+    </p>
+  )
+}

@@ -1,0 +1,78 @@
+import { useState } from 'preact/hooks'
+import * as api from '../api/client.ts'
+import type { Tree } from '../api/types.ts'
+import { count } from '../model/value.ts'
+import { ago, clock } from '../model/words.ts'
+import { Dialog } from '../parts/Dialog.tsx'
+import { Link } from '../parts/Link.tsx'
+import type { App } from '../state/app.ts'
+
+type Asked = { what: 'rename' | 'delete'; tree: Tree } | undefined
+
+/** The trees. */
+export function Home({ app }: { app: App }) {
+  const [name, setName] = useState('')
+  const [asked, ask] = useState<Asked>()
+  const { trees } = app
+  const create = async (event: SubmitEvent) => {
+    event.preventDefault()
+    if (name.trim() === '') return
+    const made = await app.did(api.createTree(name.trim()))
+    if (made) app.go({ tree: made.name, path: '/' })
+  }
+  return (
+    <main class="home-page">
+      <h1>Trees</h1>
+      <form class="line" onSubmit={create}>
+        <input value={name} placeholder="a new tree" aria-label="name of a new tree" onInput={(event) => setName(event.currentTarget.value)} />
+        <button type="submit" class="main">Create</button>
+      </form>
+      {trees?.length === 0 && <p class="quiet">There are none yet: the first is made above.</p>}
+      {trees && trees.length > 0 && (
+        <table class="trees">
+          <thead>
+            <tr><th>name</th><th class="number">nodes</th><th>revision</th><th>changed</th><th><span class="unseen">actions</span></th></tr>
+          </thead>
+          <tbody>
+            {trees.map((tree) => (
+              <tr key={tree.name}>
+                <td><Link app={app} class="tree-link" to={{ tree: tree.name, path: '/', view: 'node' }}>{tree.name}</Link></td>
+                <td class="number">{count(tree.nodes)}</td>
+                <td class="number">{tree.revision}</td>
+                <td class="quiet" title={clock(tree.time)}>{ago(tree.time, Date.now())}</td>
+                <td class="row-actions">
+                  <button type="button" class="link" aria-label={`rename ${tree.name}`} onClick={() => ask({ what: 'rename', tree })}>rename</button>
+                  <button type="button" class="link" aria-label={`delete ${tree.name}`} onClick={() => ask({ what: 'delete', tree })}>delete</button>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      <p class="quiet"><a href="/boards">Boards</a> are trees, too. Programs use <a href="/openapi.json">the HTTP interface</a>.</p>
+      {asked && <Question app={app} asked={asked} onClose={() => ask(undefined)} />}
+    </main>
+  )
+}
+
+function Question({ app, asked: { what, tree }, onClose }: { app: App; asked: NonNullable<Asked>; onClose: () => void }) {
+  const [name, setName] = useState(tree.name)
+  const act = async () => {
+    if (what === 'rename') await app.did(api.renameTree(tree.name, name))
+    else await app.did(api.deleteTree(tree.name))
+    onClose()
+    await app.loadTrees()
+  }
+  if (what === 'delete') {
+    return (
+      <Dialog title={`Delete ${tree.name}?`} does="Delete" isBad onDo={act} onClose={onClose}>
+        <p>All {count(tree.nodes)} nodes go, with their history, branches and tags. That cannot be taken back.</p>
+      </Dialog>
+    )
+  }
+  return (
+    <Dialog title={`Rename ${tree.name}`} does="Rename" onDo={act} onClose={onClose}>
+      <label>New name <input value={name} autofocus onInput={(event) => setName(event.currentTarget.value)} /></label>
+    </Dialog>
+  )
+}

@@ -1,0 +1,202 @@
+import { useState } from 'preact/hooks'
+import * as api from '../api/client.ts'
+import type { Edit, Node, Value } from '../api/types.ts'
+import { ancestors, lastKey } from '../model/path.ts'
+import { count, guess, shown, size } from '../model/value.ts'
+import type { PanelProps } from '../parts/Explorer.tsx'
+import { Link } from '../parts/Link.tsx'
+import { telling, ValueEditor, ValueText } from '../parts/Value.tsx'
+import { NodeDialogs } from './NodeDialogs.tsx'
+
+/** A node: its attributes, and what can be done with it. */
+export function NodePanel({ app, session }: PanelProps) {
+  const { node, missing } = session
+  const isPast = app.address.at !== undefined
+  if (node === undefined) {
+    if (missing === undefined) return null
+    return (
+      <div class="empty">
+        <h1 tabIndex={-1}>{app.address.path}</h1>
+        <p>Not there {isPast ? `at revision ${app.address.at}` : 'any more'}: {missing.message}.</p>
+      </div>
+    )
+  }
+  const open = (dialog: string) => () => {
+    app.dialog = dialog
+    app.changed()
+  }
+  return (
+    <>
+      <Breadcrumbs app={app} session={session} path={node.path} />
+      <Title node={node} tree={session.tree} />
+      <p class="facts">
+        {node.child_count === 0 ? 'no children' : node.child_count === 1 ? 'one child' : `${count(node.child_count)} children`}
+        {node.subtree_count > node.child_count + 1 && <> · {count(node.subtree_count)} nodes in all</>}
+      </p>
+      {!isPast && (
+        <p class="actions">
+          <button type="button" onClick={open('add')}>Add a child</button>
+          {node.path !== '/' && <button type="button" onClick={open('move')}>Move</button>}
+          {node.path !== '/' && <button type="button" class="bad" onClick={open('remove')}>Delete</button>}
+        </p>
+      )}
+      <Attributes key={`${node.path}\n${session.at ?? ''}`} app={app} session={session} node={node} isPast={isPast} />
+      <Programs app={app} session={session} node={node} />
+      <NodeDialogs app={app} session={session} node={node} />
+    </>
+  )
+}
+
+/** A position says little: what the node is called by its attributes says more. */
+function Title({ node, tree }: { node: Node; tree: string }) {
+  const key = node.path === '/' ? tree : lastKey(node.path)
+  const called = telling(node.attributes)?.[1]
+  const isPosition = node.path !== '/' && /^-?\d/.test(key)
+  return (
+    <h1 tabIndex={-1}>
+      {isPosition && called ? <><span class="position">{key}</span> {called}</> : key}
+    </h1>
+  )
+}
+
+function Breadcrumbs({ app, session, path }: PanelProps & { path: string }) {
+  return (
+    <nav class="crumbs" aria-label="path">
+      {ancestors(path).map((at, index) => (
+        <span key={at}>
+          {index > 0 && <span class="slash" aria-hidden="true">/</span>}
+          <Link app={app} to={{ path: at }} isCurrent={at === path} then={() => { app.wanted = at }}>{index === 0 ? session.tree : lastKey(at)}</Link>
+        </span>
+      ))}
+    </nav>
+  )
+}
+
+interface NodeProps extends PanelProps {
+  node: Node
+}
+
+function Attributes({ app, session, node, isPast }: NodeProps & { isPast: boolean }) {
+  // The value as it was when the editing began: what others make of it meanwhile is not unseen.
+  const [editing, edit] = useState<{ name: string; old: Value }>()
+  const names = Object.keys(node.attributes)
+  const keep = async (name: string, value: Value, old?: Value) => {
+    // Nobody else's value is written over.
+    const unless: Edit[] = old === undefined
+      ? [{ op: 'test', path: node.path, attribute: name, exists: false }]
+      : old.bytes === undefined
+        ? [{ op: 'test', path: node.path, attribute: name, value: old }]
+        : []
+    const put = { op: 'put' as const, path: node.path, attribute: name, value }
+    const said = `${name} = ${shown(value)}`.slice(0, 200)
+    if (await app.commit([...unless, put], said)) edit(undefined)
+    else await session.select(node.path)
+  }
+  const unset = (name: string) => app.commit([{ op: 'unset', path: node.path, attribute: name }], `without ${name}`)
+  return (
+    <>
+      <h2>Attributes</h2>
+      {names.length === 0 && <p class="quiet">None.</p>}
+      <dl class="attributes">
+        {names.map((name) => {
+          const value = node.attributes[name]!
+          return (
+            <div key={name} class={editing?.name === name ? 'editing' : ''}>
+              <dt>{name}</dt>
+              <dd>
+                {editing?.name === name
+                  ? <Editing app={app} session={session} node={node} name={name} value={editing.old} onKeep={(next) => void keep(name, next, editing.old)} onCancel={() => edit(undefined)} />
+                  : <Shown name={name} value={value} isPast={isPast} onEdit={() => edit({ name, old: value })} />}
+              </dd>
+              {editing?.name !== name && (
+                <dd class="meta">
+                  <span class="kind">{value.type}</span>
+                  {!isPast && <button type="button" class="plain" aria-label={`remove ${name}`} title="Remove" onClick={() => void unset(name)}>×</button>}
+                </dd>
+              )}
+            </div>
+          )
+        })}
+      </dl>
+      {!isPast && <NewAttribute taken={names} onKeep={(name, value) => void keep(name, value)} />}
+    </>
+  )
+}
+
+function Shown({ name, value, isPast, onEdit }: { name: string; value: Value; isPast: boolean; onEdit: () => void }) {
+  const content = value.type === 'text'
+    ? <span class="value text whole">{String(value.value)}{value.bytes !== undefined && <em class="quiet"> … {size(value.bytes)} in all</em>}{value.value === '' && <em class="quiet">empty</em>}</span>
+    : <ValueText value={value} />
+  if (isPast) return content
+  return <button type="button" class="shown" aria-label={`edit ${name}: ${shown(value)}`} onClick={onEdit}>{content}</button>
+}
+
+interface EditingProps extends NodeProps {
+  name: string
+  value: Value
+  onKeep: (value: Value) => void
+  onCancel: () => void
+}
+
+/** What is cut is fetched whole before it is edited. */
+function Editing({ session, app, node, name, value, onKeep, onCancel }: EditingProps) {
+  const [whole, setWhole] = useState<Value | undefined>(value.bytes === undefined ? value : undefined)
+  const fetchIt = async () => {
+    const response = await app.did(api.whole(session.shown, node.path, name))
+    if (response === undefined) return onCancel()
+    if (value.type === 'text') return setWhole({ type: 'text', value: await response.text() })
+    const bytes = new Uint8Array(await response.arrayBuffer())
+    setWhole({ type: 'bytes', value: btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')) })
+  }
+  if (whole === undefined) {
+    return (
+      <span class="editor">
+        <button type="button" onClick={() => void fetchIt()}>Load all {size(value.bytes ?? 0)} to edit them</button>
+        <button type="button" onClick={onCancel}>Cancel</button>
+      </span>
+    )
+  }
+  return <ValueEditor value={whole} label={name} onKeep={onKeep} onCancel={onCancel} />
+}
+
+function NewAttribute({ taken, onKeep }: { taken: string[]; onKeep: (name: string, value: Value) => void }) {
+  const [name, setName] = useState('')
+  const [text, setText] = useState('')
+  const isTaken = taken.includes(name)
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault()
+    if (name === '' || isTaken) return
+    onKeep(name, guess(text))
+    setName('')
+    setText('')
+    document.getElementById('new-attribute')?.focus()
+  }
+  return (
+    <form class="line new-attribute" onSubmit={submit}>
+      <input id="new-attribute" value={name} placeholder="attribute" aria-label="name of a new attribute" autocomplete="off" spellcheck={false} onInput={(event) => setName(event.currentTarget.value)} />
+      <input value={text} placeholder="value: 7, 0.5, true, words" aria-label="value of a new attribute" autocomplete="off" spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} />
+      <span class="kind">{text === '' ? '' : guess(text).type}</span>
+      <button type="submit" disabled={name === '' || isTaken}>Add</button>
+      {isTaken && <span class="wrong" role="alert">{name} is there already</span>}
+    </form>
+  )
+}
+
+/** The same for programs. */
+function Programs({ app, session, node }: NodeProps) {
+  const { tree, branch } = session
+  const at = app.address.at?.toString()
+  const url = new URL(api.address(tree, '/node', { path: node.path, branch: branch === 'main' ? undefined : branch, at }), location.href)
+  const copy = () => {
+    const done = navigator.clipboard?.writeText(`curl '${url.href.replaceAll("'", '%27')}'`)
+    void done?.then(() => app.say('copied'), app.failed)
+  }
+  return (
+    <p class="programs">
+      <a href={api.documentAddress(session.shown, node.path)} download={`${tree}.json`}>Download as JSON</a>
+      <a href={url.href}>This node as the interface tells it</a>
+      <button type="button" class="link" onClick={copy}>Copy as curl</button>
+    </p>
+  )
+}
+

@@ -1,0 +1,23 @@
+import type { App } from '../state/app.ts'
+import { SHORTCUTS } from '../state/shortcuts.ts'
+import { Dialog } from './Dialog.tsx'
+
+export function HelpDialog({ app }: { app: App }) {
+  if (app.dialog !== 'help') return null
+  const close = () => {
+    app.dialog = undefined
+    app.changed()
+  }
+  return (
+    <Dialog title="Keys" onClose={close}>
+      <dl class="keys">
+        {SHORTCUTS.map(([keys, what]) => (
+          <div key={keys}>
+            <dt>{keys.split(' ').map((key) => <kbd key={key}>{key}</kbd>)}</dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  )
+}

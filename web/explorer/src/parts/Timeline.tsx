@@ -1,0 +1,90 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { ago, clock, hue } from '../model/words.ts'
+import { step } from '../state/shortcuts.ts'
+import type { PanelProps } from './Explorer.tsx'
+import { Link } from './Link.tsx'
+import { Person } from './Person.tsx'
+
+/** How long a revision is shown while all of them go by. */
+const PLAY_MS = 700
+/** Marks on the slider: with more revisions, neighbours share one. */
+const MARKS_MAX = 240
+
+/** The slider over revisions: who, when and what. */
+export function Timeline({ app, session }: PanelProps) {
+  const { revisions, place } = session
+  const [isPlaying, play] = useState(false)
+  const frame = useRef(0)
+  const last = revisions.length - 1
+  const found = revisions[place]
+  const isPast = app.address.at !== undefined
+
+  useEffect(() => {
+    if (!isPlaying) return
+    if (place >= last) return play(false)
+    const timer = setTimeout(() => step(app, 1), PLAY_MS)
+    return () => clearTimeout(timer)
+  }, [isPlaying, place, last])
+
+  const slide = (to: number) => {
+    play(false)
+    cancelAnimationFrame(frame.current)
+    frame.current = requestAnimationFrame(() => {
+      app.go({ at: to === last ? undefined : revisions[to]?.revision }, 'replace')
+    })
+  }
+  const start = () => {
+    if (!isPlaying && place >= last && revisions[0]) app.go({ at: revisions[0].revision }, 'replace')
+    play(!isPlaying)
+  }
+  const told = found ? `revision ${found.revision}, ${found.author ?? 'nobody named'}, ${clock(found.time)}, ${found.message ?? ''}` : ''
+  return (
+    <section class={isPast ? 'timeline past' : 'timeline'} aria-label="time">
+      <div class="slider">
+        <button type="button" class="plain" aria-label={isPlaying ? 'pause' : 'play'} title="Play the history" onClick={start}>{isPlaying ? '❚❚' : '▶'}</button>
+        <button type="button" class="plain" aria-label="older revision" title="Older ([)" disabled={place === 0} onClick={() => step(app, -1)}>‹</button>
+        <div class="track">
+          <Marks session={session} />
+          <input
+            type="range" min={0} max={Math.max(0, last)} value={place} aria-label="revision" aria-valuetext={told}
+            onInput={(event) => slide(Number(event.currentTarget.value))}
+          />
+        </div>
+        <button type="button" class="plain" aria-label="newer revision" title="Newer (])" disabled={place >= last} onClick={() => step(app, 1)}>›</button>
+      </div>
+      <p class="told">
+        {found && (
+          <>
+            <strong>{found.revision}</strong>
+            <Person name={found.author} />
+            <time dateTime={found.time} title={clock(found.time)}>{isPast ? clock(found.time) : ago(found.time, Date.now())}</time>
+            <span class="message">{found.message ?? ''}</span>
+            {found.tags.map((tag) => <span key={tag} class="tag">{tag}</span>)}
+          </>
+        )}
+        <span class="grow" />
+        {session.older !== null && <button type="button" class="link" onClick={() => void session.loadRevisions().catch(app.failed)}>older ones</button>}
+        {place > 0 && app.address.view !== 'changes' && <Link app={app} to={{ view: 'changes', from: undefined }} then={() => { app.pane = 'panel' }}>what changed</Link>}
+        {isPast ? <Link app={app} class="newest" to={{ at: undefined }}>to the newest</Link> : <span class="newest quiet">newest</span>}
+      </p>
+    </section>
+  )
+}
+
+/** A mark for each revision, in the colour of who made it; a tag stands out. */
+function Marks({ session }: Pick<PanelProps, 'session'>) {
+  const { revisions } = session
+  const each = Math.max(1, Math.ceil(revisions.length / MARKS_MAX))
+  const width = Math.max(1, revisions.length - 1)
+  const marks = revisions.filter((one, at) => at % each === 0 || one.tags.length > 0)
+  const places = new Map(revisions.map((one, at) => [one, at]))
+  return (
+    <svg class="marks" viewBox="0 0 1000 20" preserveAspectRatio="none" aria-hidden="true">
+      {marks.map((one) => {
+        const x = (places.get(one)! / width) * 1000
+        const isTagged = one.tags.length > 0
+        return <line key={one.revision} class={`hue-${hue(one.author)}`} x1={x} x2={x} y1={isTagged ? 1 : 6} y2={isTagged ? 19 : 14} vector-effect="non-scaling-stroke" />
+      })}
+    </svg>
+  )
+}

@@ -1,0 +1,164 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { PAGE, type Row } from '../model/forest.ts'
+import { lastKey, parent } from '../model/path.ts'
+import { count } from '../model/value.ts'
+import { listHeight, scrollTo, type View, window as visible } from '../model/window.ts'
+import type { PanelProps } from './Explorer.tsx'
+import { Summary } from './Value.tsx'
+
+const ROW_HEIGHT = 28
+/** On a phone rows are for fingers. */
+const TOUCH_ROW_HEIGHT = 40
+/** While one scrolls fast, pages that are gone by are not asked for. */
+const SETTLE_MS = 50
+
+/** The tree, of which only the rows that are seen are there. */
+export function TreeView({ app, session }: PanelProps) {
+  const list = useRef<HTMLDivElement>(null)
+  const [scroll, setScroll] = useState(0)
+  const [height, setHeight] = useState(600)
+  const { forest } = session
+  const rowHeight = matchMedia('(pointer: coarse)').matches ? TOUCH_ROW_HEIGHT : ROW_HEIGHT
+  const view: View = { scroll, height, rows: forest.rows, rowHeight }
+  const { first, end, top } = visible(view)
+  const rows = Array.from({ length: Math.max(0, end - first) }, (_, at) => forest.row(first + at))
+  const { path } = app.address
+
+  useLayoutEffect(() => {
+    const element = list.current!
+    const measure = new ResizeObserver(() => setHeight(element.clientHeight))
+    measure.observe(element)
+    return () => measure.disconnect()
+  }, [])
+
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      for (const { above, place } of rows) {
+        if (above) void session.ensure(above, Math.floor(place / PAGE))
+      }
+    }, SETTLE_MS)
+    return () => clearTimeout(timer)
+  })
+
+  const showRow = (row: number) => {
+    list.current!.scrollTop = scrollTo({ ...view, rows: forest.rows, scroll: list.current!.scrollTop }, row)
+    setScroll(list.current!.scrollTop)
+  }
+
+  useEffect(() => {
+    const wanted = app.wanted
+    if (wanted === undefined || session.head === 0) return
+    app.wanted = undefined
+    session.reveal(wanted).then((row) => {
+      if (row !== undefined) requestAnimationFrame(() => list.current && showRow(row))
+    }, app.failed)
+  }, [app.wanted, session.head])
+
+  const select = (row: Row) => {
+    if (row.node) app.go({ path: row.node.path }, 'replace')
+    showRow(row.index)
+  }
+
+  const toRow = async (index: number) => {
+    const wanted = Math.max(0, Math.min(forest.rows - 1, index))
+    const { above, place } = forest.row(wanted)
+    showRow(wanted)
+    if (above) await session.ensure(above, Math.floor(place / PAGE))
+    select(forest.row(wanted))
+  }
+
+  const key = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    const at = forest.find(path, parent(path))
+    const row = at === undefined ? undefined : forest.row(at)
+    const page = Math.max(1, Math.floor(height / rowHeight) - 1)
+    const steps: Record<string, number> = {
+      ArrowDown: (at ?? -1) + 1, ArrowUp: (at ?? 1) - 1, Home: 0, End: forest.rows - 1,
+      PageDown: (at ?? 0) + page, PageUp: (at ?? 0) - page,
+    }
+    const step = steps[event.key]
+    if (step !== undefined) void toRow(step)
+    else if (event.key === 'ArrowRight' && row?.node) {
+      if (row.open || row.node.child_count === 0) {
+        if (row.open && row.open.count > 0) void toRow(row.index + 1)
+      } else session.toggle(row.above!, row.place, row.node)
+    } else if (event.key === 'ArrowLeft' && row) {
+      if (row.open && row.node && row.above) session.toggle(row.above, row.place, row.node)
+      else if (row.above) void toRow(forest.find(row.above.path, parent(row.above.path)) ?? 0)
+    } else if (event.key === 'Enter') {
+      app.pane = 'panel'
+      app.go({ view: 'node' })
+      requestAnimationFrame(() => document.querySelector<HTMLElement>('.sheet h1')?.focus())
+    } else return
+    event.preventDefault()
+    event.stopPropagation()
+  }
+
+  const chosen = rows.find((row) => row.node?.path === path)
+  return (
+    <section class="tree-side" aria-label="tree">
+      <div
+        id="tree" class="tree" ref={list} role="tree" tabIndex={0} aria-label={`nodes of ${session.tree}`}
+        aria-activedescendant={chosen ? `row-${chosen.index}` : undefined}
+        onScroll={(event) => setScroll(event.currentTarget.scrollTop)} onKeyDown={key}
+      >
+        <div class="length" style={{ height: `${listHeight(forest.rows, rowHeight)}px` }}>
+          <div class="rows" style={{ transform: `translateY(${top}px)` }}>
+            {rows.map((row) => (
+              <TreeRow key={row.index === 0 ? '/' : (row.node?.path ?? `#${row.index}`)} app={app} session={session} row={row} isChosen={row.node !== undefined && row.node.path === path} onSelect={select} />
+            ))}
+          </div>
+        </div>
+      </div>
+      <p class="tree-foot">
+        {count(forest.node?.subtree_count ?? 0)} nodes
+        {session.at !== undefined && <> at revision {session.at}</>}
+      </p>
+    </section>
+  )
+}
+
+interface RowProps extends PanelProps {
+  row: Row
+  isChosen: boolean
+  onSelect: (row: Row) => void
+}
+
+function TreeRow({ app, session, row, isChosen, onSelect }: RowProps) {
+  const { node, depth, place, siblings, open, above } = row
+  const hasChildren = (node?.child_count ?? 0) > 0
+  const flash = node === undefined ? 0 : (session.flashes.get(node.path) ?? 0)
+  const mark = node === undefined ? undefined : session.marks.get(node.path)
+  const toggle = (event: Event) => {
+    event.stopPropagation()
+    if (node && above && hasChildren) session.toggle(above, place, node)
+  }
+  const click = () => {
+    onSelect(row)
+    app.pane = 'panel'
+    app.changed()
+  }
+  const names = ['row', isChosen ? 'chosen' : '', mark ? `mark-${mark}` : '', flash ? `flash-${flash % 2}` : '']
+  return (
+    <div
+      id={`row-${row.index}`} class={names.filter(Boolean).join(' ')} role="treeitem"
+      aria-level={depth + 1} aria-posinset={place + 1} aria-setsize={siblings} aria-selected={isChosen}
+      aria-expanded={hasChildren ? open !== undefined : undefined}
+      style={{ paddingInlineStart: `${Math.min(depth, 24) * 16 + 4}px` }}
+      onClick={click} onDblClick={toggle}
+    >
+      <span class={hasChildren && depth > 0 ? 'twisty' : 'twisty none'} aria-hidden="true" onClick={toggle} onDblClick={(event) => event.stopPropagation()}>
+        {hasChildren && depth > 0 && (open ? '▾' : '▸')}
+      </span>
+      {node ? (
+        <>
+          <span class={depth === 0 ? 'key root' : /^-?\d/.test(node.key) ? 'key position' : 'key'}>
+            {depth === 0 ? session.tree : lastKey(node.path)}
+          </span>
+          <Summary attributes={node.attributes} />
+          {hasChildren && <span class="count" title={`${count(node.child_count)} children`}>{count(node.child_count)}</span>}
+        </>
+      ) : <span class="waiting" aria-label="loading" />}
+    </div>
+  )
+}

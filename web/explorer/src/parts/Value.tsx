@@ -1,0 +1,119 @@
+import { useState } from 'preact/hooks'
+import type { Attributes, Kind, Value } from '../api/types.ts'
+import { edited, KINDS, read, shown } from '../model/value.ts'
+
+/** Attributes that tell most about a node, if they are text. */
+const TELLING = ['title', 'name', 'text', 'label']
+/** Attributes and letters of each that a row shows. */
+const SUMMARY_MAX = 5
+const LETTERS_MAX = 120
+
+/** A value, coloured by its type. */
+export function ValueText({ value }: { value: Value }) {
+  return <span class={`value ${value.type}`}>{shown(value)}</span>
+}
+
+/** What a node is called by its attributes, and which one says it. */
+export function telling(attributes: Attributes): [name: string, text: string] | undefined {
+  const name = TELLING.find((one) => attributes[one]?.type === 'text' && attributes[one].value !== '')
+  return name === undefined ? undefined : [name, brief(attributes[name]!)]
+}
+
+/** The attributes of a node, in one line: what it is called, then what is short. */
+export function Summary({ attributes }: { attributes: Attributes }) {
+  const called = telling(attributes)
+  const names = Object.keys(attributes).filter((name) => name !== called?.[0])
+  const isText = (name: string) => Number(attributes[name]!.type === 'text')
+  const first = names.sort((left, right) => isText(left) - isText(right)).slice(0, SUMMARY_MAX)
+  return (
+    <span class="summary">
+      {called && <span class="telling" title={called[1]}>{called[1]}</span>}
+      {first.map((name) => (
+        <span key={name}>
+          <span class="attribute">{name}</span>{' '}
+          <span class={`value ${attributes[name]!.type}`}>{brief(attributes[name]!)}</span>
+        </span>
+      ))}
+      {names.length > first.length && <span class="attribute">+{names.length - first.length}</span>}
+    </span>
+  )
+}
+
+function brief(value: Value): string {
+  const text = value.type === 'text' ? String(value.value) : shown(value)
+  return text.length > LETTERS_MAX ? `${text.slice(0, LETTERS_MAX)}…` : text
+}
+
+interface EditorProps {
+  value: Value
+  /** What the field is for, to those who do not see it. */
+  label: string
+  onKeep: (value: Value) => void
+  onCancel?: () => void
+  keep?: string
+  isFocused?: boolean
+}
+
+/** A value being written: its type and what it is. What cannot be is said, and not kept. */
+export function ValueEditor({ value, label, onKeep, onCancel, keep = 'Save', isFocused = true }: EditorProps) {
+  const [kind, setKind] = useState<Kind>(value.type)
+  const [text, setText] = useState(edited(value))
+  const [wrong, setWrong] = useState<string>()
+  const submit = () => {
+    const found = read(kind, text)
+    if (typeof found === 'string') setWrong(found)
+    else onKeep(found)
+  }
+  const key = (event: KeyboardEvent) => {
+    const isSent = event.key === 'Enter' && (kind !== 'text' || !event.shiftKey)
+    if (isSent) submit()
+    else if (event.key === 'Escape' && onCancel) onCancel()
+    else return
+    event.preventDefault()
+    event.stopPropagation()
+  }
+  const change = (next: Kind) => {
+    setKind(next)
+    setWrong(undefined)
+    if (next === 'bool' && text !== 'true') setText('false')
+  }
+  return (
+    <span class="editor" onKeyDown={key}>
+      <select aria-label={`type of ${label}`} value={kind} onChange={(event) => change(event.currentTarget.value as Kind)}>
+        {KINDS.map((one) => <option key={one}>{one}</option>)}
+      </select>
+      <Field kind={kind} text={text} label={label} isFocused={isFocused} onText={(next) => { setText(next); setWrong(undefined) }} />
+      <button type="button" class="main" onClick={submit}>{keep}</button>
+      {onCancel && <button type="button" onClick={onCancel}>Cancel</button>}
+      {wrong && <span class="wrong" role="alert">{wrong}</span>}
+    </span>
+  )
+}
+
+interface FieldProps {
+  kind: Kind
+  text: string
+  label: string
+  isFocused: boolean
+  onText: (text: string) => void
+}
+
+function Field({ kind, text, label, isFocused, onText }: FieldProps) {
+  const shared = {
+    'aria-label': `value of ${label}`,
+    value: text,
+    ref: (field: HTMLElement | null) => { if (isFocused && field?.dataset['seen'] === undefined && field) { field.dataset['seen'] = ''; field.focus() } },
+    spellcheck: false,
+  }
+  const input = (event: { currentTarget: { value: string } }) => onText(event.currentTarget.value)
+  switch (kind) {
+    case 'null':
+      return <span class="value null">null</span>
+    case 'bool':
+      return <select {...shared} onChange={input}><option>true</option><option>false</option></select>
+    case 'text':
+      return <textarea {...shared} rows={Math.min(10, text.split('\n').length)} onInput={input} />
+    default:
+      return <input {...shared} inputMode={kind === 'int' ? 'numeric' : 'text'} autocomplete="off" onInput={input} />
+  }
+}

@@ -1,0 +1,210 @@
+/** What the whole page shows: where it is, who is there, what was said. */
+
+import * as api from '../api/client.ts'
+import type { Committed, Edit, Tree } from '../api/types.ts'
+import { type Address, HOME, type Part, readAddress, writeAddress } from '../model/address.ts'
+import { Session } from './session.ts'
+
+export interface Notice {
+  id: number
+  text: string
+  hint?: string | undefined
+  isBad: boolean
+}
+
+export type Theme = 'auto' | 'light' | 'dark'
+
+const NOTICE_MS = 6000
+
+export class App {
+  address: Address = readAddress(location.search)
+  trees: Tree[] | undefined
+  session: Session | undefined
+  notices: Notice[] = []
+  /** What has just been made, moved or found: the tree scrolls there. */
+  wanted: string | undefined
+  /** On a phone, one of the two is seen. */
+  pane: 'tree' | 'panel' = 'tree'
+  dialog: string | undefined
+  private listeners = new Set<() => void>()
+  private isDue = false
+  private nextNotice = 0
+
+  constructor() {
+    addEventListener('popstate', () => this.arrive(readAddress(location.search)))
+    this.showTheme()
+    this.arrive(this.address)
+  }
+
+  listen(listener: () => void): () => void {
+    this.listeners.add(listener)
+    return () => this.listeners.delete(listener)
+  }
+
+  /** Draws again, once for all that changed meanwhile. */
+  readonly changed = () => {
+    if (this.isDue) return
+    this.isDue = true
+    queueMicrotask(() => {
+      this.isDue = false
+      for (const listener of this.listeners) listener()
+    })
+  }
+
+  /** Goes elsewhere. Small steps replace the address, so that the way back is not long. */
+  go(part: Part, how: 'push' | 'replace' = 'push'): void {
+    const next = { ...this.address, ...part } as Address
+    for (const name of Object.keys(next) as (keyof Address)[]) {
+      if (next[name] === undefined) delete next[name]
+    }
+    const query = writeAddress(next)
+    if (query !== writeAddress(this.address)) {
+      if (how === 'push') history.pushState(null, '', query)
+      else history.replaceState(null, '', query)
+    }
+    this.arrive(readAddress(query))
+  }
+
+  href(part: Part): string {
+    return writeAddress({ ...this.address, ...part } as Address)
+  }
+
+  home(): void {
+    this.go({ ...HOME, tree: undefined, at: undefined })
+  }
+
+  private arrive(address: Address): void {
+    const { session } = this
+    this.address = address
+    document.title = title(address)
+    if (address.tree === undefined) {
+      session?.end()
+      this.session = undefined
+      void this.loadTrees()
+    } else if (session?.tree !== address.tree || session.branch !== address.branch) {
+      session?.end()
+      const begun = new Session(address.tree, address.branch, this.changed, this.failed)
+      this.session = begun
+      this.wanted = address.path
+      begun.begin(address.at, address.path).catch((error: unknown) => this.lost(begun, error))
+    } else {
+      if (session.at !== address.at) session.show(address.at).catch(this.failed)
+      if (session.node?.path !== address.path) void session.select(address.path)
+      if (address.view !== 'changes') session.marks = new Map()
+    }
+    this.changed()
+  }
+
+  private lost(session: Session, error: unknown): void {
+    if (this.session !== session) return
+    this.failed(error)
+    if (error instanceof api.Problem && error.status === 404) {
+      if (session.branch === 'main') this.home()
+      else this.go({ branch: 'main', at: undefined }, 'replace')
+    }
+  }
+
+  async loadTrees(): Promise<void> {
+    try {
+      this.trees = await api.trees()
+      this.changed()
+    } catch (error) {
+      this.failed(error)
+    }
+  }
+
+  say(text: string): void {
+    this.notice({ text, isBad: false })
+  }
+
+  readonly failed = (error: unknown) => {
+    const hint = error instanceof api.Problem ? error.hint : undefined
+    const text = error instanceof Error ? error.message : String(error)
+    this.notice({ text, hint, isBad: true })
+  }
+
+  private notice(notice: Omit<Notice, 'id'>): void {
+    const id = this.nextNotice++
+    this.notices = [...this.notices.filter(({ text }) => text !== notice.text), { id, ...notice }]
+    setTimeout(() => this.dismiss(id), NOTICE_MS)
+    this.changed()
+  }
+
+  dismiss(id: number): void {
+    this.notices = this.notices.filter((notice) => notice.id !== id)
+    this.changed()
+  }
+
+  /** Edits the newest version of the branch. Nothing if it was refused, which has been said then. */
+  async commit(edits: Edit[], message: string): Promise<Committed | undefined> {
+    const { session } = this
+    if (session === undefined) return undefined
+    return this.did(api.commit(session.tree, session.branch, edits, this.told(message)))
+  }
+
+  /** Waits for something that was asked for; says it if that fails. */
+  async did<T>(asked: Promise<T>): Promise<T | undefined> {
+    try {
+      return await asked
+    } catch (error) {
+      this.failed(error)
+      return undefined
+    }
+  }
+
+  told(message: string): api.Told {
+    return { author: this.author, message }
+  }
+
+  /** Shows a node in the tree and beside it. */
+  reveal(path: string): void {
+    this.wanted = path
+    this.go({ path, ...(this.address.view === 'search' ? {} : { view: 'node' as const }) })
+  }
+
+  get author(): string {
+    return remembered('author') || 'somebody'
+  }
+
+  set author(name: string) {
+    remember('author', name.trim())
+    this.changed()
+  }
+
+  get theme(): Theme {
+    const theme = remembered('theme')
+    return theme === 'light' || theme === 'dark' ? theme : 'auto'
+  }
+
+  set theme(theme: Theme) {
+    remember('theme', theme)
+    this.showTheme()
+    this.changed()
+  }
+
+  private showTheme(): void {
+    document.documentElement.dataset['theme'] = this.theme
+  }
+}
+
+function title({ tree, path, at }: Address): string {
+  if (tree === undefined) return 'Jungle explorer'
+  return `${tree}${path === '/' ? '' : ` ${path}`}${at === undefined ? '' : ` at ${at}`} – Jungle`
+}
+
+/** What a browser remembers for a person; it may be told not to. */
+function remembered(name: string): string {
+  try {
+    return localStorage.getItem(`jungle.${name}`) ?? ''
+  } catch {
+    return ''
+  }
+}
+
+function remember(name: string, value: string): void {
+  try {
+    localStorage.setItem(`jungle.${name}`, value)
+  } catch {
+    // Then it is asked for again the next time.
+  }
+}

@@ -1,0 +1,282 @@
+/** One tree, on one branch: what has been loaded of it, and what happens to it. */
+
+import * as api from '../api/client.ts'
+import type { Change, Child, Node, Revision, WatchEvent } from '../api/types.ts'
+import type { Sign } from '../model/changes.ts'
+import { Forest, type Open, PAGE } from '../model/forest.ts'
+import { ancestors, compareKeys, lastKey, parent } from '../model/path.ts'
+
+export type Live = 'connecting' | 'live' | 'ended'
+
+/** Pages of revisions that are looked through for one that an address names. */
+const REVISION_PAGES_MAX = 20
+
+/** How long after a commit of somebody else it is loaded, so that a stream of them is not. */
+const QUIET_MS = 120
+
+export class Session {
+  at: number | undefined
+  forest = new Forest()
+  /** The oldest first. */
+  revisions: Revision[] = []
+  /** Where the page of older revisions follows, if there is one. */
+  older: number | null = null
+  head = 0
+  node: Node | undefined
+  /** Why there is no node. */
+  missing: api.Problem | undefined
+  live: Live = 'connecting'
+  /** What others just changed, and how often so far. */
+  readonly flashes = new Map<string, number>()
+  /** How the nodes differ from an older version, while changes are looked at. */
+  marks: Map<string, Sign | 'below'> = new Map()
+  /** Names of attributes that have been seen. */
+  readonly attributes = new Set<string>()
+
+  private path = '/'
+  private readonly asked = new Set<string>()
+  private version = new AbortController()
+  private source: EventSource | undefined
+  private timer: ReturnType<typeof setTimeout> | undefined
+  private nodeAsked = 0
+
+  constructor(
+    readonly tree: string,
+    readonly branch: string,
+    private readonly changed: () => void,
+    private readonly failed: (error: unknown) => void,
+  ) {}
+
+  get shown(): api.Version {
+    const { tree, branch, at } = this
+    return { tree, branch, at: at?.toString() }
+  }
+
+  /** The revision that is shown. */
+  get revision(): number {
+    return this.at ?? this.head
+  }
+
+  async begin(at: number | undefined, path: string): Promise<void> {
+    this.at = at
+    this.path = path
+    await this.loadRevisions()
+    await Promise.all([this.loadRoot(), this.loadNode(path)])
+    this.watch()
+    if (at !== undefined) await this.findRevision(at)
+  }
+
+  end(): void {
+    this.source?.close()
+    this.version.abort()
+    clearTimeout(this.timer)
+  }
+
+  /** Shows another version. What is on the screen stays until the new is there. */
+  async show(at: number | undefined): Promise<void> {
+    if (at === this.at) return
+    this.at = at
+    this.version.abort()
+    this.version = new AbortController()
+    this.asked.clear()
+    this.refresh()
+    if (at !== undefined) await this.findRevision(at)
+  }
+
+  async select(path: string): Promise<void> {
+    this.path = path
+    await this.loadNode(path)
+  }
+
+  /** Loads anew what is seen. */
+  refresh(): void {
+    this.forest.staleAll()
+    void this.loadRoot()
+    void this.loadNode(this.path)
+    this.changed()
+  }
+
+  async ensure(open: Open, page: number): Promise<void> {
+    const key = `${open.path}#${page}`
+    if (!this.forest.wants(open, page) || this.asked.has(key)) return
+    this.asked.add(key)
+    const { signal } = this.version
+    try {
+      const found = await api.children(this.shown, open.path, page * PAGE, PAGE, signal)
+      if (signal.aborted) return
+      this.forest.load(open, page, found.count, found.children)
+      // A commit came in between: what was loaded is old already.
+      if (this.at === undefined && found.revision < this.head) open.stale.add(page)
+      this.note(found.children)
+      this.changed()
+    } catch (error) {
+      if (signal.aborted) return
+      if (error instanceof api.Problem && error.status === 404) this.forest.close(open)
+      else this.failed(error)
+      this.changed()
+    } finally {
+      if (!signal.aborted) this.asked.delete(key)
+    }
+  }
+
+  toggle(above: Open, place: number, child: Child): void {
+    const open = this.forest.opened(child.path)
+    if (open) this.forest.close(open)
+    else if (child.child_count > 0) this.forest.open(above, place, child)
+    this.changed()
+  }
+
+  /** Opens what is above a path and loads where it stands; the row it is in, if it is there. */
+  async reveal(path: string): Promise<number | undefined> {
+    let row: number | undefined = 0
+    for (const at of ancestors(path).slice(1)) {
+      const above = this.forest.opened(parent(at)!)
+      if (above === undefined) return undefined
+      row = this.forest.find(at, above.path)
+      if (row === undefined) {
+        const place = await this.placeOf(above, lastKey(at))
+        if (place === undefined) return undefined
+        await this.ensure(above, Math.floor(place / PAGE))
+        row = this.forest.find(at, above.path)
+      }
+      if (row === undefined) return undefined
+      const { node, place } = this.forest.row(row)
+      if (at !== path && node !== undefined && node.child_count > 0) {
+        const open = this.forest.open(above, place, node)
+        await this.ensure(open, 0)
+      }
+    }
+    this.changed()
+    return row
+  }
+
+  /** Where a child stands among its siblings: halves what is left, so 20 questions do for a million. */
+  private async placeOf(above: Open, key: string): Promise<number | undefined> {
+    await this.ensure(above, 0)
+    let [low, high] = [0, above.count]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      const { children } = await api.children(this.shown, above.path, middle, 1, this.version.signal)
+      const found = children[0]
+      if (found === undefined) high = middle
+      else {
+        const order = compareKeys(found.key, key)
+        if (order === 0) return middle
+        if (order < 0) low = middle + 1
+        else high = middle
+      }
+    }
+    return undefined
+  }
+
+  private async loadRoot(): Promise<void> {
+    const { signal } = this.version
+    try {
+      const root = await api.node(this.shown, '/', signal)
+      const { attributes, child_count, subtree_count } = root
+      this.forest.node = { key: '/', path: '/', attributes, child_count, subtree_count }
+      if (child_count !== this.forest.root.count) this.forest.stale(this.forest.root)
+      this.note([this.forest.node])
+      await this.ensure(this.forest.root, 0)
+      this.changed()
+    } catch (error) {
+      if (!signal.aborted) this.failed(error)
+    }
+  }
+
+  private async loadNode(path: string): Promise<void> {
+    const { signal } = this.version
+    const asked = ++this.nodeAsked
+    try {
+      const node = await api.node(this.shown, path, signal)
+      if (asked !== this.nodeAsked) return
+      this.node = node
+      this.missing = undefined
+    } catch (error) {
+      if (signal.aborted || asked !== this.nodeAsked) return
+      this.node = undefined
+      if (error instanceof api.Problem) this.missing = error
+      else this.failed(error)
+    }
+    this.changed()
+  }
+
+  /** Loads older revisions, in front of those that are there; the newest if there are none. */
+  async loadRevisions(): Promise<void> {
+    const after = this.revisions.length === 0 ? undefined : this.older
+    if (after === null) return
+    const page = await api.revisions(this.tree, this.branch, after)
+    const found = page.revisions.reverse().filter(({ revision }) => revision < (this.revisions[0]?.revision ?? Infinity))
+    this.revisions = [...found, ...this.revisions]
+    this.older = page.next
+    this.head = Math.max(this.head, this.revisions.at(-1)?.revision ?? 0)
+    this.changed()
+  }
+
+  private async findRevision(at: number): Promise<void> {
+    for (let page = 0; page < REVISION_PAGES_MAX; page += 1) {
+      if (this.older === null || (this.revisions[0]?.revision ?? 0) <= at) return
+      await this.loadRevisions()
+    }
+  }
+
+  /** Which of the loaded revisions is shown: the newest that is not newer. */
+  get place(): number {
+    const found = this.revisions.findLastIndex(({ revision }) => revision <= this.revision)
+    return Math.max(0, found)
+  }
+
+  private watch(): void {
+    const source = new EventSource(api.watchAddress(this.tree, this.branch, this.head))
+    this.source = source
+    source.onopen = () => this.become('live')
+    source.onerror = () => this.become(source.readyState === EventSource.CLOSED ? 'ended' : 'connecting')
+    source.addEventListener('change', (event) => {
+      this.happened(JSON.parse(event.data as string) as WatchEvent)
+    })
+    for (const last of ['deleted', 'gone']) {
+      source.addEventListener(last, () => {
+        source.close()
+        this.become('ended')
+      })
+    }
+  }
+
+  private become(live: Live): void {
+    this.live = live
+    this.changed()
+  }
+
+  private happened({ revision, time, author, message, changes, cut }: WatchEvent): void {
+    if (revision <= (this.revisions.at(-1)?.revision ?? 0)) return
+    this.revisions = [...this.revisions, { revision, time, author, message, tags: [] }]
+    this.head = revision
+    if (this.at === undefined) {
+      if (cut) this.forest.staleAll()
+      else for (const change of changes) this.touched(change)
+      this.timer ??= setTimeout(() => {
+        this.timer = undefined
+        void this.loadRoot()
+        void this.loadNode(this.path)
+      }, QUIET_MS)
+    }
+    this.changed()
+  }
+
+  private touched({ op, path, from }: Change): void {
+    if (op !== 'remove') this.flashes.set(path, (this.flashes.get(path) ?? 0) + 1)
+    for (const place of from === undefined ? [path] : [path, from]) {
+      const touched = op === 'set' || op === 'move' ? ancestors(place) : ancestors(place).slice(0, -1)
+      for (const above of touched) {
+        const open = this.forest.opened(above)
+        if (open) this.forest.stale(open)
+      }
+    }
+  }
+
+  private note(children: Child[]): void {
+    for (const { attributes } of children) {
+      for (const name of Object.keys(attributes)) if (this.attributes.size < 12) this.attributes.add(name)
+    }
+  }
+}

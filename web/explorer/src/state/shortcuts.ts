@@ -1,0 +1,85 @@
+/** Keys that work wherever nothing is being written. */
+
+import type { View } from '../model/address.ts'
+import type { App } from './app.ts'
+
+export const SHORTCUTS: readonly (readonly [string, string])[] = [
+  ['↑ ↓', 'the row above, below'],
+  ['→ ←', 'open, close; into, out of'],
+  ['Home End', 'the first row, the last'],
+  ['Enter', 'to the node beside the tree'],
+  ['a', 'add a child'],
+  ['m', 'move the node'],
+  ['Delete', 'delete the node'],
+  ['[ ]', 'an older revision, a newer one'],
+  ['0', 'the newest revision'],
+  ['t', 'to the tree'],
+  ['/', 'search'],
+  ['n g c h b e', 'node, graph, changes, history, branches, merge'],
+  ['?', 'these keys'],
+]
+
+const VIEW_KEYS: Record<string, View> = {
+  n: 'node', g: 'graph', c: 'changes', h: 'history', b: 'branches', e: 'merge',
+}
+
+export function onKey(app: App, event: KeyboardEvent): void {
+  const target = event.target as HTMLElement
+  const isWriting = target.matches('input:not([type=range]), textarea, select') || target.isContentEditable
+  if (isWriting || event.ctrlKey || event.metaKey || event.altKey) return
+  if (document.querySelector('dialog[open]')) return
+  if (act(app, event.key)) event.preventDefault()
+}
+
+function act(app: App, key: string): boolean {
+  if (key === '?') {
+    app.dialog = 'help'
+    app.changed()
+    return true
+  }
+  const { session } = app
+  if (session === undefined) return false
+  const view = VIEW_KEYS[key]
+  if (view !== undefined) {
+    app.pane = 'panel'
+    app.go({ view })
+    return true
+  }
+  switch (key) {
+    case '/':
+      document.getElementById('search')?.focus()
+      return true
+    case 't':
+      app.pane = 'tree'
+      document.getElementById('tree')?.focus()
+      app.changed()
+      return true
+    case '[':
+    case ']':
+      step(app, key === '[' ? -1 : 1)
+      return true
+    case '0':
+      app.go({ at: undefined })
+      return true
+    case 'a':
+    case 'm':
+    case 'Delete':
+      if (app.address.at !== undefined || session.node === undefined) return false
+      app.dialog = { a: 'add', m: 'move', Delete: 'remove' }[key]
+      app.pane = 'panel'
+      app.go({ view: 'node' })
+      return true
+  }
+  return false
+}
+
+/** To the revision before or behind the one that is shown. */
+export function step(app: App, by: number): void {
+  const { session } = app
+  if (session === undefined) return
+  const place = Math.max(0, Math.min(session.revisions.length - 1, session.place + by))
+  const found = session.revisions[place]
+  if (found === undefined) return
+  const isNewest = place === session.revisions.length - 1
+  app.go({ at: isNewest ? undefined : found.revision }, 'replace')
+}

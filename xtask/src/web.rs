@@ -1,0 +1,72 @@
+//! `web`: the explorer, from `web/explorer` into the files that the server embeds.
+//!
+//! Who builds Jungle needs no Node: what it makes is in the repository, and `test` proves that it
+//! is what the sources make.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Command;
+
+use crate::command::{cargo, command, need, root, run as run_command, target_dir};
+use crate::error::{Context, Result, fail, no_arguments};
+use crate::steps::Steps;
+
+const SOURCES: &str = "web/explorer";
+const BUILT: &str = "crates/jungle-server/assets/explorer";
+
+/// Builds the explorer's files.
+pub fn run(arguments: &[String]) -> Result<()> {
+    no_arguments("web", arguments)?;
+    install()?;
+    run_command(npm(["run", "--silent", "build"]))
+}
+
+/// Unit tests, whether the files are current, and what people do, in a browser.
+pub fn all(steps: &mut Steps) -> Result<()> {
+    steps.step("explorer, packages", install)?;
+    steps.step("explorer, unit tests", || run_command(npm(["run", "--silent", "test"])))?;
+    steps.step("explorer, files are current", are_current)?;
+    steps.step("explorer, in a browser", browser)
+}
+
+fn install() -> Result<()> {
+    need("npm", "npm")?;
+    run_command(npm(["ci", "--no-audit", "--no-fund"]))
+}
+
+fn are_current() -> Result<()> {
+    let before = built()?;
+    run_command(npm(["run", "--silent", "build"]))?;
+    if before == built()? {
+        return Ok(());
+    }
+    fail(format!("{BUILT} was not what {SOURCES} makes; it is now: commit it"))
+}
+
+/// The built files by their names.
+fn built() -> Result<BTreeMap<String, Vec<u8>>> {
+    let folder = root().join(BUILT);
+    let entries = fs::read_dir(&folder).context(format!("cannot list {BUILT}"))?;
+    let mut files = BTreeMap::new();
+    for entry in entries {
+        let entry = entry.context(format!("cannot list {BUILT}"))?;
+        let content = fs::read(entry.path()).context(format!("cannot read {BUILT}"))?;
+        files.insert(entry.file_name().to_string_lossy().into_owned(), content);
+    }
+    Ok(files)
+}
+
+/// Debian's Chromium against the real server.
+fn browser() -> Result<()> {
+    need("chromium", "chromium")?;
+    run_command(cargo(["build", "-p", "jungle-cli"]))?;
+    let mut tests = npm(["run", "--silent", "browser"]);
+    tests.env("JUNGLE_COMMAND", target_dir().join("debug/jungle"));
+    run_command(tests)
+}
+
+fn npm<const N: usize>(arguments: [&str; N]) -> Command {
+    let mut npm = command("npm", arguments);
+    npm.current_dir(root().join(SOURCES));
+    npm
+}
