@@ -166,17 +166,21 @@ async fn stream(
             }
             read = reader.read().await;
         }
-        live(reader, out, &mut subscription).await?;
+        let is_over = live(reader, out, &mut subscription).await?;
         read = reader.read().await;
+        if is_over && read.is_ok() {
+            return Ok(());
+        }
     }
 }
 
-/// Hands on what happens until something is lost or the branch is deleted, which the history tells.
+/// Hands on what happens until something is lost, which the history tells; or until nobody tells
+/// any more: `true` then.
 async fn live(
     reader: &mut Reader,
     out: &mut Out,
     subscription: &mut Subscription,
-) -> Result<(), Ended> {
+) -> Result<bool, Ended> {
     loop {
         let mut stopping = out.stopping.clone();
         tokio::select! {
@@ -187,9 +191,9 @@ async fn live(
                     out.send(frame).await?;
                 }
                 Some(_) => {}
-                None => return Ok(()),
+                None => return Ok(true),
             },
-            () = subscription.lost.wait() => return Ok(()),
+            () = subscription.lost.wait() => return Ok(false),
             () = out.send.closed() => return Err(Ended),
             () = stopping.wait() => return Err(Ended),
             () = tokio::time::sleep(QUIET) => out.send(Bytes::from_static(b":\n\n")).await?,
