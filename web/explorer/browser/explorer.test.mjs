@@ -23,11 +23,11 @@ after(async () => {
 
 /** One test: a page of `who`, at an address of the explorer. */
 function visit(name, query, run, options = {}) {
-  test(name, { timeout: 60_000 }, async () => {
+  test(name, { timeout: 180_000 }, async () => {
     const at = typeof query === 'function' ? await query() : query
     const { who = 'ana', ...context } = options
     const visitor = await open(browser, `${server.url}/explorer/${at}`, who, context)
-    visitor.page.setDefaultTimeout(10_000)
+    visitor.page.setDefaultTimeout(45_000)
     try {
       await run(visitor.page)
       assert.deepEqual(visitor.complaints, [])
