@@ -106,6 +106,11 @@ const fn of_commit(name: &'static str, unit: &'static str) -> Case {
     case("commit", name, None).from("sync").number(Number::Named(name), unit).on_each(&[1, 64])
 }
 
+/// A number of the runs of `commit post`.
+const fn of_posts(name: &'static str, number: Number, unit: &'static str) -> Case {
+    case("commit", name, None).from("post").number(number, unit).on_each(&[64, 1000])
+}
+
 /// A number of the run of `store-peers kept`.
 const fn of_kept(name: &'static str, number: Number, unit: &'static str) -> Case {
     case("store-peers", name, Some("kept")).from("kept").number(number, unit).on(1)
@@ -183,6 +188,9 @@ const CASES: &[Case] = &[
     of_commit("sync", "1/s").number(Number::Value, "1/s"),
     of_commit("syncs", "x"),
     of_commit("bytes", "B"),
+    of_posts("post", Number::Value, "1/s"),
+    of_posts("post-floor", Number::Named("floor"), "1/s").of(System::Machine),
+    of_posts("post-syncs", Number::Named("syncs"), "x"),
     one_of("commit", "readers-alone", "readers", "ns"),
     one_of("commit", "readers-beside", "readers", "ns"),
     one_of("commit", "readers-buffered-beside", "readers", "ns"),
@@ -197,6 +205,9 @@ const CASES: &[Case] = &[
     one_of("flat", "open-few", "all", "us"),
     one_of("flat", "open-many", "all", "us"),
     one_of("flat", "open", "all", "x"),
+    one_of("flat", "open-again-few", "all", "us"),
+    one_of("flat", "open-again-many", "all", "us"),
+    one_of("flat", "open-again", "all", "x"),
     one_of("flat", "list-few", "all", "us"),
     one_of("flat", "list-many", "all", "us"),
     one_of("flat", "list", "all", "x"),

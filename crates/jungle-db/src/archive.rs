@@ -1,22 +1,22 @@
 //! Where the pieces of a history are that are not in memory.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::head::lock;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+
 use crate::history::{HISTORY_PIECE, HistoryEntry, Piece};
 use crate::journal::BranchId;
-use crate::sync::Mutex;
 
-/// Pieces that stay in memory after they were asked for, of all branches together: 32 take about
-/// 1 MiB.
-const KEPT: usize = 32;
+/// Bytes of pieces that stay in memory after they were asked for, of all branches together: of a
+/// million revisions without authors and messages.
+const KEPT_BYTES: u64 = 40 << 20;
 
 /// Gives back the pieces of histories that a checkpoint gave out: see
 /// [`Builder::restore`](crate::Builder::restore).
 ///
-/// It is asked when somebody looks far back, without any lock held, and the newest answers are
+/// It is asked when somebody looks far back, without any lock held, and the answers used last are
 /// remembered; only a branch that keeps revisions [by age](crate::Retention::ByAge) asks, once for
 /// many commits, while it commits.
 pub trait Archive: Send + Sync {
@@ -59,34 +59,26 @@ impl std::error::Error for ArchiveError {
     }
 }
 
-/// The archive of a Jungle, and what it was asked for last.
+/// The archive of a Jungle, and what of it is in use.
 pub(crate) struct Shelf {
     archive: Arc<dyn Archive>,
-    /// The newest last.
-    kept: Mutex<VecDeque<(BranchId, u64, Piece)>>,
+    kept: Cache<(BranchId, u64), Piece, Bytes>,
 }
 
 impl Shelf {
     pub(crate) fn new(archive: Arc<dyn Archive>) -> Shelf {
-        Shelf { archive, kept: Mutex::default() }
+        let pieces = KEPT_BYTES / bytes_of(&[]);
+        Shelf { archive, kept: Cache::with_weighter(pieces as usize, KEPT_BYTES, Bytes) }
     }
 
     /// A piece, to be remembered.
     pub(crate) fn piece(&self, branch: BranchId, index: u64) -> Result<Piece, ArchiveError> {
-        let mut kept = lock(&self.kept);
-        let is_it = |(b, i, _): &(BranchId, u64, Piece)| (*b, *i) == (branch, index);
-        if let Some(found) = kept.iter().position(is_it).and_then(|at| kept.remove(at)) {
-            let piece = Arc::clone(&found.2);
-            kept.push_back(found);
+        if let Some(piece) = self.kept.get(&(branch, index)) {
             return Ok(piece);
         }
-        drop(kept);
+        // Two who look for the same one may both read it: neither waits for the other's disk.
         let piece = self.read(branch, index)?;
-        let mut kept = lock(&self.kept);
-        if kept.len() >= KEPT {
-            kept.pop_front();
-        }
-        kept.push_back((branch, index, Arc::clone(&piece)));
+        self.kept.insert((branch, index), Arc::clone(&piece));
         Ok(piece)
     }
 
@@ -103,6 +95,23 @@ impl Shelf {
         let BranchId(branch) = branch;
         Err(ArchiveError::new(format!("piece {index} of branch {branch} {wrong}")))
     }
+}
+
+/// Weighs pieces by their bytes.
+#[derive(Clone)]
+struct Bytes;
+
+impl Weighter<(BranchId, u64), Piece> for Bytes {
+    fn weight(&self, _: &(BranchId, u64), piece: &Piece) -> u64 {
+        bytes_of(piece)
+    }
+}
+
+/// The bytes that a piece with these entries takes in memory.
+fn bytes_of(entries: &[HistoryEntry]) -> u64 {
+    let text = |text: Option<&str>| text.map_or(0, str::len);
+    let texts = entries.iter().map(|e| text(e.meta.author_name()) + text(e.meta.message_text()));
+    size_of::<[HistoryEntry; HISTORY_PIECE as usize]>() as u64 + texts.sum::<usize>() as u64
 }
 
 /// Do the revisions go up, and the times not down?

@@ -13,6 +13,7 @@ use crate::journal::{BranchId, Event};
 use crate::jungle::TreeState;
 use crate::lookup::Found;
 use crate::name::{self, NameError};
+use crate::named::{Identified, Named};
 use crate::origin::Origin;
 use crate::past::NoSuchRevision;
 use crate::planted::{Bug, is_awake};
@@ -26,7 +27,7 @@ pub const MAIN_BRANCH: &str = "main";
 /// The branches of a tree besides the main one, and its tags.
 #[derive(Default)]
 pub(crate) struct Branches {
-    pub(crate) by_name: BTreeMap<Arc<str>, Arc<Head>>,
+    pub(crate) by_name: Named<Head>,
     pub(crate) tags: BTreeMap<Arc<str>, Snapshot>,
 }
 
@@ -85,6 +86,14 @@ impl Branches {
     }
 }
 
+impl Identified for Head {
+    type Id = BranchId;
+
+    fn id(&self) -> BranchId {
+        self.id
+    }
+}
+
 impl TreeState {
     /// The branch with this id.
     pub(crate) fn head(&self, id: BranchId) -> Option<Arc<Head>> {
@@ -92,7 +101,7 @@ impl TreeState {
             return Some(Arc::clone(&self.main));
         }
         let branches = lock(&self.branches);
-        branches.by_name.values().find(|head| head.id == id).cloned()
+        branches.by_name.by_id(id).map(|(_, head)| Arc::clone(head))
     }
 }
 
@@ -178,9 +187,21 @@ impl TreeHandle {
             return Ok(TreeHandle::main(&self.shared, &self.state));
         }
         let branches = lock(&self.state.branches);
-        let (name, head) =
-            branches.by_name.get_key_value(name).ok_or_else(|| no_such_branch(name))?;
-        Ok(TreeHandle { head: Arc::clone(head), branch: Some(Arc::clone(name)), ..self.clone() })
+        let found = branches.by_name.get_key_value(name).ok_or_else(|| no_such_branch(name))?;
+        Ok(self.on(found))
+    }
+
+    /// The branch with this id, of the same tree.
+    pub(crate) fn on_branch_id(&self, id: BranchId) -> Option<TreeHandle> {
+        if id == self.state.main.id {
+            return Some(TreeHandle::main(&self.shared, &self.state));
+        }
+        let branches = lock(&self.state.branches);
+        branches.by_name.by_id(id).map(|found| self.on(found))
+    }
+
+    fn on(&self, (name, head): (&Arc<str>, &Arc<Head>)) -> TreeHandle {
+        TreeHandle { head: Arc::clone(head), branch: Some(Arc::clone(name)), ..self.clone() }
     }
 
     /// The names of all branches: the main one, then the others in order.

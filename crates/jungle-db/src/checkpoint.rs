@@ -137,7 +137,7 @@ impl Taken {
             merges,
         };
         let main = (&Arc::from(MAIN_BRANCH), &state.main);
-        let named = std::iter::once(main).chain(&branches.by_name);
+        let named = std::iter::once(main).chain(branches.by_name.iter());
         let branches = named.map(|(name, head)| TakenBranch::new(name, head, heads)).collect();
         Taken { tree, branches, pins }
     }

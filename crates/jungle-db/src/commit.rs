@@ -97,7 +97,8 @@ pub(crate) fn commit(
     Ok(revision)
 }
 
-fn rebase_and_publish(
+/// As [`commit`], but it is still to be acknowledged.
+pub(crate) fn rebase_and_publish(
     shared: &Shared,
     attempts: &mut [Attempt<'_>],
     meta: &CommitMeta,

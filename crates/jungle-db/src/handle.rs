@@ -7,7 +7,9 @@ use std::sync::Arc;
 use jungle_tree::{ChangeSet, EditError, Editor, MergeOptions, Node, Path, Reading, diff, merge};
 
 use crate::archive::ArchiveError;
-use crate::commit::{Attempt, Failure, Moment, Overlap, commit, lock_all, publish};
+use crate::commit::{
+    Attempt, Failure, Moment, Overlap, commit, lock_all, publish, rebase_and_publish,
+};
 use crate::draft::{Draft, Isolation};
 use crate::durability::Durability;
 use crate::head::{Head, lock};
@@ -208,8 +210,13 @@ impl TreeHandle {
             let began_at = base.revision();
             let mut draft = Draft::new(base.into_tree(), options.clone());
             let value = f(&mut draft).map_err(UpdateError::Closure)?;
-            let (revision, renamed) = match self.commit(draft, began_at) {
-                Ok(done) => done,
+            if !draft.is_changed() {
+                return Ok(Committed { value, revision: began_at, renamed: Vec::new(), runs });
+            }
+            let (mut attempt, options) = Attempt::of_draft(&self.head, draft);
+            let attempts = std::slice::from_mut(&mut attempt);
+            let revision = match rebase_and_publish(&self.shared, attempts, &options.meta) {
+                Ok(revision) => revision,
                 Err(Failure::NotWritten(error)) => return Err(UpdateError::NotWritten(error)),
                 Err(Failure::Overlap(_)) => {
                     if runs >= PATIENCE && turn.is_none() && !is_awake(Bug::TurnForgotten) {
@@ -218,7 +225,11 @@ impl TreeHandle {
                     continue;
                 }
             };
-            return Ok(Committed { value, revision, renamed, runs });
+            // Those who wait for their turn share the sync that is waited for now.
+            drop(turn);
+            let acknowledged = self.shared.acknowledge(revision, options.durability);
+            acknowledged.map_err(UpdateError::NotWritten)?;
+            return Ok(Committed { value, revision, renamed: attempt.into_renamed(), runs });
         }
     }
 

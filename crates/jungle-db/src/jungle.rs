@@ -16,6 +16,7 @@ use crate::head::{Head, Stamp, lock};
 use crate::history::History;
 use crate::journal::{BranchId, CommitRecord, Event, Journal, TreeId};
 use crate::name::{self, NameError};
+use crate::named::{Identified, Named};
 use crate::origin::Merges;
 use crate::planted::{Bug, is_awake};
 use crate::retention::Retention;
@@ -69,7 +70,7 @@ pub(crate) struct Shared {
     pub(crate) checkpoints: Mutex<Vec<Weak<Held>>>,
 }
 
-pub(crate) type Catalog = BTreeMap<Arc<str>, Arc<TreeState>>;
+pub(crate) type Catalog = Named<TreeState>;
 
 /// What all handles of a tree share.
 pub(crate) struct TreeState {
@@ -78,6 +79,14 @@ pub(crate) struct TreeState {
     pub(crate) main: Arc<Head>,
     pub(crate) branches: Mutex<Branches>,
     pub(crate) merges: Merges,
+}
+
+impl Identified for TreeState {
+    type Id = TreeId;
+
+    fn id(&self) -> TreeId {
+        self.id
+    }
 }
 
 /// Why a tree was not created.
@@ -181,7 +190,7 @@ impl Builder {
     /// When the system refuses to reserve the address range of the arena.
     pub fn build(self) -> Result<Jungle, ArenaError> {
         let arena = Arena::with_options(&self.arena)?;
-        Ok(self.build_in(arena, 1, Catalog::new()))
+        Ok(self.build_in(arena, 1, Catalog::default()))
     }
 
     pub(crate) fn build_in(self, arena: Arena, next_id: u64, catalog: Catalog) -> Jungle {
@@ -399,7 +408,7 @@ impl Shared {
         self.ids.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// This id is in use.
+    /// This id, which is below [`NUMBER_END`], is in use.
     pub(crate) fn skip_id(&self, id: u64) {
         self.ids.fetch_max(id + 1, Ordering::Relaxed);
     }
@@ -509,7 +518,7 @@ impl Shared {
         let event = Event::TreeRenamed { tree: state.id, name: Arc::clone(&new) };
         self.write(moment, time, &CommitMeta::new(), Some(event), |_| {
             let mut name = lock(&state.name);
-            catalog.remove(&*name);
+            catalog.remove(&name);
             catalog.insert(Arc::clone(&new), Arc::clone(state));
             *name = new;
         })
@@ -534,7 +543,7 @@ impl Shared {
                 head.close(guard);
             }
             *branches = Branches::default();
-            catalog.remove(&*lock(&state.name));
+            catalog.remove(&lock(&state.name));
         })
     }
 }

@@ -46,6 +46,7 @@ mod lookup;
 mod merge;
 mod multi;
 mod name;
+mod named;
 mod origin;
 mod past;
 mod pause;

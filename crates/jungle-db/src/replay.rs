@@ -9,6 +9,7 @@ use crate::commit::{Attempt, Failure, Moment, lock_all, publish};
 use crate::handle::TreeHandle;
 use crate::journal::{BranchEdit, BranchId, CommitRecord, Event, TreeId};
 use crate::jungle::{Jungle, TreeState};
+use crate::restore::NUMBER_END;
 use crate::revision::Revision;
 use crate::write::NotWritten;
 
@@ -60,10 +61,10 @@ impl Jungle {
             Event::Edited(edits) => self.replay_edits(record, edits, moment),
             Event::TreeCreated { tree, branch, name } => {
                 let mut catalog = self.shared.catalog_mut();
-                if catalog.contains_key(name) {
-                    return Err(does_not_fit(format!("the tree {name:?} is there")));
+                if catalog.contains_key(name) || catalog.by_id(*tree).is_some() {
+                    return Err(does_not_fit(format!("the tree {name:?}, or its id, is there")));
                 }
-                self.shared.skip_id(tree.0.max(branch.0));
+                self.skip_ids(&[tree.0, branch.0])?;
                 let ids = (*tree, *branch);
                 self.shared.create(&mut catalog, ids, Arc::clone(name), moment)?;
                 Ok(())
@@ -87,8 +88,11 @@ impl Jungle {
     fn replay_name(&self, event: &Event, moment: Moment) -> Result<(), ReplayError> {
         match event {
             Event::BranchCreated { tree, branch, name, from, at } => {
-                self.shared.skip_id(branch.0);
+                self.skip_ids(&[branch.0])?;
                 let from = self.handle_of(*tree, *from)?;
+                if from.on_branch_id(*branch).is_some() {
+                    return Err(does_not_fit(format!("there is a branch {}", branch.0)));
+                }
                 from.branch_as(*branch, name, *at, moment).map(drop).map_err(branch_error)
             }
             Event::BranchDeleted { tree, branch } => {
@@ -138,18 +142,25 @@ impl Jungle {
         }
     }
 
+    /// These ids are in use.
+    fn skip_ids(&self, ids: &[u64]) -> Result<(), ReplayError> {
+        if let Some(id) = ids.iter().find(|id| **id >= NUMBER_END) {
+            return Err(does_not_fit(format!("the id {id} leaves no room for further ones")));
+        }
+        ids.iter().for_each(|id| self.shared.skip_id(*id));
+        Ok(())
+    }
+
     fn tree_of(&self, id: TreeId) -> Result<Arc<TreeState>, ReplayError> {
         let catalog = self.shared.catalog();
-        let state = catalog.values().find(|state| state.id == id).cloned();
-        state.ok_or_else(|| does_not_fit(format!("there is no tree {}", id.0)))
+        let found = catalog.by_id(id).map(|(_, state)| Arc::clone(state));
+        found.ok_or_else(|| does_not_fit(format!("there is no tree {}", id.0)))
     }
 
     fn handle_of(&self, tree: TreeId, branch: BranchId) -> Result<TreeHandle, ReplayError> {
         let state = self.tree_of(tree)?;
         let main = TreeHandle::main(&self.shared, &state);
-        let names = main.list_branches();
-        let mut handles = names.iter().filter_map(|name| main.on_branch(name).ok());
-        let found = handles.find(|handle| handle.head.id == branch);
+        let found = main.on_branch_id(branch);
         found.ok_or_else(|| does_not_fit(format!("there is no branch {}", branch.0)))
     }
 }

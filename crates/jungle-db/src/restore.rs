@@ -12,6 +12,7 @@ use crate::history::{HISTORY_PIECE, History};
 use crate::journal::{BranchId, TreeId};
 use crate::jungle::{Builder, Catalog, Jungle, TreeState};
 use crate::name::{self, NameError};
+use crate::named::Named;
 use crate::origin::{Merges, Origin};
 use crate::revision::Revision;
 use crate::snapshot::Snapshot;
@@ -19,7 +20,7 @@ use crate::state::{JungleState, SavedBranch, SavedHistory, SavedTree, SavedVersi
 use crate::sync::Mutex;
 
 /// Revisions and ids of a state are below this, so that there is room to go on.
-const NUMBER_END: u64 = 1 << 63;
+pub(crate) const NUMBER_END: u64 = 1 << 63;
 
 /// What is wrong with a state, or with the arena it is to be restored in.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -95,7 +96,7 @@ impl Builder {
         }
         let shelf = Arc::new(Shelf::new(archive));
         let mut restore = Restore { arena, state, shelf, ids: HashSet::new() };
-        let mut catalog = Catalog::new();
+        let mut catalog = Catalog::default();
         for saved in &state.trees {
             let name = name::check(&saved.name)?;
             let tree = Arc::new(restore.tree(saved)?);
@@ -147,7 +148,7 @@ impl Restore<'_> {
             (Arc::clone(&branch.name), Arc::new(head))
         });
         let (_, main) = heads.next().expect("the main branch was looked at");
-        let mut by_name = BTreeMap::new();
+        let mut by_name = Named::default();
         for (name, head) in heads {
             if by_name.insert(Arc::clone(&name), head).is_some() {
                 return Err(twice("branch", &name));

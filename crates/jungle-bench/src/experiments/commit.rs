@@ -1,4 +1,6 @@
-//! Durable commits of one attribute, beside what the machine can sync at all.
+//! Durable commits, beside what the machine can sync at all: of one attribute each in places of
+//! their own, and of posts to one list, each of which counts those that are there, so that it
+//! overlaps with every other.
 //!
 //! How long a sync takes changes by a factor of 80 within a day, so both are measured in turns of
 //! a fraction of a second, in the same process, on the same disk.
@@ -9,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use jungle::{Retention, Store, TreeHandle};
-use jungle_tree::Key;
+use jungle::{Draft, Retention, Store, TreeHandle};
+use jungle_tree::{EditError, Key};
 
 use super::Options;
 use super::folder::{self, Folder};
@@ -25,9 +27,11 @@ const FLOOR_FILE_BYTES: usize = 16 << 20;
 /// Commits a second; `floor` and `floor-append` = syncs a second of a bare file, written over or
 /// added to; `syncs` and `bytes` = of each commit.
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
-    if case != "sync" {
-        return Ok(None);
-    }
+    let act = match case {
+        "sync" => Act::Count,
+        "post" => Act::Post,
+        _ => return Ok(None),
+    };
     let (turns, turn) = match options.tiny {
         true => (2, Duration::from_millis(5)),
         false => (if options.quick { 3 } else { 8 }, Duration::from_millis(300)),
@@ -37,7 +41,7 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     let mut clients = Clients::new(&folder.0, options.threads)?;
     for _ in 0..turns {
         floor.overwrite(turn)?;
-        clients.commit(turn)?;
+        clients.commit(act, turn)?;
         floor.append(turn / 4)?;
     }
     let commits = clients.commits as f64;
@@ -48,6 +52,15 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
         .with("syncs", (stats.syncs - clients.syncs_before) as f64 / commits)
         .with("bytes", (stats.bytes - clients.bytes_before) as f64 / commits);
     Ok(Some(sample.check_none(clients.lost(&folder.0)?, "commits are not there")))
+}
+
+/// What a client commits.
+#[derive(Clone, Copy)]
+enum Act {
+    /// A number that goes up, in a place of its own.
+    Count,
+    /// A child of the root with the number of those before it.
+    Post,
 }
 
 /// A file that is written and synced, block by block.
@@ -97,7 +110,7 @@ impl Floor {
     }
 }
 
-/// Clients of one store, each with an attribute of its own in one tree.
+/// Clients of one store, each with a node of its own in one tree.
 struct Clients {
     store: Store,
     tree: TreeHandle,
@@ -118,15 +131,18 @@ impl Clients {
         Ok(Clients { store, tree, threads, commits: 0, seconds: 0.0, syncs_before, bytes_before })
     }
 
-    fn commit(&mut self, turn: Duration) -> Result<(), Failure> {
+    fn commit(&mut self, act: Act, turn: Duration) -> Result<(), Failure> {
         let (tree, done) = (&self.tree, AtomicU64::new(0));
         let begun = Instant::now();
         let (seconds, results) = on_workers(self.threads, |client| {
             let path = [Key::from(client as u32 as i32)];
             let count = tree.snapshot().root().at(&path).ok().and_then(count).unwrap_or(0);
             for count in count + 1.. {
-                tree.update(|tx| tx.put_attribute(&path, "count", count))
-                    .map_err(|error| error.to_string())?;
+                let committed = tree.update(|tx| match act {
+                    Act::Count => tx.put_attribute(&path, "count", count),
+                    Act::Post => post(tx),
+                });
+                committed.map_err(|error| error.to_string())?;
                 done.fetch_add(1, Ordering::Relaxed);
                 if begun.elapsed() >= turn {
                     break;
@@ -145,9 +161,18 @@ impl Clients {
         let Clients { store, tree, commits, .. } = self;
         drop((store, tree));
         let tree = open(folder)?.open_tree("clients")?.snapshot();
-        let there: i64 = tree.root().children().filter_map(|(_, client)| count(client)).sum();
-        Ok(commits.abs_diff(there as u64))
+        let root = tree.root();
+        let counted: i64 = root.children().filter_map(|(_, client)| count(client)).sum();
+        let posted = root.children().filter(|(_, post)| post.attribute("number").is_some()).count();
+        Ok(commits.abs_diff(counted as u64 + posted as u64))
     }
+}
+
+/// Appends the next post.
+fn post(tx: &mut Draft) -> Result<(), EditError> {
+    let number = tx.child_count(&[])? as i64;
+    let key = tx.append(&[])?;
+    tx.put_attribute(&[key], "number", number)
 }
 
 fn count(client: jungle::Node<'_>) -> Option<i64> {

@@ -25,12 +25,16 @@ const TURN: usize = 100;
 /// log, as those of the long one are. The first segments are short, so that the processor still has
 /// the zeros that were filled in ahead: the first 10,000 commits cost 0.7 µs less each.
 const COMMIT_TURNS: usize = 300;
+/// So many revisions are opened again and again.
+const CHOSEN: u64 = 64;
 /// The newest so many are listed.
 const LISTED: usize = 100;
 
 /// Microseconds for each, `NAME-few` and `NAME-many`, and how many times as long it takes with a
-/// long history: `NAME`. `bytes` and `bytes-allocated`: by how much a commit makes the folder
-/// larger, between half of the long history and all of it.
+/// long history: `NAME`. `open` takes random revisions of all, so that with a long history the
+/// processor has to fetch each from memory; `open-again` takes the same few again. `bytes` and
+/// `bytes-allocated`: by how much a commit makes the folder larger, between half of the long
+/// history and all of it.
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     if case != "all" {
         return Ok(None);
@@ -48,6 +52,7 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
         ("reopen", turns.min(20), Aged::reopen as fn(&mut Aged) -> Result<Vec<f64>, Failure>),
         ("open-first", 1, Aged::open_some),
         ("open", turns, Aged::open_some),
+        ("open-again", turns, Aged::open_again),
         ("list", turns, Aged::list),
         ("commit-first", 1, Aged::commit_some),
         ("commit", commits, Aged::commit_some),
@@ -173,15 +178,25 @@ impl Aged {
 
     /// The seconds to open each of some random revisions, and to read a node there.
     fn open_some(&mut self) -> Result<Vec<f64>, Failure> {
-        let mut times = Vec::with_capacity(TURN);
-        for _ in 0..TURN {
-            let at = self.chosen.below(self.made.len() as u64) as usize;
+        let revisions = self.made.len() as u64;
+        let chosen = (0..TURN).map(|_| self.chosen.below(revisions)).collect();
+        Ok(self.open_each(chosen))
+    }
+
+    /// As [`Aged::open_some`], of the same ones each time.
+    fn open_again(&mut self) -> Result<Vec<f64>, Failure> {
+        let revisions = self.made.len() as u64;
+        Ok(self.open_each((0..CHOSEN).map(|i| i * revisions / CHOSEN).collect()))
+    }
+
+    fn open_each(&mut self, chosen: Vec<u64>) -> Vec<f64> {
+        let timed = |at| {
             let begun = Instant::now();
-            let is_right = self.is_right(at);
-            times.push(begun.elapsed().as_secs_f64());
+            let is_right = self.is_right(at as usize);
             self.wrong += u64::from(!is_right);
-        }
-        Ok(times)
+            begun.elapsed().as_secs_f64()
+        };
+        chosen.into_iter().map(timed).collect()
     }
 
     /// The seconds to list the newest revisions.

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use jungle_db::{
-    CommitMeta, CommitOptions, CommitRecord, Durability, Journal, JournalError, Jungle,
-    MemoryJournal, NotWritten, ReplayError, Revision, UpdateError,
+    BranchId, CommitMeta, CommitOptions, CommitRecord, Durability, Event, Journal, JournalError,
+    Jungle, MemoryJournal, NotWritten, ReplayError, Revision, TreeId, UpdateError,
 };
 use jungle_testkit::{Rng, for_each_seed};
 use jungle_tree::{EditError, Key, MergeOptions};
@@ -81,6 +81,60 @@ fn a_replayed_jungle_goes_on_as_the_first_would() {
     let records = journal.records();
     let error = copy.replay(&records[0]).unwrap_err();
     assert!(matches!(error, ReplayError::NotNext { found, .. } if found == Revision::new(1)));
+}
+
+#[test]
+fn ids_that_are_taken_or_leave_no_room_are_refused() {
+    let (journal, jungle, _) = journaled();
+    let tree = tree_in(&jungle, "t", 0);
+    tree.branch("side", jungle.revision()).unwrap();
+    let (id, main) = (tree.id(), tree.branch_id());
+    let created = |tree, branch| Event::TreeCreated { tree, branch, name: "other".into() };
+    let branched = |branch| {
+        let (name, at) = ("other".into(), Revision::new(1));
+        Event::BranchCreated { tree: id, branch, name, from: main, at }
+    };
+    let side = tree.on_branch("side").unwrap().branch_id();
+    let largest = (TreeId(u64::MAX), BranchId(u64::MAX));
+    for event in [
+        created(largest.0, BranchId(100)),
+        created(TreeId(100), largest.1),
+        created(id, BranchId(100)),
+        branched(largest.1),
+        branched(side),
+        branched(main),
+    ] {
+        let copy = Jungle::new().unwrap();
+        journal.records().iter().try_for_each(|record| copy.replay(record)).unwrap();
+        let record = CommitRecord {
+            revision: Revision::new(copy.revision().number() + 1),
+            event,
+            ..journal.records()[0].clone()
+        };
+        let refused = copy.replay(&record).unwrap_err();
+        assert!(matches!(refused, ReplayError::DoesNotFit { .. }), "{record:?} gave {refused}");
+        copy.create_tree("other").unwrap();
+        assert_eq!(copy.open_tree("t").unwrap().list_branches().len(), 2);
+    }
+}
+
+#[test]
+fn branches_are_found_by_their_ids_whatever_was_renamed_or_deleted() {
+    let (journal, jungle, _) = journaled();
+    for name in ["a", "b"] {
+        let tree = tree_in(&jungle, name, 1);
+        for branch in ["x", "y", "z"] {
+            put(&tree.branch(branch, jungle.revision()).unwrap(), "/0", branch, 1);
+        }
+        tree.delete_branch("y").unwrap();
+        put(&tree.branch("y", jungle.revision()).unwrap(), "/0", "again", 1);
+    }
+    jungle.rename_tree("a", "c").unwrap();
+    jungle.rename_tree("b", "a").unwrap();
+    jungle.delete_tree("c").unwrap();
+    let tree = jungle.open_tree("a").unwrap();
+    ["x", "y", "z"].iter().for_each(|name| put(&tree.on_branch(name).unwrap(), "/0", "n", 2));
+    check_replay(&journal, &jungle);
 }
 
 #[test]

@@ -14,4 +14,5 @@ mod multi_tree;
 mod retention_memory;
 mod support;
 mod trees_by_name;
+mod turn;
 mod watch;

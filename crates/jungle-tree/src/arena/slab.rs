@@ -78,7 +78,9 @@ impl Slabs {
         }
         let used = uses.iter().filter(|used| **used != SlabUse::Free).count();
         slabs.left = AtomicUsize::new(slabs.limit - used);
-        slabs.table = Mutex::new(Table { uses, free, huge_to: 0 });
+        // What is loaded stays on small pages: on huge ones each slab would take 2 MiB.
+        let huge_to = uses.len() * SLAB_WORDS;
+        slabs.table = Mutex::new(Table { uses, free, huge_to });
         slabs.lazy = Some(lazy);
         Some(slabs)
     }

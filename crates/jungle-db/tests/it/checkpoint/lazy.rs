@@ -8,6 +8,7 @@ use jungle_db::{
     Archive, ArchiveError, BranchId, HISTORY_PIECE, HistoryAnchor, HistoryEntry, Jungle,
     JungleState, NoSuchRevision, Retention, SavedHistory, Timestamp, TreeHandle, WatchError,
 };
+use jungle_tree::Arena;
 
 use super::{Shelves, reopen, revision};
 use crate::support::{SharedClock, put, tree_in};
@@ -147,10 +148,10 @@ impl Archive for Counted {
     }
 }
 
-/// What doing something costs with a history of this length: pieces asked for, and nanoseconds.
-fn costs(count: u64) -> [(&'static str, u64, f64); 5] {
+/// A history of this length that is in an archive but for its last piece.
+fn endless(count: u64) -> (Arena, JungleState, Arc<Counted>) {
     let jungle = Jungle::new().unwrap();
-    let tree = tree_in(&jungle, "t", 0);
+    tree_in(&jungle, "t", 0);
     let checkpoint = jungle.checkpoint();
     let (arena, mut state) = (jungle.arena().clone(), checkpoint.state().clone());
     let history = &mut state.trees[0].branches[0].history;
@@ -160,8 +161,28 @@ fn costs(count: u64) -> [(&'static str, u64, f64); 5] {
     let last = (pieces * HISTORY_PIECE..count).map(|i| endless.entry(i)).collect();
     *history = SavedHistory { dropped: 0, pieces, anchor, last };
     let state = JungleState { revision: revision(count), ..state };
-    drop((tree, jungle, checkpoint));
-    let archive = Arc::new(Counted(endless, Shelves::default()));
+    (arena, state, Arc::new(Counted(endless, Shelves::default())))
+}
+
+#[test]
+fn pieces_that_are_used_stay_in_memory() {
+    let count = 250_000;
+    let (arena, state, archive) = endless(count);
+    let jungle = Jungle::builder().restore(arena, &state, Arc::<Counted>::clone(&archive)).unwrap();
+    let tree = jungle.open_tree("t").unwrap();
+    let mut asked = [0; 2];
+    for asked in &mut asked {
+        for number in (1..=count).step_by(HISTORY_PIECE as usize) {
+            assert_eq!(tree.at(revision(number)).unwrap().revision(), revision(number));
+        }
+        *asked = archive.1.asked.swap(0, Ordering::SeqCst);
+    }
+    assert_eq!(asked, [count / HISTORY_PIECE, 0]);
+}
+
+/// What doing something costs with a history of this length: pieces asked for, and nanoseconds.
+fn costs(count: u64) -> [(&'static str, u64, f64); 5] {
+    let (arena, state, archive) = endless(count);
     let asked = || archive.1.asked.swap(0, Ordering::SeqCst);
     let restore = || {
         let archive = Arc::<Counted>::clone(&archive);
