@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use jungle_tree::{ChangeSet, EditError, Editor, MergeOptions, Node, Path, Reading, diff, merge};
 
-use crate::archive::ArchiveError;
 use crate::commit::{
     Attempt, Failure, Moment, Overlap, commit, lock_all, publish, rebase_and_publish,
 };
@@ -18,7 +17,6 @@ use crate::jungle::{Shared, TreeState};
 use crate::lookup::Found;
 use crate::past::{NoSuchRevision, Past};
 use crate::planted::{Bug, is_awake};
-use crate::retention::Retention;
 use crate::revision::{CommitMeta, Revision, Timestamp};
 use crate::search::At;
 use crate::snapshot::Snapshot;
@@ -439,32 +437,6 @@ impl TreeHandle {
     #[must_use]
     pub fn watch(&self, path: &[jungle_tree::Key], after: Revision) -> Watch {
         Watch::new(Arc::clone(&self.head), path.into(), after)
-    }
-
-    /// What this branch keeps of its history.
-    #[must_use]
-    pub fn retention(&self) -> Retention {
-        self.head.lock().retention()
-    }
-
-    /// Sets what this branch keeps of its history, and drops the rest at once; while there is a
-    /// [`Checkpoint`](crate::Checkpoint) of it, when that is dropped.
-    ///
-    /// # Errors
-    /// When it has to know how old a revision is and cannot read that. The rule is set then, and
-    /// later commits drop the rest.
-    pub fn set_retention(&self, retention: Retention) -> Result<(), ArchiveError> {
-        self.head.lock().retain(retention, self.shared.now())
-    }
-
-    /// Drops now what is not to be kept: for [`Retention::ByAge`] while nothing is committed.
-    ///
-    /// # Errors
-    /// As [`set_retention`](TreeHandle::set_retention).
-    pub fn apply_retention(&self) -> Result<(), ArchiveError> {
-        let mut state = self.head.lock();
-        let retention = state.retention();
-        state.retain(retention, self.shared.now())
     }
 }
 

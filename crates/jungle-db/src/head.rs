@@ -52,6 +52,8 @@ pub(crate) struct HeadState {
     dropped: u64,
     /// Checkpoints that rely on all that is there. While there are any, nothing is dropped.
     holds: usize,
+    /// One of them is that records are done again.
+    is_replayed: bool,
     /// The branch, or its tree, was deleted.
     pub(crate) closed: bool,
 }
@@ -84,7 +86,15 @@ impl Head {
             revision: AtomicU64::new(newest.revision.number()),
         };
         let reader = tree.reader();
-        let mut state = HeadState { tree, history, retention, dropped: 0, holds: 0, closed: false };
+        let mut state = HeadState {
+            tree,
+            history,
+            retention,
+            dropped: 0,
+            holds: 0,
+            is_replayed: false,
+            closed: false,
+        };
         state.reclaim();
         Head {
             id,
@@ -226,19 +236,34 @@ impl HeadState {
         self.retention
     }
 
-    /// Sets what is kept, and drops the rest at once.
-    pub(crate) fn retain(
-        &mut self,
-        retention: Retention,
-        now: Timestamp,
-    ) -> Result<(), ArchiveError> {
+    pub(crate) fn set_retention(&mut self, retention: Retention) {
         self.retention = retention;
+    }
+
+    /// Drops at once what is not to be kept.
+    pub(crate) fn retain(&mut self, now: Timestamp) -> Result<(), ArchiveError> {
         let applied = match self.holds {
-            0 => retention.apply(&mut self.history, now),
+            0 => self.retention.apply(&mut self.history, now),
             _ => Ok(0),
         };
         self.reclaim();
         applied.map(drop)
+    }
+
+    /// Keeps all that is there until [`HeadState::end_replay`]: a record may name a revision that
+    /// was only there because a checkpoint held it.
+    pub(crate) fn begin_replay(&mut self) {
+        if !self.is_replayed {
+            self.is_replayed = true;
+            self.hold();
+        }
+    }
+
+    pub(crate) fn end_replay(&mut self) {
+        if self.is_replayed {
+            self.is_replayed = false;
+            self.let_go();
+        }
     }
 
     /// Keeps all that is there until [`HeadState::let_go`].

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jungle_tree::ChangeSet;
 
 use crate::durability::Durability;
+use crate::retention::Retention;
 use crate::revision::{CommitMeta, Revision, Timestamp};
 use crate::sync::{Mutex, PoisonError};
 
@@ -94,6 +95,15 @@ pub enum Event {
         tree: TreeId,
         /// Its name.
         name: Arc<str>,
+    },
+    /// It was said what a branch keeps of its history.
+    RetentionSet {
+        /// The tree.
+        tree: TreeId,
+        /// The branch.
+        branch: BranchId,
+        /// What it keeps from now on.
+        retention: Retention,
     },
 }
 

@@ -81,7 +81,7 @@ pub use name::{NAME_BYTES_MAX, NameError};
 pub use past::{NoSuchRevision, Past};
 pub use replay::ReplayError;
 pub use restore::RestoreError;
-pub use retention::Retention;
+pub use retention::{Retention, RetentionError};
 pub use revision::{Clock, CommitMeta, NoClock, Revision, RevisionInfo, Timestamp};
 pub use snapshot::{JungleSnapshot, Snapshot};
 pub use state::{

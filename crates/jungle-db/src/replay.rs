@@ -47,7 +47,10 @@ impl Jungle {
     /// Does again what a record says, with its revision and time. The journal of this Jungle is
     /// not told: this is how a Jungle is opened from its journal, before anything else happens.
     ///
-    /// Nothing else may commit meanwhile.
+    /// Nothing else may commit meanwhile, and no revision is dropped whatever [`Retention`] says,
+    /// until [`Jungle::end_replay`].
+    ///
+    /// [`Retention`]: crate::Retention
     ///
     /// # Errors
     /// When the record is not the next one, or does not fit to what is here.
@@ -85,6 +88,13 @@ impl Jungle {
         }
     }
 
+    /// Says that no more records follow: what is not to be kept is dropped.
+    pub fn end_replay(&self) {
+        for head in self.shared.heads() {
+            head.lock().end_replay();
+        }
+    }
+
     fn replay_name(&self, event: &Event, moment: Moment) -> Result<(), ReplayError> {
         match event {
             Event::BranchCreated { tree, branch, name, from, at } => {
@@ -103,6 +113,11 @@ impl Jungle {
             Event::TagCreated { tree, name, branch, at } => {
                 let handle = self.handle_of(*tree, *branch)?;
                 handle.tag_at(name, *at, moment).map(drop).map_err(branch_error)
+            }
+            Event::RetentionSet { tree, branch, retention } => {
+                let handle = self.handle_of(*tree, *branch)?;
+                handle.head.lock().begin_replay();
+                handle.set_retention_at(*retention, moment).map(drop).map_err(ReplayError::from)
             }
             Event::TagDeleted { tree, name } => {
                 let state = self.tree_of(*tree)?;
@@ -134,7 +149,8 @@ impl Jungle {
             }
             attempts.push(attempt);
         }
-        let guards = lock_all(&attempts)?;
+        let mut guards = lock_all(&attempts)?;
+        guards.iter_mut().for_each(|state| state.begin_replay());
         match publish(&self.shared, &mut attempts, guards, &record.meta, moment) {
             Ok(_) => Ok(()),
             Err(Failure::NotWritten(error)) => Err(error.into()),

@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use crate::archive::ArchiveError;
+use crate::commit::Moment;
+use crate::handle::TreeHandle;
 use crate::history::History;
+use crate::journal::Event;
 use crate::planted::{Bug, is_awake};
-use crate::revision::Timestamp;
+use crate::revision::{CommitMeta, Revision, Timestamp};
+use crate::write::NotWritten;
 
 /// Which revisions of a branch stay readable by number and time. The newest always does, and what
 /// a [`Snapshot`](crate::Snapshot), a tag or a branch holds stays whatever is said here.
@@ -25,6 +29,76 @@ pub enum Retention {
     /// Those younger than this, and the one that was the newest before them: so the tree as it was
     /// at any moment of that time can be told.
     ByAge(Duration),
+}
+
+/// What is kept could not be set, or the rest not be dropped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RetentionError {
+    /// Nothing can be written: what was kept before is kept on.
+    #[error(transparent)]
+    NotWritten(#[from] NotWritten),
+    /// How old a revision is cannot be read. The rule is set, and later commits drop the rest.
+    #[error(transparent)]
+    NotRead(#[from] ArchiveError),
+}
+
+impl TreeHandle {
+    /// What this branch keeps of its history.
+    #[must_use]
+    pub fn retention(&self) -> Retention {
+        self.head.lock().retention()
+    }
+
+    /// Sets what this branch keeps of its history, which is a commit like making a tag, and drops
+    /// the rest at once; while there is a [`Checkpoint`](crate::Checkpoint) of it, when that is
+    /// dropped.
+    ///
+    /// # Errors
+    /// When the branch is deleted or nothing can be written; or when it has to know how old a
+    /// revision is and cannot read that.
+    ///
+    /// ```
+    /// use jungle_db::{Jungle, Retention};
+    /// let tree = Jungle::new()?.create_tree("log")?;
+    /// tree.set_retention(Retention::Last(2))?;
+    /// for _ in 0..5 {
+    ///     tree.update(|tx| tx.append(&[]))?;
+    /// }
+    /// assert_eq!(tree.history(..).count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_retention(&self, retention: Retention) -> Result<(), RetentionError> {
+        let revision = self.set_retention_at(retention, Moment::Now)?;
+        let dropped = self.apply_retention();
+        self.shared.acknowledge(revision, None)?;
+        Ok(dropped?)
+    }
+
+    pub(crate) fn set_retention_at(
+        &self,
+        retention: Retention,
+        moment: Moment,
+    ) -> Result<Revision, NotWritten> {
+        let mut state = self.head.lock();
+        if state.closed {
+            return Err(NotWritten::Deleted);
+        }
+        let (tree, branch) = (self.state.id, self.head.id);
+        let time = moment.time(|| self.shared.now());
+        let event = Event::RetentionSet { tree, branch, retention };
+        self.shared.write(moment, time, &CommitMeta::new(), Some(event), |_| {
+            state.set_retention(retention);
+        })
+    }
+
+    /// Drops now what is not to be kept: for [`Retention::ByAge`] while nothing is committed.
+    ///
+    /// # Errors
+    /// When it has to know how old a revision is and cannot read that.
+    pub fn apply_retention(&self) -> Result<(), ArchiveError> {
+        self.head.lock().retain(self.shared.now())
+    }
 }
 
 impl Retention {

@@ -96,7 +96,11 @@ pub(crate) fn recover(
             Err(OpenError::Missing { revision: Revision::new(at.next) })
         }
         None => Ok(None),
-        Some(last) => scan.end(last, mark, firsts.len() as u64).map(Some),
+        Some(last) => {
+            let end = scan.end(last, mark, firsts.len() as u64)?;
+            loading(|| jungle.end_replay()).map_err(LoadError::Slab)?;
+            Ok(Some(end))
+        }
     }
 }
 

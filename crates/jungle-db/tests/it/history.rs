@@ -126,8 +126,8 @@ fn what_is_undone_already_is_not_undone_again() {
 fn what_is_not_kept_is_refused_by_name() {
     let (jungle, tree) = tree_of(0);
     (0..100).for_each(|_| drop(append(&tree, &[])));
-    tree.set_retention(Retention::Last(10)).unwrap();
     let newest = jungle.revision();
+    tree.set_retention(Retention::Last(10)).unwrap();
     let oldest = revision(newest.number() - 9);
     let error = tree.at(revision(newest.number() - 10)).unwrap_err();
     assert_eq!(error, NoSuchRevision::TooOld { oldest });

@@ -6,7 +6,7 @@ use std::thread;
 
 use jungle_db::{
     BranchId, CommitMeta, CommitOptions, CommitRecord, Durability, Event, Journal, JournalError,
-    Jungle, MemoryJournal, NotWritten, ReplayError, Revision, TreeId, UpdateError,
+    Jungle, MemoryJournal, NotWritten, ReplayError, Retention, Revision, TreeId, UpdateError,
 };
 use jungle_testkit::{Rng, for_each_seed};
 use jungle_tree::{EditError, Key, MergeOptions};
@@ -27,6 +27,36 @@ fn check_replay(journal: &MemoryJournal, jungle: &Jungle) {
     }
     assert_eq!(copy.revision(), jungle.revision());
     assert_eq!(portrait(&copy), portrait(jungle));
+}
+
+#[test]
+fn what_is_not_kept_is_dropped_when_all_is_replayed() {
+    let (journal, jungle, _) = journaled();
+    let tree = tree_in(&jungle, "t", 1);
+    for retention in [Retention::Last(1), Retention::All, Retention::Last(2)] {
+        tree.set_retention(retention).unwrap();
+        put(&tree, "/0", "n", 1);
+    }
+    let held = tree.snapshot().revision();
+    let checkpoint = jungle.checkpoint();
+    for n in 2..9 {
+        put(&tree, "/0", "n", n);
+    }
+    // Only the checkpoint keeps it.
+    tree.tag("held", held).unwrap();
+    drop(checkpoint);
+    assert!(tree.at(held).is_err());
+    let copy = Jungle::new().unwrap();
+    journal.records().iter().for_each(|record| copy.replay(record).unwrap());
+    let again = copy.open_tree("t").unwrap();
+    assert_eq!((again.retention(), again.history(..).count()), (Retention::Last(2), 12));
+    copy.end_replay();
+    assert_eq!(again.history(..).count(), 2);
+    assert_eq!(portrait(&copy), portrait(&jungle));
+    put(&again, "/0", "n", 9);
+    assert_eq!(again.history(..).count(), 2);
+    let kept = [&tree, &again].map(|tree| tree.at_tag("held").unwrap().root().content_hash());
+    assert_eq!(kept[0], kept[1]);
 }
 
 #[test]

@@ -4,22 +4,16 @@
 //! [`Builder::restore`](jungle_db::Builder::restore).
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use jungle_db::{
-    BranchId, CommitMeta, HistoryAnchor, HistoryEntry, JungleState, Retention, Revision,
-    SavedBranch, SavedHistory, SavedMerge, SavedOrigin, SavedTag, SavedTree, SavedVersion,
-    Timestamp, TreeId,
+    BranchId, CommitMeta, HistoryAnchor, HistoryEntry, JungleState, Revision, SavedBranch,
+    SavedHistory, SavedMerge, SavedOrigin, SavedTag, SavedTree, SavedVersion, Timestamp, TreeId,
 };
 use jungle_tree::VersionId;
 
 use crate::log::LogPosition;
-use crate::record::{DecodeError, DecodeReason, get_meta, put_meta};
+use crate::record::{DecodeError, DecodeReason, get_meta, get_retention, put_meta, put_retention};
 use crate::wire::{Input, put_bytes, put_varint, unzigzag, zigzag};
-
-const RETENTION_ALL: u8 = 0;
-const RETENTION_LAST: u8 = 1;
-const RETENTION_BY_AGE: u8 = 2;
 
 /// The state, and where the log goes on from there.
 pub(super) fn encode_state(state: &JungleState, log: LogPosition) -> Vec<u8> {
@@ -141,7 +135,7 @@ fn saved_branch(input: &mut Input<'_>) -> Result<SavedBranch, DecodeError> {
     Ok(SavedBranch {
         id: branch(input)?,
         name: input.text()?.into(),
-        retention: retention(input)?,
+        retention: get_retention(input)?,
         history: SavedHistory {
             dropped: input.varint()?,
             pieces: input.varint()?,
@@ -153,40 +147,6 @@ fn saved_branch(input: &mut Input<'_>) -> Result<SavedBranch, DecodeError> {
             last: entries(input)?,
         },
     })
-}
-
-fn put_retention(out: &mut Vec<u8>, retention: Retention) {
-    match retention {
-        Retention::All => out.push(RETENTION_ALL),
-        Retention::Last(count) => {
-            out.push(RETENTION_LAST);
-            put_varint(out, count as u64);
-        }
-        Retention::ByAge(age) => {
-            out.push(RETENTION_BY_AGE);
-            put_varint(out, age.as_secs());
-            put_varint(out, u64::from(age.subsec_nanos()));
-        }
-    }
-}
-
-fn retention(input: &mut Input<'_>) -> Result<Retention, DecodeError> {
-    match input.byte()? {
-        RETENTION_ALL => Ok(Retention::All),
-        RETENTION_LAST => {
-            let count = usize::try_from(input.varint()?);
-            let too_large = |_| input.error(DecodeReason::NumberTooLarge);
-            Ok(Retention::Last(count.map_err(too_large)?))
-        }
-        RETENTION_BY_AGE => {
-            let (seconds, nanos) = (input.varint()?, small(input)?);
-            match nanos < 1_000_000_000 {
-                true => Ok(Retention::ByAge(Duration::new(seconds, nanos))),
-                false => Err(input.error(DecodeReason::NumberTooLarge)),
-            }
-        }
-        kind => Err(input.error(DecodeReason::NoSuchKind { what: "retention", kind })),
-    }
 }
 
 fn put_version(out: &mut Vec<u8>, SavedVersion { revision, id }: SavedVersion) {

@@ -7,7 +7,7 @@ use jungle_db::{
 };
 use jungle_tree::{Arena, Change, ChangeSet, Fraction, Key, Path, Position, Value};
 
-use super::{DecodeError, DecodeReason, HAS_AUTHOR, HAS_MESSAGE, kind, subtree};
+use super::{DecodeError, DecodeReason, HAS_AUTHOR, HAS_MESSAGE, get_retention, kind, subtree};
 use crate::wire::{Input, unzigzag};
 
 /// Reads a record. Its subtrees are built in `arena`.
@@ -78,6 +78,11 @@ fn event(input: &mut Input<'_>, arena: &Arena) -> Result<Event, DecodeError> {
             name: name(input)?,
         },
         kind::TAG_DELETED => Event::TagDeleted { tree: tree(input)?, name: name(input)? },
+        kind::RETENTION_SET => Event::RetentionSet {
+            tree: tree(input)?,
+            branch: branch(input)?,
+            retention: get_retention(input)?,
+        },
         kind => return Err(no_such_kind(input, "event", kind)),
     })
 }

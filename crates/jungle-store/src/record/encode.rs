@@ -3,7 +3,7 @@
 use jungle_db::{BranchEdit, CommitMeta, CommitRecord, Event};
 use jungle_tree::{Change, Key, KeyRef, ValueRef};
 
-use super::{HAS_AUTHOR, HAS_MESSAGE, RECORD_BYTES_MAX, kind, subtree};
+use super::{HAS_AUTHOR, HAS_MESSAGE, RECORD_BYTES_MAX, kind, put_retention, subtree};
 use crate::wire::{put_bytes, put_varint, zigzag};
 
 /// Why a record was not written.
@@ -96,6 +96,10 @@ fn event(event: &Event, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         Event::TagDeleted { tree, name } => {
             begin(kind::TAG_DELETED, &[tree.0]);
             put_bytes(out, name.as_bytes());
+        }
+        Event::RetentionSet { tree, branch, retention } => {
+            begin(kind::RETENTION_SET, &[tree.0, branch.0]);
+            put_retention(out, *retention);
         }
         _ => return Err(EncodeError::NoForm { what: "event" }),
     }

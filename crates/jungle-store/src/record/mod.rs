@@ -6,6 +6,7 @@
 
 mod decode;
 mod encode;
+mod retention;
 mod subtree;
 
 use jungle_tree::{EditError, FractionError, KeyError};
@@ -14,6 +15,7 @@ pub use decode::decode;
 pub(crate) use decode::get_meta;
 pub(crate) use encode::put_meta;
 pub use encode::{EncodeError, encode};
+pub(crate) use retention::{get_retention, put_retention};
 
 /// The most bytes that one record may have: 1 GiB.
 pub const RECORD_BYTES_MAX: usize = 1 << 30;
@@ -73,6 +75,7 @@ mod kind {
     pub(super) const BRANCH_DELETED: u8 = 5;
     pub(super) const TAG_CREATED: u8 = 6;
     pub(super) const TAG_DELETED: u8 = 7;
+    pub(super) const RETENTION_SET: u8 = 8;
 
     pub(super) const CHILD_ADDED: u8 = 0;
     pub(super) const CHILD_REMOVED: u8 = 1;

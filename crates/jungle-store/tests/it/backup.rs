@@ -72,7 +72,8 @@ fn a_read_only_jungle_is_backed_up_without_a_torn_end() {
     every_kind_of_commit(&open(&folder));
     fs::write(folder.path().join("LOCK"), "").unwrap();
     let log = folder.path().join("log");
-    let last = fs::read_dir(&log).unwrap().map(|file| file.unwrap().path()).max().unwrap();
+    let files = fs::read_dir(&log).unwrap().map(|file| file.unwrap().path());
+    let last = files.filter(|path| path.extension().is_some()).max().unwrap();
     let mut bytes = fs::read(&last).unwrap();
     bytes.extend_from_slice(b"torn");
     fs::write(&last, bytes).unwrap();

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use jungle_db::{CommitMeta, CommitOptions, Jungle, MAIN_BRANCH};
+use jungle_db::{CommitMeta, CommitOptions, Jungle, MAIN_BRANCH, Retention};
 use jungle_tree::{EditError, Key, MergeOptions};
 
 /// A folder of its own, gone with the test.
@@ -92,6 +93,9 @@ pub fn every_kind_of_commit(jungle: &Jungle) {
     jungle.delete_tree("short").unwrap();
     tree.tag("gone", at).unwrap();
     tree.delete_tag("gone").unwrap();
+    for retention in [Retention::Last(300), Retention::ByAge(Duration::MAX), Retention::All] {
+        tree.set_retention(retention).unwrap();
+    }
     tree.branch("gone", at).unwrap();
     tree.delete_branch("gone").unwrap();
     assert_eq!(tree.branch_name(), MAIN_BRANCH);

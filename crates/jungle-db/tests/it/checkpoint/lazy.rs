@@ -69,9 +69,9 @@ fn who_looks_back_is_told_when_the_archive_fails() {
 #[test]
 fn what_lies_in_the_archive_is_dropped_as_what_lies_in_memory() {
     let (jungle, tree, shelves, clock) = long(3_000);
+    let oldest = revision(jungle.revision().number() - 2_499);
     tree.set_retention(Retention::Last(2_500)).unwrap();
     assert_eq!(shelves.asked.load(Ordering::SeqCst), 0, "numbers suffice for that");
-    let oldest = revision(jungle.revision().number() - 2_499);
     let early = tree.at(revision(oldest.number() - 1)).unwrap_err();
     assert_eq!(early, NoSuchRevision::TooOld { oldest });
     assert_eq!(tree.at(oldest).unwrap().revision(), oldest);

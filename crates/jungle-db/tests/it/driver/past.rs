@@ -28,10 +28,12 @@ impl World {
         let branch = self.some_branch(rng);
         if rng.chance(1, 3) {
             branch.apply_retention(now);
+            branch.check_history();
         } else {
             branch.set_retention(retention, now);
+            branch.check_history();
+            self.now.next();
         }
-        branch.check_history();
     }
 
     pub fn look_back(&mut self, rng: &mut Rng) {
