@@ -52,8 +52,9 @@ pub(crate) struct HeadState {
     dropped: u64,
     /// Checkpoints that rely on all that is there. While there are any, nothing is dropped.
     holds: usize,
-    /// One of them is that records are done again.
-    is_replayed: bool,
+    /// While records are done again, which is one of them: what they said is not kept, the
+    /// revisions before this index.
+    replayed: Option<u64>,
     /// The branch, or its tree, was deleted.
     pub(crate) closed: bool,
 }
@@ -92,7 +93,7 @@ impl Head {
             retention,
             dropped: 0,
             holds: 0,
-            is_replayed: false,
+            replayed: None,
             closed: false,
         };
         state.reclaim();
@@ -236,7 +237,14 @@ impl HeadState {
         self.retention
     }
 
-    pub(crate) fn set_retention(&mut self, retention: Retention) {
+    pub(crate) fn set_retention(&mut self, retention: Retention, time: Timestamp) {
+        if let Some(gone) = &mut self.replayed {
+            // The old rule has dropped what it does not keep, and the new one begins with that.
+            let newest = self.history.newest().time;
+            for (rule, time) in [(self.retention, newest), (retention, time)] {
+                *gone = rule.first_kept(&self.history, time).unwrap_or(0).max(*gone);
+            }
+        }
         self.retention = retention;
     }
 
@@ -253,15 +261,15 @@ impl HeadState {
     /// Keeps all that is there until [`HeadState::end_replay`]: a record may name a revision that
     /// was only there because a checkpoint held it.
     pub(crate) fn begin_replay(&mut self) {
-        if !self.is_replayed {
-            self.is_replayed = true;
+        if self.replayed.is_none() {
+            self.replayed = Some(0);
             self.hold();
         }
     }
 
     pub(crate) fn end_replay(&mut self) {
-        if self.is_replayed {
-            self.is_replayed = false;
+        if let Some(gone) = self.replayed.take() {
+            self.history.drop_before(gone);
             self.let_go();
         }
     }

@@ -156,11 +156,8 @@ impl History {
         if self.second.is_some_and(|second| second > time) {
             return Ok(0);
         }
-        let found = match self.look(At::Time(time)) {
-            Look::Here(found) => found,
-            Look::Stored(look) => look.run()?,
-        };
-        let dropped = found.map_or(0, |(index, _)| self.drop_before(index));
+        let index = self.index_at(time)?;
+        let dropped = self.drop_before(index);
         let second = self.first + 1;
         let at = (second % HISTORY_PIECE) as usize;
         self.second = self.part(second / HISTORY_PIECE).and_then(|part| match part {
@@ -170,6 +167,15 @@ impl History {
             }
         });
         Ok(dropped)
+    }
+
+    /// The index of the newest at a time; 0 when all are younger.
+    pub(crate) fn index_at(&self, time: Timestamp) -> Result<u64, ArchiveError> {
+        let found = match self.look(At::Time(time)) {
+            Look::Here(found) => found,
+            Look::Stored(look) => look.run()?,
+        };
+        Ok(found.map_or(0, |(index, _)| index))
     }
 
     /// A piece by its number: in memory, or where it is stored.

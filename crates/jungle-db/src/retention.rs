@@ -88,7 +88,7 @@ impl TreeHandle {
         let time = moment.time(|| self.shared.now());
         let event = Event::RetentionSet { tree, branch, retention };
         self.shared.write(moment, time, &CommitMeta::new(), Some(event), |_| {
-            state.set_retention(retention);
+            state.set_retention(retention, time);
         })
     }
 
@@ -111,6 +111,15 @@ impl Retention {
                 Ok(history.drop_before(history.end().saturating_sub(count.max(1) as u64)))
             }
             Retention::ByAge(age) => history.drop_before_time(now.before(age)),
+        }
+    }
+
+    /// The index of the oldest revision that is to be kept.
+    pub(crate) fn first_kept(self, history: &History, now: Timestamp) -> Result<u64, ArchiveError> {
+        match self {
+            Retention::All => Ok(0),
+            Retention::Last(count) => Ok(history.end().saturating_sub(count.max(1) as u64)),
+            Retention::ByAge(age) => history.index_at(now.before(age)),
         }
     }
 

@@ -1,4 +1,5 @@
-//! Copying a log into another folder, and what is new of it into a copy that is there.
+//! Copying a log into another folder, and what is new of it into a copy that is there. Where the log
+//! does not go back to the first revision, a copy begins with the checkpoint.
 //!
 //! The copy is a Jungle's folder like any other. It is whole at every moment: a segment appears in
 //! it all at once, under its name, and a longer version of the last segment takes the place of the
@@ -15,6 +16,7 @@ use crate::error::{Damage, IoError, LogError, OpenError, doing};
 use crate::frame::Frame;
 use crate::mark::Mark;
 use crate::open::{OpenOptions, remove_next};
+use crate::pages::{self, EnginePages, Pages as _, PagesError, PagesOptions, Table};
 use crate::recover::segments;
 use crate::segment::{LOG, NEXT, SEGMENT_HEADER, SegmentHeader, name, read_file};
 use crate::store::Store;
@@ -52,6 +54,9 @@ pub enum BackupError {
         /// The newest revision in it.
         revision: Revision,
     },
+    /// The checkpoint cannot be read, or not be written.
+    #[error(transparent)]
+    Pages(#[from] PagesError),
     /// The system refused something.
     #[error(transparent)]
     Io(#[from] IoError),
@@ -95,14 +100,39 @@ impl Store {
         let newest = self.revision();
         self.log().wait(newest.number(), Durability::Sync)?;
         let lock = OpenOptions::new().lock(&*to).map_err(BackupError::Target)?;
-        let report = Copying::begin(&**self.disk(), &*to, &*lock)?.run()?;
-        drop(lock);
+        let still = self.checkpoints.still();
+        let copying = Copying::begin(&**self.disk(), &*to, &*lock)?;
+        if copying.had.is_none() {
+            pages::remove(&*to)?;
+            if segments(&**self.disk())?.first().is_some_and(|&first| first > 1) {
+                self.copy_pages(&to)?;
+            }
+        }
+        let report = copying.run()?;
+        drop((lock, still));
         let copy = OpenOptions::new().read_only().open_on(to).map_err(BackupError::Target)?;
         if copy.revision() != report.revision {
             let damaged = OpenError::damaged(LOG, 0, Some(copy.revision()), Damage::EndsEarly);
             return Err(BackupError::Target(damaged));
         }
         Ok(report)
+    }
+
+    /// Copies the checkpoint. Behind it the log is not cut off.
+    fn copy_pages(&self, to: &Arc<dyn Disk>) -> Result<(), BackupError> {
+        let missing = OpenError::Missing { revision: Revision::new(1) };
+        let from = self.checkpoints.opened().ok_or(BackupError::Source(missing))?;
+        let copy = EnginePages::open(Arc::clone(to), PagesOptions::default())?;
+        let mut writing = copy.begin()?;
+        for table in Table::ALL {
+            for key in from.keys(table, 0..=u64::MAX)? {
+                if let Some(bytes) = from.get(table, key)? {
+                    writing.put(table, key, &bytes)?;
+                }
+            }
+        }
+        writing.commit()?;
+        Ok(())
     }
 }
 
@@ -229,7 +259,12 @@ fn read(
     let name = name(first);
     let bytes = read_file(disk, &name)?;
     let (header, check) = SegmentHeader::read(&name, &bytes)?;
-    let (previous, next) = before.map_or((0, 1), |before| (before.check, before.next));
+    // Where a log begins that is not complete, the checkpoint says; opening the copy finds out.
+    let (previous, next) = match before {
+        Some(before) => (before.check, before.next),
+        None if first > 1 => (header.previous, header.first),
+        None => (0, 1),
+    };
     let newest = || Some(Revision::new(next - 1));
     if header.first != first || (header.first, header.previous) != (next, previous) {
         return Err(OpenError::damaged(&name, 0, newest(), Damage::Chain));

@@ -26,11 +26,17 @@ pub enum Bug {
     MarkStays,
     /// What may not have reached the disk is not written again when the log is opened.
     DoubtfulNotRewritten,
+    /// The log is shortened up to a checkpoint that is not written yet.
+    TrimmedEarly,
+    /// One segment too many of the log is removed.
+    TrimmedTooMuch,
+    /// Every third slab that has changed is not in the checkpoint.
+    SlabForgotten,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Bug; 11] = [
+    pub const ALL: [Bug; 14] = [
         Bug::SyncSkipped,
         Bug::AcknowledgedEarly,
         Bug::FollowersAcknowledgedEarly,
@@ -42,6 +48,9 @@ impl Bug {
         Bug::DamageTakenForTear,
         Bug::MarkStays,
         Bug::DoubtfulNotRewritten,
+        Bug::TrimmedEarly,
+        Bug::TrimmedTooMuch,
+        Bug::SlabForgotten,
     ];
 }
 

@@ -1,9 +1,11 @@
 //! Whether a folder is whole.
 
 use jungle_db::{ArchiveError, Jungle, NoSuchRevision, Revision, TreeHandle};
-use jungle_tree::{CheckError, SlabError, loading};
+use jungle_tree::{ArenaOptions, CheckError, SlabError, loading};
 
+use crate::checkpoint::{LoadError, load};
 use crate::error::{Damage, IoError, OpenError};
+use crate::log::LogPosition;
 use crate::pages::PagesError;
 use crate::recover::{Cut, End, recover, segments};
 use crate::segment::name;
@@ -100,28 +102,43 @@ impl Store {
         if let Some(pages) = self.checkpoints.opened() {
             verified.values = pages.check()?;
         }
+        let _still = self.checkpoints.still();
         let firsts = segments(&**self.disk())?;
         verified.log_is_complete = firsts.first().is_none_or(|&first| first == 1);
-        if verified.log_is_complete {
-            let again = Jungle::builder().build().map_err(OpenError::from)?;
-            let end = self.read_log(&again)?;
-            verified.segments = firsts.len() as u64;
-            verified.log_bytes = end.as_ref().map_or(self.report().log_bytes, |end| end.at.bytes);
-            verified.cut = end.and_then(|end| end.cut);
-            verified.revision = again.revision();
-            loading(|| compare(self, &again))??;
-        }
+        let (again, from) = match verified.log_is_complete {
+            true => (Jungle::builder().build().map_err(OpenError::from)?, None),
+            false => self.again_from_checkpoint()?,
+        };
+        let end = self.read_log(&again, from)?;
+        verified.segments = firsts.len() as u64;
+        verified.log_bytes = end.as_ref().map_or(self.report().log_bytes, |end| end.at.bytes);
+        verified.cut = end.and_then(|end| end.cut);
+        verified.revision = again.revision();
+        loading(|| compare(self, &again))??;
         Ok(verified)
     }
 
+    fn again_from_checkpoint(&self) -> Result<(Jungle, Option<LogPosition>), OpenError> {
+        let missing = OpenError::Missing { revision: Revision::new(1) };
+        let pages = self.checkpoints.opened().ok_or(missing)?;
+        let what = "state";
+        let loaded = load(&**pages)?.ok_or(LoadError::Lacks { what })?;
+        let again = loaded.restore(Jungle::builder(), &ArenaOptions::default(), pages)?;
+        Ok((again, Some(loaded.log)))
+    }
+
     /// Does again what the log says, up to where it is known to be written.
-    fn read_log(&self, jungle: &Jungle) -> Result<Option<End>, VerifyError> {
+    fn read_log(
+        &self,
+        jungle: &Jungle,
+        from: Option<LogPosition>,
+    ) -> Result<Option<End>, VerifyError> {
         let written = self.log().position();
         let least = match self.is_read_only() {
             true => self.revision(),
             false => Revision::new(written.next - 1),
         };
-        let end = match recover(&**self.disk(), None, jungle, None) {
+        let end = match recover(&**self.disk(), None, jungle, from) {
             // Others write there while it is read.
             Err(OpenError::Damaged { file, offset, .. })
                 if !self.is_read_only()

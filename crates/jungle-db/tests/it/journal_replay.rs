@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use jungle_db::{
     BranchId, CommitMeta, CommitOptions, CommitRecord, Durability, Event, Journal, JournalError,
@@ -31,11 +32,19 @@ fn check_replay(journal: &MemoryJournal, jungle: &Jungle) {
 
 #[test]
 fn what_is_not_kept_is_dropped_when_all_is_replayed() {
-    let (journal, jungle, _) = journaled();
+    let (journal, jungle, clock) = journaled();
     let tree = tree_in(&jungle, "t", 1);
-    for retention in [Retention::Last(1), Retention::All, Retention::Last(2)] {
+    let by_age = Retention::ByAge(Duration::from_micros(2));
+    for retention in [Retention::Last(1), Retention::All, by_age, Retention::Last(2)] {
         tree.set_retention(retention).unwrap();
-        put(&tree, "/0", "n", 1);
+        for n in 0..5 {
+            clock.0.set(clock.0.now_micros() + 1);
+            put(&tree, "/0", "n", n);
+        }
+        let copy = Jungle::new().unwrap();
+        journal.records().iter().for_each(|record| copy.replay(record).unwrap());
+        copy.end_replay();
+        assert_eq!(portrait(&copy), portrait(&jungle), "{retention:?}");
     }
     let held = tree.snapshot().revision();
     let checkpoint = jungle.checkpoint();
@@ -49,7 +58,7 @@ fn what_is_not_kept_is_dropped_when_all_is_replayed() {
     let copy = Jungle::new().unwrap();
     journal.records().iter().for_each(|record| copy.replay(record).unwrap());
     let again = copy.open_tree("t").unwrap();
-    assert_eq!((again.retention(), again.history(..).count()), (Retention::Last(2), 12));
+    assert_eq!((again.retention(), again.history(..).count()), (Retention::Last(2), 29));
     copy.end_replay();
     assert_eq!(again.history(..).count(), 2);
     assert_eq!(portrait(&copy), portrait(&jungle));

@@ -4,17 +4,20 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use jungle_db::{
-    ArchiveError, BranchId, Checkpoint, Durability, HISTORY_PIECE, Jungle, JungleState, Revision,
-    SavedHistory,
+    ArchiveError, BranchId, Checkpoint, Durability, HISTORY_PIECE, Jungle, JungleState, Retention,
+    Revision, SavedHistory,
 };
 use jungle_tree::SavedImage;
 
 use super::state::{encode_piece, encode_state};
 use super::{Loaded, ONLY};
 use crate::disk::Disk;
-use crate::error::LogError;
+use crate::error::{IoError, LogError, doing};
 use crate::log::{Log, LogPosition};
 use crate::pages::{self, EnginePages, Pages, PagesError, PagesOptions, Table, history_key};
+use crate::planted::{Bug, is_awake};
+use crate::recover::segments;
+use crate::segment::{LOG, name};
 
 /// Why no checkpoint was written. Nothing is lost by that: what was committed is in the log.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +32,9 @@ pub enum CheckpointError {
     /// A history cannot be read.
     #[error(transparent)]
     History(#[from] ArchiveError),
+    /// It was written, but the log before it cannot be removed; the next one tries again.
+    #[error("the log is longer than it need be: {0}")]
+    Trim(#[source] IoError),
     /// A branch, or its history, has a number that there is no room for.
     #[error("revision {index} of branch {branch} is beyond what a checkpoint can hold")]
     TooMany {
@@ -52,6 +58,8 @@ pub struct CheckpointReport {
     pub slabs: u64,
     /// Pieces of histories that were written, and removed.
     pub pieces: u64,
+    /// Segments of the log that were removed, because some branch does not keep everything.
+    pub segments: u64,
 }
 
 /// The checkpoints of an open folder.
@@ -124,6 +132,11 @@ impl Checkpoints {
         self.lock().revision
     }
 
+    /// Sees to it that no checkpoint is written, and no log removed, while this is there.
+    pub(crate) fn still(&self) -> impl Sized + '_ {
+        self.lock()
+    }
+
     /// Writes one, if there is anything new. One at a time.
     pub(crate) fn write(
         &self,
@@ -148,6 +161,9 @@ impl Checkpoints {
         let mut report = CheckpointReport { revision, ..CheckpointReport::default() };
         let image = jungle.arena().save(&last.image, |id, slab| {
             report.slabs += 1;
+            if is_awake(Bug::SlabForgotten) && report.slabs % 3 == 0 {
+                return Ok(());
+            }
             match slab {
                 Some(bytes) => writing.put(Table::Slabs, id.number(), bytes),
                 None => writing.remove(Table::Slabs, id.number()),
@@ -157,11 +173,33 @@ impl Checkpoints {
         report.pieces = put_histories(&mut *writing, &checkpoint, &last.histories, &now)?;
         writing.put(Table::Image, ONLY, &image.to_bytes())?;
         writing.put(Table::State, ONLY, &encode_state(checkpoint.state(), position))?;
+        if is_awake(Bug::TrimmedEarly) && drops(checkpoint.state()) {
+            self.trim(position).map_err(CheckpointError::Trim)?;
+        }
         // From here on nobody knows what is there, unless it succeeds.
         last.stopped = true;
         writing.commit()?;
         *last = Last { image, histories: now, log: position, revision, stopped: false };
+        if drops(checkpoint.state()) {
+            report.segments = self.trim(position).map_err(CheckpointError::Trim)?;
+        }
         Ok(report)
+    }
+
+    /// Removes the segments of the log before a place, the oldest first: so what is left has no
+    /// gap, and its first revision says whether it is complete.
+    fn trim(&self, before: LogPosition) -> Result<u64, IoError> {
+        let firsts = segments(&*self.disk)?;
+        let end = before.segment + u64::from(is_awake(Bug::TrimmedTooMuch));
+        let old: Vec<u64> = firsts.into_iter().filter(|&first| first < end).collect();
+        for &first in &old {
+            let name = name(first);
+            self.disk.remove(&name).map_err(doing("remove", &name))?;
+        }
+        if !old.is_empty() {
+            self.disk.sync_folder(LOG).map_err(doing("sync", LOG))?;
+        }
+        Ok(old.len() as u64)
     }
 
     /// Where they are kept, if there is any.
@@ -178,6 +216,13 @@ impl Checkpoints {
         }
         Ok(self.pages.get().expect("set above"))
     }
+}
+
+/// Is there a branch that does not keep everything? Then what it does not keep should not stay in
+/// the log either.
+fn drops(state: &JungleState) -> bool {
+    let mut branches = state.trees.iter().flat_map(|tree| &tree.branches);
+    branches.any(|branch| branch.retention != Retention::All)
 }
 
 /// Puts the pieces that are new, and removes those that are kept no more.

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use jungle_db::{CommitOptions, Retention};
-use jungle_store::{Durability, OpenError, OpenOptions, Store};
+use jungle_store::{BackupError, Durability, OpenError, OpenOptions, Store};
 use jungle_testkit::Rng;
 use jungle_tree::{EditError, Key};
 
@@ -258,4 +258,83 @@ fn verifying_reads_the_whole_log_and_the_whole_checkpoint() {
     bytes[40] ^= 1;
     fs::write(&first, &bytes).unwrap();
     verify().unwrap();
+}
+
+/// A folder whose log does not go back to the first revision, with a last segment behind the
+/// checkpoint.
+fn trimmed(folder: &Folder) -> Store {
+    let small = options().segment_bytes(2_000).durability(Durability::Buffered);
+    let store = small.open(folder.path()).unwrap();
+    let all = store.create_tree("all").unwrap();
+    let few = store.create_tree("few").unwrap();
+    let commit = |tree: &jungle_db::TreeHandle, n: i64| {
+        tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap();
+    };
+    (0..500).for_each(|n| commit(&all, n));
+    assert_eq!(store.checkpoint().unwrap().segments, 0, "everything is kept");
+    few.set_retention(Retention::Last(3)).unwrap();
+    (0..500).for_each(|n| commit(&few, n));
+    assert!(store.checkpoint().unwrap().segments > 5);
+    (500..600).for_each(|n| commit(&few, n));
+    store
+}
+
+fn log_bytes(folder: &Folder) -> u64 {
+    let files = fs::read_dir(folder.path().join("log")).unwrap();
+    files.map(|file| file.unwrap().metadata().unwrap().len()).sum()
+}
+
+#[test]
+fn what_is_not_kept_goes_out_of_the_log_too() {
+    let folder = Folder::new();
+    let store = trimmed(&folder);
+    let (before, told) = (store.revision(), portrait(&store));
+    assert!(!store.verify().unwrap().log_is_complete);
+    drop(store);
+    assert!(log_bytes(&folder) < 20_000, "{}", log_bytes(&folder));
+    for _ in 0..2 {
+        let store = options().open(folder.path()).unwrap();
+        assert_eq!((store.revision(), portrait(&store)), (before, told.clone()));
+        let few = store.open_tree("few").unwrap();
+        assert_eq!((few.retention(), few.history(..).count()), (Retention::Last(3), 3));
+        assert_eq!(store.open_tree("all").unwrap().history(..).count(), 501);
+        let verified = store.verify().unwrap();
+        assert!(!verified.log_is_complete && verified.revision == before);
+    }
+    let error = options().without_checkpoint().open(folder.path()).unwrap_err();
+    assert!(matches!(error, OpenError::Missing { .. }), "{error}");
+    fs::write(folder.path().join("pages"), [0; 9_000]).unwrap();
+    let error = options().open(folder.path()).unwrap_err();
+    assert!(matches!(error, OpenError::Checkpoint(_)), "{error}");
+}
+
+#[test]
+fn a_backup_of_what_has_no_whole_log_begins_with_the_checkpoint() {
+    let (folder, copy) = (Folder::new(), Folder::new());
+    let store = trimmed(&folder);
+    let few = store.open_tree("few").unwrap();
+    store.backup(copy.path()).unwrap();
+    for n in 0..20 {
+        let report = store.backup(copy.path()).unwrap();
+        assert_eq!((report.revision, report.bytes > 0), (store.revision(), n > 0));
+        let opened = options().read_only().open(copy.path()).unwrap();
+        assert_eq!(portrait(&opened), portrait(&store));
+        opened.verify().unwrap();
+        few.update(|tx| tx.put_attribute(&[], "n", n)).unwrap();
+    }
+    // The copy of a copy.
+    let again = Folder::new();
+    let opened = options().read_only().open(copy.path()).unwrap();
+    opened.backup(again.path()).unwrap();
+    assert_eq!(portrait(&options().open(again.path()).unwrap()), portrait(&opened));
+    // When the log is gone that the copy lacks, it stays what it was.
+    for n in 0..500 {
+        few.update(|tx| tx.put_attribute(&[], "n", n)).unwrap();
+    }
+    store.checkpoint().unwrap();
+    let told = portrait(&opened);
+    drop(opened);
+    let error = store.backup(copy.path()).unwrap_err();
+    assert!(matches!(error, BackupError::Other { .. }), "{error}");
+    assert_eq!(portrait(&options().open(copy.path()).unwrap()), told);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use jungle_db::{ArchiveError, CommitMeta, CommitOptions, Jungle, TreeHandle};
+use jungle_db::{ArchiveError, CommitMeta, CommitOptions, Jungle, Retention, TreeHandle};
 use jungle_store::disk::sim::SimDisk;
 use jungle_store::{Durability, OpenError, OpenOptions, Store};
 use jungle_testkit::Rng;
@@ -187,7 +187,7 @@ fn step(store: &Jungle, step: u64, rng: &mut Rng, durability: Durability) -> Res
     };
     let tree = store.open_tree(&name).map_err(drop)?;
     // What is not an update has the durability of the store, which is to be synced.
-    match rng.below(if durability == Durability::Sync { 20 } else { 14 }) {
+    match rng.below(if durability == Durability::Sync { 24 } else { 14 }) {
         14 => store.create_tree(&format!("tree {step}")).map(drop).map_err(drop),
         15 => tree
             .branch(&format!("branch {step}"), tree.snapshot().revision())
@@ -197,6 +197,8 @@ fn step(store: &Jungle, step: u64, rng: &mut Rng, durability: Durability) -> Res
         17 => store.rename_tree(&name, &format!("renamed {step}")).map_err(drop),
         18 if names.len() > 1 => store.delete_tree(&name).map_err(drop),
         19 => spanning(store, rng),
+        20..23 => tree.set_retention(Retention::Last(rng.range(1..5) as usize)).map_err(drop),
+        23 => tree.set_retention(Retention::All).map_err(drop),
         _ => update(&tree, rng, durability),
     }
 }
