@@ -60,6 +60,8 @@ pub(crate) struct Checkpoints {
     /// Opened when the first one is written, or was there.
     pages: OnceLock<Arc<dyn Pages>>,
     last: Mutex<Last>,
+    /// Why none could be written behind the writers' backs, since one was.
+    failed: Mutex<Option<Arc<CheckpointError>>>,
 }
 
 /// What the newest one has.
@@ -99,7 +101,8 @@ fn histories(state: &JungleState) -> HashMap<BranchId, Pieces> {
 impl Checkpoints {
     /// Those of a folder that has none.
     pub(crate) fn none(disk: Arc<dyn Disk>) -> Checkpoints {
-        Checkpoints { disk, pages: OnceLock::new(), last: Mutex::default() }
+        let (pages, last, failed) = Default::default();
+        Checkpoints { disk, pages, last, failed }
     }
 
     /// Goes on from one that was loaded.
@@ -107,7 +110,7 @@ impl Checkpoints {
         let Loaded { state, image, log } = from;
         let histories = histories(&state);
         let last = Last { image, histories, log, revision: state.revision, stopped: false };
-        Checkpoints { disk, pages: pages.into(), last: Mutex::new(last) }
+        Checkpoints { disk, pages: pages.into(), last: Mutex::new(last), failed: Mutex::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Last> {
@@ -122,6 +125,27 @@ impl Checkpoints {
     /// The newest revision that the newest one has.
     pub(crate) fn revision(&self) -> Revision {
         self.lock().revision
+    }
+
+    /// As [`Checkpoints::write`], for those whom nobody asks: what fails is noted.
+    pub(crate) fn write_unasked(&self, jungle: &Jungle, log: &Log) {
+        if let Err(error) = self.write(jungle, log) {
+            let mut failed = self.failed();
+            // That all others are refused says less than what failed first.
+            let says_more = !matches!(error, CheckpointError::Stopped);
+            if says_more || failed.is_none() {
+                *failed = Some(Arc::new(error));
+            }
+        }
+    }
+
+    /// Why the newest one is not as new as it should be.
+    pub(crate) fn error(&self) -> Option<Arc<CheckpointError>> {
+        self.failed().clone()
+    }
+
+    fn failed(&self) -> MutexGuard<'_, Option<Arc<CheckpointError>>> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes one, if there is anything new. One at a time.
@@ -161,6 +185,7 @@ impl Checkpoints {
         last.stopped = true;
         writing.commit()?;
         *last = Last { image, histories: now, log: position, revision, stopped: false };
+        *self.failed() = None;
         Ok(report)
     }
 

@@ -245,6 +245,35 @@ fn checkpoints_are_written_in_the_background() {
 }
 
 #[test]
+fn a_checkpoint_that_fails_in_the_background_is_told() {
+    const ENOSPC: i32 = 28;
+    let disk = SimDisk::new();
+    let options = OpenOptions::new().checkpoint_every(2_000).durability(Durability::Buffered);
+    let store = options.open_on(Arc::new(disk.clone())).unwrap();
+    let tree = store.create_tree("t").unwrap();
+    assert!(store.checkpoint_error().is_none());
+    disk.watch(|call, _| match call.kind {
+        CallKind::Write if call.name.starts_with("pages") => Fate::Fail(ENOSPC),
+        _ => Fate::Go,
+    });
+    let commit_until = |is_so: &dyn Fn() -> bool| {
+        let until = Instant::now() + Duration::from_secs(60);
+        while !is_so() {
+            tree.update(|tx| tx.append(&[])).unwrap();
+            assert!(Instant::now() < until, "not within a minute");
+        }
+    };
+    commit_until(&|| store.checkpoint_error().is_some());
+    let told = store.checkpoint_error().unwrap().to_string();
+    assert!(told.contains("pages"), "{told}");
+    assert_eq!(store.checkpointed().number(), 0);
+
+    disk.unwatch();
+    commit_until(&|| store.checkpointed().number() > 0);
+    assert!(store.checkpoint_error().is_none(), "the next one was written");
+}
+
+#[test]
 fn long_histories_are_read_piece_by_piece() {
     let folder = Folder::new();
     let store = options().durability(Durability::Memory).open(folder.path()).unwrap();
