@@ -271,7 +271,7 @@ impl Log {
         let was = std::mem::replace(&mut state.phase, Phase::Over(LogError::Closed));
         let writer = state.writer.take();
         drop(state);
-        self.next.close();
+        self.next.close(&*self.disk);
         let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         let lock = lock.take();
         match (was, writer, lock) {

@@ -164,8 +164,7 @@ impl OpenOptions {
         let lock = self.lock(&*disk)?;
         let mark = Mark::read(&*lock)?;
         if !self.read_only {
-            disk.create_folder(LOG).map_err(doing("create", LOG))?;
-            disk.sync_folder("").map_err(doing("sync", "the folder"))?;
+            make_log(&*disk, mark)?;
             remove_next(&*disk)?;
         }
         let mut read = self.read(&disk, mark, !self.without_checkpoint);
@@ -287,6 +286,23 @@ struct Start {
     checkpoints: Checkpoints,
     /// Where in the log what it has not begins.
     from: Option<LogPosition>,
+}
+
+/// Makes the folder of the log, if it is not there. Whoever wrote the mark in `LOCK` has made its
+/// name, and that of `LOCK`, last before.
+fn make_log(disk: &dyn Disk, mark: Option<Mark>) -> Result<(), OpenError> {
+    let is_new = match disk.list(LOG) {
+        Ok(_) => false,
+        Err(error) if error.kind() == ErrorKind::NotFound => true,
+        Err(error) => return Err(doing("list", LOG)(error).into()),
+    };
+    if is_new {
+        disk.create_folder(LOG).map_err(doing("create", LOG))?;
+    }
+    if is_new || mark.is_none() {
+        disk.sync_folder("").map_err(doing("sync", "the folder"))?;
+    }
+    Ok(())
 }
 
 /// Puts the end of a log in order, and goes on behind it.

@@ -56,7 +56,7 @@ pub struct Cut {
 pub(crate) struct End {
     /// Behind the last frame that counts.
     pub(crate) at: LogPosition,
-    /// How long the last segment is.
+    /// How long the last segment was made; one with a long commit is longer.
     pub(crate) segment_bytes: u64,
     /// What nobody knows to be synced, and what comes behind it up to the end.
     pub(crate) doubtful: Vec<u8>,
@@ -117,8 +117,8 @@ struct Scan<'j> {
 /// A segment that was read: what of it is behind some place.
 struct Segment {
     name: String,
-    /// How long it is.
-    len: u64,
+    /// How long it was made.
+    made: u64,
     /// Where the bytes begin.
     base: u64,
     bytes: Vec<u8>,
@@ -171,8 +171,8 @@ impl Scan<'_> {
         let bytes = if self.closed { frames(&*file, base, len) } else { rest(&*file, base, len) };
         let bytes = bytes.map_err(doing("read", &name))?;
         let (offset, doubtful, last_frame) = (0, 0, 0);
-        let mut segment =
-            Segment { name, len, base, bytes, offset, doubtful, last_frame, sealed: false };
+        let (made, sealed) = (header.bytes, false);
+        let mut segment = Segment { name, made, base, bytes, offset, doubtful, last_frame, sealed };
         self.frames(&mut segment)?;
         Ok(segment)
     }
@@ -261,7 +261,7 @@ impl Scan<'_> {
         let doubtful = if self.closed { last.offset } else { last.doubtful };
         Ok(End {
             at: self.at,
-            segment_bytes: last.len,
+            segment_bytes: last.made,
             doubtful: last.bytes[doubtful..last.offset].to_vec(),
             last_frame: last.base + last.last_frame as u64,
             cut,

@@ -120,11 +120,10 @@ impl Blank {
         Ok(Blank { file, bytes, filled: 0 })
     }
 
-    /// Fills it up to here, and makes that last: a sync of what is written over it later need not
-    /// write the file's length and place as well.
-    pub(crate) fn fill(&mut self, up_to: u64) -> Result<(), IoError> {
-        let up_to = up_to.min(self.bytes);
-        while self.filled < up_to {
+    /// Fills a piece more if it is not filled up to here, and makes that last: a sync of what is
+    /// written over it later need not write the file's length and place as well.
+    pub(crate) fn fill_piece(&mut self, up_to: u64) -> Result<(), IoError> {
+        if self.filled < up_to.min(self.bytes) {
             let chunk = CHUNK.min(self.bytes - self.filled);
             let zeros = vec![0; chunk as usize];
             write_full(&*self.file, &zeros, self.filled).map_err(doing("fill", NEXT))?;
@@ -142,7 +141,9 @@ impl Blank {
         first: u64,
         previous: u32,
     ) -> Result<(Box<dyn DiskFile>, u64, u32), IoError> {
-        self.fill(self.bytes)?;
+        while self.filled < self.bytes {
+            self.fill_piece(self.bytes)?;
+        }
         let header = SegmentHeader { first, bytes: self.bytes, previous };
         let (bytes, check) = header.bytes();
         write_full(&*self.file, &bytes, 0).map_err(doing("write", NEXT))?;

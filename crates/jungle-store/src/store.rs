@@ -65,6 +65,13 @@ impl Store {
         self.checkpoints.revision()
     }
 
+    /// Why no checkpoint could be written in the background, if none was since. Nothing is lost by
+    /// that, the log has everything, but opening the folder takes the longer the longer this lasts.
+    #[must_use]
+    pub fn checkpoint_error(&self) -> Option<Arc<CheckpointError>> {
+        self.checkpoints.error()
+    }
+
     pub(crate) fn is_read_only(&self) -> bool {
         self.keeping.is_none()
     }
@@ -135,8 +142,7 @@ impl Keeping {
             let (jungle, log) = (jungle.clone(), Arc::clone(log));
             let checkpoints = Arc::clone(checkpoints);
             move || {
-                // Whoever asks for one is told what is wrong; the log has everything.
-                let _ = checkpoints.write(&jungle, log.get());
+                checkpoints.write_unasked(&jungle, log.get());
                 log.get().bytes()
             }
         };
@@ -150,7 +156,7 @@ impl Keeping {
         let Some(background) = self.background else { return };
         drop(background);
         if checkpoints.log_bytes_since(log) >= self.every / CLOSE_PART {
-            let _ = checkpoints.write(jungle, log);
+            checkpoints.write_unasked(jungle, log);
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::disk::{Disk, DiskFile, write_full};
 use crate::error::{IoError, doing};
 use crate::frame::{FRAME_HEADER, Header};
 use crate::planted::{Bug, is_awake};
-use crate::segment::{Blank, SEGMENT_HEADER, name};
+use crate::segment::{Blank, NEXT, SEGMENT_HEADER, name};
 
 /// The first segment is no longer than this, each later one twice the one before, up to the limit
 /// that was set: a small Jungle has a small folder.
@@ -58,7 +58,7 @@ pub(crate) struct Writer {
 pub(crate) struct Start {
     pub(crate) file: Box<dyn DiskFile>,
     pub(crate) at: LogPosition,
-    /// How long it is.
+    /// How long it was made.
     pub(crate) bytes: u64,
 }
 
@@ -193,7 +193,8 @@ impl Next {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Fills the next segment up to here, if nobody else is at it.
+    /// Fills a piece of the next segment, unless it is filled up to here or somebody else is at it.
+    /// One at a time: who fills it is one whose commit was just written, and waits meanwhile.
     pub(crate) fn prepare(
         &self,
         disk: &dyn Disk,
@@ -206,13 +207,16 @@ impl Next {
             *next = Filling::Begun(Blank::create(disk, bytes)?);
         }
         match &mut *next {
-            Filling::Begun(blank) => blank.fill(up_to),
+            Filling::Begun(blank) => blank.fill_piece(up_to),
             _ => Ok(()),
         }
     }
 
-    /// Waits until nobody is filling it, and lets nobody begin.
-    pub(crate) fn close(&self) {
-        *self.lock() = Filling::Over;
+    /// Waits until nobody is filling it, lets nobody begin, and removes what there is of it.
+    pub(crate) fn close(&self, disk: &dyn Disk) {
+        if let Filling::Begun(_) = std::mem::replace(&mut *self.lock(), Filling::Over) {
+            // Whoever opens the folder removes it, too.
+            let _ = disk.remove(NEXT);
+        }
     }
 }

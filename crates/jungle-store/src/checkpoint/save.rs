@@ -68,6 +68,8 @@ pub(crate) struct Checkpoints {
     /// Opened when the first one is written, or was there.
     pages: OnceLock<Arc<dyn Pages>>,
     last: Mutex<Last>,
+    /// Why none could be written behind the writers' backs, since one was.
+    failed: Mutex<Option<Arc<CheckpointError>>>,
 }
 
 /// What the newest one has.
@@ -107,7 +109,8 @@ fn histories(state: &JungleState) -> HashMap<BranchId, Pieces> {
 impl Checkpoints {
     /// Those of a folder that has none.
     pub(crate) fn none(disk: Arc<dyn Disk>) -> Checkpoints {
-        Checkpoints { disk, pages: OnceLock::new(), last: Mutex::default() }
+        let (pages, last, failed) = Default::default();
+        Checkpoints { disk, pages, last, failed }
     }
 
     /// Goes on from one that was loaded.
@@ -115,7 +118,7 @@ impl Checkpoints {
         let Loaded { state, image, log } = from;
         let histories = histories(&state);
         let last = Last { image, histories, log, revision: state.revision, stopped: false };
-        Checkpoints { disk, pages: pages.into(), last: Mutex::new(last) }
+        Checkpoints { disk, pages: pages.into(), last: Mutex::new(last), failed: Mutex::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Last> {
@@ -135,6 +138,27 @@ impl Checkpoints {
     /// Sees to it that no checkpoint is written, and no log removed, while this is there.
     pub(crate) fn still(&self) -> impl Sized + '_ {
         self.lock()
+    }
+
+    /// As [`Checkpoints::write`], for those whom nobody asks: what fails is noted.
+    pub(crate) fn write_unasked(&self, jungle: &Jungle, log: &Log) {
+        if let Err(error) = self.write(jungle, log) {
+            let mut failed = self.failed();
+            // That all others are refused says less than what failed first.
+            let says_more = !matches!(error, CheckpointError::Stopped);
+            if says_more || failed.is_none() {
+                *failed = Some(Arc::new(error));
+            }
+        }
+    }
+
+    /// Why the newest one is not as new as it should be.
+    pub(crate) fn error(&self) -> Option<Arc<CheckpointError>> {
+        self.failed().clone()
+    }
+
+    fn failed(&self) -> MutexGuard<'_, Option<Arc<CheckpointError>>> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes one, if there is anything new. One at a time.
@@ -161,7 +185,7 @@ impl Checkpoints {
         let mut report = CheckpointReport { revision, ..CheckpointReport::default() };
         let image = jungle.arena().save(&last.image, |id, slab| {
             report.slabs += 1;
-            if is_awake(Bug::SlabForgotten) && report.slabs % 3 == 0 {
+            if is_awake(Bug::SlabForgotten) && report.slabs.is_multiple_of(3) {
                 return Ok(());
             }
             match slab {
@@ -180,6 +204,7 @@ impl Checkpoints {
         last.stopped = true;
         writing.commit()?;
         *last = Last { image, histories: now, log: position, revision, stopped: false };
+        *self.failed() = None;
         if drops(checkpoint.state()) {
             report.segments = self.trim(position).map_err(CheckpointError::Trim)?;
         }

@@ -15,18 +15,33 @@ use crate::error::doing;
 pub(super) const PAGES: &str = "pages";
 
 /// A file for the engine. It locks nothing: the folder is locked by whoever has it open.
-pub(super) struct Backend {
-    pub(super) file: Blocks,
-    pub(super) state: BackendState,
-    /// When the file is only read: what the engine has written, beside it.
-    pub(super) kept: Option<Mutex<Kept>>,
+#[derive(Clone)]
+pub(super) struct Backend(Arc<Inner>);
+
+struct Inner {
+    file: Blocks,
+    state: BackendState,
+    /// What the engine has written, beside the file, until it is [written down][write_down].
+    ///
+    /// [write_down]: Backend::write_down
+    kept: Mutex<Option<Kept>>,
 }
 
-/// What was written and is not on the disk.
+/// What was written and is not in the file.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+struct Kept {
     blocks: BTreeMap<u64, Box<[u8; KEPT_BLOCK]>>,
     len: Option<u64>,
+    /// How it came about.
+    steps: Vec<Step<Box<[u8]>>>,
+}
+
+/// A call that changes the file.
+#[derive(Debug)]
+enum Step<B> {
+    Write(u64, B),
+    SetLen(u64),
+    Sync,
 }
 
 /// Bytes of a block that is kept.
@@ -41,18 +56,18 @@ pub(super) struct BackendState {
     pub(super) sync_failed: Arc<AtomicBool>,
 }
 
+/// When what the engine writes is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Writes {
+    Now,
+    /// The engine puts its file in order as it opens it, which needs two syncs; who only reads can
+    /// do without.
+    Later,
+}
+
 impl fmt::Debug for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Backend").field(&PAGES).finish()
-    }
-}
-
-impl Backend {
-    fn may_write(&self) -> io::Result<()> {
-        match self.state.is_cut.load(Ordering::SeqCst) {
-            true => Err(io::Error::other("the engine has failed before")),
-            false => Ok(()),
-        }
     }
 }
 
@@ -77,6 +92,23 @@ impl Kept {
         }
     }
 
+    /// Notes a step, and what is to be read after it.
+    fn note(&mut self, file: &Blocks, step: &Step<&[u8]>) -> io::Result<()> {
+        let step = match *step {
+            Step::Write(offset, bytes) => {
+                self.write(file, offset, bytes)?;
+                Step::Write(offset, bytes.into())
+            }
+            Step::SetLen(len) => {
+                self.len = Some(len);
+                Step::SetLen(len)
+            }
+            Step::Sync => Step::Sync,
+        };
+        self.steps.push(step);
+        Ok(())
+    }
+
     fn write(&mut self, file: &Blocks, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let end = offset + bytes.len() as u64;
         let mut at = offset - offset % KEPT_BLOCK as u64;
@@ -97,57 +129,94 @@ impl Kept {
 }
 
 impl Backend {
-    fn kept(&self) -> Option<MutexGuard<'_, Kept>> {
-        let kept = self.kept.as_ref()?;
-        Some(kept.lock().unwrap_or_else(PoisonError::into_inner))
+    /// A file that is written to at once, or when it is [written down](Backend::write_down).
+    pub(super) fn new(file: Blocks, state: BackendState, writes: Writes) -> Backend {
+        let kept = (writes == Writes::Later).then(Kept::default);
+        Backend(Arc::new(Inner { file, state, kept: Mutex::new(kept) }))
+    }
+
+    /// Has the engine write nothing any more.
+    pub(super) fn cut(&self) {
+        self.0.state.is_cut.store(true, Ordering::SeqCst);
+    }
+
+    /// Does to the file what was kept until now, in the same order, and writes to it from then on.
+    pub(super) fn write_down(&self) -> io::Result<()> {
+        self.may_write()?;
+        let mut kept = self.kept();
+        let steps = kept.iter().flat_map(|kept| &kept.steps);
+        steps.into_iter().try_for_each(|step| self.do_now(step))?;
+        *kept = None;
+        Ok(())
+    }
+
+    fn may_write(&self) -> io::Result<()> {
+        match self.0.state.is_cut.load(Ordering::SeqCst) {
+            true => Err(io::Error::other("the engine has failed before")),
+            false => Ok(()),
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Option<Kept>> {
+        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, step: &Step<&[u8]>) -> io::Result<()> {
+        self.may_write()?;
+        if let Some(kept) = &mut *self.kept() {
+            return kept.note(&self.0.file, step).map_err(told("read"));
+        }
+        // Without the lock: others read meanwhile.
+        self.do_now(step)
+    }
+
+    fn do_now<B: AsRef<[u8]>>(&self, step: &Step<B>) -> io::Result<()> {
+        let Inner { file, state, .. } = &*self.0;
+        match step {
+            Step::Write(offset, bytes) => {
+                file.write(*offset, bytes.as_ref()).map_err(told("write"))
+            }
+            Step::SetLen(len) => file.set_len(*len).map_err(told("set the length of")),
+            Step::Sync => file.sync().map_err(|error| {
+                state.sync_failed.store(true, Ordering::SeqCst);
+                told("sync")(error)
+            }),
+        }
     }
 }
 
 impl StorageBackend for Backend {
     fn len(&self) -> io::Result<u64> {
-        match self.kept().and_then(|kept| kept.len) {
+        match self.kept().as_ref().and_then(|kept| kept.len) {
             Some(len) => Ok(len),
-            None => self.file.len().map_err(told("ask the length of")),
+            None => self.0.file.len().map_err(told("ask the length of")),
         }
     }
 
     fn read(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
-        let Some(kept) = self.kept() else {
-            return self.file.read(offset, bytes).map_err(told("read"));
+        let file = &self.0.file;
+        let guard = self.kept();
+        let Some(kept) = guard.as_ref() else {
+            drop(guard);
+            return file.read(offset, bytes).map_err(told("read"));
         };
-        let there = self.file.len().map_err(told("ask the length of"))?.saturating_sub(offset);
+        let there = file.len().map_err(told("ask the length of"))?.saturating_sub(offset);
         let (there, behind) = bytes.split_at_mut(bytes.len().min(there as usize));
         behind.fill(0);
-        self.file.read(offset, there).map_err(told("read"))?;
+        file.read(offset, there).map_err(told("read"))?;
         kept.read(offset, bytes);
         Ok(())
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.may_write()?;
-        if let Some(mut kept) = self.kept() {
-            kept.len = Some(len);
-            return Ok(());
-        }
-        self.file.set_len(len).map_err(told("set the length of"))
+        self.change(&Step::SetLen(len))
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.may_write()?;
-        if self.kept.is_some() {
-            return Ok(());
-        }
-        self.file.sync().map_err(|error| {
-            self.state.sync_failed.store(true, Ordering::SeqCst);
-            told("sync")(error)
-        })
+        self.change(&Step::Sync)
     }
 
     fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.may_write()?;
-        if let Some(mut kept) = self.kept() {
-            return kept.write(&self.file, offset, bytes).map_err(told("read"));
-        }
-        self.file.write(offset, bytes).map_err(told("write"))
+        self.change(&Step::Write(offset, bytes))
     }
 }

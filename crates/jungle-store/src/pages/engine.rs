@@ -20,7 +20,7 @@ use redb::{
     DatabaseError, ReadOnlyTable, ReadableDatabase, StorageError, TableDefinition, WriteTransaction,
 };
 
-use super::backend::{Backend, BackendState, PAGES};
+use super::backend::{Backend, BackendState, PAGES, Writes};
 use super::blocks::Blocks;
 use super::error::{PageDamage, PagesError};
 use super::ledger::{LEDGER, Ledger, group_of};
@@ -44,8 +44,8 @@ pub struct PagesOptions {
     /// Memory that the engine may keep pages of the file in, in bytes; [`CACHE_BYTES`] by default.
     /// A slab is read once and then kept in the arena, so that little of it pays.
     pub cache_bytes: usize,
-    /// Writes nothing to the disk, and refuses checkpoints: what the engine would put in order as
-    /// it opens is put in order in memory.
+    /// Refuses checkpoints. Until the first one nothing is written to the disk: what the engine
+    /// would put in order as it opens is put in order in memory.
     pub read_only: bool,
 }
 
@@ -78,7 +78,7 @@ type Tables = Vec<ReadOnlyTable<u64, &'static [u8]>>;
 
 struct Engine {
     database: Option<redb::Database>,
-    state: BackendState,
+    backend: Backend,
 }
 
 impl EnginePages {
@@ -148,17 +148,18 @@ impl EnginePages {
             return Err(PagesError::Engine { what: "the file is empty".into() });
         }
         let state = BackendState { is_cut: Arc::default(), ..self.state.clone() };
-        let kept = self.options.read_only.then(Mutex::default);
-        let file = Blocks::open(file).map_err(|error| failed(redb::Error::Io(error)))?;
-        let backend = Backend { file, state: state.clone(), kept };
+        let file = Blocks::open(file).map_err(io_failed)?;
+        let writes = if mode == Mode::CreateNew { Writes::Now } else { Writes::Later };
+        let backend = Backend::new(file, state, writes);
+        let of_engine = backend.clone();
         let database = guarded(|| {
             let mut builder = redb::Builder::new();
             builder.set_cache_size(self.options.cache_bytes);
             // What it reads has been checked.
             builder.set_check_integrity_on_open(false);
-            builder.create_with_backend(backend).map_err(failed)
+            builder.create_with_backend(of_engine).map_err(failed)
         });
-        Ok(Arc::new(Engine { database: Some(database?), state }))
+        Ok(Arc::new(Engine { database: Some(database?), backend }))
     }
 
     /// The newest checkpoint.
@@ -182,7 +183,10 @@ impl EnginePages {
 
     fn begin_in_view(&self) -> Result<(Arc<View>, WriteTransaction), PagesError> {
         let view = self.view()?;
-        let transaction = self.with(&view, || begin_write(view.engine.database()))?;
+        let transaction = self.with(&view, || {
+            view.engine.backend.write_down().map_err(io_failed)?;
+            begin_write(view.engine.database())
+        })?;
         Ok((view, transaction))
     }
 
@@ -331,7 +335,7 @@ impl Drop for View {
 impl Engine {
     /// Has it write nothing any more.
     fn cut(&self) {
-        self.state.is_cut.store(true, Ordering::SeqCst);
+        self.backend.cut();
     }
 
     fn database(&self) -> &redb::Database {
@@ -371,6 +375,10 @@ fn guarded<T>(run: impl FnOnce() -> Result<T, PagesError>) -> Result<T, PagesErr
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked");
         Err(PagesError::Engine { what: text.into() })
     })
+}
+
+fn io_failed(error: io::Error) -> PagesError {
+    failed(redb::Error::Io(error))
 }
 
 fn failed(error: impl Into<redb::Error>) -> PagesError {

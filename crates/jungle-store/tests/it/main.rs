@@ -13,6 +13,7 @@ mod pages_crash;
 mod pages_rot;
 mod records;
 mod reopening;
+mod segments;
 mod support;
 #[cfg(feature = "sim")]
 mod tail;

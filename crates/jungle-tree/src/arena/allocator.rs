@@ -58,6 +58,13 @@ impl<const SHIFT: u32> FreeLists<SHIFT> {
     /// When the region is full; callers check the room first (`Arena::check_room`).
     #[inline(always)]
     pub(crate) fn take(&mut self, slabs: &Slabs, words: usize) -> u32 {
+        let handle = self.find(slabs, words);
+        slabs.mark(((handle as usize) << SHIFT) / SLAB_WORDS);
+        handle
+    }
+
+    #[inline(always)]
+    fn find(&mut self, slabs: &Slabs, words: usize) -> u32 {
         let Some(class) = class_of(words) else {
             return Self::take_large(slabs, words);
         };

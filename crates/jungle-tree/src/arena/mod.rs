@@ -17,10 +17,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 pub(crate) use allocator::{CLASSES, FreeLists, class_words};
-pub(crate) use image::BIRTH_OLDEST;
+pub(crate) use image::{BIRTH_OLDEST, LastSave};
 pub use image::{ImageError, SLAB_BYTES, SavedImage, SlabError, SlabId, SlabSource, loading};
 pub(crate) use region::{RUN_WORDS, Region, Run, WORD_BYTES, Words};
-pub(crate) use slab::{SLAB_WORDS, SlabUse, Slabs};
+pub(crate) use slab::{EPOCH_FIRST, SLAB_WORDS, SlabUse, Slabs};
 pub(crate) use symbols::{Symbols, TooManyKeys};
 
 use crate::block::Content;
@@ -114,13 +114,17 @@ impl Arena {
     /// # Errors
     /// When the system refuses to reserve the address range.
     pub fn with_options(options: &ArenaOptions) -> Result<Arena, ArenaError> {
-        let blocks = Slabs::new(reserve(options.structure_bytes, 64 << 30)?);
-        let payload = Slabs::new(reserve(options.payload_bytes, 32 << 30)?);
-        Ok(Arena::of(blocks, payload, 1))
+        let slabs = |bytes, bytes_max| {
+            let (region, marks) = reserve(bytes, bytes_max)?;
+            Ok(Slabs::new(region, marks))
+        };
+        let blocks = slabs(options.structure_bytes, 64 << 30)?;
+        let payload = slabs(options.payload_bytes, 32 << 30)?;
+        Ok(Arena::of(blocks, payload, 1, None))
     }
 
     /// An arena whose next version number is this.
-    fn of(blocks: Slabs, payload: Slabs, versions: u64) -> Arena {
+    fn of(blocks: Slabs, payload: Slabs, versions: u64, last_save: Option<LastSave>) -> Arena {
         let inner = ArenaInner {
             blocks,
             payload,
@@ -132,6 +136,7 @@ impl Arena {
             sessions: Mutex::default(),
             orphans: Mutex::default(),
             collecting: Mutex::default(),
+            last_save: Mutex::new(last_save),
             frozen: AtomicU64::new(0),
             generation: AtomicU64::new(0),
             lines: Mutex::default(),
@@ -166,10 +171,16 @@ impl fmt::Debug for Arena {
     }
 }
 
-/// Reserves one of an arena's regions.
-fn reserve(bytes: usize, bytes_max: usize) -> Result<Region, ArenaError> {
+/// Reserves one of an arena's regions, and one with a word for each of its slabs.
+fn reserve(bytes: usize, bytes_max: usize) -> Result<(Region, Region), ArenaError> {
     let bytes = bytes.clamp(16 * SLAB_WORDS * WORD_BYTES, bytes_max);
-    Region::reserve(bytes / WORD_BYTES).map_err(|source| ArenaError::Reserve { bytes, source })
+    let reserve = |words: usize| {
+        let bytes = words * WORD_BYTES;
+        Region::reserve(words).map_err(|source| ArenaError::Reserve { bytes, source })
+    };
+    let region = reserve(bytes / WORD_BYTES)?;
+    let marks = reserve(region.words() / SLAB_WORDS)?;
+    Ok((region, marks))
 }
 
 /// What [`Arena::usage`] tells.
@@ -225,8 +236,10 @@ pub(crate) struct ArenaInner {
     sessions: Mutex<Vec<Session>>,
     /// What lines had queued when they ended: nobody's, until a collection looks at it.
     pub(crate) orphans: Mutex<Vec<Dead>>,
-    /// One collection at a time.
+    /// One collection, or image, at a time.
     pub(crate) collecting: Mutex<()>,
+    /// What is known of the image that was taken last, or that the arena was opened from.
+    pub(crate) last_save: Mutex<Option<LastSave>>,
     /// While a collection runs, lines must not reuse what was born before this.
     pub(crate) frozen: AtomicU64,
     /// Counts collections: version numbers reserved before one must not be used after it began.
@@ -321,9 +334,9 @@ impl ArenaInner {
     /// An allocator of its own for an edit that may take long, and its version number.
     pub(crate) fn check_out(&self) -> (Box<Allocator>, u64) {
         let mut lane = self.lane();
-        let version = self.draw_versions(1);
+        let (epoch, version) = (self.blocks.epoch(), self.draw_versions(1));
         // Registered before the lane is free again, so no collection starts in between.
-        lock(&self.sessions).push(Session { version, grafts: Vec::new() });
+        lock(&self.sessions).push(Session { version, epoch, grafts: Vec::new() });
         (lane.idle.pop().expect("a lane has an allocator"), version)
     }
 
@@ -342,6 +355,13 @@ impl ArenaInner {
 
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Ordering::Relaxed)
+    }
+
+    /// Has slabs be marked with a new epoch, while writers are stopped; gives it.
+    pub(crate) fn begin_epoch(&self) -> u64 {
+        self.blocks.begin_epoch();
+        self.payload.begin_epoch();
+        self.blocks.epoch()
     }
 
     /// Called while writers are stopped.
@@ -374,6 +394,8 @@ pub(crate) type StoppedLane<'a> = MutexGuard<'a, Idle>;
 #[derive(Clone)]
 pub(crate) struct Session {
     pub(crate) version: u64,
+    /// That of the arena's marks when it began.
+    pub(crate) epoch: u64,
     pub(crate) grafts: Vec<Content>,
 }
 

@@ -136,6 +136,11 @@ impl<'a> Words<'a> {
         self.word(index).store(value, Ordering::Relaxed);
     }
 
+    /// Makes the word at `index` at least this.
+    pub(crate) fn raise(self, index: usize, value: u64) {
+        self.word(index).fetch_max(value, Ordering::Relaxed);
+    }
+
     /// Copies `words` words within the region.
     #[inline(always)]
     pub(crate) fn copy(self, from: usize, to: usize, words: usize) {

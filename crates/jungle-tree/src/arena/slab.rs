@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::image::Lazy;
 use super::region::Region;
@@ -13,6 +13,9 @@ pub(crate) const SLAB_WORDS: usize = 8192;
 const HUGE_FROM_WORDS: usize = 1 << 18;
 /// How far ahead huge pages are asked for at a time.
 const HUGE_STEP_WORDS: usize = 1 << 22;
+
+/// The epoch an arena begins in.
+pub(crate) const EPOCH_FIRST: u64 = 1;
 
 /// What a slab is used for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +40,10 @@ pub(crate) struct Slabs {
     lazy: Option<Lazy>,
     /// Free records that nobody has in a list, by class: found as a slab was loaded.
     spare: Mutex<Vec<Vec<u32>>>,
+    /// By the number of a slab: the epoch in which something was last taken from it.
+    marks: Region,
+    /// Each image begins one: a slab that was not marked since is as it was.
+    epoch: AtomicU64,
 }
 
 #[derive(Default)]
@@ -48,7 +55,8 @@ struct Table {
 }
 
 impl Slabs {
-    pub(crate) fn new(region: Region) -> Slabs {
+    /// Slabs of a region, with a word for each.
+    pub(crate) fn new(region: Region, marks: Region) -> Slabs {
         let limit = region.words() / SLAB_WORDS;
         // Slab 0 is never given out, so that handle 0 can mean "none".
         let table = Table { uses: vec![SlabUse::LargeTail], ..Table::default() };
@@ -59,13 +67,19 @@ impl Slabs {
             table: Mutex::new(table),
             lazy: None,
             spare: Mutex::default(),
+            marks,
+            epoch: AtomicU64::new(EPOCH_FIRST),
         }
     }
 
     /// A region whose slabs are used like this, and loaded when they are first looked at; `None`
     /// when there are more than it has room for.
-    pub(crate) fn reopen(region: Region, uses: Vec<SlabUse>, lazy: Lazy) -> Option<Slabs> {
-        let mut slabs = Slabs::new(region);
+    pub(crate) fn reopen(
+        (region, marks): (Region, Region),
+        uses: Vec<SlabUse>,
+        lazy: Lazy,
+    ) -> Option<Slabs> {
+        let mut slabs = Slabs::new(region, marks);
         if uses.len() > slabs.limit {
             return None;
         }
@@ -99,6 +113,38 @@ impl Slabs {
         if lazy.is_absent(slab) {
             lazy.load(self, slab);
         }
+    }
+
+    /// Notes that something is taken from a slab.
+    ///
+    /// Relaxed is enough: short edits learn of an epoch by the lock of their lane. A long edit may
+    /// learn of it late, so that it marks with one since it began; that counts as long as it runs.
+    #[inline(always)]
+    pub(crate) fn mark(&self, slab: usize) {
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        if self.marks.words_view().get(slab) < epoch {
+            self.mark_anew(slab, epoch);
+        }
+    }
+
+    /// Once for each slab and epoch. Another may have marked it meanwhile with a later one.
+    #[cold]
+    fn mark_anew(&self, slab: usize, epoch: u64) {
+        self.marks.words_view().raise(slab, epoch);
+    }
+
+    /// In which epoch something was last taken from a slab; 0 is before the first.
+    pub(crate) fn marked(&self, slab: usize) -> u64 {
+        self.marks.words_view().get(slab)
+    }
+
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Relaxed)
+    }
+
+    /// Begins an epoch, while writers are stopped.
+    pub(crate) fn begin_epoch(&self) {
+        self.epoch.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Is this slab of a reopened image not loaded yet?

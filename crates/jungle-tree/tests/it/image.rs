@@ -113,6 +113,54 @@ fn check(tree: &Tree, kept: &Kept) {
 }
 
 #[test]
+fn what_a_long_edit_changes_in_place_is_in_the_image_after_it() {
+    for images in 1..4 {
+        let (slabs, mut image) = (Arc::new(Slabs::default()), SavedImage::default());
+        let arena = Arena::with_options(&options()).expect("address space");
+        let (mut tree, mut other) = (Tree::new(&arena), Tree::new(&arena));
+        tree.keep(Keep::All);
+        other.keep(Keep::All);
+        // Its root is a block of its own from here on: bare children are bits in it.
+        let mut open = Editor::new(tree.snapshot());
+        open.add_child(&[]).expect("there is room");
+        for _ in 0..images {
+            // Others take memory meanwhile, in short edits and in long ones.
+            other.add_child(&[]).expect("there is room");
+            other.edit(|editor| editor.add_child(&[]).map(drop)).expect("there is room");
+            slabs.save(&arena, &mut image);
+            open.add_child(&[]).expect("there is room");
+        }
+        tree.publish(open);
+        slabs.save(&arena, &mut image);
+        let (versions, hash) =
+            ([&tree, &other].map(Tree::version_id), tree.read().root().content_hash());
+        drop((tree, other, arena));
+        let arena = reopen(&slabs, &image);
+        let [tree, other] = versions.map(|id| found(&arena, id));
+        assert_eq!(tree.read().root().child_count(), 1 + images);
+        assert_eq!(tree.read().root().content_hash(), hash);
+        assert_eq!(other.read().root().child_count(), 2 * images);
+    }
+}
+
+#[test]
+fn an_image_after_one_that_was_lost_has_all_of_it() {
+    let (slabs, mut image) = (Arc::new(Slabs::default()), SavedImage::default());
+    let arena = Arena::with_options(&options()).expect("address space");
+    let mut tree = Tree::new(&arena);
+    tree.keep(Keep::All);
+    slabs.save(&arena, &mut image);
+    tree.add_child(&[]).expect("there is room");
+    // Nobody keeps what this gives.
+    arena.save(&image, |_, _| Ok::<_, std::convert::Infallible>(())).expect("never");
+    arena.save(&image, |_, _| Err("no room")).expect_err("told");
+    slabs.save(&arena, &mut image);
+    let id = tree.version_id();
+    drop((tree, arena));
+    assert_eq!(found(&reopen(&slabs, &image), id).read().root().child_count(), 1);
+}
+
+#[test]
 fn an_image_holds_every_version_that_was_held() {
     for_each_seed(12, |rng| {
         let (slabs, mut image) = (Arc::new(Slabs::default()), SavedImage::default());

@@ -8,7 +8,8 @@
 //! - A record is *free* in the image when its birth is 0; so becomes what was born after the
 //!   saving began.
 //! - A slab has *changed* since the last image when something in it was born after that began (in
-//!   an edit that was under way then, at the earliest). What was only freed need not be saved: it
+//!   an edit that was under way then, at the earliest). Such slabs were marked when that was taken
+//!   from them (`slab.rs`), so only those are looked at. What was only freed need not be saved: it
 //!   comes back as something that nobody can reach, which a collection finds.
 //!
 //! Where slabs are kept, and how it is found out that one is damaged, is the business of a
@@ -28,7 +29,8 @@ pub(crate) use saving::BIRTH_OLDEST;
 use saving::Saving;
 
 use super::{
-    Arena, ArenaError, ArenaOptions, SLAB_WORDS, SlabUse, Slabs, WORD_BYTES, lock, reserve,
+    Arena, ArenaError, ArenaOptions, EPOCH_FIRST, SLAB_WORDS, SlabUse, Slabs, WORD_BYTES, lock,
+    reserve,
 };
 
 /// Bytes of a slab.
@@ -127,6 +129,22 @@ pub struct SavedImage {
     payload: Vec<SlabUse>,
 }
 
+/// Which slabs the next image of an arena has to look at, if it follows this one.
+#[derive(Clone, Copy)]
+pub(crate) struct LastSave {
+    versions: u64,
+    cut: u64,
+    /// What was born from the cut on lies in slabs that were marked in this epoch or later: it was
+    /// taken after the oldest edit that ran then had begun.
+    marked_from: u64,
+}
+
+impl LastSave {
+    fn is_of(&self, image: &SavedImage) -> bool {
+        (self.versions, self.cut) == (image.versions, image.cut)
+    }
+}
+
 /// Why an image cannot be opened.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -178,16 +196,22 @@ impl Arena {
         arena.renew_generation();
         let drawn = arena.versions_drawn();
         let cut = sessions.iter().map(|session| session.version).min().unwrap_or(drawn).min(drawn);
+        let epoch = arena.begin_epoch();
+        // What a long edit that runs now has taken so far is not in this image for sure.
+        let marked_from = sessions.iter().map(|session| session.epoch).min().unwrap_or(epoch);
         drop(lanes);
+        let known = lock(&arena.last_save).filter(|last| last.is_of(before));
         let mut save = |slabs: &Slabs, is_payload: bool, was: &[SlabUse]| {
-            let saving = Saving { slabs, is_payload, drawn, changed_from: before.cut };
-            saving.all(was, &mut put)
+            let marked_from = known.map_or(0, |last| last.marked_from);
+            let changed_from = before.cut;
+            Saving { slabs, is_payload, drawn, changed_from, marked_from }.all(was, &mut put)
         };
         let structure = save(&arena.blocks, false, &before.structure)?;
         let payload = save(&arena.payload, true, &before.payload)?;
         let symbols = (0..arena.symbols.len() as u32).map(|n| arena.symbols.text(n).into());
         let symbols = symbols.collect();
         let versions = arena.versions_drawn();
+        *lock(&arena.last_save) = Some(LastSave { versions, cut, marked_from });
         Ok(SavedImage { versions, cut, symbols, structure, payload })
     }
 
@@ -210,7 +234,9 @@ impl Arena {
         };
         let blocks = open(options.structure_bytes, 64 << 30, &image.structure, false)?;
         let payload = open(options.payload_bytes, 32 << 30, &image.payload, true)?;
-        let arena = Arena::of(blocks, payload, image.versions);
+        let SavedImage { versions, cut, .. } = *image;
+        let last_save = LastSave { versions, cut, marked_from: EPOCH_FIRST };
+        let arena = Arena::of(blocks, payload, versions, Some(last_save));
         for (number, text) in image.symbols.iter().enumerate() {
             if arena.inner().symbols.intern(text).ok() != Some(number as u32) {
                 return Err(ImageError::Malformed { what: "names an attribute key twice" });

@@ -14,6 +14,8 @@ pub(super) struct Saving<'a> {
     /// What was born from here on is left out.
     pub(super) drawn: u64,
     pub(super) changed_from: u64,
+    /// In a slab that was not marked since this epoch nothing was.
+    pub(super) marked_from: u64,
 }
 
 impl Saving<'_> {
@@ -26,8 +28,14 @@ impl Saving<'_> {
         let mut uses = self.slabs.uses();
         self.drop_unfinished(&mut uses);
         let mut bytes = vec![0; SLAB_BYTES];
+        let mut first = 1;
         for slab in 1..uses.len() {
-            if uses[slab] == SlabUse::Free || self.slabs.is_absent(slab) {
+            if uses[slab] != SlabUse::LargeTail {
+                first = slab;
+            }
+            let is_same =
+                was.get(slab) == Some(&uses[slab]) && self.slabs.marked(first) < self.marked_from;
+            if uses[slab] == SlabUse::Free || is_same || self.slabs.is_absent(slab) {
                 continue;
             }
             let is_changed = self.copy(slab, &uses, &mut bytes);
@@ -36,7 +44,8 @@ impl Saving<'_> {
             }
         }
         // What was given to somebody else meanwhile could not be reached.
-        let others = (1..uses.len()).filter(|&slab| self.slabs.used_for(slab) != uses[slab]);
+        let now = self.slabs.uses();
+        let others = (1..uses.len()).filter(|&slab| now.get(slab) != Some(&uses[slab]));
         let others: Vec<usize> = others.collect();
         others.into_iter().for_each(|slab| uses[slab] = SlabUse::Free);
         self.drop_unfinished(&mut uses);

@@ -1,0 +1,72 @@
+//! How long segments of the log are, and when they are filled ahead.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use jungle_db::TreeHandle;
+use jungle_store::disk::sim::{CallKind, Fate, SimDisk};
+use jungle_store::{Durability, OpenOptions, Store};
+
+fn open(disk: &SimDisk) -> Store {
+    let options = OpenOptions::new().durability(Durability::Buffered).checkpoint_every(u64::MAX);
+    options.open_on(Arc::new(disk.clone())).unwrap()
+}
+
+/// Commits some bytes that were not there before.
+fn put(tree: &TreeHandle, bytes: usize) {
+    let text = format!("{}{}", tree.snapshot().revision(), "x".repeat(bytes));
+    tree.update(|tx| tx.put_attribute(&[], "text", text.as_str())).unwrap();
+}
+
+/// The lengths of all segments, and of what becomes one.
+fn lengths(disk: &SimDisk) -> Vec<(String, usize)> {
+    let files = disk.files().into_iter().filter(|(name, _)| name.starts_with("log/"));
+    files.map(|(name, bytes)| (name, bytes.len())).collect()
+}
+
+#[test]
+fn a_piece_is_filled_ahead_at_a_time() {
+    const PIECE: usize = 1 << 20;
+    let disk = SimDisk::new();
+    let store = open(&disk);
+    let tree = store.create_tree("t").unwrap();
+    // Segments of 1/4, 1/2, 1, 2, 4 MiB, and almost all of one of 8 MiB.
+    while lengths(&disk).iter().all(|(name, len)| *len < 8 << 20 || name == "log/next") {
+        put(&tree, 100_000);
+    }
+    (0..70).for_each(|_| put(&tree, 100_000));
+    drop(tree);
+    store.close().unwrap();
+    assert!(lengths(&disk).iter().all(|(name, _)| name != "log/next"), "closing removes it");
+
+    let store = open(&disk);
+    let tree = store.open_tree("t").unwrap();
+    let filled = Arc::new(AtomicUsize::new(0));
+    let of_disk = Arc::clone(&filled);
+    disk.watch(move |call, _| {
+        if call.kind == CallKind::Write && call.name == "log/next" {
+            of_disk.fetch_add(call.len, Ordering::SeqCst);
+        }
+        Fate::Go
+    });
+    for pieces in 1..=8 {
+        put(&tree, 10);
+        assert_eq!(filled.load(Ordering::SeqCst), pieces * PIECE);
+    }
+    disk.unwatch();
+}
+
+#[test]
+fn a_long_commit_does_not_make_the_next_segment_long() {
+    let disk = SimDisk::new();
+    let store = open(&disk);
+    put(&store.create_tree("t").unwrap(), 4 << 20);
+    store.close().unwrap();
+    let store = open(&disk);
+    let tree = store.open_tree("t").unwrap();
+    (0..3).for_each(|_| put(&tree, 10));
+    drop(tree);
+    store.close().unwrap();
+    let lengths: Vec<usize> = lengths(&disk).into_iter().map(|(_, len)| len).collect();
+    assert!(matches!(lengths[..], [262_144, 4_194_000..4_200_000, 1_048_576]), "{lengths:?}");
+}
