@@ -143,8 +143,10 @@ impl<I: Inputs, Q: Send + Sync + 'static> Declare<'_, I, Q> {
             pool: node.pool().clone(),
             failures: node.queue(&FAILURES)?,
         });
-        if !task.arm() {
-            return Err(DeclareError::Closed);
+        match task.arm() {
+            Look::Ready(inputs) => task.start(inputs),
+            Look::NotYet => {}
+            Look::Closed => return Err(DeclareError::Closed),
         }
         turn::run_here();
         let waiter = Arc::clone(&task) as Arc<dyn Waiter>;
@@ -192,7 +194,7 @@ struct Task<P: Ports, O, F> {
     failures: Queue<Failure>,
 }
 
-/// Locked by the one who fires, then by the one who runs: nobody ever waits for it.
+/// Locked by the one who fires, then by the one who runs: one follows the other.
 struct Work<V, F> {
     inputs: Option<V>,
     body: F,
@@ -204,18 +206,18 @@ where
     O: Send + Sync + 'static,
     F: FnMut(&mut P::Values, &O) -> Option<String> + Send + 'static,
 {
-    /// Looks for the inputs, or waits in line for them. False when there will be none.
-    fn arm(self: &Arc<Self>) -> bool {
-        match self.gate.arm(self) {
-            Look::Ready(inputs) => self.start(inputs),
-            Look::Closed => return false,
-            Look::NotYet => {}
-        }
+    /// Looks for the inputs, or waits in line for them.
+    fn arm(self: &Arc<Self>) -> Look<P::Values> {
+        let found = self.gate.arm(self);
         // Whoever stopped it before it was armed found nothing to disarm.
-        if self.is_over.load(Ordering::SeqCst) {
+        if matches!(found, Look::NotYet) && self.is_over() {
             self.gate.disarm(self);
         }
-        true
+        found
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst)
     }
 
     fn start(self: &Arc<Self>, inputs: P::Values) {
@@ -223,12 +225,8 @@ where
         turn::schedule(Arc::clone(self) as Arc<dyn Runnable>, self.run);
     }
 
-    fn run_once(&self) {
-        let mut work = self.work.lock().expect(UNPOISONED);
-        let Work { inputs, body } = &mut *work;
-        let mut inputs = inputs.take().expect("it was started with inputs");
+    fn run_once(&self, body: &mut F, mut inputs: P::Values) {
         let ran = catch_unwind(AssertUnwindSafe(|| body(&mut inputs, &self.outputs)));
-        drop(work);
         let failure = ran.unwrap_or_else(|panic| Some(panic_message(&*panic)));
         match failure {
             None => drop_quietly(inputs),
@@ -278,9 +276,21 @@ where
     F: FnMut(&mut P::Values, &O) -> Option<String> + Send + 'static,
 {
     fn run(self: Arc<Self>) {
-        self.run_once();
-        if self.repeats && !self.is_over.load(Ordering::SeqCst) {
-            self.arm();
+        let mut work = self.work.lock().expect(UNPOISONED);
+        let mut inputs = work.inputs.take().expect("it was started with inputs");
+        loop {
+            self.run_once(&mut work.body, inputs);
+            if !self.repeats || self.is_over() {
+                return;
+            }
+            match self.arm() {
+                Look::Ready(next) if turn::goes_on(&*self, self.run) => inputs = next,
+                Look::Ready(next) => {
+                    drop(work);
+                    return self.start(next);
+                }
+                Look::NotYet | Look::Closed => return,
+            }
         }
     }
 

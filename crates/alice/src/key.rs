@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
 /// What can be in a data segment: anything that threads may share and that borrows nothing. It
@@ -27,28 +28,90 @@ impl<T: Send + Sync + 'static> Data for T {}
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Key<T> {
-    name: Cow<'static, str>,
+    name: Name,
     data: PhantomData<fn() -> T>,
+}
+
+/// A name that has been hashed once, when it was made, so that finding its queue is cheap.
+#[derive(Clone)]
+pub(crate) struct Name {
+    text: Cow<'static, str>,
+    hash: u64,
 }
 
 impl<T: Data> Key<T> {
     /// A key whose name is known when the program is written.
     #[must_use]
     pub const fn new(name: &'static str) -> Key<T> {
-        Key { name: Cow::Borrowed(name), data: PhantomData }
+        let name = Name { text: Cow::Borrowed(name), hash: hash(name.as_bytes()) };
+        Key { name, data: PhantomData }
     }
 
     /// A key whose name is made while the program runs, such as `block 7`. A node keeps a queue
     /// for each key it has seen, so let there be few.
     #[must_use]
     pub fn named(name: impl Into<String>) -> Key<T> {
-        Key { name: Cow::Owned(name.into()), data: PhantomData }
+        let name: String = name.into();
+        let hash = hash(name.as_bytes());
+        Key { name: Name { text: Cow::Owned(name), hash }, data: PhantomData }
     }
 
     /// The name.
     #[must_use]
     pub fn name(&self) -> &str {
+        &self.name.text
+    }
+
+    pub(crate) fn hashed(&self) -> &Name {
         &self.name
+    }
+}
+
+/// FNV-1a. Keys are the program's own, so that nobody can choose them to collide.
+const fn hash(bytes: &[u8]) -> u64 {
+    let (mut hash, mut at) = (0xcbf2_9ce4_8422_2325_u64, 0);
+    while at < bytes.len() {
+        hash = (hash ^ bytes[at] as u64).wrapping_mul(0x0100_0000_01b3);
+        at += 1;
+    }
+    hash
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Name) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Name {}
+
+impl Hash for Name {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.text.fmt(f)
+    }
+}
+
+/// Passes on the hash that a [`Name`] brings.
+#[derive(Default)]
+pub(crate) struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("a name writes one number");
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 
@@ -60,6 +123,6 @@ impl<T> Clone for Key<T> {
 
 impl<T> fmt::Debug for Key<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Key<{}>({:?})", std::any::type_name::<T>(), self.name)
+        write!(f, "Key<{}>({:?})", std::any::type_name::<T>(), self.name.text)
     }
 }

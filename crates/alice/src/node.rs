@@ -2,6 +2,7 @@
 
 use std::any::{Any, type_name};
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -10,7 +11,7 @@ use crate::code::Declare;
 use crate::error::{DeclareError, NotPut, PutError, WaitError};
 use crate::failure::{FAILURES, FAILURES_MAX};
 use crate::inputs::{Inputs, Ports};
-use crate::key::{Data, Key};
+use crate::key::{Data, Hashed, Key, Name};
 use crate::pool::Pool;
 use crate::queue::Queue;
 use crate::segment::Segment;
@@ -25,7 +26,7 @@ use crate::wait::{Wait, wait_for};
 pub struct Node(Arc<Inner>);
 
 struct Inner {
-    queues: RwLock<HashMap<Box<str>, Box<dyn AnyQueue>>>,
+    queues: RwLock<HashMap<Name, Box<dyn AnyQueue>, BuildHasherDefault<Hashed>>>,
     neighbours: RwLock<HashMap<Box<str>, Weak<Inner>>>,
     pool: Pool,
 }
@@ -83,12 +84,12 @@ impl Node {
     pub fn queue<T: Data>(&self, key: &Key<T>) -> Result<Queue<T>, DeclareError> {
         let found = {
             let queues = self.0.queues.read().expect(UNPOISONED);
-            queues.get(key.name()).map(|queue| typed(&**queue, key))
+            queues.get(key.hashed()).map(|queue| typed(&**queue, key))
         };
         found.unwrap_or_else(|| {
             let mut queues = self.0.queues.write().expect(UNPOISONED);
             let made = || Box::new(Queue::<T>::new(key.name())) as Box<dyn AnyQueue>;
-            typed(&**queues.entry(key.name().into()).or_insert_with(made), key)
+            typed(&**queues.entry(key.hashed().clone()).or_insert_with(made), key)
         })
     }
 
@@ -248,7 +249,7 @@ impl Default for Node {
 impl std::fmt::Debug for Node {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let queues = self.0.queues.read().expect(UNPOISONED);
-        let mut names: Vec<_> = queues.keys().collect();
+        let mut names: Vec<String> = queues.keys().map(Name::to_string).collect();
         names.sort_unstable();
         f.debug_struct("Node").field("queues", &names).finish_non_exhaustive()
     }

@@ -27,6 +27,10 @@ use crate::turn::{self, Ready};
 #[derive(Clone)]
 pub struct Pool(Arc<Inner>);
 
+/// Which pool it is, as long as it lives.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PoolId(usize);
+
 struct Inner {
     /// Rayon's own for the process, if none.
     threads: Option<ThreadPool>,
@@ -82,9 +86,9 @@ impl Pool {
         Pool(Arc::new(Inner { threads, urgent, urgent_count }))
     }
 
-    /// Whether both are the same.
-    pub(crate) fn is(&self, other: &Pool) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+    /// What tells it from the other pools.
+    pub(crate) fn id(&self) -> PoolId {
+        PoolId(Arc::as_ptr(&self.0).addr())
     }
 
     /// Has a thread of the pool run it.
@@ -114,9 +118,13 @@ impl Pool {
         self.0.urgent_count.store(urgent.heap.len(), Ordering::SeqCst);
     }
 
+    pub(crate) fn has_urgent(&self) -> bool {
+        self.0.urgent_count.load(Ordering::SeqCst) > 0
+    }
+
     /// The most urgent that waits, if it is at least this urgent.
     pub(crate) fn pop_urgent(&self, least: u8) -> Option<Ready> {
-        if self.0.urgent_count.load(Ordering::SeqCst) == 0 {
+        if !self.has_urgent() {
             return None;
         }
         let mut urgent = self.0.urgent.lock().expect(UNPOISONED);

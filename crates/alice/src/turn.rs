@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::pool::Pool;
+use crate::pool::{Pool, PoolId};
 use crate::sync::thread_local;
 
 /// Where a code segment runs when its last input arrives.
@@ -45,8 +45,10 @@ pub(crate) type Ready = Arc<dyn Runnable>;
 #[derive(Default)]
 struct Turn {
     is_inside: Cell<bool>,
-    /// Whose worker this thread is at the moment.
-    worker_of: RefCell<Option<Pool>>,
+    /// Which pool's worker this thread is at the moment.
+    worker_of: Cell<Option<PoolId>>,
+    /// How many code segments it has run in this job.
+    runs: Cell<u32>,
     /// To be run here, by falling priority.
     here: RefCell<VecDeque<Ready>>,
     /// To be run next by this worker, if none of the above is left.
@@ -79,6 +81,22 @@ pub(crate) fn schedule(ready: Ready, run: Run) {
     }
 }
 
+/// Whether one that runs, and has its next inputs, may go on with them: nothing else waits for this
+/// thread, and it is still its turn.
+pub(crate) fn goes_on(running: &dyn Runnable, run: Run) -> bool {
+    TURN.with(|turn| {
+        let is_alone = || {
+            let nothing_here = turn.here.borrow().is_empty() && turn.next.borrow().is_none();
+            nothing_here && !running.pool().has_urgent()
+        };
+        match run {
+            Run::Here => is_alone(),
+            Run::Next => turn.is_worker_of(running.pool()) && turn.has_more_runs() && is_alone(),
+            Run::Pool => false,
+        }
+    })
+}
+
 /// Runs what is to be run on this thread, unless something runs already and will see to it.
 pub(crate) fn run_here() {
     TURN.with(|turn| {
@@ -98,14 +116,13 @@ pub(crate) fn work(pool: &Pool, ready: Option<Ready>) {
     TURN.with(|turn| {
         // Code that waits inside rayon may be given another job meanwhile.
         let was_inside = turn.is_inside.replace(true);
-        let was_worker_of = turn.worker_of.replace(Some(pool.clone()));
+        let was_worker_of = turn.worker_of.replace(Some(pool.id()));
+        turn.runs.set(0);
         let mut ready = ready;
-        let mut runs = 0;
         while let Some(this) = turn.choose(pool, &mut ready) {
             this.run();
-            runs += 1;
             ready = ready.or_else(|| turn.next.take());
-            if runs >= RUNS_MAX
+            if !turn.has_more_runs()
                 && let Some(later) = ready.take()
             {
                 pool.run(later);
@@ -118,7 +135,13 @@ pub(crate) fn work(pool: &Pool, ready: Option<Ready>) {
 
 impl Turn {
     fn is_worker_of(&self, pool: &Pool) -> bool {
-        self.worker_of.borrow().as_ref().is_some_and(|mine| mine.is(pool))
+        self.worker_of.get() == Some(pool.id())
+    }
+
+    /// Counts one more run; false when others should have their turn.
+    fn has_more_runs(&self) -> bool {
+        self.runs.set(self.runs.get() + 1);
+        self.runs.get() < RUNS_MAX
     }
 
     /// Makes it the next one; gives back the less urgent, or older, of two.
