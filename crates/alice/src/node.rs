@@ -26,9 +26,16 @@ use crate::wait::{Wait, wait_for};
 pub struct Node(Arc<Inner>);
 
 struct Inner {
-    queues: RwLock<HashMap<Name, Box<dyn AnyQueue>, BuildHasherDefault<Hashed>>>,
+    queues: RwLock<Queues>,
     neighbours: RwLock<HashMap<Box<str>, Weak<Inner>>>,
     pool: Pool,
+}
+
+#[derive(Default)]
+struct Queues {
+    by_name: HashMap<Name, Arc<dyn AnyQueue>, BuildHasherDefault<Hashed>>,
+    /// What is made from now on is closed as well.
+    is_closed: bool,
 }
 
 trait AnyQueue: Any + Send + Sync {
@@ -84,12 +91,13 @@ impl Node {
     pub fn queue<T: Data>(&self, key: &Key<T>) -> Result<Queue<T>, DeclareError> {
         let found = {
             let queues = self.0.queues.read().expect(UNPOISONED);
-            queues.get(key.hashed()).map(|queue| typed(&**queue, key))
+            queues.by_name.get(key.hashed()).map(|queue| typed(&**queue, key))
         };
         found.unwrap_or_else(|| {
             let mut queues = self.0.queues.write().expect(UNPOISONED);
-            let made = || Box::new(Queue::<T>::new(key.name())) as Box<dyn AnyQueue>;
-            typed(&**queues.entry(key.hashed().clone()).or_insert_with(made), key)
+            let Queues { by_name, is_closed } = &mut *queues;
+            let made = || Arc::new(Queue::<T>::new(key.name(), *is_closed)) as Arc<dyn AnyQueue>;
+            typed(&**by_name.entry(key.hashed().clone()).or_insert_with(made), key)
         })
     }
 
@@ -229,8 +237,13 @@ fn typed<T: Data>(queue: &dyn AnyQueue, key: &Key<T>) -> Result<Queue<T>, Declar
 
 impl Inner {
     fn close(&self) {
-        let queues = self.queues.read().expect(UNPOISONED);
-        queues.values().for_each(|queue| queue.close());
+        let queues: Vec<Arc<dyn AnyQueue>> = {
+            let mut queues = self.queues.write().expect(UNPOISONED);
+            queues.is_closed = true;
+            queues.by_name.values().cloned().collect()
+        };
+        // With no lock held: what waited is dropped, which may run the program's own code.
+        queues.iter().for_each(|queue| queue.close());
     }
 }
 
@@ -249,7 +262,7 @@ impl Default for Node {
 impl std::fmt::Debug for Node {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let queues = self.0.queues.read().expect(UNPOISONED);
-        let mut names: Vec<String> = queues.keys().map(Name::to_string).collect();
+        let mut names: Vec<String> = queues.by_name.keys().map(Name::to_string).collect();
         names.sort_unstable();
         f.debug_struct("Node").field("queues", &names).finish_non_exhaustive()
     }

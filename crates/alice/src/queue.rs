@@ -1,6 +1,7 @@
 //! Queues: what a key stands for on one node.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::bound::Bound;
@@ -10,7 +11,7 @@ use crate::key::Data;
 use crate::line::{InLine, Stop};
 use crate::segment::Segment;
 use crate::state::State;
-use crate::sync::{AtomicU64, Condvar, Mutex, MutexGuard, Ordering, UNPOISONED};
+use crate::sync::{Condvar, Mutex, MutexGuard, UNPOISONED};
 use crate::turn;
 use crate::wait::{Wait, wait_for};
 
@@ -40,10 +41,11 @@ struct Inner<T> {
 }
 
 impl<T: Data> Queue<T> {
-    pub(crate) fn new(name: &str) -> Queue<T> {
+    pub(crate) fn new(name: &str, is_closed: bool) -> Queue<T> {
+        // Not one of `sync`: it orders nothing, and outlives a schedule.
         static IDS: AtomicU64 = AtomicU64::new(0);
         let id = IDS.fetch_add(1, Ordering::SeqCst);
-        let (state, room) = (Mutex::new(State::new()), Condvar::new());
+        let (state, room) = (Mutex::new(State::new(is_closed)), Condvar::new());
         Queue(Arc::new(Inner { id, name: name.into(), state, room }))
     }
 

@@ -23,7 +23,7 @@ pub struct State<T> {
 }
 
 impl<T: crate::Data> State<T> {
-    pub(crate) fn new() -> State<T> {
+    pub(crate) fn new(is_closed: bool) -> State<T> {
         State {
             segments: VecDeque::new(),
             newest: 0,
@@ -31,7 +31,7 @@ impl<T: crate::Data> State<T> {
             bound: None,
             displaced: 0,
             wait_for_room: 0,
-            is_closed: false,
+            is_closed,
         }
     }
 

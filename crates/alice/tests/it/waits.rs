@@ -39,6 +39,7 @@ fn waiting_thread_is_woken_by_close() {
     assert_eq!(while_waiting(&node, || node.close()), Err(WaitError::Closed));
     assert_eq!(node.put(&A, 1).unwrap_err().why, NotPut::Closed);
     assert_eq!(node.take(&A).unwrap_err(), WaitError::Closed);
+    assert_eq!(node.take(&B).unwrap_err(), WaitError::Closed, "also a key that was never used");
     let declared = node.code("late").when(take(&A)).once(|_, ()| ());
     assert_eq!(declared.unwrap_err(), DeclareError::Closed);
 }
