@@ -30,7 +30,7 @@ usage: cargo xtask TASK
   torture ledger             what all torture runs of this checkout sum up to
   supply [--advisories FILE] advisories and licences of everything in the lockfile
   peers [NAME...]            builds the systems Jungle is measured against (haskell, java, imbl,
-                             store)
+                             store, dataflow)
 ";
 
 fn main() -> ExitCode {
