@@ -57,6 +57,10 @@
 //!   returns. One that waits for several keys has no claim on any before all are there: it may
 //!   be overtaken by those that need less.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod bound;
 mod code;
 mod error;

@@ -5,6 +5,7 @@
 mod bounds;
 mod code;
 mod crossed;
+mod examples;
 mod failures;
 mod model;
 mod queues;
