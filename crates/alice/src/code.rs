@@ -3,9 +3,10 @@
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::error::DeclareError;
-use crate::failure::{FAILURES, Failure, panic_message};
+use crate::failure::{FAILURES, Failure, Given, panic_message};
 use crate::gate::{Gate, Look};
 use crate::inputs::{Inputs, Ports};
 use crate::line::{Stop, Waiter};
@@ -14,6 +15,7 @@ use crate::outputs::Outputs;
 use crate::pool::Pool;
 use crate::queue::Queue;
 use crate::sync::{AtomicBool, Mutex, Ordering, UNPOISONED};
+use crate::timer;
 use crate::turn::{self, Run, Runnable};
 use crate::wait::Cancel;
 
@@ -107,6 +109,34 @@ impl<I: Inputs, Q: Send + Sync + 'static> Declare<'_, I, Q> {
     {
         let mut code = Some(code);
         self.declare(false, move |inputs, outputs| code.take()?(inputs, outputs).failure())
+    }
+
+    /// As [`once`](Declare::once), if the inputs are all there within this time. Else it never
+    /// runs, has taken nothing, and is reported in [`FAILURES`](crate::FAILURES).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use alice::{FAILURES, Key, Node, take};
+    ///
+    /// let node = Node::new();
+    /// let late = node.code("late").when(take(&Key::<u8>::new("never put")));
+    /// late.once_within(Duration::from_millis(1), |_, ()| ())?;
+    /// assert_eq!(node.take(&FAILURES)?.message(), "its inputs were not all there in time");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`once`](Declare::once).
+    pub fn once_within<F, R>(self, timeout: Duration, code: F) -> Result<Code, DeclareError>
+    where
+        F: FnOnce(&mut <I::Ports as Ports>::Values, &Q) -> R + Send + 'static,
+        R: Outcome,
+    {
+        let code = self.once(code)?;
+        if let Some(end) = Instant::now().checked_add(timeout) {
+            timer::stop_at(end, &code.0);
+        }
+        Ok(code)
     }
 
     /// Runs the code whenever all its inputs are there; never twice at a time, so data segments of
@@ -237,6 +267,10 @@ where
     fn report(&self, message: String, inputs: P::Values) {
         let mut given = Vec::new();
         self.gate.ports.give(inputs, &mut given);
+        self.tell(message, given);
+    }
+
+    fn tell(&self, message: String, given: Vec<Given>) {
         // Refused by a closed node, or a bound that says so: then nobody wants to know.
         let _ = self.failures.put(Failure::new(&self.name, message, given));
     }
@@ -259,9 +293,11 @@ where
         }
     }
 
-    fn stop(self: Arc<Self>, _: Stop) {
+    fn stop(self: Arc<Self>, why: Stop) {
         self.is_over.store(true, Ordering::SeqCst);
-        self.gate.disarm(&self);
+        if self.gate.disarm(&self) && why == Stop::TimedOut {
+            self.tell("its inputs were not all there in time".to_owned(), Vec::new());
+        }
     }
 
     fn name(&self) -> &str {

@@ -43,6 +43,7 @@
 //!   holder, and [`Queue`]s for its outputs.
 //! - If it panics or returns an error, that is a data segment under [`FAILURES`], with all that it
 //!   was given.
+//! - It may have a time limit for its inputs: [`Declare::once_within`].
 //! - It ends by [`Code::cancel`], by a [`Cancel`] that it shares with others, or with its node.
 //!
 //! # Why nothing is stuck
@@ -77,6 +78,7 @@ mod queue;
 mod segment;
 mod state;
 mod sync;
+mod timer;
 mod turn;
 mod wait;
 

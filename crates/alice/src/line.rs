@@ -21,6 +21,7 @@ pub trait Waiter: Send + Sync {
 pub(crate) enum Stop {
     Cancelled,
     Closed,
+    TimedOut,
 }
 
 /// A place in the line: urgent ones first, then those who came first.

@@ -188,6 +188,7 @@ impl<P: Ports> Waiter for Sleeper<P> {
             self.end(Err(match why {
                 Stop::Cancelled => WaitError::Cancelled,
                 Stop::Closed => WaitError::Closed,
+                Stop::TimedOut => WaitError::TimedOut,
             }));
         }
     }

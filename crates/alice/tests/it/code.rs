@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use crate::put_all;
-use alice::{Cancel, DeclareError, Key, Node, Pool, Run, newer, peek, take, take_many};
+use alice::{Cancel, DeclareError, FAILURES, Key, Node, Pool, Run, newer, peek, take, take_many};
 
 const A: Key<u32> = Key::new("a");
 const B: Key<u32> = Key::new("b");
@@ -131,6 +132,26 @@ fn code_that_cancels_itself_has_run_for_the_last_time() {
     node.put(&A, 1).unwrap();
     node.put(&A, 2).unwrap();
     assert_eq!((node.queue(&A).unwrap().len(), node.queue(&B).unwrap().len()), (1, 1));
+}
+
+#[test]
+fn time_limit_ends_code_that_waits_and_no_other() {
+    let (node, short) = (Node::new(), Duration::from_millis(2));
+    let hour = Duration::from_secs(3600);
+    let sum = |name: &'static str, second: &Key<u32>, timeout| {
+        let code = node.code(name).when((take(&A), take(second))).to(&LOG).run(Run::Here);
+        code.once_within(timeout, move |_, log| log.put(name.to_owned())).unwrap()
+    };
+    sum("early", &B, hour);
+    sum("late", &C, short);
+    let failure = node.take(&FAILURES).unwrap();
+    assert_eq!((failure.code(), failure.inputs().len()), ("late", 0));
+    put_all(&node, &A, [1, 2]);
+    put_all(&node, &B, [1]);
+    put_all(&node, &C, [1]);
+    assert_eq!(log(&node), ["early"]);
+    let left = [&A, &B, &C].map(|key| node.queue(key).unwrap().len());
+    assert_eq!(left, [1, 0, 1]);
 }
 
 #[test]

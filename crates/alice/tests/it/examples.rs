@@ -6,7 +6,8 @@ use std::process::Command;
 fn run(name: &str, arguments: &[&str]) -> String {
     let tests = std::env::current_exe().unwrap();
     let examples = tests.parent().unwrap().parent().unwrap().join("examples");
-    let output = Command::new(examples.join(name)).args(arguments).output().unwrap();
+    let output = Command::new(examples.join(name)).args(arguments).output();
+    let output = output.expect("plain `cargo test` builds the examples, `--test it` does not");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
