@@ -6,6 +6,7 @@
 use std::time::Instant;
 
 use alice::{DeclareError, Key, Node, Pool, Wait, peek, take};
+use rayon_core::{ThreadPool, ThreadPoolBuilder};
 
 use super::{Turn, in_turns, named, number, turns};
 use crate::Failure;
@@ -22,10 +23,12 @@ const BLOCKS: usize = 10;
 type Numbers = Vec<i64>;
 type Keys = Vec<Key<Numbers>>;
 
-/// How many times as fast as one thread: `sort` by the tree, `bitonic` by the network; and the
+/// How many times as fast as one thread: `sort` by the tree, `bitonic` by the network, `sort-join`
+/// by the tree's closures joined on rayon's pool, which is what the machine can gain now; and the
 /// microseconds of each.
 pub fn sample(options: Options) -> Result<Sample, Failure> {
     let pool = &Pool::new(options.threads)?;
+    let rayon = &ThreadPoolBuilder::new().num_threads(options.threads).build()?;
     let mut random = Random(options.seed);
     let unsorted: &Numbers = &(0..NUMBERS).map(|_| random.bits() as i64).collect();
     let mut sorted = unsorted.clone();
@@ -34,11 +37,13 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
     let all: Vec<Turn<'_>> = vec![
         ("one", Box::new(|| one_thread(unsorted.clone(), sorted))),
         ("tree", Box::new(|| timed(pool, LEAVES, tree, unsorted, sorted))),
+        ("join", Box::new(|| joined(rayon, unsorted, sorted))),
         ("network", Box::new(|| timed(pool, BLOCKS, network, unsorted, sorted))),
     ];
     let mut numbers = in_turns(turns(options), 1e6, all)?;
     let times = |name| number(&numbers, "one") / number(&numbers, name);
-    let ratios = [("sort", times("tree")), ("bitonic", times("network"))];
+    let ratios =
+        [("sort", times("tree")), ("sort-join", times("join")), ("bitonic", times("network"))];
     numbers.splice(0..0, ratios);
     Ok(named("x", &numbers))
 }
@@ -48,6 +53,19 @@ fn one_thread(mut numbers: Numbers, sorted: &Numbers) -> Result<f64, Failure> {
     numbers.sort_unstable();
     let seconds = begun.elapsed().as_secs_f64();
     if numbers == *sorted { Ok(seconds) } else { Err("it is not sorted".into()) }
+}
+
+/// As the tree, without Alice.
+fn joined(pool: &ThreadPool, unsorted: &Numbers, sorted: &Numbers) -> Result<f64, Failure> {
+    let (mut a, mut b) = (unsorted[..NUMBERS / 2].to_vec(), unsorted[NUMBERS / 2..].to_vec());
+    let begun = Instant::now();
+    let (front, back) = pool.install(|| {
+        rayon_core::join(|| a.sort_unstable(), || b.sort_unstable());
+        rayon_core::join(|| smaller(&a, &b), || greater(&a, &b))
+    });
+    let seconds = begun.elapsed().as_secs_f64();
+    let is_right = front.iter().chain(&back).eq(sorted);
+    if is_right { Ok(seconds) } else { Err("it is not sorted".into()) }
 }
 
 /// From the blocks to the sorted blocks.
