@@ -26,7 +26,7 @@
 //! # Keys and queues
 //! - [`Node::put`] appends to a key's queue and never waits; [`Node::update`] makes the newest data
 //!   segment the only one. [`Node::take`] waits for the head and removes it; [`Node::peek`] leaves
-//!   it; [`newer`] asks for one that was not seen yet.
+//!   it; [`Node::peek_newer`] waits for one that was not seen yet.
 //! - [`Node::flip`] puts a [`Segment`] that was received under another key: the very same, nothing
 //!   is copied. Nothing is ever copied or serialized within a process; data only needs to be
 //!   `Send + Sync + 'static`.
@@ -64,6 +64,7 @@ struct Readme;
 
 mod bound;
 mod code;
+mod declare;
 mod error;
 mod failure;
 mod gate;
@@ -83,7 +84,8 @@ mod turn;
 mod wait;
 
 pub use bound::{Bound, WhenFull};
-pub use code::{Code, Declare, Outcome};
+pub use code::Code;
+pub use declare::{Declare, Outcome};
 pub use error::{DeclareError, NotPut, PutError, WaitError};
 pub use failure::{FAILURES, Failure, Given};
 pub use input::{Input, Many, Place, newer, peek, take, take_many};

@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock, Weak};
 
 use crate::bound::{Bound, WhenFull};
-use crate::code::Declare;
+use crate::declare::Declare;
 use crate::error::{DeclareError, NotPut, PutError, WaitError};
 use crate::failure::{FAILURES, FAILURES_MAX};
 use crate::inputs::{Inputs, Ports};
@@ -160,6 +160,14 @@ impl Node {
     /// As there; and when the key has another type here.
     pub fn peek<T: Data>(&self, key: &Key<T>) -> Result<Segment<T>, WaitError> {
         self.queue(key)?.peek()
+    }
+
+    /// [`Queue::peek_newer`].
+    ///
+    /// # Errors
+    /// As there; and when the key has another type here.
+    pub fn peek_newer<T: Data>(&self, key: &Key<T>, seen: u64) -> Result<Segment<T>, WaitError> {
+        self.queue(key)?.peek_newer(seen)
     }
 
     /// Waits for inputs as a code segment does: all of them, or none is taken.

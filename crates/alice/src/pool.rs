@@ -93,10 +93,11 @@ impl Pool {
 
     /// Has a thread of the pool run it.
     pub(crate) fn run(&self, ready: Ready) {
-        let pool = self.clone();
         if ready.priority() == 0 {
-            self.spawn(move || turn::work(&pool, Some(ready)));
+            // It knows its pool, whose own count all workers would fight for.
+            self.spawn(move || turn::work(Arc::clone(&ready).pool(), Some(ready)));
         } else {
+            let pool = self.clone();
             self.push_urgent(ready);
             self.spawn(move || turn::work(&pool, None));
         }
@@ -105,8 +106,8 @@ impl Pool {
     /// First come, first served: the newest first would let a chain starve what waits beside it.
     fn spawn(&self, job: impl FnOnce() + Send + 'static) {
         match &self.0.threads {
-            Some(threads) => threads.spawn(job),
-            None => rayon_core::spawn(job),
+            Some(threads) => threads.spawn_fifo(job),
+            None => rayon_core::spawn_fifo(job),
         }
     }
 

@@ -99,12 +99,12 @@ impl<T: Data> Queue<T> {
         if state.is_closed {
             return Err(PutError::new(data, NotPut::Closed));
         }
-        let gone = std::mem::take(&mut state.segments);
+        // Dropped at the end, since that may run the program's own code.
+        let _gone = std::mem::take(&mut state.segments);
         let index = state.append(Arc::new(data));
         self.note_room(&state);
         let first = state.line.first();
         drop(state);
-        drop(gone);
         self.offer(first);
         Ok(index)
     }
@@ -132,6 +132,15 @@ impl<T: Data> Queue<T> {
     /// As [`take`](Queue::take).
     pub fn peek(&self) -> Result<Segment<T>, WaitError> {
         wait_for(Port::new(self, Mode::Peek), Wait::for_ever())
+    }
+
+    /// Waits for the oldest data segment whose [index](Segment::index) is greater than `seen`, and
+    /// leaves it there.
+    ///
+    /// # Errors
+    /// As [`take`](Queue::take).
+    pub fn peek_newer(&self, seen: u64) -> Result<Segment<T>, WaitError> {
+        wait_for(Port::new(self, Mode::Newer(seen)), Wait::for_ever())
     }
 
     /// How many data segments there are.
@@ -168,14 +177,14 @@ impl<T: Data> Queue<T> {
 
     fn append(&self, data: Arc<T>) -> Result<u64, PutError<T>> {
         let mut state = self.lock();
-        let displaced = match state.make_room() {
+        // Dropped at the end, since that may run the program's own code.
+        let _displaced = match state.make_room() {
             Ok(displaced) => displaced,
             Err(why) => return Err(PutError::new(data, why)),
         };
         let index = state.append(data);
         let first = state.line.first();
         drop(state);
-        drop(displaced);
         self.offer(first);
         Ok(index)
     }

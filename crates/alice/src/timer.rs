@@ -8,7 +8,6 @@ use std::time::Instant;
 
 use crate::line::{Stop, Waiter};
 use crate::sync::UNPOISONED;
-use crate::turn;
 
 /// What ends when.
 #[derive(Default)]
@@ -46,7 +45,6 @@ impl Timer {
             let due = self.wait();
             if let Some(waiter) = due.waiter.upgrade() {
                 waiter.stop(Stop::TimedOut);
-                turn::run_here();
             }
         }
     }

@@ -69,6 +69,26 @@ fn long_chain_takes_no_stack() {
 }
 
 #[test]
+fn endless_chain_does_not_starve_others() {
+    for run in [Run::Next, Run::Pool] {
+        let (node, cancel) = (Node::on(&Pool::new(1).unwrap()), Cancel::new());
+        let chain = node.code("chain").when(take(&A)).to((&A, &B)).run(run).until(&cancel);
+        chain
+            .repeatedly(|a, (next, other)| {
+                if **a == 1000 {
+                    other.put(**a)?;
+                }
+                next.put(**a + 1)
+            })
+            .unwrap();
+        node.code("other").when(take(&B)).to(&C).run(run).once(|b, c| c.flip(b)).unwrap();
+        node.put(&A, 0).unwrap();
+        assert_eq!(*node.take(&C).unwrap(), 1000, "{run:?}");
+        cancel.cancel();
+    }
+}
+
+#[test]
 fn higher_priority_gets_the_data_and_equal_ones_take_turns() {
     let node = Node::new();
     let declare = |name: &'static str, priority| {

@@ -42,6 +42,8 @@ fn peek_leaves_the_head_and_newer_skips_what_was_seen() {
     assert_eq!(seen(3), Err(WaitError::TimedOut));
     node.take(&A).unwrap();
     assert_eq!((seen(0), seen(1)), (Ok(2), Ok(2)));
+    let newest = node.peek_newer(&A, 2).unwrap();
+    assert_eq!((*newest, newest.index(), node.queue(&A).unwrap().len()), (3, 3, 2));
 }
 
 #[test]
