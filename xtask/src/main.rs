@@ -33,7 +33,7 @@ usage: cargo xtask TASK
   supply [--advisories FILE] advisories and licences of everything in the lockfile
   web                        builds the explorer's files, which are in the repository (needs npm)
   peers [NAME...]            builds the systems Jungle is measured against (haskell, java, imbl,
-                             store)
+                             store, dataflow)
 ";
 
 fn main() -> ExitCode {

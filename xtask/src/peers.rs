@@ -18,7 +18,7 @@ struct Peer {
 }
 
 /// Every peer; a new one is a row here. The settings are argued in `bench/peers/README.md`.
-const PEERS: [Peer; 4] = [
+const PEERS: [Peer; 5] = [
     Peer {
         name: "haskell",
         needs: Some(("ghc", "ghc")),
@@ -74,6 +74,20 @@ const PEERS: [Peer; 4] = [
                 store
             };
             ["redb", "lmdb", "doltlite"].map(smoke).into()
+        },
+    },
+    Peer {
+        name: "dataflow",
+        needs: None,
+        build: || {
+            let mut build = cargo(["build", "--release", "--quiet"]);
+            build.args(["--manifest-path", "bench/peers/dataflow/Cargo.toml"]);
+            build.args(["--target-dir", "target/peers/dataflow"]);
+            vec![build]
+        },
+        smoke: || {
+            let peer = "target/peers/dataflow/release/peer";
+            ["rayon", "crossbeam", "tokio"].map(|name| command(peer, [name, "chain"])).into()
         },
     },
 ];

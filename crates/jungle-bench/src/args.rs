@@ -40,7 +40,7 @@ enum Hidden {
 #[derive(clap::Args, Clone)]
 pub struct Request {
     /// read, write, point, memory, wide, diff, merge, hot, revisions, commit, flat, open,
-    /// store-peers, or all.
+    /// store-peers, alice, or all.
     #[arg(required = true)]
     pub experiment: String,
     /// Numbers of threads, where a case can use several.
@@ -51,7 +51,8 @@ pub struct Request {
         long,
         value_delimiter = ',',
         value_enum,
-        default_value = "jungle,haskell,haskell-intmap,java,imbl,redb,lmdb,doltlite"
+        default_value = "jungle,haskell,haskell-intmap,java,imbl,redb,lmdb,doltlite,\
+rayon,crossbeam,tokio"
     )]
     pub systems: Vec<System>,
     /// A twentieth of the tasks.

@@ -17,6 +17,8 @@ pub enum Bar {
     LessThan(System),
     /// Ours is at most this.
     AtMost(f64),
+    /// Ours is at least this.
+    AtLeast(f64),
 }
 
 /// A bar, and where it holds.
@@ -36,7 +38,7 @@ const fn rule(experiment: &'static str, case: &'static str, threads: usize, bar:
     Rule { experiment, case, threads, bar }
 }
 
-use Bar::{AtMost, LessThan, MoreThan, TimesFloor, TimesHaskell, TimesOneThread};
+use Bar::{AtLeast, AtMost, LessThan, MoreThan, TimesFloor, TimesHaskell, TimesOneThread};
 
 /// Every bar.
 pub const RULES: &[Rule] = &[
@@ -121,6 +123,19 @@ pub const RULES: &[Rule] = &[
     rule("store-peers", "diff", 1, LessThan(System::Doltlite)),
     rule("store-peers", "folder", 1, LessThan(System::Doltlite)),
     rule("store-peers", "growth", 1, LessThan(System::Doltlite)),
+    rule("alice", "chain", 2, AtMost(1500.0)),
+    rule("alice", "here", 2, AtMost(1500.0)),
+    rule("alice", "pool", 2, AtMost(5000.0)),
+    rule("alice", "put-take-8", 2, AtMost(250.0)),
+    rule("alice", "put-take-4mb", 2, AtMost(250.0)),
+    rule("alice", "put-take-key", 2, AtMost(250.0)),
+    rule("alice", "flip", 2, AtMost(1.0)),
+    rule("alice", "flip-size", 2, AtMost(1.2)),
+    rule("alice", "sort", 2, AtLeast(1.6)),
+    rule("alice", "overhead", 2, AtMost(2.0)),
+    rule("alice", "overhead-pool", 2, AtMost(2.0)),
+    rule("alice", "overhead-work", 2, AtMost(2.0)),
+    rule("alice", "overhead-pool-work", 2, AtMost(2.0)),
 ];
 
 #[cfg(test)]

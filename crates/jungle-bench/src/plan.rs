@@ -65,7 +65,7 @@ impl Case {
     pub fn told(&self, system: System) -> Option<String> {
         match system {
             System::Jungle | System::Machine => Some(format!("{} {}", self.experiment, self.ours)),
-            peer if peer.is_store() != (self.experiment == "store-peers") => None,
+            peer if !peer.takes_part(self.experiment, self.name) => None,
             _ => self.theirs.map(str::to_owned),
         }
     }
@@ -114,6 +114,16 @@ const fn of_posts(name: &'static str, number: Number, unit: &'static str) -> Cas
 /// A number of the run of `store-peers kept`.
 const fn of_kept(name: &'static str, number: Number, unit: &'static str) -> Case {
     case("store-peers", name, Some("kept")).from("kept").number(number, unit).on(1)
+}
+
+/// A number of the run of `alice OURS` on two threads.
+const fn of_alice(name: &'static str, ours: &'static str, unit: &'static str) -> Case {
+    one_of("alice", name, ours, unit).on(2)
+}
+
+/// The same, which the peers measure as well.
+const fn of_alice_and_peers(name: &'static str, ours: &'static str, unit: &'static str) -> Case {
+    Case { theirs: Some(name), ..of_alice(name, ours, unit) }
 }
 
 /// Bytes of a key and a value in tree R.
@@ -231,6 +241,29 @@ const CASES: &[Case] = &[
     of_kept("diff", Number::Named("diff"), "us"),
     of_kept("folder", Number::Named("folder"), "B"),
     of_kept("growth", Number::Named("growth"), "B"),
+    of_alice_and_peers("chain", "chain", "us"),
+    of_alice("here", "chain", "us"),
+    of_alice("pool", "chain", "us"),
+    of_alice("keys", "chain", "us"),
+    of_alice("keys-pool", "chain", "us"),
+    of_alice_and_peers("put-take-8", "queue", "ns"),
+    of_alice_and_peers("put-take-4mb", "queue", "ns"),
+    of_alice("put-take-key", "queue", "ns"),
+    of_alice("flip-take-8", "queue", "ns"),
+    of_alice("flip-take-4mb", "queue", "ns"),
+    of_alice("flip", "queue", "x"),
+    of_alice("flip-size", "queue", "x"),
+    of_alice("one", "sort", "us"),
+    of_alice_and_peers("tree", "sort", "us"),
+    of_alice("join", "sort", "us"),
+    of_alice("network", "sort", "us"),
+    of_alice("sort", "sort", "x"),
+    of_alice("sort-join", "sort", "x"),
+    of_alice("bitonic", "sort", "x"),
+    of_alice("overhead", "overhead", "x"),
+    of_alice("overhead-pool", "overhead", "x"),
+    of_alice("overhead-work", "overhead", "x"),
+    of_alice("overhead-pool-work", "overhead", "x"),
 ];
 
 /// The cases of an experiment, or of `all`.

@@ -26,6 +26,12 @@ pub enum System {
     Lmdb,
     /// DoltLite: SQLite with versions.
     Doltlite,
+    /// Rayon's pool.
+    Rayon,
+    /// Crossbeam's channel.
+    Crossbeam,
+    /// Tokio's tasks and its channel.
+    Tokio,
     /// What the machine does without any of them.
     #[value(skip)]
     Machine,
@@ -52,6 +58,9 @@ impl System {
             System::Redb => "redb",
             System::Lmdb => "lmdb",
             System::Doltlite => "doltlite",
+            System::Rayon => "rayon",
+            System::Crossbeam => "crossbeam",
+            System::Tokio => "tokio",
             System::Machine => "machine",
         }
     }
@@ -65,12 +74,30 @@ impl System {
             System::Java => peers().join("java/Peer.class"),
             System::Imbl => peers().join("imbl/release/peer"),
             System::Redb | System::Lmdb | System::Doltlite => peers().join("store/release/peer"),
+            System::Rayon | System::Crossbeam | System::Tokio => {
+                peers().join("dataflow/release/peer")
+            }
         }
     }
 
-    /// Is it a peer of the store, rather than of trees in memory?
-    pub fn is_store(self) -> bool {
+    /// Does it take part in this case? There are peers of trees in memory, of the store and of
+    /// Alice; of these, rayon has no channel, and the channels do not sort.
+    pub fn takes_part(self, experiment: &str, case: &str) -> bool {
+        match (experiment, case) {
+            ("store-peers", _) => self.is_store(),
+            ("alice", "chain") => self.is_dataflow(),
+            ("alice", "tree") => self == System::Rayon,
+            ("alice", _) => self.is_dataflow() && self != System::Rayon,
+            _ => !self.is_store() && !self.is_dataflow(),
+        }
+    }
+
+    fn is_store(self) -> bool {
         matches!(self, System::Redb | System::Lmdb | System::Doltlite)
+    }
+
+    fn is_dataflow(self) -> bool {
+        matches!(self, System::Rayon | System::Crossbeam | System::Tokio)
     }
 
     /// Can it be run?
@@ -83,7 +110,7 @@ impl System {
         let mut argv: Vec<String> = match self {
             System::Jungle => vec!["".into(), "sample".into()],
             System::Java => java(),
-            system if system.is_store() => {
+            system if system.is_store() || system.is_dataflow() => {
                 vec![self.file().display().to_string(), self.name().to_owned()]
             }
             _ => vec![self.file().display().to_string()],

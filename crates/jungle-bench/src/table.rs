@@ -50,7 +50,8 @@ fn beside(verdict: &Verdict) -> ((&'static str, &'static str, usize), System) {
     let system = match rule.bar {
         Bar::TimesHaskell(_) => System::Haskell,
         Bar::MoreThan(peer) | Bar::LessThan(peer) => peer,
-        Bar::TimesOneThread(_) | Bar::TimesFloor(_) | Bar::AtMost(_) => System::Jungle,
+        Bar::TimesOneThread(_) | Bar::TimesFloor(_) => System::Jungle,
+        Bar::AtMost(_) | Bar::AtLeast(_) => System::Jungle,
     };
     ((rule.experiment, rule.case, rule.threads), system)
 }
@@ -62,6 +63,7 @@ fn line(verdict: &Verdict) -> String {
         Bar::MoreThan(_) => format!("> 1 × {outcome}"),
         Bar::LessThan(_) => format!("< 1 × {outcome}"),
         Bar::AtMost(most) => format!("≤ {most} {outcome}"),
+        Bar::AtLeast(least) => format!("≥ {least} {outcome}"),
         Bar::TimesOneThread(least) => times(verdict, "1 thread", least, outcome),
         Bar::TimesFloor(least) => times(verdict, "floor", least, outcome),
     }

@@ -26,6 +26,7 @@ impl Verdict {
             Bar::MoreThan(_) => self.reached > 1.0,
             Bar::LessThan(_) => self.reached < 1.0,
             Bar::AtMost(most) => self.reached <= most,
+            Bar::AtLeast(least) => self.reached >= least,
         }
     }
 }
@@ -48,7 +49,7 @@ fn verdict(rule: &Rule, rows: &[Row]) -> Option<Verdict> {
             let floor = (rule.experiment, "floor");
             ratios(ours, &find(rows, floor, System::Machine, rule.threads)?.samples)
         }
-        Bar::AtMost(_) => ours.clone(),
+        Bar::AtMost(_) | Bar::AtLeast(_) => ours.clone(),
     };
     Some(Verdict { rule: *rule, reached: median(&numbers), spread: spread(&numbers) })
 }

@@ -1,5 +1,5 @@
-//! Copying a log into another folder, and what is new of it into a copy that is there. Where the log
-//! does not go back to the first revision, a copy begins with the checkpoint.
+//! Copying a log into another folder, and what is new of it into a copy that is there. Where the
+//! log does not go back to the first revision, a copy begins with the checkpoint.
 //!
 //! The copy is a Jungle's folder like any other. It is whole at every moment: a segment appears in
 //! it all at once, under its name, and a longer version of the last segment takes the place of the

@@ -6,7 +6,7 @@
 //! - `converge`: replicas that merge in any order end equal.
 //! - `stress`: readers beside a writer, and updates beside each other, on real threads; what
 //!   `tests/loom.rs` and `shuttle` do not see: the machine's own order of memory.
-//! - `shuttle`: the commit path under a scheduler of our own, in a build of its own.
+//! - `shuttle`: the commit path, and Alice, under a scheduler of our own, in a build of its own.
 //! - `crash`: power is lost at every call that changes a simulated disk.
 //! - `io`: each call of a simulated disk fails once, in each way it can.
 //! - `rot`: files of the store are damaged.

@@ -1,5 +1,6 @@
 //! Jungle's side of the experiments: each case measures once and checks what it did.
 
+mod alice;
 mod commit;
 mod diff;
 mod flat;
@@ -65,6 +66,7 @@ impl Options {
 /// When there is no such case, or no room for it.
 pub fn sample(experiment: &str, case: &str, options: Options) -> Result<Sample, Failure> {
     let measured = match experiment {
+        "alice" => alice::sample(case, options)?,
         "commit" if case == "readers" => Some(readers::sample(options)?),
         "commit" => commit::sample(case, options)?,
         "flat" => flat::sample(case, options)?,

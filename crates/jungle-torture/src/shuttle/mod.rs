@@ -1,11 +1,12 @@
-//! The commit path under a scheduler of our own: threads that take turns at every lock and atomic
-//! of `jungle-db`, in an order that the seed decides.
+//! The commit path, and Alice's queues, under a scheduler of our own: threads that take turns at
+//! every lock and atomic of `jungle-db` and `alice`, in an order that the seed decides.
 //!
-//! The suite is compiled under `--cfg shuttle` only, which puts shuttle's locks into the database:
+//! The suite is compiled under `--cfg shuttle` only, which puts shuttle's locks into both:
 //! `cargo xtask torture shuttle` builds it so. Nothing of the tree is a place to change threads.
 
 mod bank;
 mod branches;
+mod dataflow;
 mod journal;
 mod past;
 mod turn;
@@ -25,7 +26,7 @@ const STEPS_MAX: usize = 200_000;
 
 type Scenario = fn(&mut Rng);
 
-const SCENARIOS: [(&str, Scenario); 9] = [
+const SCENARIOS: [(&str, Scenario); 13] = [
     ("transfers in one tree", bank::in_one_tree),
     ("transfers between trees", bank::between_trees),
     ("counters and appends", bank::counted),
@@ -35,6 +36,10 @@ const SCENARIOS: [(&str, Scenario); 9] = [
     ("a turn for who keeps losing", turn::comes),
     ("retention beside readers", past::retained),
     ("branches and tags", branches::merged),
+    ("dataflow: takers of one key and of two", dataflow::taken),
+    ("dataflow: crossed code segments", dataflow::crossed),
+    ("dataflow: a wait that is stopped", dataflow::stopped),
+    ("dataflow: a full queue", dataflow::bounded),
 ];
 
 /// Some schedules of one scenario.

@@ -1,0 +1,178 @@
+//! Code segments.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use crate::error::DeclareError;
+use crate::failure::{Failure, Given, panic_message};
+use crate::gate::{Gate, Look};
+use crate::inputs::Ports;
+use crate::line::{Stop, Waiter};
+use crate::pool::Pool;
+use crate::queue::Queue;
+use crate::sync::{AtomicBool, Mutex, Ordering, UNPOISONED};
+use crate::turn::{self, Run, Runnable};
+
+/// A declared code segment. Dropping this handle changes nothing; the code segment lives as long as
+/// its node, or until it is done or cancelled.
+pub struct Code(pub(crate) Arc<dyn Waiter>);
+
+impl Code {
+    /// It will not run any more. If it runs now, it is not interrupted, and what it took is not
+    /// given back; if it waits, it has taken nothing.
+    pub fn cancel(&self) {
+        Arc::clone(&self.0).stop(Stop::Cancelled);
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.0.name()
+    }
+}
+
+impl std::fmt::Debug for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Code").field(&self.name()).finish()
+    }
+}
+
+/// A code segment.
+pub(crate) struct Task<P: Ports, O, F> {
+    pub(crate) name: Box<str>,
+    pub(crate) gate: Gate<P>,
+    pub(crate) outputs: O,
+    pub(crate) run: Run,
+    pub(crate) repeats: bool,
+    pub(crate) work: Mutex<Work<P::Values, F>>,
+    pub(crate) is_over: AtomicBool,
+    pub(crate) pool: Pool,
+    pub(crate) failures: Queue<Failure>,
+}
+
+/// Locked by the one who fires, then by the one who runs: one follows the other.
+pub(crate) struct Work<V, F> {
+    pub(crate) inputs: Option<V>,
+    pub(crate) body: F,
+}
+
+impl<P, O, F> Task<P, O, F>
+where
+    P: Ports,
+    O: Send + Sync + 'static,
+    F: FnMut(&mut P::Values, &O) -> Option<String> + Send + 'static,
+{
+    /// Runs, if the inputs are there already, or waits in line for them.
+    pub(crate) fn begin(self) -> Result<Code, DeclareError> {
+        let task = Arc::new(self);
+        match task.arm() {
+            Look::Ready(inputs) => task.start(inputs),
+            Look::NotYet => {}
+            Look::Closed => return Err(DeclareError::Closed),
+        }
+        turn::run_here();
+        Ok(Code(task))
+    }
+
+    /// Looks for the inputs, or waits in line for them.
+    fn arm(self: &Arc<Self>) -> Look<P::Values> {
+        let found = self.gate.arm(self);
+        // Whoever stopped it before it was armed found nothing to disarm.
+        if matches!(found, Look::NotYet) && self.is_over() {
+            self.gate.disarm(self);
+        }
+        found
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst)
+    }
+
+    fn start(self: &Arc<Self>, inputs: P::Values) {
+        self.work.lock().expect(UNPOISONED).inputs = Some(inputs);
+        turn::schedule(Arc::clone(self) as Arc<dyn Runnable>, self.run);
+    }
+
+    fn run_once(&self, body: &mut F, mut inputs: P::Values) {
+        let ran = catch_unwind(AssertUnwindSafe(|| body(&mut inputs, &self.outputs)));
+        let failure = ran.unwrap_or_else(|panic| Some(panic_message(&*panic)));
+        match failure {
+            None => drop_quietly(inputs),
+            Some(message) => self.report(message, inputs),
+        }
+    }
+
+    fn report(&self, message: String, inputs: P::Values) {
+        let mut given = Vec::new();
+        self.gate.ports.give(inputs, &mut given);
+        self.tell(message, given);
+    }
+
+    fn tell(&self, message: String, given: Vec<Given>) {
+        // Refused by a closed node, or a bound that says so: then nobody wants to know.
+        let _ = self.failures.put(Failure::new(&self.name, message, given));
+    }
+}
+
+/// The program's own `drop` may panic as well; nobody can be told, but the worker goes on.
+fn drop_quietly<V>(values: V) {
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(values)));
+}
+
+impl<P, O, F> Waiter for Task<P, O, F>
+where
+    P: Ports,
+    O: Send + Sync + 'static,
+    F: FnMut(&mut P::Values, &O) -> Option<String> + Send + 'static,
+{
+    fn try_fire(self: Arc<Self>) {
+        if let Some(inputs) = self.gate.fire(&self) {
+            self.start(inputs);
+        }
+    }
+
+    fn stop(self: Arc<Self>, why: Stop) {
+        self.is_over.store(true, Ordering::SeqCst);
+        if self.gate.disarm(&self) && why == Stop::TimedOut {
+            self.tell("its inputs were not all there in time".to_owned(), Vec::new());
+        }
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl<P, O, F> Runnable for Task<P, O, F>
+where
+    P: Ports,
+    O: Send + Sync + 'static,
+    F: FnMut(&mut P::Values, &O) -> Option<String> + Send + 'static,
+{
+    fn run(self: Arc<Self>) {
+        let mut work = self.work.lock().expect(UNPOISONED);
+        let mut inputs = work.inputs.take().expect("it was started with inputs");
+        loop {
+            self.run_once(&mut work.body, inputs);
+            if !self.repeats || self.is_over() {
+                return;
+            }
+            match self.arm() {
+                Look::Ready(next) if turn::goes_on(&*self, self.run) => inputs = next,
+                Look::Ready(next) => {
+                    drop(work);
+                    return self.start(next);
+                }
+                Look::NotYet | Look::Closed => return,
+            }
+        }
+    }
+
+    fn priority(&self) -> u8 {
+        self.gate.priority
+    }
+
+    fn pool(&self) -> &Pool {
+        &self.pool
+    }
+}

@@ -1,0 +1,179 @@
+//! Declaring code segments.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::code::{Code, Task, Work};
+use crate::error::DeclareError;
+use crate::failure::FAILURES;
+use crate::gate::Gate;
+use crate::inputs::{Inputs, Ports};
+use crate::node::Node;
+use crate::outputs::Outputs;
+use crate::sync::{AtomicBool, Mutex};
+use crate::timer;
+use crate::turn::Run;
+use crate::wait::Cancel;
+
+/// A code segment that is being declared: [`Node::code`] begins one, [`once`](Declare::once) or
+/// [`repeatedly`](Declare::repeatedly) ends it.
+#[must_use = "it is no code segment before `once` or `repeatedly`"]
+pub struct Declare<'n, I, Q> {
+    node: &'n Node,
+    name: &'n str,
+    inputs: I,
+    outputs: Result<Q, DeclareError>,
+    settings: Settings,
+}
+
+#[derive(Clone, Default)]
+struct Settings {
+    priority: u8,
+    run: Run,
+    cancel: Option<Cancel>,
+}
+
+/// What a code segment may return: nothing, or any result; an error is reported in
+/// [`FAILURES`](crate::FAILURES).
+pub trait Outcome {
+    /// The error, in words.
+    fn failure(self) -> Option<String>;
+}
+
+impl Outcome for () {
+    fn failure(self) -> Option<String> {
+        None
+    }
+}
+
+impl<T, E: Into<Box<dyn Error + Send + Sync>>> Outcome for Result<T, E> {
+    fn failure(self) -> Option<String> {
+        self.err().map(|error| error.into().to_string())
+    }
+}
+
+impl<'n> Declare<'n, (), ()> {
+    pub(crate) fn new(node: &'n Node, name: &'n str) -> Declare<'n, (), ()> {
+        Declare { node, name, inputs: (), outputs: Ok(()), settings: Settings::default() }
+    }
+}
+
+impl<'n, I, Q> Declare<'n, I, Q> {
+    /// What it waits for: [`take`](crate::take), [`peek`](crate::peek), [`newer`](crate::newer),
+    /// [`take_many`](crate::take_many), one or a tuple or a vector of them.
+    pub fn when<J: Inputs>(self, inputs: J) -> Declare<'n, J, Q> {
+        let Declare { node, name, outputs, settings, .. } = self;
+        Declare { node, name, inputs, outputs, settings }
+    }
+
+    /// What it puts into.
+    pub fn to<P: Outputs>(self, outputs: P) -> Declare<'n, I, P::Queues> {
+        let Declare { node, name, inputs, settings, .. } = self;
+        let outputs = outputs.find(node);
+        Declare { node, name, inputs, outputs, settings }
+    }
+
+    /// 0, the usual one, to 255: of several code segments that wait for the same data segment, the
+    /// one with the higher priority gets it; of several that are ready, it runs first.
+    pub fn priority(mut self, priority: u8) -> Self {
+        self.settings.priority = priority;
+        self
+    }
+
+    /// Where it runs: [`Run::Next`], if nothing else is said.
+    pub fn run(mut self, run: Run) -> Self {
+        self.settings.run = run;
+        self
+    }
+
+    /// Cancelled by this, besides [`Code::cancel`].
+    pub fn until(mut self, cancel: &Cancel) -> Self {
+        self.settings.cancel = Some(cancel.clone());
+        self
+    }
+}
+
+impl<I: Inputs, Q: Send + Sync + 'static> Declare<'_, I, Q> {
+    /// Runs the code once, when all its inputs are there.
+    ///
+    /// # Errors
+    /// When a key has another type on this node or is an input twice, or the node is closed.
+    pub fn once<F, R>(self, code: F) -> Result<Code, DeclareError>
+    where
+        F: FnOnce(&mut <I::Ports as Ports>::Values, &Q) -> R + Send + 'static,
+        R: Outcome,
+    {
+        let mut code = Some(code);
+        self.declare(false, move |inputs, outputs| code.take()?(inputs, outputs).failure())
+    }
+
+    /// As [`once`](Declare::once), if the inputs are all there within this time. Else it never
+    /// runs, has taken nothing, and is reported in [`FAILURES`](crate::FAILURES).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use alice::{FAILURES, Key, Node, take};
+    ///
+    /// let node = Node::new();
+    /// let late = node.code("late").when(take(&Key::<u8>::new("never put")));
+    /// late.once_within(Duration::from_millis(1), |_, ()| ())?;
+    /// assert_eq!(node.take(&FAILURES)?.message(), "its inputs were not all there in time");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`once`](Declare::once).
+    pub fn once_within<F, R>(self, timeout: Duration, code: F) -> Result<Code, DeclareError>
+    where
+        F: FnOnce(&mut <I::Ports as Ports>::Values, &Q) -> R + Send + 'static,
+        R: Outcome,
+    {
+        let code = self.once(code)?;
+        if let Some(end) = Instant::now().checked_add(timeout) {
+            timer::stop_at(end, &code.0);
+        }
+        Ok(code)
+    }
+
+    /// Runs the code whenever all its inputs are there; never twice at a time, so data segments of
+    /// one key are worked on in their order. After each run it stands at the end of the line again,
+    /// also when it failed. For more at a time, declare it several times.
+    ///
+    /// # Errors
+    /// As [`once`](Declare::once); and when it consumes none of its inputs.
+    pub fn repeatedly<F, R>(self, mut code: F) -> Result<Code, DeclareError>
+    where
+        F: FnMut(&mut <I::Ports as Ports>::Values, &Q) -> R + Send + 'static,
+        R: Outcome,
+    {
+        self.declare(true, move |inputs, outputs| code(inputs, outputs).failure())
+    }
+
+    fn declare<F>(self, repeats: bool, body: F) -> Result<Code, DeclareError>
+    where
+        F: FnMut(&mut <I::Ports as Ports>::Values, &Q) -> Option<String> + Send + 'static,
+    {
+        let Declare { node, name, inputs, outputs, settings } = self;
+        let ports = inputs.find(node)?;
+        if repeats && !ports.consumes() {
+            return Err(DeclareError::NeverRests { name: name.to_owned() });
+        }
+        let code = Task {
+            name: name.into(),
+            gate: Gate::new(ports, settings.priority),
+            outputs: outputs?,
+            run: settings.run,
+            repeats,
+            work: Mutex::new(Work { inputs: None, body }),
+            is_over: AtomicBool::new(false),
+            pool: node.pool().clone(),
+            failures: node.queue(&FAILURES)?,
+        }
+        .begin()?;
+        if let Some(cancel) = settings.cancel {
+            cancel.stops(Arc::clone(&code.0));
+        }
+        Ok(code)
+    }
+}

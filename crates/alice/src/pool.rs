@@ -1,0 +1,164 @@
+//! The threads that code segments run on: rayon's.
+
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use rayon_core::{ThreadPool, ThreadPoolBuilder};
+
+use crate::sync::{AtomicUsize, Mutex, Ordering, UNPOISONED};
+use crate::turn::{self, Ready};
+
+/// Threads that run code segments and steal work from each other. Clones are the same pool.
+///
+/// ```
+/// use alice::{Key, Node, Pool, take};
+///
+/// let pool = Pool::new(2)?;
+/// let (node, sum) = (Node::on(&pool), Key::<u32>::new("sum"));
+/// node.code("add")
+///     .when((take(&Key::<u32>::new("a")), take(&Key::<u32>::new("b"))))
+///     .to(&sum)
+///     .once(|(a, b), sum| sum.put(**a + **b))?;
+/// node.put(&Key::new("a"), 3u32)?;
+/// node.put(&Key::new("b"), 4u32)?;
+/// assert_eq!(*node.take(&sum)?, 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Pool(Arc<Inner>);
+
+/// Which pool it is, as long as it lives.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PoolId(usize);
+
+struct Inner {
+    /// Rayon's own for the process, if none.
+    threads: Option<ThreadPool>,
+    /// Ready code segments with a priority. The pool's own queues know none, so a job that is about
+    /// to run looks here first.
+    urgent: Mutex<Urgent>,
+    urgent_count: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Urgent {
+    heap: BinaryHeap<Ranked>,
+    arrivals: u64,
+}
+
+/// By priority, then by arrival.
+struct Ranked {
+    priority: u8,
+    arrival: u64,
+    ready: Ready,
+}
+
+/// Why a pool could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot start {threads} threads: {why}")]
+pub struct PoolError {
+    threads: usize,
+    why: String,
+}
+
+impl Pool {
+    /// The pool of the whole process, which rayon makes when it is first used, with as many threads
+    /// as there are processors.
+    #[must_use]
+    pub fn of_process() -> Pool {
+        Pool::from(None)
+    }
+
+    /// A pool of so many threads, at least one.
+    ///
+    /// # Errors
+    /// When the system gives no more threads.
+    pub fn new(threads: usize) -> Result<Pool, PoolError> {
+        let builder = ThreadPoolBuilder::new().num_threads(threads.max(1));
+        let built = builder.thread_name(|number| format!("alice {number}")).build();
+        built
+            .map(|built| Pool::from(Some(built)))
+            .map_err(|error| PoolError { threads, why: error.to_string() })
+    }
+
+    fn from(threads: Option<ThreadPool>) -> Pool {
+        let (urgent, urgent_count) = (Mutex::default(), AtomicUsize::new(0));
+        Pool(Arc::new(Inner { threads, urgent, urgent_count }))
+    }
+
+    /// What tells it from the other pools.
+    pub(crate) fn id(&self) -> PoolId {
+        PoolId(Arc::as_ptr(&self.0).addr())
+    }
+
+    /// Has a thread of the pool run it.
+    pub(crate) fn run(&self, ready: Ready) {
+        if ready.priority() == 0 {
+            // It knows its pool, whose own count all workers would fight for.
+            self.spawn(move || turn::work(Arc::clone(&ready).pool(), Some(ready)));
+        } else {
+            let pool = self.clone();
+            self.push_urgent(ready);
+            self.spawn(move || turn::work(&pool, None));
+        }
+    }
+
+    /// First come, first served: the newest first would let a chain starve what waits beside it.
+    fn spawn(&self, job: impl FnOnce() + Send + 'static) {
+        match &self.0.threads {
+            Some(threads) => threads.spawn_fifo(job),
+            None => rayon_core::spawn_fifo(job),
+        }
+    }
+
+    fn push_urgent(&self, ready: Ready) {
+        let mut urgent = self.0.urgent.lock().expect(UNPOISONED);
+        urgent.arrivals += 1;
+        let (priority, arrival) = (ready.priority(), urgent.arrivals);
+        urgent.heap.push(Ranked { priority, arrival, ready });
+        self.0.urgent_count.store(urgent.heap.len(), Ordering::SeqCst);
+    }
+
+    pub(crate) fn has_urgent(&self) -> bool {
+        self.0.urgent_count.load(Ordering::SeqCst) > 0
+    }
+
+    /// The most urgent that waits, if it is at least this urgent.
+    pub(crate) fn pop_urgent(&self, least: u8) -> Option<Ready> {
+        if !self.has_urgent() {
+            return None;
+        }
+        let mut urgent = self.0.urgent.lock().expect(UNPOISONED);
+        let most = urgent.heap.peek().filter(|most| most.priority >= least).is_some();
+        let popped = if most { urgent.heap.pop() } else { None };
+        self.0.urgent_count.store(urgent.heap.len(), Ordering::SeqCst);
+        popped.map(|ranked| ranked.ready)
+    }
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let threads = self.0.threads.as_ref().map(ThreadPool::current_num_threads);
+        f.debug_struct("Pool").field("threads", &threads).finish_non_exhaustive()
+    }
+}
+
+impl Ord for Ranked {
+    fn cmp(&self, other: &Ranked) -> std::cmp::Ordering {
+        self.priority.cmp(&other.priority).then(other.arrival.cmp(&self.arrival))
+    }
+}
+
+impl PartialOrd for Ranked {
+    fn partial_cmp(&self, other: &Ranked) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Ranked {
+    fn eq(&self, other: &Ranked) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Ranked {}

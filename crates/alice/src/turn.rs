@@ -1,0 +1,165 @@
+//! Where and when ready code segments run.
+//!
+//! A code segment never runs within another, or within the call that brought its last input: it
+//! runs when that one is done, so a chain of any length needs no stack, and a code segment may put
+//! whatever it holds locked.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::pool::{Pool, PoolId};
+use crate::sync::thread_local;
+
+/// Where a code segment runs when its last input arrives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Run {
+    /// When a code segment brought the last input: next, on the same worker, without a hop, unless
+    /// another one is next already. The pool takes all others, and what threads outside brought.
+    #[default]
+    Next,
+    /// On the thread that brought the last input, whichever it is, before its call returns (inside
+    /// a code segment: when that is done). Several that are ready run one after the other, in the
+    /// order of their priority. Hold no lock that the code segment needs.
+    Here,
+    /// On any thread of the pool.
+    Pool,
+}
+
+/// A worker runs so many in a row before it lets the pool choose: others wait there too.
+const RUNS_MAX: u32 = 128;
+
+/// A code segment that has its inputs.
+pub(crate) trait Runnable: Send + Sync {
+    /// Must not panic.
+    fn run(self: Arc<Self>);
+
+    fn priority(&self) -> u8;
+
+    fn pool(&self) -> &Pool;
+}
+
+pub(crate) type Ready = Arc<dyn Runnable>;
+
+/// What a thread is about to run.
+#[derive(Default)]
+struct Turn {
+    is_inside: Cell<bool>,
+    /// Which pool's worker this thread is at the moment.
+    worker_of: Cell<Option<PoolId>>,
+    /// How many code segments it has run in this job.
+    runs: Cell<u32>,
+    /// To be run here, by falling priority.
+    here: RefCell<VecDeque<Ready>>,
+    /// To be run next by this worker, if none of the above is left.
+    next: RefCell<Option<Ready>>,
+}
+
+thread_local! {
+    static TURN: Turn = Turn::default();
+}
+
+/// Whether a code segment runs on this thread.
+pub(crate) fn is_inside() -> bool {
+    TURN.with(|turn| turn.is_inside.get())
+}
+
+/// Takes on a code segment that has all its inputs.
+pub(crate) fn schedule(ready: Ready, run: Run) {
+    let for_pool = TURN.with(|turn| match run {
+        Run::Here => {
+            let mut here = turn.here.borrow_mut();
+            let at = here.partition_point(|other| other.priority() >= ready.priority());
+            here.insert(at, ready);
+            None
+        }
+        Run::Next if turn.is_worker_of(ready.pool()) => turn.line_up(ready),
+        Run::Next | Run::Pool => Some(ready),
+    });
+    if let Some(ready) = for_pool {
+        ready.pool().clone().run(ready);
+    }
+}
+
+/// Whether one that runs, and has its next inputs, may go on with them: nothing else waits for this
+/// thread, and it is still its turn.
+pub(crate) fn goes_on(running: &dyn Runnable, run: Run) -> bool {
+    TURN.with(|turn| {
+        let is_alone = || {
+            let nothing_here = turn.here.borrow().is_empty() && turn.next.borrow().is_none();
+            nothing_here && !running.pool().has_urgent()
+        };
+        match run {
+            Run::Here => is_alone(),
+            Run::Next => turn.is_worker_of(running.pool()) && turn.has_more_runs() && is_alone(),
+            Run::Pool => false,
+        }
+    })
+}
+
+/// Runs what is to be run on this thread, unless something runs already and will see to it.
+pub(crate) fn run_here() {
+    TURN.with(|turn| {
+        if turn.is_inside.get() || turn.here.borrow().is_empty() {
+            return;
+        }
+        turn.is_inside.set(true);
+        while let Some(ready) = turn.pop_here() {
+            ready.run();
+        }
+        turn.is_inside.set(false);
+    });
+}
+
+/// A job of the pool: runs this one, or the most urgent one that waits, and what follows from it.
+pub(crate) fn work(pool: &Pool, ready: Option<Ready>) {
+    TURN.with(|turn| {
+        // Code that waits inside rayon may be given another job meanwhile.
+        let was_inside = turn.is_inside.replace(true);
+        let was_worker_of = turn.worker_of.replace(Some(pool.id()));
+        turn.runs.set(0);
+        let mut ready = ready;
+        while let Some(this) = turn.choose(pool, &mut ready) {
+            this.run();
+            ready = ready.or_else(|| turn.next.take());
+            if !turn.has_more_runs()
+                && let Some(later) = ready.take()
+            {
+                pool.run(later);
+            }
+        }
+        turn.worker_of.replace(was_worker_of);
+        turn.is_inside.set(was_inside);
+    });
+}
+
+impl Turn {
+    fn is_worker_of(&self, pool: &Pool) -> bool {
+        self.worker_of.get() == Some(pool.id())
+    }
+
+    /// Counts one more run; false when others should have their turn.
+    fn has_more_runs(&self) -> bool {
+        self.runs.set(self.runs.get() + 1);
+        self.runs.get() < RUNS_MAX
+    }
+
+    /// Makes it the next one; gives back the less urgent, or older, of two.
+    fn line_up(&self, ready: Ready) -> Option<Ready> {
+        let mut next = self.next.borrow_mut();
+        match &*next {
+            Some(first) if first.priority() > ready.priority() => Some(ready),
+            _ => next.replace(ready),
+        }
+    }
+
+    fn pop_here(&self) -> Option<Ready> {
+        self.here.borrow_mut().pop_front()
+    }
+
+    /// What must be run here, then what is urgent, then what is ready.
+    fn choose(&self, pool: &Pool, ready: &mut Option<Ready>) -> Option<Ready> {
+        let least = ready.as_ref().map_or(0, |ready| ready.priority().saturating_add(1));
+        self.pop_here().or_else(|| pool.pop_urgent(least)).or_else(|| ready.take())
+    }
+}
