@@ -17,6 +17,7 @@
 //!   machine reaches it.
 
 mod accept;
+mod access;
 mod api;
 mod app;
 mod asset;
@@ -35,6 +36,7 @@ mod rate;
 mod server;
 mod tag;
 
+pub use access::{Access, AccessError, Grant, NoSuchRole, Person, Role};
 pub use limits::Limits;
 pub use options::{Options, StartError};
 pub use server::{Data, Server, StopError};

@@ -2,7 +2,9 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
+use crate::access::AccessError;
 use crate::limits::Limits;
 
 /// How a server is started.
@@ -19,6 +21,9 @@ pub struct Options {
     pub listen: SocketAddr,
     /// Other names by which it is asked for, such as that of a proxy's public address.
     pub hosts: Vec<String>,
+    /// The file that says who may do what (see [`Access`](crate::Access)); it is read again when it
+    /// changes. Without it, whoever reaches the server may do everything.
+    pub access: Option<PathBuf>,
     /// Listen on an address that others reach, without encryption: for a proxy in front.
     pub expose: bool,
     /// The `GET` addresses for load tools, below `/bench`: a page that posts when it is looked at.
@@ -32,6 +37,7 @@ impl Default for Options {
         Options {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             hosts: Vec::new(),
+            access: None,
             expose: false,
             bench: false,
             limits: Limits::default(),
@@ -49,6 +55,9 @@ pub enum StartError {
         /// The address.
         address: SocketAddr,
     },
+    /// The access file cannot be used.
+    #[error("nobody can be let in")]
+    Access(#[source] AccessError),
     /// The address cannot be listened on.
     #[error("cannot listen on {address}")]
     Listen {

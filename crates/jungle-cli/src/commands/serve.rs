@@ -12,6 +12,7 @@ use jungle_server::{Data, Options, Server, StartError};
 use serde::Serialize;
 use tracing::level_filters::LevelFilter;
 
+use super::access;
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder;
@@ -43,6 +44,10 @@ pub(crate) struct Args {
     /// who they are
     #[arg(long)]
     expose: bool,
+    /// The file that says who may do what, as `jungle access` writes it
+    /// [default: access.toml in the folder, if it is there; else everybody may do everything]
+    #[arg(long, value_name = "FILE")]
+    access: Option<PathBuf>,
     /// Another name by which it is asked for, such as that of the proxy
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
@@ -103,6 +108,7 @@ fn start(args: &Args, place: Option<&PathBuf>) -> Result<Server, Failure> {
     let mut options = Options::default();
     options.hosts.clone_from(&args.host);
     options.expose = args.expose;
+    options.access = args.access.clone().or_else(|| access::of_folder(place?));
     options.bench = args.bench;
     if let Some(listen) = args.listen {
         options.listen = listen;
@@ -135,6 +141,9 @@ fn data(args: &Args, place: Option<&PathBuf>) -> Result<Data, Failure> {
 }
 
 fn not_started(error: &StartError) -> Failure {
+    if let StartError::Access(error) = error {
+        return access::not_done(error);
+    }
     let failure = Failure::of(Exit::Error, error as &(dyn Error + 'static));
     match error {
         StartError::Exposed { .. } => failure.with_hint(
