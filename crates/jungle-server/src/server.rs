@@ -20,7 +20,7 @@ use crate::options::{Options, StartError};
 use crate::problem::{Kind, Problem};
 use crate::rate::Rate;
 use crate::tag::Mark;
-use crate::{api, board, explorer};
+use crate::{api, board, explorer, tls};
 
 /// Threads for what takes long or waits for the disk.
 const ASIDE_THREADS_MAX: usize = 256;
@@ -74,15 +74,17 @@ impl Server {
     /// Listens, and serves on threads of its own.
     ///
     /// # Errors
-    /// When others could reach the address without [`Options::expose`], it cannot be listened on,
-    /// or the system refuses threads.
+    /// When others could reach the address without both [`Options::tls`] and
+    /// [`Options::access`], or else [`Options::expose`]; when a file cannot be used; when the
+    /// address cannot be listened on, or the system refuses threads.
     pub fn start(data: Data, options: Options) -> Result<Server, StartError> {
         let address = options.listen;
         let gate = options.access.as_deref().map(Gate::open).transpose();
         let gate = gate.map_err(StartError::Access)?;
-        if !address.ip().is_loopback() && !options.expose {
-            return Err(StartError::Exposed { address });
+        if let Some(why) = options.exposure() {
+            return Err(StartError::Exposed { address, why });
         }
+        let tls = options.tls.as_ref().map(tls::acceptor).transpose().map_err(StartError::Tls)?;
         let refused = |source| StartError::Listen { address, source };
         let listener = TcpListener::bind(address).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
@@ -99,7 +101,7 @@ impl Server {
             if app.gate.is_some() {
                 runtime.spawn(kept(Arc::clone(&app)));
             }
-            runtime.block_on(accept(listener, app, router));
+            runtime.block_on(accept(listener, tls, app, router));
             // What still runs then, runs for nobody.
             runtime.shutdown_background();
         };

@@ -103,13 +103,19 @@ impl Gate {
 }
 
 /// What differs between two states of the file.
-fn mark(file: &Path) -> Option<(SystemTime, u64, u64)> {
+type Mark = (SystemTime, u64, [i64; 2]);
+
+fn mark(file: &Path) -> Option<Mark> {
     let metadata = std::fs::metadata(file).ok()?;
+    // Who may read it is no change of what is in it.
     #[cfg(unix)]
-    let id = std::os::unix::fs::MetadataExt::ino(&metadata);
+    let changed = {
+        use std::os::unix::fs::MetadataExt;
+        [metadata.ctime(), metadata.ctime_nsec()]
+    };
     #[cfg(not(unix))]
-    let id = 0;
-    Some((metadata.modified().ok()?, metadata.len(), id))
+    let changed = [0, 0];
+    Some((metadata.modified().ok()?, metadata.len(), changed))
 }
 
 /// May anybody ask for this? Only what is the same for everybody, and the page to log in.

@@ -95,7 +95,7 @@ async fn log_in(app: Visitor, request: Request<Body>) -> Result<Response, Sorry>
             let secret = gate.sessions.begin(&user, now).map_err(Problem::from)?;
             tracing::info!(user = user.name, %address, "logged in");
             let mut answer = see(next(&form));
-            answer.headers_mut().insert(SET_COOKIE, cookie(&secret, SESSION_TIME));
+            answer.headers_mut().insert(SET_COOKIE, cookie(&app, &secret, SESSION_TIME));
             Ok(answer)
         }
         None => {
@@ -141,15 +141,17 @@ async fn log_out(app: Visitor, headers: HeaderMap) -> Response {
         gate.sessions.end(secret);
     }
     let mut answer = see("/login");
-    answer.headers_mut().insert(SET_COOKIE, cookie("", Duration::ZERO));
+    answer.headers_mut().insert(SET_COOKIE, cookie(&app, "", Duration::ZERO));
     answer
 }
 
 /// No script sees it, and no page of another site makes the browser send it.
-fn cookie(secret: &str, time: Duration) -> HeaderValue {
+fn cookie(app: &App, secret: &str, time: Duration) -> HeaderValue {
     let seconds = time.as_secs();
-    let text =
-        format!("{COOKIE_NAME}={secret}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict");
+    let secure = if app.options.tls.is_some() { "; Secure" } else { "" };
+    let text = format!(
+        "{COOKIE_NAME}={secret}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
+    );
     HeaderValue::try_from(text).expect("digits and letters")
 }
 

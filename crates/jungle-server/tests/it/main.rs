@@ -20,5 +20,6 @@ mod nodes;
 mod people;
 mod stopping;
 mod support;
+mod tls;
 mod trees;
 mod watching;
