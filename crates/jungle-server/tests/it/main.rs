@@ -13,6 +13,7 @@ mod damage;
 mod documents;
 mod explorer;
 mod history;
+mod hostile;
 mod login;
 mod matrix;
 mod merging;
