@@ -29,6 +29,7 @@ usage: cargo xtask TASK
   asan                       the tree's tests under the address sanitizer (minutes)
   torture SUITE [ARGS]       one torture suite, in release; without ARGS as `test` runs it
   torture http [ARGS]        bad requests to a real server; more of them where schemathesis is
+  torture hostile            idle, slow and deaf connections beside somebody who means well
   torture ledger             what all torture runs of this checkout sum up to
   supply [--advisories FILE] advisories and licences of everything in the lockfile
   web                        builds the explorer's files, which are in the repository (needs npm)

@@ -1,5 +1,6 @@
 //! `torture`: the long suites, which live in a crate of their own.
 
+mod hostile;
 mod http;
 mod ledger;
 
@@ -18,7 +19,7 @@ pub const SUITES: [&str; 10] =
 pub fn run(arguments: &[String]) -> Result<()> {
     let Some((suite, rest)) = arguments.split_first() else {
         return fail(format!(
-            "no suite given; there are {}, `http` and `ledger`",
+            "no suite given; there are {}, `http`, `hostile` and `ledger`",
             SUITES.join(", ")
         ));
     };
@@ -28,6 +29,9 @@ pub fn run(arguments: &[String]) -> Result<()> {
     }
     if suite == "http" {
         return http::run(rest);
+    }
+    if suite == "hostile" {
+        return hostile::run(rest);
     }
     let program = if suite == "shuttle" { scheduled()? } else { usual()? };
     let mut run = command(program, arguments);

@@ -11,13 +11,15 @@ use axum::http::Request;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
+use tokio_rustls::TlsAcceptor;
 use tower_service::Service;
 
 use crate::app::App;
 use crate::guard::Peer;
+use crate::patient::Patient;
 
 /// What a connection beyond the limits is told.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\
@@ -30,7 +32,12 @@ const FULL_TIME: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Serves connections until the server stops, and then waits for what is being worked on.
-pub(crate) async fn accept(listener: TcpListener, app: Arc<App>, router: Router) {
+pub(crate) async fn accept(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    app: Arc<App>,
+    router: Router,
+) {
     let mut stopping = app.stopping.clone();
     let (alive, mut all_gone) = mpsc::channel::<()>(1);
     let places = Arc::new(Places::default());
@@ -44,12 +51,12 @@ pub(crate) async fn accept(listener: TcpListener, app: Arc<App>, router: Router)
             continue;
         };
         let (app, router, alive) = (Arc::clone(&app), router.clone(), alive.clone());
-        let place = places.take(peer.ip(), &app);
+        let (place, tls) = (places.take(peer.ip(), &app), tls.clone());
         tokio::spawn(async move {
             let _alive = alive;
             match place {
-                Some(_place) => connection(stream, peer, app, router).await,
-                None => refuse(stream, &app).await,
+                Some(_place) => connection(stream, tls, peer, app, router).await,
+                None => refuse(stream, tls.is_none(), &app).await,
             }
         });
     }
@@ -60,18 +67,43 @@ pub(crate) async fn accept(listener: TcpListener, app: Arc<App>, router: Router)
     }
 }
 
-async fn refuse(mut stream: TcpStream, app: &App) {
+async fn refuse(mut stream: TcpStream, is_plain: bool, app: &App) {
     app.metrics.connections_refused.count();
+    if !is_plain {
+        return;
+    }
     // Whoever does not listen need not be told.
     let _ = tokio::time::timeout(FULL_TIME, stream.write_all(FULL)).await;
 }
 
-async fn connection(stream: TcpStream, peer: SocketAddr, app: Arc<App>, router: Router) {
+async fn connection(
+    stream: TcpStream,
+    tls: Option<TlsAcceptor>,
+    peer: SocketAddr,
+    app: Arc<App>,
+    router: Router,
+) {
     let limits = &app.options.limits;
     let _present = app.metrics.connections.enter();
     let _watched = Panics(&app);
     // Answers are small, and nobody should wait for more of them to come.
     let _ = stream.set_nodelay(true);
+    let stream = Patient::new(stream, limits.write_time);
+    let Some(tls) = tls else {
+        return serve(stream, peer, &app, router).await;
+    };
+    match tokio::time::timeout(limits.head_time, tls.accept(stream)).await {
+        Ok(Ok(stream)) => serve(stream, peer, &app, router).await,
+        Ok(Err(error)) => tracing::debug!(%peer, %error, "no encryption came about"),
+        Err(_) => tracing::debug!(%peer, "no encryption came about in time"),
+    }
+}
+
+async fn serve<S>(stream: S, peer: SocketAddr, app: &App, router: Router)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let limits = &app.options.limits;
     let service = service_fn(|request: Request<hyper::body::Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(Peer(peer));

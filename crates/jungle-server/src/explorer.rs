@@ -8,8 +8,9 @@ use axum::http::header::HeaderMap;
 use axum::response::{Redirect, Response};
 use axum::routing::get;
 
+use crate::access::Visitor;
 use crate::api::Named;
-use crate::app::{App, State};
+use crate::app::App;
 use crate::asset::{Asset, answer};
 use crate::problem::Problem;
 
@@ -31,12 +32,12 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/explorer/{name}", get(file))
 }
 
-async fn page(app: State, headers: HeaderMap) -> Result<Response, Problem> {
+async fn page(app: Visitor, headers: HeaderMap) -> Result<Response, Problem> {
     answer(&app, &headers, &ASSETS, "")
 }
 
 async fn file(
-    app: State,
+    app: Visitor,
     Named(wanted): Named<String>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {

@@ -18,6 +18,7 @@ use axum::http::{Method, Request};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use crate::access::{self, Who};
 use crate::app::App;
 use crate::options::Options;
 use crate::problem::{Kind, Problem};
@@ -68,16 +69,16 @@ frame-ancestors 'none'";
 
 pub(crate) async fn guard(
     State(app): State<Arc<App>>,
-    request: Request<Body>,
+    mut request: Request<Body>,
     next: Next,
 ) -> Response {
     let began = Instant::now();
     // Parameters may be anything, secrets too: only the path is noted.
     let asked = tracing::enabled!(tracing::Level::ERROR)
         .then(|| (request.method().clone(), request.uri().path().to_owned()));
-    let mut response = match check(&app, &request, began) {
+    let mut response = match check(&app, &mut request, began) {
         Ok(()) => loaded(next.run(request)).await,
-        Err(problem) => problem.into_response(),
+        Err(answer) => *answer,
     };
     let status = response.status();
     let headers = response.headers_mut();
@@ -115,7 +116,23 @@ async fn loaded(answer: impl Future<Output = Response>) -> Response {
     .await
 }
 
-fn check(app: &App, request: &Request<Body>, now: Instant) -> Result<(), Problem> {
+/// What a request must pass before anything is done for it; the answer if it does not.
+fn check(app: &App, request: &mut Request<Body>, now: Instant) -> Result<(), Box<Response>> {
+    let passed = pass(app, request, now);
+    passed.map_err(|problem| Box::new(problem.into_response()))?;
+    let Some(gate) = &app.gate else {
+        return Ok(());
+    };
+    let who = gate.who(request.headers(), now);
+    let who = who.map_err(|problem| Box::new(problem.into_response()))?;
+    if matches!(who, Who::Stranger) && !access::is_open(request.uri()) {
+        return Err(Box::new(access::stranger(request)));
+    }
+    request.extensions_mut().insert(who);
+    Ok(())
+}
+
+fn pass(app: &App, request: &Request<Body>, now: Instant) -> Result<(), Problem> {
     let headers = request.headers();
     let host = host(request)?;
     if !app.hosts.has(host) {

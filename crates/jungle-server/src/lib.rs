@@ -17,6 +17,7 @@
 //!   machine reaches it.
 
 mod accept;
+mod access;
 mod api;
 mod app;
 mod asset;
@@ -29,12 +30,16 @@ mod limits;
 mod metrics;
 mod once;
 mod options;
+mod patient;
 mod problem;
 mod query;
 mod rate;
 mod server;
 mod tag;
+mod tls;
 
+pub use access::{Access, AccessError, Grant, NoSuchRole, Person, Role};
 pub use limits::Limits;
 pub use options::{Options, StartError};
 pub use server::{Data, Server, StopError};
+pub use tls::{Tls, TlsError};

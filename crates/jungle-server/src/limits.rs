@@ -25,6 +25,8 @@ pub struct Limits {
     pub body_time: Duration,
     /// How long a streamed body may stand still, in either direction; 10 s.
     pub piece_time: Duration,
+    /// How long a client may take nothing of what is sent to it; 30 s.
+    pub write_time: Duration,
     /// Connections at a time; 4,096.
     pub connections_max: usize,
     /// Of these from one address that is not this machine's; 64.
@@ -52,6 +54,7 @@ impl Default for Limits {
             head_time: Duration::from_secs(10),
             body_time: Duration::from_secs(30),
             piece_time: Duration::from_secs(10),
+            write_time: Duration::from_secs(30),
             connections_max: 4096,
             connections_per_address_max: 64,
             requests_per_second_max: 250,

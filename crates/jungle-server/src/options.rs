@@ -2,8 +2,11 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
+use crate::access::AccessError;
 use crate::limits::Limits;
+use crate::tls::{Tls, TlsError};
 
 /// How a server is started.
 ///
@@ -19,7 +22,13 @@ pub struct Options {
     pub listen: SocketAddr,
     /// Other names by which it is asked for, such as that of a proxy's public address.
     pub hosts: Vec<String>,
-    /// Listen on an address that others reach, without encryption: for a proxy in front.
+    /// The file that says who may do what (see [`Access`](crate::Access)); it is read again when it
+    /// changes. Without it, whoever reaches the server may do everything.
+    pub access: Option<PathBuf>,
+    /// With what it encrypts. Without it, what is sent can be read on the way.
+    pub tls: Option<Tls>,
+    /// Listen on an address that others reach, even without encryption or without an access file:
+    /// for a proxy in front that does what is missing.
     pub expose: bool,
     /// The `GET` addresses for load tools, below `/bench`: a page that posts when it is looked at.
     pub bench: bool,
@@ -32,9 +41,26 @@ impl Default for Options {
         Options {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             hosts: Vec::new(),
+            access: None,
+            tls: None,
             expose: false,
             bench: false,
             limits: Limits::default(),
+        }
+    }
+}
+
+impl Options {
+    /// What others who reach it could do that they should not, unless they may.
+    pub(crate) fn exposure(&self) -> Option<&'static str> {
+        if self.listen.ip().is_loopback() || self.expose {
+            return None;
+        }
+        match (&self.tls, &self.access) {
+            (Some(_), Some(_)) => None,
+            (None, Some(_)) => Some("what is sent is not encrypted"),
+            (Some(_), None) => Some("nobody is asked who they are"),
+            (None, None) => Some("nothing is encrypted, and nobody is asked who they are"),
         }
     }
 }
@@ -43,12 +69,20 @@ impl Default for Options {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// Others would reach it, and whatever they say is done.
-    #[error("{address} can be reached from other machines, and requests are not encrypted")]
+    /// Others would reach it, and it is not safe from them.
+    #[error("{address} can be reached from other machines, and {why}")]
     Exposed {
         /// The address.
         address: SocketAddr,
+        /// What is missing.
+        why: &'static str,
     },
+    /// The certificate cannot be used.
+    #[error("nothing can be encrypted")]
+    Tls(#[source] TlsError),
+    /// The access file cannot be used.
+    #[error("nobody can be let in")]
+    Access(#[source] AccessError),
     /// The address cannot be listened on.
     #[error("cannot listen on {address}")]
     Listen {

@@ -1,20 +1,22 @@
-//! How many requests an address may send.
+//! How often something may be done.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Addresses that are remembered: beyond it, those that have been quiet are forgotten.
-const ADDRESSES_MAX: usize = 10_000;
+/// Keys that are remembered: beyond it, those that have been quiet are forgotten.
+const KEYS_MAX: usize = 10_000;
 
 /// How many seconds' worth of requests may come at once.
 const BURST_SECONDS: f64 = 4.0;
 
-/// A bucket of tokens for each address: each request takes one, and they come back with time.
-pub(crate) struct Rate {
+/// A bucket of tokens for each key: doing it takes one, and they come back with time.
+pub(crate) struct Buckets<K> {
     per_second: f64,
-    buckets: Mutex<HashMap<IpAddr, Bucket>>,
+    full: f64,
+    buckets: Mutex<HashMap<K, Bucket>>,
 }
 
 struct Bucket {
@@ -22,26 +24,22 @@ struct Bucket {
     at: Instant,
 }
 
-impl Rate {
-    pub(crate) fn new(per_second: u32) -> Rate {
-        Rate { per_second: f64::from(per_second), buckets: Mutex::default() }
+impl<K: Eq + Hash> Buckets<K> {
+    pub(crate) fn new(per_second: f64, full: f64) -> Buckets<K> {
+        Buckets { per_second, full, buckets: Mutex::default() }
     }
 
-    /// May this address send another request? This machine's own always may.
-    pub(crate) fn allows(&self, address: IpAddr, now: Instant) -> bool {
-        if address.is_loopback() {
-            return true;
-        }
-        let full = self.per_second * BURST_SECONDS;
+    /// May it be done once more?
+    pub(crate) fn take(&self, key: K, now: Instant) -> bool {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        if buckets.len() >= ADDRESSES_MAX && !buckets.contains_key(&address) {
-            buckets.retain(|_, bucket| bucket.tokens_at(now, self.per_second) < full);
-            if buckets.len() >= ADDRESSES_MAX {
+        if buckets.len() >= KEYS_MAX && !buckets.contains_key(&key) {
+            buckets.retain(|_, bucket| bucket.tokens_at(now, self.per_second) < self.full);
+            if buckets.len() >= KEYS_MAX {
                 return false;
             }
         }
-        let bucket = buckets.entry(address).or_insert(Bucket { tokens: full, at: now });
-        let tokens = bucket.tokens_at(now, self.per_second).min(full);
+        let bucket = buckets.entry(key).or_insert(Bucket { tokens: self.full, at: now });
+        let tokens = bucket.tokens_at(now, self.per_second).min(self.full);
         let allowed = tokens >= 1.0;
         *bucket = Bucket { tokens: if allowed { tokens - 1.0 } else { tokens }, at: now };
         allowed
@@ -51,6 +49,21 @@ impl Rate {
 impl Bucket {
     fn tokens_at(&self, now: Instant, per_second: f64) -> f64 {
         self.tokens + now.saturating_duration_since(self.at).as_secs_f64() * per_second
+    }
+}
+
+/// How many requests an address may send.
+pub(crate) struct Rate(Buckets<IpAddr>);
+
+impl Rate {
+    pub(crate) fn new(per_second: u32) -> Rate {
+        let per_second = f64::from(per_second);
+        Rate(Buckets::new(per_second, per_second * BURST_SECONDS))
+    }
+
+    /// May this address send another request? This machine's own always may.
+    pub(crate) fn allows(&self, address: IpAddr, now: Instant) -> bool {
+        address.is_loopback() || self.0.take(address, now)
     }
 }
 

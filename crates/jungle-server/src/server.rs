@@ -10,6 +10,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, watch};
 
 use crate::accept::accept;
+use crate::access::{self, Gate, Trees};
 use crate::app::{App, Stopping};
 use crate::guard::{Hosts, guard};
 use crate::hub::Hubs;
@@ -19,7 +20,7 @@ use crate::options::{Options, StartError};
 use crate::problem::{Kind, Problem};
 use crate::rate::Rate;
 use crate::tag::Mark;
-use crate::{api, board, explorer};
+use crate::{api, board, explorer, tls};
 
 /// Threads for what takes long or waits for the disk.
 const ASIDE_THREADS_MAX: usize = 256;
@@ -73,19 +74,23 @@ impl Server {
     /// Listens, and serves on threads of its own.
     ///
     /// # Errors
-    /// When others could reach the address without [`Options::expose`], it cannot be listened on,
-    /// or the system refuses threads.
+    /// When others could reach the address without both [`Options::tls`] and
+    /// [`Options::access`], or else [`Options::expose`]; when a file cannot be used; when the
+    /// address cannot be listened on, or the system refuses threads.
     pub fn start(data: Data, options: Options) -> Result<Server, StartError> {
         let address = options.listen;
-        if !address.ip().is_loopback() && !options.expose {
-            return Err(StartError::Exposed { address });
+        let gate = options.access.as_deref().map(Gate::open).transpose();
+        let gate = gate.map_err(StartError::Access)?;
+        if let Some(why) = options.exposure() {
+            return Err(StartError::Exposed { address, why });
         }
+        let tls = options.tls.as_ref().map(tls::acceptor).transpose().map_err(StartError::Tls)?;
         let refused = |source| StartError::Listen { address, source };
         let listener = TcpListener::bind(address).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         let (stop, stopping) = watch::channel(false);
-        let app = Arc::new(app(&data, options, stopping));
+        let app = Arc::new(app(&data, gate, options, stopping));
         let runtime = runtime().map_err(StartError::Threads)?;
         let listener = {
             let _inside = runtime.enter();
@@ -93,7 +98,10 @@ impl Server {
         };
         let serve = move || {
             let router = router(&app);
-            runtime.block_on(accept(listener, app, router));
+            if app.gate.is_some() {
+                runtime.spawn(kept(Arc::clone(&app)));
+            }
+            runtime.block_on(accept(listener, tls, app, router));
             // What still runs then, runs for nobody.
             runtime.shutdown_background();
         };
@@ -178,14 +186,15 @@ fn runtime() -> std::io::Result<Runtime> {
         .build()
 }
 
-fn app(data: &Data, options: Options, stopping: watch::Receiver<bool>) -> App {
+fn app(data: &Data, gate: Option<Gate>, options: Options, stopping: watch::Receiver<bool>) -> App {
     let (jungle, is_durable) = match data {
         Data::Memory(jungle) => (jungle.clone(), false),
         Data::Folder(store) => (store.jungle().clone(), true),
     };
     let limits = &options.limits;
     App {
-        jungle,
+        trees: Trees::new(jungle),
+        gate,
         is_durable,
         hosts: Hosts::new(&options),
         metrics: Metrics::new(),
@@ -202,8 +211,16 @@ fn app(data: &Data, options: Options, stopping: watch::Receiver<bool>) -> App {
     }
 }
 
+/// Keeps what was granted as the file says.
+async fn kept(app: Arc<App>) {
+    if let Some(gate) = &app.gate {
+        gate.keep(app.stopping.clone()).await;
+    }
+}
+
 fn router(app: &Arc<App>) -> Router {
     let mut routes = api::routes().merge(board::routes()).merge(explorer::routes());
+    routes = routes.merge(access::routes());
     if app.options.bench {
         routes = routes.merge(board::bench_routes());
     }

@@ -1,5 +1,6 @@
 //! The commands, a file each: what it takes, and what it does.
 
+pub(crate) mod access;
 pub(crate) mod at;
 pub(crate) mod backup;
 pub(crate) mod branch;
@@ -56,6 +57,7 @@ pub(crate) enum Command {
     Backup(backup::Args),
     Restore(restore::Args),
     Serve(serve::Args),
+    Access(access::Args),
     Shell(shell::Args),
     Demo(demo::Args),
     Completions(completions::Args),
@@ -94,6 +96,7 @@ fn run_loaded(command: &Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Backup(args) => backup::run(args, context),
         Command::Restore(args) => restore::run(args, context),
         Command::Serve(args) => serve::run(args, context),
+        Command::Access(args) => access::run(args, context),
         Command::Shell(args) => shell::run(args, context),
         Command::Demo(args) => demo::run(args, context),
         Command::Completions(args) => completions::run(args),

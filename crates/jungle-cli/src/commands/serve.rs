@@ -8,19 +8,21 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use jungle::{ArenaError, Durability, Jungle, Memory, OpenOptions, SystemClock};
-use jungle_server::{Data, Options, Server, StartError};
+use jungle_server::{Data, Options, Server, StartError, Tls};
 use serde::Serialize;
 use tracing::level_filters::LevelFilter;
 
+use super::access;
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder;
-use crate::output::{Format, json_line, stdout};
+use crate::output::{Format, json_line, say, stdout};
 
 const HELP: &str = "\
 It prints where it listens. Without --listen that is 127.0.0.1:7070, or another port if somebody \
-has that one. Only this machine reaches it; for others put a proxy that encrypts and asks who is \
-there in front of it. An interrupt or SIGTERM ends it, and loses nothing.";
+has that one. Only this machine reaches it; for others say who may do what (`jungle access`), and \
+give it a certificate (--tls-cert, --tls-key), or put a proxy that encrypts in front of it. An \
+interrupt or SIGTERM ends it, and loses nothing.";
 
 /// The port when nothing is said.
 const PORT: u16 = 7070;
@@ -39,10 +41,20 @@ pub(crate) struct Args {
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
-    /// Listen where other machines can reach it, though nothing is encrypted and nobody is asked
+    /// The certificate, as a PEM file: all is encrypted then
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// Its private key, as a PEM file
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Listen where other machines can reach it, even if nothing is encrypted or nobody is asked
     /// who they are
     #[arg(long)]
     expose: bool,
+    /// The file that says who may do what, as `jungle access` writes it
+    /// [default: access.toml in the folder, if it is there; else everybody may do everything]
+    #[arg(long, value_name = "FILE")]
+    access: Option<PathBuf>,
     /// Another name by which it is asked for, such as that of the proxy
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
@@ -87,7 +99,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         .init();
     let place = if args.memory { None } else { Some(place(args)) };
     let server = start(args, place.as_ref())?;
-    tell(&server, place, context.format)?;
+    if args.expose && !server.address().ip().is_loopback() {
+        say("other machines reach it: what --expose allows, a proxy must make good");
+    }
+    tell(&server, args, place, context.format)?;
     server.run().map_err(failed)
 }
 
@@ -103,6 +118,9 @@ fn start(args: &Args, place: Option<&PathBuf>) -> Result<Server, Failure> {
     let mut options = Options::default();
     options.hosts.clone_from(&args.host);
     options.expose = args.expose;
+    let tls = args.tls_cert.clone().zip(args.tls_key.clone());
+    options.tls = tls.map(|(cert, key)| Tls { cert, key });
+    options.access = args.access.clone().or_else(|| access::of_folder(place?));
     options.bench = args.bench;
     if let Some(listen) = args.listen {
         options.listen = listen;
@@ -135,19 +153,28 @@ fn data(args: &Args, place: Option<&PathBuf>) -> Result<Data, Failure> {
 }
 
 fn not_started(error: &StartError) -> Failure {
+    if let StartError::Access(error) = error {
+        return access::not_done(error);
+    }
     let failure = Failure::of(Exit::Error, error as &(dyn Error + 'static));
     match error {
         StartError::Exposed { .. } => failure.with_hint(
-            "listen on 127.0.0.1 behind a proxy that encrypts and asks who is there; or, where all \
-             who reach it may do everything, say --expose",
+            "say who may do what (`jungle access add-user DIR NAME`), and give --tls-cert and \
+             --tls-key; or, where a proxy in front does what is missing, say --expose",
         ),
         StartError::Listen { .. } => failure.with_hint("--listen 127.0.0.1:0 takes a free port"),
         _ => failure,
     }
 }
 
-fn tell(server: &Server, place: Option<PathBuf>, format: Format) -> Result<(), Failure> {
-    let url = format!("http://{}", server.address());
+fn tell(
+    server: &Server,
+    args: &Args,
+    place: Option<PathBuf>,
+    format: Format,
+) -> Result<(), Failure> {
+    let scheme = if args.tls_cert.is_some() { "https" } else { "http" };
+    let url = format!("{scheme}://{}", server.address());
     let told = Told {
         explorer: format!("{url}/explorer/"),
         boards: format!("{url}/boards"),

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::{Named, json as answer};
-use crate::app::State;
+use crate::access::{Need, Role, Visitor};
 use crate::body;
 use crate::problem::Problem;
 use crate::query::{self, Query};
@@ -21,7 +21,7 @@ struct New {
     at: Option<String>,
 }
 
-async fn new(app: &State, request: Request<Body>) -> Result<New, Problem> {
+async fn new(app: &Visitor, request: Request<Body>) -> Result<New, Problem> {
     Query::of(request.uri(), &[])?;
     body::must_be(request.headers(), "application/json")?;
     let new: New = body::json(&body::whole(request, &app.options.limits).await?)?;
@@ -37,23 +37,23 @@ fn branch(tree: &TreeHandle) -> Json {
 }
 
 pub(crate) async fn list(
-    app: State,
+    app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
 ) -> Result<Response, Problem> {
     Query::of(&uri, &[])?;
-    let tree = app.tree(&name)?;
+    let tree = app.tree(&name, Need::part(Role::Read))?;
     let names = tree.list_branches();
     let branches = names.iter().filter_map(|name| tree.on_branch(name).ok());
     Ok(answer(&json!({"branches": branches.map(|tree| branch(&tree)).collect::<Vec<_>>()})))
 }
 
 pub(crate) async fn create(
-    app: State,
+    app: Visitor,
     Named(name): Named<String>,
     request: Request<Body>,
 ) -> Result<Response, Problem> {
-    let tree = app.tree(&name)?;
+    let tree = app.tree(&name, Need::whole(Role::Write))?;
     let new = new(&app, request).await?;
     let made = app.write(move |_| {
         let from = jungle_words::find_or_newest(&tree, new.at.as_deref())?;
@@ -63,23 +63,23 @@ pub(crate) async fn create(
 }
 
 pub(crate) async fn delete(
-    app: State,
+    app: Visitor,
     Named((name, branch)): Named<(String, String)>,
     uri: Uri,
 ) -> Result<Response, Problem> {
     Query::of(&uri, &[])?;
-    let tree = app.tree(&name)?;
+    let tree = app.tree(&name, Need::whole(Role::Admin))?;
     app.write(move |_| Ok(tree.delete_branch(&branch)?)).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 pub(crate) async fn list_tags(
-    app: State,
+    app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
 ) -> Result<Response, Problem> {
     Query::of(&uri, &[])?;
-    let tags = app.tree(&name)?.list_tags();
+    let tags = app.tree(&name, Need::part(Role::Read))?.list_tags();
     let tags = tags.iter().map(|(name, revision)| {
         let (name, revision) = (&**name, revision.number());
         json!({"name": name, "revision": revision})
@@ -88,11 +88,11 @@ pub(crate) async fn list_tags(
 }
 
 pub(crate) async fn create_tag(
-    app: State,
+    app: Visitor,
     Named(name): Named<String>,
     request: Request<Body>,
 ) -> Result<Response, Problem> {
-    let tree = app.tree(&name)?;
+    let tree = app.tree(&name, Need::whole(Role::Write))?;
     let new = new(&app, request).await?;
     let made = app.write(move |_| {
         let from = jungle_words::find_or_newest(&tree, new.at.as_deref())?;
@@ -104,12 +104,12 @@ pub(crate) async fn create_tag(
 }
 
 pub(crate) async fn delete_tag(
-    app: State,
+    app: Visitor,
     Named((name, tag)): Named<(String, String)>,
     uri: Uri,
 ) -> Result<Response, Problem> {
     Query::of(&uri, &[])?;
-    let tree = app.tree(&name)?;
+    let tree = app.tree(&name, Need::whole(Role::Admin))?;
     app.write(move |_| Ok(tree.delete_tag(&tag)?)).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

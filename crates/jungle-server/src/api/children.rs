@@ -9,7 +9,8 @@ use serde_json::Value as Json;
 
 use super::value::Attributes;
 use super::{Named, written};
-use crate::app::{State, aside};
+use crate::access::Visitor;
+use crate::app::aside;
 use crate::limits::PAGE_BYTES;
 use crate::problem::Problem;
 use crate::query::Query;
@@ -144,7 +145,7 @@ impl Range {
 }
 
 pub(crate) async fn list(
-    app: State,
+    app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
     headers: HeaderMap,
@@ -153,7 +154,7 @@ pub(crate) async fn list(
         ["path", "branch", "at", "order", "from", "after", "to", "offset", "limit"].as_slice();
     let query = Query::of(&uri, known)?;
     let (range, path) = (Range::of(&query)?, query.path()?);
-    let found = app.version(&name, &query)?;
+    let found = app.version(&name, &query, &path)?;
     let revision = found.snapshot.revision();
     found.snapshot.root().at(&path)?;
     if let Some(unchanged) = app.mark.unchanged(&headers, revision) {

@@ -1,7 +1,5 @@
 //! Commits: edits in one step, all or none.
 
-use std::sync::Arc;
-
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, Request};
 use axum::response::Response;
@@ -10,14 +8,14 @@ use jungle::{CommitError, CommitOptions, Committed, Durability, Path, Revision, 
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::edit::{Created, Edit, apply};
+use super::edit::{Created, Edit, Edits};
 use super::{Named, written};
-use crate::app::{App, State};
+use crate::access::{Need, Role, Visitor};
 use crate::body;
 use crate::limits::EDITS_MAX;
 use crate::once::Answer;
 use crate::problem::Problem;
-use crate::query::{Query, meta};
+use crate::query::Query;
 use crate::tag::{changed, check, expected};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -41,7 +39,7 @@ enum Level {
 }
 
 impl Batch {
-    fn options(&self) -> Result<CommitOptions, Problem> {
+    fn options(&self, app: &Visitor) -> Result<CommitOptions, Problem> {
         if self.edits.is_empty() || self.edits.len() > EDITS_MAX {
             let count = self.edits.len();
             let detail = format_args!("{count} edits; from 1 to {EDITS_MAX} make a commit");
@@ -52,24 +50,24 @@ impl Batch {
             Level::Buffered => Durability::Buffered,
             Level::Sync => Durability::Sync,
         });
-        let meta = meta(self.author.as_deref(), self.message.as_deref())?;
+        let meta = app.meta(self.author.as_deref(), self.message.as_deref())?;
         Ok(CommitOptions { meta, durability, ..CommitOptions::default() })
     }
 }
 
 pub(crate) async fn commit(
-    app: State,
+    app: Visitor,
     Named(name): Named<String>,
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     let query = Query::of(request.uri(), &["branch"])?;
-    let tree = app.branch(&name, &query)?;
+    let tree = app.branch(&name, &query, Need::part(Role::Write))?;
     body::must_be(request.headers(), "application/json")?;
     let expected = expected(request.headers())?;
     let key = idempotency_key(request.headers())?;
     let body = body::whole(request, &app.options.limits).await?;
     let answer = match key {
-        None => app.write(move |_| do_it(&tree, &body, expected)).await?,
+        None => app.write(move |app| do_it(app, &tree, &body, expected)).await?,
         Some(key) => once(&app, key, tree, body, expected).await?,
     };
     Ok(app.mark.show(answer.revision, written(answer.body)))
@@ -85,18 +83,19 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
 
 /// Does it if it was not done before. The answer is remembered even if the client goes away.
 async fn once(
-    app: &Arc<App>,
+    app: &Visitor,
     key: String,
     tree: TreeHandle,
     body: Bytes,
     expected: Option<Revision>,
 ) -> Result<Answer, Problem> {
-    let request = (tree.branch_id(), &body, expected);
+    // What one was answered, no other is.
+    let request = (app.name(), tree.branch_id(), &body, expected);
     if let Some(answer) = app.once.begin(&key, request)? {
         return Ok(answer);
     }
     app.write(move |app| {
-        let answer = do_it(&tree, &body, expected);
+        let answer = do_it(app, &tree, &body, expected);
         app.once.end(&key, answer.as_ref().ok().cloned());
         answer
     })
@@ -132,12 +131,18 @@ impl Done {
     }
 }
 
-fn do_it(tree: &TreeHandle, body: &[u8], expected: Option<Revision>) -> Result<Answer, Problem> {
+fn do_it(
+    app: &Visitor,
+    tree: &TreeHandle,
+    body: &[u8],
+    expected: Option<Revision>,
+) -> Result<Answer, Problem> {
     let batch: Batch = body::json(body)?;
-    let options = batch.options()?;
+    let options = batch.options(app)?;
+    let edits = Edits { batch: &batch.edits, app, tree: &tree.name() };
     let (created, done) = match expected {
-        None => anywhere(tree, &options, &batch.edits)?,
-        Some(_) => compare_and_set(tree, options, &batch.edits, expected)?,
+        None => anywhere(tree, &options, &edits)?,
+        Some(_) => compare_and_set(tree, options, &edits, expected)?,
     };
     let mut answer = done.json();
     let paths = created.iter().map(|made| made.as_ref().map(|made| done.place(made).to_string()));
@@ -149,10 +154,10 @@ fn do_it(tree: &TreeHandle, body: &[u8], expected: Option<Revision>) -> Result<A
 fn anywhere(
     tree: &TreeHandle,
     options: &CommitOptions,
-    edits: &[Edit],
+    edits: &Edits<'_>,
 ) -> Result<(Created, Done), Problem> {
     let committed = tree.update_with(options, |draft| {
-        let created = apply(draft, edits)?;
+        let created = edits.apply(draft)?;
         Ok::<_, Problem>((created, draft.is_changed()))
     })?;
     let Committed { revision, renamed, value: (created, is_changed), .. } = committed;
@@ -163,14 +168,14 @@ fn anywhere(
 fn compare_and_set(
     tree: &TreeHandle,
     options: CommitOptions,
-    edits: &[Edit],
+    edits: &Edits<'_>,
     expected: Option<Revision>,
 ) -> Result<(Created, Done), Problem> {
     let mut tx = tree.begin(options);
     check(expected, tx.began_at())?;
     // From now on a change anywhere is a change to what was read.
     let _ = tx.root();
-    let created = apply(&mut tx, edits)?;
+    let created = edits.apply(&mut tx)?;
     let is_changed = tx.is_changed();
     let committed = tx.commit().map_err(|error| match error {
         CommitError::Conflict(_) => changed(tree.snapshot().revision()),

@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use super::change::Shown;
 use super::{Named, written};
-use crate::app::{State, aside};
+use crate::access::{Need, Visitor};
+use crate::app::aside;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
 
@@ -22,13 +23,13 @@ struct Page<'a> {
 }
 
 pub(crate) async fn diff(
-    app: State,
+    app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
 ) -> Result<Response, Problem> {
     let query = Query::of(&uri, &["branch", "from", "to", "path", "after", "limit"])?;
-    let tree = app.branch(&name, &query)?;
     let (path, limit) = (query.path()?, query.limit()?);
+    let tree = app.branch(&name, &query, Need::read(&path))?;
     let after = query.parsed::<usize>("after")?.unwrap_or(0);
     let to = jungle_words::find_or_newest(&tree, query.text("to")?)?;
     let from = match query.text("from")? {

@@ -16,14 +16,15 @@ use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{Named, written};
-use crate::app::{App, State, aside};
+use crate::access::{Need, Visitor};
+use crate::app::{App, aside};
 use crate::body::{self, Incoming, Outgoing};
 use crate::problem::{Kind, Problem};
-use crate::query::{Query, meta};
+use crate::query::Query;
 use crate::tag::{changed, check, expected};
 
 pub(crate) async fn export(
-    app: State,
+    app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
     headers: HeaderMap,
@@ -32,7 +33,7 @@ pub(crate) async fn export(
     let path = query.path()?;
     let layout =
         [Layout::Compact, Layout::Pretty][query.one_of("layout", &["compact", "pretty"])?];
-    let found = app.version(&name, &query)?;
+    let found = app.version(&name, &query, &path)?;
     let revision = found.snapshot.revision();
     found.snapshot.root().at(&path)?;
     if let Some(unchanged) = app.mark.unchanged(&headers, revision) {
@@ -69,13 +70,14 @@ fn permit(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
 }
 
 pub(crate) async fn import(
-    app: State,
+    app: Visitor,
     Named(name): Named<String>,
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     let query = Query::of(request.uri(), &["path", "branch", "author", "message"])?;
-    let (tree, path) = (app.branch(&name, &query)?, query.path()?);
-    let meta = meta(query.text("author")?, query.long_text("message"))?;
+    let path = query.path()?;
+    let tree = app.branch(&name, &query, Need::write(&path))?;
+    let meta = app.meta(query.text("author")?, query.long_text("message"))?;
     body::must_be(request.headers(), "application/json")?;
     let expected = expected(request.headers())?;
     let permit = permit(&app)?;

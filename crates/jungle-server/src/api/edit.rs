@@ -6,6 +6,7 @@ use jungle::{Draft, Key, Path, Position};
 use serde::Deserialize;
 
 use super::value::New;
+use crate::access::{Need, Visitor};
 use crate::problem::{Kind, Problem};
 use crate::query;
 
@@ -78,60 +79,106 @@ impl<'de> Deserialize<'de> for PathText {
 /// What a batch has made so far: for each edit the path of its node.
 pub(crate) type Created = Vec<Option<Path>>;
 
-/// Does all edits, or tells which one cannot be done; the draft must be dropped then.
-pub(crate) fn apply(draft: &mut Draft, edits: &[Edit]) -> Result<Created, Problem> {
-    let mut created = Vec::with_capacity(edits.len());
-    for (index, edit) in edits.iter().enumerate() {
-        let made = one(draft, edit, &created);
-        created.push(made.map_err(|problem| problem.within(format_args!("edit {index}")))?);
-    }
-    Ok(created)
+/// The edits of a batch, with who makes them, in which tree.
+pub(crate) struct Edits<'b> {
+    pub(crate) batch: &'b [Edit],
+    pub(crate) app: &'b Visitor,
+    pub(crate) tree: &'b str,
 }
 
-fn one(draft: &mut Draft, edit: &Edit, created: &Created) -> Result<Option<Path>, Problem> {
-    match edit {
-        Edit::Append { path, under, attributes } => {
-            let parent = place(path.as_ref(), *under, created)?;
-            let child = parent.join(draft.append(&parent)?);
-            fill(draft, child, attributes)
+impl Edits<'_> {
+    /// Does all edits, or tells which one cannot be done; the draft must be dropped then.
+    pub(crate) fn apply(&self, draft: &mut Draft) -> Result<Created, Problem> {
+        let mut created = Vec::with_capacity(self.batch.len());
+        for (index, edit) in self.batch.iter().enumerate() {
+            let made = self.one(draft, edit, &created);
+            created.push(made.map_err(|problem| problem.within(format_args!("edit {index}")))?);
         }
-        Edit::Insert { path, under, attributes } => {
-            let path = place(Some(path), *under, created)?;
-            let (key, parent) = split(&path)?;
-            draft.insert_child(parent, key)?;
-            fill(draft, path.clone(), attributes)
+        Ok(created)
+    }
+
+    fn one(
+        &self,
+        draft: &mut Draft,
+        edit: &Edit,
+        created: &Created,
+    ) -> Result<Option<Path>, Problem> {
+        let place = |path, under: &Option<usize>| self.place(path, *under, created);
+        match edit {
+            Edit::Append { path, under, attributes } => {
+                let parent = place(path.as_ref(), under)?;
+                let child = parent.join(draft.append(&parent)?);
+                return fill(draft, child, attributes);
+            }
+            Edit::Insert { path, under, attributes } => {
+                let path = place(Some(path), under)?;
+                let (key, parent) = split(&path)?;
+                draft.insert_child(parent, key)?;
+                return fill(draft, path.clone(), attributes);
+            }
+            Edit::InsertBefore { path, under, attributes } => {
+                let sibling = place(Some(path), under)?;
+                return self.beside(draft, &sibling, Side::Before, attributes);
+            }
+            Edit::InsertAfter { path, under, attributes } => {
+                let sibling = place(Some(path), under)?;
+                return self.beside(draft, &sibling, Side::After, attributes);
+            }
+            Edit::Remove { path, under } => draft.remove(&place(Some(path), under)?)?,
+            Edit::Move { from, path } => {
+                let (from, path) = (place(Some(from), &None)?, place(Some(path), &None)?);
+                let (key, parent) = split(&path)?;
+                draft.move_node(&from, parent, key)?;
+            }
+            Edit::Put { path, under, attribute, value: New(value) } => {
+                draft.put_attribute(&place(path.as_ref(), under)?, attribute, value)?;
+            }
+            Edit::Unset { path, under, attribute } => {
+                draft.remove_attribute(&place(path.as_ref(), under)?, attribute)?;
+            }
+            Edit::Test { path: PathText(path), attribute, value, exists } => {
+                self.app.check(self.tree, Need::read(path))?;
+                test(draft, path, attribute.as_deref(), value.as_ref(), *exists)?;
+            }
         }
-        Edit::InsertBefore { path, under, attributes } => {
-            beside(draft, &place(Some(path), *under, created)?, Side::Before, attributes)
-        }
-        Edit::InsertAfter { path, under, attributes } => {
-            beside(draft, &place(Some(path), *under, created)?, Side::After, attributes)
-        }
-        Edit::Remove { path, under } => {
-            draft.remove(&place(Some(path), *under, created)?)?;
-            Ok(None)
-        }
-        Edit::Move { from, path } => {
-            let (key, parent) = split(&path.0)?;
-            draft.move_node(&from.0, parent, key)?;
-            Ok(None)
-        }
-        Edit::Put { path, under, attribute, value: New(value) } => {
-            draft.put_attribute(&place(path.as_ref(), *under, created)?, attribute, value)?;
-            Ok(None)
-        }
-        Edit::Unset { path, under, attribute } => {
-            draft.remove_attribute(&place(path.as_ref(), *under, created)?, attribute)?;
-            Ok(None)
-        }
-        Edit::Test { path, attribute, value, exists } => {
-            test(draft, &path.0, attribute.as_deref(), value.as_ref(), *exists)?;
-            Ok(None)
-        }
+        Ok(None)
+    }
+
+    /// The node that an edit changes, if that is allowed.
+    fn place(
+        &self,
+        path: Option<&PathText>,
+        under: Option<usize>,
+        created: &Created,
+    ) -> Result<Path, Problem> {
+        let place = place(path, under, created)?;
+        self.app.check(self.tree, Need::write(&place))?;
+        Ok(place)
+    }
+
+    /// Makes a sibling: that changes the node above.
+    fn beside(
+        &self,
+        draft: &mut Draft,
+        sibling: &Path,
+        side: Side,
+        attributes: &BTreeMap<String, New>,
+    ) -> Result<Option<Path>, Problem> {
+        let (key, parent) = split(sibling)?;
+        self.app.check(self.tree, Need::write(parent))?;
+        let position: &Position = match key {
+            Key::Position(position) => position,
+            Key::Name(_) => return Err(Problem::bad(format_args!("{sibling} has no position"))),
+        };
+        let key = match side {
+            Side::Before => draft.insert_before(parent, position)?,
+            Side::After => draft.insert_after(parent, position)?,
+        };
+        fill(draft, Path::from(parent).join(key), attributes)
     }
 }
 
-/// The node that an edit is about.
+/// The node that an edit names.
 fn place(
     path: Option<&PathText>,
     under: Option<usize>,
@@ -155,24 +202,6 @@ fn split(path: &Path) -> Result<(&Key, &[Key]), Problem> {
 enum Side {
     Before,
     After,
-}
-
-fn beside(
-    draft: &mut Draft,
-    sibling: &Path,
-    side: Side,
-    attributes: &BTreeMap<String, New>,
-) -> Result<Option<Path>, Problem> {
-    let (key, parent) = split(sibling)?;
-    let position: &Position = match key {
-        Key::Position(position) => position,
-        Key::Name(_) => return Err(Problem::bad(format_args!("{sibling} has no position"))),
-    };
-    let key = match side {
-        Side::Before => draft.insert_before(parent, position)?,
-        Side::After => draft.insert_after(parent, position)?,
-    };
-    fill(draft, Path::from(parent).join(key), attributes)
 }
 
 fn fill(

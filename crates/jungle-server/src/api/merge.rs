@@ -3,7 +3,9 @@
 use axum::body::Body;
 use axum::http::{Request, Uri};
 use axum::response::Response;
-use jungle::{Conflict, Editor, Merge, MergeOptions, Path, Resolution, Revision, TreeHandle};
+use jungle::{
+    CommitMeta, Conflict, Editor, Merge, MergeOptions, Path, Resolution, Revision, TreeHandle,
+};
 use jungle_words::conflict;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -13,10 +15,11 @@ use super::commit::Done;
 use super::edit::PathText;
 use super::value::New;
 use super::{Named, written};
-use crate::app::{State, aside};
+use crate::access::{Need, Role, Visitor};
+use crate::app::aside;
 use crate::body;
 use crate::problem::{Kind, Problem};
-use crate::query::{Query, meta};
+use crate::query::Query;
 use crate::tag::{check, expected};
 
 /// Changes that a preview tells.
@@ -52,13 +55,13 @@ struct Resolve {
 }
 
 pub(crate) async fn preview(
-    app: State,
+    app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
 ) -> Result<Response, Problem> {
     let query = Query::of(&uri, &["from", "into"])?;
     let from = query.text("from")?.ok_or_else(|| Problem::bad("the parameter from is missing"))?;
-    let (from, mut into) = (from.to_owned(), app.tree(&name)?);
+    let (from, mut into) = (from.to_owned(), app.tree(&name, Need::whole(Role::Read))?);
     if let Some(branch) = query.text("into")? {
         into = into.on_branch(branch)?;
     }
@@ -95,7 +98,7 @@ fn conflicts<'a>(conflicts: impl Iterator<Item = &'a Conflict>) -> Json {
 }
 
 pub(crate) async fn merge(
-    app: State,
+    app: Visitor,
     Named(name): Named<String>,
     request: Request<Body>,
 ) -> Result<Response, Problem> {
@@ -103,16 +106,21 @@ pub(crate) async fn merge(
     body::must_be(request.headers(), "application/json")?;
     let expected = expected(request.headers())?;
     let wanted: Wanted = body::json(&body::whole(request, &app.options.limits).await?)?;
-    let mut into = app.tree(&name)?;
+    let mut into = app.tree(&name, Need::whole(Role::Write))?;
     if let Some(branch) = &wanted.into {
         into = into.on_branch(branch)?;
     }
-    let done = aside(move || do_it(&into, &wanted, expected)).await?;
+    let meta = app.meta(wanted.author.as_deref(), wanted.message.as_deref())?;
+    let done = aside(move || do_it(&into, &wanted, expected, &meta)).await?;
     Ok(app.mark.show(done.revision, written(done.json().to_string())))
 }
 
-fn do_it(into: &TreeHandle, wanted: &Wanted, expected: Option<Revision>) -> Result<Done, Problem> {
-    let meta = meta(wanted.author.as_deref(), wanted.message.as_deref())?;
+fn do_it(
+    into: &TreeHandle,
+    wanted: &Wanted,
+    expected: Option<Revision>,
+    meta: &CommitMeta,
+) -> Result<Done, Problem> {
     let prevails = match wanted.prevails {
         Some(Side::Ours) => Resolution::Ours,
         _ => Resolution::Theirs,
@@ -128,7 +136,7 @@ fn do_it(into: &TreeHandle, wanted: &Wanted, expected: Option<Revision>) -> Resu
     let merge = merge.edit(|editor| {
         settled.iter().try_for_each(|(conflict, resolve)| settle(editor, conflict, resolve, wanted))
     })?;
-    let committed = merge.commit(&meta)?;
+    let committed = merge.commit(meta)?;
     let is_changed = committed.revision > before;
     let (revision, renamed) = (committed.revision, committed.renamed);
     Ok(Done { revision, is_changed, renamed })

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::value::Attributes;
 use super::{Named, json, written};
-use crate::app::State;
+use crate::access::Visitor;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
 
@@ -26,15 +26,15 @@ struct Shown<'a> {
 }
 
 pub(crate) async fn show(
-    app: State,
+    app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let query = Query::of(&uri, &["path", "branch", "at"])?;
-    let found = app.version(&name, &query)?;
-    let revision = found.snapshot.revision();
     let path = query.path()?;
+    let found = app.version(&name, &query, &path)?;
+    let revision = found.snapshot.revision();
     let node = found.snapshot.root().at(&path)?;
     if let Some(unchanged) = app.mark.unchanged(&headers, revision) {
         return Ok(unchanged);
@@ -53,7 +53,7 @@ pub(crate) async fn show(
 }
 
 pub(crate) async fn value(
-    app: State,
+    app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
     headers: HeaderMap,
@@ -61,8 +61,9 @@ pub(crate) async fn value(
     let query = Query::of(&uri, &["path", "attribute", "branch", "at"])?;
     let attribute = query.long_text("attribute");
     let attribute = attribute.ok_or_else(|| Problem::bad("the parameter attribute is missing"))?;
-    let found = app.version(&name, &query)?;
-    let node = found.snapshot.root().at(&query.path()?)?;
+    let path = query.path()?;
+    let found = app.version(&name, &query, &path)?;
+    let node = found.snapshot.root().at(&path)?;
     let value = node.attribute(attribute).ok_or_else(|| {
         Problem::new(Kind::NoSuchAttribute, format_args!("no attribute {attribute:?} is there"))
     })?;

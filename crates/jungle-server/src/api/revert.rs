@@ -3,15 +3,15 @@
 use axum::body::Body;
 use axum::http::Request;
 use axum::response::Response;
-use jungle::{Revision, TreeHandle};
+use jungle::{CommitMeta, Revision, TreeHandle};
 use serde::Deserialize;
 
 use super::commit::Done;
 use super::{Named, written};
-use crate::app::State;
+use crate::access::{Need, Role, Visitor};
 use crate::body;
 use crate::problem::Problem;
-use crate::query::{Query, meta};
+use crate::query::Query;
 use crate::tag::{check, expected};
 
 #[derive(Deserialize)]
@@ -34,7 +34,7 @@ enum Mode {
 }
 
 pub(crate) async fn revert(
-    app: State,
+    app: Visitor,
     Named(name): Named<String>,
     request: Request<Body>,
 ) -> Result<Response, Problem> {
@@ -42,24 +42,29 @@ pub(crate) async fn revert(
     body::must_be(request.headers(), "application/json")?;
     let expected = expected(request.headers())?;
     let wanted: Wanted = body::json(&body::whole(request, &app.options.limits).await?)?;
-    let mut tree = app.tree(&name)?;
+    let mut tree = app.tree(&name, Need::whole(Role::Write))?;
     if let Some(branch) = &wanted.branch {
         tree = tree.on_branch(branch)?;
     }
-    let done = app.write(move |_| do_it(&tree, &wanted, expected)).await?;
+    let meta = app.meta(wanted.author.as_deref(), wanted.message.as_deref())?;
+    let done = app.write(move |_| do_it(&tree, &wanted, expected, &meta)).await?;
     Ok(app.mark.show(done.revision, written(done.json().to_string())))
 }
 
-fn do_it(tree: &TreeHandle, wanted: &Wanted, expected: Option<Revision>) -> Result<Done, Problem> {
-    let meta = meta(wanted.author.as_deref(), wanted.message.as_deref())?;
+fn do_it(
+    tree: &TreeHandle,
+    wanted: &Wanted,
+    expected: Option<Revision>,
+    meta: &CommitMeta,
+) -> Result<Done, Problem> {
     let revision = Revision::new(wanted.revision);
     let before = tree.snapshot();
     check(expected, before.revision())?;
     let committed = match (wanted.mode, expected) {
-        (Mode::Undo, _) => tree.revert(revision, &meta)?,
-        (Mode::Restore, None) => tree.restore(revision, &meta)?,
+        (Mode::Undo, _) => tree.revert(revision, meta)?,
+        (Mode::Restore, None) => tree.restore(revision, meta)?,
         (Mode::Restore, Some(_)) => {
-            tree.compare_and_set_root(&before, &*tree.at(revision)?, &meta)?
+            tree.compare_and_set_root(&before, &*tree.at(revision)?, meta)?
         }
     };
     let is_changed = committed.revision > before.revision();

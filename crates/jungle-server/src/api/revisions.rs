@@ -7,7 +7,7 @@ use jungle_words::{Info, Tags};
 use serde::Serialize;
 
 use super::{Named, json};
-use crate::app::State;
+use crate::access::{Need, Role, Visitor};
 use crate::problem::Problem;
 use crate::query::Query;
 
@@ -19,12 +19,12 @@ struct Page {
 }
 
 pub(crate) async fn list(
-    app: State,
+    app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
 ) -> Result<Response, Problem> {
     let query = Query::of(&uri, &["branch", "order", "after", "limit"])?;
-    let tree = app.branch(&name, &query)?;
+    let tree = app.branch(&name, &query, Need::whole(Role::Read))?;
     let (after, limit) = (query.parsed::<u64>("after")?, query.limit()?);
     let tags = Tags::of(&tree);
     let told = |info: Result<RevisionInfo, ArchiveError>| Ok(tags.info(&info?));
@@ -46,12 +46,12 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn show(
-    app: State,
+    app: Visitor,
     Named((name, revision)): Named<(String, String)>,
     uri: Uri,
 ) -> Result<Response, Problem> {
     let query = Query::of(&uri, &["branch"])?;
-    let tree = app.branch(&name, &query)?;
+    let tree = app.branch(&name, &query, Need::whole(Role::Read))?;
     let found = jungle_words::find(&tree, &revision)?;
     Ok(json(&Tags::of(&tree).info(&found.info())))
 }

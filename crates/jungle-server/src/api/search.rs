@@ -9,7 +9,8 @@ use serde_json::Value as Json;
 use super::children::Page;
 use super::value::New;
 use super::{Named, written};
-use crate::app::{State, aside};
+use crate::access::Visitor;
+use crate::app::aside;
 use crate::problem::Problem;
 use crate::query::{self, Query};
 
@@ -109,7 +110,7 @@ impl<'a> Steps<'a> {
 }
 
 pub(crate) async fn search(
-    app: State,
+    app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
 ) -> Result<Response, Problem> {
@@ -120,7 +121,7 @@ pub(crate) async fn search(
     if after.as_ref().is_some_and(|after| !after.starts_with(&path)) {
         return Err(Problem::bad("after is not below path"));
     }
-    let snapshot = app.version(&name, &query)?.snapshot;
+    let snapshot = app.version(&name, &query, &path)?.snapshot;
     snapshot.root().at(&path)?;
     let revision = snapshot.revision();
     let found = aside(move || find(&snapshot, &path, after.as_ref(), &wanted, limit)).await?;

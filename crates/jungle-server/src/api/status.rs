@@ -5,18 +5,27 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use super::{json, written};
-use crate::app::State;
+use crate::access::Visitor;
+use crate::problem::{Kind, Problem};
 
 const OPENAPI: &str = include_str!("../../../../docs/openapi.json");
 
-pub(crate) async fn health(app: State) -> Response {
-    let (revision, trees) = (app.jungle.revision().number(), app.jungle.list_trees().len());
-    json(&json!({"status": "ok", "revision": revision, "trees": trees}))
+pub(crate) async fn health(app: Visitor) -> Response {
+    let mut health = json!({"status": "ok"});
+    if let Some(jungle) = app.everything() {
+        health["revision"] = jungle.revision().number().into();
+        health["trees"] = jungle.list_trees().len().into();
+    }
+    json(&health)
 }
 
-pub(crate) async fn metrics(app: State) -> Response {
+pub(crate) async fn metrics(app: Visitor) -> Result<Response, Problem> {
+    let jungle = app.everything();
+    let jungle = jungle.ok_or_else(|| {
+        Problem::new(Kind::Forbidden, "metrics are for those who may read all trees")
+    })?;
     let plain = (CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8");
-    ([plain], app.metrics.text(&app.jungle)).into_response()
+    Ok(([plain], app.metrics.text(jungle)).into_response())
 }
 
 pub(crate) async fn openapi() -> Response {

@@ -10,7 +10,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
 use super::{Named, json};
-use crate::app::State;
+use crate::access::{Need, Role, Visitor};
 use crate::body;
 use crate::problem::Problem;
 use crate::query::{self, Query};
@@ -48,26 +48,26 @@ fn shown(tree: &TreeHandle, snapshot: &Snapshot) -> Shown {
     }
 }
 
-pub(crate) async fn list(app: State, uri: Uri) -> Result<Response, Problem> {
+pub(crate) async fn list(app: Visitor, uri: Uri) -> Result<Response, Problem> {
     let query = Query::of(&uri, &["after", "limit"])?;
     let (after, limit) = (query.text("after")?, query.limit()?);
-    let names = app.jungle.list_trees();
+    let names = app.names();
     let start = names.partition_point(|name| after.is_some_and(|after| **name <= *after));
     let page = &names[start..names.len().min(start + limit)];
     // One that was deleted meanwhile is left out.
-    let trees = page.iter().filter_map(|name| app.jungle.open_tree(name).ok());
+    let trees = page.iter().filter_map(|name| app.tree(name, Need::part(Role::Read)).ok());
     let trees = trees.map(|tree| shown(&tree, &tree.snapshot())).collect();
     let has_more = start + page.len() < names.len();
     let next = page.last().filter(|_| has_more).map(|name| name.to_string());
     Ok(json(&Page { trees, next }))
 }
 
-pub(crate) async fn create(app: State, request: Request<Body>) -> Result<Response, Problem> {
+pub(crate) async fn create(app: Visitor, request: Request<Body>) -> Result<Response, Problem> {
     Query::of(request.uri(), &[])?;
     body::must_be(request.headers(), "application/json")?;
     let new: NewName = body::json(&body::whole(request, &app.options.limits).await?)?;
     query::name(&new.name)?;
-    let tree = app.write(move |app| Ok(app.jungle.create_tree(&new.name)?)).await?;
+    let tree = app.write(move |app| app.create_tree(&new.name)).await?;
     let snapshot = tree.snapshot();
     let location = utf8_percent_encode(&tree.name(), NON_ALPHANUMERIC).to_string();
     let location = HeaderValue::try_from(format!("/api/v1/trees/{location}")).expect("ASCII");
@@ -76,13 +76,13 @@ pub(crate) async fn create(app: State, request: Request<Body>) -> Result<Respons
 }
 
 pub(crate) async fn show(
-    app: State,
+    app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     Query::of(&uri, &[])?;
-    let tree = app.tree(&name)?;
+    let tree = app.tree(&name, Need::part(Role::Read))?;
     let snapshot = tree.snapshot();
     if let Some(unchanged) = app.mark.unchanged(&headers, snapshot.revision()) {
         return Ok(unchanged);
@@ -91,7 +91,7 @@ pub(crate) async fn show(
 }
 
 pub(crate) async fn rename(
-    app: State,
+    app: Visitor,
     Named(name): Named<String>,
     request: Request<Body>,
 ) -> Result<Response, Problem> {
@@ -99,22 +99,17 @@ pub(crate) async fn rename(
     body::must_be(request.headers(), "application/json")?;
     let new: NewName = body::json(&body::whole(request, &app.options.limits).await?)?;
     query::name(&new.name)?;
-    let tree = app.write(move |app| {
-        let tree = app.tree(&name)?;
-        app.jungle.rename_tree(&name, &new.name)?;
-        Ok(tree)
-    });
-    let tree = tree.await?;
+    let tree = app.write(move |app| app.rename_tree(&name, &new.name)).await?;
     let snapshot = tree.snapshot();
     Ok(app.mark.show(snapshot.revision(), json(&shown(&tree, &snapshot))))
 }
 
 pub(crate) async fn delete(
-    app: State,
+    app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
 ) -> Result<Response, Problem> {
     Query::of(&uri, &[])?;
-    app.write(move |app| Ok(app.jungle.delete_tree(&name)?)).await?;
+    app.write(move |app| app.delete_tree(&name)).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -11,7 +11,8 @@ use jungle::{Path, Revision, TreeHandle, WatchError};
 use tokio::sync::mpsc;
 
 use super::{Named, event};
-use crate::app::{State, Stopping, aside};
+use crate::access::{Need, Visitor};
+use crate::app::{Stopping, aside};
 use crate::body::pieces;
 use crate::hub::Subscription;
 use crate::problem::{Kind, Problem};
@@ -27,13 +28,14 @@ const QUIET: Duration = Duration::from_secs(15);
 const BATCH: usize = 64;
 
 pub(crate) async fn watch(
-    app: State,
+    app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let query = Query::of(&uri, &["path", "branch", "after"])?;
-    let (tree, path) = (app.branch(&name, &query)?, query.path()?);
+    let path = query.path()?;
+    let tree = app.branch(&name, &query, Need::read(&path))?;
     let after = match (headers.get(LAST_EVENT_ID), query.parsed("after")?) {
         (Some(id), _) => {
             let id = id.to_str().ok().and_then(|id| id.parse().ok());
@@ -50,10 +52,9 @@ pub(crate) async fn watch(
     let after = after.map_or_else(|| tree.snapshot().revision(), Revision::new);
     let (mut reader, first) = Reader::begin(tree, path, after).await?;
     let (send, body) = pieces();
-    let app = Arc::clone(&app);
     tokio::spawn(async move {
         let _present = app.metrics.watchers.enter();
-        let mut out = Out { send, stopping: app.stopping.clone() };
+        let mut out = Out { send, end: End::of(&app) };
         // Whoever goes away, or the server that stops, is the end.
         // The id says from where to go on if the connection is lost before something happens.
         let begin = Bytes::from(format!("retry: 1000\nid: {after}\n\n"));
@@ -128,17 +129,39 @@ impl Reader {
 /// Where the events go.
 struct Out {
     send: mpsc::Sender<Bytes>,
-    stopping: Stopping,
+    end: End,
 }
 
-/// Nobody listens any more, or the server stops.
+/// Why a stream ends although the client is there.
+#[derive(Clone)]
+struct End {
+    stopping: Stopping,
+    visitor: Visitor,
+}
+
+impl End {
+    fn of(visitor: &Visitor) -> End {
+        End { stopping: visitor.stopping.clone(), visitor: visitor.clone() }
+    }
+
+    /// Waits until the server stops, or something else was granted: the client that comes again,
+    /// which loses nothing by it, is asked anew who it is.
+    async fn wait(&mut self) {
+        tokio::select! {
+            () = self.stopping.wait() => {}
+            () = self.visitor.changed() => {}
+        }
+    }
+}
+
+/// Nobody listens any more, or nobody should.
 struct Ended;
 
 impl Out {
     async fn send(&mut self, frame: Bytes) -> Result<(), Ended> {
         tokio::select! {
             sent = self.send.send(frame) => sent.map_err(|_| Ended),
-            () = self.stopping.wait() => Err(Ended),
+            () = self.end.wait() => Err(Ended),
         }
     }
 }
@@ -182,7 +205,7 @@ async fn live(
     subscription: &mut Subscription,
 ) -> Result<bool, Ended> {
     loop {
-        let mut stopping = out.stopping.clone();
+        let mut end = out.end.clone();
         tokio::select! {
             biased;
             next = subscription.queue.recv() => match next {
@@ -195,7 +218,7 @@ async fn live(
             },
             () = subscription.lost.wait() => return Ok(false),
             () = out.send.closed() => return Err(Ended),
-            () = stopping.wait() => return Err(Ended),
+            () = end.wait() => return Err(Ended),
             () = tokio::time::sleep(QUIET) => out.send(Bytes::from_static(b":\n\n")).await?,
         }
     }

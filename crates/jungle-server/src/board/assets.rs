@@ -3,8 +3,8 @@
 use axum::http::header::HeaderMap;
 use axum::response::Response;
 
+use crate::access::Visitor;
 use crate::api::Named;
-use crate::app::State;
 use crate::asset::{Asset, answer};
 use crate::problem::Problem;
 
@@ -15,7 +15,7 @@ const ASSETS: [Asset; 3] = [
 ];
 
 pub(super) async fn asset(
-    app: State,
+    app: Visitor,
     Named(wanted): Named<String>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use super::message::Words;
 use super::open;
 use super::post::add;
-use crate::app::State;
+use crate::access::{Need, Role, Visitor};
 use crate::problem::Problem;
 use crate::query::Query;
 
@@ -25,10 +25,11 @@ pub(super) async fn hello(uri: Uri) -> Result<Response, Problem> {
     Ok(super::sorry::written(Body::from(page)).into_response())
 }
 
-pub(super) async fn post(app: State, uri: Uri) -> Result<Response, Problem> {
+pub(super) async fn post(app: Visitor, uri: Uri) -> Result<Response, Problem> {
     let query = Query::of(&uri, &["board", "author", "text"])?;
-    let board = open(&app, query.text("board")?.unwrap_or_default())?;
-    let author = query.text("author")?.unwrap_or_default();
+    let name = query.text("board")?.unwrap_or_default();
+    let board = open(&app, name, Need::whole(Role::Write))?;
+    let author = app.name().or(query.text("author")?).unwrap_or_default();
     let words = Words::new(author, query.long_text("text").unwrap_or("hello"))?;
     app.write(move |_| add(&board, &words)).await?;
     Ok("posted\n".into_response())

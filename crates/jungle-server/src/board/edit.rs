@@ -10,14 +10,16 @@ use super::create::form;
 use super::message::{Message, Words};
 use super::sorry::{Sorry, render, written};
 use super::{open, place};
+use crate::access::{Need, Visitor};
 use crate::api::Named;
-use crate::app::{State, aside};
+use crate::app::{App, aside};
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
 
 #[derive(Template)]
 #[template(path = "message.html")]
 struct Page<'a> {
+    has_accounts: bool,
     name: &'a str,
     place: String,
     message: Message,
@@ -30,13 +32,14 @@ struct Page<'a> {
 }
 
 pub(super) async fn view(
-    app: State,
+    app: Visitor,
     Named((name, key)): Named<(String, String)>,
     uri: Uri,
 ) -> Result<Response, Sorry> {
     Query::of(&uri, &[])?;
-    let (board, path) = (open(&app, &name)?, path(&key)?);
-    let page = aside(move || page(&board, &path, None)).await?;
+    let path = path(&key)?;
+    let board = open(&app, &name, Need::read(&path))?;
+    let page = aside(move || page(&app, &board, &path, None)).await?;
     Ok(written(page))
 }
 
@@ -45,11 +48,17 @@ fn path(key: &str) -> Result<Path, Problem> {
     Ok(Path::root().join(key))
 }
 
-fn page(board: &TreeHandle, path: &Path, refused: Option<&Refused>) -> Result<String, Problem> {
+fn page(
+    app: &App,
+    board: &TreeHandle,
+    path: &Path,
+    refused: Option<&Refused>,
+) -> Result<String, Problem> {
     let name = board.name();
     let message = current(board, path)?;
     let (versions, is_complete) = message.versions(board, path);
     render(&Page {
+        has_accounts: app.gate.is_some(),
         name: &name,
         place: place(&name),
         draft: refused.map_or_else(|| message.text.clone(), |refused| refused.text.clone()),
@@ -75,20 +84,21 @@ struct Refused {
 }
 
 pub(super) async fn edit(
-    app: State,
+    app: Visitor,
     Named((name, key)): Named<(String, String)>,
     request: Request<Body>,
 ) -> Result<Response, Sorry> {
     Query::of(request.uri(), &[])?;
-    let (board, path) = (open(&app, &name)?, path(&key)?);
+    let path = path(&key)?;
+    let board = open(&app, &name, Need::write(&path))?;
     let form = form(&app, request, &["author", "text", "edits"]).await?;
-    let words = Words::of(&form)?;
+    let words = Words::of(&app, &form)?;
     let seen = form.parsed("edits")?.unwrap_or(0);
-    let done = app.write(move |_| {
+    let done = app.write(move |app| {
         let Err(refused) = save(&board, &path, &words, seen)? else {
             return Ok(None);
         };
-        page(&board, &path, Some(&refused)).map(Some)
+        page(app, &board, &path, Some(&refused)).map(Some)
     });
     Ok(match done.await? {
         None => Redirect::to(&place(&name)).into_response(),

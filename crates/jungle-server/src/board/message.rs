@@ -7,6 +7,7 @@ use jungle::{
 use jungle_words::time;
 
 use super::{part, place};
+use crate::access::Visitor;
 use crate::problem::Problem;
 use crate::query::{Query, limit};
 
@@ -43,8 +44,9 @@ pub(super) struct Message {
 }
 
 impl Words {
-    pub(super) fn of(form: &Query) -> Result<Words, Problem> {
-        let author = form.text("author")?.unwrap_or_default().trim();
+    /// Those of a form; the author is whoever is logged in, if anybody must be.
+    pub(super) fn of(app: &Visitor, form: &Query) -> Result<Words, Problem> {
+        let author = app.name().or(form.text("author")?).unwrap_or_default().trim();
         let text = form.long_text("text").unwrap_or_default().replace("\r\n", "\n");
         Words::new(author, text.trim_end())
     }

@@ -22,10 +22,13 @@ use axum::routing::get;
 use jungle::TreeHandle;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+use crate::access::{Need, Role, Visitor};
 use crate::app::App;
 use crate::problem::{Kind, Problem};
 
 pub(crate) use cache::Cache;
+pub(crate) use create::form;
+pub(crate) use sorry::{Sorry, html};
 
 /// The attribute of a root that makes a tree a board.
 const BOARD: &str = "board";
@@ -47,11 +50,16 @@ pub(crate) fn bench_routes() -> Router<Arc<App>> {
     Router::new().route("/bench/hello", get(bench::hello)).route("/bench/post", get(bench::post))
 }
 
-/// The board of this name.
-fn open(app: &App, name: &str) -> Result<TreeHandle, Problem> {
-    let tree = app.jungle.open_tree(name).ok();
-    let board = tree.filter(|tree| tree.read().root().attribute(BOARD).is_some());
-    board.ok_or_else(|| Problem::new(Kind::NoSuchTree, format_args!("there is no board {name:?}")))
+/// The board of this name. A tree that is none is not told from one that is not there; nor is one
+/// that may not be read.
+fn open(app: &Visitor, name: &str, need: Need<'_>) -> Result<TreeHandle, Problem> {
+    let board = |tree: &TreeHandle| tree.read().root().attribute(BOARD).is_some();
+    let is_there = app.tree(name, Need::whole(Role::Read)).is_ok_and(|tree| board(&tree));
+    if !is_there {
+        let detail = format_args!("there is no board {name:?}");
+        return Err(Problem::new(Kind::NoSuchTree, detail));
+    }
+    app.tree(name, need)
 }
 
 /// The address of a board.

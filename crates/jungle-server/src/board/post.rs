@@ -9,19 +9,19 @@ use super::create::form;
 use super::message::Words;
 use super::sorry::Sorry;
 use super::{open, place};
+use crate::access::{Need, Role, Visitor};
 use crate::api::Named;
-use crate::app::State;
 use crate::problem::Problem;
 use crate::query::Query;
 
 pub(super) async fn post(
-    app: State,
+    app: Visitor,
     Named(name): Named<String>,
     request: Request<Body>,
 ) -> Result<Redirect, Sorry> {
     Query::of(request.uri(), &[])?;
-    let board = open(&app, &name)?;
-    let words = Words::of(&form(&app, request, &["author", "text"]).await?)?;
+    let board = open(&app, &name, Need::whole(Role::Write))?;
+    let words = Words::of(&app, &form(&app, request, &["author", "text"]).await?)?;
     app.write(move |_| add(&board, &words)).await?;
     Ok(Redirect::to(&place(&name)))
 }

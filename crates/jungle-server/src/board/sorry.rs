@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use crate::problem::{Kind, Problem};
 
 /// A problem, as a page for people.
-pub(super) struct Sorry(Problem);
+pub(crate) struct Sorry(Problem);
 
 #[derive(Template)]
 #[template(path = "sorry.html")]
@@ -27,14 +27,18 @@ impl IntoResponse for Sorry {
         let Sorry(problem) = self;
         let page = Page { title: problem.title(), detail: problem.detail() };
         match html(&page) {
-            Ok(page) => (problem.status(), page).into_response(),
+            Ok(page) => {
+                let mut answer = (problem.status(), page).into_response();
+                problem.put_header(&mut answer);
+                answer
+            }
             Err(_) => problem.into_response(),
         }
     }
 }
 
 /// A page.
-pub(super) fn html(page: &impl Template) -> Result<Response, Problem> {
+pub(crate) fn html(page: &impl Template) -> Result<Response, Problem> {
     Ok(written(render(page)?))
 }
 

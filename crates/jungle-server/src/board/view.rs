@@ -9,8 +9,8 @@ use jungle::{Children, Key, Node, Snapshot};
 use super::message::Message;
 use super::sorry::{Sorry, render, written};
 use super::{open, part, place};
+use crate::access::{Need, Role, Visitor};
 use crate::api::Named;
-use crate::app::State;
 use crate::problem::Problem;
 use crate::query::Query;
 
@@ -23,6 +23,8 @@ const PAGE_MAX: usize = 200;
 #[derive(Template)]
 #[template(path = "board.html")]
 struct Page<'a> {
+    /// Is it known who writes?
+    has_accounts: bool,
     name: &'a str,
     place: String,
     watch: String,
@@ -87,12 +89,12 @@ fn take(
 }
 
 pub(super) async fn view(
-    app: State,
+    app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Sorry> {
-    let board = open(&app, &name)?;
+    let board = open(&app, &name, Need::whole(Role::Read))?;
     let snapshot = board.snapshot();
     let revision = snapshot.revision();
     if let Some(unchanged) = app.mark.unchanged(&headers, revision) {
@@ -101,13 +103,18 @@ pub(super) async fn view(
     let text = uri.query().unwrap_or_default();
     let make = || {
         let query = Query::parse(text, &["before", "after", "first", "limit"])?;
-        page(&name, &snapshot, &query)
+        page(&name, &snapshot, &query, app.gate.is_some())
     };
     let page = app.pages.page((board.branch_id(), text), revision, make)?;
     Ok(app.mark.show(revision, written(page)))
 }
 
-fn page(name: &str, snapshot: &Snapshot, query: &Query) -> Result<String, Problem> {
+fn page(
+    name: &str,
+    snapshot: &Snapshot,
+    query: &Query,
+    has_accounts: bool,
+) -> Result<String, Problem> {
     let limit = query.parsed("limit")?.unwrap_or(PAGE);
     if limit == 0 || limit > PAGE_MAX {
         return Err(Problem::bad(format_args!("limit is from 1 to {PAGE_MAX}")));
@@ -119,6 +126,7 @@ fn page(name: &str, snapshot: &Snapshot, query: &Query) -> Result<String, Proble
     let older = key(messages.last()).filter(|_| has_older);
     let revision = snapshot.revision();
     render(&Page {
+        has_accounts,
         name,
         place: place(name),
         watch: format!("/api/v1/trees/{}/watch?after={revision}", part(name)),

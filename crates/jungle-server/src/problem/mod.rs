@@ -67,6 +67,13 @@ impl Problem {
         self.0.kind.row().2
     }
 
+    /// Puts the header that belongs to it into an answer.
+    pub(crate) fn put_header(&self, answer: &mut Response) {
+        if let Some((name, value)) = &self.0.header {
+            answer.headers_mut().insert(name, value.clone());
+        }
+    }
+
     fn body(&self) -> String {
         let (name, status, title) = self.0.kind.row();
         let mut body = json!({
@@ -89,9 +96,7 @@ impl IntoResponse for Problem {
         }
         let json = HeaderValue::from_static("application/problem+json");
         let mut response = (self.status(), [(CONTENT_TYPE, json)], self.body()).into_response();
-        if let Some((name, value)) = self.0.header {
-            response.headers_mut().insert(name, value);
-        }
+        self.put_header(&mut response);
         response
     }
 }

@@ -10,11 +10,13 @@ use jungle::{
 use jungle_words::FindError;
 
 use super::Problem;
+use crate::access::AccessError;
 
 /// The kinds of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     BadRequest,
+    Unauthorized,
     Forbidden,
     NoSuchAddress,
     NoSuchTree,
@@ -46,6 +48,9 @@ impl Kind {
         use StatusCode as S;
         match self {
             Kind::BadRequest => ("bad-request", S::BAD_REQUEST, "The request is not as it must be"),
+            Kind::Unauthorized => {
+                ("unauthorized", S::UNAUTHORIZED, "Who you are must be said first")
+            }
             Kind::Forbidden => ("forbidden", S::FORBIDDEN, "This is not allowed"),
             Kind::NoSuchAddress => ("no-such-address", S::NOT_FOUND, "Nothing has this address"),
             Kind::NoSuchTree => ("no-such-tree", S::NOT_FOUND, "There is no such tree"),
@@ -109,6 +114,7 @@ of_kind! {
     std::io::Error => Failed,
     jungle::ArchiveError => Failed,
     jungle::SlabError => Failed,
+    AccessError => Failed,
 }
 
 impl From<NotWritten> for Problem {

@@ -125,6 +125,17 @@ fn is_of(kind: &str, value: &Json) -> bool {
     }
 }
 
+/// The methods and addresses of the document.
+pub(crate) fn operations() -> BTreeSet<(String, String)> {
+    let contract = Contract::read();
+    let paths = contract.0["paths"].as_object().unwrap();
+    let operations = paths.iter().flat_map(|(path, operations)| {
+        let methods = operations.as_object().unwrap().keys();
+        methods.map(move |method| (method.to_uppercase(), path.clone()))
+    });
+    operations.collect()
+}
+
 #[test]
 fn document_has_the_routes_that_there_are_and_no_others() {
     let mut routes = BTreeSet::new();

@@ -3,6 +3,7 @@
 // clippy.toml allows this in tests, but does not see that helpers beside them belong to them.
 #![allow(clippy::unwrap_used)]
 
+mod access;
 mod bad_requests;
 mod board;
 mod catalogue;
@@ -12,9 +13,14 @@ mod damage;
 mod documents;
 mod explorer;
 mod history;
+mod hostile;
+mod login;
+mod matrix;
 mod merging;
 mod nodes;
+mod people;
 mod stopping;
 mod support;
+mod tls;
 mod trees;
 mod watching;

@@ -47,7 +47,7 @@ impl Served {
         Served::start(Data::Folder(Jungle::open(&folder.0).unwrap()), Options::default())
     }
 
-    fn start(data: Data, options: Options) -> Served {
+    pub(crate) fn start(data: Data, options: Options) -> Served {
         let server = Server::start(data, options).unwrap();
         let config = Agent::config_builder()
             .http_status_as_error(false)

@@ -1,0 +1,236 @@
+//! `jungle access`: who may do what over HTTP.
+
+use std::io::{BufRead, ErrorKind, Write};
+use std::path::{Path as FsPath, PathBuf};
+
+use clap::Subcommand;
+use jungle::{Clock, Path, SystemClock, Timestamp};
+use jungle_server::{Access, AccessError, Grant, Role};
+use jungle_words::time;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::folder;
+use crate::output::{Format, json_line, stdout};
+
+/// The access file of a folder.
+const NAME: &str = "access.toml";
+
+const HELP: &str = "\
+DIR is the folder that is served, which gets a file access.toml; or a file, NAME.toml, for \
+`jungle serve --access`. A server that runs takes changes in within a second or two.
+
+Roles: read; write, which is also to edit; admin, which is also to make, rename and delete trees. \
+A TREE is a name; with a `*` behind it, all whose names begin so.";
+
+/// Say who may do what over HTTP; without it, everybody who reaches the server may do everything
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Add a user, who logs in; or give one another password. It is printed, once
+    AddUser {
+        /// The folder that is served
+        dir: PathBuf,
+        /// The name, also of the author of commits
+        name: String,
+        /// Read the password, a line, from standard input, rather than make one
+        #[arg(long)]
+        password_stdin: bool,
+    },
+    /// Add a token, for a program. It is printed, once
+    AddToken {
+        /// The folder that is served
+        dir: PathBuf,
+        /// The name, also of the author of commits
+        name: String,
+        /// It ends after so many days; 0 is never
+        #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u32).range(0..=36500))]
+        days: u32,
+    },
+    /// Give a user or token a role
+    Grant {
+        /// The folder that is served
+        dir: PathBuf,
+        /// The user or token
+        who: String,
+        /// The tree or trees
+        tree: String,
+        /// read, write or admin
+        role: Role,
+        /// The node, with all below
+        #[arg(default_value = "/")]
+        path: String,
+    },
+    /// Take back what was granted for a tree; without a tree everything, the user or token, too
+    Revoke {
+        /// The folder that is served
+        dir: PathBuf,
+        /// The user or token
+        who: String,
+        /// The tree or trees, as in the grant
+        tree: Option<String>,
+    },
+    /// List users, tokens and what they may do
+    List {
+        /// The folder that is served
+        dir: PathBuf,
+    },
+}
+
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
+    match &args.what {
+        What::AddUser { dir, name, password_stdin } => {
+            let own = if *password_stdin { Some(line()?) } else { None };
+            let password = change(dir, |access| access.add_user(name, own.as_deref()))?;
+            if own.is_none() { secret(&password, context) } else { Ok(()) }
+        }
+        What::AddToken { dir, name, days } => {
+            let token = change(dir, |access| access.add_token(name, end(*days)))?;
+            secret(&token, context)
+        }
+        What::Grant { dir, who, tree, role, path } => {
+            let path: Path = path
+                .parse()
+                .map_err(|error| Failure::usage(format_args!("{path} is no path: {error}")))?;
+            let grant = Grant { who: who.clone(), tree: tree.clone(), path, role: *role };
+            change(dir, |access| access.grant(grant))
+        }
+        What::Revoke { dir, who, tree } => {
+            change(dir, |access| access.revoke(who, tree.as_deref()))
+        }
+        What::List { dir } => list(&read(&file(dir)?)?, context),
+    }
+}
+
+/// The access file of a folder, if it has one. One that cannot be looked at is there: it must not
+/// be passed over.
+pub(super) fn of_folder(dir: &FsPath) -> Option<PathBuf> {
+    let file = dir.join(NAME);
+    let is_missing =
+        file.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    (!is_missing).then_some(file)
+}
+
+fn file(dir: &FsPath) -> Result<PathBuf, Failure> {
+    if dir.extension().is_some_and(|extension| extension == "toml") && !dir.is_dir() {
+        return Ok(dir.to_owned());
+    }
+    folder::must_be_there(&dir.to_string_lossy())?;
+    Ok(dir.join(NAME))
+}
+
+/// What a file says; nothing if there is none.
+fn read(file: &FsPath) -> Result<Access, Failure> {
+    match Access::read(file) {
+        Err(AccessError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => {
+            Ok(Access::default())
+        }
+        read => read.map_err(|error| not_done(&error)),
+    }
+}
+
+fn change<T>(
+    dir: &FsPath,
+    change: impl FnOnce(&mut Access) -> Result<T, AccessError>,
+) -> Result<T, Failure> {
+    let file = file(dir)?;
+    let mut access = read(&file)?;
+    let done = change(&mut access).map_err(|error| not_done(&error))?;
+    access.write(&file).map_err(|error| not_done(&error))?;
+    Ok(done)
+}
+
+/// An error, and what to do.
+pub(super) fn not_done(error: &AccessError) -> Failure {
+    let exit = match error {
+        AccessError::NoSuchName { .. } => Exit::NotFound,
+        _ => Exit::Error,
+    };
+    let failure = Failure::of(exit, error);
+    match error {
+        AccessError::Shared { path, .. } => {
+            failure.with_hint(format_args!("chmod 600 {}", path.display()))
+        }
+        AccessError::NoSuchName { .. } => {
+            failure.with_hint("`jungle access list DIR` lists users and tokens")
+        }
+        _ => failure,
+    }
+}
+
+fn end(days: u32) -> Option<Timestamp> {
+    let micros = i64::from(days) * 24 * 60 * 60 * 1_000_000;
+    (days > 0).then(|| Timestamp::from_micros(SystemClock.now().as_micros() + micros))
+}
+
+fn line() -> Result<String, Failure> {
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line);
+    read.map_err(|error| Failure::new(Exit::Error, format_args!("cannot read: {error}")))?;
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// Prints what nobody can read again.
+fn secret(secret: &str, context: &Context<'_>) -> Result<(), Failure> {
+    let mut out = stdout();
+    match context.format {
+        Format::Json => json_line(&mut out, &secret)?,
+        Format::Text => writeln!(out, "{secret}")?,
+    }
+    Ok(out.flush()?)
+}
+
+/// What is told of a grant, or of somebody who has none; the names are those of the JSON form.
+#[derive(Serialize)]
+struct Told<'a> {
+    name: &'a str,
+    kind: &'static str,
+    expires: Option<String>,
+    tree: Option<&'a str>,
+    path: Option<String>,
+    role: Option<String>,
+}
+
+fn list(access: &Access, context: &Context<'_>) -> Result<(), Failure> {
+    let mut out = stdout();
+    for person in access.people() {
+        let told = |grant: Option<&'_ Grant>| {
+            let kind = if person.is_user { "user" } else { "token" };
+            let expires = person.expires.map(time::text);
+            let path = grant.map(|grant| grant.path.to_string());
+            let role = grant.map(|grant| grant.role.to_string());
+            (kind, expires, path, role)
+        };
+        let grants = access.grants().iter().filter(|grant| grant.who == person.name);
+        let mut grants: Vec<Option<&Grant>> = grants.map(Some).collect();
+        if grants.is_empty() {
+            grants.push(None);
+        }
+        for grant in grants {
+            let (kind, expires, path, role) = told(grant);
+            let tree = grant.map(|grant| &*grant.tree);
+            let told = Told { name: person.name, kind, expires, tree, path, role };
+            match context.format {
+                Format::Json => json_line(&mut out, &told)?,
+                Format::Text => text(&mut out, &told)?,
+            }
+        }
+    }
+    Ok(out.flush()?)
+}
+
+fn text(out: &mut impl Write, told: &Told<'_>) -> std::io::Result<()> {
+    let until = told.expires.as_ref().map_or_else(String::new, |end| format!(" until {end}"));
+    let may = match (&told.role, told.tree, &told.path) {
+        (Some(role), Some(tree), Some(path)) => format!("{role} {tree} {path}"),
+        _ => "nothing".to_owned(),
+    };
+    writeln!(out, "{}  {}{until}, {may}", told.name, told.kind)
+}

@@ -1,0 +1,401 @@
+//! The file that says who there is and what they may do. Only hashes of secrets are in it.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path as FsPath, PathBuf};
+
+use blake3::Hash;
+use jungle::{Key, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::grants::{Grant, Role};
+use super::secret;
+use crate::limits::AUTHOR_BYTES_MAX;
+
+/// Bytes of the file.
+const FILE_BYTES_MAX: u64 = 4 << 20;
+
+/// Who there is, and what they may do: the content of an access file.
+///
+/// ```
+/// use jungle_server::{Access, Grant, Role};
+///
+/// let mut access = Access::default();
+/// let token = access.add_token("ci", None)?;
+/// assert!(token.starts_with("jungle_"));
+/// let path = jungle::Path::root();
+/// access.grant(Grant { who: "ci".into(), tree: "*".into(), path, role: Role::Read })?;
+/// # Ok::<(), jungle_server::AccessError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Access {
+    #[serde(default, rename = "user")]
+    users: Vec<User>,
+    #[serde(default, rename = "token")]
+    tokens: Vec<Token>,
+    #[serde(default, rename = "grant")]
+    grants: Vec<Grant>,
+}
+
+/// Somebody who logs in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct User {
+    pub(super) name: String,
+    /// Its hash.
+    pub(super) password: String,
+}
+
+/// A program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Token {
+    name: String,
+    #[serde(with = "as_text")]
+    hash: Hash,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "as_time")]
+    expires: Option<Timestamp>,
+}
+
+/// Why an access file was not read, changed or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AccessError {
+    /// The file cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Others than its owner may read or change the file.
+    #[error("{} can be read or changed by others: its mode is {mode:o}", path.display())]
+    Shared {
+        /// The file.
+        path: PathBuf,
+        /// Its mode; it must be 600.
+        mode: u32,
+    },
+    /// The file does not say what it must.
+    #[error("{}: {why}", path.display())]
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        why: String,
+    },
+    /// The file cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// There is somebody of this name.
+    #[error("there is somebody named {name:?} already")]
+    Exists {
+        /// The name.
+        name: String,
+    },
+    /// There is nobody of this name.
+    #[error("there is nobody named {name:?}")]
+    NoSuchName {
+        /// The name.
+        name: String,
+    },
+    /// A name, a password or the like is not as it must be.
+    #[error("{0}")]
+    Wrong(String),
+    /// The system has no random numbers.
+    #[error("the system gives no random numbers: {0}")]
+    Random(String),
+}
+
+/// Somebody, as [`Access::people`] tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Person<'a> {
+    /// The name, for commits and grants.
+    pub name: &'a str,
+    /// Is it a user, who logs in, and not a token?
+    pub is_user: bool,
+    /// When a token ends.
+    pub expires: Option<Timestamp>,
+}
+
+impl Access {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, others than its owner may read it, it is not what it must be, or it
+    /// is larger than 4 MiB.
+    pub fn read(path: &FsPath) -> Result<Access, AccessError> {
+        let failed = |source| AccessError::Read { path: path.to_owned(), source };
+        let file = File::open(path).map_err(failed)?;
+        own(&file, path)?;
+        let mut text = String::new();
+        file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(failed)?;
+        if text.len() as u64 > FILE_BYTES_MAX {
+            return Err(failed(io::ErrorKind::FileTooLarge.into()));
+        }
+        let wrong = |why: String| AccessError::Parse { path: path.to_owned(), why };
+        let access: Access = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        access.check().map_err(|error| wrong(error.to_string()))?;
+        Ok(access)
+    }
+
+    /// Writes a file that only its owner may read, in place of the one that is there.
+    ///
+    /// # Errors
+    /// When it cannot be written; the old one is there then.
+    pub fn write(&self, path: &FsPath) -> Result<(), AccessError> {
+        let failed = |source| AccessError::Write { path: path.to_owned(), source };
+        let text = toml::to_string(self).map_err(|error| AccessError::Wrong(error.to_string()))?;
+        let new = path.with_extension("toml.new");
+        // One that was left behind by a crash may belong to anybody.
+        let _ = fs::remove_file(&new);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&new).map_err(failed)?;
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+        fs::rename(&new, path).map_err(failed)
+    }
+
+    /// Adds a user, or gives one another password. Without a password of their own they get one,
+    /// which is the answer: nobody can read it again.
+    ///
+    /// # Errors
+    /// When a token has the name, or name or password are not as they must be.
+    pub fn add_user(&mut self, name: &str, password: Option<&str>) -> Result<String, AccessError> {
+        if self.tokens.iter().any(|token| token.name == name) {
+            return Err(AccessError::Exists { name: name.to_owned() });
+        }
+        check_name(name)?;
+        let password = password.map_or_else(secret::password, |own| Ok(own.to_owned()))?;
+        self.users.retain(|user| user.name != name);
+        let hash = secret::hash_password(&password)?;
+        self.users.push(User { name: name.to_owned(), password: hash });
+        Ok(password)
+    }
+
+    /// Adds a token that may be used until it `expires`. The answer is the token: nobody can
+    /// read it again.
+    ///
+    /// # Errors
+    /// When somebody has the name, or it is not as it must be.
+    pub fn add_token(
+        &mut self,
+        name: &str,
+        expires: Option<Timestamp>,
+    ) -> Result<String, AccessError> {
+        check_name(name)?;
+        if self.has(name) {
+            return Err(AccessError::Exists { name: name.to_owned() });
+        }
+        let token = secret::token()?;
+        self.tokens.push(Token { name: name.to_owned(), hash: secret::hash(&token), expires });
+        Ok(token)
+    }
+
+    /// Gives somebody a role; what was granted for the same trees and path before ends.
+    ///
+    /// # Errors
+    /// When there is nobody of the name.
+    pub fn grant(&mut self, grant: Grant) -> Result<(), AccessError> {
+        if !self.has(&grant.who) {
+            return Err(AccessError::NoSuchName { name: grant.who });
+        }
+        let place = |of: &Grant| (of.who.clone(), of.tree.clone(), of.path.clone());
+        self.grants.retain(|old| place(old) != place(&grant));
+        self.grants.push(grant);
+        Ok(())
+    }
+
+    /// Takes back what somebody was granted for `tree`, as it was said in the grant; without a tree
+    /// everything, the user or token, too.
+    ///
+    /// # Errors
+    /// When there is nobody of the name, or nothing was granted there.
+    pub fn revoke(&mut self, who: &str, tree: Option<&str>) -> Result<(), AccessError> {
+        if !self.has(who) {
+            return Err(AccessError::NoSuchName { name: who.to_owned() });
+        }
+        let is_of = |grant: &Grant| tree.is_none_or(|tree| grant.tree == tree);
+        let before = self.grants.len();
+        self.grants.retain(|grant| !(grant.who == who && is_of(grant)));
+        match tree {
+            Some(tree) if self.grants.len() == before => {
+                Err(AccessError::Wrong(format!("{who:?} was granted nothing for {tree:?}")))
+            }
+            Some(_) => Ok(()),
+            None => {
+                self.users.retain(|user| user.name != who);
+                self.tokens.retain(|token| token.name != who);
+                Ok(())
+            }
+        }
+    }
+
+    /// All users and tokens.
+    pub fn people(&self) -> impl Iterator<Item = Person<'_>> {
+        let users = self.users.iter();
+        let users = users.map(|user| Person { name: &user.name, is_user: true, expires: None });
+        users.chain(self.tokens.iter().map(|token| Person {
+            name: &token.name,
+            is_user: false,
+            expires: token.expires,
+        }))
+    }
+
+    /// All that was granted.
+    #[must_use]
+    pub fn grants(&self) -> &[Grant] {
+        &self.grants
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.people().any(|person| person.name == name)
+    }
+
+    fn check(&self) -> Result<(), AccessError> {
+        let mut names = BTreeSet::new();
+        for person in self.people() {
+            check_name(person.name)?;
+            if !names.insert(person.name) {
+                return Err(AccessError::Exists { name: person.name.to_owned() });
+            }
+        }
+        let is_wrong = |user: &&User| !secret::is_password_hash(&user.password);
+        if let Some(user) = self.users.iter().find(is_wrong) {
+            let why = format!("the password of {:?} is no hash made with argon2id", user.name);
+            return Err(AccessError::Wrong(why));
+        }
+        match self.grants.iter().find(|grant| !names.contains(&*grant.who)) {
+            Some(grant) => Err(AccessError::NoSuchName { name: grant.who.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn user(&self, name: &str) -> Option<&User> {
+        self.users.iter().find(|user| user.name == name)
+    }
+
+    /// The name of a token, if there is it and it has not ended. All are compared, each in the same
+    /// time whatever it is.
+    pub(super) fn token(&self, token: &str, now: Timestamp) -> Option<&str> {
+        let hash = secret::hash(token);
+        let found = self.tokens.iter().fold(None, |found, token| match token.hash == hash {
+            true => Some(token),
+            false => found,
+        })?;
+        found.expires.is_none_or(|expires| now < expires).then_some(&*found.name)
+    }
+
+    /// May somebody do this to the node at `path`, and to all below it?
+    pub(super) fn may(&self, who: &str, tree: &str, path: &[Key], role: Role) -> bool {
+        self.of(who).any(|grant| grant.covers(tree, path, role))
+    }
+
+    /// May somebody do this in some part of the tree?
+    pub(super) fn may_somewhere(&self, who: &str, tree: &str, role: Role) -> bool {
+        self.of(who).any(|grant| grant.role >= role && grant.is_for(tree))
+    }
+
+    /// May somebody do this everywhere?
+    pub(super) fn may_everywhere(&self, who: &str, role: Role) -> bool {
+        self.of(who).any(|grant| grant.role >= role && grant.tree == "*" && grant.path.is_empty())
+    }
+
+    fn of(&self, who: &str) -> impl Iterator<Item = &Grant> {
+        self.grants.iter().filter(move |grant| grant.who == who)
+    }
+}
+
+/// A name is shown as the author of commits.
+fn check_name(name: &str) -> Result<(), AccessError> {
+    let is_right = !name.is_empty()
+        && name.len() <= AUTHOR_BYTES_MAX
+        && name.trim() == name
+        && !name.chars().any(char::is_control);
+    if is_right {
+        return Ok(());
+    }
+    let why = format!(
+        "the name {name:?} is not 1 to {AUTHOR_BYTES_MAX} bytes without control characters, and \
+         without white space at its ends"
+    );
+    Err(AccessError::Wrong(why))
+}
+
+/// Refuses a file that others may read: with the hashes they could guess passwords.
+#[cfg(unix)]
+fn own(file: &File, path: &FsPath) -> Result<(), AccessError> {
+    use std::os::unix::fs::PermissionsExt;
+    let metadata = file.metadata();
+    let metadata =
+        metadata.map_err(|source| AccessError::Read { path: path.to_owned(), source })?;
+    match metadata.permissions().mode() & 0o777 {
+        mode if mode & 0o077 != 0 => Err(AccessError::Shared { path: path.to_owned(), mode }),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+fn own(_: &File, _: &FsPath) -> Result<(), AccessError> {
+    Ok(())
+}
+
+/// What is text in the file.
+pub(super) mod as_text {
+    use std::fmt::Display;
+    use std::str::FromStr;
+
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(in crate::access) fn serialize<T: Display, S: Serializer>(
+        value: &T,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
+    }
+
+    pub(in crate::access) fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+    where
+        T: FromStr<Err: Display>,
+        D: Deserializer<'de>,
+    {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+/// A time, if there is one.
+mod as_time {
+    use jungle::Timestamp;
+    use jungle_words::time;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    #[expect(clippy::ref_option, reason = "serde gives it so")]
+    pub(super) fn serialize<S: Serializer>(
+        expires: &Option<Timestamp>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&expires.map(time::text).unwrap_or_default())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Timestamp>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let wrong =
+            || D::Error::custom(format!("{text:?} is no time such as 2027-01-31T12:00:00Z"));
+        time::parse(&text).map(Some).ok_or_else(wrong)
+    }
+}

@@ -1,0 +1,184 @@
+//! Who a request comes from.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use axum::body::Body;
+use axum::http::header::{AUTHORIZATION, COOKIE, HeaderValue, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, Method, Request, Uri};
+use axum::response::{IntoResponse, Response};
+use jungle::{Clock, SystemClock};
+use tokio::sync::{Semaphore, watch};
+
+use super::file::{Access, AccessError};
+use super::login::{self, Attempts};
+use super::sessions::Sessions;
+use super::visitor::{Known, Who};
+use crate::app::Stopping;
+use crate::problem::{Kind, Problem};
+
+/// The cookie that a session is in.
+pub(super) const COOKIE_NAME: &str = "jungle_session";
+
+/// How often the file is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Passwords that are looked at at a time; each takes 19 MiB and a processor.
+const PASSWORDS_MAX: usize = 2;
+
+/// What is there when there is an access file.
+pub(crate) struct Gate {
+    file: PathBuf,
+    access: watch::Sender<Arc<Access>>,
+    pub(super) sessions: Sessions,
+    pub(super) attempts: Attempts,
+    /// A permit for each password that is looked at.
+    pub(super) passwords: Arc<Semaphore>,
+}
+
+impl Gate {
+    pub(crate) fn open(file: &Path) -> Result<Gate, AccessError> {
+        Ok(Gate {
+            file: file.to_owned(),
+            access: watch::Sender::new(Arc::new(Access::read(file)?)),
+            sessions: Sessions::default(),
+            attempts: Attempts::new(),
+            passwords: Arc::new(Semaphore::new(PASSWORDS_MAX)),
+        })
+    }
+
+    pub(crate) fn access(&self) -> Arc<Access> {
+        Arc::clone(&self.access.borrow())
+    }
+
+    /// Who it is: by a token, or else by a session. A token that is wrong is refused, since whoever
+    /// sends one expects it to count.
+    pub(crate) fn who(&self, headers: &HeaderMap, now: Instant) -> Result<Who, Problem> {
+        let mut changes = self.access.subscribe();
+        let access = Arc::clone(&changes.borrow_and_update());
+        let name = match token(headers)? {
+            Some(token) => {
+                let name = access.token(token, SystemClock.now()).map(str::to_owned);
+                Some(name.ok_or_else(|| refused("the token is not known, or has ended"))?)
+            }
+            None => session(headers).and_then(|secret| self.sessions.find(secret, &access, now)),
+        };
+        Ok(match name {
+            Some(name) => Who::Known(Known { name: name.into(), access, changes }),
+            None => Who::Stranger,
+        })
+    }
+
+    /// Looks at the file from time to time, and takes it in when it has changed, until the server
+    /// stops. One that cannot be read changes nothing: what was granted stays, and nothing opens.
+    pub(crate) async fn keep(&self, mut stopping: Stopping) {
+        let mut seen = None;
+        loop {
+            let file = self.file.clone();
+            let mark = tokio::task::spawn_blocking(move || mark(&file)).await.ok().flatten();
+            if mark != seen {
+                seen = mark;
+                self.read();
+            }
+            tokio::select! {
+                () = tokio::time::sleep(LOOK) => {}
+                () = stopping.wait() => return,
+            }
+        }
+    }
+
+    fn read(&self) {
+        match Access::read(&self.file) {
+            Ok(access) => {
+                self.access.send_if_modified(|old| {
+                    let is_new = **old != access;
+                    *old = Arc::new(access);
+                    is_new
+                });
+            }
+            Err(error) => tracing::error!(%error, "what was granted stays as it was"),
+        }
+    }
+}
+
+/// What differs between two states of the file.
+type Mark = (SystemTime, u64, [i64; 2]);
+
+fn mark(file: &Path) -> Option<Mark> {
+    let metadata = std::fs::metadata(file).ok()?;
+    // Who may read it is no change of what is in it.
+    #[cfg(unix)]
+    let changed = {
+        use std::os::unix::fs::MetadataExt;
+        [metadata.ctime(), metadata.ctime_nsec()]
+    };
+    #[cfg(not(unix))]
+    let changed = [0, 0];
+    Some((metadata.modified().ok()?, metadata.len(), changed))
+}
+
+/// May anybody ask for this? Only what is the same for everybody, and the page to log in.
+pub(crate) fn is_open(uri: &Uri) -> bool {
+    let path = uri.path();
+    let is_file = |folder: &str| path.strip_prefix(folder).is_some_and(|name| !name.is_empty());
+    matches!(path, "/health" | "/openapi.json" | "/login" | "/logout")
+        || is_file("/assets/")
+        || is_file("/explorer/")
+}
+
+/// What a stranger is answered: a page on which to log in, where a page was asked for.
+pub(crate) fn stranger(request: &Request<Body>) -> Response {
+    let path = request.uri().path();
+    let is_page = request.method() == Method::GET
+        && (path == "/" || path.starts_with("/boards") || path.starts_with("/explorer"));
+    match is_page {
+        true => login::first(request.uri()),
+        false => refused("nobody is told this without saying who it is").into_response(),
+    }
+}
+
+/// A problem that says how to say who one is.
+pub(super) fn refused(detail: &str) -> Problem {
+    Problem::new(Kind::Unauthorized, detail)
+        .hint("send `Authorization: Bearer TOKEN`, or log in at /login")
+        .header(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"jungle\""))
+}
+
+fn token(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+    let mut values = headers.get_all(AUTHORIZATION).into_iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        let is_none = !headers.contains_key(AUTHORIZATION);
+        return if is_none { Ok(None) } else { Err(Problem::bad("Authorization is said twice")) };
+    };
+    let said = value.to_str().ok().and_then(|value| value.split_once(' '));
+    let token = said.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    let token = token.ok_or_else(|| refused("Authorization is not `Bearer TOKEN`"))?;
+    Ok(Some(token.1.trim()))
+}
+
+pub(super) fn session(headers: &HeaderMap) -> Option<&str> {
+    let values = headers.get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
+    let cookies = values.flat_map(|value| value.split(';')).map(str::trim);
+    let mut pairs = cookies.filter_map(|cookie| cookie.split_once('='));
+    pairs.find(|(name, _)| *name == COOKIE_NAME).map(|(_, secret)| secret)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn little_is_open_to_strangers() {
+        let is_open = |path: &str| is_open(&path.parse().unwrap());
+        for path in ["/health", "/login?next=/", "/assets/board.css", "/explorer/explorer.js"] {
+            assert!(is_open(path), "{path}");
+        }
+        for path in ["/", "/boards", "/boards/login", "/explorer", "/explorer/", "/metrics"] {
+            assert!(!is_open(path), "{path}");
+        }
+        for path in ["/api/v1/trees", "/api/v1/trees/health", "/health/", "//health", "/assets/"] {
+            assert!(!is_open(path), "{path}");
+        }
+    }
+}

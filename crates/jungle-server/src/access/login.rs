@@ -1,0 +1,214 @@
+//! The pages on which people say who they are. They work without script.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use askama::Template;
+use axum::Router;
+use axum::body::Body;
+use axum::http::header::{HeaderMap, HeaderValue, LOCATION, RETRY_AFTER, SET_COOKIE};
+use axum::http::{Request, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+
+use super::file::User;
+use super::gate::{COOKIE_NAME, Gate, refused, session};
+use super::secret;
+use super::sessions::SESSION_TIME;
+use super::visitor::Visitor;
+use crate::app::{App, aside};
+use crate::board::{Sorry, form, html};
+use crate::guard::Peer;
+use crate::limits::AUTHOR_BYTES_MAX;
+use crate::problem::{Kind, Problem};
+use crate::query::{Query, limit};
+use crate::rate::Buckets;
+
+/// Attempts to log in that may be made at once, by each address and for each user; then one every
+/// twelve seconds.
+const ATTEMPTS: f64 = 10.0;
+const ATTEMPTS_PER_SECOND: f64 = 5.0 / 60.0;
+
+/// How long a password may wait to be looked at.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// How many attempts to log in there may be.
+pub(super) struct Attempts {
+    by_address: Buckets<IpAddr>,
+    by_user: Buckets<Box<str>>,
+}
+
+impl Attempts {
+    pub(super) fn new() -> Attempts {
+        let (by_address, by_user) = (
+            Buckets::new(ATTEMPTS_PER_SECOND, ATTEMPTS),
+            Buckets::new(ATTEMPTS_PER_SECOND, ATTEMPTS),
+        );
+        Attempts { by_address, by_user }
+    }
+
+    /// May there be another one? This machine's own addresses may be those of a proxy, so that
+    /// everybody comes from there.
+    fn allows(&self, address: IpAddr, user: &str, now: Instant) -> bool {
+        (address.is_loopback() || self.by_address.take(address, now))
+            && self.by_user.take(user.into(), now)
+    }
+}
+
+#[derive(Template)]
+#[template(path = "login.html")]
+struct Page<'a> {
+    /// Who is logged in.
+    name: Option<&'a str>,
+    next: &'a str,
+    /// Why nobody is logged in yet.
+    refused: Option<&'a str>,
+}
+
+pub(crate) fn routes() -> Router<Arc<App>> {
+    Router::new().route("/login", get(show).post(log_in)).route("/logout", post(log_out))
+}
+
+async fn show(app: Visitor, uri: Uri) -> Result<Response, Sorry> {
+    let query = Query::of(&uri, &["next"])?;
+    if app.gate.is_none() {
+        return Ok(see("/boards"));
+    }
+    Ok(html(&Page { name: app.name(), next: next(&query), refused: None })?)
+}
+
+async fn log_in(app: Visitor, request: Request<Body>) -> Result<Response, Sorry> {
+    Query::of(request.uri(), &[])?;
+    let Some(gate) = &app.gate else {
+        return Ok(see("/boards"));
+    };
+    let address = request.extensions().get().map(|Peer(peer)| peer.ip());
+    let address = address.ok_or_else(|| refused("nobody knows where the request comes from"))?;
+    let form = form(&app, request, &["name", "password", "next"]).await?;
+    let name = form.text("name")?.unwrap_or_default().trim();
+    let password = form.text("password")?.unwrap_or_default();
+    limit("the name", name, AUTHOR_BYTES_MAX)?;
+    match check(gate, address, name, password).await? {
+        Some(user) => {
+            let now = Instant::now();
+            let secret = gate.sessions.begin(&user, now).map_err(Problem::from)?;
+            tracing::info!(user = user.name, %address, "logged in");
+            let mut answer = see(next(&form));
+            answer.headers_mut().insert(SET_COOKIE, cookie(&app, &secret, SESSION_TIME));
+            Ok(answer)
+        }
+        None => {
+            // Some write their password where the name belongs.
+            tracing::warn!(%address, "a log-in was refused");
+            let refused = Some("The name or the password is wrong.");
+            let page = html(&Page { name: None, next: next(&form), refused })?;
+            Ok((StatusCode::FORBIDDEN, page).into_response())
+        }
+    }
+}
+
+/// The user, if it is the password.
+async fn check(
+    gate: &Gate,
+    address: IpAddr,
+    name: &str,
+    password: &str,
+) -> Result<Option<User>, Problem> {
+    let too_many = |detail| {
+        let later = HeaderValue::from_static("12");
+        Problem::new(Kind::TooMany, detail).header(RETRY_AFTER, later)
+    };
+    if !gate.attempts.allows(address, name, Instant::now()) {
+        return Err(too_many("too many attempts to log in"));
+    }
+    let permit = tokio::time::timeout(WAIT, Arc::clone(&gate.passwords).acquire_owned()).await;
+    let Ok(permit) = permit else {
+        return Err(too_many("too many people are logging in"));
+    };
+    let (user, password) = (gate.access().user(name).cloned(), password.to_owned());
+    aside(move || {
+        let hash = user.as_ref().map(|user| &*user.password);
+        let is_right = secret::is_password(&password, hash);
+        drop(permit);
+        Ok(user.filter(|_| is_right))
+    })
+    .await
+}
+
+async fn log_out(app: Visitor, headers: HeaderMap) -> Response {
+    if let (Some(gate), Some(secret)) = (&app.gate, session(&headers)) {
+        gate.sessions.end(secret);
+    }
+    let mut answer = see("/login");
+    answer.headers_mut().insert(SET_COOKIE, cookie(&app, "", Duration::ZERO));
+    answer
+}
+
+/// No script sees it, and no page of another site makes the browser send it.
+fn cookie(app: &App, secret: &str, time: Duration) -> HeaderValue {
+    let seconds = time.as_secs();
+    let secure = if app.options.tls.is_some() { "; Secure" } else { "" };
+    let text = format!(
+        "{COOKIE_NAME}={secret}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
+    );
+    HeaderValue::try_from(text).expect("digits and letters")
+}
+
+/// Another page is the answer.
+fn see(place: &str) -> Response {
+    let place = HeaderValue::try_from(place).unwrap_or(HeaderValue::from_static("/boards"));
+    (StatusCode::SEE_OTHER, [(LOCATION, place)]).into_response()
+}
+
+/// To the page on which to log in, and back to where it was asked for.
+pub(super) fn first(uri: &Uri) -> Response {
+    let wanted = uri.path_and_query().map_or("/", |wanted| wanted.as_str());
+    let wanted = percent_encoding::utf8_percent_encode(wanted, percent_encoding::NON_ALPHANUMERIC);
+    see(&format!("/login?next={wanted}"))
+}
+
+/// Where to go on: an address of ours, whatever it says.
+fn next(query: &Query) -> &str {
+    let next = query.long_text("next").unwrap_or_default();
+    let is_ours = next.starts_with('/')
+        && !next.starts_with("//")
+        && next.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    if is_ours { next } else { "/boards" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_led_to_another_site() {
+        let next = |text: &str| next(&Query::parse(text, &["next"]).unwrap()).to_owned();
+        assert_eq!(next("next=%2Fexplorer%2F%3Ftree%3Dt"), "/explorer/?tree=t");
+        for wrong in ["", "next=", "next=%2F%2Fevil.example", "next=https:%2F%2Fevil.example"] {
+            assert_eq!(next(wrong), "/boards", "{wrong}");
+        }
+        for wrong in
+            ["next=%2F%5Cevil.example", "next=%2F%0D%0AA:b", "next=boards", "next=%2F%C3%A9"]
+        {
+            assert_eq!(next(wrong), "/boards", "{wrong}");
+        }
+    }
+
+    #[test]
+    fn attempts_are_counted_by_user_and_by_address() {
+        let (attempts, now) = (Attempts::new(), Instant::now());
+        let (one, other): (IpAddr, IpAddr) = ([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
+        let home = IpAddr::from([127, 0, 0, 1]);
+        let count = |address, user: &str, seconds| {
+            let now = now + Duration::from_secs(seconds);
+            (0..100).filter(|_| attempts.allows(address, user, now)).count()
+        };
+        assert_eq!(
+            [count(one, "ana", 0), count(other, "ana", 0), count(home, "ana", 0)],
+            [10, 0, 0]
+        );
+        assert_eq!([count(one, "ben", 0), count(home, "ben", 0)], [0, 10]);
+        assert_eq!([count(home, "ana", 12), count(home, "ana", 60)], [1, 4]);
+    }
+}

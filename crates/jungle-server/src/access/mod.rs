@@ -1,0 +1,22 @@
+//! Who may do what. Without an access file there is no [`Gate`], and everybody may do everything.
+//!
+//! - `grants.rs`, `file.rs`: what was granted to whom, and the file that says so;
+//! - `secret.rs`: tokens and passwords, kept as hashes;
+//! - `gate.rs`, `sessions.rs`: who a request comes from, by a token or a session;
+//! - `visitor.rs`: the trees, which nobody reaches without saying who asks, and what for;
+//! - `login.rs`: the pages on which people say who they are.
+
+mod file;
+mod gate;
+mod grants;
+mod login;
+mod secret;
+mod sessions;
+mod visitor;
+
+pub use file::{Access, AccessError, Person};
+pub use grants::{Grant, NoSuchRole, Role};
+
+pub(crate) use gate::{Gate, is_open, stranger};
+pub(crate) use login::routes;
+pub(crate) use visitor::{Need, Trees, Visitor, Who};

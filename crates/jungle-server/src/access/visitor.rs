@@ -1,0 +1,252 @@
+//! Who asks, and the trees: a handler gets a tree from its visitor only, who must say what for.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use jungle::{CommitMeta, Jungle, Key, NoSuchTree, TreeHandle};
+use jungle_words::Found;
+use tokio::sync::watch;
+
+use super::file::Access;
+use super::grants::Role;
+use crate::app::{App, aside};
+use crate::problem::{Kind, Problem};
+use crate::query::{self, Query};
+
+/// The trees. What is in here is seen by this file alone.
+pub(crate) struct Trees(Jungle);
+
+impl Trees {
+    pub(crate) fn new(jungle: Jungle) -> Trees {
+        Trees(jungle)
+    }
+}
+
+/// Who a request comes from.
+#[derive(Clone)]
+pub(crate) enum Who {
+    /// There is no access file.
+    Anybody,
+    /// There is one, and it does not say who this is.
+    Stranger,
+    Known(Known),
+}
+
+#[derive(Clone)]
+pub(crate) struct Known {
+    pub(super) name: Arc<str>,
+    pub(super) access: Arc<Access>,
+    /// Tells when `access` is not what holds any more.
+    pub(super) changes: watch::Receiver<Arc<Access>>,
+}
+
+/// Who asks, with what all requests share.
+#[derive(Clone)]
+pub(crate) struct Visitor {
+    app: Arc<App>,
+    who: Who,
+}
+
+impl Deref for Visitor {
+    type Target = App;
+
+    fn deref(&self) -> &App {
+        &self.app
+    }
+}
+
+/// The guard has found out who it is; where it has not, it is nobody.
+impl FromRequestParts<Arc<App>> for Visitor {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Visitor, Problem> {
+        let who = match &app.gate {
+            None => Who::Anybody,
+            Some(_) => parts.extensions.remove().unwrap_or(Who::Stranger),
+        };
+        Ok(Visitor { app: Arc::clone(app), who })
+    }
+}
+
+/// What somebody wants to do with a tree.
+#[derive(Clone, Copy)]
+pub(crate) struct Need<'p> {
+    role: Role,
+    /// The node, with all below; `None` is somewhere in the tree.
+    place: Option<&'p [Key]>,
+}
+
+impl<'p> Need<'p> {
+    /// To read a node, and all below it.
+    pub(crate) fn read(path: &'p [Key]) -> Need<'p> {
+        Need { role: Role::Read, place: Some(path) }
+    }
+
+    /// To change a node, and all below it.
+    pub(crate) fn write(path: &'p [Key]) -> Need<'p> {
+        Need { role: Role::Write, place: Some(path) }
+    }
+
+    /// The role for the whole tree.
+    pub(crate) fn whole(role: Role) -> Need<'static> {
+        Need { role, place: Some(&[]) }
+    }
+
+    /// The role for some part of the tree: each place is asked for by itself then.
+    pub(crate) fn part(role: Role) -> Need<'static> {
+        Need { role, place: None }
+    }
+}
+
+impl Visitor {
+    /// The tree of this name.
+    pub(crate) fn tree(&self, name: &str, need: Need<'_>) -> Result<TreeHandle, Problem> {
+        self.check(name, need)?;
+        Ok(self.trees.0.open_tree(name)?)
+    }
+
+    /// The tree of this name, on the branch that the query says.
+    pub(crate) fn branch(
+        &self,
+        name: &str,
+        query: &Query,
+        need: Need<'_>,
+    ) -> Result<TreeHandle, Problem> {
+        let tree = self.tree(name, need)?;
+        match query.text("branch")? {
+            Some(branch) => Ok(tree.on_branch(branch)?),
+            None => Ok(tree),
+        }
+    }
+
+    /// The version that the query says, to read the node at `path`.
+    pub(crate) fn version(
+        &self,
+        name: &str,
+        query: &Query,
+        path: &[Key],
+    ) -> Result<Found, Problem> {
+        let tree = self.branch(name, query, Need::read(path))?;
+        Ok(jungle_words::find_or_newest(&tree, query.text("at")?)?)
+    }
+
+    /// The names of the trees of which something may be read.
+    pub(crate) fn names(&self) -> Vec<Arc<str>> {
+        let mut names = self.trees.0.list_trees();
+        names.retain(|name| self.may(name, Need::part(Role::Read)));
+        names
+    }
+
+    pub(crate) fn create_tree(&self, name: &str) -> Result<TreeHandle, Problem> {
+        self.check_name(name)?;
+        Ok(self.trees.0.create_tree(name)?)
+    }
+
+    pub(crate) fn rename_tree(&self, name: &str, new: &str) -> Result<TreeHandle, Problem> {
+        let tree = self.tree(name, Need::whole(Role::Admin))?;
+        self.check_name(new)?;
+        self.trees.0.rename_tree(name, new)?;
+        Ok(tree)
+    }
+
+    pub(crate) fn delete_tree(&self, name: &str) -> Result<(), Problem> {
+        self.check(name, Need::whole(Role::Admin))?;
+        Ok(self.trees.0.delete_tree(name)?)
+    }
+
+    /// All of it, for those who may read everything.
+    pub(crate) fn everything(&self) -> Option<&Jungle> {
+        let may = match &self.who {
+            Who::Anybody => true,
+            Who::Stranger => false,
+            Who::Known(known) => known.access.may_everywhere(&known.name, Role::Read),
+        };
+        may.then_some(&self.trees.0)
+    }
+
+    /// The name under which this one commits; without an access file it is what the client says.
+    pub(crate) fn name(&self) -> Option<&str> {
+        match &self.who {
+            Who::Known(known) => Some(&known.name),
+            Who::Anybody | Who::Stranger => None,
+        }
+    }
+
+    /// Who commits, and why.
+    pub(crate) fn meta(
+        &self,
+        author: Option<&str>,
+        message: Option<&str>,
+    ) -> Result<CommitMeta, Problem> {
+        query::meta(self.name().or(author), message)
+    }
+
+    /// Refuses what this one may not do. A tree of which nothing may be read is not there.
+    pub(crate) fn check(&self, tree: &str, need: Need<'_>) -> Result<(), Problem> {
+        if self.may(tree, need) {
+            return Ok(());
+        }
+        if !self.may(tree, Need::part(Role::Read)) {
+            return Err(NoSuchTree { name: tree.into() }.into());
+        }
+        // Whether it is there may be known now.
+        self.trees.0.open_tree(tree)?;
+        Err(self.forbidden(tree, need))
+    }
+
+    /// As [`check`](Visitor::check), of a name that a tree shall get.
+    fn check_name(&self, name: &str) -> Result<(), Problem> {
+        let need = Need::whole(Role::Admin);
+        if self.may(name, need) { Ok(()) } else { Err(self.forbidden(name, need)) }
+    }
+
+    fn forbidden(&self, tree: &str, need: Need<'_>) -> Problem {
+        let (who, role) = (self.name().unwrap_or("nobody"), need.role);
+        let place = need.place.filter(|place| !place.is_empty()).map(jungle::Path::from);
+        let place = place.map_or_else(String::new, |place| format!(", {place}"));
+        let detail = format_args!("{who} has not the role {role} for {tree:?}{place}");
+        Problem::new(Kind::Forbidden, detail)
+    }
+
+    fn may(&self, tree: &str, need: Need<'_>) -> bool {
+        match (&self.who, need.place) {
+            (Who::Anybody, _) => true,
+            (Who::Stranger, _) => false,
+            (Who::Known(Known { name, access, .. }), Some(path)) => {
+                access.may(name, tree, path, need.role)
+            }
+            (Who::Known(Known { name, access, .. }), None) => {
+                access.may_somewhere(name, tree, need.role)
+            }
+        }
+    }
+
+    /// Waits until something else was granted to somebody: what was begun before must be asked for
+    /// again.
+    pub(crate) async fn changed(&mut self) {
+        match &mut self.who {
+            // That nobody is left who could change it means the server stops.
+            Who::Known(known) => _ = known.changes.changed().await,
+            Who::Anybody | Who::Stranger => std::future::pending().await,
+        }
+    }
+
+    /// Does something that commits. Where that waits for a disk, it is kept off the threads that
+    /// serve; once begun it is done, whether or not the client stays.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        f: impl FnOnce(&Visitor) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        if !self.is_durable {
+            return f(self);
+        }
+        // Never closed; and whoever waits here has not begun.
+        let permit = self.writers.acquire().await;
+        let visitor = self.clone();
+        let done = aside(move || f(&visitor)).await;
+        drop(permit);
+        done
+    }
+}

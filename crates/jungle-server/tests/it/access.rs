@@ -1,0 +1,204 @@
+//! Who may do what: beside the matrix, what it cannot tell.
+
+use jungle::{Jungle, Memory};
+use jungle_server::{Access, AccessError, Data, Options, Role, Server, StartError};
+use serde_json::json;
+
+use crate::people::{Guarded, grant};
+use crate::support::Folder;
+
+#[test]
+fn strangers_are_asked_who_they_are() {
+    let guarded = Guarded::new("strangers", &[("ana", "*", "/", Role::Admin)]);
+    let served = &guarded.served;
+    for path in ["/api/v1/trees", "/api/v1/trees/t/node", "/metrics", "/nothing", "/api/v1/trees/x"]
+    {
+        let answer = served.get(path);
+        assert_eq!((answer.status.as_u16(), answer.problem()), (401, "unauthorized".to_owned()));
+        assert_eq!(answer.header("www-authenticate"), "Bearer realm=\"jungle\"");
+    }
+    for (path, next) in [("/", "%2F"), ("/explorer/?tree=t", "%2Fexplorer%2F%3Ftree%3Dt")] {
+        let answer = served.get(path);
+        let place = format!("/login?next={next}");
+        assert_eq!((answer.status.as_u16(), answer.header("location")), (303, &*place));
+    }
+    for path in ["/login", "/openapi.json", "/assets/board.css", "/explorer/explorer.js"] {
+        assert_eq!(served.get(path).status, 200, "{path}");
+    }
+    assert_eq!(served.get("/health").json(), json!({"status": "ok"}));
+    assert_eq!(guarded.get("ana", "/health").json()["trees"], 2);
+}
+
+#[test]
+fn wrong_token_is_refused_whatever_is_asked() {
+    let guarded = Guarded::new("wrong-token", &[("ana", "*", "/", Role::Admin)]);
+    let right = guarded.header("ana");
+    let cut = &right[..right.len() - 1];
+    for header in ["", "Bearer", "Bearer ", "Basic YTpi", "Bearer x", cut, &format!("{right}0")] {
+        for path in ["/api/v1/trees", "/health", "/login"] {
+            let answer = guarded.served.send("GET", path, &[("authorization", header)], None);
+            assert_eq!(answer.status, 401, "{header} {path}");
+        }
+    }
+    assert_eq!(guarded.get("ended", "/api/v1/trees").status, 401);
+    let twice = [("authorization", &*right), ("authorization", &*right)];
+    assert_eq!(guarded.served.send("GET", "/api/v1/trees", &twice, None).status, 400);
+    let lower = right.replace("Bearer", "bearer");
+    let answer = guarded.served.send("GET", "/api/v1/trees", &[("authorization", &lower)], None);
+    answer.expect(200);
+}
+
+#[test]
+fn tree_of_which_nothing_may_be_read_is_not_there() {
+    let guarded = Guarded::new("hidden", &[("ana", "t", "/", Role::Admin)]);
+    let trees = guarded.get("ana", "/api/v1/trees").expect(200);
+    assert_eq!(trees["trees"].as_array().unwrap().len(), 1);
+    assert_eq!(trees["trees"][0]["name"], "t");
+    for rest in ["", "/node", "/revisions", "/branches", "/watch"] {
+        let answer = |tree| guarded.get("ana", &format!("/api/v1/trees/{tree}{rest}"));
+        let (hidden, missing) = (answer("u"), answer("v"));
+        assert_eq!((hidden.status.as_u16(), hidden.problem()), (404, "no-such-tree".to_owned()));
+        let [hidden, missing] = [("u", hidden), ("v", missing)]
+            .map(|(name, answer)| answer.text.replace(&format!("\\\"{name}\\\""), "NAME"));
+        assert_eq!(hidden, missing, "{rest}");
+        assert!(hidden.contains("NAME"), "{hidden}");
+    }
+}
+
+#[test]
+fn edits_are_allowed_by_their_places() {
+    let guarded =
+        Guarded::new("places", &[("ana", "t", "/a", Role::Write), ("ana", "t", "/b", Role::Read)]);
+    for edit in [
+        r#"{"op":"append","path":"/a"}"#,
+        r#"{"op":"append","path":"/a"},{"op":"put","under":0,"attribute":"n","value":1}"#,
+        r#"{"op":"insert","path":"/a/y"}"#,
+        r#"{"op":"insert_before","path":"/a/0"}"#,
+        r#"{"op":"put","path":"/a","attribute":"n","value":1}"#,
+        r#"{"op":"unset","path":"/a","attribute":"n"}"#,
+        r#"{"op":"move","from":"/a/x","path":"/a/z"}"#,
+        r#"{"op":"test","path":"/b","exists":true},{"op":"remove","path":"/a/z"}"#,
+    ] {
+        guarded.edit("ana", edit).expect(200);
+    }
+    let before = guarded.served.server.jungle().revision();
+    for edit in [
+        r#"{"op":"append"}"#,
+        r#"{"op":"append","path":"/b"}"#,
+        r#"{"op":"insert","path":"/c"}"#,
+        r#"{"op":"insert","path":"/b/c"}"#,
+        r#"{"op":"insert_after","path":"/a"}"#,
+        r#"{"op":"remove","path":"/b"}"#,
+        r#"{"op":"remove","path":"/"}"#,
+        r#"{"op":"put","attribute":"n","value":1}"#,
+        r#"{"op":"put","path":"/b","attribute":"n","value":1}"#,
+        r#"{"op":"unset","path":"/b","attribute":"n"}"#,
+        r#"{"op":"move","from":"/a/y","path":"/y"}"#,
+        r#"{"op":"move","from":"/b","path":"/a/b"}"#,
+        r#"{"op":"test","path":"/","exists":true},{"op":"append","path":"/a"}"#,
+        r#"{"op":"append","path":"/a"},{"op":"append"}"#,
+    ] {
+        let answer = guarded.edit("ana", edit);
+        assert_eq!(
+            (answer.status.as_u16(), answer.problem()),
+            (403, "forbidden".to_owned()),
+            "{edit}"
+        );
+    }
+    assert_eq!(guarded.served.server.jungle().revision(), before);
+}
+
+#[test]
+fn author_is_who_commits_whatever_the_request_says() {
+    let guarded = Guarded::new("author", &[("ana", "*", "/", Role::Admin)]);
+    guarded.edit("ana", r#"{"op":"append"}"#).expect(200);
+    let newest = guarded.get("ana", "/api/v1/trees/t/revisions?limit=1").expect(200);
+    assert_eq!(newest["revisions"][0]["author"], "ana");
+    let import = "/api/v1/trees/t/document?path=/a&author=eve";
+    guarded.send("ana", "PUT", import, Some("[1]")).expect(200);
+    let newest = guarded.get("ana", "/api/v1/trees/t/revisions?limit=1").expect(200);
+    assert_eq!(newest["revisions"][0]["author"], "ana");
+    let form = |path: &str, form: &str| {
+        let (media, header) = ("application/x-www-form-urlencoded", guarded.header("ana"));
+        let headers = [("content-type", media), ("authorization", &header)];
+        assert_eq!(guarded.served.send("POST", path, &headers, Some(form)).status, 303);
+    };
+    form("/boards", "name=b");
+    form("/boards/b", "author=eve&text=hello");
+    form("/boards/b/0", "author=eve&text=changed&edits=0");
+    let page = guarded.get("ana", "/boards/b").text;
+    assert!(page.contains("<strong>ana</strong>") && !page.contains("eve"), "{page}");
+    assert!(!page.contains("Your name") && page.contains("changed"), "{page}");
+}
+
+#[test]
+fn answer_to_a_key_is_for_who_was_answered() {
+    let granted = [("ana", "t", "/", Role::Write), ("ben", "t", "/a", Role::Write)];
+    let guarded = Guarded::new("keys", &granted);
+    let send = |who: &str| {
+        let header = guarded.header(who);
+        let headers = [("authorization", &*header), ("idempotency-key", "k")];
+        let body = r#"{"edits":[{"op":"append"}]}"#;
+        guarded.served.send("POST", "/api/v1/trees/t/commits", &headers, Some(body)).status
+    };
+    assert_eq!([send("ana"), send("ana"), send("ben")], [200, 200, 422]);
+}
+
+#[test]
+fn what_is_granted_changes_with_the_file() {
+    let granted = [("ana", "t", "/", Role::Write), ("ben", "t", "/", Role::Read)];
+    let mut guarded = Guarded::new("changes", &granted);
+    let header = format!("Authorization: {}\r\n", guarded.header("ben"));
+    let mut events = guarded.served.watch("t/watch", &header);
+    guarded.edit("ana", r#"{"op":"append"}"#).expect(200);
+    assert_eq!(events.next().unwrap().name, "change");
+    guarded.access.revoke("ben", None).unwrap();
+    guarded.access.grant(grant("ana", "t", "/", Role::Read)).unwrap();
+    guarded.access.write(&guarded.file).unwrap();
+    // What was begun under what was granted before ends.
+    assert_eq!(events.next(), None);
+    assert_eq!(guarded.get("ben", "/api/v1/trees").status, 401);
+    assert_eq!(guarded.edit("ana", r#"{"op":"append"}"#).status, 403);
+    guarded.get("ana", "/api/v1/trees/t").expect(200);
+}
+
+#[test]
+fn file_must_be_its_owners_and_whole() {
+    let folder = Folder::new("access-file");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let file = folder.0.join("access.toml");
+    let mut access = Access::default();
+    access.add_token("ana", None).unwrap();
+    access.add_user("ben", Some("correct horse")).unwrap();
+    access.grant(grant("ben", "*", "/a/\"3\"", Role::Read)).unwrap();
+    access.write(&file).unwrap();
+    assert_eq!(Access::read(&file).unwrap(), access);
+    let start = || {
+        let options = Options { access: Some(file.clone()), ..Options::default() };
+        Server::start(Data::Memory(Jungle::memory().unwrap()), options)
+    };
+    start().unwrap().stop().unwrap();
+    #[cfg(unix)]
+    for mode in [0o640, 0o604, 0o620, 0o666] {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(&file, mode).unwrap();
+        let refused = start();
+        assert!(matches!(refused, Err(StartError::Access(AccessError::Shared { .. }))));
+    }
+    for wrong in [
+        "x = 1",
+        "[[user]]\nname = \"a\"",
+        "[[user]]\nname = \"a\"\npassword = \"plain\"",
+        "[[token]]\nname = \"a\"\nhash = \"00\"",
+        "[[grant]]\nwho = \"nobody\"\ntree = \"*\"\nrole = \"read\"",
+        "[[grant]]\nwho = \"a\"\nwho = \"b\"\ntree = \"*\"\nrole = \"read\"",
+        "[[grant]]\nwho = \"a\"\ntree = \"*\"\nrole = \"owner\"",
+    ] {
+        access.write(&file).unwrap();
+        std::fs::write(&file, wrong).unwrap();
+        let refused = start();
+        assert!(matches!(refused, Err(StartError::Access(AccessError::Parse { .. }))), "{wrong}");
+    }
+    std::fs::remove_file(&file).unwrap();
+    assert!(matches!(start(), Err(StartError::Access(AccessError::Read { .. }))));
+}

@@ -1,0 +1,95 @@
+//! Logging in, as a browser does.
+
+use jungle_server::Role;
+
+use crate::people::{Guarded, grant};
+use crate::support::Answer;
+
+const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
+
+fn with_ana(name: &str) -> Guarded {
+    Guarded::with(name, &[], |access, _| {
+        access.add_user("ana", Some("correct horse")).unwrap();
+        access.grant(grant("ana", "*", "/", Role::Admin)).unwrap();
+    })
+}
+
+fn log_in(guarded: &Guarded, form: &str) -> Answer {
+    guarded.served.send("POST", "/login", &[FORM], Some(form))
+}
+
+/// The cookie of a new session.
+#[track_caller]
+fn session(guarded: &Guarded) -> String {
+    let answer = log_in(guarded, "name=ana&password=correct+horse&next=%2Fexplorer%2F");
+    assert_eq!((answer.status.as_u16(), answer.header("location")), (303, "/explorer/"));
+    let cookie = answer.header("set-cookie");
+    let (pair, rest) = cookie.split_once("; ").unwrap();
+    assert_eq!(rest, "Path=/; Max-Age=43200; HttpOnly; SameSite=Strict");
+    pair.to_owned()
+}
+
+#[test]
+fn session_lasts_from_log_in_to_log_out() {
+    let guarded = with_ana("log-in");
+    let served = &guarded.served;
+    let page = served.get("/login?next=%2Fboards%2F%22%3E");
+    assert!(page.text.contains("value=\"/boards/&#34;&#62;\"") && page.text.contains("password"));
+    let cookie = session(&guarded);
+    let get = |path: &str, cookie: &str| served.send("GET", path, &[("cookie", cookie)], None);
+    assert_eq!(get("/boards", &cookie).status, 200);
+    assert_eq!(get("/api/v1/trees", &format!("a=b; {cookie}; c=d")).status, 200);
+    assert!(get("/login", &cookie).text.contains("<h1>ana</h1>"));
+    for wrong in [&cookie[..cookie.len() - 1], "jungle_session=", "jungle_session"] {
+        assert_eq!(get("/api/v1/trees", wrong).status, 401, "{wrong}");
+    }
+    let out = served.send("POST", "/logout", &[("cookie", &cookie)], None);
+    assert_eq!((out.status.as_u16(), out.header("location")), (303, "/login"));
+    assert!(out.header("set-cookie").starts_with("jungle_session=; Path=/; Max-Age=0;"));
+    assert_eq!(get("/api/v1/trees", &cookie).status, 401);
+}
+
+#[test]
+fn page_of_another_site_cannot_use_a_session() {
+    let guarded = with_ana("other-site");
+    let cookie = session(&guarded);
+    let own = format!("http://{}", guarded.served.address());
+    let post = |path: &str, name: &str, value: &str| {
+        let headers = [FORM, ("cookie", &*cookie), (name, value)];
+        guarded.served.send("POST", path, &headers, Some("name=b")).status.as_u16()
+    };
+    for path in ["/boards", "/login", "/logout"] {
+        assert_eq!(post(path, "origin", "http://evil.example"), 403, "{path}");
+        assert_eq!(post(path, "origin", "null"), 403, "{path}");
+        assert_eq!(post(path, "sec-fetch-site", "cross-site"), 403, "{path}");
+        assert_eq!(post(path, "sec-fetch-site", "same-site"), 403, "{path}");
+    }
+    assert_eq!(post("/boards", "origin", &own), 303);
+    // What is read by a page of another site is not given to it.
+    let answer = guarded.served.send("GET", "/boards", &[("cookie", &cookie)], None);
+    assert!(!answer.headers.contains_key("access-control-allow-origin"));
+    assert_eq!(answer.header("cross-origin-resource-policy"), "same-origin");
+}
+
+#[test]
+fn wrong_names_and_passwords_are_refused_alike_and_soon_not_looked_at() {
+    let guarded = with_ana("wrong-password");
+    let refused = log_in(&guarded, "name=ana&password=wrong");
+    assert_eq!(refused.status, 403);
+    assert!(!refused.headers.contains_key("set-cookie"));
+    let unknown = log_in(&guarded, "name=nobody&password=wrong");
+    assert_eq!((unknown.status, unknown.text), (refused.status, refused.text));
+    for form in ["", "name=ana", "password=correct+horse", "name=ANA&password=correct+horse"] {
+        assert_eq!(log_in(&guarded, form).status, 403, "{form}");
+    }
+    assert_eq!(log_in(&guarded, "name=ana&password=correct+horse&x=1").status, 400);
+    assert_eq!(log_in(&guarded, &format!("name={}&password=x", "a".repeat(256))).status, 400);
+    let mut left = 0;
+    while log_in(&guarded, "name=ana&password=wrong").status == 403 {
+        left += 1;
+        assert!(left < 20, "nobody stops it");
+    }
+    // The right one is not looked at either, or it could be found by trying.
+    let late = log_in(&guarded, "name=ana&password=correct+horse");
+    assert_eq!((late.status.as_u16(), late.header("retry-after")), (429, "12"));
+}

@@ -1,0 +1,225 @@
+//! The matrix of permissions: every route, asked by everybody. A route without a row fails.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Write};
+
+use jungle_server::Role;
+
+use crate::contract::operations;
+use crate::people::{Granted, Guarded};
+
+/// Who asks, a column each. `stranger` says nothing, and the token of `ended` has ended.
+const COLUMNS: [&str; 10] = [
+    "stranger",
+    "ended",
+    "other",
+    "reads",
+    "writes",
+    "admin",
+    "reads-a",
+    "writes-a",
+    "admin-b",
+    "reads-all",
+];
+
+const GRANTED: [Granted<'static>; 8] = [
+    ("other", "u", "/", Role::Admin),
+    ("reads", "t", "/", Role::Read),
+    ("writes", "t", "/", Role::Write),
+    ("admin", "t*", "/", Role::Admin),
+    ("reads-a", "t", "/a", Role::Read),
+    ("writes-a", "t", "/a", Role::Write),
+    ("admin-b", "t", "/b", Role::Admin),
+    ("reads-all", "*", "/", Role::Read),
+];
+
+/// A method and a route; what is asked there: the query and the body, JSON or a form; and for each
+/// column what comes of it: `+` it is done, `?` who is it, `x` it may not, `-` there is none.
+const MATRIX: &[(&str, &str, &str, &str, &str)] = &[
+    ("GET", "/health", "", "", "+ ? + + + + + + + +"),
+    ("GET", "/openapi.json", "", "", "+ ? + + + + + + + +"),
+    ("GET", "/metrics", "", "", "? ? x x x x x x x +"),
+    ("GET", "/api/v1/trees", "", "", "? ? + + + + + + + +"),
+    ("POST", "/api/v1/trees", "", r#"{"name":"t2"}"#, "? ? x x x + x x x x"),
+    ("POST", "/api/v1/trees", "", r#"{"name":"v"}"#, "? ? x x x x x x x x"),
+    ("GET", "/api/v1/trees/{tree}", "", "", "? ? - + + + + + + +"),
+    ("PATCH", "/api/v1/trees/{tree}", "", r#"{"name":"t2"}"#, "? ? - x x + x x x x"),
+    ("PATCH", "/api/v1/trees/{tree}", "", r#"{"name":"v"}"#, "? ? - x x x x x x x"),
+    ("DELETE", "/api/v1/trees/{tree}", "", "", "? ? - x x + x x x x"),
+    ("GET", "/api/v1/trees/{tree}/node", "", "", "? ? - + + + x x x +"),
+    ("GET", "/api/v1/trees/{tree}/node", "?path=/a/x", "", "? ? - + + + + + x +"),
+    ("GET", "/api/v1/trees/{tree}/node", "?path=/a&at=main~1", "", "? ? - + + + + + x +"),
+    ("GET", "/api/v1/trees/{tree}/node", "?at=main~1", "", "? ? - + + + x x x +"),
+    ("GET", "/api/v1/trees/{tree}/node", "?branch=draft", "", "? ? - + + + x x x +"),
+    ("GET", "/api/v1/trees/{tree}/value", "?attribute=board", "", "? ? - + + + x x x +"),
+    ("GET", "/api/v1/trees/{tree}/value", "?path=/a&attribute=n", "", "? ? - + + + + + x +"),
+    ("GET", "/api/v1/trees/{tree}/children", "", "", "? ? - + + + x x x +"),
+    ("GET", "/api/v1/trees/{tree}/children", "?path=/a", "", "? ? - + + + + + x +"),
+    ("GET", "/api/v1/trees/{tree}/search", "?attribute=n", "", "? ? - + + + x x x +"),
+    ("GET", "/api/v1/trees/{tree}/search", "?path=/a&attribute=n", "", "? ? - + + + + + x +"),
+    ("POST", "/api/v1/trees/{tree}/commits", "", PUT_ROOT, "? ? - x + + x x x x"),
+    ("POST", "/api/v1/trees/{tree}/commits", "", PUT_A, "? ? - x + + x + x x"),
+    ("POST", "/api/v1/trees/{tree}/commits", "?branch=draft", PUT_A, "? ? - x + + x + x x"),
+    ("GET", "/api/v1/trees/{tree}/document", "", "", "? ? - + + + x x x +"),
+    ("GET", "/api/v1/trees/{tree}/document", "?path=/a", "", "? ? - + + + + + x +"),
+    ("PUT", "/api/v1/trees/{tree}/document", "", "[1]", "? ? - x + + x x x x"),
+    ("PUT", "/api/v1/trees/{tree}/document", "?path=/a", "[1]", "? ? - x + + x + x x"),
+    ("GET", "/api/v1/trees/{tree}/revisions", "", "", "? ? - + + + x x x +"),
+    ("GET", "/api/v1/trees/{tree}/revisions/{revision}", "", "", "? ? - + + + x x x +"),
+    ("GET", "/api/v1/trees/{tree}/diff", "", "", "? ? - + + + x x x +"),
+    ("GET", "/api/v1/trees/{tree}/diff", "?path=/a&from=main~1", "", "? ? - + + + + + x +"),
+    ("POST", "/api/v1/trees/{tree}/reverts", "", "REVERT", "? ? - x + + x x x x"),
+    ("GET", "/api/v1/trees/{tree}/branches", "", "", "? ? - + + + + + + +"),
+    ("POST", "/api/v1/trees/{tree}/branches", "", r#"{"name":"new"}"#, "? ? - x + + x x x x"),
+    ("DELETE", "/api/v1/trees/{tree}/branches/{name}", "", "", "? ? - x x + x x x x"),
+    ("GET", "/api/v1/trees/{tree}/tags", "", "", "? ? - + + + + + + +"),
+    ("POST", "/api/v1/trees/{tree}/tags", "", r#"{"name":"new"}"#, "? ? - x + + x x x x"),
+    ("DELETE", "/api/v1/trees/{tree}/tags/{name}", "", "", "? ? - x x + x x x x"),
+    ("GET", "/api/v1/trees/{tree}/merges", "?from=draft", "", "? ? - + + + x x x +"),
+    ("POST", "/api/v1/trees/{tree}/merges", "", r#"{"from":"draft"}"#, "? ? - x + + x x x x"),
+    ("GET", "/api/v1/trees/{tree}/watch", "", "", "? ? - + + + x x x +"),
+    ("GET", "/api/v1/trees/{tree}/watch", "?path=/a", "", "? ? - + + + + + x +"),
+    ("GET", "/", "", "", "? ? + + + + + + + +"),
+    ("GET", "/boards", "", "", "? ? + + + + + + + +"),
+    ("POST", "/boards", "", "name=t2", "? ? x x x + x x x x"),
+    ("GET", "/boards/{board}", "", "", "? ? - + + + - - - +"),
+    ("POST", "/boards/{board}", "", "text=hello", "? ? - x + + - - - x"),
+    ("GET", "/boards/{board}/{key}", "", "", "? ? - + + + - - - +"),
+    ("POST", "/boards/{board}/{key}", "", "text=hello&edits=0", "? ? - x + + - - - x"),
+    ("GET", "/assets/{name}", "", "", "+ ? + + + + + + + +"),
+    ("GET", "/bench/hello", "", "", "? ? + + + + + + + +"),
+    ("GET", "/bench/post", "?board=t", "", "? ? - x + + - - - x"),
+    ("GET", "/explorer", "", "", "? ? + + + + + + + +"),
+    ("GET", "/explorer/", "", "", "? ? + + + + + + + +"),
+    ("GET", "/explorer/{name}", "", "", "+ ? + + + + + + + +"),
+    ("GET", "/login", "", "", "+ ? + + + + + + + +"),
+    // Nobody has this password.
+    ("POST", "/login", "", "name=reads&password=wrong", "x ? x x x x x x x x"),
+    ("POST", "/logout", "", "a=b", "+ ? + + + + + + + +"),
+];
+
+const PUT_ROOT: &str = r#"{"edits":[{"op":"put","attribute":"n","value":9}]}"#;
+const PUT_A: &str = r#"{"edits":[{"op":"put","path":"/a","attribute":"n","value":9}]}"#;
+
+/// A server on which all that the rows ask for is there: `t` is a board with a message, two
+/// revisions, a branch that can be merged, and a tag.
+fn server() -> Guarded {
+    let guarded = Guarded::with("matrix", &GRANTED, |_, options| options.bench = true);
+    let tree = guarded.served.server.jungle().open_tree("t").unwrap();
+    tree.update(|tx| {
+        tx.put_attribute(&[], "board", "t")?;
+        let message = [tx.append(&[])?];
+        tx.put_attribute(&message, "author", "ana")?;
+        tx.put_attribute(&message, "text", "hello")?;
+        tx.put_attribute(&message, "time", 7)
+    })
+    .unwrap();
+    tree.update(|tx| tx.put_attribute(&["a".into()], "n", 1)).unwrap();
+    let newest = tree.snapshot().revision();
+    let draft = tree.branch("draft", newest).unwrap();
+    tree.tag("v1", newest).unwrap();
+    draft.update(|tx| tx.put_attribute(&[], "draft", 1)).unwrap();
+    guarded
+}
+
+/// Asks, and tells what came of it by its letter.
+#[track_caller]
+fn ask(guarded: &Guarded, who: &str, row: (&str, &str, &str, &str, &str)) -> char {
+    let (method, route, query, body, _) = row;
+    let name = match route.split('/').rev().nth(1) {
+        Some("branches") => "draft",
+        Some("tags") => "v1",
+        Some("explorer") => "explorer.js",
+        _ => "board.css",
+    };
+    let newest = guarded.served.server.jungle().open_tree("t");
+    let newest = newest.map_or(0, |tree| tree.snapshot().revision().number()).to_string();
+    let path = [("{tree}", "t"), ("{board}", "t"), ("{key}", "0"), ("{name}", name)]
+        .iter()
+        .chain(&[("{revision}", &*newest)])
+        .fold(route.to_owned(), |path, (name, value)| path.replace(name, value));
+    let path = path + query;
+    let header = (who != "stranger").then(|| guarded.header(who));
+    if route.ends_with("/watch") {
+        return watch(guarded, &path, header.as_deref());
+    }
+    let is_form = body.contains('=');
+    let media = if is_form { "application/x-www-form-urlencoded" } else { "application/json" };
+    let mut headers = vec![("content-type", media)];
+    headers.extend(header.as_ref().map(|header| ("authorization", header.as_str())));
+    let body = body.replace("REVERT", &format!(r#"{{"revision":{newest}}}"#));
+    let body = (method != "GET" && method != "DELETE").then_some(&*body);
+    let answer = guarded.served.send(method, &path, &headers, body);
+    let place = answer.headers.get("location").map_or("", |place| place.to_str().unwrap());
+    let status = if place.starts_with("/login?next=") { 401 } else { answer.status.as_u16() };
+    letter(status).unwrap_or_else(|| panic!("{who} {method} {path}: {status}: {}", answer.text))
+}
+
+fn letter(status: u16) -> Option<char> {
+    Some(match status {
+        200..=399 => '+',
+        401 => '?',
+        403 => 'x',
+        404 => '-',
+        _ => return None,
+    })
+}
+
+/// A stream has no end: only how it begins is looked at.
+fn watch(guarded: &Guarded, path: &str, header: Option<&str>) -> char {
+    let mut stream = guarded.served.connect();
+    let header = header.map_or_else(String::new, |header| format!("Authorization: {header}\r\n"));
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{header}\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).unwrap();
+    letter(line[9..12].parse().unwrap()).unwrap_or_else(|| panic!("{path}: {line}"))
+}
+
+#[test]
+fn everybody_may_do_what_was_granted_and_nothing_else() {
+    let mut guarded = server();
+    let mut cells = 0;
+    for &row in MATRIX {
+        let expected: Vec<char> = row.4.chars().filter(|letter| *letter != ' ').collect();
+        assert_eq!(expected.len(), COLUMNS.len(), "{row:?}");
+        for (who, expected) in COLUMNS.iter().zip(expected) {
+            let before = guarded.served.server.jungle().revision();
+            let found = ask(&guarded, who, row);
+            assert_eq!(found, expected, "{who} asks {} {}{} {}", row.0, row.1, row.2, row.3);
+            cells += 1;
+            if found != '+' {
+                assert_eq!(guarded.served.server.jungle().revision(), before, "{who} {row:?}");
+            } else if row.0 != "GET" || row.1 == "/bench/post" {
+                // It has changed something, which the next one shall find as it was.
+                drop(guarded);
+                guarded = server();
+            }
+        }
+    }
+    assert!(cells > 500, "{cells}");
+}
+
+#[test]
+fn every_route_has_a_row() {
+    let rows: BTreeSet<(String, String)> =
+        MATRIX.iter().map(|row| (row.0.to_owned(), row.1.to_owned())).collect();
+    let mut routes: BTreeSet<(String, String)> = operations();
+    for text in [
+        include_str!("../../src/board/mod.rs"),
+        include_str!("../../src/explorer.rs"),
+        include_str!("../../src/access/login.rs"),
+    ] {
+        for route in text.split(".route(\"").skip(1) {
+            let (path, rest) = route.split_once('"').unwrap();
+            let rest = rest.split(".route(").next().unwrap().split('\n').next().unwrap();
+            for (call, method) in [("get(", "GET"), ("post(", "POST"), ("delete(", "DELETE")] {
+                if rest.contains(call) {
+                    routes.insert((method.to_owned(), path.to_owned()));
+                }
+            }
+        }
+    }
+    assert!(routes.len() > 40, "{routes:?}");
+    assert_eq!(rows, routes);
+}

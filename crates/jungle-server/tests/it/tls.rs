@@ -1,0 +1,126 @@
+//! Encrypted connections. The certificate is `localhost`'s, made for these tests and trusted by
+//! nobody, with `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes`.
+
+use std::io::{ErrorKind, Read, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jungle::{Jungle, Memory};
+use jungle_server::{Data, Options, Role, Server, StartError, Tls, TlsError};
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::{
+    ClientConfig, ClientConnection, RootCertStore, StreamOwned, crypto, version,
+};
+
+use crate::people::{Guarded, grant};
+use crate::support::{Served, limits};
+
+fn file(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/tls").join(name)
+}
+
+fn tls() -> Option<Tls> {
+    Some(Tls { cert: file("cert.pem"), key: file("key.pem") })
+}
+
+/// Sends a request, encrypted, and gives the answer.
+fn ask(served: &Served, request: &str) -> String {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(file("cert.pem")).unwrap()).unwrap();
+    let provider = Arc::new(crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&version::TLS13])
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = "localhost".try_into().unwrap();
+    let client = ClientConnection::new(Arc::new(config), name).unwrap();
+    let mut stream = StreamOwned::new(client, served.connect());
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    match stream.read_to_end(&mut answer) {
+        Err(error) if error.kind() != ErrorKind::UnexpectedEof => panic!("{error}"),
+        _ => String::from_utf8(answer).unwrap(),
+    }
+}
+
+#[test]
+fn requests_are_answered_encrypted_and_only_so() {
+    let served = Served::with(|options| options.tls = tls());
+    let get = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let answer = ask(&served, get);
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("\"ok\""), "{answer}");
+    let plain = served.raw(get.as_bytes());
+    assert!(!plain.contains("HTTP"), "{plain}");
+}
+
+#[test]
+fn cookie_is_for_encrypted_connections_only() {
+    let guarded = Guarded::with("tls-cookie", &[], |access, options| {
+        access.add_user("ana", Some("correct horse")).unwrap();
+        access.grant(grant("ana", "*", "/", Role::Read)).unwrap();
+        options.tls = tls();
+    });
+    let form = "name=ana&password=correct+horse";
+    let request = format!(
+        "POST /login HTTP/1.1\r\nHost: localhost\r\nOrigin: https://localhost\r\n\
+         Connection: close\r\nContent-Type: application/x-www-form-urlencoded\r\n\
+         Content-Length: {}\r\n\r\n{form}",
+        form.len()
+    );
+    let answer = ask(&guarded.served, &request);
+    assert!(answer.contains("HttpOnly; SameSite=Strict; Secure\r\n"), "{answer}");
+}
+
+#[test]
+fn client_that_never_says_hello_is_not_waited_for() {
+    let served = Served::with(|options| {
+        options.tls = tls();
+        let soon = std::time::Duration::from_millis(100);
+        options.limits = limits(|limits| limits.head_time = soon);
+    });
+    assert_eq!(served.connect().read(&mut [0; 1]).unwrap(), 0);
+}
+
+#[test]
+fn key_and_certificate_must_fit() {
+    let start = |cert: &str, key: &str| {
+        let tls = Some(Tls { cert: file(cert), key: file(key) });
+        let options = Options { tls, ..Options::default() };
+        match Server::start(Data::Memory(Jungle::memory().unwrap()), options) {
+            Err(StartError::Tls(error)) => error,
+            other => panic!("{cert} {key}: {other:?}"),
+        }
+    };
+    assert!(matches!(start("nothing.pem", "key.pem"), TlsError::Read { .. }));
+    assert!(matches!(start("cert.pem", "cert.pem"), TlsError::Read { .. }));
+    assert!(matches!(start("key.pem", "key.pem"), TlsError::Use { .. }));
+}
+
+#[test]
+fn others_reach_it_only_encrypted_and_asked_or_where_that_is_said() {
+    let guarded = Guarded::new("exposed", &[("ana", "*", "/", Role::Admin)]);
+    let access = || Some(guarded.file.clone());
+    let start = |options: Options| {
+        let options = Options { listen: "0.0.0.0:0".parse().unwrap(), ..options };
+        match Server::start(Data::Memory(Jungle::memory().unwrap()), options) {
+            Err(StartError::Exposed { why, .. }) => why,
+            Err(other) => panic!("{other}"),
+            Ok(server) => {
+                server.stop().unwrap();
+                "started"
+            }
+        }
+    };
+    let usual = Options::default;
+    for (options, expected) in [
+        (usual(), "nothing is encrypted, and nobody is asked who they are"),
+        (Options { tls: tls(), ..usual() }, "nobody is asked who they are"),
+        (Options { access: access(), ..usual() }, "what is sent is not encrypted"),
+        (Options { tls: tls(), access: access(), ..usual() }, "started"),
+        (Options { expose: true, ..usual() }, "started"),
+    ] {
+        assert_eq!(start(options), expected);
+    }
+}
