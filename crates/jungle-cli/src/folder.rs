@@ -68,6 +68,7 @@ pub(crate) fn is_damage(error: &OpenError) -> bool {
             | OpenError::Missing { .. }
             | OpenError::Record { .. }
             | OpenError::Replay { .. }
+            | OpenError::Checkpoint(_)
     )
 }
 

@@ -45,6 +45,7 @@ pub(super) fn not_copied(error: &BackupError) -> Failure {
         BackupError::Source(cause) | BackupError::Target(cause) if is_damage(cause) => {
             Failure::of(Exit::Damaged, error).with_hint("`jungle verify` tells of which folder")
         }
+        BackupError::Pages(_) => Failure::of(Exit::Damaged, error),
         BackupError::Target(OpenError::Locked { .. }) => Failure::of(Exit::Error, error)
             .with_hint("a folder cannot be copied into itself, nor into one that is in use"),
         BackupError::Other { .. } => {

@@ -9,8 +9,10 @@ pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod export;
 pub(crate) mod find;
+pub(crate) mod gc;
 pub(crate) mod get;
 pub(crate) mod import;
+pub(crate) mod keep;
 pub(crate) mod log;
 pub(crate) mod ls;
 pub(crate) mod man;
@@ -53,6 +55,8 @@ pub(crate) enum Command {
     Merge(merge::Args),
     Revert(revert::Args),
     Watch(watch::Args),
+    Keep(keep::Args),
+    Gc(gc::Args),
     Verify(verify::Args),
     Backup(backup::Args),
     Restore(restore::Args),
@@ -92,6 +96,8 @@ fn run_loaded(command: &Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Merge(args) => merge::run(args, context),
         Command::Revert(args) => revert::run(args, context),
         Command::Watch(args) => watch::run(args, context),
+        Command::Keep(args) => keep::run(args, context),
+        Command::Gc(args) => gc::run(args, context),
         Command::Verify(args) => verify::run(args, context),
         Command::Backup(args) => backup::run(args, context),
         Command::Restore(args) => restore::run(args, context),

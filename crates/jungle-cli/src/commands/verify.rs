@@ -141,6 +141,9 @@ fn print(out: &mut impl Write, told: &Told) -> std::io::Result<()> {
         Some(revision) => writeln!(out, "pages   a checkpoint of revision {revision}")?,
         None => writeln!(out, "pages   none yet")?,
     }
+    if !told.log_is_complete {
+        writeln!(out, "        the only copy of what was before the log")?;
+    }
     let (trees, branches) = (count(told.trees, "tree"), grouped(told.branches));
     writeln!(out, "trees   {trees}, branches {branches}, {}", count(told.nodes, "node"))?;
     match (told.was_closed, told.torn_bytes) {

@@ -1,0 +1,64 @@
+//! `jungle gc`: giving back the place of what is not kept.
+
+use std::io::Write;
+
+use jungle::{CheckpointError, Store};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, failed};
+use crate::output::{Format, count, json_line, size, stdout};
+
+const HELP: &str = "\
+It drops what `jungle keep` says is not kept, writes a checkpoint, and removes the segments of the \
+log before it. Where everything is kept it removes nothing. The place of what was dropped from the \
+checkpoint is used again by what comes.";
+
+/// Give back the place of what is not kept
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Args {
+    /// The folder
+    dir: String,
+}
+
+/// What is told; the names of the fields are those of the JSON form.
+#[derive(Serialize)]
+struct Told {
+    /// Segments of the log that were removed.
+    segments: u64,
+    /// Bytes on the disk before and after.
+    before: u64,
+    after: u64,
+}
+
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
+    let folder = context.write(&args.dir)?;
+    let before = folder.disk_bytes().map_err(failed)?;
+    apply(&folder)?;
+    let report = folder.checkpoint().map_err(|error: CheckpointError| failed(error))?;
+    let after = folder.disk_bytes().map_err(failed)?;
+    let told = Told { segments: report.segments, before, after };
+    let mut out = stdout();
+    match context.format {
+        Format::Json => json_line(&mut out, &told)?,
+        Format::Text => {
+            let segments = count(told.segments, "segment");
+            let (before, after) = (size(before), size(after));
+            writeln!(out, "{segments} of the log removed; {before} before, {after} now")?;
+        }
+    }
+    Ok(out.flush()?)
+}
+
+/// What became too old since something was committed.
+fn apply(folder: &Store) -> Result<(), Failure> {
+    for name in folder.list_trees() {
+        let Ok(main) = folder.open_tree(&name) else { continue };
+        for branch in main.list_branches() {
+            let Ok(branch) = main.on_branch(&branch) else { continue };
+            branch.apply_retention()?;
+        }
+    }
+    Ok(())
+}
