@@ -4,6 +4,8 @@
 
 mod backup;
 mod checkpoints;
+#[cfg(feature = "sim")]
+mod checkpoints_disk;
 mod folder;
 mod golden;
 mod pages;
@@ -13,6 +15,7 @@ mod pages_crash;
 mod pages_rot;
 mod records;
 mod reopening;
+#[cfg(feature = "sim")]
 mod segments;
 mod support;
 #[cfg(feature = "sim")]
