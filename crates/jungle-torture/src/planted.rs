@@ -10,6 +10,7 @@ use jungle_store::planted::Bug as StoreBug;
 use jungle_tree::planted::Bug as TreeBug;
 
 use crate::options::Options;
+use crate::store::{CALLS_OF_SEED, CRASHES_OF_SEED};
 use crate::suite::Outcome;
 
 /// A bug may also make a suite go on for ever.
@@ -57,11 +58,11 @@ pub fn wake(name: &str) -> Option<()> {
 /// The suite that looks for a bug of the store, and the points it may take.
 fn of_store(bug: StoreBug) -> (&'static str, u64) {
     match bug {
-        StoreBug::SyncRetried | StoreBug::DoubtfulNotRewritten => ("io", 50 * 220),
+        StoreBug::SyncRetried | StoreBug::DoubtfulNotRewritten => ("io", 50 * CALLS_OF_SEED),
         StoreBug::ChecksumIgnored | StoreBug::ChainIgnored | StoreBug::DamageTakenForTear => {
             ("rot", 300 * 40)
         }
-        _ => ("crash", 50 * 440),
+        _ => ("crash", 50 * CRASHES_OF_SEED),
     }
 }
 
