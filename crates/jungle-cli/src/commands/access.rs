@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::folder;
-use crate::output::{Format, json_line, stdout};
+use crate::output::{Format, json_line, say, stdout};
 
 /// The access file of a folder.
 const NAME: &str = "access.toml";
@@ -141,9 +141,13 @@ fn change<T>(
     change: impl FnOnce(&mut Access) -> Result<T, AccessError>,
 ) -> Result<T, Failure> {
     let file = file(dir)?;
-    let mut access = read(&file)?;
+    let (mut access, is_first) = (read(&file)?, !file.exists());
     let done = change(&mut access).map_err(|error| not_done(&error))?;
     access.write(&file).map_err(|error| not_done(&error))?;
+    if is_first {
+        // It looks for the file as it starts, and only then.
+        say("Note: a server that has the folder open asks nobody until it is started again");
+    }
     Ok(done)
 }
 
