@@ -12,7 +12,7 @@ use crate::disk::{Disk, DiskFile, FolderDisk, Lock, Mode, write_full};
 use crate::error::{OpenError, doing};
 use crate::log::{Log, LogPosition};
 use crate::mark::{LOCK, Mark};
-use crate::pages::{self, EnginePages, Pages, PagesOptions};
+use crate::pages::{EnginePages, Pages, PagesOptions};
 use crate::planted::{Bug, is_awake};
 use crate::recover::{Cut, End, recover, segments};
 use crate::segment::{LOG, NEXT, name};
@@ -176,9 +176,6 @@ impl OpenOptions {
             read = self.read(&disk, mark, false);
         }
         let Read { log, start, end } = read?;
-        if !self.read_only && start.from.is_none() {
-            pages::remove(&*disk)?;
-        }
         let checkpoint = start.checkpoints.revision();
         let report = OpenReport::new(end.as_ref(), checkpoint, ignored);
         let writer = match end {

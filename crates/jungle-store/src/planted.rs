@@ -32,11 +32,13 @@ pub enum Bug {
     TrimmedTooMuch,
     /// Every third slab that has changed is not in the checkpoint.
     SlabForgotten,
+    /// Pages that could not be made to last are gone on with.
+    UnfinishedPagesKept,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Bug; 14] = [
+    pub const ALL: [Bug; 15] = [
         Bug::SyncSkipped,
         Bug::AcknowledgedEarly,
         Bug::FollowersAcknowledgedEarly,
@@ -51,6 +53,7 @@ impl Bug {
         Bug::TrimmedEarly,
         Bug::TrimmedTooMuch,
         Bug::SlabForgotten,
+        Bug::UnfinishedPagesKept,
     ];
 }
 

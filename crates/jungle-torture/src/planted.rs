@@ -58,7 +58,9 @@ pub fn wake(name: &str) -> Option<()> {
 /// The suite that looks for a bug of the store, and the points it may take.
 fn of_store(bug: StoreBug) -> (&'static str, u64) {
     match bug {
-        StoreBug::SyncRetried | StoreBug::DoubtfulNotRewritten => ("io", 50 * CALLS_OF_SEED),
+        StoreBug::SyncRetried | StoreBug::DoubtfulNotRewritten | StoreBug::UnfinishedPagesKept => {
+            ("io", 50 * CALLS_OF_SEED)
+        }
         StoreBug::ChecksumIgnored | StoreBug::ChainIgnored | StoreBug::DamageTakenForTear => {
             ("rot", 300 * 40)
         }
