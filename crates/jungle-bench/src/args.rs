@@ -34,13 +34,23 @@ enum Hidden {
         #[command(flatten)]
         options: experiments::Options,
     },
+    /// Uses a folder that `sample larger-than-memory` has made: a line of JSON.
+    #[command(hide = true)]
+    Hot {
+        folder: PathBuf,
+        /// The group of processes to join.
+        #[arg(long)]
+        group: Option<PathBuf>,
+        #[command(flatten)]
+        options: experiments::Options,
+    },
 }
 
 /// What is to be run.
 #[derive(clap::Args, Clone)]
 pub struct Request {
     /// read, write, point, memory, wide, diff, merge, hot, revisions, commit, flat, open,
-    /// store-peers, alice, or all.
+    /// larger-than-memory, store-peers, alice, or all.
     #[arg(required = true)]
     pub experiment: String,
     /// Numbers of threads, where a case can use several.
@@ -109,6 +119,15 @@ pub enum Command {
         /// And what is to be read.
         options: experiments::Options,
     },
+    /// Use of what is hot in a folder.
+    Hot {
+        /// This one.
+        folder: PathBuf,
+        /// As one of this group of processes.
+        group: Option<PathBuf>,
+        /// And how much.
+        options: experiments::Options,
+    },
     /// An experiment.
     Run(Request),
 }
@@ -121,6 +140,9 @@ impl Args {
                 Command::Sample { experiment, case, options }
             }
             (Some(Hidden::Reopen { folder, options }), _) => Command::Reopen { folder, options },
+            (Some(Hidden::Hot { folder, group, options }), _) => {
+                Command::Hot { folder, group, options }
+            }
             (None, Some(request)) => Command::Run(request),
             (None, None) => unreachable!("clap asks for an experiment"),
         }

@@ -105,6 +105,8 @@ pub const RULES: &[Rule] = &[
     rule("flat", "bytes-allocated", 1, AtMost(400.0)),
     rule("open", "warm", 1, AtMost(50_000.0)),
     rule("open", "cold", 1, AtMost(50_000.0)),
+    rule("larger-than-memory", "read", 1, AtMost(5.0)),
+    rule("larger-than-memory", "commit", 1, AtMost(5.0)),
     rule("store-peers", "commit", 1, MoreThan(System::Redb)),
     rule("store-peers", "commit", 64, MoreThan(System::Redb)),
     rule("store-peers", "read-old", 1, LessThan(System::Redb)),

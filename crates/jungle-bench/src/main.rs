@@ -34,6 +34,9 @@ fn main() -> ExitCode {
         Command::Reopen { folder, options } => {
             experiments::reopen(&folder, options).and_then(print)
         }
+        Command::Hot { folder, group, options } => {
+            experiments::hot(&folder, group.as_deref(), options).and_then(print)
+        }
         Command::Run(request) => run(&request),
     };
     match result {

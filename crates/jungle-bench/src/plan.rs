@@ -116,6 +116,11 @@ const fn of_kept(name: &'static str, number: Number, unit: &'static str) -> Case
     case("store-peers", name, Some("kept")).from("kept").number(number, unit).on(1)
 }
 
+/// A number of the run of `larger-than-memory`.
+const fn of_larger(name: &'static str, unit: &'static str) -> Case {
+    one_of("larger-than-memory", name, "all", unit)
+}
+
 /// A number of the run of `alice OURS` on two threads.
 const fn of_alice(name: &'static str, ours: &'static str, unit: &'static str) -> Case {
     one_of("alice", name, ours, unit).on(2)
@@ -236,6 +241,19 @@ const CASES: &[Case] = &[
     one_of("open", "cold", "all", "us"),
     one_of("open", "process", "all", "us"),
     one_of("open", "folder", "all", "B"),
+    case("larger-than-memory", "read", None).from("all").number(Number::Value, "x").on(1),
+    of_larger("commit", "x"),
+    of_larger("read-enough", "ns"),
+    of_larger("read-limited", "ns"),
+    of_larger("commit-enough", "ns"),
+    of_larger("commit-limited", "ns"),
+    of_larger("cold-enough", "ns"),
+    of_larger("cold-limited", "ns"),
+    of_larger("walk-enough", "us"),
+    of_larger("walk-limited", "us"),
+    of_larger("tree", "B"),
+    of_larger("limit", "B"),
+    of_larger("peak", "B"),
     case("store-peers", "commit", Some("commit")).on_each(&[1, 64]),
     of_kept("read-old", Number::Value, "us"),
     of_kept("diff", Number::Named("diff"), "us"),

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use jungle::Store;
+use jungle::{OpenOptions, Store};
 
 use crate::failure::Failure;
 use crate::folder;
@@ -54,10 +54,10 @@ impl<'s> Context<'s> {
     }
 
     /// A folder to write, which is made when it is not there.
-    pub(crate) fn create(&self, dir: &str) -> Result<Folder<'s>, Failure> {
+    pub(crate) fn create(&self, dir: &str, options: OpenOptions) -> Result<Folder<'s>, Failure> {
         match self.held(dir) {
             Some(store) => Ok(Folder::Held(store)),
-            None => folder::write(dir).map(|store| Folder::Own(store.into())),
+            None => folder::open(dir, options).map(|store| Folder::Own(store.into())),
         }
     }
 

@@ -23,8 +23,12 @@ pub(crate) fn read(dir: &str) -> Result<Store, Failure> {
 }
 
 pub(crate) fn write(dir: &str) -> Result<Store, Failure> {
-    let store = OpenOptions::new().clock(SystemClock).open(dir);
-    let store = store.map_err(|error| not_opened(&error))?;
+    open(dir, OpenOptions::new())
+}
+
+/// Opens a folder to write, as the options say besides.
+pub(crate) fn open(dir: &str, options: OpenOptions) -> Result<Store, Failure> {
+    let store = options.clock(SystemClock).open(dir).map_err(|error| not_opened(&error))?;
     tell_cut(&store);
     Ok(store)
 }

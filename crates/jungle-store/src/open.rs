@@ -42,6 +42,7 @@ pub const CHECKPOINT_EVERY: u64 = 1 << 20;
 pub struct OpenOptions {
     jungle: Builder,
     arena: ArenaOptions,
+    spills: bool,
     segment_bytes: u64,
     checkpoint_every: u64,
     without_checkpoint: bool,
@@ -82,6 +83,7 @@ impl OpenOptions {
         OpenOptions {
             jungle: Jungle::builder(),
             arena: ArenaOptions::default(),
+            spills: false,
             segment_bytes: SEGMENT_BYTES,
             checkpoint_every: CHECKPOINT_EVERY,
             without_checkpoint: false,
@@ -104,6 +106,15 @@ impl OpenOptions {
     /// How much memory it may take.
     pub fn arena(mut self, options: ArenaOptions) -> Self {
         self.arena = options;
+        self
+    }
+
+    /// For trees larger than memory: what is not in use may be in a file without a name in the
+    /// folder, where the system puts it when it needs the memory for something else, as it does for
+    /// a process with a limit (see [`ArenaOptions::spill`]). A folder that is only read stays in
+    /// memory.
+    pub fn spill(mut self) -> Self {
+        self.spills = true;
         self
     }
 
@@ -146,8 +157,11 @@ impl OpenOptions {
     /// # Errors
     /// When somebody has it open, when it is damaged or not a Jungle's, or the system refuses
     /// something.
-    pub fn open(self, folder: impl AsRef<Path>) -> Result<Store, OpenError> {
+    pub fn open(mut self, folder: impl AsRef<Path>) -> Result<Store, OpenError> {
         let folder = folder.as_ref();
+        if self.spills && !self.read_only {
+            self.arena.spill = Some(folder.into());
+        }
         let disk = if self.read_only {
             FolderDisk::new(folder)
         } else {

@@ -6,6 +6,7 @@ mod diff;
 mod flat;
 mod folder;
 mod hot;
+mod larger;
 mod memory;
 mod open;
 mod point;
@@ -19,6 +20,7 @@ mod write;
 
 use clap::Args;
 
+pub use self::larger::hot;
 pub use self::open::reopen;
 use crate::Failure;
 use crate::sample::Sample;
@@ -79,6 +81,7 @@ pub fn sample(experiment: &str, case: &str, options: Options) -> Result<Sample, 
         "wide" => wide::sample(case, options)?,
         "diff" | "merge" => diff::sample(experiment, case, options)?,
         "hot" => hot::sample(case, options)?,
+        "larger-than-memory" => larger::sample(case, options)?,
         "revisions" => revisions::sample(case, options)?,
         "store-peers" => store_peers::sample(case, options)?,
         _ => None,

@@ -40,6 +40,11 @@ impl Shape {
     /// As deep as that: 1,279 nodes.
     pub const MILLION_TINY: Shape = Shape(&[4, 4, 4, 4, 2, 1]);
 
+    /// 4,044,441 nodes.
+    pub const LARGE: Shape = Shape(&[40, 10, 10, 10, 10, 9]);
+    /// As deep as that: 1,279 nodes.
+    pub const LARGE_TINY: Shape = Shape::MILLION_TINY;
+
     /// How many nodes the tree has.
     pub fn nodes(self) -> u64 {
         self.0.iter().rev().fold(1, |below, fan_out| 1 + fan_out * below)
@@ -95,7 +100,21 @@ impl Shape {
     /// # Errors
     /// When there is no room.
     pub fn grow(self, editor: &mut Editor, payload: Payload) -> Result<(), EditError> {
-        plant_below(&mut editor.cursor(&[])?, self.0, 0, payload)
+        self.grow_below(editor, &[], 0, payload)
+    }
+
+    /// The same below a node without children, which bears this number.
+    ///
+    /// # Errors
+    /// When there is no room, or no such node.
+    pub fn grow_below(
+        self,
+        editor: &mut Editor,
+        path: &[Key],
+        number: u64,
+        payload: Payload,
+    ) -> Result<(), EditError> {
+        plant_below(&mut editor.cursor(path)?, self.0, number, payload)
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufReader, Write};
 use std::path::Path;
 
-use jungle::{CommitMeta, CommitOptions, Editor, Revision, TreeHandle};
+use jungle::{CommitMeta, CommitOptions, Editor, OpenOptions, Revision, TreeHandle};
 use jungle_json::{ImportOptions, MemberOrder, import};
 use serde::Serialize;
 
@@ -39,6 +39,9 @@ pub(crate) struct Args {
     /// Tag each revision
     #[arg(long, value_name = "NAME")]
     pub(crate) tag: Option<String>,
+    /// What is imported may be larger than memory: what is not in use may be in the folder
+    #[arg(long)]
+    pub(crate) spill: bool,
     /// Do not keep the order of members, which JSON gives no meaning
     #[arg(long)]
     pub(crate) ignore_order: bool,
@@ -66,7 +69,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     for file in args.files.iter().filter(|file| *file != "-") {
         fs::metadata(file).map_err(|_| reader(file).err().expect("it is not there"))?;
     }
-    let store = context.create(&args.dir)?;
+    let open = OpenOptions::new();
+    let store = context.create(&args.dir, if args.spill { open.spill() } else { open })?;
     let tree = match store.open_tree(&args.tree) {
         Ok(tree) => tree,
         Err(_) => store.create_tree(&args.tree).map_err(failed)?,

@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// Keep the trees in memory only: they are gone at the end
     #[arg(long, conflicts_with = "data")]
     memory: bool,
+    /// Trees may be larger than memory: what is not in use may be in the folder
+    #[arg(long, conflicts_with = "memory")]
+    spill: bool,
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
@@ -146,8 +149,11 @@ fn data(args: &Args, place: Option<&PathBuf>) -> Result<Data, Failure> {
         Level::Buffered => Durability::Buffered,
         Level::Memory => Durability::Memory,
     };
-    let store = OpenOptions::new().clock(SystemClock).durability(durability).open(place);
-    let store = store.map_err(|error| folder::not_opened(&error))?;
+    let mut options = OpenOptions::new().clock(SystemClock).durability(durability);
+    if args.spill {
+        options = options.spill();
+    }
+    let store = options.open(place).map_err(|error| folder::not_opened(&error))?;
     folder::tell_cut(&store);
     Ok(Data::Folder(store))
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use jungle::{DeleteTreeError, RenameTreeError};
+use jungle::{DeleteTreeError, OpenOptions, RenameTreeError};
 use serde::Serialize;
 
 use crate::context::Context;
@@ -36,7 +36,7 @@ struct Told<'t> {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     if let Some(name) = &args.create {
-        let folder = context.create(&args.dir)?;
+        let folder = context.create(&args.dir, OpenOptions::new())?;
         folder.create_tree(name).map(drop).map_err(failed)
     } else if let Some([old, new]) = args.rename.as_deref() {
         let folder = context.write(&args.dir)?;

@@ -4,7 +4,7 @@ use std::fs;
 
 use jungle_db::{NotWritten, UpdateError};
 use jungle_store::{LogError, OpenError, OpenOptions, Store};
-use jungle_tree::EditError;
+use jungle_tree::{EditError, loading};
 
 use crate::support::Folder;
 
@@ -54,6 +54,35 @@ fn a_reader_makes_nothing() {
     assert!(error.to_string().contains("read only"), "{error}");
     drop((store, tree));
     assert_eq!(names(), before);
+}
+
+#[test]
+fn what_spills_is_the_same_and_leaves_nothing() {
+    let folder = Folder::new();
+    let names = || {
+        let files = fs::read_dir(folder.path()).unwrap();
+        let mut names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    drop(Store::open(folder.path()).unwrap());
+    let before = names();
+    let open = || OpenOptions::new().spill().open(folder.path()).unwrap();
+    let store = open();
+    assert_eq!(names(), before);
+    let tree = store.create_tree("t").unwrap();
+    let path = tree.update(|tx| tx.append(&[])).unwrap().value;
+    tree.update(|tx| tx.put_attribute(std::slice::from_ref(&path), "n", 7)).unwrap();
+    let hash = tree.snapshot().root().content_hash();
+    drop(tree);
+    store.checkpoint().unwrap();
+    store.close().unwrap();
+    for open in [&open as &dyn Fn() -> Store, &|| Store::open(folder.path()).unwrap()] {
+        let store = open();
+        let found = loading(|| store.open_tree("t").unwrap().snapshot().root().content_hash());
+        assert_eq!(found.unwrap(), hash);
+        store.close().unwrap();
+    }
 }
 
 #[test]

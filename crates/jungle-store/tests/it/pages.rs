@@ -139,7 +139,7 @@ fn an_empty_file_is_no_empty_checkpoint() {
 }
 
 fn arena_options() -> ArenaOptions {
-    ArenaOptions { structure_bytes: 64 << 20, payload_bytes: 256 << 20 }
+    ArenaOptions { structure_bytes: 64 << 20, payload_bytes: 256 << 20, ..Default::default() }
 }
 
 /// Saves what has changed; gives how many slabs that were.

@@ -54,7 +54,7 @@ pub struct World {
 }
 
 fn arena() -> ArenaOptions {
-    ArenaOptions { structure_bytes: 64 << 20, payload_bytes: 64 << 20 }
+    ArenaOptions { structure_bytes: 64 << 20, payload_bytes: 64 << 20, ..Default::default() }
 }
 
 impl World {

@@ -148,7 +148,8 @@ impl Progress {
 
 /// Small arenas: thousands are made a second.
 pub fn open(disk: &SimDisk, segment_bytes: u64) -> Result<Store, OpenError> {
-    let arena = ArenaOptions { structure_bytes: 1 << 24, payload_bytes: 1 << 24 };
+    let arena =
+        ArenaOptions { structure_bytes: 1 << 24, payload_bytes: 1 << 24, ..Default::default() };
     let options = OpenOptions::new().segment_bytes(segment_bytes).arena(arena);
     let options = options.checkpoint_every(u64::MAX);
     options.open_on(Arc::new(disk.clone()))

@@ -10,9 +10,11 @@ mod allocator;
 mod image;
 mod region;
 mod slab;
+mod spill;
 mod symbols;
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -49,11 +51,17 @@ pub struct ArenaOptions {
     /// Bytes of address range for attributes, values and names, likewise; 32 GiB at most, which
     /// is the default.
     pub payload_bytes: usize,
+    /// A folder on whose disk memory may be that the system needs for something else: so trees may
+    /// become larger than memory, and what of them is in use stays in it. The files there have no
+    /// names, and are gone with the arena. `None`, the default, is memory only. With a folder, the
+    /// system writes what has changed to the disk from time to time, needed or not, and does not
+    /// use huge pages. Only on unix.
+    pub spill: Option<PathBuf>,
 }
 
 impl Default for ArenaOptions {
     fn default() -> Self {
-        ArenaOptions { structure_bytes: 64 << 30, payload_bytes: 32 << 30 }
+        ArenaOptions { structure_bytes: 64 << 30, payload_bytes: 32 << 30, spill: None }
     }
 }
 
@@ -61,7 +69,7 @@ impl Default for ArenaOptions {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ArenaError {
-    /// The system did not give the address range.
+    /// The system did not give the address range, or the file that it is to be in.
     Reserve {
         /// What was asked for.
         bytes: usize,
@@ -74,7 +82,11 @@ impl fmt::Display for ArenaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ArenaError::Reserve { bytes, .. } = self;
         write!(f, "cannot reserve {bytes} bytes of address range for an arena; ")?;
-        write!(f, "allow more virtual memory or ask for a smaller arena")
+        write!(
+            f,
+            "allow more virtual memory, ask for a smaller arena, or look at the folder that "
+        )?;
+        write!(f, "it spills to, if it has one")
     }
 }
 
@@ -115,7 +127,7 @@ impl Arena {
     /// When the system refuses to reserve the address range.
     pub fn with_options(options: &ArenaOptions) -> Result<Arena, ArenaError> {
         let slabs = |bytes, bytes_max| {
-            let (region, marks) = reserve(bytes, bytes_max)?;
+            let (region, marks) = reserve(bytes, bytes_max, options.spill.as_deref())?;
             Ok(Slabs::new(region, marks))
         };
         let blocks = slabs(options.structure_bytes, 64 << 30)?;
@@ -172,14 +184,20 @@ impl fmt::Debug for Arena {
 }
 
 /// Reserves one of an arena's regions, and one with a word for each of its slabs.
-fn reserve(bytes: usize, bytes_max: usize) -> Result<(Region, Region), ArenaError> {
+fn reserve(
+    bytes: usize,
+    bytes_max: usize,
+    spill: Option<&Path>,
+) -> Result<(Region, Region), ArenaError> {
     let bytes = bytes.clamp(16 * SLAB_WORDS * WORD_BYTES, bytes_max);
-    let reserve = |words: usize| {
-        let bytes = words * WORD_BYTES;
-        Region::reserve(words).map_err(|source| ArenaError::Reserve { bytes, source })
+    let words = bytes / WORD_BYTES;
+    let region = match spill {
+        Some(folder) => Region::reserve_in(folder, words),
+        None => Region::reserve(words),
     };
-    let region = reserve(bytes / WORD_BYTES)?;
-    let marks = reserve(region.words() / SLAB_WORDS)?;
+    let refused = |source| ArenaError::Reserve { bytes, source };
+    let region = region.map_err(refused)?;
+    let marks = Region::reserve(region.words() / SLAB_WORDS).map_err(refused)?;
     Ok((region, marks))
 }
 
@@ -305,8 +323,10 @@ impl ArenaInner {
     pub(crate) fn has_room(&self, payload_bytes: usize) -> bool {
         // An edit touches a path; its longest run of new blocks is bounded by the key's length.
         const SPARE_SLABS: usize = 2 * CLASSES + 8;
-        let need = payload_bytes / (SLAB_WORDS * WORD_BYTES) + SPARE_SLABS;
-        self.blocks.left() > SPARE_SLABS && self.payload.left() > need
+        let large = payload_bytes / (SLAB_WORDS * WORD_BYTES);
+        self.blocks.has_room(SPARE_SLABS)
+            && self.payload.has_room(large + SPARE_SLABS)
+            && (large == 0 || self.payload.has_run(large + 1))
     }
 
     /// Keeps a collection from starting.

@@ -3,7 +3,9 @@
 //! # The argument
 //!
 //! 1. The range is mapped once, zero-filled, readable and writable, and unmapped only when the
-//!    `Region` is dropped. Nothing borrowed from it outlives it (lifetimes).
+//!    `Region` is dropped. Nothing borrowed from it outlives it (lifetimes). If it is a file's,
+//!    that file has no name (`spill.rs`), is as long as the range, and is written in two ways
+//!    only: through the mapping, and with zeros where nothing lies ([`Region::back`]).
 //! 2. Every word is an [`AtomicU64`], and every index is masked to the size of the range (a power
 //!    of two, with a run's length of guard behind it), so [`Words::word`] and [`Words::run`] are
 //!    sound for *any* index, at any time, from any thread: a stale or invented handle reads a
@@ -22,11 +24,15 @@
 
 #![allow(unsafe_code)]
 
+use std::fs::File;
 use std::io;
 use std::marker::PhantomData;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::{Advice, MmapOptions, MmapRaw, UncheckedAdvice};
+
+use super::spill;
 
 /// Bytes of one word.
 pub(crate) const WORD_BYTES: usize = 8;
@@ -42,6 +48,8 @@ pub(crate) struct Region {
     base: *const AtomicU64,
     mask: usize,
     map: MmapRaw,
+    /// Where its pages go that the system has no room for.
+    file: Option<File>,
 }
 
 // SAFETY: the pointer is to the mapping owned by `map`, which may be used from any thread; all
@@ -60,7 +68,40 @@ impl Region {
         let words = words.next_power_of_two();
         let bytes = (words + RUN_WORDS) * WORD_BYTES;
         let map: MmapRaw = MmapOptions::new().len(bytes).no_reserve_swap().map_anon()?.into();
-        Ok(Region { base: map.as_mut_ptr().cast_const().cast(), mask: words - 1, map })
+        let base = map.as_mut_ptr().cast_const().cast();
+        Ok(Region { base, mask: words - 1, map, file: None })
+    }
+
+    /// The same, of a file in this folder: what is not in use may be in it instead of in memory.
+    /// Before something is written to part of it, that part is to be [backed](Region::back).
+    ///
+    /// # Errors
+    /// As [`Region::reserve`]; also when there cannot be such a file.
+    pub(crate) fn reserve_in(folder: &Path, words: usize) -> io::Result<Region> {
+        let words = words.next_power_of_two();
+        let bytes = (words + RUN_WORDS) * WORD_BYTES;
+        let file = spill::nameless_file(folder)?;
+        file.set_len(bytes as u64)?;
+        let map = MmapOptions::new().len(bytes).map_raw(&file)?;
+        // Who looks at one page seldom wants the next.
+        #[cfg(unix)]
+        let _ = map.advise(Advice::Random);
+        let base = map.as_mut_ptr().cast_const().cast();
+        Ok(Region { base, mask: words - 1, map, file: Some(file) })
+    }
+
+    /// May it be in a file?
+    pub(crate) fn is_spilled(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Makes sure that part of it can be written to. Nothing may lie there: it becomes zero.
+    ///
+    /// # Errors
+    /// When its file's disk is full.
+    pub(crate) fn back(&self, index: usize, words: usize) -> io::Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        spill::fill_with_zeros(file, index * WORD_BYTES, words * WORD_BYTES)
     }
 
     /// How many words there are.
@@ -76,22 +117,27 @@ impl Region {
 
     /// Asks for huge pages on part of the range; a refusal changes nothing but speed.
     pub(crate) fn advise_huge(&self, index: usize, words: usize) {
+        if self.is_spilled() {
+            return;
+        }
         #[cfg(target_os = "linux")]
         let _ = self.map.advise_range(Advice::HugePage, index * WORD_BYTES, words * WORD_BYTES);
         #[cfg(not(target_os = "linux"))]
         let _ = (index, words, Advice::Normal);
     }
 
-    /// Gives the pages of part of the range back to the system and leaves it zero-filled.
+    /// Gives the pages of part of the range back to the system and leaves it zero-filled. (Those
+    /// of a file stay backed.)
     /// Nothing may lie there any more.
     pub(crate) fn give_back(&self, index: usize, words: usize) {
         #[cfg(target_os = "linux")]
         // SAFETY: the range is within the mapping, page aligned and free (the caller's word), so
         // nobody holds a slice of it; atomics may be read at any time and then read zero.
-        let given = unsafe {
-            let (start, len) = (index * WORD_BYTES, words * WORD_BYTES);
-            self.map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, len).is_ok()
-        };
+        let given = !self.is_spilled()
+            && unsafe {
+                let (start, len) = (index * WORD_BYTES, words * WORD_BYTES);
+                self.map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, len).is_ok()
+            };
         #[cfg(not(target_os = "linux"))]
         let given = false;
         if !given {

@@ -13,6 +13,8 @@ pub(crate) const SLAB_WORDS: usize = 8192;
 const HUGE_FROM_WORDS: usize = 1 << 18;
 /// How far ahead huge pages are asked for at a time.
 const HUGE_STEP_WORDS: usize = 1 << 22;
+/// How many slabs of a region that may be in a file are backed at a time, at least.
+const BACKED_STEP: usize = 64;
 
 /// The epoch an arena begins in.
 pub(crate) const EPOCH_FIRST: u64 = 1;
@@ -34,6 +36,7 @@ pub(crate) enum SlabUse {
 pub(crate) struct Slabs {
     pub(crate) region: Region,
     limit: usize,
+    /// Slabs that can be taken at once: backed ones, if the region may be in a file.
     left: AtomicUsize,
     table: Mutex<Table>,
     /// Of a reopened image: what is not loaded yet.
@@ -51,6 +54,10 @@ struct Table {
     uses: Vec<SlabUse>,
     /// Free runs below `uses.len()`: first slab → number of slabs.
     free: BTreeMap<usize, usize>,
+    /// Likewise, those that are not backed.
+    bare: BTreeMap<usize, usize>,
+    /// From `uses.len()` up to here slabs are backed.
+    backed_to: usize,
     huge_to: usize,
 }
 
@@ -58,12 +65,13 @@ impl Slabs {
     /// Slabs of a region, with a word for each.
     pub(crate) fn new(region: Region, marks: Region) -> Slabs {
         let limit = region.words() / SLAB_WORDS;
+        let backed_to = if region.is_spilled() { 1 } else { limit };
         // Slab 0 is never given out, so that handle 0 can mean "none".
-        let table = Table { uses: vec![SlabUse::LargeTail], ..Table::default() };
+        let table = Table { uses: vec![SlabUse::LargeTail], backed_to, ..Table::default() };
         Slabs {
             region,
             limit,
-            left: AtomicUsize::new(limit - 1),
+            left: AtomicUsize::new(backed_to - 1),
             table: Mutex::new(table),
             lazy: None,
             spare: Mutex::default(),
@@ -90,11 +98,19 @@ impl Slabs {
                 _ => drop(free.insert(at, 1)),
             }
         }
-        let used = uses.iter().filter(|used| **used != SlabUse::Free).count();
-        slabs.left = AtomicUsize::new(slabs.limit - used);
         // What is loaded stays on small pages: on huge ones each slab would take 2 MiB.
         let huge_to = uses.len() * SLAB_WORDS;
-        slabs.table = Mutex::new(Table { uses, free, huge_to });
+        let mut table = Table { uses, huge_to, ..Table::default() };
+        if slabs.region.is_spilled() {
+            table.backed_to = table.uses.len();
+            table.bare = free;
+        } else {
+            let used = table.uses.iter().filter(|used| **used != SlabUse::Free).count();
+            slabs.left = AtomicUsize::new(slabs.limit - used);
+            table.backed_to = slabs.limit;
+            table.free = free;
+        }
+        slabs.table = Mutex::new(table);
         slabs.lazy = Some(lazy);
         Some(slabs)
     }
@@ -176,32 +192,90 @@ impl Slabs {
         self.table.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
+    /// Can so many slabs be taken, and one more?
+    #[inline]
+    pub(crate) fn has_room(&self, count: usize) -> bool {
+        self.left() > count || self.make_room(count)
+    }
+
+    #[cold]
+    fn make_room(&self, count: usize) -> bool {
+        let mut table = self.table();
+        while self.left() <= count {
+            if !self.back_more(&mut table, 1) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Are there so many slabs in a row, or can there be?
+    pub(crate) fn has_run(&self, count: usize) -> bool {
+        let mut table = self.table();
+        loop {
+            let is_at_end = table.backed_to - table.uses.len() >= count;
+            if is_at_end || table.free.values().any(|&n| n >= count) {
+                return true;
+            }
+            if !self.back_more(&mut table, count) {
+                return false;
+            }
+        }
+    }
+
+    /// Backs slabs that are not yet: this many at least, where nothing was so far. Tells whether
+    /// there were any, and room for them on the disk.
+    fn back_more(&self, table: &mut Table, count: usize) -> bool {
+        let bare = table.bare.pop_first();
+        let (at, all) = bare.unwrap_or((table.backed_to, self.limit - table.backed_to));
+        let n = all.min(count.max(BACKED_STEP));
+        if n == 0 || self.region.back(at * SLAB_WORDS, n * SLAB_WORDS).is_err() {
+            table.bare.extend(bare);
+            return false;
+        }
+        if bare.is_some() {
+            add_run(&mut table.free, at, n);
+            table.bare.extend((n < all).then_some((at + n, all - n)));
+        } else {
+            table.backed_to += n;
+        }
+        self.left.fetch_add(n, Ordering::Relaxed);
+        true
+    }
+
     /// Takes `count` slabs in a row for the given use; `None` when the region is full.
     pub(crate) fn take(&self, count: usize, used: SlabUse) -> Option<usize> {
         let mut table = self.table();
-        let found = table.free.iter().find(|&(_, &n)| n >= count).map(|(&at, &n)| (at, n));
-        let first = match found {
-            Some((at, n)) => {
-                table.free.remove(&at);
-                if n > count {
-                    table.free.insert(at + count, n - count);
-                }
-                at
+        let first = loop {
+            if let Some(first) = self.find(&mut table, count) {
+                break first;
             }
-            None => {
-                let at = table.uses.len();
-                if at + count > self.limit {
-                    return None;
-                }
-                table.uses.resize(at + count, SlabUse::Free);
-                self.advise(&mut table);
-                at
+            if !self.back_more(&mut table, count) {
+                return None;
             }
         };
         table.uses[first] = used;
         table.uses[first + 1..first + count].fill(SlabUse::LargeTail);
         self.left.fetch_sub(count, Ordering::Relaxed);
         Some(first)
+    }
+
+    fn find(&self, table: &mut Table, count: usize) -> Option<usize> {
+        let found = table.free.iter().find(|&(_, &n)| n >= count).map(|(&at, &n)| (at, n));
+        if let Some((at, n)) = found {
+            table.free.remove(&at);
+            if n > count {
+                table.free.insert(at + count, n - count);
+            }
+            return Some(at);
+        }
+        let at = table.uses.len();
+        if at + count > table.backed_to {
+            return None;
+        }
+        table.uses.resize(at + count, SlabUse::Free);
+        self.advise(table);
+        Some(at)
     }
 
     fn advise(&self, table: &mut Table) {
@@ -223,27 +297,19 @@ impl Slabs {
         }
         let mut table = self.table();
         table.uses[first..first + count].fill(SlabUse::Free);
-        let (mut at, mut n) = (first, count);
-        if let Some((&before, &m)) = table.free.range(..first).next_back()
-            && before + m == first
-        {
-            (at, n) = (before, n + m);
-        }
-        if let Some(after) = table.free.remove(&(first + count)) {
-            n += after;
-        }
-        table.free.insert(at, n);
+        add_run(&mut table.free, first, count);
         self.left.fetch_add(count, Ordering::Relaxed);
     }
 
     /// Slabs in use (the first, which is nobody's, counts).
     pub(crate) fn used(&self) -> usize {
-        self.limit - self.left()
+        let table = self.table();
+        let free = table.free.values().chain(table.bare.values()).sum::<usize>();
+        table.uses.len() - free
     }
 
-    /// Slabs that could still be taken.
     #[inline]
-    pub(crate) fn left(&self) -> usize {
+    fn left(&self) -> usize {
         self.left.load(Ordering::Relaxed)
     }
 
@@ -251,4 +317,18 @@ impl Slabs {
     pub(crate) fn uses(&self) -> Vec<SlabUse> {
         self.table().uses.clone()
     }
+}
+
+/// Adds a run of free slabs to others.
+fn add_run(free: &mut BTreeMap<usize, usize>, first: usize, count: usize) {
+    let (mut at, mut n) = (first, count);
+    if let Some((&before, &m)) = free.range(..first).next_back()
+        && before + m == first
+    {
+        (at, n) = (before, n + m);
+    }
+    if let Some(after) = free.remove(&(first + count)) {
+        n += after;
+    }
+    free.insert(at, n);
 }

@@ -6,4 +6,5 @@ mod found;
 mod image;
 mod model;
 mod reuse;
+mod spill;
 mod straight;

@@ -113,7 +113,11 @@ struct World {
 
 impl World {
     fn new(rng: &mut Rng) -> World {
-        let arena = ArenaOptions { structure_bytes: 64 << 20, payload_bytes: 64 << 20 };
+        let arena = ArenaOptions {
+            structure_bytes: 64 << 20,
+            payload_bytes: 64 << 20,
+            ..Default::default()
+        };
         let (clock, retention) = (FakeClock::default(), some_retention(rng));
         let mut builder = Jungle::builder().arena(arena).clock(clock.clone()).retention(retention);
         let journal = rng.chance(1, 2).then(|| Arc::new(MemoryJournal::default()));

@@ -159,8 +159,11 @@ impl World {
     /// A Jungle made from the journal, that keeps everything, has the same past.
     pub fn check_replay(&self, rng: &mut Rng) {
         let Some(journal) = &self.journal else { return };
-        let arena =
-            jungle_tree::ArenaOptions { structure_bytes: 64 << 20, payload_bytes: 64 << 20 };
+        let arena = jungle_tree::ArenaOptions {
+            structure_bytes: 64 << 20,
+            payload_bytes: 64 << 20,
+            ..Default::default()
+        };
         let copy = Jungle::builder().arena(arena).build().expect("address range");
         for record in journal.records() {
             copy.replay(&record).unwrap_or_else(|error| panic!("{record:?}: {error}"));

@@ -62,7 +62,8 @@ impl Lazy {
         let mut bytes = vec![0; SLAB_BYTES];
         for slab in first..first + count {
             let id = SlabId { is_payload: self.is_payload, index: slab as u32 };
-            if let Err(cause) = self.source.load(id, &mut bytes) {
+            let backed = slabs.region.back(slab * SLAB_WORDS, SLAB_WORDS).map_err(Into::into);
+            if let Err(cause) = backed.and_then(|()| self.source.load(id, &mut bytes)) {
                 resume_unwind(Box::new(SlabError { id, cause: cause.into() }));
             }
             let words = slabs.region.words_view();

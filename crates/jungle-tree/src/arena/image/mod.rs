@@ -227,7 +227,8 @@ impl Arena {
     ) -> Result<Arena, ImageError> {
         let open = |bytes: usize, bytes_max: usize, uses: &[SlabUse], is_payload: bool| {
             let needed = (uses.len().max(1) * SLAB_BYTES).next_power_of_two();
-            let region = reserve(bytes.max(needed), bytes_max).map_err(ImageError::Arena)?;
+            let region = reserve(bytes.max(needed), bytes_max, options.spill.as_deref());
+            let region = region.map_err(ImageError::Arena)?;
             let lazy = Lazy::new(uses, is_payload, Arc::clone(&source));
             let what = "has more slabs than an arena can have";
             Slabs::reopen(region, uses.to_vec(), lazy).ok_or(ImageError::Malformed { what })

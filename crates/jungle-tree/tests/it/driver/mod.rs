@@ -98,7 +98,12 @@ impl Line {
 
 impl World {
     fn new(rng: &mut Rng) -> World {
-        let options = ArenaOptions { structure_bytes: 64 << 20, payload_bytes: 256 << 20 };
+        let options = ArenaOptions {
+            structure_bytes: 64 << 20,
+            payload_bytes: 256 << 20,
+            // Where a region's memory comes from changes nothing.
+            spill: rng.chance(1, 16).then(std::env::temp_dir),
+        };
         let arena = Arena::with_options(&options).expect("address range");
         let lines =
             (0..rng.range(1..4)).map(|_| Line::new(Tree::new(&arena), Arc::default())).collect();

@@ -14,7 +14,8 @@ const CHILDREN: usize = 12;
 /// The tree is small, so that blocks are reused all the time. Each version satisfies what the
 /// readers check, so a block that is reused too early is seen whatever it holds then.
 pub fn run(rng: &mut Rng, readers: usize, edits: u64) {
-    let options = ArenaOptions { structure_bytes: 16 << 20, payload_bytes: 16 << 20 };
+    let options =
+        ArenaOptions { structure_bytes: 16 << 20, payload_bytes: 16 << 20, ..Default::default() };
     let arena = Arena::with_options(&options).expect("address range");
     let mut tree = Tree::new(&arena);
     tree.edit(begin).expect("there is room");
