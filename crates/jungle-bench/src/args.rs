@@ -50,7 +50,7 @@ enum Hidden {
 #[derive(clap::Args, Clone)]
 pub struct Request {
     /// read, write, point, memory, wide, diff, merge, hot, revisions, commit, flat, open,
-    /// larger-than-memory, store-peers, alice, or all.
+    /// larger-than-memory, reclaim, store-peers, alice, or all.
     #[arg(required = true)]
     pub experiment: String,
     /// Numbers of threads, where a case can use several.

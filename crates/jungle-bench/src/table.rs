@@ -96,6 +96,7 @@ fn quantity(value: f64, unit: &str) -> String {
         ("1/s", _) => (value, " /s"),
         ("ns", _) => (value, " ns"),
         ("us", _) => (value, " µs"),
+        ("ms", _) => (value, " ms"),
         ("B", _) => (value, " B"),
         (_, _) => (value, " ×"),
     };

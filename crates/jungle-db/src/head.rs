@@ -248,14 +248,14 @@ impl HeadState {
         self.retention = retention;
     }
 
-    /// Drops at once what is not to be kept.
-    pub(crate) fn retain(&mut self, now: Timestamp) -> Result<(), ArchiveError> {
+    /// Drops a slice of what is not to be kept; tells how many revisions that was.
+    pub(crate) fn retain(&mut self, now: Timestamp) -> Result<u64, ArchiveError> {
         let applied = match self.holds {
             0 => self.retention.apply(&mut self.history, now),
             _ => Ok(0),
         };
         self.reclaim();
-        applied.map(drop)
+        applied
     }
 
     /// Keeps all that is there until [`HeadState::end_replay`]: a record may name a revision that

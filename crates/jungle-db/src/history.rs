@@ -151,12 +151,16 @@ impl History {
         dropped
     }
 
-    /// Drops what is older than the newest at a time; tells how many entries that was.
-    pub(crate) fn drop_before_time(&mut self, time: Timestamp) -> Result<u64, ArchiveError> {
+    /// Drops what is older than the newest at a time, so many entries at most; tells how many.
+    pub(crate) fn drop_before_time(
+        &mut self,
+        time: Timestamp,
+        most: u64,
+    ) -> Result<u64, ArchiveError> {
         if self.second.is_some_and(|second| second > time) {
             return Ok(0);
         }
-        let index = self.index_at(time)?;
+        let index = self.index_at(time)?.min(self.first + most);
         let dropped = self.drop_before(index);
         let second = self.first + 1;
         let at = (second % HISTORY_PIECE) as usize;

@@ -1,5 +1,6 @@
 //! How much of a history is kept.
 
+use std::thread;
 use std::time::Duration;
 
 use crate::archive::ArchiveError;
@@ -10,6 +11,12 @@ use crate::journal::Event;
 use crate::planted::{Bug, is_awake};
 use crate::revision::{CommitMeta, Revision, Timestamp};
 use crate::write::NotWritten;
+
+/// So many revisions of a branch are dropped at a time, while its writers wait: in about 0.1 ms.
+const SLICE: u64 = 4096;
+
+/// For as long as a slice takes, writers are let in.
+const BETWEEN_SLICES: Duration = Duration::from_micros(100);
 
 /// Which revisions of a branch stay readable by number and time. The newest always does, and what
 /// a [`Snapshot`](crate::Snapshot), a tag or a branch holds stays whatever is said here.
@@ -97,20 +104,32 @@ impl TreeHandle {
     /// # Errors
     /// When it has to know how old a revision is and cannot read that.
     pub fn apply_retention(&self) -> Result<(), ArchiveError> {
-        self.head.lock().retain(self.shared.now())
+        let now = self.shared.now();
+        while self.head.lock().retain(now)? == SLICE {
+            let_writers_in();
+        }
+        Ok(())
     }
 }
 
+/// A lock goes to who asks first, and who was asleep asks late.
+#[expect(clippy::disallowed_methods, reason = "nothing tells that nobody waits for a lock")]
+fn let_writers_in() {
+    thread::sleep(BETWEEN_SLICES);
+}
+
 impl Retention {
-    /// Drops what is not to be kept and tells how many revisions that was.
+    /// Drops what is not to be kept, the oldest first and no more than a [`SLICE`]; tells how many
+    /// revisions that was.
     pub(crate) fn apply(self, history: &mut History, now: Timestamp) -> Result<u64, ArchiveError> {
         match self {
             Retention::All => Ok(0),
             Retention::Last(count) => {
                 let count = count - usize::from(count > 1 && is_awake(Bug::RetentionOffByOne));
-                Ok(history.drop_before(history.end().saturating_sub(count.max(1) as u64)))
+                let first = history.end().saturating_sub(count.max(1) as u64);
+                Ok(history.drop_before(first.min(history.first() + SLICE)))
             }
-            Retention::ByAge(age) => history.drop_before_time(now.before(age)),
+            Retention::ByAge(age) => history.drop_before_time(now.before(age), SLICE),
         }
     }
 

@@ -94,6 +94,8 @@ impl Collection<'_> {
     /// Marks what is alive and reclaims the rest.
     pub fn finish(mut self) -> Collected {
         self.arena.reset_garbage();
+        self.blocks.note_taken();
+        self.payload.note_taken();
         let roots = std::mem::take(&mut self.roots);
         roots.into_iter().for_each(|root| self.mark(root));
         for content in std::mem::take(&mut self.grafts) {
@@ -195,7 +197,9 @@ impl Bits {
 struct Heap<const SHIFT: u32> {
     uses: Vec<SlabUse>,
     marks: Bits,
-    /// Free records that were in the lists of idle writers: the collection's own for now.
+    /// The lists of idle writers: the collection's own for now.
+    taken: Vec<Vec<u32>>,
+    /// The free records in them.
     free: Bits,
     /// What can be used again, by class.
     found: Vec<Vec<u32>>,
@@ -208,28 +212,30 @@ impl<const SHIFT: u32> Heap<SHIFT> {
         Heap {
             uses,
             marks: Bits(vec![0; words]),
+            taken: Vec::new(),
             free: Bits(vec![0; words]),
             found: vec![Vec::new(); CLASSES],
         }
     }
 
+    /// Writers wait for this: the lists may be long, and are looked at later.
     fn take_over(&mut self, lists: &mut FreeLists<SHIFT>) {
-        lists.drain(|handle| {
-            self.free.set(handle);
-        });
+        self.taken.extend(lists.take_lists().filter(|list| !list.is_empty()));
     }
 
     fn take_spare(&mut self, slabs: &Slabs) {
-        for class in 0..CLASSES {
-            for handle in slabs.take_spare(class) {
-                self.free.set(handle);
-            }
+        self.taken.extend((0..CLASSES).map(|class| slabs.take_spare(class)));
+    }
+
+    fn note_taken(&mut self) {
+        for handle in std::mem::take(&mut self.taken).into_iter().flatten() {
+            self.free.set(handle);
         }
     }
 
     fn give_to(&mut self, lists: &mut FreeLists<SHIFT>) {
-        for (class, handles) in self.found.iter().enumerate() {
-            lists.extend(class, handles);
+        for (class, handles) in self.found.iter_mut().enumerate() {
+            lists.extend(class, std::mem::take(handles));
         }
     }
 

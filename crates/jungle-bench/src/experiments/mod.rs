@@ -12,6 +12,7 @@ mod open;
 mod point;
 mod read;
 mod readers;
+mod reclaim;
 mod revisions;
 mod store_peers;
 mod walker;
@@ -82,6 +83,7 @@ pub fn sample(experiment: &str, case: &str, options: Options) -> Result<Sample, 
         "diff" | "merge" => diff::sample(experiment, case, options)?,
         "hot" => hot::sample(case, options)?,
         "larger-than-memory" => larger::sample(case, options)?,
+        "reclaim" => reclaim::sample(case, options)?,
         "revisions" => revisions::sample(case, options)?,
         "store-peers" => store_peers::sample(case, options)?,
         _ => None,

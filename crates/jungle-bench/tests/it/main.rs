@@ -49,7 +49,7 @@ fn read_is_measured_and_judged() {
 #[test]
 fn every_experiment_checks_its_result() {
     let of_trees = ["write", "point", "memory", "wide", "diff", "merge", "hot", "revisions"];
-    let of_folders = ["commit", "flat", "open", "store-peers"];
+    let of_folders = ["commit", "flat", "open", "reclaim", "store-peers"];
     for experiment in of_trees.into_iter().chain(of_folders) {
         let (table, rows) = run(experiment);
         assert!(!rows.is_empty(), "{table}");

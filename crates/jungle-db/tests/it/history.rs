@@ -159,3 +159,20 @@ fn by_age_keeps_what_was_newest_at_the_limit() {
     assert_eq!(tree.history(..).count(), 1);
     assert_eq!(tree.snapshot().root().child_count(), 100);
 }
+
+#[test]
+fn what_is_dropped_in_slices_is_dropped_as_a_whole() {
+    let clock = SharedClock::default();
+    let jungle = Jungle::builder().clock(clock.clone()).build().unwrap();
+    let by_age = Retention::ByAge(std::time::Duration::from_micros(2));
+    for (retention, from) in [(Retention::Last(3), 1), (by_age, 10_001)] {
+        let tree = jungle.create_tree(&format!("{retention:?}")).unwrap();
+        for time in (from..).take(10_000) {
+            clock.0.set(time);
+            append(&tree, &[]);
+        }
+        tree.set_retention(retention).unwrap();
+        assert_eq!(tree.history(..).count(), 3);
+        assert_eq!(tree.snapshot().root().child_count(), 10_000);
+    }
+}

@@ -117,14 +117,18 @@ impl<const SHIFT: u32> FreeLists<SHIFT> {
         }
     }
 
-    /// Adds free records of a class.
-    pub(crate) fn extend(&mut self, class: usize, handles: &[u32]) {
-        self.classes[class].free.extend_from_slice(handles);
+    /// Adds free records of a class. What is longer stays where it is: it may be millions, and
+    /// others wait for the lane.
+    pub(crate) fn extend(&mut self, class: usize, mut handles: Vec<u32>) {
+        let free = &mut self.classes[class].free;
+        if handles.len() > free.len() {
+            std::mem::swap(free, &mut handles);
+        }
+        free.append(&mut handles);
     }
 
-    /// Empties the lists of given-back records, for a collection that looks at all of memory.
-    pub(crate) fn drain(&mut self, mut free: impl FnMut(u32)) {
-        let lists = self.classes.iter_mut().map(|class| std::mem::take(&mut class.free));
-        lists.flatten().for_each(&mut free);
+    /// Takes the lists of given-back records, for a collection that looks at all of memory.
+    pub(crate) fn take_lists(&mut self) -> impl Iterator<Item = Vec<u32>> {
+        self.classes.iter_mut().map(|class| std::mem::take(&mut class.free))
     }
 }

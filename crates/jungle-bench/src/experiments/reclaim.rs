@@ -1,0 +1,210 @@
+//! A reader and a writer while what a long history held is given back: how long either must wait.
+
+use std::fs;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use jungle::{CommitOptions, Durability, Retention, Store, TreeHandle};
+
+use super::Options;
+use super::folder::{self, Folder};
+use crate::Failure;
+use crate::sample::Sample;
+use crate::workload::{KEY, LeafPath, Payload, Random, Shape, leaf_path, number_of, value_of};
+
+/// What is kept in the end.
+const KEPT: usize = 100;
+/// Between the writer's commits: a writer at full speed would fill the disk rather than wait.
+const PAUSE: Duration = Duration::from_micros(50);
+/// What takes longer is looked at.
+const LONG: Duration = Duration::from_micros(200);
+
+/// The longest read, and the longest buffered commit, while revisions are dropped, memory is
+/// collected and a checkpoint is written, in milliseconds: `reader` and `writer`, without the time
+/// for which the thread waited for a processor; `-wall` with it, and `-beside` beside a thread that
+/// only counts. `disk` = how much the folder grew meanwhile, over what it was.
+pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
+    if case != "all" {
+        return Ok(None);
+    }
+    let (revisions, turn, shape) = match options.tiny {
+        true => (500, Duration::from_millis(20), Shape::READ_TINY),
+        false => {
+            (if options.quick { 20_000 } else { 200_000 }, Duration::from_secs(3), Shape::READ)
+        }
+    };
+    let folder = Folder::new("reclaim")?;
+    let store = folder::options().open(&folder.0)?;
+    let tree = store.create_tree("reclaim")?;
+    tree.update(|tx| tx.bulk(|editor| shape.grow(editor, Payload::Attribute)))?;
+    let mut both = Both { tree: &tree, shape, seed: options.seed, wrong: 0 };
+    let mut writer = Worker::new(&both, !options.seed);
+    (0..revisions).try_for_each(|_| writer.write())?;
+    store.checkpoint()?;
+    let before = folder.size()?.allocated;
+    let beside = both.during(|| {
+        let (begun, mut count) = (Instant::now(), 0_u64);
+        while begun.elapsed() < turn {
+            count = black_box(count + 1);
+        }
+        Ok(())
+    })?;
+    let (mut most, mut took) = (before, 0.0);
+    let reclaiming = both.during(|| {
+        std::thread::scope(|scope| {
+            let reclaiming = scope.spawn(|| reclaim(&store, &tree));
+            while !reclaiming.is_finished() {
+                most = most.max(folder.size().map_or(0, |size| size.allocated));
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            took = reclaiming.join().map_err(|_| "it panicked")??;
+            Ok(())
+        })
+    })?;
+    let after = folder.size()?.allocated;
+    let wrong = both.wrong;
+    drop(tree);
+    store.close()?;
+    let sample = Sample::value(reclaiming.reader.without_waiting, "ms")
+        .with("writer", reclaiming.writer.without_waiting)
+        .with("reader-wall", reclaiming.reader.wall)
+        .with("writer-wall", reclaiming.writer.wall)
+        .with("reader-beside", beside.reader.without_waiting)
+        .with("writer-beside", beside.writer.without_waiting)
+        .with("reader-wall-beside", beside.reader.wall)
+        .with("writer-wall-beside", beside.writer.wall)
+        .with("took", took)
+        .with("disk", most as f64 / before as f64)
+        .with("disk-after", after as f64 / before as f64);
+    Ok(Some(sample.check_none(wrong, "leaves have another's value")))
+}
+
+/// Drops all but a few revisions, and gives back what they held; tells how many milliseconds.
+fn reclaim(store: &Store, tree: &TreeHandle) -> Result<f64, Failure> {
+    let begun = Instant::now();
+    tree.set_retention(Retention::Last(KEPT))?;
+    let collected = store.collect()?;
+    store.checkpoint()?;
+    if collected.structure_bytes == 0 {
+        return Err("nothing was given back".into());
+    }
+    Ok(1e3 * begun.elapsed().as_secs_f64())
+}
+
+/// The longest of some operations, in milliseconds.
+#[derive(Clone, Copy, Default)]
+struct Longest {
+    wall: f64,
+    without_waiting: f64,
+}
+
+/// Those of a reader and a writer.
+struct Stalls {
+    reader: Longest,
+    writer: Longest,
+}
+
+struct Both<'t> {
+    tree: &'t TreeHandle,
+    shape: Shape,
+    seed: u64,
+    wrong: u64,
+}
+
+impl Both<'_> {
+    /// Reads and writes while something else is done.
+    fn during(&mut self, other: impl FnOnce() -> Result<(), Failure>) -> Result<Stalls, Failure> {
+        let stop = AtomicBool::new(false);
+        let (mut reader, mut writer) =
+            (Worker::new(self, self.seed), Worker::new(self, !self.seed));
+        let stalls = std::thread::scope(|scope| {
+            let reading = scope.spawn(|| reader.until(&stop, Worker::read));
+            let writing = scope.spawn(|| writer.until(&stop, Worker::write_and_pause));
+            let done = other();
+            stop.store(true, Ordering::Relaxed);
+            let [reading, writing] = [reading, writing].map(std::thread::ScopedJoinHandle::join);
+            done?;
+            let reader = reading.map_err(|_| "the reader panicked")??;
+            let writer = writing.map_err(|_| "the writer panicked")??;
+            Ok::<_, Failure>(Stalls { reader, writer })
+        })?;
+        self.wrong += reader.wrong + writer.wrong;
+        Ok(stalls)
+    }
+}
+
+struct Worker<'t> {
+    tree: &'t TreeHandle,
+    shape: Shape,
+    random: Random,
+    path: LeafPath,
+    stamp: u64,
+    wrong: u64,
+}
+
+impl<'t> Worker<'t> {
+    fn new(both: &Both<'t>, seed: u64) -> Worker<'t> {
+        let Both { tree, shape, .. } = *both;
+        Worker { tree, shape, random: Random(seed), path: leaf_path(), stamp: 0, wrong: 0 }
+    }
+
+    /// Does something again and again; gives the longest.
+    fn until(
+        &mut self,
+        stop: &AtomicBool,
+        mut each: impl FnMut(&mut Self) -> Result<(), Failure>,
+    ) -> Result<Longest, Failure> {
+        let mut longest = Longest::default();
+        let mut waited = waited();
+        while !stop.load(Ordering::Relaxed) {
+            let begun = Instant::now();
+            each(self)?;
+            let took = begun.elapsed();
+            if took > LONG {
+                let before = std::mem::replace(&mut waited, self::waited());
+                let without = took.saturating_sub(waited - before);
+                longest.wall = longest.wall.max(1e3 * took.as_secs_f64());
+                longest.without_waiting = longest.without_waiting.max(1e3 * without.as_secs_f64());
+            }
+        }
+        Ok(longest)
+    }
+
+    fn read(&mut self) -> Result<(), Failure> {
+        let number = self.shape.random_leaf(&mut self.random, &mut self.path);
+        let reading = self.tree.read();
+        let leaf = reading.root().at(&self.path).ok();
+        let found = leaf.and_then(|leaf| number_of(leaf.attribute(KEY)?.as_bytes()?));
+        self.wrong += u64::from(black_box(found) != Some(number));
+        Ok(())
+    }
+
+    fn write(&mut self) -> Result<(), Failure> {
+        let number = self.shape.random_leaf(&mut self.random, &mut self.path);
+        self.stamp += 1;
+        let value = value_of(number, self.stamp);
+        let durability = Some(Durability::Buffered);
+        let options = CommitOptions { durability, ..CommitOptions::default() };
+        Ok(self
+            .tree
+            .update_with(&options, |tx| tx.put_attribute(&self.path, KEY, &value[..]))
+            .map(drop)?)
+    }
+
+    fn write_and_pause(&mut self) -> Result<(), Failure> {
+        let until = Instant::now() + PAUSE;
+        self.write()?;
+        while Instant::now() < until {
+            std::hint::spin_loop();
+        }
+        Ok(())
+    }
+}
+
+/// For how long this thread has waited for a processor so far, as Linux tells.
+fn waited() -> Duration {
+    let told = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanos = told.split(' ').nth(1).and_then(|nanos| nanos.parse().ok());
+    Duration::from_nanos(nanos.unwrap_or(0))
+}
