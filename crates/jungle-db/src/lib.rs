@@ -28,6 +28,7 @@
 //! - [`TreeHandle::branch`], [`TreeHandle::merge`], [`TreeHandle::tag`].
 //! - [`Jungle::checkpoint`] takes out all that a Jungle is besides its arena;
 //!   [`Builder::restore`] puts it together again, and an [`Archive`] keeps old histories.
+//! - [`Jungle::space`] tells what takes up memory, and what [`Jungle::collect`] would give back.
 //! - Commits are written to a [`Journal`], times come from a [`Clock`]: this crate does no I/O.
 
 mod archive;
@@ -58,6 +59,7 @@ mod retention;
 mod revision;
 mod search;
 mod snapshot;
+mod space;
 mod state;
 mod sync;
 mod transaction;
@@ -84,6 +86,7 @@ pub use restore::RestoreError;
 pub use retention::{Retention, RetentionError};
 pub use revision::{Clock, CommitMeta, NoClock, Revision, RevisionInfo, Timestamp};
 pub use snapshot::{JungleSnapshot, Snapshot};
+pub use space::{Space, SpaceQuery, TreeSpace};
 pub use state::{
     HistoryAnchor, JungleState, SavedBranch, SavedHistory, SavedMerge, SavedOrigin, SavedTag,
     SavedTree, SavedVersion,

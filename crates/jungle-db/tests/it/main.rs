@@ -12,6 +12,7 @@ mod journal_replay;
 mod model;
 mod multi_tree;
 mod retention_memory;
+mod space;
 mod support;
 mod trees_by_name;
 mod turn;

@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use jungle_tree::{SlabId, SlabSource};
 
+pub(crate) use backend::PAGES;
 pub(crate) use engine::remove;
 pub use engine::{CACHE_BYTES, EnginePages, PagesOptions};
 pub use error::{PageDamage, PagesError};

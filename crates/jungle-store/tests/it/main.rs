@@ -17,6 +17,7 @@ mod records;
 mod reopening;
 #[cfg(feature = "sim")]
 mod segments;
+mod space;
 mod support;
 #[cfg(feature = "sim")]
 mod tail;
