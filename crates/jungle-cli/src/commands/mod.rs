@@ -7,6 +7,7 @@ pub(crate) mod branch;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod diff;
+pub(crate) mod du;
 pub(crate) mod export;
 pub(crate) mod find;
 pub(crate) mod gc;
@@ -56,6 +57,7 @@ pub(crate) enum Command {
     Revert(revert::Args),
     Watch(watch::Args),
     Keep(keep::Args),
+    Du(du::Args),
     Gc(gc::Args),
     Verify(verify::Args),
     Backup(backup::Args),
@@ -97,6 +99,7 @@ fn run_loaded(command: &Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Revert(args) => revert::run(args, context),
         Command::Watch(args) => watch::run(args, context),
         Command::Keep(args) => keep::run(args, context),
+        Command::Du(args) => du::run(args, context),
         Command::Gc(args) => gc::run(args, context),
         Command::Verify(args) => verify::run(args, context),
         Command::Backup(args) => backup::run(args, context),
