@@ -29,6 +29,7 @@
 //! - [`Jungle::checkpoint`] takes out all that a Jungle is besides its arena;
 //!   [`Builder::restore`] puts it together again, and an [`Archive`] keeps old histories.
 //! - [`Jungle::space`] tells what takes up memory, and what [`Jungle::collect`] would give back.
+//! - An [`Eraser`] makes a history again without something.
 //! - Commits are written to a [`Journal`], times come from a [`Clock`]: this crate does no I/O.
 
 mod archive;
@@ -37,6 +38,7 @@ mod checkpoint;
 mod commit;
 mod draft;
 mod durability;
+mod erase;
 mod handle;
 mod head;
 mod history;
@@ -71,6 +73,7 @@ pub use branch::{BranchError, MAIN_BRANCH, NoSuchBranch};
 pub use checkpoint::Checkpoint;
 pub use draft::{Draft, Isolation};
 pub use durability::Durability;
+pub use erase::{EraseRootError, Erased, ErasedMove, Eraser, Erasure, MOVES_TOLD_MAX};
 pub use handle::{CommitOptions, Committed, RevertError, SetRootError, TreeHandle, UpdateError};
 pub use history::{HISTORY_PIECE, HistoryEntry};
 pub use journal::{

@@ -7,6 +7,7 @@ mod checkpoint;
 mod commit;
 mod conformance;
 mod driver;
+mod erase;
 mod history;
 mod journal_replay;
 mod model;
