@@ -23,8 +23,8 @@ use std::sync::Arc;
 use jungle_tree::{SlabId, SlabSource};
 
 pub(crate) use backend::PAGES;
-pub(crate) use engine::remove;
 pub use engine::{CACHE_BYTES, EnginePages, PagesOptions};
+pub(crate) use engine::{FILES, remove};
 pub use error::{PageDamage, PagesError};
 pub use value::VALUE_BYTES_MAX;
 

@@ -6,6 +6,9 @@ mod backup;
 mod checkpoints;
 #[cfg(feature = "sim")]
 mod checkpoints_disk;
+mod erase;
+#[cfg(feature = "sim")]
+mod erase_crash;
 mod folder;
 mod golden;
 mod pages;
