@@ -238,12 +238,16 @@ impl Checkpoint {
             indexed.rev().filter(|(i, _)| i >= dropped).for_each(|(i, entry)| f(i, entry));
         };
         each(*pieces, last);
-        let head = self.held.heads.iter().find(|head| head.id == branch.id);
         for number in (dropped / HISTORY_PIECE..*pieces).rev() {
-            let head = head.expect("it holds the branches that it has");
-            each(number, &head.whole_piece(number)?);
+            each(number, &self.head(branch.id).whole_piece(number)?);
         }
         Ok(())
+    }
+
+    /// A branch of it.
+    pub(crate) fn head(&self, branch: BranchId) -> &Head {
+        let head = self.held.heads.iter().find(|head| head.id == branch);
+        head.expect("it holds the branches that it has")
     }
 }
 

@@ -49,6 +49,11 @@ impl Erasure {
         self
     }
 
+    /// Is it about this tree?
+    pub(crate) fn is_of(&self, tree: TreeId) -> bool {
+        self.tree == tree
+    }
+
     /// Is anything of it in this version?
     #[must_use]
     pub fn is_in(&self, version: &Snapshot) -> bool {
@@ -135,7 +140,7 @@ pub struct ErasedMove {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Erased {
-    /// How many commits it was in.
+    /// How many commits concerned it; where there were only versions to copy, how many had it.
     pub commits: u64,
     /// Moves by which the same content may be, or have been, at another path, where it stays: the
     /// first [`MOVES_TOLD_MAX`].

@@ -164,7 +164,8 @@ impl Jungle {
         let now = self.shared.now();
         let mut trees: Vec<&SavedTree> = checkpoint.state().trees.iter().collect();
         trees.sort_by(|a, b| a.name.cmp(&b.name));
-        let versions: u64 = trees.iter().flat_map(|tree| &tree.branches).map(kept).sum();
+        let versions: u64 =
+            trees.iter().flat_map(|tree| &tree.branches).map(SavedBranch::kept).sum();
         let passes = 2 + u64::from(query.policy.is_some());
         let measure = self.arena().measure();
         let progress = Progress { tell: progress, done: 0, total: passes * versions };
@@ -185,16 +186,6 @@ impl Jungle {
         }
         Ok(space)
     }
-}
-
-/// How many revisions a branch keeps.
-fn kept(branch: &SavedBranch) -> u64 {
-    end(branch) - branch.history.dropped
-}
-
-/// How many it ever had.
-fn end(branch: &SavedBranch) -> u64 {
-    branch.history.pieces * crate::HISTORY_PIECE + branch.history.last.len() as u64
 }
 
 /// So many versions are looked at before that is told.
@@ -255,7 +246,7 @@ impl<F: FnMut(u64, u64)> Looking<'_, F> {
                 self.progress.step();
             })?;
             space.branches += 1;
-            space.revisions += kept(branch);
+            space.revisions += branch.kept();
         }
         let is_asked = self.query.revisions.is_some() && self.query.asks(tree);
         space.in_range = is_asked.then_some(in_range);
@@ -270,8 +261,8 @@ impl<F: FnMut(u64, u64)> Looking<'_, F> {
             named(&mut self.measure, tree);
             let rule = if self.query.asks(tree) { policy } else { Retention::All };
             for branch in &tree.branches {
-                let mut rule = Rule::new(rule, end(branch), self.now);
-                let mut first = end(branch);
+                let mut rule = Rule::new(rule, branch.end(), self.now);
+                let mut first = branch.end();
                 self.checkpoint.entries_back(branch, |index, entry| {
                     if rule.keeps(index, entry) {
                         self.measure.add(entry.id);

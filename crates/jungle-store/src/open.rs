@@ -42,7 +42,7 @@ pub const CHECKPOINT_EVERY: u64 = 1 << 20;
 #[must_use]
 #[derive(Clone)]
 pub struct OpenOptions {
-    jungle: Builder,
+    pub(crate) jungle: Builder,
     pub(crate) arena: ArenaOptions,
     pub(crate) segment_bytes: u64,
     checkpoint_every: u64,
@@ -180,7 +180,7 @@ impl OpenOptions {
         let writer = match end {
             _ if self.read_only => None,
             Some(end) => Some(go_on(&disk, end, self.segment_bytes)?),
-            None => Some(Writer::first(Arc::clone(&disk), self.segment_bytes)?),
+            None => Some(Writer::first(Arc::clone(&disk), 1, self.segment_bytes)?),
         };
         if writer.is_some() && !(is_awake(Bug::MarkStays) && mark.is_some()) {
             Mark::InUse.write(&*lock)?;

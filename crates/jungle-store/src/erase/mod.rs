@@ -8,13 +8,13 @@ use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use jungle_db::{
-    Durability, EraseRootError, Erased, Eraser, Erasure, Jungle, NoSuchRevision, NoSuchTree,
-    NotWritten, ReplayError, Revision, TreeId,
+    CopyError, Durability, EraseRootError, Erased, Eraser, Erasure, Jungle, NoSuchRevision,
+    NoSuchTree, NotWritten, ReplayError, Revision, TreeId,
 };
-use jungle_tree::{Path, SlabError, loading};
+use jungle_tree::{Arena, Path, SlabError, loading};
 
 use self::beside::Beside;
-use crate::checkpoint::CheckpointError;
+use crate::checkpoint::{CheckpointError, Checkpoints};
 use crate::disk::{Disk, FolderDisk, Mode};
 use crate::error::{IoError, LogError, OpenError, doing};
 use crate::log::Log;
@@ -86,12 +86,9 @@ pub enum EraseError {
     /// It is the root.
     #[error("{0}; erase what is in it")]
     Root(#[from] EraseRootError),
-    /// The log does not go back to the first revision, so it cannot be made again.
-    #[error("the log begins with revision {first}, since not everything is kept")]
-    LogIsCut {
-        /// The first revision that it has.
-        first: Revision,
-    },
+    /// The versions that are kept cannot be copied.
+    #[error(transparent)]
+    Copy(#[from] CopyError),
     /// What was made cannot be written.
     #[error(transparent)]
     NotWritten(#[from] LogError),
@@ -216,11 +213,11 @@ impl OpenOptions {
         let jungle = &read.start.jungle;
         let tree = jungle.open_tree(&query.tree)?.id();
         let (erasure, newest) = (query.erasure(tree)?, jungle.revision());
-        if let Some(&first) = segments(&**disk)?.first().filter(|&&first| first > 1) {
-            return Err(EraseError::LogIsCut { first: Revision::new(first) });
-        }
-        let tree = query.tree.clone();
-        Ok(Erasing { disk: Arc::clone(disk), mark, tree, erasure, newest })
+        // Where the log was cut off, what is kept is in the checkpoint only.
+        let is_cut = segments(&**disk)?.first().is_some_and(|&first| first > 1);
+        let kept = is_cut.then(|| jungle.clone());
+        let (disk, tree) = (Arc::clone(disk), query.tree.clone());
+        Ok(Erasing { disk, mark, tree, erasure, newest, kept })
     }
 }
 
@@ -240,6 +237,8 @@ struct Erasing {
     erasure: Erasure,
     /// The newest revision.
     newest: Revision,
+    /// Where the log does not have all of it.
+    kept: Option<Jungle>,
 }
 
 impl Erasing {
@@ -247,18 +246,42 @@ impl Erasing {
         Arc::new(Beside(Arc::clone(&self.disk)))
     }
 
-    /// Makes the log again.
+    /// Makes all of it again.
     fn make(
         &mut self,
         options: &OpenOptions,
+        progress: impl FnMut(u64, u64),
+    ) -> Result<Erased, EraseError> {
+        let beside = self.beside();
+        let lock = beside.open(LOCK, Mode::CreateNew).map_err(doing("create", LOCK))?;
+        let before = if self.kept.is_some() { self.newest.number() } else { 0 };
+        let writer = Writer::first(Arc::clone(&beside), before + 1, options.segment_bytes)?;
+        let log = Log::new(Arc::clone(&beside), lock, Some(writer), before);
+        let erased = match self.kept.take() {
+            None => self.make_log(options, &log, progress)?,
+            Some(kept) => {
+                let arena = Arena::with_options(&options.arena).map_err(OpenError::from)?;
+                let builder = options.jungle.clone();
+                let copied =
+                    loading(|| kept.copy_without(&self.erasure, builder, arena, progress))?;
+                let (copy, erased) = copied?;
+                Checkpoints::none(beside).write(&copy, &log)?;
+                erased
+            }
+        };
+        log.close()?;
+        Ok(erased)
+    }
+
+    /// Makes the log again.
+    fn make_log(
+        &self,
+        options: &OpenOptions,
+        log: &Log,
         mut progress: impl FnMut(u64, u64),
     ) -> Result<Erased, EraseError> {
         /// So many revisions are made again before that is told.
         const TOLD_EVERY: u64 = 1024;
-        let beside = self.beside();
-        let lock = beside.open(LOCK, Mode::CreateNew).map_err(doing("create", LOCK))?;
-        let writer = Writer::first(Arc::clone(&beside), options.segment_bytes)?;
-        let log = Log::new(beside, lock, Some(writer), 0);
         let jungle = Jungle::builder().arena(options.arena.clone()).build();
         let jungle = jungle.map_err(OpenError::from)?;
         let mut eraser = Eraser::new(self.erasure.clone());
@@ -279,7 +302,6 @@ impl Erasing {
             (Some(error), _) => return Err(error.into()),
             (None, made) => made?,
         };
-        log.close()?;
         Ok(eraser.erased().clone())
     }
 

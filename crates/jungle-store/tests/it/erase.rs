@@ -4,10 +4,12 @@ use std::fs;
 use std::path::Path as FilePath;
 use std::sync::Arc;
 
-use jungle_db::{CommitMeta, CommitOptions, Erasure, Jungle};
+use jungle_db::{CommitMeta, CommitOptions, Erasure, Jungle, Retention};
 use jungle_store::disk::FolderDisk;
 use jungle_store::pages::{EnginePages, Pages, PagesOptions, Table};
-use jungle_store::{EraseError, EraseQuery, EraseReport, OpenError, OpenOptions, Store};
+use jungle_store::{
+    Durability, EraseError, EraseQuery, EraseReport, OpenError, OpenOptions, Store,
+};
 use jungle_testkit::{Rng, for_each_seed};
 use jungle_tree::{EditError, Key, MergeOptions, Path, Snapshot};
 
@@ -17,7 +19,8 @@ use crate::support::{Folder, every_kind_of_commit};
 pub const SECRET: &str = "xyzzy-1789";
 
 pub fn options() -> OpenOptions {
-    OpenOptions::new().segment_bytes(2048).checkpoint_every(u64::MAX)
+    let options = OpenOptions::new().segment_bytes(2048).checkpoint_every(u64::MAX);
+    options.durability(Durability::Buffered)
 }
 
 /// What is to be erased.
@@ -181,6 +184,40 @@ fn secrets_more(store: &Store) {
         })
         .unwrap();
     }
+}
+
+#[test]
+fn where_the_log_is_cut_what_is_kept_is_copied() {
+    for_each_seed(12, |rng| {
+        let folder = Folder::new();
+        let store = options().open(folder.path()).unwrap();
+        every_kind_of_commit(&store);
+        secrets(&store, rng, 700);
+        let tree = store.open_tree("people").unwrap();
+        let appended = tree.update(|tx| (0..5).try_for_each(|_| tx.append(&[]).map(drop)));
+        appended.unwrap();
+        tree.update(|tx| tx.remove(&[Key::from(4)])).unwrap();
+        tree.set_retention(Retention::Last(rng.range(3..600) as usize)).unwrap();
+        store.checkpoint().unwrap();
+        secrets_more(&store);
+        let ought = without(&store);
+        assert_ne!(as_it_is(&store), ought);
+        drop((tree, store));
+        assert!(is_anywhere(folder.path()));
+
+        assert!(erase(&folder).unwrap().erased.commits > 2);
+        assert!(!is_anywhere(folder.path()));
+        let store = options().open(folder.path()).unwrap();
+        assert_eq!(as_it_is(&store), ought);
+        assert!(!store.verify().unwrap().log_is_complete);
+        let tree = store.open_tree("people").unwrap();
+        assert_eq!(tree.update(|tx| tx.append(&[])).unwrap().value, Key::from(5));
+        let more = as_it_is(&store);
+        drop((tree, store));
+        let store = options().open(folder.path()).unwrap();
+        assert_eq!(as_it_is(&store), more);
+        store.verify().unwrap();
+    });
 }
 
 #[test]
