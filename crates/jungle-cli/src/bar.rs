@@ -12,28 +12,34 @@ const SHOWN_AFTER: Duration = Duration::from_millis(500);
 pub(crate) struct Bar<'n> {
     start: Instant,
     name: &'n str,
-    bytes: Option<u64>,
+    total: Option<u64>,
+    template: &'static str,
     bar: Option<ProgressBar>,
 }
 
 impl<'n> Bar<'n> {
     /// For work on this many bytes, where that is known.
     pub(crate) fn new(name: &'n str, bytes: Option<u64>) -> Bar<'n> {
-        Bar { start: Instant::now(), name, bytes, bar: None }
+        let template = match bytes {
+            Some(_) => "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}",
+            None => "{msg} {spinner} {bytes} {bytes_per_sec}",
+        };
+        Bar { start: Instant::now(), name, total: bytes, template, bar: None }
     }
 
-    pub(crate) fn set(&mut self, bytes: u64) {
+    /// For work on so many things.
+    pub(crate) fn of_steps(name: &'n str, steps: u64) -> Bar<'n> {
+        let template = "{msg} {wide_bar} {human_pos}/{human_len} {eta}";
+        Bar { start: Instant::now(), name, total: Some(steps), template, bar: None }
+    }
+
+    pub(crate) fn set(&mut self, done: u64) {
         if let Some(bar) = &self.bar {
-            bar.set_position(bytes);
+            bar.set_position(done);
         } else if self.start.elapsed() >= SHOWN_AFTER && io::stderr().is_terminal() {
-            let (bar, template) = match self.bytes {
-                Some(bytes) => (
-                    ProgressBar::new(bytes),
-                    "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}",
-                ),
-                None => (ProgressBar::new_spinner(), "{msg} {spinner} {bytes} {bytes_per_sec}"),
-            };
-            let style = ProgressStyle::with_template(template).expect("the template is written so");
+            let bar = self.total.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
+            let style = ProgressStyle::with_template(self.template);
+            let style = style.expect("the template is written so");
             let bar = bar.with_style(style).with_elapsed(self.start.elapsed());
             self.bar = Some(bar.with_message(self.name.to_owned()));
         }

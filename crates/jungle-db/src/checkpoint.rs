@@ -224,6 +224,33 @@ impl Checkpoint {
     }
 }
 
+impl Checkpoint {
+    /// Gives all that a branch of it keeps with their indexes, the newest first.
+    pub(crate) fn entries_back(
+        &self,
+        branch: &SavedBranch,
+        mut f: impl FnMut(u64, &HistoryEntry),
+    ) -> Result<(), ArchiveError> {
+        let SavedHistory { dropped, pieces, last, .. } = &branch.history;
+        let mut each = |number: u64, piece: &[HistoryEntry]| {
+            let first = number * HISTORY_PIECE;
+            let indexed = piece.iter().enumerate().map(|(i, entry)| (first + i as u64, entry));
+            indexed.rev().filter(|(i, _)| i >= dropped).for_each(|(i, entry)| f(i, entry));
+        };
+        each(*pieces, last);
+        for number in (dropped / HISTORY_PIECE..*pieces).rev() {
+            each(number, &self.head(branch.id).whole_piece(number)?);
+        }
+        Ok(())
+    }
+
+    /// A branch of it.
+    pub(crate) fn head(&self, branch: BranchId) -> &Head {
+        let head = self.held.heads.iter().find(|head| head.id == branch);
+        head.expect("it holds the branches that it has")
+    }
+}
+
 impl fmt::Debug for Checkpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Checkpoint({}, {} trees)", self.revision(), self.state.trees.len())

@@ -28,14 +28,18 @@
 //! - [`TreeHandle::branch`], [`TreeHandle::merge`], [`TreeHandle::tag`].
 //! - [`Jungle::checkpoint`] takes out all that a Jungle is besides its arena;
 //!   [`Builder::restore`] puts it together again, and an [`Archive`] keeps old histories.
+//! - [`Jungle::space`] tells what takes up memory, and what [`Jungle::collect`] would give back.
+//! - An [`Eraser`] makes a history again without something.
 //! - Commits are written to a [`Journal`], times come from a [`Clock`]: this crate does no I/O.
 
 mod archive;
 mod branch;
 mod checkpoint;
 mod commit;
+mod copy;
 mod draft;
 mod durability;
+mod erase;
 mod handle;
 mod head;
 mod history;
@@ -58,6 +62,7 @@ mod retention;
 mod revision;
 mod search;
 mod snapshot;
+mod space;
 mod state;
 mod sync;
 mod transaction;
@@ -67,8 +72,10 @@ mod write;
 pub use archive::{Archive, ArchiveError};
 pub use branch::{BranchError, MAIN_BRANCH, NoSuchBranch};
 pub use checkpoint::Checkpoint;
+pub use copy::CopyError;
 pub use draft::{Draft, Isolation};
 pub use durability::Durability;
+pub use erase::{EraseRootError, Erased, ErasedMove, Eraser, Erasure, MOVES_TOLD_MAX};
 pub use handle::{CommitOptions, Committed, RevertError, SetRootError, TreeHandle, UpdateError};
 pub use history::{HISTORY_PIECE, HistoryEntry};
 pub use journal::{
@@ -84,6 +91,7 @@ pub use restore::RestoreError;
 pub use retention::{Retention, RetentionError};
 pub use revision::{Clock, CommitMeta, NoClock, Revision, RevisionInfo, Timestamp};
 pub use snapshot::{JungleSnapshot, Snapshot};
+pub use space::{Space, SpaceQuery, TreeSpace};
 pub use state::{
     HistoryAnchor, JungleState, SavedBranch, SavedHistory, SavedMerge, SavedOrigin, SavedTag,
     SavedTree, SavedVersion,

@@ -39,7 +39,7 @@ pub enum ReplayError {
     NotWritten(#[from] NotWritten),
 }
 
-fn does_not_fit<E: std::fmt::Display>(what: E) -> ReplayError {
+pub(crate) fn does_not_fit<E: std::fmt::Display>(what: E) -> ReplayError {
     ReplayError::DoesNotFit { what: what.to_string().into() }
 }
 
@@ -173,7 +173,11 @@ impl Jungle {
         found.ok_or_else(|| does_not_fit(format!("there is no tree {}", id.0)))
     }
 
-    fn handle_of(&self, tree: TreeId, branch: BranchId) -> Result<TreeHandle, ReplayError> {
+    pub(crate) fn handle_of(
+        &self,
+        tree: TreeId,
+        branch: BranchId,
+    ) -> Result<TreeHandle, ReplayError> {
         let state = self.tree_of(tree)?;
         let main = TreeHandle::main(&self.shared, &state);
         let found = main.on_branch_id(branch);

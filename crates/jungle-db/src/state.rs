@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jungle_tree::VersionId;
 
-use crate::history::HistoryEntry;
+use crate::history::{HISTORY_PIECE, HistoryEntry};
 use crate::journal::{BranchId, TreeId};
 use crate::retention::Retention;
 use crate::revision::{Revision, Timestamp};
@@ -53,6 +53,18 @@ pub struct SavedBranch {
     pub retention: Retention,
     /// Its revisions, the newest of which is its head.
     pub history: SavedHistory,
+}
+
+impl SavedBranch {
+    /// How many revisions it ever had.
+    pub(crate) fn end(&self) -> u64 {
+        self.history.pieces * HISTORY_PIECE + self.history.last.len() as u64
+    }
+
+    /// How many it keeps.
+    pub(crate) fn kept(&self) -> u64 {
+        self.end() - self.history.dropped
+    }
 }
 
 /// The history of a [`SavedBranch`], of which the whole pieces are in an

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use jungle_db::{Durability, Revision};
 
 use crate::disk::{Disk, DiskFile, FolderDisk, Mode, write_full};
+use crate::erase;
 use crate::error::{Damage, IoError, LogError, OpenError, doing};
 use crate::frame::Frame;
 use crate::mark::Mark;
@@ -100,6 +101,7 @@ impl Store {
         let newest = self.revision();
         self.log().wait(newest.number(), Durability::Sync)?;
         let lock = OpenOptions::new().lock(&*to).map_err(BackupError::Target)?;
+        erase::finish(&*to, &*lock).map_err(BackupError::Target)?;
         let still = self.checkpoints.still();
         let copying = Copying::begin(&**self.disk(), &*to, &*lock)?;
         if copying.had.is_none() {

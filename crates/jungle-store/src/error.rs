@@ -50,6 +50,12 @@ pub enum OpenError {
         /// The folder.
         folder: Box<str>,
     },
+    /// Something was being erased from all its history when that was interrupted.
+    #[error("an erasure in {folder} is not finished: open it to write, which finishes it")]
+    Erasing {
+        /// The folder.
+        folder: Box<str>,
+    },
     /// It was written in a format that this version does not know.
     #[error("{file} has format {found}, this program reads format {FORMAT}: use a newer program")]
     UnknownFormat {

@@ -19,6 +19,7 @@
 //!   found.
 //! - What is acknowledged has been synced, unless the caller chose a weaker [`Durability`].
 //! - [`Store::backup`] copies a Jungle, or what is new of it, into another folder.
+//! - [`OpenOptions::erase`] takes a node out of all revisions there ever were.
 //! - [`encode`] and [`decode`] turn commit records into bytes and back. `docs/format.md` describes
 //!   every byte.
 //! - [`pages`] is where checkpoints are kept.
@@ -27,6 +28,7 @@
 mod backup;
 mod checkpoint;
 pub mod disk;
+mod erase;
 mod error;
 mod frame;
 mod log;
@@ -38,17 +40,20 @@ mod record;
 mod recover;
 mod segment;
 mod store;
+mod usage;
 mod verify;
 mod wire;
 mod writer;
 
 pub use backup::{BackupError, BackupReport};
 pub use checkpoint::{CheckpointError, CheckpointReport, LoadError};
+pub use erase::{EraseError, EraseQuery, EraseReport};
 pub use error::{Damage, IoError, LogError, OpenError};
 pub use jungle_db::Durability;
 pub use open::{CHECKPOINT_EVERY, OpenOptions, OpenReport, SEGMENT_BYTES};
 pub use record::{DecodeError, DecodeReason, EncodeError, RECORD_BYTES_MAX, decode, encode};
 pub use recover::Cut;
 pub use store::Store;
+pub use usage::DiskUsage;
 pub use verify::{Verified, VerifyError};
 pub use writer::LogStats;

@@ -9,6 +9,7 @@ use jungle_tree::ArenaOptions;
 
 use crate::checkpoint::{Checkpoints, LoadError, load};
 use crate::disk::{Disk, DiskFile, FolderDisk, Lock, Mode, write_full};
+use crate::erase;
 use crate::error::{OpenError, doing};
 use crate::log::{Log, LogPosition};
 use crate::mark::{LOCK, Mark};
@@ -39,11 +40,12 @@ pub const CHECKPOINT_EVERY: u64 = 1 << 20;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
+#[derive(Clone)]
 pub struct OpenOptions {
-    jungle: Builder,
-    arena: ArenaOptions,
+    pub(crate) jungle: Builder,
+    pub(crate) arena: ArenaOptions,
     spills: bool,
-    segment_bytes: u64,
+    pub(crate) segment_bytes: u64,
     checkpoint_every: u64,
     without_checkpoint: bool,
     read_only: bool,
@@ -176,26 +178,23 @@ impl OpenOptions {
     /// As [`open`](OpenOptions::open).
     pub fn open_on(self, disk: Arc<dyn Disk>) -> Result<Store, OpenError> {
         let lock = self.lock(&*disk)?;
+        if !self.read_only {
+            erase::finish(&*disk, &*lock)?;
+        } else if erase::is_unfinished(&*disk)? {
+            return Err(OpenError::Erasing { folder: disk.place().into() });
+        }
         let mark = Mark::read(&*lock)?;
         if !self.read_only {
             make_log(&*disk, mark)?;
             remove_next(&*disk)?;
         }
-        let mut read = self.read(&disk, mark, !self.without_checkpoint);
-        let mut ignored = None;
-        if let Err(OpenError::Checkpoint(error)) = &read
-            && segments(&*disk)?.first() == Some(&1)
-        {
-            ignored = Some(error.to_string().into());
-            read = self.read(&disk, mark, false);
-        }
-        let Read { log, start, end } = read?;
+        let (Read { log, start, end }, ignored) = self.read_best(&disk, mark)?;
         let checkpoint = start.checkpoints.revision();
         let report = OpenReport::new(end.as_ref(), checkpoint, ignored);
         let writer = match end {
             _ if self.read_only => None,
             Some(end) => Some(go_on(&disk, end, self.segment_bytes)?),
-            None => Some(Writer::first(Arc::clone(&disk), self.segment_bytes)?),
+            None => Some(Writer::first(Arc::clone(&disk), 1, self.segment_bytes)?),
         };
         if writer.is_some() && !(is_awake(Bug::MarkStays) && mark.is_some()) {
             Mark::InUse.write(&*lock)?;
@@ -210,6 +209,20 @@ impl OpenOptions {
             false => Some(Keeping::start(&jungle, &log, &checkpoints, self.checkpoint_every)?),
         };
         Ok(Store { keeping, checkpoints, jungle, log, disk, report })
+    }
+
+    /// Reads what is there, without the checkpoint if that is damaged and not needed; tells why.
+    pub(crate) fn read_best(
+        &self,
+        disk: &Arc<dyn Disk>,
+        mark: Option<Mark>,
+    ) -> Result<(Read, Option<Box<str>>), OpenError> {
+        match self.read(disk, mark, !self.without_checkpoint) {
+            Err(OpenError::Checkpoint(error)) if segments(&**disk)?.first() == Some(&1) => {
+                Ok((self.read(disk, mark, false)?, Some(error.to_string().into())))
+            }
+            read => Ok((read?, None)),
+        }
     }
 
     /// Reads what is there: the newest checkpoint, if it is asked for, and the log from there on.
@@ -285,15 +298,15 @@ impl OpenOptions {
 }
 
 /// What was read.
-struct Read {
+pub(crate) struct Read {
     log: Arc<OpenLog>,
-    start: Start,
+    pub(crate) start: Start,
     end: Option<End>,
 }
 
 /// What a Jungle begins with before its log is read.
-struct Start {
-    jungle: Jungle,
+pub(crate) struct Start {
+    pub(crate) jungle: Jungle,
     checkpoints: Checkpoints,
     /// Where in the log what it has not begins.
     from: Option<LogPosition>,

@@ -19,7 +19,7 @@
 
 use std::io;
 
-use jungle_db::{Jungle, Revision};
+use jungle_db::{CommitRecord, Jungle, ReplayError, Revision};
 use jungle_tree::loading;
 
 use crate::checkpoint::LoadError;
@@ -84,9 +84,21 @@ pub(crate) fn recover(
     jungle: &Jungle,
     from: Option<LogPosition>,
 ) -> Result<Option<End>, OpenError> {
+    recover_by(disk, mark, jungle, from, &mut |record| jungle.replay(record))
+}
+
+/// As [`recover`]; `each` does the records again, in that Jungle and whatever else it likes.
+pub(crate) fn recover_by(
+    disk: &dyn Disk,
+    mark: Option<Mark>,
+    jungle: &Jungle,
+    from: Option<LogPosition>,
+    each: Each<'_>,
+) -> Result<Option<End>, OpenError> {
     let firsts = segments(disk)?;
     let at = from.unwrap_or(LogPosition { next: 1, ..LogPosition::default() });
-    let mut scan = Scan { jungle, at, closed: matches!(mark, Some(Mark::Closed { .. })) };
+    let closed = matches!(mark, Some(Mark::Closed { .. }));
+    let mut scan = Scan { jungle, each, at, closed };
     let mut before: Option<Segment> = None;
     for &first in firsts.iter().filter(|&&first| first >= at.segment) {
         before = Some(scan.segment(disk, first, before)?);
@@ -104,9 +116,13 @@ pub(crate) fn recover(
     }
 }
 
+/// Does a record again.
+pub(crate) type Each<'e> = &'e mut dyn FnMut(&CommitRecord) -> Result<(), ReplayError>;
+
 /// What is known of the log so far.
 struct Scan<'j> {
     jungle: &'j Jungle,
+    each: Each<'j>,
     /// Behind the last frame, or header, that is whole and in its place; segment 0 at the very
     /// beginning.
     at: LogPosition,
@@ -226,7 +242,7 @@ impl Scan<'_> {
             }
             let record = record::decode(bytes, revision, self.jungle.arena());
             let record = record.map_err(unreadable)?;
-            let done = loading(|| self.jungle.replay(&record)).map_err(LoadError::Slab)?;
+            let done = loading(|| (self.each)(&record)).map_err(LoadError::Slab)?;
             done.map_err(|source| {
                 let file = file.into();
                 OpenError::Replay { file, offset, revision, source }

@@ -8,11 +8,11 @@ use std::sync::{Arc, OnceLock};
 use jungle_db::{CommitRecord, Durability, Journal, JournalError, Jungle, Revision};
 
 use crate::checkpoint::{Background, CheckpointError, CheckpointReport, Checkpoints, Waker};
-use crate::disk::{Disk, Mode};
+use crate::disk::Disk;
 use crate::error::{IoError, LogError, OpenError, doing};
 use crate::log::Log;
 use crate::open::{OpenOptions, OpenReport};
-use crate::segment::LOG;
+use crate::usage::{DiskUsage, disk_usage};
 use crate::writer::LogStats;
 
 /// Closing writes a checkpoint when the log has grown by this part of that.
@@ -102,16 +102,15 @@ impl Store {
     /// # Errors
     /// When the system does not tell.
     pub fn disk_bytes(&self) -> Result<u64, IoError> {
-        let mut bytes = 0;
-        for (folder, prefix) in [("", String::new()), (LOG, format!("{LOG}/"))] {
-            let files = self.disk.list(folder).map_err(doing("list", folder))?;
-            for name in files.iter().filter(|name| **name != *LOG) {
-                let name = format!("{prefix}{name}");
-                let file = self.disk.open(&name, Mode::Read).map_err(doing("open", &name))?;
-                bytes += file.len().map_err(doing("ask the length of", &name))?;
-            }
-        }
-        Ok(bytes)
+        self.disk_usage().map(|usage| usage.total())
+    }
+
+    /// How many bytes which of its files have.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    pub fn disk_usage(&self) -> Result<DiskUsage, IoError> {
+        disk_usage(&*self.disk)
     }
 
     /// Writes what waits in memory, and a checkpoint if much is new; notes that the log is

@@ -91,11 +91,15 @@ impl Writer {
         Writer { disk, file, name, at, synced: at.offset, bytes, bytes_max, stats }
     }
 
-    /// Begins a log that has no segment yet.
-    pub(crate) fn first(disk: Arc<dyn Disk>, bytes_max: u64) -> Result<Writer, IoError> {
+    /// Begins a log that has no segment yet, with this revision.
+    pub(crate) fn first(
+        disk: Arc<dyn Disk>,
+        first: u64,
+        bytes_max: u64,
+    ) -> Result<Writer, IoError> {
         let blank = Blank::create(&*disk, FIRST_SEGMENT_BYTES.min(bytes_max))?;
-        let (file, bytes, check) = blank.into_segment(&*disk, 1, 0)?;
-        let at = LogPosition::first(1, check, 0);
+        let (file, bytes, check) = blank.into_segment(&*disk, first, 0)?;
+        let at = LogPosition::first(first, check, 0);
         Ok(Writer::new(disk, Start { file, at, bytes }, bytes_max))
     }
 

@@ -17,9 +17,9 @@ use crate::arena::{
     Arena, ArenaInner, CLASSES, FreeLists, SLAB_WORDS, SlabUse, Slabs, WORD_BYTES, class_words,
     lock,
 };
-use crate::attributes;
-use crate::block::{self, DIRECTORY, Directory, Header, Record};
+use crate::block::{Content, Header, Record};
 use crate::line::is_queued;
+use crate::trace::{Marks, trace};
 use crate::tree::VersionId;
 
 /// What a collection reclaimed.
@@ -85,7 +85,7 @@ pub struct Collection<'a> {
     _turn: MutexGuard<'a, ()>,
     cut: u64,
     roots: Vec<u32>,
-    grafts: Vec<block::Content>,
+    grafts: Vec<Content>,
     blocks: Heap<1>,
     payload: Heap<0>,
 }
@@ -96,14 +96,11 @@ impl Collection<'_> {
         self.arena.reset_garbage();
         self.blocks.note_taken();
         self.payload.note_taken();
-        let roots = std::mem::take(&mut self.roots);
-        roots.into_iter().for_each(|root| self.mark(root));
-        for content in std::mem::take(&mut self.grafts) {
-            self.mark(content.kids);
-            self.mark_attributes(content.attrs);
-        }
-        let Collection { arena, cut, blocks, payload, .. } = &mut self;
+        let Collection { arena, cut, roots, grafts, blocks, payload, .. } = &mut self;
         let memory = arena.memory();
+        let mut alive = Alive { blocks: &mut blocks.marks, payload: &mut payload.marks };
+        let roots = roots.iter().map(|&kids| Content { kids, attrs: 0 });
+        roots.chain(grafts.iter().copied()).for_each(|root| trace(memory, root, &mut alive));
         let structure = blocks.sweep(&arena.blocks, *cut, |handle| {
             let header = Header::load(memory, handle);
             // A header is written in two words: without its low half it is not complete.
@@ -123,54 +120,28 @@ impl Collection<'_> {
             returned_bytes: structure.1 + values.1,
         }
     }
-
-    /// Marks a block and all that can be reached from it.
-    fn mark(&mut self, root: u32) {
-        let arena = self.arena.memory();
-        let mut stack = vec![root];
-        while let Some(handle) = stack.pop() {
-            if handle == 0 || !self.blocks.marks.set(handle) {
-                continue;
-            }
-            let header = Header::load(arena, handle);
-            if header.kind() == DIRECTORY {
-                let Directory { dense, named, .. } = Directory::load(arena, handle);
-                stack.extend([dense, named]);
-                continue;
-            }
-            let first = header.names();
-            let attrs = first + header.kids().count_ones() as usize;
-            block::each_entry(arena, handle, first, attrs, |kid| {
-                block::prefetch(arena, kid);
-                stack.push(kid);
-            });
-            if header.is_leaf() {
-                let payload = &mut self.payload.marks;
-                block::each_entry(arena, handle, 0, first, |name| {
-                    payload.set(name);
-                });
-                for entry in attrs..header.entries() {
-                    self.mark_attributes(block::entry(arena, handle, entry));
-                }
-            }
-        }
-    }
-
-    fn mark_attributes(&mut self, record: u32) {
-        if record == 0 || !self.payload.marks.set(record) {
-            return;
-        }
-        let marks = &mut self.payload.marks;
-        attributes::apart_of(self.arena.memory(), record, |apart| {
-            marks.set(apart);
-        });
-    }
 }
 
 impl Drop for Collection<'_> {
     fn drop(&mut self) {
         // Also when it was not finished: the lines may reuse again.
         self.arena.frozen.store(0, Ordering::SeqCst);
+    }
+}
+
+/// What can be reached.
+struct Alive<'c> {
+    blocks: &'c mut Bits,
+    payload: &'c mut Bits,
+}
+
+impl Marks for Alive<'_> {
+    fn block(&mut self, handle: u32) -> bool {
+        self.blocks.set(handle)
+    }
+
+    fn payload(&mut self, handle: u32) -> bool {
+        self.payload.set(handle)
     }
 }
 

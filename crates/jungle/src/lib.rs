@@ -38,17 +38,18 @@ pub use clock::SystemClock;
 pub use jungle_db::*;
 pub use jungle_json as json;
 pub use jungle_store::{
-    BackupError, BackupReport, CheckpointError, CheckpointReport, Cut, Damage, IoError, LoadError,
-    LogError, LogStats, OpenError, OpenOptions, OpenReport, Store, Verified, VerifyError,
+    BackupError, BackupReport, CheckpointError, CheckpointReport, Cut, Damage, DiskUsage,
+    EraseError, EraseQuery, EraseReport, IoError, LoadError, LogError, LogStats, OpenError,
+    OpenOptions, OpenReport, Store, Verified, VerifyError,
 };
 /// The names of `jungle-tree`; [`Snapshot`] here is that of the database, which derefs to the
 /// tree's.
 pub use jungle_tree::{
     ApplyError, Arena, ArenaError, ArenaOptions, ArenaUsage, Attributes, Change, ChangeSet,
     Children, Conflict, ConflictKind, ContentHash, Cursor, EditError, Editor, Key, KeyError,
-    KeyRef, MergeError, MergeOptions, Merged, NoSuchNode, Node, ParsePathError, Path, Position,
-    Reading, Rebased, Resolution, Rule, SlabError, Subtree, Value, ValueError, ValueRef, Walk,
-    apply, copy_subtree, diff, diff_at, loading, merge, rebase, rebase_onto, rebase_over,
+    KeyRef, Measured, MergeError, MergeOptions, Merged, NoSuchNode, Node, ParsePathError, Path,
+    Position, Reading, Rebased, Resolution, Rule, SlabError, Subtree, Value, ValueError, ValueRef,
+    Walk, apply, copy_subtree, diff, diff_at, loading, merge, rebase, rebase_onto, rebase_over,
 };
 pub use memory::Memory;
 pub use open::Open;

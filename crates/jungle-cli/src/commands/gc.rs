@@ -10,9 +10,10 @@ use crate::failure::{Failure, failed};
 use crate::output::{Format, count, json_line, size, stdout};
 
 const HELP: &str = "\
-It drops what `jungle keep` says is not kept, writes a checkpoint, and removes the segments of the \
-log before it. Where everything is kept it removes nothing. The place of what was dropped from the \
-checkpoint is used again by what comes.";
+It drops what `jungle keep` says is not kept, goes through all that is, writes a checkpoint \
+without the rest, and removes the segments of the log before it. Where everything is kept no log \
+is removed. The place of what was dropped from the checkpoint is used again by what comes. \
+`jungle du` tells beforehand what that would be.";
 
 /// Give back the place of what is not kept
 #[derive(clap::Args)]
@@ -36,6 +37,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let folder = context.write(&args.dir)?;
     let before = folder.disk_bytes().map_err(failed)?;
     apply(&folder)?;
+    folder.collect()?;
     let report = folder.checkpoint().map_err(|error: CheckpointError| failed(error))?;
     let after = folder.disk_bytes().map_err(failed)?;
     let told = Told { segments: report.segments, before, after };

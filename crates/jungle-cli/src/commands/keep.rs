@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
 /// Ages in seconds, the longest first.
 const UNITS: [(char, u64); 5] = [('w', 604_800), ('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
 
-fn parse(text: &str) -> Result<Retention, String> {
+pub(super) fn parse(text: &str) -> Result<Retention, String> {
     let wrong = || format!("{text:?} is none of `all`, a number from 1, or an age like `30d`");
     if text == "all" {
         return Ok(Retention::All);
@@ -77,7 +77,7 @@ fn parse(text: &str) -> Result<Retention, String> {
 }
 
 /// As [`parse`] takes it, but for fractions of seconds.
-fn text(retention: Retention) -> String {
+pub(super) fn text(retention: Retention) -> String {
     match retention {
         Retention::All => "all".to_owned(),
         Retention::Last(count) => count.to_string(),

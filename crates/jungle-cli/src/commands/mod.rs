@@ -7,6 +7,8 @@ pub(crate) mod branch;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod diff;
+pub(crate) mod du;
+pub(crate) mod erase;
 pub(crate) mod export;
 pub(crate) mod find;
 pub(crate) mod gc;
@@ -56,7 +58,9 @@ pub(crate) enum Command {
     Revert(revert::Args),
     Watch(watch::Args),
     Keep(keep::Args),
+    Du(du::Args),
     Gc(gc::Args),
+    Erase(erase::Args),
     Verify(verify::Args),
     Backup(backup::Args),
     Restore(restore::Args),
@@ -97,7 +101,9 @@ fn run_loaded(command: &Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Revert(args) => revert::run(args, context),
         Command::Watch(args) => watch::run(args, context),
         Command::Keep(args) => keep::run(args, context),
+        Command::Du(args) => du::run(args, context),
         Command::Gc(args) => gc::run(args, context),
+        Command::Erase(args) => erase::run(args, context),
         Command::Verify(args) => verify::run(args, context),
         Command::Backup(args) => backup::run(args, context),
         Command::Restore(args) => restore::run(args, context),

@@ -12,7 +12,7 @@ use super::blocks::Blocks;
 use crate::error::doing;
 
 /// The file.
-pub(super) const PAGES: &str = "pages";
+pub(crate) const PAGES: &str = "pages";
 
 /// A file for the engine. It locks nothing: the folder is locked by whoever has it open.
 #[derive(Clone)]

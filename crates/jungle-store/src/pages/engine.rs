@@ -32,6 +32,9 @@ use crate::error::{IoError, doing};
 /// What the file is called until there is something in it.
 const NEXT: &str = "pages.next";
 
+/// All files that there may be.
+pub(crate) const FILES: [&str; 2] = [PAGES, NEXT];
+
 /// Memory that the engine keeps pages of the file in, unless something else is set, in bytes.
 pub const CACHE_BYTES: usize = 8 << 20;
 

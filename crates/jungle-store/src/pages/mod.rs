@@ -22,8 +22,9 @@ use std::sync::Arc;
 
 use jungle_tree::{SlabId, SlabSource};
 
-pub(crate) use engine::remove;
+pub(crate) use backend::PAGES;
 pub use engine::{CACHE_BYTES, EnginePages, PagesOptions};
+pub(crate) use engine::{FILES, remove};
 pub use error::{PageDamage, PagesError};
 pub use value::VALUE_BYTES_MAX;
 

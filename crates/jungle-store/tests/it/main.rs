@@ -6,6 +6,9 @@ mod backup;
 mod checkpoints;
 #[cfg(feature = "sim")]
 mod checkpoints_disk;
+mod erase;
+#[cfg(feature = "sim")]
+mod erase_crash;
 mod folder;
 mod golden;
 mod pages;
@@ -17,6 +20,7 @@ mod records;
 mod reopening;
 #[cfg(feature = "sim")]
 mod segments;
+mod space;
 mod support;
 #[cfg(feature = "sim")]
 mod tail;

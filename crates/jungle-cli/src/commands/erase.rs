@@ -1,0 +1,160 @@
+//! `jungle erase`: out of all revisions there ever were.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use jungle::{EraseError, EraseQuery, EraseReport, Key, OpenError, OpenOptions};
+use serde::Serialize;
+
+use crate::bar::Bar;
+use crate::context::Context;
+use crate::document::path;
+use crate::failure::{Exit, Failure};
+use crate::folder::{must_be_there, not_opened};
+use crate::output::{Format, count, json_line, size, stdout};
+
+const HELP: &str = "\
+What is at the path is taken out of every revision of every branch, with all below it: an object \
+or array, or a single value. All revisions keep their numbers, times, authors and messages; \
+branches, tags and everything else stay. The folder's files are made again without it, read back, \
+and put in the place of the old ones, which are removed; if that is interrupted, the next command \
+that writes to the folder goes on with it. Nobody may have the folder open, and it takes as much \
+room again meanwhile.
+
+It goes by the path in each revision. What was moved away, or is in a copy elsewhere, stays there: \
+moves from, to and around the path are told, so that the other paths can be erased, too. Messages \
+and the names of trees, branches and tags are not looked at, and where the members of an object \
+are not in order, the object may remember the name. Backups made before still have it, and on most \
+disks what was removed can be found until something else is written in its place.";
+
+/// Take something out of all revisions of a tree, for good
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Args {
+    /// The folder
+    dir: String,
+    /// The tree
+    tree: String,
+    /// Where
+    path: String,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+/// What is told; the names of the fields are those of the JSON form.
+#[derive(Serialize)]
+struct Told {
+    /// The newest revision.
+    revision: u64,
+    /// How many commits it was in.
+    commits: u64,
+    /// Moves from, to and around the path.
+    moves: Vec<Move>,
+    /// Bytes on the disk before and after.
+    before: u64,
+    after: u64,
+}
+
+#[derive(Serialize)]
+struct Move {
+    revision: u64,
+    from: String,
+    to: String,
+}
+
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
+    let path = path(&args.path)?;
+    let mut query = EraseQuery::new(&args.tree, path.clone());
+    if let Some(Key::Name(name)) = path.last()
+        && !name.is_empty()
+        && !name.starts_with('\0')
+    {
+        // A scalar member; other keys of attributes are those of the node itself.
+        query = query.and_attribute(name);
+    }
+    if context.held.is_some_and(|(held, _)| held == args.dir) {
+        return Err(Failure::new(Exit::Error, "the shell has the folder open")
+            .with_hint("leave it, and erase then"));
+    }
+    must_be_there(&args.dir)?;
+    if !args.yes {
+        ask(args)?;
+    }
+    let mut bar: Option<Bar<'_>> = None;
+    let erased = OpenOptions::new().erase(&args.dir, &query, |done, total| {
+        bar.get_or_insert_with(|| Bar::of_steps("revisions", total)).set(done);
+    });
+    if let Some(bar) = bar {
+        bar.end();
+    }
+    let report = erased.map_err(|error| not_erased(&error))?;
+    if report.erased.commits == 0 {
+        let message = format_args!("nothing was ever at {path} of the tree {:?}", args.tree);
+        return Err(Failure::new(Exit::NotFound, message));
+    }
+    print(&Told::new(&report), context.format)
+}
+
+/// Whether it is meant.
+fn ask(args: &Args) -> Result<(), Failure> {
+    if !io::stdin().is_terminal() {
+        return Err(Failure::usage("what is erased cannot be brought back")
+            .with_hint("--yes says that it is meant"));
+    }
+    let mut stderr = anstream::stderr();
+    let Args { dir, tree, path, .. } = args;
+    write!(stderr, "Erase {path} from all revisions of {tree} in {dir}, for good? [y/N] ")?;
+    stderr.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    match answer.trim() {
+        "y" | "Y" | "yes" => Ok(()),
+        _ => Err(Failure::new(Exit::Error, "nothing was erased")),
+    }
+}
+
+fn not_erased(error: &EraseError) -> Failure {
+    match error {
+        EraseError::Open(open @ OpenError::Locked { .. }) => Failure::of(Exit::Error, open)
+            .with_hint("nobody may have the folder open: end `jungle serve` first"),
+        EraseError::Open(open) => not_opened(open),
+        EraseError::NoSuchTree(_) => {
+            Failure::of(Exit::NotFound, error).with_hint("`jungle trees DIR` lists them")
+        }
+        EraseError::Verify(_) | EraseError::Wrong { .. } => Failure::of(Exit::Error, error)
+            .with_hint("the folder is as it was; `jungle verify` says whether it is whole"),
+        error => Failure::of(Exit::Error, error),
+    }
+}
+
+impl Told {
+    fn new(report: &EraseReport) -> Told {
+        let moves = report.erased.moves.iter().map(|moved| Move {
+            revision: moved.revision.number(),
+            from: moved.from.to_string(),
+            to: moved.to.to_string(),
+        });
+        Told {
+            revision: report.revision.number(),
+            commits: report.erased.commits,
+            moves: moves.collect(),
+            before: report.bytes_before,
+            after: report.bytes_after,
+        }
+    }
+}
+
+fn print(told: &Told, format: Format) -> Result<(), Failure> {
+    let mut out = stdout();
+    if format == Format::Json {
+        json_line(&mut out, told)?;
+        return Ok(out.flush()?);
+    }
+    let (before, after) = (size(told.before), size(told.after));
+    writeln!(out, "erased from {}; {before} before, {after} now", count(told.commits, "commit"))?;
+    for Move { revision, from, to } in &told.moves {
+        writeln!(out, "moved in revision {revision}: {from} to {to}")?;
+    }
+    writeln!(out, "backups made before still have it")?;
+    Ok(out.flush()?)
+}

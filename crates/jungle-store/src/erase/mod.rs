@@ -1,0 +1,346 @@
+//! Taking a node out of all there ever was of a tree: the whole history is made again without it,
+//! beside the folder's files, read back, and put in their place.
+
+mod beside;
+mod swap;
+
+use std::path::Path as FilePath;
+use std::sync::Arc;
+
+use jungle_db::{
+    CopyError, Durability, EraseRootError, Erased, Eraser, Erasure, Jungle, NoSuchRevision,
+    NoSuchTree, NotWritten, ReplayError, Revision, TreeId,
+};
+use jungle_tree::{Arena, Path, SlabError, loading};
+
+use self::beside::Beside;
+use crate::checkpoint::{CheckpointError, Checkpoints};
+use crate::disk::{Disk, FolderDisk, Mode};
+use crate::error::{IoError, LogError, OpenError, doing};
+use crate::log::Log;
+use crate::mark::{LOCK, Mark};
+use crate::open::OpenOptions;
+use crate::recover::{recover_by, segments};
+use crate::store::Store;
+use crate::verify::VerifyError;
+use crate::writer::Writer;
+
+pub(crate) use swap::{finish, is_unfinished};
+
+/// What is to be erased.
+#[derive(Clone, Debug)]
+pub struct EraseQuery {
+    tree: Box<str>,
+    path: Path,
+    attribute: Option<Box<str>>,
+}
+
+impl EraseQuery {
+    /// The node at this path of a tree, and all below it, in every revision of every branch.
+    #[must_use]
+    pub fn new(tree: &str, path: Path) -> EraseQuery {
+        EraseQuery { tree: tree.into(), path, attribute: None }
+    }
+
+    /// And this attribute of its parent.
+    #[must_use]
+    pub fn and_attribute(mut self, key: &str) -> Self {
+        self.attribute = Some(key.into());
+        self
+    }
+
+    fn erasure(&self, tree: TreeId) -> Result<Erasure, EraseRootError> {
+        let erasure = Erasure::new(tree, self.path.clone())?;
+        Ok(match &self.attribute {
+            Some(key) => erasure.and_attribute(key),
+            None => erasure,
+        })
+    }
+}
+
+/// What an erasure did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EraseReport {
+    /// The newest revision, which is the one it was.
+    pub revision: Revision,
+    /// What was erased. When it was in no commit, the folder was left as it is.
+    pub erased: Erased,
+    /// Bytes of the files before, and after.
+    pub bytes_before: u64,
+    /// See `bytes_before`.
+    pub bytes_after: u64,
+}
+
+/// Why nothing was erased: the folder is as it was, unless it says otherwise.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EraseError {
+    /// The folder cannot be opened, or what was made could not be put in its place; then opening
+    /// it goes on with that.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// There is no tree of this name.
+    #[error(transparent)]
+    NoSuchTree(#[from] NoSuchTree),
+    /// It is the root.
+    #[error("{0}; erase what is in it")]
+    Root(#[from] EraseRootError),
+    /// The versions that are kept cannot be copied.
+    #[error(transparent)]
+    Copy(#[from] CopyError),
+    /// What was made cannot be written.
+    #[error(transparent)]
+    NotWritten(#[from] LogError),
+    /// Nor a checkpoint of it.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// What was made is not whole.
+    #[error("what was made is not whole: {0}")]
+    Verify(#[from] VerifyError),
+    /// What was made still has it, or is of another length: a bug of this program.
+    #[error("what was made is not what it should be at revision {revision} of branch {branch:?}")]
+    Wrong {
+        /// The name of the branch.
+        branch: Box<str>,
+        /// The revision.
+        revision: Revision,
+    },
+}
+
+impl From<IoError> for EraseError {
+    fn from(error: IoError) -> EraseError {
+        EraseError::Open(error.into())
+    }
+}
+
+impl From<SlabError> for EraseError {
+    fn from(error: SlabError) -> EraseError {
+        EraseError::Verify(error.into())
+    }
+}
+
+impl OpenOptions {
+    /// Takes a node out of all revisions of a tree, for good: in all of the folder's files nothing
+    /// of it is left, but for what was also elsewhere: at another path (see [`Erased::moves`]), in
+    /// messages, and in names. All revisions stay with their numbers, times, authors and messages,
+    /// all branches and tags, all other content. Nobody may have the folder open. It takes twice
+    /// the room on the disk meanwhile, and memory for all there is.
+    ///
+    /// What was made is read back before it takes the place of the old files, which are removed
+    /// then. When that is interrupted, opening the folder goes on with it. Backups still have it.
+    /// `progress` is told now and then how many revisions were made again, of how many.
+    ///
+    /// # Errors
+    /// When there is no such tree, the folder cannot be opened, not all that is needed is there, or
+    /// the system refuses something.
+    ///
+    /// ```
+    /// use jungle_store::{EraseQuery, OpenOptions, Store};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-erase-doc-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// let people = store.create_tree("people")?;
+    /// people.update(|tx| tx.insert_child(&[], &"ana".into()))?;
+    /// let left = people.update(|tx| tx.insert_child(&[], &"ben".into()))?.revision;
+    /// drop((store, people));
+    ///
+    /// let query = EraseQuery::new("people", "/ana".parse()?);
+    /// let report = OpenOptions::new().erase(&dir, &query, |_, _| ())?;
+    /// assert_eq!((report.revision, report.erased.commits), (left, 1));
+    ///
+    /// let people = Store::open(&dir)?.open_tree("people")?;
+    /// assert_eq!(people.at(left)?.root().child_count(), 1);
+    /// # drop(people);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn erase(
+        self,
+        folder: impl AsRef<FilePath>,
+        query: &EraseQuery,
+        progress: impl FnMut(u64, u64),
+    ) -> Result<EraseReport, EraseError> {
+        self.erase_on(Arc::new(FolderDisk::new(folder.as_ref())), query, progress)
+    }
+
+    /// As [`erase`](OpenOptions::erase), on a disk.
+    ///
+    /// # Errors
+    /// As [`erase`](OpenOptions::erase).
+    pub fn erase_on(
+        self,
+        disk: Arc<dyn Disk>,
+        query: &EraseQuery,
+        progress: impl FnMut(u64, u64),
+    ) -> Result<EraseReport, EraseError> {
+        if !disk.list("").is_ok_and(|names| names.iter().any(|name| name == LOCK)) {
+            return Err(OpenError::Nothing { folder: disk.place().into() }.into());
+        }
+        let lock = self.lock(&*disk)?;
+        finish(&*disk, &*lock)?;
+        let mut erasing = self.begin(&disk, Mark::read(&*lock)?, query)?;
+        let bytes_before = crate::usage::disk_usage(&*disk)?.total();
+        let made = erasing.make(&self, progress);
+        let made = made.and_then(|erased| Ok((erasing.check(&self, &erased)?, erased)));
+        let revision = erasing.newest;
+        let erased = match made {
+            Ok((Checked::Whole, erased)) => {
+                swap::swap(&*disk, &*lock)?;
+                erased
+            }
+            Ok((Checked::Nothing, erased)) => {
+                swap::remove_unfinished(&*disk)?;
+                erased
+            }
+            Err(error) => {
+                // Whoever opens the folder does it, too.
+                let _ = swap::remove_unfinished(&*disk);
+                return Err(error);
+            }
+        };
+        let bytes_after = crate::usage::disk_usage(&*disk)?.total();
+        Ok(EraseReport { revision, erased, bytes_before, bytes_after })
+    }
+
+    /// Finds out what there is.
+    fn begin(
+        &self,
+        disk: &Arc<dyn Disk>,
+        mark: Option<Mark>,
+        query: &EraseQuery,
+    ) -> Result<Erasing, EraseError> {
+        let (read, _) = self.read_best(disk, mark)?;
+        let jungle = &read.start.jungle;
+        let tree = jungle.open_tree(&query.tree)?.id();
+        let (erasure, newest) = (query.erasure(tree)?, jungle.revision());
+        // Where the log was cut off, what is kept is in the checkpoint only.
+        let is_cut = segments(&**disk)?.first().is_some_and(|&first| first > 1);
+        let kept = is_cut.then(|| jungle.clone());
+        let (disk, tree) = (Arc::clone(disk), query.tree.clone());
+        Ok(Erasing { disk, mark, tree, erasure, newest, kept })
+    }
+}
+
+/// What was made.
+enum Checked {
+    /// It is whole, and has all but what was erased.
+    Whole,
+    /// There was nothing to be erased.
+    Nothing,
+}
+
+/// An erasure under way.
+struct Erasing {
+    disk: Arc<dyn Disk>,
+    mark: Option<Mark>,
+    tree: Box<str>,
+    erasure: Erasure,
+    /// The newest revision.
+    newest: Revision,
+    /// Where the log does not have all of it.
+    kept: Option<Jungle>,
+}
+
+impl Erasing {
+    fn beside(&self) -> Arc<dyn Disk> {
+        Arc::new(Beside(Arc::clone(&self.disk)))
+    }
+
+    /// Makes all of it again.
+    fn make(
+        &mut self,
+        options: &OpenOptions,
+        progress: impl FnMut(u64, u64),
+    ) -> Result<Erased, EraseError> {
+        let beside = self.beside();
+        let lock = beside.open(LOCK, Mode::CreateNew).map_err(doing("create", LOCK))?;
+        let before = if self.kept.is_some() { self.newest.number() } else { 0 };
+        let writer = Writer::first(Arc::clone(&beside), before + 1, options.segment_bytes)?;
+        let log = Log::new(Arc::clone(&beside), lock, Some(writer), before);
+        let erased = match self.kept.take() {
+            None => self.make_log(options, &log, progress)?,
+            Some(kept) => {
+                let arena = Arena::with_options(&options.arena).map_err(OpenError::from)?;
+                let builder = options.jungle.clone();
+                let copied =
+                    loading(|| kept.copy_without(&self.erasure, builder, arena, progress))?;
+                let (copy, erased) = copied?;
+                Checkpoints::none(beside).write(&copy, &log)?;
+                erased
+            }
+        };
+        log.close()?;
+        Ok(erased)
+    }
+
+    /// Makes the log again.
+    fn make_log(
+        &self,
+        options: &OpenOptions,
+        log: &Log,
+        mut progress: impl FnMut(u64, u64),
+    ) -> Result<Erased, EraseError> {
+        /// So many revisions are made again before that is told.
+        const TOLD_EVERY: u64 = 1024;
+        let jungle = Jungle::builder().arena(options.arena.clone()).build();
+        let jungle = jungle.map_err(OpenError::from)?;
+        let mut eraser = Eraser::new(self.erasure.clone());
+        let mut failed = None;
+        let made = recover_by(&*self.disk, self.mark, &jungle, None, &mut |record| {
+            let without = eraser.replay(&jungle, record)?;
+            let number = record.revision.number();
+            if number.is_multiple_of(TOLD_EVERY) {
+                progress(number, self.newest.number());
+            }
+            let written = log.append(&without).and_then(|()| log.wait(number, Durability::Memory));
+            written.map_err(|error| {
+                failed = Some(error);
+                ReplayError::NotWritten(NotWritten::Stopped)
+            })
+        });
+        match (failed, made) {
+            (Some(error), _) => return Err(error.into()),
+            (None, made) => made?,
+        };
+        Ok(eraser.erased().clone())
+    }
+
+    /// Reads what was made, and makes a checkpoint of it.
+    fn check(&self, options: &OpenOptions, erased: &Erased) -> Result<Checked, EraseError> {
+        if erased.commits == 0 {
+            return Ok(Checked::Nothing);
+        }
+        let store = options.clone().checkpoint_every(u64::MAX).open_on(self.beside())?;
+        store.checkpoint()?;
+        store.verify()?;
+        loading(|| self.is_gone(&store))??;
+        store.close()?;
+        Ok(Checked::Whole)
+    }
+
+    /// Is it in no revision any more?
+    fn is_gone(&self, store: &Store) -> Result<(), EraseError> {
+        let main = store.open_tree(&self.tree)?;
+        let wrong = |branch: &str, revision| {
+            let branch = branch.into();
+            EraseError::Wrong { branch, revision }
+        };
+        if store.revision() != self.newest {
+            return Err(wrong(main.branch_name(), store.revision()));
+        }
+        for name in main.list_branches() {
+            let Ok(branch) = main.on_branch(&name) else { continue };
+            for info in branch.history(..) {
+                let revision = info.map_err(VerifyError::from)?.revision;
+                match branch.at(revision) {
+                    Ok(version) if !self.erasure.is_in(&version) => {}
+                    Err(NoSuchRevision::NotRead(error)) => {
+                        return Err(VerifyError::from(error).into());
+                    }
+                    _ => return Err(wrong(&name, revision)),
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,55 @@
+//! What the files of a folder take up.
+
+use crate::disk::{Disk, Mode};
+use crate::error::{IoError, doing};
+use crate::pages::PAGES;
+use crate::segment::{LOG, first_of};
+
+/// Bytes of the files in a folder: how long they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DiskUsage {
+    /// Segments of the log, with the zeros that are filled in ahead.
+    pub log_bytes: u64,
+    /// How many segments that are.
+    pub segments: u64,
+    /// Those before the last one: what is removed with the next checkpoint where some branch does
+    /// not keep everything.
+    pub older_log_bytes: u64,
+    /// The checkpoint.
+    pub pages_bytes: u64,
+    /// Everything else.
+    pub other_bytes: u64,
+}
+
+impl DiskUsage {
+    /// All of it.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.log_bytes + self.pages_bytes + self.other_bytes
+    }
+}
+
+pub(crate) fn disk_usage(disk: &dyn Disk) -> Result<DiskUsage, IoError> {
+    let mut usage = DiskUsage::default();
+    let mut last = (0, 0);
+    for (folder, prefix) in [("", String::new()), (LOG, format!("{LOG}/"))] {
+        let files = disk.list(folder).map_err(doing("list", folder))?;
+        for file in files.iter().filter(|file| **file != *LOG) {
+            let name = format!("{prefix}{file}");
+            let opened = disk.open(&name, Mode::Read).map_err(doing("open", &name))?;
+            let bytes = opened.len().map_err(doing("ask the length of", &name))?;
+            match first_of(file) {
+                Some(first) if folder == LOG => {
+                    usage.log_bytes += bytes;
+                    usage.segments += 1;
+                    last = last.max((first, bytes));
+                }
+                _ if name == PAGES => usage.pages_bytes += bytes,
+                _ => usage.other_bytes += bytes,
+            }
+        }
+    }
+    usage.older_log_bytes = usage.log_bytes - last.1;
+    Ok(usage)
+}

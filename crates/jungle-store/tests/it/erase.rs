@@ -1,0 +1,248 @@
+//! What was erased is in no revision and in no file, and all else is as it was.
+
+use std::fs;
+use std::path::Path as FilePath;
+use std::sync::Arc;
+
+use jungle_db::{CommitMeta, CommitOptions, Erasure, Jungle, Retention};
+use jungle_store::disk::FolderDisk;
+use jungle_store::pages::{EnginePages, Pages, PagesOptions, Table};
+use jungle_store::{
+    Durability, EraseError, EraseQuery, EraseReport, OpenError, OpenOptions, Store,
+};
+use jungle_testkit::{Rng, for_each_seed};
+use jungle_tree::{EditError, Key, MergeOptions, Path, Snapshot};
+
+use crate::support::{Folder, every_kind_of_commit};
+
+/// Said of nobody else.
+pub const SECRET: &str = "xyzzy-1789";
+
+pub fn options() -> OpenOptions {
+    let options = OpenOptions::new().segment_bytes(2048).checkpoint_every(u64::MAX);
+    options.durability(Durability::Buffered)
+}
+
+/// What is to be erased.
+pub fn query() -> EraseQuery {
+    EraseQuery::new("people", "/ana".parse().unwrap()).and_attribute("ana")
+}
+
+fn path(text: &str) -> Path {
+    text.parse().unwrap()
+}
+
+/// Commits of which some put secrets at `/ana`, as a node and as an attribute.
+pub fn secrets(jungle: &Jungle, rng: &mut Rng, commits: u64) {
+    let main = jungle.create_tree("people").unwrap();
+    main.update(|tx| {
+        ["ana", "ben"].iter().try_for_each(|name| tx.insert_child(&[], &Key::from(*name)))
+    })
+    .unwrap();
+    for n in 0..commits {
+        let branches = main.list_branches();
+        let tree = main.on_branch(&branches[rng.index(branches.len())]).unwrap();
+        let meta = CommitMeta::new().author("clerk").message("as told");
+        let options = CommitOptions { meta: meta.clone(), ..CommitOptions::default() };
+        let text = format!("{SECRET} {n}");
+        // What cannot be done is not.
+        drop(tree.update_with(&options, |tx| match rng.below(9) {
+            0 => tx.remove(&path("/ana")),
+            1 => tx.insert_child(&[], &Key::from("ana")),
+            2 => tx.insert_child(&path("/ana"), &Key::from(&*text)),
+            3 => tx.put_attribute(&[], "ana", &*text),
+            4 => tx.put_attribute(&path("/ana"), &text, n as i64),
+            5 => tx.put_attribute(&path("/ben"), "n", n as i64),
+            _ => tx.put_attribute(&path("/ana"), "text", &*text),
+        }));
+        match rng.below(24) {
+            0 => drop(main.branch(&format!("{n}"), tree.snapshot().revision())),
+            1 => drop(tree.tag(&format!("tag {n}"), tree.snapshot().revision())),
+            2 => {
+                if let Ok(merge) = main.merge(tree.branch_name(), &MergeOptions::new()) {
+                    drop(merge.commit(&meta));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// All that can be seen of a Jungle, each version as `look` makes it.
+pub fn portrait(jungle: &Jungle, look: impl Fn(&str, &Snapshot) -> Snapshot) -> Vec<String> {
+    let mut seen = vec![format!("{}", jungle.revision())];
+    for name in jungle.list_trees() {
+        let main = jungle.open_tree(&name).unwrap();
+        for branch in main.list_branches() {
+            let tree = main.on_branch(&branch).unwrap();
+            for info in tree.history(..).map(Result::unwrap) {
+                let hash = look(&name, &tree.at(info.revision).unwrap()).root().content_hash();
+                seen.push(format!("{name} {branch} {hash} {info:?} {:?}", tree.retention()));
+            }
+        }
+        for (tag, revision) in main.list_tags() {
+            let hash = look(&name, &main.at_tag(&tag).unwrap()).root().content_hash();
+            seen.push(format!("{name} {tag} {hash} {revision}"));
+        }
+    }
+    seen
+}
+
+/// The portrait that is to be there afterwards.
+pub fn without(jungle: &Jungle) -> Vec<String> {
+    let tree = jungle.open_tree("people").unwrap().id();
+    let erasure = Erasure::new(tree, "/ana".parse().unwrap()).unwrap().and_attribute("ana");
+    portrait(jungle, |name, version| match name {
+        "people" => erasure.without(version).unwrap(),
+        _ => version.clone(),
+    })
+}
+
+pub fn as_it_is(jungle: &Jungle) -> Vec<String> {
+    portrait(jungle, |_, version| version.clone())
+}
+
+fn has(bytes: &[u8]) -> bool {
+    bytes.windows(SECRET.len()).any(|window| window == SECRET.as_bytes())
+}
+
+/// The files in a folder, and below.
+fn files(folder: &FilePath) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(files(&entry.path()));
+        } else {
+            found.push((entry.path().display().to_string(), fs::read(entry.path()).unwrap()));
+        }
+    }
+    found
+}
+
+/// Is it in a file, or in what a checkpoint has compressed?
+fn is_anywhere(folder: &FilePath) -> bool {
+    let mut options = PagesOptions::default();
+    options.read_only = true;
+    let pages = EnginePages::open_if_there(Arc::new(FolderDisk::new(folder)), options);
+    let values = pages.unwrap().into_iter().flat_map(|pages| {
+        let keys = Table::ALL.map(|table| (table, pages.keys(table, 0..=u64::MAX).unwrap()));
+        let keys =
+            keys.into_iter().flat_map(|(table, keys)| keys.into_iter().map(move |k| (table, k)));
+        keys.filter_map(|(table, key)| pages.get(table, key).unwrap()).collect::<Vec<_>>()
+    });
+    values.into_iter().any(|value| has(&value))
+        || files(folder).iter().any(|(name, bytes)| has(name.as_bytes()) || has(bytes))
+}
+
+fn erase(folder: &Folder) -> Result<EraseReport, EraseError> {
+    options().erase(folder.path(), &query(), |done, total| assert!(done <= total))
+}
+
+#[test]
+fn every_revision_stays_without_it_and_no_file_has_it() {
+    for_each_seed(12, |rng| {
+        let folder = Folder::new();
+        let store = options().open(folder.path()).unwrap();
+        every_kind_of_commit(&store);
+        secrets(&store, rng, 150);
+        if rng.chance(2, 3) {
+            store.checkpoint().unwrap();
+            secrets_more(&store);
+        }
+        let ought = without(&store);
+        assert_ne!(as_it_is(&store), ought);
+        drop(store);
+        assert!(is_anywhere(folder.path()));
+
+        let report = erase(&folder).unwrap();
+        assert!(report.erased.commits > 10 && report.erased.moves.is_empty());
+        assert!(!is_anywhere(folder.path()));
+        let store = options().read_only().open(folder.path()).unwrap();
+        assert!(store.report().was_closed && store.report().checkpoint == store.revision());
+        assert_eq!(as_it_is(&store), ought);
+        assert_eq!(store.revision(), report.revision);
+        assert!(store.verify().unwrap().log_is_complete);
+        drop(store);
+
+        // It goes on.
+        let store = options().open(folder.path()).unwrap();
+        secrets_more(&store);
+        store.checkpoint().unwrap();
+        store.verify().unwrap();
+        let names: Vec<String> = files(folder.path()).into_iter().map(|(name, _)| name).collect();
+        assert!(!names.iter().any(|name| name.ends_with(".erased")), "{names:?}");
+    });
+}
+
+fn secrets_more(store: &Store) {
+    let tree = store.open_tree("people").unwrap();
+    for n in 0..3i64 {
+        tree.update(|tx| {
+            tx.put_attribute(&[], "ana", &*format!("{SECRET} {n} more"))?;
+            tx.put_attribute(&[], "n", n)?;
+            Ok::<_, EditError>(())
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn where_the_log_is_cut_what_is_kept_is_copied() {
+    for_each_seed(12, |rng| {
+        let folder = Folder::new();
+        let store = options().open(folder.path()).unwrap();
+        every_kind_of_commit(&store);
+        secrets(&store, rng, 700);
+        let tree = store.open_tree("people").unwrap();
+        let appended = tree.update(|tx| (0..5).try_for_each(|_| tx.append(&[]).map(drop)));
+        appended.unwrap();
+        tree.update(|tx| tx.remove(&[Key::from(4)])).unwrap();
+        tree.set_retention(Retention::Last(rng.range(3..600) as usize)).unwrap();
+        store.checkpoint().unwrap();
+        secrets_more(&store);
+        let ought = without(&store);
+        assert_ne!(as_it_is(&store), ought);
+        drop((tree, store));
+        assert!(is_anywhere(folder.path()));
+
+        assert!(erase(&folder).unwrap().erased.commits > 2);
+        assert!(!is_anywhere(folder.path()));
+        let store = options().open(folder.path()).unwrap();
+        assert_eq!(as_it_is(&store), ought);
+        assert!(!store.verify().unwrap().log_is_complete);
+        let tree = store.open_tree("people").unwrap();
+        assert_eq!(tree.update(|tx| tx.append(&[])).unwrap().value, Key::from(5));
+        let more = as_it_is(&store);
+        drop((tree, store));
+        let store = options().open(folder.path()).unwrap();
+        assert_eq!(as_it_is(&store), more);
+        store.verify().unwrap();
+    });
+}
+
+#[test]
+fn what_was_never_there_leaves_the_folder_as_it_is() {
+    let folder = Folder::new();
+    let store = options().open(folder.path()).unwrap();
+    every_kind_of_commit(&store);
+    store.create_tree("people").unwrap();
+    store.close().unwrap();
+    let before = files(folder.path());
+    let report = erase(&folder).unwrap();
+    assert_eq!((report.erased.commits, report.bytes_before), (0, report.bytes_after));
+    assert!(files(folder.path()) == before);
+}
+
+#[test]
+fn what_cannot_be_erased_is_told() {
+    let folder = Folder::new();
+    assert!(matches!(erase(&folder), Err(EraseError::Open(OpenError::Nothing { .. }))));
+    let store = options().open(folder.path()).unwrap();
+    assert!(matches!(erase(&folder), Err(EraseError::Open(OpenError::Locked { .. }))));
+    drop(store);
+    assert!(matches!(erase(&folder), Err(EraseError::NoSuchTree(_))));
+    options().open(folder.path()).unwrap().create_tree("people").unwrap();
+    let root = EraseQuery::new("people", Path::root());
+    let refused = options().erase(folder.path(), &root, |_, _| ());
+    assert!(matches!(refused, Err(EraseError::Root(_))));
+}
