@@ -168,8 +168,8 @@ pub const MOVES_TOLD_MAX: usize = 1000;
 ///     without.replay(&eraser.replay(&scratch, &record)?)?;
 /// }
 /// let tree = without.open_tree("people")?;
-/// assert!(tree.at(with)?.root().child(&"ana".into()).is_none());
-/// assert!(tree.at(with)?.root().child(&"ben".into()).is_some());
+/// assert!(tree.at(with)?.root().child("ana").is_none());
+/// assert!(tree.at(with)?.root().child("ben").is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
