@@ -36,7 +36,7 @@ enum Hidden {
     },
     /// Uses a folder that `sample larger-than-memory` has made: a line of JSON.
     #[command(hide = true)]
-    Hot {
+    UseHot {
         folder: PathBuf,
         /// The group of processes to join.
         #[arg(long)]
@@ -120,7 +120,7 @@ pub enum Command {
         options: experiments::Options,
     },
     /// Use of what is hot in a folder.
-    Hot {
+    UseHot {
         /// This one.
         folder: PathBuf,
         /// As one of this group of processes.
@@ -140,8 +140,8 @@ impl Args {
                 Command::Sample { experiment, case, options }
             }
             (Some(Hidden::Reopen { folder, options }), _) => Command::Reopen { folder, options },
-            (Some(Hidden::Hot { folder, group, options }), _) => {
-                Command::Hot { folder, group, options }
+            (Some(Hidden::UseHot { folder, group, options }), _) => {
+                Command::UseHot { folder, group, options }
             }
             (None, Some(request)) => Command::Run(request),
             (None, None) => unreachable!("clap asks for an experiment"),

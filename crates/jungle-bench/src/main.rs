@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         Command::Reopen { folder, options } => {
             experiments::reopen(&folder, options).and_then(print)
         }
-        Command::Hot { folder, group, options } => {
+        Command::UseHot { folder, group, options } => {
             experiments::hot(&folder, group.as_deref(), options).and_then(print)
         }
         Command::Run(request) => run(&request),

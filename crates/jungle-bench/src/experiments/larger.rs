@@ -74,7 +74,7 @@ fn plant(folder: &Path, shape: Shape) -> Result<u64, Failure> {
 /// What another process measures.
 fn child(folder: &Path, group: Option<&Group>, options: Options) -> Result<Sample, Failure> {
     let mut child = Command::new(std::env::current_exe()?);
-    child.arg("hot").arg(folder).args(["--seed", &options.seed.to_string()]);
+    child.arg("use-hot").arg(folder).args(["--seed", &options.seed.to_string()]);
     child.args(["--tasks", &options.tasks.to_string()]);
     child.args(options.tiny.then_some("--tiny"));
     if let Some(Group { folder, .. }) = group {
