@@ -34,7 +34,7 @@ export class Session {
   readonly attributes = new Set<string>()
 
   private path = '/'
-  private readonly asked = new Set<string>()
+  private readonly asked = new Map<string, Promise<void>>()
   private version = new AbortController()
   private source: EventSource | undefined
   private timer: ReturnType<typeof setTimeout> | undefined
@@ -96,10 +96,20 @@ export class Session {
     this.changed()
   }
 
-  async ensure(open: Open, page: number): Promise<void> {
+  /** Loads a page unless it is there; whoever asks while it is on its way waits for the same. */
+  ensure(open: Open, page: number): Promise<void> {
+    if (!this.forest.wants(open, page)) return Promise.resolve()
     const key = `${open.path}#${page}`
-    if (!this.forest.wants(open, page) || this.asked.has(key)) return
-    this.asked.add(key)
+    const known = this.asked.get(key)
+    if (known !== undefined) return known
+    const asking = this.loadPage(open, page).finally(() => {
+      if (this.asked.get(key) === asking) this.asked.delete(key)
+    })
+    this.asked.set(key, asking)
+    return asking
+  }
+
+  private async loadPage(open: Open, page: number): Promise<void> {
     const { signal } = this.version
     try {
       const found = await api.children(this.shown, open.path, page * PAGE, PAGE, signal)
@@ -108,15 +118,12 @@ export class Session {
       // A commit came in between: what was loaded is old already.
       if (this.at === undefined && found.revision < this.head) open.stale.add(page)
       this.note(found.children)
-      this.changed()
     } catch (error) {
       if (signal.aborted) return
       if (error instanceof api.Problem && error.status === 404) this.forest.close(open)
       else this.failed(error)
-      this.changed()
-    } finally {
-      if (!signal.aborted) this.asked.delete(key)
     }
+    this.changed()
   }
 
   toggle(above: Open, place: number, child: Child): void {
