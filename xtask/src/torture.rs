@@ -13,8 +13,10 @@ use crate::error::{Context, Result, fail, no_arguments};
 use ledger::{Entry, children_cpu_seconds};
 
 /// The suites that `test` runs, each small enough for that by its own defaults.
-pub const SUITES: [&str; 10] =
-    ["model", "converge", "stress", "shuttle", "crash", "io", "rot", "kill", "syncs", "planted"];
+pub const SUITES: [&str; 13] = [
+    "model", "converge", "stress", "shuttle", "crash", "io", "rot", "erase", "kill", "syncs",
+    "meta", "fuzz", "planted",
+];
 
 pub fn run(arguments: &[String]) -> Result<()> {
     let Some((suite, rest)) = arguments.split_first() else {

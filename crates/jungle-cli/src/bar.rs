@@ -1,9 +1,11 @@
 //! Progress of what takes long.
 
 use std::io::{self, IsTerminal};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use jungle::Progress;
 
 /// Nothing is shown of what takes no longer than this.
 const SHOWN_AFTER: Duration = Duration::from_millis(500);
@@ -33,6 +35,26 @@ impl<'n> Bar<'n> {
         Bar { start: Instant::now(), name, total: Some(steps), template, bar: None }
     }
 
+    /// For revisions that are read, of which it may not be known how many there are: it goes when
+    /// what is given is dropped.
+    pub(crate) fn of_revisions(name: &'static str) -> Progress {
+        let bar: Mutex<Option<Bar<'static>>> = Mutex::default();
+        Progress::new(move |done, total| {
+            let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
+            bar.get_or_insert_with(|| match total {
+                0 => Bar {
+                    start: Instant::now(),
+                    name,
+                    total: None,
+                    template: "{msg} {spinner} {human_pos} revisions",
+                    bar: None,
+                },
+                total => Bar::of_steps(name, total),
+            })
+            .set(done);
+        })
+    }
+
     pub(crate) fn set(&mut self, done: u64) {
         if let Some(bar) = &self.bar {
             bar.set_position(done);
@@ -45,8 +67,12 @@ impl<'n> Bar<'n> {
         }
     }
 
-    pub(crate) fn end(self) {
-        if let Some(bar) = self.bar {
+    pub(crate) fn end(self) {}
+}
+
+impl Drop for Bar<'_> {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }

@@ -1,13 +1,15 @@
 //! Folders: opening them, finding trees in them, committing to them.
 
+use std::fs::{self, TryLockError};
 use std::path::Path;
 
 use jungle::{
-    CommitError, CommitMeta, CommitOptions, Editor, Jungle, OpenError, OpenOptions, Store,
-    SystemClock, TreeHandle,
+    CommitError, CommitMeta, CommitOptions, Editor, Jungle, OpenError, OpenOptions, Progress,
+    Store, SystemClock, TreeHandle,
 };
 use serde::Serialize;
 
+use crate::bar::Bar;
 use crate::failure::{Exit, Failure, failed};
 use crate::near;
 use crate::output::{Format, json_line, say};
@@ -18,7 +20,7 @@ pub(crate) fn is_folder(place: &str) -> bool {
 }
 
 pub(crate) fn read(dir: &str) -> Result<Store, Failure> {
-    let store = OpenOptions::new().clock(SystemClock).read_only().open(dir);
+    let store = OpenOptions::new().clock(SystemClock).read_only().progress(reading()).open(dir);
     store.map_err(|error| not_opened(&error))
 }
 
@@ -26,9 +28,24 @@ pub(crate) fn write(dir: &str) -> Result<Store, Failure> {
     open(dir, OpenOptions::new())
 }
 
+/// Shows how far it is where there is much to read.
+pub(crate) fn reading() -> Progress {
+    Bar::of_revisions("reading the log")
+}
+
+/// Does somebody have it open to write?
+pub(crate) fn is_locked(dir: &str) -> bool {
+    let file = fs::File::open(Path::new(dir).join("LOCK"));
+    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
 /// Opens a folder to write, as the options say besides.
 pub(crate) fn open(dir: &str, options: OpenOptions) -> Result<Store, Failure> {
-    let store = options.clock(SystemClock).open(dir).map_err(|error| not_opened(&error))?;
+    let store = options
+        .clock(SystemClock)
+        .progress(reading())
+        .open(dir)
+        .map_err(|error| not_opened(&error))?;
     tell_cut(&store);
     Ok(store)
 }

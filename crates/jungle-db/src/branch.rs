@@ -18,6 +18,7 @@ use crate::origin::Origin;
 use crate::past::NoSuchRevision;
 use crate::planted::{Bug, is_awake};
 use crate::revision::{CommitMeta, Revision};
+use crate::sequence::Sequencing;
 use crate::snapshot::Snapshot;
 use crate::write::NotWritten;
 
@@ -132,10 +133,60 @@ impl TreeHandle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn branch(&self, name: &str, at: Revision) -> Result<TreeHandle, BranchError> {
+        if let Some(sequencing) = self.shared.sequencing() {
+            return self.branch_in_sequence(sequencing, name, at);
+        }
         let id = BranchId(self.shared.draw_id());
         let (handle, revision) = self.branch_as(id, name, at, Moment::Now)?;
         self.shared.acknowledge(revision, None)?;
         Ok(handle)
+    }
+
+    fn branch_in_sequence(
+        &self,
+        sequencing: &Sequencing,
+        name: &str,
+        at: Revision,
+    ) -> Result<TreeHandle, BranchError> {
+        let checked = name::check(name)?;
+        let tree = self.state.id;
+        let mut made = None;
+        sequencing.place(&self.shared, || {
+            let at = self.check_mark(name, at)?;
+            let branch = BranchId(self.shared.next_id());
+            made = Some(branch);
+            let name = Arc::clone(&checked);
+            Ok::<_, BranchError>(Event::BranchCreated {
+                tree,
+                branch,
+                name,
+                from: self.head.id,
+                at,
+            })
+        })?;
+        let made = made.and_then(|branch| self.on_branch_id(branch));
+        // It may be gone again.
+        Ok(made.ok_or(NotWritten::Deleted)?)
+    }
+
+    /// Can a branch or tag be made of this name and revision? Tells the branch's own revision.
+    ///
+    /// It can if the revision is to be kept: what is only here because something holds it may be
+    /// gone where else the log is followed.
+    fn check_mark(&self, name: &str, at: Revision) -> Result<Revision, BranchError> {
+        let Found { index, snapshot, .. } = self.find(at)?;
+        let at = snapshot.revision();
+        let first = self.head.lock().first_to_keep().map_err(NoSuchRevision::from)?;
+        if index < first {
+            let oldest = self.head.page(first, 1).map_err(NoSuchRevision::from)?;
+            let oldest = oldest.first().map_or(at, |entry| entry.revision);
+            return Err(NoSuchRevision::TooOld { oldest }.into());
+        }
+        lock(&self.state.branches).check_free(name)?;
+        if self.head.lock().closed {
+            return Err(NotWritten::Deleted.into());
+        }
+        Ok(at)
     }
 
     pub(crate) fn branch_as(
@@ -143,7 +194,7 @@ impl TreeHandle {
         id: BranchId,
         name: &str,
         at: Revision,
-        moment: Moment,
+        moment: Moment<'_>,
     ) -> Result<(TreeHandle, Revision), BranchError> {
         let name = name::check(name)?;
         // Before the lock: it may have to be read.
@@ -217,6 +268,18 @@ impl TreeHandle {
     /// # Errors
     /// When there is none of this name, it is the main one, or nothing can be written.
     pub fn delete_branch(&self, name: &str) -> Result<(), BranchError> {
+        if let Some(sequencing) = self.shared.sequencing() {
+            if name == MAIN_BRANCH {
+                return Err(BranchError::Main);
+            }
+            let tree = self.state.id;
+            sequencing.place(&self.shared, || {
+                let branches = lock(&self.state.branches);
+                let head = branches.by_name.get(name).ok_or_else(|| no_such_branch(name))?;
+                Ok::<_, BranchError>(Event::BranchDeleted { tree, branch: head.id })
+            })?;
+            return Ok(());
+        }
         let revision = self.delete_branch_at(name, Moment::Now)?;
         Ok(self.shared.acknowledge(revision, None)?)
     }
@@ -224,7 +287,7 @@ impl TreeHandle {
     pub(crate) fn delete_branch_at(
         &self,
         name: &str,
-        moment: Moment,
+        moment: Moment<'_>,
     ) -> Result<Revision, BranchError> {
         if name == MAIN_BRANCH {
             return Err(BranchError::Main);
@@ -248,6 +311,15 @@ impl TreeHandle {
     /// When the name is taken by a branch or tag or cannot be one, the revision is not there, or
     /// nothing can be written.
     pub fn tag(&self, name: &str, at: Revision) -> Result<(), BranchError> {
+        if let Some(sequencing) = self.shared.sequencing() {
+            let (checked, tree, branch) = (name::check(name)?, self.state.id, self.head.id);
+            sequencing.place(&self.shared, || {
+                let at = self.check_mark(name, at)?;
+                let name = Arc::clone(&checked);
+                Ok::<_, BranchError>(Event::TagCreated { tree, name, branch, at })
+            })?;
+            return Ok(());
+        }
         let revision = self.tag_at(name, at, Moment::Now)?;
         Ok(self.shared.acknowledge(revision, None)?)
     }
@@ -256,7 +328,7 @@ impl TreeHandle {
         &self,
         name: &str,
         at: Revision,
-        moment: Moment,
+        moment: Moment<'_>,
     ) -> Result<Revision, BranchError> {
         let name = name::check(name)?;
         let snapshot = self.at(at)?;
@@ -303,6 +375,16 @@ impl TreeHandle {
     /// # Errors
     /// When there is none of this name, or nothing can be written.
     pub fn delete_tag(&self, name: &str) -> Result<(), BranchError> {
+        if let Some(sequencing) = self.shared.sequencing() {
+            let tree = self.state.id;
+            sequencing.place(&self.shared, || {
+                let branches = lock(&self.state.branches);
+                let found = branches.tags.get_key_value(name).map(|(name, _)| Arc::clone(name));
+                let name = found.ok_or_else(|| no_such_branch(name))?;
+                Ok::<_, BranchError>(Event::TagDeleted { tree, name })
+            })?;
+            return Ok(());
+        }
         let revision = self.delete_tag_at(name, Moment::Now)?;
         Ok(self.shared.acknowledge(revision, None)?)
     }
@@ -310,7 +392,7 @@ impl TreeHandle {
     pub(crate) fn delete_tag_at(
         &self,
         name: &str,
-        moment: Moment,
+        moment: Moment<'_>,
     ) -> Result<Revision, BranchError> {
         let mut branches = lock(&self.state.branches);
         let key = branches.tags.get_key_value(name).map(|(key, _)| Arc::clone(key));

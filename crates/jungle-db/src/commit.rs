@@ -6,14 +6,14 @@
 //! possible, and only what cannot be rebased is refused as an [`Overlap`].
 
 use jungle_tree::{
-    Change, ChangeSet, Conflict, Editor, MergeOptions, Path, Snapshot, Tree, apply, diff,
+    Change, ChangeSet, Conflict, Editor, MergeOptions, Node, Path, Snapshot, Tree, apply, diff,
     rebase_onto,
 };
 
 use crate::draft::{Draft, Parts};
 use crate::handle::CommitOptions;
 use crate::head::{Head, HeadState, Stamp};
-use crate::journal::{BranchEdit, BranchId, Event};
+use crate::journal::{BranchEdit, BranchId, CommitRecord, Event};
 use crate::jungle::Shared;
 use crate::log::{Log, is_free};
 use crate::origin::Merges;
@@ -77,11 +77,14 @@ impl From<NotWritten> for Failure {
     }
 }
 
-/// Whether a commit happens now, or happened before and is done again.
+/// Whether a commit happens now, or is one that has its place already.
 #[derive(Clone, Copy)]
-pub(crate) enum Moment {
+pub(crate) enum Moment<'r> {
     Now,
-    Then(Revision, Timestamp),
+    /// It is in the journal of this Jungle, and is done again.
+    Again(&'r CommitRecord),
+    /// It got its place from a [`Sequencer`](crate::Sequencer).
+    Followed(&'r CommitRecord),
 }
 
 type Guards<'h> = Vec<MutexGuard<'h, HeadState>>;
@@ -103,6 +106,9 @@ pub(crate) fn rebase_and_publish(
     attempts: &mut [Attempt<'_>],
     meta: &CommitMeta,
 ) -> Result<Revision, Failure> {
+    if let Some(sequencing) = shared.sequencing() {
+        return sequencing.commit(shared, attempts, meta);
+    }
     let mut round = 0;
     loop {
         for attempt in attempts.iter_mut() {
@@ -150,13 +156,13 @@ pub(crate) fn publish(
     attempts: &mut [Attempt<'_>],
     mut guards: Guards<'_>,
     meta: &CommitMeta,
-    moment: Moment,
+    moment: Moment<'_>,
 ) -> Result<Revision, Failure> {
     // Times of a history never go down, whatever the clock does.
     let newest = guards.iter().map(|state| state.history.newest().time).max();
     let time = match moment {
         Moment::Now => shared.now().max(newest.unwrap_or_default()),
-        Moment::Then(_, time) => time,
+        Moment::Again(record) | Moment::Followed(record) => record.time,
     };
     let event = || Event::Edited(attempts.iter().filter_map(Attempt::record).collect());
     let event = shared.has_journal().then(event);
@@ -209,6 +215,12 @@ impl<'h> Attempt<'h> {
     /// Says which changes the editor made.
     pub(crate) fn with_changes(mut self, changes: ChangeSet) -> Self {
         self.changes = Some(changes);
+        self
+    }
+
+    /// Says that everything was looked at.
+    pub(crate) fn of_whole_tree(mut self) -> Self {
+        self.reads.push(Read::Subtree(Path::root()));
         self
     }
 
@@ -332,6 +344,98 @@ impl<'h> Attempt<'h> {
         untold.chain(undone.copied()).map(|(from, _)| from).find(is_changed).cloned()
     }
 
+    /// Works out what it comes to on top of what an editor holds, which stays as it is, although it
+    /// may become another.
+    pub(crate) fn place_on(&mut self, now: Editor) -> (Editor, Result<(), Failure>) {
+        let base = self.base.take().unwrap_or_else(|| self.editor().base().clone());
+        if self.ours.is_none() && self.log.changes().is_none() {
+            // What a merge says that it did.
+            self.ours = self.changes.take();
+        }
+        self.changes = None;
+        self.renamed.clear();
+        let (now, placed) = match self.free_changes(&base, &now) {
+            Ok(Some(changes)) => (now, Ok(changes)),
+            Ok(None) => {
+                let version = version_of(now);
+                let placed = self.rebased_changes(&base, &version);
+                (Editor::new(version), placed)
+            }
+            Err(failure) => (now, Err(failure)),
+        };
+        self.base = Some(base);
+        let placed = placed.map(|changes| self.changes = Some(changes));
+        (now, placed)
+    }
+
+    /// Its changes, if nothing they concern is another than at the base.
+    fn free_changes(
+        &mut self,
+        base: &Snapshot,
+        now: &Editor,
+    ) -> Result<Option<ChangeSet>, Failure> {
+        let is_base = base.root().is_same(now.root());
+        if let Some(log) = self.log.changes()
+            && (is_base || self.changed_read(base, now.root()).is_none())
+            && (is_base || is_free(log, base.root(), now.root()))
+        {
+            let changes = log.to_vec().into();
+            drop(self.editor.take());
+            return Ok(Some(changes));
+        }
+        if is_base {
+            let ours = self.ours(base)?;
+            self.ours = Some(ours.clone());
+            return Ok(Some(ours));
+        }
+        Ok(None)
+    }
+
+    fn rebased_changes(&mut self, base: &Snapshot, now: &Snapshot) -> Result<ChangeSet, Failure> {
+        let read = self.changed_read(base, now.root());
+        let ours = self.ours(base)?;
+        self.ours = Some(ours.clone());
+        let read = read.or_else(|| self.lost_move(&ours, base, now));
+        if read.is_some() {
+            return Err(self.overlap(read, Vec::new(), ours));
+        }
+        let rebased = rebase_onto(base, &ours, now, &MergeOptions::new());
+        if !rebased.conflicts.is_empty() {
+            return Err(self.overlap(None, rebased.conflicts, ours));
+        }
+        self.renamed = rebased.renamed;
+        Ok(rebased.changes)
+    }
+
+    /// The first thing it read that is not so any more.
+    fn changed_read(&self, base: &Snapshot, now: Node<'_>) -> Option<Path> {
+        let changed = |read: &&Read| !read.holds(base.root(), now);
+        self.reads.iter().find(changed).map(|read| read.path().clone())
+    }
+
+    /// The branch it wants to change.
+    pub(crate) fn branch(&self) -> BranchId {
+        self.head.id
+    }
+
+    /// The time of the newest revision of the branch.
+    pub(crate) fn newest_time(&self) -> Result<Timestamp, NotWritten> {
+        let state = self.head.lock();
+        if state.closed {
+            return Err(NotWritten::Deleted);
+        }
+        Ok(state.history.newest().time)
+    }
+
+    pub(crate) fn editor_of_head(&self) -> Editor {
+        Editor::new(self.head.reader.snapshot())
+    }
+
+    /// What it comes to, once that was worked out.
+    pub(crate) fn placed_changes(&self) -> &ChangeSet {
+        self.changes.as_ref().expect("worked out before")
+    }
+
     fn overlap(&self, read: Option<Path>, conflicts: Vec<Conflict>, changes: ChangeSet) -> Failure {
         Failure::Overlap(Overlap { branch: self.head.id, read, conflicts, changes })
     }
@@ -358,7 +462,7 @@ impl<'h> Attempt<'h> {
         Ok(())
     }
 
-    fn record(&self) -> Option<BranchEdit> {
+    pub(crate) fn record(&self) -> Option<BranchEdit> {
         self.writes.then(|| BranchEdit {
             tree: self.head.tree,
             branch: self.head.id,
@@ -366,6 +470,16 @@ impl<'h> Attempt<'h> {
             merged: self.merged.as_ref().map(|merged| (merged.from, merged.base.revision())),
         })
     }
+}
+
+/// What an editor holds as a version, of a line of its own.
+fn version_of(editor: Editor) -> Snapshot {
+    if !editor.is_changed() {
+        return editor.base().clone();
+    }
+    let mut line = Tree::from_snapshot(editor.base());
+    line.publish(editor);
+    line.snapshot()
 }
 
 /// The version an editor began with, and what it changed.

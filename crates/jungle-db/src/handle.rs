@@ -308,6 +308,15 @@ impl TreeHandle {
             if self.shared.has_journal() {
                 attempt.note_changes()?;
             }
+            if let Some(sequencing) = self.shared.sequencing() {
+                let mut attempt = attempt.of_whole_tree();
+                let attempts = std::slice::from_mut(&mut attempt);
+                match sequencing.commit(&self.shared, attempts, meta) {
+                    Ok(revision) => return Ok(committed(revision)),
+                    Err(Failure::NotWritten(error)) => return Err(error.into()),
+                    Err(Failure::Overlap(_)) => continue,
+                }
+            }
             let attempts = std::slice::from_mut(&mut attempt);
             let guards = lock_all(attempts)?;
             if guards[0].history.newest().id.version() != version {

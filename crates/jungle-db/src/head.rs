@@ -258,6 +258,11 @@ impl HeadState {
         applied
     }
 
+    /// The index of the oldest revision that is to be kept as of the newest, whatever else is here.
+    pub(crate) fn first_to_keep(&self) -> Result<u64, ArchiveError> {
+        self.retention.first_kept(&self.history, self.history.newest().time)
+    }
+
     /// Keeps all that is there until [`HeadState::end_replay`]: a record may name a revision that
     /// was only there because a checkpoint held it.
     pub(crate) fn begin_replay(&mut self) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use jungle_tree::{Arena, ArenaError, ArenaOptions, Collected, Tree};
 
@@ -21,6 +21,7 @@ use crate::origin::Merges;
 use crate::planted::{Bug, is_awake};
 use crate::retention::Retention;
 use crate::revision::{Clock, CommitMeta, Counter, NoClock, Revision, Timestamp};
+use crate::sequence::Sequencing;
 use crate::snapshot::JungleSnapshot;
 use crate::sync::{
     AtomicBool, AtomicU64, Mutex, Ordering, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
@@ -65,6 +66,7 @@ pub(crate) struct Shared {
     stopped: AtomicBool,
     ids: AtomicU64,
     pub(crate) retention: Retention,
+    sequencing: OnceLock<Sequencing>,
     catalog: RwLock<Catalog>,
     /// The checkpoints that are being written.
     pub(crate) checkpoints: Mutex<Vec<Weak<Held>>>,
@@ -204,6 +206,7 @@ impl Builder {
             stopped: AtomicBool::new(false),
             ids: AtomicU64::new(next_id),
             retention: self.retention,
+            sequencing: OnceLock::new(),
             catalog: RwLock::new(catalog),
             checkpoints: Mutex::default(),
         };
@@ -244,6 +247,34 @@ impl Jungle {
         self.shared.counter.newest()
     }
 
+    /// What a commit survives that says nothing itself.
+    #[must_use]
+    pub fn durability(&self) -> Durability {
+        self.shared.durability
+    }
+
+    /// Waits until a revision, and all before it, survive what is asked for; of those that are not
+    /// there yet, none is waited for. Who commits with [`Durability::Memory`] and acknowledges
+    /// nothing before this has returned waits once for many commits.
+    ///
+    /// # Errors
+    /// When the journal cannot make them last.
+    ///
+    /// ```
+    /// use jungle_db::{CommitOptions, Durability, Jungle};
+    /// let jungle = Jungle::new()?;
+    /// let tree = jungle.create_tree("t")?;
+    /// let quick =
+    ///     CommitOptions { durability: Some(Durability::Memory), ..CommitOptions::default() };
+    /// tree.update_with(&quick, |tx| tx.append(&[]))?;
+    /// let last = tree.update_with(&quick, |tx| tx.append(&[]))?;
+    /// jungle.wait_until(last.revision, Durability::Sync)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn wait_until(&self, revision: Revision, durability: Durability) -> Result<(), NotWritten> {
+        self.shared.acknowledge(revision.min(self.revision()), Some(durability))
+    }
+
     /// Makes a tree of one bare node.
     ///
     /// # Errors
@@ -251,6 +282,9 @@ impl Jungle {
     pub fn create_tree(&self, name: &str) -> Result<TreeHandle, CreateTreeError> {
         let shared = &self.shared;
         let name = name::check(name)?;
+        if let Some(sequencing) = shared.sequencing() {
+            return self.create_tree_in_sequence(sequencing, &name);
+        }
         let mut catalog = shared.catalog_mut();
         if catalog.contains_key(&name) {
             return Err(CreateTreeError::Exists { name: (&*name).into() });
@@ -263,6 +297,29 @@ impl Jungle {
         Ok(TreeHandle::main(shared, &state))
     }
 
+    fn create_tree_in_sequence(
+        &self,
+        sequencing: &Sequencing,
+        name: &Arc<str>,
+    ) -> Result<TreeHandle, CreateTreeError> {
+        let mut made = None;
+        sequencing.place(&self.shared, || {
+            if self.shared.catalog().contains_key(name) {
+                return Err(CreateTreeError::Exists { name: (&**name).into() });
+            }
+            // They are drawn when the tree is made; until then nobody else draws any.
+            let tree = TreeId(self.shared.next_id());
+            let branch = BranchId(tree.0 + 1);
+            made = Some(tree);
+            Ok(Event::TreeCreated { tree, branch, name: Arc::clone(name) })
+        })?;
+        let catalog = self.shared.catalog();
+        let made = made.and_then(|tree| catalog.by_id(tree));
+        // It may be gone again.
+        let (_, state) = made.ok_or(NotWritten::Deleted)?;
+        Ok(TreeHandle::main(&self.shared, state))
+    }
+
     /// The tree of this name.
     ///
     /// # Errors
@@ -271,6 +328,21 @@ impl Jungle {
         let catalog = self.shared.catalog();
         let state = catalog.get(name).ok_or_else(|| no_such_tree(name))?;
         Ok(TreeHandle::main(&self.shared, state))
+    }
+
+    /// The branch with these ids, as journals and messages name it.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let jungle = Jungle::new()?;
+    /// let board = jungle.create_tree("board")?;
+    /// let again = jungle.branch_with_id(board.id(), board.branch_id()).unwrap();
+    /// assert_eq!(again.name(), board.name());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn branch_with_id(&self, tree: TreeId, branch: BranchId) -> Option<TreeHandle> {
+        self.handle_of(tree, branch).ok()
     }
 
     /// The names of all trees, in order.
@@ -285,6 +357,17 @@ impl Jungle {
     /// When there is no tree of the old name or one of the new name, or nothing can be written.
     pub fn rename_tree(&self, name: &str, new: &str) -> Result<(), RenameTreeError> {
         let new = name::check(new)?;
+        if let Some(sequencing) = self.shared.sequencing() {
+            sequencing.place(&self.shared, || {
+                let catalog = self.shared.catalog();
+                let tree = catalog.get(name).ok_or_else(|| no_such_tree(name))?.id;
+                if catalog.contains_key(&new) {
+                    return Err(RenameTreeError::Exists { name: (&*new).into() });
+                }
+                Ok(Event::TreeRenamed { tree, name: Arc::clone(&new) })
+            })?;
+            return Ok(());
+        }
         let mut catalog = self.shared.catalog_mut();
         let state = Arc::clone(catalog.get(name).ok_or_else(|| no_such_tree(name))?);
         if catalog.contains_key(&new) {
@@ -301,6 +384,14 @@ impl Jungle {
     /// # Errors
     /// When there is no tree of this name, or nothing can be written.
     pub fn delete_tree(&self, name: &str) -> Result<(), DeleteTreeError> {
+        if let Some(sequencing) = self.shared.sequencing() {
+            sequencing.place(&self.shared, || {
+                let tree = self.shared.catalog().get(name).map(|state| state.id);
+                let tree = tree.ok_or_else(|| no_such_tree(name))?;
+                Ok::<_, DeleteTreeError>(Event::TreeDeleted { tree })
+            })?;
+            return Ok(());
+        }
         let mut catalog = self.shared.catalog_mut();
         let state = Arc::clone(catalog.get(name).ok_or_else(|| no_such_tree(name))?);
         let revision = self.shared.delete(&mut catalog, &state, Moment::Now)?;
@@ -326,6 +417,8 @@ impl Jungle {
                 stored.insert(head.id, (range.start, part.ids(range)?));
             }
         }
+        // An image may be on its way to somewhere slow: that is waited for before writers are.
+        let turn = self.shared.arena.next_collection();
         let collection = self.shared.pause(|paused| {
             let kept = paused.heads.iter().flat_map(|(head, state)| {
                 let known = stored.get(&head.id).filter(|_| state.history.stored().is_some());
@@ -334,7 +427,7 @@ impl Jungle {
                 });
                 old.chain(state.history.ids_here())
             });
-            self.shared.arena.start_collection(kept)
+            turn.start(kept)
         });
         Ok(collection.finish())
     }
@@ -413,6 +506,14 @@ impl Shared {
         self.ids.fetch_max(id + 1, Ordering::Relaxed);
     }
 
+    pub(crate) fn sequencing(&self) -> Option<&Sequencing> {
+        self.sequencing.get()
+    }
+
+    pub(crate) fn sequencing_cell(&self) -> &OnceLock<Sequencing> {
+        &self.sequencing
+    }
+
     pub(crate) fn has_journal(&self) -> bool {
         self.journal.is_some()
     }
@@ -420,39 +521,49 @@ impl Shared {
     /// Draws a revision, has it written down, and publishes it.
     pub(crate) fn write(
         &self,
-        moment: Moment,
+        moment: Moment<'_>,
         time: Timestamp,
         meta: &CommitMeta,
         event: Option<Event>,
         publish: impl FnOnce(Revision),
     ) -> Result<Revision, NotWritten> {
         let _order =
-            (self.has_journal() || matches!(moment, Moment::Then(..))).then(|| lock(&self.order));
+            (self.has_journal() || !matches!(moment, Moment::Now)).then(|| lock(&self.order));
         if self.stopped.load(Ordering::SeqCst) {
             return Err(NotWritten::Stopped);
         }
-        if let Moment::Then(revision, _) = moment {
-            self.counter.skip_to(Revision::new(revision.number() - 1));
-        } else if let (Some(journal), Some(event)) = (&self.journal, event) {
-            let record = CommitRecord {
-                revision: Revision::new(self.counter.newest().number() + 1),
+        let written = match (moment, event) {
+            (Moment::Now, Some(event)) => self.append(&CommitRecord {
+                revision: self.counter.newest().next(),
                 time,
                 meta: meta.clone(),
                 event,
-            };
-            let is_skipped = is_awake(Bug::AppendSkipped) && record.revision.number() % 5 == 4;
-            if !is_skipped && let Err(error) = journal.append(&record) {
-                if is_awake(Bug::RefusedIsVisible) {
-                    publish(self.counter.begin());
-                    self.counter.finish();
-                }
-                return Err(NotWritten::Refused(self.stop(error)));
+            }),
+            (Moment::Followed(record), _) => self.append(record),
+            (Moment::Now, None) | (Moment::Again(_), _) => Ok(()),
+        };
+        if let Err(error) = written {
+            if is_awake(Bug::RefusedIsVisible) {
+                publish(self.counter.begin());
+                self.counter.finish();
             }
+            return Err(error);
+        }
+        if let Moment::Again(record) | Moment::Followed(record) = moment {
+            self.counter.skip_to(Revision::new(record.revision.number() - 1));
         }
         let revision = self.counter.begin();
         publish(revision);
         self.counter.finish();
         Ok(revision)
+    }
+
+    fn append(&self, record: &CommitRecord) -> Result<(), NotWritten> {
+        let Some(journal) = &self.journal else { return Ok(()) };
+        if is_awake(Bug::AppendSkipped) && record.revision.number() % 5 == 4 {
+            return Ok(());
+        }
+        journal.append(record).map_err(|error| NotWritten::Refused(self.stop(error)))
     }
 
     /// Waits until a revision would survive what was asked for, by default what the Jungle was
@@ -463,12 +574,21 @@ impl Shared {
         durability: Option<Durability>,
     ) -> Result<(), NotWritten> {
         match &self.journal {
+            // What has its place in a log that others follow is safe there.
+            _ if self.sequencing().is_some() => Ok(()),
             None => Ok(()),
             Some(journal) => {
                 let waited = journal.wait(revision, durability.unwrap_or(self.durability));
                 waited.map_err(|error| NotWritten::Unsafe(self.stop(error)))
             }
         }
+    }
+
+    /// Lets the journal write what was followed, if that has become much: nobody else does.
+    pub(crate) fn let_write(&self, revision: Revision) -> Result<(), NotWritten> {
+        let Some(journal) = &self.journal else { return Ok(()) };
+        let waited = journal.wait(revision, Durability::Memory);
+        waited.map_err(|error| NotWritten::Unsafe(self.stop(error)))
     }
 
     fn stop<E>(&self, error: E) -> E {
@@ -482,7 +602,7 @@ impl Shared {
         catalog: &mut Catalog,
         (tree, branch): (TreeId, BranchId),
         name: Arc<str>,
-        moment: Moment,
+        moment: Moment<'_>,
     ) -> Result<(Arc<TreeState>, Revision), NotWritten> {
         let time = moment.time(|| self.now());
         let event = Event::TreeCreated { tree, branch, name: Arc::clone(&name) };
@@ -512,7 +632,7 @@ impl Shared {
         catalog: &mut Catalog,
         state: &Arc<TreeState>,
         new: Arc<str>,
-        moment: Moment,
+        moment: Moment<'_>,
     ) -> Result<Revision, NotWritten> {
         let time = moment.time(|| self.now());
         let event = Event::TreeRenamed { tree: state.id, name: Arc::clone(&new) };
@@ -529,7 +649,7 @@ impl Shared {
         &self,
         catalog: &mut Catalog,
         state: &Arc<TreeState>,
-        moment: Moment,
+        moment: Moment<'_>,
     ) -> Result<Revision, NotWritten> {
         let time = moment.time(|| self.now());
         let mut branches = lock(&state.branches);
@@ -548,11 +668,11 @@ impl Shared {
     }
 }
 
-impl Moment {
+impl Moment<'_> {
     pub(crate) fn time(self, now: impl FnOnce() -> Timestamp) -> Timestamp {
         match self {
             Moment::Now => now(),
-            Moment::Then(_, time) => time,
+            Moment::Again(record) | Moment::Followed(record) => record.time,
         }
     }
 }

@@ -30,6 +30,7 @@
 //!   [`Builder::restore`] puts it together again, and an [`Archive`] keeps old histories.
 //! - [`Jungle::space`] tells what takes up memory, and what [`Jungle::collect`] would give back.
 //! - An [`Eraser`] makes a history again without something.
+//! - A [`Sequencer`] gives the commits of several Jungles one order, so that they are equal.
 //! - Commits are written to a [`Journal`], times come from a [`Clock`]: this crate does no I/O.
 
 mod archive;
@@ -61,6 +62,7 @@ mod restore;
 mod retention;
 mod revision;
 mod search;
+mod sequence;
 mod snapshot;
 mod space;
 mod state;
@@ -90,6 +92,7 @@ pub use replay::ReplayError;
 pub use restore::RestoreError;
 pub use retention::{Retention, RetentionError};
 pub use revision::{Clock, CommitMeta, NoClock, Revision, RevisionInfo, Timestamp};
+pub use sequence::{SequenceError, Sequencer};
 pub use snapshot::{JungleSnapshot, Snapshot};
 pub use space::{Space, SpaceQuery, TreeSpace};
 pub use state::{

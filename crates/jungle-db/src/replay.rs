@@ -55,11 +55,30 @@ impl Jungle {
     /// # Errors
     /// When the record is not the next one, or does not fit to what is here.
     pub fn replay(&self, record: &CommitRecord) -> Result<(), ReplayError> {
+        self.redo(record, Moment::Again(record))
+    }
+
+    /// Commits what a record says, with its revision and time: the next commit of all those that
+    /// several Jungles make in the same order, see [`Sequencer`](crate::Sequencer). The journal of
+    /// this Jungle is told, but waited for only when it has much to write, and what is not to be
+    /// kept is dropped.
+    ///
+    /// One thread at a time does this.
+    ///
+    /// # Errors
+    /// When the record is not the next one, does not fit to what is here, or the journal does not
+    /// take it.
+    pub fn follow(&self, record: &CommitRecord) -> Result<(), ReplayError> {
+        self.redo(record, Moment::Followed(record))?;
+        self.shared.let_write(record.revision)?;
+        Ok(())
+    }
+
+    fn redo(&self, record: &CommitRecord, moment: Moment<'_>) -> Result<(), ReplayError> {
         let newest = self.revision();
-        if record.revision.number() != newest.number() + 1 {
+        if record.revision != newest.next() {
             return Err(ReplayError::NotNext { newest, found: record.revision });
         }
-        let moment = Moment::Then(record.revision, record.time);
         match &record.event {
             Event::Edited(edits) => self.replay_edits(record, edits, moment),
             Event::TreeCreated { tree, branch, name } => {
@@ -95,7 +114,7 @@ impl Jungle {
         }
     }
 
-    fn replay_name(&self, event: &Event, moment: Moment) -> Result<(), ReplayError> {
+    fn replay_name(&self, event: &Event, moment: Moment<'_>) -> Result<(), ReplayError> {
         match event {
             Event::BranchCreated { tree, branch, name, from, at } => {
                 self.skip_ids(&[branch.0])?;
@@ -116,8 +135,15 @@ impl Jungle {
             }
             Event::RetentionSet { tree, branch, retention } => {
                 let handle = self.handle_of(*tree, *branch)?;
-                handle.head.lock().begin_replay();
-                handle.set_retention_at(*retention, moment).map(drop).map_err(ReplayError::from)
+                if let Moment::Again(_) = moment {
+                    handle.head.lock().begin_replay();
+                }
+                handle.set_retention_at(*retention, moment)?;
+                if let Moment::Followed(record) = moment {
+                    // What cannot be looked up in the archive is kept until it can be.
+                    let _ = handle.apply_retention_at(record.time);
+                }
+                Ok(())
             }
             Event::TagDeleted { tree, name } => {
                 let state = self.tree_of(*tree)?;
@@ -132,7 +158,7 @@ impl Jungle {
         &self,
         record: &CommitRecord,
         edits: &[BranchEdit],
-        moment: Moment,
+        moment: Moment<'_>,
     ) -> Result<(), ReplayError> {
         let handles = edits.iter().map(|edit| self.handle_of(edit.tree, edit.branch));
         let handles: Vec<TreeHandle> = handles.collect::<Result<_, _>>()?;
@@ -150,7 +176,9 @@ impl Jungle {
             attempts.push(attempt);
         }
         let mut guards = lock_all(&attempts)?;
-        guards.iter_mut().for_each(|state| state.begin_replay());
+        if let Moment::Again(_) = moment {
+            guards.iter_mut().for_each(|state| state.begin_replay());
+        }
         match publish(&self.shared, &mut attempts, guards, &record.meta, moment) {
             Ok(_) => Ok(()),
             Err(Failure::NotWritten(error)) => Err(error.into()),

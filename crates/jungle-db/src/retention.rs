@@ -76,6 +76,16 @@ impl TreeHandle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn set_retention(&self, retention: Retention) -> Result<(), RetentionError> {
+        if let Some(sequencing) = self.shared.sequencing() {
+            let (tree, branch) = (self.state.id, self.head.id);
+            sequencing.place(&self.shared, || {
+                if self.head.lock().closed {
+                    return Err(NotWritten::Deleted);
+                }
+                Ok(Event::RetentionSet { tree, branch, retention })
+            })?;
+            return Ok(());
+        }
         let revision = self.set_retention_at(retention, Moment::Now)?;
         let dropped = self.apply_retention();
         self.shared.acknowledge(revision, None)?;
@@ -85,7 +95,7 @@ impl TreeHandle {
     pub(crate) fn set_retention_at(
         &self,
         retention: Retention,
-        moment: Moment,
+        moment: Moment<'_>,
     ) -> Result<Revision, NotWritten> {
         let mut state = self.head.lock();
         if state.closed {
@@ -104,7 +114,10 @@ impl TreeHandle {
     /// # Errors
     /// When it has to know how old a revision is and cannot read that.
     pub fn apply_retention(&self) -> Result<(), ArchiveError> {
-        let now = self.shared.now();
+        self.apply_retention_at(self.shared.now())
+    }
+
+    pub(crate) fn apply_retention_at(&self, now: Timestamp) -> Result<(), ArchiveError> {
         while self.head.lock().retain(now)? == SLICE {
             let_writers_in();
         }

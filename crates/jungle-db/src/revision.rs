@@ -29,6 +29,10 @@ impl Revision {
     pub const fn number(self) -> u64 {
         self.0
     }
+
+    pub(crate) const fn next(self) -> Revision {
+        Revision(self.0 + 1)
+    }
 }
 
 impl fmt::Display for Revision {
@@ -178,6 +182,11 @@ impl Counter {
     pub(crate) fn at_rest(&self) -> Option<Revision> {
         let done = self.done.load(Ordering::SeqCst);
         (done == self.begun.load(Ordering::SeqCst)).then_some(Revision(done))
+    }
+
+    /// The newest revision before which nothing is being published.
+    pub(crate) fn settled(&self) -> Revision {
+        Revision(self.done.load(Ordering::SeqCst))
     }
 
     /// Draws the next number; [`Counter::finish`] must follow.

@@ -10,6 +10,8 @@ pub(crate) use shuttle::sync::{
     Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
 };
 #[cfg(shuttle)]
+pub(crate) use shuttle::thread::yield_now;
+#[cfg(shuttle)]
 pub(crate) use shuttle::thread_local;
 #[cfg(not(shuttle))]
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -17,5 +19,7 @@ pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering}
 pub(crate) use std::sync::{
     Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
 };
+#[cfg(not(shuttle))]
+pub(crate) use std::thread::yield_now;
 #[cfg(not(shuttle))]
 pub(crate) use std::thread_local;

@@ -21,6 +21,10 @@ pub enum NotWritten {
     /// the Jungle is opened again.
     #[error("the commit is visible but may not last")]
     Unsafe(#[source] JournalError),
+    /// It was sent to get its place among the commits of several Jungles, and no answer came in
+    /// time: it may have been made, or be made yet.
+    #[error("whether the commit was made is not known")]
+    Undecided(#[source] JournalError),
     /// The journal failed at an earlier commit: nothing more is taken until the Jungle is opened
     /// again.
     #[error("nothing is written any more, since the journal failed before; open it again")]

@@ -20,11 +20,14 @@
 //! - What is acknowledged has been synced, unless the caller chose a weaker [`Durability`].
 //! - [`Store::backup`] copies a Jungle, or what is new of it, into another folder.
 //! - [`OpenOptions::erase`] takes a node out of all revisions there ever were.
+//! - [`write_checkpoint`] turns a whole Jungle into one stream of bytes, [`read_checkpoint`] makes
+//!   one of that, and [`OpenOptions::adopt`] puts it into a folder.
 //! - [`encode`] and [`decode`] turn commit records into bytes and back. `docs/format.md` describes
 //!   every byte.
 //! - [`pages`] is where checkpoints are kept.
 //! - [`disk`] is the disk behind a trait.
 
+mod adopt;
 mod backup;
 mod checkpoint;
 pub mod disk;
@@ -36,6 +39,7 @@ mod mark;
 mod open;
 pub mod pages;
 pub mod planted;
+mod progress;
 mod record;
 mod recover;
 mod segment;
@@ -45,12 +49,17 @@ mod verify;
 mod wire;
 mod writer;
 
+pub use adopt::AdoptError;
 pub use backup::{BackupError, BackupReport};
-pub use checkpoint::{CheckpointError, CheckpointReport, LoadError};
+pub use checkpoint::{
+    CheckpointError, CheckpointReport, LoadError, StreamError, check_checkpoint, read_checkpoint,
+    write_checkpoint,
+};
 pub use erase::{EraseError, EraseQuery, EraseReport};
 pub use error::{Damage, IoError, LogError, OpenError};
 pub use jungle_db::Durability;
 pub use open::{CHECKPOINT_EVERY, OpenOptions, OpenReport, SEGMENT_BYTES};
+pub use progress::Progress;
 pub use record::{DecodeError, DecodeReason, EncodeError, RECORD_BYTES_MAX, decode, encode};
 pub use recover::Cut;
 pub use store::Store;

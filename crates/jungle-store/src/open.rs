@@ -15,6 +15,7 @@ use crate::log::{Log, LogPosition};
 use crate::mark::{LOCK, Mark};
 use crate::pages::{EnginePages, Pages, PagesOptions};
 use crate::planted::{Bug, is_awake};
+use crate::progress::Progress;
 use crate::recover::{Cut, End, recover, segments};
 use crate::segment::{LOG, NEXT, name};
 use crate::store::{Keeping, OpenLog, Store};
@@ -49,6 +50,7 @@ pub struct OpenOptions {
     checkpoint_every: u64,
     without_checkpoint: bool,
     read_only: bool,
+    pub(crate) progress: Progress,
 }
 
 /// What was found as a folder was opened.
@@ -90,6 +92,7 @@ impl OpenOptions {
             checkpoint_every: CHECKPOINT_EVERY,
             without_checkpoint: false,
             read_only: false,
+            progress: Progress::default(),
         }
     }
 
@@ -120,7 +123,9 @@ impl OpenOptions {
         self
     }
 
-    /// What new trees and branches keep of their history in memory.
+    /// What new trees and branches keep of their history, until
+    /// [`set_retention`](jungle_db::TreeHandle::set_retention) says otherwise. Only that is a
+    /// commit: who wants another rule than all gives it each time the folder is opened.
     pub fn retention(mut self, retention: Retention) -> Self {
         self.jungle = self.jungle.retention(retention);
         self
@@ -144,6 +149,12 @@ impl OpenOptions {
     /// one.
     pub fn without_checkpoint(mut self) -> Self {
         self.without_checkpoint = true;
+        self
+    }
+
+    /// Who is told how much of the log was read, where there is much of it.
+    pub fn progress(mut self, progress: Progress) -> Self {
+        self.progress = progress;
         self
     }
 
@@ -245,7 +256,7 @@ impl OpenOptions {
                 Start { jungle: builder.build()?, checkpoints, from: None }
             }
         };
-        let end = recover(&**disk, mark, &start.jungle, start.from)?;
+        let end = recover(&**disk, mark, &start.jungle, start.from, &self.progress)?;
         Ok(Read { log, start, end })
     }
 
@@ -314,7 +325,7 @@ pub(crate) struct Start {
 
 /// Makes the folder of the log, if it is not there. Whoever wrote the mark in `LOCK` has made its
 /// name, and that of `LOCK`, last before.
-fn make_log(disk: &dyn Disk, mark: Option<Mark>) -> Result<(), OpenError> {
+pub(crate) fn make_log(disk: &dyn Disk, mark: Option<Mark>) -> Result<(), OpenError> {
     let is_new = match disk.list(LOG) {
         Ok(_) => false,
         Err(error) if error.kind() == ErrorKind::NotFound => true,

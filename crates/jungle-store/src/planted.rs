@@ -34,11 +34,21 @@ pub enum Bug {
     SlabForgotten,
     /// Pages that could not be made to last are gone on with.
     UnfinishedPagesKept,
+    /// A checkpoint does not have what is kept of a branch's history.
+    RetentionForgotten,
+    /// Room is made for as many trees as a checkpoint says it has.
+    LengthBelieved,
+    /// An erasure goes on before the files that had it are removed for good.
+    OldFilesStay,
+    /// Pages that were compacted are gone on with before their name is made to last.
+    CompactedUnsynced,
+    /// A backup leaves out the last group, and says nothing.
+    BackupEndsEarly,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Bug; 15] = [
+    pub const ALL: [Bug; 20] = [
         Bug::SyncSkipped,
         Bug::AcknowledgedEarly,
         Bug::FollowersAcknowledgedEarly,
@@ -54,6 +64,11 @@ impl Bug {
         Bug::TrimmedTooMuch,
         Bug::SlabForgotten,
         Bug::UnfinishedPagesKept,
+        Bug::RetentionForgotten,
+        Bug::LengthBelieved,
+        Bug::OldFilesStay,
+        Bug::CompactedUnsynced,
+        Bug::BackupEndsEarly,
     ];
 }
 

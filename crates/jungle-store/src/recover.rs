@@ -30,6 +30,7 @@ use crate::frame::{FRAME_HEADER, Frame, declared};
 use crate::log::LogPosition;
 use crate::mark::Mark;
 use crate::planted::{Bug, is_awake};
+use crate::progress::Progress;
 use crate::record;
 use crate::segment::{LOG, SEGMENT_FILE_BYTES_MAX, SEGMENT_HEADER, SegmentHeader, first_of, name};
 use crate::wire::Input;
@@ -77,14 +78,23 @@ pub(crate) fn segments(disk: &dyn Disk) -> Result<Vec<u64>, IoError> {
 }
 
 /// Reads the log into a Jungle: all of it into one that is empty so far, or what came after a
-/// checkpoint, which was taken behind this place. `None` when there is none yet.
+/// checkpoint, which was taken behind this place; tells how far it is. `None` when there is none
+/// yet.
 pub(crate) fn recover(
     disk: &dyn Disk,
     mark: Option<Mark>,
     jungle: &Jungle,
     from: Option<LogPosition>,
+    progress: &Progress,
 ) -> Result<Option<End>, OpenError> {
-    recover_by(disk, mark, jungle, from, &mut |record| jungle.replay(record))
+    let total = match mark {
+        Some(Mark::Closed { revision, .. }) => revision,
+        _ => 0,
+    };
+    recover_by(disk, mark, jungle, from, &mut |record| {
+        progress.tell(record.revision.number(), total);
+        jungle.replay(record)
+    })
 }
 
 /// As [`recover`]; `each` does the records again, in that Jungle and whatever else it likes.

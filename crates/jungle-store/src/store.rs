@@ -97,6 +97,40 @@ impl Store {
         self.checkpoints.write(&self.jungle, self.log.get())
     }
 
+    /// Makes the file of the newest checkpoint as small as it can be: the place of what is in no
+    /// checkpoint any more is used again by later ones, and given back by this only. Readers and
+    /// writers go on meanwhile. It takes the time to read and write what is there, and room for
+    /// that until it is done.
+    ///
+    /// # Errors
+    /// When it cannot be written. Nothing is lost by that.
+    ///
+    /// ```
+    /// use jungle_store::Store;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-compact-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// let tree = store.create_tree("board")?;
+    /// tree.update(|tx| tx.put_attribute(&[], "text", &*"long ".repeat(1_000_000)))?;
+    /// store.checkpoint()?;
+    /// // Whoever has a handle of a tree that was deleted can read on.
+    /// drop(tree);
+    /// store.delete_tree("board")?;
+    /// store.collect()?;
+    /// store.checkpoint()?;
+    /// let before = store.disk_usage()?.pages_bytes;
+    /// store.compact()?;
+    /// assert!(store.disk_usage()?.pages_bytes <= before);
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn compact(&self) -> Result<(), CheckpointError> {
+        if self.is_read_only() {
+            return Err(LogError::ReadOnly.into());
+        }
+        self.checkpoints.compact()
+    }
+
     /// How many bytes its files have.
     ///
     /// # Errors

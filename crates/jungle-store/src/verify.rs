@@ -7,7 +7,8 @@ use crate::checkpoint::{LoadError, load};
 use crate::error::{Damage, IoError, OpenError};
 use crate::log::LogPosition;
 use crate::pages::PagesError;
-use crate::recover::{Cut, End, recover, segments};
+use crate::progress::Progress;
+use crate::recover::{Cut, End, recover_by, segments};
 use crate::segment::name;
 use crate::store::Store;
 
@@ -97,6 +98,14 @@ impl Store {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn verify(&self) -> Result<Verified, VerifyError> {
+        self.verify_telling(&Progress::default())
+    }
+
+    /// As [`verify`](Store::verify), and tells how far it is.
+    ///
+    /// # Errors
+    /// As [`verify`](Store::verify).
+    pub fn verify_telling(&self, progress: &Progress) -> Result<Verified, VerifyError> {
         let mut verified = Verified { checkpoint: self.checkpointed(), ..Verified::default() };
         loading(|| forms(self, &mut verified))??;
         if let Some(pages) = self.checkpoints.opened() {
@@ -109,7 +118,7 @@ impl Store {
             true => (Jungle::builder().build().map_err(OpenError::from)?, None),
             false => self.again_from_checkpoint()?,
         };
-        let end = self.read_log(&again, from)?;
+        let end = self.read_log(&again, from, progress)?;
         verified.segments = firsts.len() as u64;
         verified.log_bytes = end.as_ref().map_or(self.report().log_bytes, |end| end.at.bytes);
         verified.cut = end.and_then(|end| end.cut);
@@ -127,18 +136,32 @@ impl Store {
         Ok((again, Some(loaded.log)))
     }
 
+    fn recover(
+        &self,
+        jungle: &Jungle,
+        from: Option<LogPosition>,
+        progress: &Progress,
+    ) -> Result<Option<End>, OpenError> {
+        let total = self.revision().number();
+        recover_by(&**self.disk(), None, jungle, from, &mut |record| {
+            progress.tell(record.revision.number(), total);
+            jungle.replay(record)
+        })
+    }
+
     /// Does again what the log says, up to where it is known to be written.
     fn read_log(
         &self,
         jungle: &Jungle,
         from: Option<LogPosition>,
+        progress: &Progress,
     ) -> Result<Option<End>, VerifyError> {
         let written = self.log().position();
         let least = match self.is_read_only() {
             true => self.revision(),
             false => Revision::new(written.next - 1),
         };
-        let end = match recover(&**self.disk(), None, jungle, from) {
+        let end = match self.recover(jungle, from, progress) {
             // Others write there while it is read.
             Err(OpenError::Damaged { file, offset, .. })
                 if !self.is_read_only()

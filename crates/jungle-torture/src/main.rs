@@ -10,11 +10,15 @@
 //! - `crash`: power is lost at every call that changes a simulated disk.
 //! - `io`: each call of a simulated disk fails once, in each way it can.
 //! - `rot`: files of the store are damaged.
+//! - `erase`: power is lost, and calls fail, while something is erased.
 //! - `kill`: a process that commits is killed.
 //! - `syncs`: its syncs are counted with `strace`.
+//! - `meta`: the same commits under other settings come to the same.
+//! - `fuzz`: input from outside, changed at random.
 //! - `planted`: each planted bug, woken, must turn one of these red.
 
 mod converge;
+mod fuzz;
 // The drivers are those that the tests of the tree and of the database use, as they are.
 #[path = "../../jungle-db/tests/it/driver/mod.rs"]
 mod jungle_driver;
@@ -56,13 +60,15 @@ fn main() -> ExitCode {
             suite::run(&options, Suite { usual: 10_000, points_of_seed: 1, case })
         }
         "stress" => {
-            let case = |rng: &mut Rng| match rng.seed().is_multiple_of(2) {
-                true => tree_driver::stress::run(rng, 3, 2_000),
-                false => jungle_driver::threads::run(rng, 300),
+            let case = |rng: &mut Rng| match rng.seed() % 4 {
+                1 => jungle_driver::threads::run(rng, 300),
+                3 => jungle_driver::threads::run_shared(rng, 100),
+                _ => tree_driver::stress::run(rng, 3, 2_000),
             };
             suite::run(&options, Suite { usual: 300, points_of_seed: 1, case })
         }
         "shuttle" => schedules(&options),
+        "fuzz" => fuzz::run(&options),
         "planted" => planted::run(&options),
         _ => store::run(&options),
     };

@@ -7,7 +7,7 @@ use crate::{planted, store};
 
 pub const USAGE: &str = "\
 usage: jungle-torture SUITE [--seed N] [--points N] [--threads N] [--long] [--wake BUG]
-suites: model, converge, stress, shuttle, crash, io, rot, kill, syncs, planted
+suites: model, converge, stress, shuttle, crash, io, rot, erase, kill, syncs, meta, fuzz, planted
   --seed N     the seed of the first point; the day's number otherwise
   --points N   how many points, each with the next seed
   --threads N  how many points at a time; 2 otherwise
@@ -19,7 +19,7 @@ suites: model, converge, stress, shuttle, crash, io, rot, kill, syncs, planted
 /// How many times as many points a long run has.
 const LONG: u64 = 50;
 
-pub const SUITES: [&str; 5] = ["model", "converge", "stress", "shuttle", "planted"];
+pub const SUITES: [&str; 6] = ["model", "converge", "stress", "shuttle", "fuzz", "planted"];
 
 #[derive(Debug)]
 pub struct Options {

@@ -28,6 +28,7 @@ fn all() -> Vec<Planted> {
         TreeBug::MergeTakesSides | TreeBug::ConflictForgotten => {
             (format!("{bug:?}"), "converge", 300)
         }
+        TreeBug::UnloadedIsDead => (format!("{bug:?}"), "meta", 600),
         _ => (format!("{bug:?}"), "model", 500),
     });
     let of_db = DbBug::ALL.iter().map(|bug| match bug {
@@ -58,12 +59,15 @@ pub fn wake(name: &str) -> Option<()> {
 /// The suite that looks for a bug of the store, and the points it may take.
 fn of_store(bug: StoreBug) -> (&'static str, u64) {
     match bug {
-        StoreBug::SyncRetried | StoreBug::DoubtfulNotRewritten | StoreBug::UnfinishedPagesKept => {
-            ("io", 50 * CALLS_OF_SEED)
-        }
+        StoreBug::SyncRetried | StoreBug::DoubtfulNotRewritten => ("io", 50 * CALLS_OF_SEED),
+        // One call in ten thousand shows it.
+        StoreBug::UnfinishedPagesKept => ("io", 150 * CALLS_OF_SEED),
         StoreBug::ChecksumIgnored | StoreBug::ChainIgnored | StoreBug::DamageTakenForTear => {
             ("rot", 300 * 40)
         }
+        StoreBug::OldFilesStay => ("erase", 5_600),
+        StoreBug::LengthBelieved => ("fuzz", 4_000),
+        StoreBug::RetentionForgotten | StoreBug::BackupEndsEarly => ("meta", 600),
         _ => ("crash", 50 * CRASHES_OF_SEED),
     }
 }

@@ -9,7 +9,7 @@ use jungle_testkit::Rng;
 
 use crate::options::Options;
 
-/// After so many failures the rest would tell nothing new.
+/// After so many failures the rest would tell nothing new; of a bug that was woken one is enough.
 const FAILURES_MAX: u64 = 3;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,12 +35,13 @@ pub fn run(options: &Options, suite: Suite<impl Fn(&mut Rng) + Sync>) -> Outcome
     println!("{}: {points} points from seed {}", options.suite, options.seed);
     let seeds = points.div_ceil(suite.points_of_seed);
     let (next, failed) = (AtomicU64::new(0), AtomicU64::new(0));
+    let failures_max = if options.wake.is_some() { 1 } else { FAILURES_MAX };
     let outcome = Mutex::new(Outcome::default());
     std::thread::scope(|scope| {
         for _ in 0..options.threads {
             scope.spawn(|| {
                 let mut mine = Outcome::default();
-                while failed.load(Ordering::Relaxed) < FAILURES_MAX {
+                while failed.load(Ordering::Relaxed) < failures_max {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     if index >= seeds {
                         break;
@@ -65,8 +66,26 @@ pub fn run(options: &Options, suite: Suite<impl Fn(&mut Rng) + Sync>) -> Outcome
     outcome.into_inner().expect("nothing panicked while it was held")
 }
 
+/// Runs seeds that each stand for about so many points, and count what they have tried.
+pub fn counting(
+    options: &Options,
+    (usual, points_of_seed): (u64, u64),
+    what: &str,
+    case: impl Fn(&mut Rng) -> u64 + Sync,
+) -> Outcome {
+    let (tried, begun) = (AtomicU64::new(0), Instant::now());
+    let case = |rng: &mut Rng| {
+        tried.fetch_add(case(rng), Ordering::Relaxed);
+    };
+    let outcome = run(options, Suite { usual, points_of_seed, case });
+    let tried = tried.into_inner();
+    let per_second = tried as f64 / begun.elapsed().as_secs_f64();
+    println!("{}: {tried} {what}, {per_second:.0} a second", options.suite);
+    Outcome { passed: tried, ..outcome }
+}
+
 /// The command that repeats one seed.
-fn again(options: &Options, seed: u64) -> String {
+pub fn again(options: &Options, seed: u64) -> String {
     let wake = options.wake.as_ref().map_or(String::new(), |bug| format!(" --wake {bug}"));
     let command = "JUNGLE_TRACE=1 cargo xtask torture";
     format!("{command} {} --seed {seed} --points 1{wake}", options.suite)

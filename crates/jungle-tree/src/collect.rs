@@ -19,6 +19,7 @@ use crate::arena::{
 };
 use crate::block::{Content, Header, Record};
 use crate::line::is_queued;
+use crate::planted::{Bug, is_awake};
 use crate::trace::{Marks, trace};
 use crate::tree::VersionId;
 
@@ -47,14 +48,28 @@ impl Arena {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn collect(&self) -> Collected {
-        self.start_collection([]).finish()
+        self.next_collection().start([]).finish()
     }
 
+    /// Waits until no other collection is under way, and no image is being saved, which may take
+    /// long; from then on none begins before this collection has ended.
+    pub fn next_collection(&self) -> CollectionTurn<'_> {
+        let arena = &**self.inner();
+        CollectionTurn { arena, turn: lock(&arena.collecting) }
+    }
+}
+
+/// A collection that is next; see [`Arena::next_collection`].
+pub struct CollectionTurn<'a> {
+    arena: &'a ArenaInner,
+    turn: MutexGuard<'a, ()>,
+}
+
+impl<'a> CollectionTurn<'a> {
     /// Begins a collection that also spares the versions in `kept`, which a history keeps. The
     /// history must not let them go, nor keep others, until this returns; after that it may.
-    pub fn start_collection(&self, kept: impl IntoIterator<Item = VersionId>) -> Collection<'_> {
-        let arena = &**self.inner();
-        let turn = lock(&arena.collecting);
+    pub fn start(self, kept: impl IntoIterator<Item = VersionId>) -> Collection<'a> {
+        let CollectionTurn { arena, turn } = self;
         let (mut lanes, sessions) = arena.stop_writers();
         arena.renew_generation();
         let drawn = arena.versions_drawn();
@@ -79,7 +94,7 @@ impl Arena {
     }
 }
 
-/// A collection under way; see [`Arena::start_collection`].
+/// A collection under way; see [`CollectionTurn::start`].
 pub struct Collection<'a> {
     arena: &'a ArenaInner,
     _turn: MutexGuard<'a, ()>,
@@ -215,8 +230,8 @@ impl<const SHIFT: u32> Heap<SHIFT> {
         let (mut reclaimed, mut returned) = (0, 0);
         for slab in 1..self.uses.len() {
             let words = match self.uses[slab] {
-                // Marking has loaded all that it found: nothing in here is alive.
-                SlabUse::Class(_) if slabs.is_absent(slab) => {
+                // Nothing in here is alive, so it need not be loaded.
+                SlabUse::Class(_) if slabs.is_absent(slab) && !self.is_marked(slab) => {
                     slabs.give_back(slab, 1);
                     (SLAB_WORDS, 0)
                 }
@@ -225,7 +240,11 @@ impl<const SHIFT: u32> Heap<SHIFT> {
                 }
                 SlabUse::Large(count) => {
                     let first = ((slab * SLAB_WORDS) >> SHIFT) as u32;
-                    let dead = slabs.is_absent(slab) || self.is_dead(first, cut, &birth);
+                    // What was not loaded was born before, and is in nobody's queue.
+                    let dead = match slabs.is_absent(slab) {
+                        true => !self.marks.get(first),
+                        false => self.is_dead(first, cut, &birth),
+                    };
                     let words = if dead { count as usize * SLAB_WORDS } else { 0 };
                     if dead {
                         slabs.give_back(slab, count as usize);
@@ -266,6 +285,17 @@ impl<const SHIFT: u32> Heap<SHIFT> {
         self.found[class].extend(free);
         self.found[class].extend(&dead);
         (dead.len() * words, 0)
+    }
+
+    /// Was something in this slab found? That does not load it: a long value is found by its
+    /// handle.
+    fn is_marked(&self, slab: usize) -> bool {
+        if is_awake(Bug::UnloadedIsDead) {
+            return false;
+        }
+        let of = |slab: usize| ((slab * SLAB_WORDS) >> SHIFT) / 64;
+        let words = self.marks.0.get(of(slab)..of(slab + 1));
+        words.is_none_or(|words| words.iter().any(|&word| word != 0))
     }
 
     /// Can nobody see this record any more?

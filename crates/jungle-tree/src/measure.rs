@@ -270,7 +270,7 @@ mod tests {
         let mut tree = wide(&arena, "one");
         let old = tree.version_id();
         tree.put_attribute(&[Key::from(7)], "long", "x".repeat(1000).as_str()).expect("room");
-        arena.start_collection([old]).finish();
+        arena.next_collection().start([old]).finish();
         let held = tree.snapshot();
         let mut measure = arena.measure();
         assert!(measure.add_pinned().payload_bytes > 1000);

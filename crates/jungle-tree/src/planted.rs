@@ -78,4 +78,6 @@ planted_bugs! {
     ConflictForgotten,
     /// An index that is brought to another version keeps what was removed.
     IndexKeepsRemoved,
+    /// A collection takes what it did not load for dead.
+    UnloadedIsDead,
 }

@@ -17,11 +17,13 @@
 //! - [`Expr`]: what must be true of a node.
 //! - [`find`]: a revision by number, tag, branch, steps back or time; [`Info`], [`Tags`]: what is
 //!   told of it; [`time`]: times as they are written.
+//! - [`keep`]: how much of a history is kept.
 //! - [`conflict`]: the names of conflicts, and settling one of them alone.
 
 pub mod conflict;
 mod expr;
 mod info;
+pub mod keep;
 mod revision;
 pub mod time;
 

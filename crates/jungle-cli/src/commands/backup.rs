@@ -5,6 +5,7 @@ use std::io::Write;
 use jungle::{BackupError, BackupReport, OpenError};
 use serde::Serialize;
 
+use crate::bar::Bar;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::folder::is_damage;
@@ -35,7 +36,9 @@ struct Told {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let folder = context.read(&args.dir)?;
-    let report = folder.backup(&args.backup).map_err(|error| not_copied(&error))?;
+    let report = folder
+        .backup_telling(&args.backup, Bar::of_revisions("checking"))
+        .map_err(|error| not_copied(&error))?;
     print(&report, context.format)
 }
 

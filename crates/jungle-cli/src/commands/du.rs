@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use jungle::{DiskUsage, Measured, Retention, Revision, Space, SpaceQuery, Store, TreeSpace};
+use jungle_words::keep;
 use serde::Serialize;
 
-use super::keep;
 use crate::bar::Bar;
 use crate::context::Context;
 use crate::failure::{Failure, failed};
@@ -22,7 +22,8 @@ some number is what goes when these are dropped. What several trees have is told
 
 --policy takes what `jungle keep` takes, and tells what would come back if all branches of the \
 tree, or of all trees, kept that: memory, of which a folder's checkpoint uses the place again; and \
-on the disk the segments of the log that `jungle gc` would remove. All that is kept has to be \
+on the disk the segments of the log that `jungle gc` would remove, and by how much, about, `jungle \
+gc --compact` would make the checkpoint smaller. All that is kept has to be \
 looked at, and loaded.";
 
 /// Tell what takes up space, and what keeping less would give back
@@ -80,6 +81,8 @@ struct Policy {
     keep: String,
     freed_bytes: u64,
     freed_log_bytes: u64,
+    /// About, since what is kept is compressed as well or worse than the rest.
+    freed_checkpoint_bytes: u64,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
@@ -147,6 +150,11 @@ impl<'s> Told<'s> {
         let policy = args.policy.map(|policy| Policy {
             keep: keep::text(policy),
             freed_bytes: space.freed().bytes(),
+            freed_checkpoint_bytes: {
+                let kept = space.total().bytes().saturating_sub(space.freed().bytes());
+                let kept = kept as f64 / (arena_bytes as f64).max(1.0);
+                (disk.pages_bytes as f64 * (1.0 - kept).max(0.0)) as u64
+            },
             freed_log_bytes: if policy == Retention::All { 0 } else { disk.older_log_bytes },
         });
         Told {
@@ -206,10 +214,13 @@ fn print(out: &mut impl Write, told: &Told<'_>) -> std::io::Result<()> {
         count(told.segments, "segment")
     )?;
     writeln!(out, "  checkpoint   {}", size(told.pages_bytes))?;
-    if let Some(Policy { keep, freed_bytes, freed_log_bytes }) = &told.policy {
+    if let Some(policy) = &told.policy {
+        let Policy { keep, freed_bytes, freed_log_bytes, freed_checkpoint_bytes } = policy;
         writeln!(out, "keeping {keep} would give back")?;
         writeln!(out, "  memory       {}", size(*freed_bytes))?;
         writeln!(out, "  disk         {} of the log", size(*freed_log_bytes))?;
+        let bytes = size(*freed_checkpoint_bytes);
+        writeln!(out, "               about {bytes} of the checkpoint, with `gc --compact`")?;
     }
     Ok(())
 }

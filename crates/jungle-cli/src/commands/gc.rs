@@ -12,7 +12,8 @@ use crate::output::{Format, count, json_line, size, stdout};
 const HELP: &str = "\
 It drops what `jungle keep` says is not kept, goes through all that is, writes a checkpoint \
 without the rest, and removes the segments of the log before it. Where everything is kept no log \
-is removed. The place of what was dropped from the checkpoint is used again by what comes. \
+is removed. The place of what was dropped from the checkpoint is used again by what comes; with \
+--compact it is given back, too, for which the checkpoint is written anew beside the old one. \
 `jungle du` tells beforehand what that would be.";
 
 /// Give back the place of what is not kept
@@ -21,6 +22,9 @@ is removed. The place of what was dropped from the checkpoint is used again by w
 pub(crate) struct Args {
     /// The folder
     dir: String,
+    /// Make the checkpoint as small as it can be
+    #[arg(long)]
+    compact: bool,
 }
 
 /// What is told; the names of the fields are those of the JSON form.
@@ -39,6 +43,9 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     apply(&folder)?;
     folder.collect()?;
     let report = folder.checkpoint().map_err(|error: CheckpointError| failed(error))?;
+    if args.compact {
+        folder.compact().map_err(failed)?;
+    }
     let after = folder.disk_bytes().map_err(failed)?;
     let told = Told { segments: report.segments, before, after };
     let mut out = stdout();

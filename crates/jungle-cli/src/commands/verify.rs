@@ -5,9 +5,10 @@ use std::io::Write;
 use jungle::{OpenError, OpenOptions, Store, VerifyError};
 use serde::Serialize;
 
+use crate::bar::Bar;
 use crate::context::{Context, Folder};
 use crate::failure::{Exit, Failure};
-use crate::folder::{is_damage, not_opened};
+use crate::folder::{is_damage, not_opened, reading};
 use crate::output::{Format, count, grouped, json_line, size, stdout};
 
 const HELP: &str = "\
@@ -58,7 +59,11 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let held = context.held.filter(|(dir, _)| *dir == args.dir);
     let opened = match held {
         Some((_, store)) => Ok(Folder::Held(store)),
-        None => OpenOptions::new().read_only().open(&args.dir).map(|s| Folder::Own(s.into())),
+        None => OpenOptions::new()
+            .read_only()
+            .progress(reading())
+            .open(&args.dir)
+            .map(|s| Folder::Own(s.into())),
     };
     let told = match opened {
         Ok(store) => look(&store),
@@ -88,7 +93,7 @@ fn look(store: &Store) -> Told {
         let revision = Some(store.revision().number());
         return Told { revision, was_closed, damage, ..Told::default() };
     }
-    match store.verify() {
+    match store.verify_telling(&Bar::of_revisions("checking")) {
         Ok(found) => Told {
             whole: true,
             revision: Some(found.revision.number()),

@@ -1,25 +1,35 @@
-//! `jungle watch`: what happened, for programs.
+//! `jungle watch`: what happened, and what happens.
 
+use std::fs;
 use std::io::Write;
+use std::path::Path as FilePath;
+use std::thread::sleep;
+use std::time::{Duration, SystemTime};
 
-use jungle::{Revision, WatchError};
+use jungle::{Path, Revision, Store, TreeHandle, WatchError};
 use jungle_words::Tags;
 
 use crate::args;
 use crate::context::Context;
-use crate::differences::{differences, json_list};
+use crate::differences::{Detail, differences, json_list, print};
 use crate::document::path;
 use crate::failure::{Exit, Failure, failed};
-use crate::folder::tree;
-use crate::output::stdout;
+use crate::folder::{self, tree};
+use crate::info;
+use crate::output::{Format, stdout};
 use crate::revision::find;
 
 const HELP: &str = "\
-Each revision is a line of JSON: what `log --json` tells, and `changes`, as `diff --json` tells \
-them. It ends with the newest: one process at a time has a folder, so nobody can write while this \
-reads. Remember the last `revision`, and go on with --after it.";
+It ends with the newest revision, or goes on with --follow until it is interrupted: it looks five \
+times a second whether somebody has written to the folder and left it. While it reads, which takes \
+some milliseconds then, the folder cannot be opened to write; who has a server look at `GET \
+…/watch` instead. With --json each revision is a line: what `log --json` tells, and `changes`, as \
+`diff --json` tells them. Remember the last `revision`, and go on with --after it.";
 
-/// Print what each revision changed, as lines of JSON, the oldest first
+/// How often it looks whether there is something new.
+const LOOKS_EVERY: Duration = Duration::from_millis(200);
+
+/// Print what each revision changed, the oldest first
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Args {
@@ -33,17 +43,61 @@ pub(crate) struct Args {
     /// Begin behind this revision [default: with the first]
     #[arg(long, value_name = "REV")]
     after: Option<String>,
+    /// Go on with what is committed from now on
+    #[arg(short, long)]
+    follow: bool,
     #[command(flatten)]
     branch: args::Branch,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let path = path(&args.path)?;
-    let folder = context.read(&args.dir)?;
-    let tree = tree(&folder, &args.tree, args.branch.branch.as_deref())?;
-    let after = match &args.after {
-        Some(after) => find(&tree, after)?.snapshot.revision(),
-        None => Revision::default(),
+    if !args.follow {
+        let folder = context.read(&args.dir)?;
+        return told(args, &folder, &path, None, context.format).map(drop);
+    }
+    if context.held.is_some() {
+        return Err(Failure::usage("nobody else writes while the shell has the folder")
+            .with_hint("leave the shell, or leave out --follow"));
+    }
+    let mut seen = None;
+    loop {
+        let written = written(&args.dir);
+        let folder = folder::read(&args.dir)?;
+        seen = Some(told(args, &folder, &path, seen, context.format)?);
+        drop(folder);
+        wait(&args.dir, written);
+    }
+}
+
+/// Waits until somebody has opened the folder to write, and left it.
+fn wait(dir: &str, before: Option<SystemTime>) {
+    loop {
+        sleep(LOOKS_EVERY);
+        if written(dir) != before && !folder::is_locked(dir) {
+            return;
+        }
+    }
+}
+
+/// When it was last opened to write, or closed then.
+fn written(dir: &str) -> Option<SystemTime> {
+    fs::metadata(FilePath::new(dir).join("LOCK")).and_then(|lock| lock.modified()).ok()
+}
+
+/// Tells what came after a revision, or else after what was asked for; gives the newest one.
+fn told(
+    args: &Args,
+    folder: &Store,
+    path: &Path,
+    seen: Option<Revision>,
+    format: Format,
+) -> Result<Revision, Failure> {
+    let tree = tree(folder, &args.tree, args.branch.branch.as_deref())?;
+    let after = match (seen, &args.after) {
+        (Some(seen), _) => seen,
+        (None, Some(after)) => find(&tree, after)?.snapshot.revision(),
+        (None, None) => Revision::default(),
     };
     let tags = Tags::of(&tree);
     // Members that are attributes are told by the node that has them.
@@ -55,23 +109,31 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             WatchError::TooOld { .. } => Failure::of(Exit::NotFound, &error),
             error => failed(error),
         })?;
-        let Some(event) = event else { break };
+        let Some(event) = event else { return Ok(watch.seen().max(after)) };
         let before = tree.at(before.max(first(&tree))).map_err(failed)?;
-        let Some(changes) = differences(&before, &event.snapshot, &path) else { continue };
+        let Some(changes) = differences(&before, &event.snapshot, path) else { continue };
         if changes.is_empty() {
             continue;
         }
-        let info = serde_json::to_string(&tags.info(&event.info)).expect("plain data");
-        write!(out, "{},\"changes\":", info.trim_end_matches('}'))?;
-        json_list(&mut out, &changes)?;
-        writeln!(out, "}}")?;
+        let told = tags.info(&event.info);
+        match format {
+            Format::Text => {
+                info::print(&mut out, &told, format)?;
+                print(&mut out, (&before, &event.snapshot), path, format, Detail::Each)?;
+            }
+            Format::Json => {
+                let told = serde_json::to_string(&told).expect("plain data");
+                write!(out, "{},\"changes\":", told.trim_end_matches('}'))?;
+                json_list(&mut out, &changes)?;
+                writeln!(out, "}}")?;
+            }
+        }
         // Whoever reads along wants it now.
         out.flush()?;
     }
-    Ok(())
 }
 
-fn first(tree: &jungle::TreeHandle) -> Revision {
+fn first(tree: &TreeHandle) -> Revision {
     let oldest = tree.history(..).next_back().and_then(Result::ok);
     oldest.map(|info| info.revision).unwrap_or_default()
 }

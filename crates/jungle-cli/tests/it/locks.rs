@@ -1,6 +1,6 @@
 //! Folders that somebody else has, and readers that go away.
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
 use jungle::OpenOptions;
@@ -53,7 +53,7 @@ fn a_reader_that_goes_away_ends_an_export() {
     let elements = vec!["\"an element\""; 100_000].join(",");
     folder.write("a.json", &format!("[{elements}]"));
     assert_eq!(folder.run(&["import", "d", "t", "a.json"]).code, Some(0));
-    for args in [&["export", "d", "t"][..], &["ls", "d", "t"], &["watch", "d", "t"]] {
+    for args in [&["export", "d", "t"][..], &["ls", "d", "t"], &["watch", "d", "t", "--json"]] {
         let mut command = folder.command(args);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         child.stdout.take().unwrap().read_exact(&mut [0; 5]).unwrap();
@@ -61,4 +61,30 @@ fn a_reader_that_goes_away_ends_an_export() {
         assert_eq!(output.status.code(), Some(3), "{args:?}");
         assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "{args:?}");
     }
+}
+
+#[test]
+fn a_follower_tells_what_others_commit_and_lets_them() {
+    let folder = Folder::new("follow");
+    folder.write("a.json", "{\"a\":1}");
+    assert_eq!(folder.run(&["import", "d", "t", "a.json"]).code, Some(0));
+    let mut command = folder.command(&["watch", "d", "t", "--follow", "--json"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.next().unwrap().starts_with("{\"revision\":2,"));
+    for n in 3..6 {
+        // It may be reading just now.
+        while folder.run(&["put", "d", "t", "/a", &n.to_string()]).code != Some(0) {}
+        let line = lines.next().unwrap();
+        let change = format!(
+            "\"path\":\"/a\",\"old\":{},\"value\":{n}}}]}}",
+            if n == 3 { 1 } else { n - 1 }
+        );
+        assert!(
+            line.starts_with(&format!("{{\"revision\":{n},")) && line.ends_with(&change),
+            "{line}"
+        );
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
 }

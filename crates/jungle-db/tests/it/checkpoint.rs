@@ -4,6 +4,7 @@ mod beside;
 mod lazy;
 mod nonsense;
 mod random;
+mod slow;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -11,6 +11,11 @@ fn threads_have_a_serial_order() {
 }
 
 #[test]
+fn jungles_that_follow_one_log_are_equal() {
+    for_each_seed(30, |rng| driver::threads::run_shared(rng, 40));
+}
+
+#[test]
 fn a_jungle_does_what_the_model_does() {
     for_each_seed(100, |rng| driver::run(rng, 100));
 }

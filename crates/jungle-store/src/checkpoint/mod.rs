@@ -14,6 +14,7 @@ mod background;
 mod load;
 mod save;
 mod state;
+mod stream;
 
 pub(crate) use background::{Background, Waker};
 pub(crate) use load::{Loaded, load};
@@ -21,6 +22,7 @@ pub(crate) use save::Checkpoints;
 
 pub use load::LoadError;
 pub use save::{CheckpointError, CheckpointReport};
+pub use stream::{StreamError, check_checkpoint, read_checkpoint, write_checkpoint};
 
 /// The key of the one value that there is of its table: the state, the image.
 const ONLY: u64 = 0;

@@ -211,6 +211,20 @@ impl Checkpoints {
         Ok(report)
     }
 
+    /// Makes the file of the newest one as small as it can be.
+    pub(crate) fn compact(&self) -> Result<(), CheckpointError> {
+        let mut last = self.lock();
+        if last.stopped {
+            return Err(CheckpointError::Stopped);
+        }
+        // As where a checkpoint is written: if it fails, nobody knows which file has the name, and
+        // what was trimmed from the log may be in it only.
+        last.stopped = true;
+        self.opened().map_or(Ok(()), |pages| pages.compact())?;
+        last.stopped = false;
+        Ok(())
+    }
+
     /// Removes the segments of the log before a place, the oldest first: so what is left has no
     /// gap, and its first revision says whether it is complete.
     fn trim(&self, before: LogPosition) -> Result<u64, IoError> {

@@ -6,12 +6,14 @@
 use std::sync::Arc;
 
 use jungle_db::{
-    BranchId, CommitMeta, HistoryAnchor, HistoryEntry, JungleState, Revision, SavedBranch,
-    SavedHistory, SavedMerge, SavedOrigin, SavedTag, SavedTree, SavedVersion, Timestamp, TreeId,
+    BranchId, CommitMeta, HistoryAnchor, HistoryEntry, JungleState, Retention, Revision,
+    SavedBranch, SavedHistory, SavedMerge, SavedOrigin, SavedTag, SavedTree, SavedVersion,
+    Timestamp, TreeId,
 };
 use jungle_tree::VersionId;
 
 use crate::log::LogPosition;
+use crate::planted::{Bug, is_awake};
 use crate::record::{DecodeError, DecodeReason, get_meta, get_retention, put_meta, put_retention};
 use crate::wire::{Input, put_bytes, put_varint, unzigzag, zigzag};
 
@@ -69,8 +71,11 @@ fn list<T>(
     input: &mut Input<'_>,
     get: impl Fn(&mut Input<'_>) -> Result<T, DecodeError>,
 ) -> Result<Vec<T>, DecodeError> {
-    let mut list = Vec::new();
-    for _ in 0..input.varint()? {
+    let (mut list, count) = (Vec::new(), input.varint()?);
+    if is_awake(Bug::LengthBelieved) {
+        list.reserve(count as usize);
+    }
+    for _ in 0..count {
         list.push(get(input)?);
     }
     Ok(list)
@@ -121,7 +126,8 @@ fn put_branch(out: &mut Vec<u8>, branch: &SavedBranch) {
     let SavedBranch { id, name, retention, history } = branch;
     put_varint(out, id.0);
     put_bytes(out, name.as_bytes());
-    put_retention(out, *retention);
+    let forgotten = is_awake(Bug::RetentionForgotten);
+    put_retention(out, if forgotten { Retention::All } else { *retention });
     let SavedHistory { dropped, pieces, anchor, last } = history;
     put_varint(out, *dropped);
     put_varint(out, *pieces);

@@ -9,7 +9,7 @@ use crate::disk::{Disk, DiskFile, Mode};
 /// What stands behind the names of its files.
 pub(super) const SUFFIX: &str = ".erased";
 
-pub(super) struct Beside(pub(super) Arc<dyn Disk>);
+pub(crate) struct Beside(pub(crate) Arc<dyn Disk>);
 
 /// The name that a file of it has in the folder.
 pub(super) fn beside(name: &str) -> String {

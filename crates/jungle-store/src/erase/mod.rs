@@ -13,7 +13,6 @@ use jungle_db::{
 };
 use jungle_tree::{Arena, Path, SlabError, loading};
 
-use self::beside::Beside;
 use crate::checkpoint::{CheckpointError, Checkpoints};
 use crate::disk::{Disk, FolderDisk, Mode};
 use crate::error::{IoError, LogError, OpenError, doing};
@@ -25,7 +24,8 @@ use crate::store::Store;
 use crate::verify::VerifyError;
 use crate::writer::Writer;
 
-pub(crate) use swap::{finish, is_unfinished};
+pub(crate) use beside::Beside;
+pub(crate) use swap::{finish, is_unfinished, remove_unfinished, swap};
 
 /// What is to be erased.
 #[derive(Clone, Debug)]
@@ -185,16 +185,16 @@ impl OpenOptions {
         let revision = erasing.newest;
         let erased = match made {
             Ok((Checked::Whole, erased)) => {
-                swap::swap(&*disk, &*lock)?;
+                swap(&*disk, &*lock)?;
                 erased
             }
             Ok((Checked::Nothing, erased)) => {
-                swap::remove_unfinished(&*disk)?;
+                remove_unfinished(&*disk)?;
                 erased
             }
             Err(error) => {
                 // Whoever opens the folder does it, too.
-                let _ = swap::remove_unfinished(&*disk);
+                let _ = remove_unfinished(&*disk);
                 return Err(error);
             }
         };

@@ -14,13 +14,14 @@ use crate::disk::{Disk, DiskFile, Mode};
 use crate::error::{IoError, OpenError, doing};
 use crate::mark::{LOCK, Mark};
 use crate::pages;
+use crate::planted::{Bug, is_awake};
 use crate::segment::LOG;
 
 const REMOVE: &str = "LOCK.remove";
 const RENAME: &str = "LOCK.rename";
 
 /// Puts what is beside in the place of what is there.
-pub(super) fn swap(disk: &dyn Disk, lock: &dyn DiskFile) -> Result<(), OpenError> {
+pub(crate) fn swap(disk: &dyn Disk, lock: &dyn DiskFile) -> Result<(), OpenError> {
     sync(disk, LOG)?;
     sync(disk, "")?;
     rename(disk, &beside(LOCK), REMOVE)?;
@@ -44,8 +45,10 @@ pub(crate) fn finish(disk: &dyn Disk, lock: &dyn DiskFile) -> Result<(), OpenErr
         for name in names.iter().filter(|name| pages::FILES.contains(&&***name)) {
             remove(disk, name)?;
         }
-        sync(disk, LOG)?;
-        sync(disk, "")?;
+        if !is_awake(Bug::OldFilesStay) {
+            sync(disk, LOG)?;
+            sync(disk, "")?;
+        }
         rename(disk, REMOVE, RENAME)?;
         // Known to last before a file gets a name that would be removed above.
         sync(disk, "")?;
@@ -66,7 +69,7 @@ pub(crate) fn finish(disk: &dyn Disk, lock: &dyn DiskFile) -> Result<(), OpenErr
 }
 
 /// What never came to count.
-pub(super) fn remove_unfinished(disk: &dyn Disk) -> Result<(), IoError> {
+pub(crate) fn remove_unfinished(disk: &dyn Disk) -> Result<(), IoError> {
     let made = made(disk)?;
     for (_, name) in &made {
         remove(disk, name)?;

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use redb::{
@@ -28,6 +28,7 @@ use super::value::Place;
 use super::{Checkpoint, Pages, Table};
 use crate::disk::{Disk, Mode};
 use crate::error::{IoError, doing};
+use crate::planted::{Bug, is_awake};
 
 /// What the file is called until there is something in it.
 const NEXT: &str = "pages.next";
@@ -67,6 +68,8 @@ pub struct EnginePages {
     view: Mutex<Option<Arc<View>>>,
     /// The newest checkpoint that was seen.
     number: AtomicU64,
+    /// The name of the file is known to last.
+    is_named: AtomicBool,
 }
 
 /// A checkpoint as it is read: none of it changes, whatever is written meanwhile.
@@ -111,6 +114,10 @@ impl EnginePages {
         if !names.iter().any(|name| name == PAGES) {
             return Ok(None);
         }
+        if !options.read_only && names.iter().any(|name| name == NEXT) {
+            // Somebody was about to compact them.
+            remove_file(&*disk, NEXT)?;
+        }
         let pages = EnginePages::new(disk, options);
         pages.view()?;
         Ok(Some(pages))
@@ -118,7 +125,8 @@ impl EnginePages {
 
     fn new(disk: Arc<dyn Disk>, options: PagesOptions) -> EnginePages {
         let (state, view) = (BackendState::default(), Mutex::default());
-        EnginePages { disk, options, state, view, number: AtomicU64::new(0) }
+        let (number, is_named) = (AtomicU64::new(0), AtomicBool::new(false));
+        EnginePages { disk, options, state, view, number, is_named }
     }
 
     /// Makes a file with an empty checkpoint 0, under another name until it is whole: so one that
@@ -127,20 +135,71 @@ impl EnginePages {
         if is_begun {
             self.disk.remove(NEXT).map_err(doing("remove", NEXT))?;
         }
+        self.make_next(|transaction| {
+            put_parts(transaction, 0, Ledger::default().advance(0, &BTreeSet::new()))
+        })?;
+        self.disk.rename(NEXT, PAGES).map_err(doing("name", PAGES))?;
+        self.make_name_last()
+    }
+
+    /// Sees to it that the file which has the name has it after a crash, too. Whoever gave it the
+    /// name may have failed to.
+    fn make_name_last(&self) -> Result<(), PagesError> {
+        if !self.is_named.load(Ordering::SeqCst) {
+            self.disk.sync_folder("").map_err(doing("sync", ""))?;
+            self.is_named.store(true, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
+    /// Makes a file with all tables and what `fill` puts into them, synced.
+    fn make_next(
+        &self,
+        fill: impl FnOnce(&WriteTransaction) -> Result<(), PagesError>,
+    ) -> Result<(), PagesError> {
         let engine = self.engine(NEXT, Mode::CreateNew)?;
         guarded(|| {
             let transaction = begin_write(engine.database())?;
-            let parts = Ledger::default().advance(0, &BTreeSet::new());
-            put_parts(&transaction, 0, parts)?;
             for table in Table::ALL {
                 transaction.open_table(definition(table.name())).map_err(failed)?;
             }
+            fill(&transaction)?;
             transaction.commit().map_err(failed)
-        })?;
-        drop(engine);
+        })
+    }
+
+    /// Gives the new file the name of the old one. Both have the same.
+    fn replace(&self) -> Result<(), PagesError> {
         self.disk.rename(NEXT, PAGES).map_err(doing("name", PAGES))?;
-        self.disk.sync_folder("").map_err(doing("sync", ""))?;
-        Ok(())
+        // Whoever looks from here on, looks into the new one.
+        *lock(&self.view) = None;
+        if is_awake(Bug::CompactedUnsynced) {
+            return Ok(());
+        }
+        self.is_named.store(false, Ordering::SeqCst);
+        self.make_name_last()
+    }
+
+    /// Keeps others from writing, and gives what is newest then.
+    fn begin_newest(&self) -> Result<(Arc<View>, WriteTransaction), PagesError> {
+        if self.options.read_only {
+            return Err(PagesError::ReadOnly);
+        }
+        if self.state.sync_failed.load(Ordering::SeqCst) {
+            return Err(PagesError::Stopped);
+        }
+        if !is_awake(Bug::UnfinishedPagesKept) {
+            self.make_name_last()?;
+        }
+        // Another one may have been committed, or have failed, while this waited.
+        loop {
+            let (view, transaction) = self.begin_in_view()?;
+            let newest = self.view()?;
+            if Arc::ptr_eq(&newest.engine, &view.engine) {
+                return Ok((newest, transaction));
+            }
+            drop_guarded(&mut Some(transaction));
+        }
     }
 
     fn engine(&self, name: &str, mode: Mode) -> Result<Arc<Engine>, PagesError> {
@@ -218,7 +277,7 @@ impl Pages for EnginePages {
         let Some(number) = view.ledger.put_by(table, key) else {
             return Ok(None);
         };
-        let place = place(table, key, number);
+        let place = Place::new(table, key, number);
         let stored = self.with(&view, || stored(&view.tables()[table as usize], key))?;
         place.open(&stored.ok_or_else(|| place.damaged(PageDamage::Missing))?).map(Some)
     }
@@ -228,28 +287,46 @@ impl Pages for EnginePages {
     }
 
     fn begin(&self) -> Result<Box<dyn Checkpoint + '_>, PagesError> {
-        if self.options.read_only {
-            return Err(PagesError::ReadOnly);
-        }
-        if self.state.sync_failed.load(Ordering::SeqCst) {
-            return Err(PagesError::Stopped);
-        }
-        let (mut view, mut transaction) = self.begin_in_view()?;
-        // Another one may have been committed, or have failed, while this waited.
-        loop {
-            let newest = self.view()?;
-            if Arc::ptr_eq(&newest.engine, &view.engine) {
-                view = newest;
-                break;
-            }
-            drop_guarded(&mut Some(transaction));
-            (view, transaction) = self.begin_in_view()?;
-        }
+        let (view, transaction) = self.begin_newest()?;
         let (ledger, changed) = (view.ledger.clone(), BTreeSet::new());
         let number = ledger.number + 1;
         let transaction = Some(transaction);
         Ok(Box::new(Writing { pages: self, view, transaction, ledger, changed, number }))
     }
+
+    fn compact(&self) -> Result<(), PagesError> {
+        let (view, transaction) = self.begin_newest()?;
+        let done = remove_file(&*self.disk, NEXT).map_err(PagesError::from).and_then(|()| {
+            self.make_next(|new| copy(&view, new))?;
+            self.replace()
+        });
+        if done.is_err() {
+            // Whoever opens the folder does it, too.
+            let _ = remove_file(&*self.disk, NEXT);
+        }
+        drop_guarded(&mut Some(transaction));
+        done
+    }
+}
+
+/// Puts all that a view has elsewhere, as it is stored.
+fn copy(view: &View, new: &WriteTransaction) -> Result<(), PagesError> {
+    for key in view.ledger.parts() {
+        let stored = stored(&view.tables()[0], key)?;
+        let damaged = PagesError::Damaged { table: LEDGER.1, key, what: PageDamage::Missing };
+        put_stored(new, LEDGER.1, key, Some(&stored.ok_or(damaged)?))?;
+    }
+    for table in Table::ALL {
+        for key in view.ledger.keys(table, 0..=u64::MAX) {
+            let place = Place::new(table, key, view.ledger.put_by(table, key).unwrap_or(0));
+            let stored = stored(&view.tables()[table as usize], key)?;
+            let stored = stored.ok_or_else(|| place.damaged(PageDamage::Missing))?;
+            // What is damaged is told now, and not taken along.
+            place.open(&stored)?;
+            put_stored(new, table.name(), key, Some(&stored))?;
+        }
+    }
+    Ok(())
 }
 
 /// A checkpoint that is being written.
@@ -283,7 +360,7 @@ impl Checkpoint for Writing<'_> {
     fn put(&mut self, table: Table, key: u64, bytes: &[u8]) -> Result<(), PagesError> {
         let number = self.number;
         self.with(|transaction| {
-            let stored = place(table, key, number).seal(bytes)?;
+            let stored = Place::new(table, key, number).seal(bytes)?;
             put_stored(transaction, table.name(), key, Some(&stored))
         })?;
         self.ledger.put(table, key, number);
@@ -392,10 +469,6 @@ fn definition(name: &'static str) -> Definition {
     TableDefinition::new(name)
 }
 
-fn place(table: Table, key: u64, number: u64) -> Place {
-    Place { table: (table as u8, table.name()), key, number }
-}
-
 fn begin_write(database: &redb::Database) -> Result<WriteTransaction, PagesError> {
     let mut transaction = database.begin_write().map_err(failed)?;
     // Two syncs instead of one, and no pass over the whole file after a crash.
@@ -452,8 +525,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Removes the pages of a folder, if there are any.
 pub(crate) fn remove(disk: &dyn Disk) -> Result<(), IoError> {
-    match disk.remove(PAGES) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(doing("remove", PAGES)(error)),
+    remove_file(disk, PAGES)
+}
+
+fn remove_file(disk: &dyn Disk, name: &str) -> Result<(), IoError> {
+    match disk.remove(name) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(doing("remove", name)(error)),
         _ => Ok(()),
     }
 }

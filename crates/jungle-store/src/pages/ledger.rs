@@ -92,6 +92,11 @@ impl Ledger {
         self.values.range(range).map(|((_, key), _)| *key).collect()
     }
 
+    /// The keys of its own parts, the root's among them.
+    pub(super) fn parts(&self) -> impl Iterator<Item = u64> {
+        self.groups.keys().copied().chain([ROOT])
+    }
+
     pub(super) fn put(&mut self, table: Table, key: u64, number: u64) {
         self.values.insert((table, key), number);
     }

@@ -27,6 +27,7 @@ pub use engine::{CACHE_BYTES, EnginePages, PagesOptions};
 pub(crate) use engine::{FILES, remove};
 pub use error::{PageDamage, PagesError};
 pub use value::VALUE_BYTES_MAX;
+pub(crate) use value::{Place, STORED_BYTES_MAX, said};
 
 /// What a value belongs to. A key means something within its table only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -110,6 +111,16 @@ pub trait Pages: Send + Sync {
     /// When what is there cannot be read, or is damaged; also when a sync has failed, until the
     /// pages are opened again.
     fn begin(&self) -> Result<Box<dyn Checkpoint + '_>, PagesError>;
+
+    /// Puts all that the newest checkpoint has into a new file, which takes the place of the old
+    /// one at once: what was removed takes up no room any more. Readers go on meanwhile, whoever
+    /// begins a checkpoint waits. Until it is done the disk has both.
+    ///
+    /// # Errors
+    /// When the disk refuses it, or what is there is damaged: the old file stays then, unless it is
+    /// not known which of the two lasts; they are the same, and no checkpoint is written until the
+    /// pages are opened again.
+    fn compact(&self) -> Result<(), PagesError>;
 
     /// Reads all there is; gives how many values that are.
     ///

@@ -12,6 +12,7 @@
 //! 40        the value
 //! ```
 
+use super::Table;
 use super::error::{PageDamage, PagesError};
 use crate::frame::{u32_at, u64_at};
 
@@ -28,23 +29,37 @@ const HASHED: usize = 24;
 /// LZ4 makes nothing smaller than by this factor.
 const LZ4_RATIO_MAX: usize = 255;
 
+/// Bytes of a stored value at most.
+pub(crate) const STORED_BYTES_MAX: usize = HEADER + VALUE_BYTES_MAX;
+
 /// Where a value belongs, and when it was put there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// The table's number and name.
-    pub(super) table: (u8, &'static str),
-    pub(super) key: u64,
+    pub(crate) table: (u8, &'static str),
+    pub(crate) key: u64,
     /// The checkpoint that put it.
-    pub(super) number: u64,
+    pub(crate) number: u64,
+}
+
+/// The table and the key that a stored value says it belongs to.
+pub(crate) fn said(stored: &[u8]) -> Option<(Table, u64)> {
+    let code = *stored.get(2)?;
+    let table = Table::ALL.into_iter().find(|table| *table as u8 == code)?;
+    Some((table, u64::from_le_bytes(*stored.get(8..)?.first_chunk()?)))
 }
 
 impl Place {
-    pub(super) fn damaged(self, what: PageDamage) -> PagesError {
+    pub(crate) fn new(table: Table, key: u64, number: u64) -> Place {
+        Place { table: (table as u8, table.name()), key, number }
+    }
+
+    pub(crate) fn damaged(self, what: PageDamage) -> PagesError {
         PagesError::Damaged { table: self.table.1, key: self.key, what }
     }
 
     /// The value as it is stored.
-    pub(super) fn seal(self, value: &[u8]) -> Result<Vec<u8>, PagesError> {
+    pub(crate) fn seal(self, value: &[u8]) -> Result<Vec<u8>, PagesError> {
         let Place { table: (code, table), key, number } = self;
         if value.len() > VALUE_BYTES_MAX {
             return Err(PagesError::TooLarge { table, key, bytes: value.len() });
@@ -67,7 +82,7 @@ impl Place {
     }
 
     /// The value that is stored here, if it is the one that was put.
-    pub(super) fn open(self, stored: &[u8]) -> Result<Vec<u8>, PagesError> {
+    pub(crate) fn open(self, stored: &[u8]) -> Result<Vec<u8>, PagesError> {
         let (number, value) = self.open_any(stored)?;
         match number == self.number {
             true => Ok(value),

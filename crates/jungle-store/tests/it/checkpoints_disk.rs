@@ -1,10 +1,12 @@
 //! What checkpoints ask of the disk, and what is told when it refuses.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use jungle_store::disk::sim::{CallKind, Fate, SimDisk};
-use jungle_store::{Durability, OpenOptions};
+use jungle_db::Retention;
+use jungle_store::disk::sim::{CallKind, Fate, Keep, SimDisk};
+use jungle_store::{Durability, OpenOptions, Store};
 
 use crate::support::{every_kind_of_commit, portrait};
 
@@ -81,4 +83,62 @@ fn a_checkpoint_that_fails_in_the_background_is_told() {
     disk.unwatch();
     commit_until(&|| store.checkpointed().number() > 0);
     assert!(store.checkpoint_error().is_none(), "the next one was written");
+}
+
+/// One commit that is kept alone, so that the log is trimmed by each checkpoint.
+fn commit(store: &Store) {
+    let tree = store.open_tree("t").unwrap();
+    let long = "long ".repeat(200);
+    tree.update(|tx| {
+        let key = tx.append(&[])?;
+        tx.put_attribute(&[key], "long", long.as_str())
+    })
+    .unwrap();
+}
+
+/// Whoever opens the folder again does not know that a call has failed, and finds what the system
+/// shows, which need not be what is on the disk.
+#[test]
+fn what_a_failed_sync_left_is_not_built_upon() {
+    let mut failed = 0;
+    for at in 0.. {
+        let disk = SimDisk::new();
+        let open = |disk: &SimDisk| options().open_on(Arc::new(disk.clone())).unwrap();
+        let store = open(&disk);
+        let tree = store.create_tree("t").unwrap();
+        tree.set_retention(Retention::Last(1)).unwrap();
+        commit(&store);
+        store.checkpoint().unwrap();
+        commit(&store);
+        let (count, says) = (AtomicU64::new(0), Arc::new(Mutex::new(String::new())));
+        let what = Arc::clone(&says);
+        disk.watch(move |call, _| {
+            let is_sync = matches!(call.kind, CallKind::Sync | CallKind::SyncFolder);
+            if !is_sync || count.fetch_add(1, Ordering::SeqCst) != at {
+                return Fate::Go;
+            }
+            *what.lock().unwrap() = format!("{:?} {at} of {:?}", call.kind, call.name);
+            Fate::Fail(5)
+        });
+        let _ = store.checkpoint().map(|_| store.compact());
+        disk.unwatch();
+        drop((store, tree));
+        let says = std::mem::take(&mut *says.lock().unwrap());
+        if says.is_empty() {
+            break;
+        }
+        failed += 1;
+        let store = open(&disk);
+        for _ in 0..2 {
+            commit(&store);
+            let _ = store.checkpoint();
+        }
+        let ought = portrait(&store);
+        drop(store);
+        let found = disk.world().crash(Keep::Nothing, &mut |_| 0);
+        let store = options().open_on(Arc::new(found));
+        let store = store.unwrap_or_else(|error| panic!("{says}: {error:?}"));
+        assert_eq!(portrait(&store), ought, "{says}");
+    }
+    assert!(failed > 5, "{failed}");
 }

@@ -6,11 +6,11 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jungle_db::{Clock, Jungle, Revision, Timestamp};
+use jungle_db::{Clock, Jungle, Retention, Revision, Timestamp};
 use jungle_store::{OpenError, OpenOptions, Store, decode, encode};
 use jungle_tree::Arena;
 
-use crate::support::{Folder, every_kind_of_commit};
+use crate::support::{Folder, every_kind_of_commit, portrait};
 
 fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
@@ -85,6 +85,64 @@ fn golden_folder_of_version_1_is_read() {
     assert_eq!(told(&store), fs::read_to_string(expected).unwrap());
     assert!(store.report().was_closed && store.report().segments > 1);
     store.create_tree("goes on").unwrap();
+}
+
+/// The same with a checkpoint, which is the only copy of what the log was cut off from: all that is
+/// kept, and what came behind it. `pages` is compressed, since most of it are zeros.
+#[test]
+fn golden_checkpoint_of_version_1_is_read() {
+    let (expected, golden) = (golden().join("version-1-pages.txt"), golden());
+    if std::env::var_os("JUNGLE_GOLDEN").is_some() && !expected.exists() {
+        let folder = golden.join("version-1-pages");
+        let clock = Steps(std::sync::atomic::AtomicI64::new(1_700_000_000_000_000));
+        let options = OpenOptions::new().segment_bytes(512).checkpoint_every(u64::MAX);
+        let store = options.clock(clock).open(&folder).unwrap();
+        every_kind_of_commit(&store);
+        long_history(&store);
+        store.checkpoint().unwrap();
+        store.open_tree("t").unwrap().update(|tx| tx.append(&[])).unwrap();
+        fs::write(&expected, sampled(&store)).unwrap();
+        store.close().unwrap();
+        let pages = fs::read(folder.join("pages")).unwrap();
+        fs::write(folder.join("pages.lz4"), lz4_flex::compress_prepend_size(&pages)).unwrap();
+        ["pages", "log/next"].iter().for_each(|name| drop(fs::remove_file(folder.join(name))));
+    }
+    let folder = copy("version-1-pages");
+    let pages = fs::read(folder.path().join("pages.lz4")).unwrap();
+    fs::remove_file(folder.path().join("pages.lz4")).unwrap();
+    let pages = lz4_flex::decompress_size_prepended(&pages).unwrap();
+    fs::write(folder.path().join("pages"), pages).unwrap();
+
+    let store = Store::open(folder.path()).unwrap();
+    let verified = store.verify().unwrap();
+    assert!(!verified.log_is_complete && verified.checkpoint < verified.revision);
+    assert!(store.report().was_closed && store.report().ignored.is_none());
+    assert_eq!(sampled(&store), fs::read_to_string(expected).unwrap());
+    store.create_tree("goes on").unwrap();
+    store.checkpoint().unwrap();
+    store.verify().unwrap();
+}
+
+/// Some of a portrait: all of it would be long.
+fn sampled(store: &Store) -> String {
+    let portrait = portrait(store);
+    let lines: Vec<&str> = portrait.iter().step_by(23).map(|line| &**line).collect();
+    format!("{} lines, of which\n{}\n", portrait.len(), lines.join("\n"))
+}
+
+/// More than two pieces of a history, most of it not kept; and values of all lengths, apart from
+/// their attributes and not.
+fn long_history(store: &Store) {
+    let tree = store.create_tree("long").unwrap();
+    for n in 0..1_100 {
+        tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap();
+    }
+    tree.tag("kept", tree.snapshot().revision()).unwrap();
+    for bytes in [100, 5_000, 100_000] {
+        let text = "long ".repeat(bytes / 5);
+        tree.update(|tx| tx.put_attribute(&[], "text", &*text)).unwrap();
+    }
+    tree.set_retention(Retention::Last(600)).unwrap();
 }
 
 #[test]

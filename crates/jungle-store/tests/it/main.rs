@@ -7,8 +7,6 @@ mod checkpoints;
 #[cfg(feature = "sim")]
 mod checkpoints_disk;
 mod erase;
-#[cfg(feature = "sim")]
-mod erase_crash;
 mod folder;
 mod golden;
 mod pages;
@@ -18,9 +16,11 @@ mod pages_crash;
 mod pages_rot;
 mod records;
 mod reopening;
+mod secrets;
 #[cfg(feature = "sim")]
 mod segments;
 mod space;
+mod stream;
 mod support;
 #[cfg(feature = "sim")]
 mod tail;

@@ -213,3 +213,32 @@ fn an_arena_comes_back_from_a_simulated_disk() {
     let disk = jungle_store::disk::sim::SimDisk::new();
     an_arena_comes_back(|| open(disk.clone()).unwrap());
 }
+
+#[test]
+fn compacted_pages_are_smaller_and_the_same() {
+    let folder = Folder::new();
+    let disk = || FolderDisk::create(folder.path()).unwrap();
+    let pages = open(disk()).unwrap();
+    let mut rng = Rng::new(1);
+    let value = |rng: &mut Rng| (0..30_000).map(|_| rng.below(256) as u8).collect::<Vec<u8>>();
+    let many: Batch = (0..300).map(|key| (Table::Slabs, key, Some(value(&mut rng)))).collect();
+    let few: Batch = (0..297).map(|key| (Table::Slabs, key, None)).collect();
+    write(&pages, &many).unwrap();
+    write(&pages, &few).unwrap();
+    let bytes = || std::fs::metadata(folder.path().join("pages")).unwrap().len();
+    let (before, kept) = (bytes(), pages.get(Table::Slabs, 299).unwrap());
+    assert!(before > 6_000_000 && kept.is_some());
+    pages.compact().unwrap();
+    assert!(bytes() < 1_600_000, "{} of {before}", bytes());
+    assert_eq!((pages.checkpoint().unwrap(), pages.check().unwrap()), (2, 3));
+    assert_eq!(pages.get(Table::Slabs, 299).unwrap(), kept);
+    write(&pages, &vec![(Table::State, 0, Some(b"more".to_vec()))]).unwrap();
+    drop(pages);
+    // One that was interrupted leaves a file, which goes.
+    std::fs::write(folder.path().join("pages.next"), b"begun").unwrap();
+    let pages = EnginePages::open_if_there(Arc::new(disk()), PagesOptions::default());
+    let pages = pages.unwrap().unwrap();
+    assert_eq!((pages.checkpoint().unwrap(), pages.check().unwrap()), (3, 4));
+    assert_eq!(pages.get(Table::Slabs, 299).unwrap(), kept);
+    assert!(!folder.path().join("pages.next").exists());
+}

@@ -1,9 +1,10 @@
 //! What was committed is there again.
 
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use jungle_db::{Clock, CommitOptions, Timestamp};
-use jungle_store::{Durability, OpenOptions, Store};
+use jungle_store::{Durability, OpenOptions, Progress, Store};
 use jungle_tree::Key;
 
 use crate::support::{Folder, every_kind_of_commit, portrait};
@@ -119,4 +120,23 @@ fn memory_that_waits_is_written_when_it_is_much() {
     let stats = store.log_stats();
     assert_eq!((stats.groups, stats.syncs), (1, 0));
     assert!(stats.bytes > 4 << 20);
+}
+
+#[test]
+fn who_reads_much_is_told_how_far() {
+    let folder = Folder::new();
+    let store = OpenOptions::new().durability(Durability::Buffered).open(folder.path()).unwrap();
+    let tree = store.create_tree("t").unwrap();
+    (0..3_000).for_each(|n| drop(tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap()));
+    drop(tree);
+    store.close().unwrap();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let (opening, checking) = (Arc::clone(&told), Arc::clone(&told));
+    let progress = Progress::new(move |done, total| opening.lock().unwrap().push((done, total)));
+    let options = OpenOptions::new().without_checkpoint().read_only().progress(progress);
+    let store = options.open(folder.path()).unwrap();
+    assert_eq!(*told.lock().unwrap(), [(1_024, 3_001), (2_048, 3_001)]);
+    let progress = Progress::new(move |done, total| checking.lock().unwrap().push((done, total)));
+    store.verify_telling(&progress).unwrap();
+    assert_eq!(told.lock().unwrap().len(), 4);
 }

@@ -42,7 +42,7 @@ fn calls_of(workload: &Workload, known: &Known) -> Vec<CallKind> {
     std::mem::take(&mut *calls.lock().expect("nothing panics while it is held"))
 }
 
-fn fates(kind: CallKind, rng: &mut Rng) -> Vec<Fate> {
+pub fn fates(kind: CallKind, rng: &mut Rng) -> Vec<Fate> {
     let part = rng.below(700) as usize;
     match kind {
         CallKind::Read => vec![Fate::Fail(EIO), Fate::Fail(EINTR), Fate::Short(part % 40)],

@@ -1,21 +1,25 @@
-//! The suites of the store: crashes, failing calls, damage, killed processes, counted syncs.
+//! The suites of the store: crashes, failing calls, damage, killed processes, counted syncs,
+//! and what must not matter.
 
 pub mod child;
 mod crash;
 mod crowd;
+mod erase;
 mod io;
 mod kill;
+mod meta;
 mod rot;
+// What is to be erased is that of the tests of the store, as it is.
+#[path = "../../../jungle-store/tests/it/secrets.rs"]
+mod secrets;
 mod syncs;
-mod workload;
-
-use std::sync::atomic::{AtomicU64, Ordering};
+pub mod workload;
 
 use crate::options::Options;
-use crate::suite::{self, Outcome, Suite};
+use crate::suite::{Outcome, counting};
 
 /// The suites, as they are called.
-pub const SUITES: [&str; 5] = ["crash", "io", "rot", "kill", "syncs"];
+pub const SUITES: [&str; 7] = ["crash", "io", "rot", "erase", "kill", "syncs", "meta"];
 
 /// Crash points that a seed of `crash` stands for, about.
 pub const CRASHES_OF_SEED: u64 = 950;
@@ -27,26 +31,10 @@ pub fn run(options: &Options) -> Outcome {
         "crash" => counting(options, (220_000, CRASHES_OF_SEED), "crash points", crash::run),
         "io" => counting(options, (33_000, CALLS_OF_SEED), "failing calls", io::run),
         "rot" => counting(options, (28_000, 40), "damages", rot::run),
+        "erase" => counting(options, (5_600, 560), "crashes and failing calls", erase::run),
+        "meta" => counting(options, (3_000, meta::SETTINGS), "settings", meta::run),
         "kill" => kill::run(options),
         "syncs" => syncs::run(options),
         _ => unreachable!("checked when parsed"),
     }
-}
-
-/// Runs seeds that each stand for about so many points, and count what they have tried.
-fn counting(
-    options: &Options,
-    (usual, points_of_seed): (u64, u64),
-    what: &str,
-    case: impl Fn(&mut jungle_testkit::Rng) -> u64 + Sync,
-) -> Outcome {
-    let (tried, begun) = (AtomicU64::new(0), std::time::Instant::now());
-    let case = |rng: &mut jungle_testkit::Rng| {
-        tried.fetch_add(case(rng), Ordering::Relaxed);
-    };
-    let outcome = suite::run(options, Suite { usual, points_of_seed, case });
-    let tried = tried.into_inner();
-    let per_second = tried as f64 / begun.elapsed().as_secs_f64();
-    println!("{}: {tried} {what}, {per_second:.0} a second", options.suite);
-    Outcome { passed: tried, ..outcome }
 }

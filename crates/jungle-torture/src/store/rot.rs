@@ -27,6 +27,7 @@ pub fn run(rng: &mut Rng) -> u64 {
         segment_bytes: *rng.pick(&[512, 4096, 16384]),
         mixed: rng.chance(1, 3),
         checkpoints: rng.chance(1, 2),
+        collects: false,
         closes: rng.chance(1, 2),
     };
     let known = workload.rehearse();

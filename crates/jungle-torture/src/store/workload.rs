@@ -23,6 +23,8 @@ pub struct Workload {
     pub mixed: bool,
     /// Are checkpoints written on the way?
     pub checkpoints: bool,
+    /// Is memory collected on the way?
+    pub collects: bool,
     /// Is it closed at the end, and opened again once in the middle?
     pub closes: bool,
 }
@@ -51,6 +53,7 @@ impl Workload {
             segment_bytes: *rng.pick(&[256, 512, 1024, 4096]),
             mixed: rng.chance(1, 2),
             checkpoints: rng.chance(1, 2),
+            collects: rng.chance(1, 2),
             closes: rng.chance(1, 2),
         }
     }
@@ -67,7 +70,8 @@ impl Workload {
         let mut rng = Rng::new(self.seed);
         for step in 0..self.steps {
             let durability = self.durability(&mut rng);
-            self::step(&store, step, &mut rng, durability).expect("an undisturbed disk");
+            self::step(&store, step, &mut rng, durability, self.kinds(durability))
+                .expect("an undisturbed disk");
             let revision = store.revision().number();
             // A step that made several revisions would leave a gap here.
             assert!(revision as usize <= known.portraits.len(), "a step makes one revision");
@@ -95,6 +99,13 @@ impl Workload {
                 // That there is none is no loss.
                 let _ = store.checkpoint();
             }
+            if self.checkpoints && dice.chance(1, 8) {
+                let _ = store.compact();
+            }
+            if self.collects && dice.chance(1, 4) {
+                // What cannot be loaded is told by the next step that needs it.
+                let _ = loading(|| store.collect());
+            }
             if self.closes && step == self.steps / 2 {
                 store.close().map_err(|_| Refused::Close)?;
                 progress.acknowledge(known.revisions[step as usize - 1]);
@@ -102,7 +113,8 @@ impl Workload {
             }
             let durability = self.durability(&mut rng);
             progress.begun.store(known.revisions[step as usize], Ordering::SeqCst);
-            let done = loading(|| self::step(&store, step, &mut rng, durability));
+            let kinds = self.kinds(durability);
+            let done = loading(|| self::step(&store, step, &mut rng, durability, kinds));
             let Ok(done) = done else {
                 return Err(Refused::Load);
             };
@@ -121,6 +133,11 @@ impl Workload {
             return Ok(None);
         }
         Ok(Some(store))
+    }
+
+    /// What is not an update has the durability of the store, which is to be synced.
+    fn kinds(&self, durability: Durability) -> Kinds {
+        if durability == Durability::Sync { Kinds::All } else { Kinds::Updates }
     }
 
     fn durability(&self, rng: &mut Rng) -> Durability {
@@ -180,15 +197,27 @@ fn look(jungle: &Jungle) -> Result<Portrait, ArchiveError> {
     Ok(portrait)
 }
 
+/// Which kinds of commits a step may make.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kinds {
+    All,
+    Updates,
+}
+
 /// One step: one commit, or none where nothing can be done. The error has been told elsewhere.
-fn step(store: &Jungle, step: u64, rng: &mut Rng, durability: Durability) -> Result<(), ()> {
+pub fn step(
+    store: &Jungle,
+    step: u64,
+    rng: &mut Rng,
+    durability: Durability,
+    kinds: Kinds,
+) -> Result<(), ()> {
     let names = store.list_trees();
     let Some(name) = (!names.is_empty()).then(|| rng.pick(&names).clone()) else {
         return store.create_tree("first").map(drop).map_err(drop);
     };
     let tree = store.open_tree(&name).map_err(drop)?;
-    // What is not an update has the durability of the store, which is to be synced.
-    match rng.below(if durability == Durability::Sync { 24 } else { 14 }) {
+    match rng.below(if kinds == Kinds::All { 24 } else { 14 }) {
         14 => store.create_tree(&format!("tree {step}")).map(drop).map_err(drop),
         15 => tree
             .branch(&format!("branch {step}"), tree.snapshot().revision())

@@ -104,6 +104,14 @@ impl Region {
         spill::fill_with_zeros(file, index * WORD_BYTES, words * WORD_BYTES)
     }
 
+    /// Bytes of its file that the disk has room for; 0 without a file.
+    #[cfg(all(test, unix))]
+    pub(crate) fn bytes_on_disk(&self) -> u64 {
+        use std::os::unix::fs::MetadataExt;
+        let blocks = self.file.as_ref().map(|file| file.metadata().expect("it is open").blocks());
+        blocks.unwrap_or(0) * 512
+    }
+
     /// How many words there are.
     pub(crate) fn words(&self) -> usize {
         self.mask + 1

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use super::image::Lazy;
+use super::image::{Lazy, SlabId};
 use super::region::Region;
 
 /// Words of a slab (64 KiB).
@@ -168,6 +168,20 @@ impl Slabs {
         self.lazy.as_ref().is_some_and(|lazy| lazy.is_absent(slab))
     }
 
+    /// Reads a slab that is not loaded as its source has it, and does not load it; tells whether it
+    /// is one.
+    pub(crate) fn read_absent(&self, slab: SlabId, bytes: &mut [u8]) -> bool {
+        let lazy = self.lazy.as_ref().filter(|lazy| lazy.is_absent(slab.index()));
+        lazy.inspect(|lazy| lazy.read(slab, bytes)).is_some()
+    }
+
+    /// Loads all that is not loaded yet.
+    pub(crate) fn load_all(&self) {
+        if let Some(lazy) = &self.lazy {
+            (0..self.uses().len()).for_each(|slab| self.ensure_slab(lazy, slab));
+        }
+    }
+
     /// What one slab is used for now.
     pub(crate) fn used_for(&self, slab: usize) -> SlabUse {
         self.table().uses.get(slab).copied().unwrap_or(SlabUse::Free)
@@ -290,15 +304,23 @@ impl Slabs {
 
     /// Gives slabs back, and their memory to the system.
     pub(crate) fn give_back(&self, first: usize, count: usize) {
-        self.region.give_back(first * SLAB_WORDS, count * SLAB_WORDS);
+        // What was never loaded is not backed: writing zeros there may meet a full disk.
+        let is_bare = self.region.is_spilled() && self.is_absent(first);
+        if !is_bare {
+            self.region.give_back(first * SLAB_WORDS, count * SLAB_WORDS);
+        }
         if let Some(lazy) = &self.lazy {
             // Never to be loaded any more: somebody else will write there.
             lazy.forget(first, count);
         }
         let mut table = self.table();
         table.uses[first..first + count].fill(SlabUse::Free);
-        add_run(&mut table.free, first, count);
-        self.left.fetch_add(count, Ordering::Relaxed);
+        if is_bare {
+            add_run(&mut table.bare, first, count);
+        } else {
+            add_run(&mut table.free, first, count);
+            self.left.fetch_add(count, Ordering::Relaxed);
+        }
     }
 
     /// Slabs in use (the first, which is nobody's, counts).

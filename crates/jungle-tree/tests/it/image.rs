@@ -165,6 +165,36 @@ fn an_image_after_one_that_was_lost_has_all_of_it() {
 }
 
 #[test]
+fn an_image_of_all_has_what_is_not_loaded() {
+    for_each_seed(6, |rng| {
+        let (slabs, mut image) = (Arc::new(Slabs::default()), SavedImage::default());
+        let arena = Arena::with_options(&options()).expect("address space");
+        let mut tree = Tree::new(&arena);
+        (0..300).for_each(|_| edit(rng, &mut tree));
+        slabs.save(&arena, &mut image);
+        let id = tree.version_id();
+        drop((tree, arena));
+        let arena = reopen(&slabs, &image);
+        let mut tree = found(&arena, id);
+        (0..rng.below(5)).for_each(|_| edit(rng, &mut tree));
+        let (whole, mut all) = (Arc::new(Slabs::default()), SavedImage::default());
+        loading(|| whole.save(&arena, &mut all)).expect("no load fails");
+        let (id, hash) = (tree.version_id(), tree.read().root().content_hash());
+        drop((tree, arena));
+        let arena = reopen(&whole, &all);
+        whole.fails.store(true, Ordering::Relaxed);
+        arena.load_all().expect_err("told");
+        whole.fails.store(false, Ordering::Relaxed);
+        arena.load_all().expect("no load fails");
+        // Nothing is asked for any more.
+        whole.fails.store(true, Ordering::Relaxed);
+        let tree = found(&arena, id);
+        tree.snapshot().check().expect("whole");
+        assert_eq!(tree.read().root().content_hash(), hash);
+    });
+}
+
+#[test]
 fn an_image_holds_every_version_that_was_held() {
     for_each_seed(12, |rng| {
         let (slabs, mut image) = (Arc::new(Slabs::default()), SavedImage::default());
@@ -186,7 +216,7 @@ fn an_image_holds_every_version_that_was_held() {
                 tree.publish(open);
                 kept.push((tree.version_id(), tree.read().root().content_hash()));
                 if rng.chance(1, 3) {
-                    arena.start_collection(kept.iter().map(|(id, _)| *id)).finish();
+                    arena.next_collection().start(kept.iter().map(|(id, _)| *id)).finish();
                 }
             }
             slabs.save(&arena, &mut image);
@@ -263,6 +293,30 @@ fn only_what_is_looked_at_is_loaded_and_only_what_changed_is_saved() {
     let changed = slabs.save(&arena, &mut image);
     assert!((1..8).contains(&changed), "{changed}");
     assert!(slabs.loads.load(Ordering::Relaxed) < 8);
+}
+
+#[test]
+fn a_collection_spares_what_it_finds_without_loading_it() {
+    let (slabs, mut image) = (Arc::new(Slabs::default()), SavedImage::default());
+    let arena = Arena::with_options(&options()).unwrap();
+    let mut tree = Tree::new(&arena);
+    // Values that lie apart from their attributes, in slabs of their own, up to large records.
+    for bytes in [3_usize, 40, 600, 9_000, 70_000, 300_000] {
+        let key = Key::from(format!("a name of {bytes} bytes").as_str());
+        tree.insert_child(&[], &key).unwrap();
+        tree.put_attribute(std::slice::from_ref(&key), "text", &*"v".repeat(bytes)).unwrap();
+    }
+    let (id, hash) = (tree.snapshot().version_id(), tree.read().root().content_hash());
+    slabs.save(&arena, &mut image);
+    drop((tree, arena));
+
+    let arena = reopen(&slabs, &image);
+    let tree = found(&arena, id);
+    assert_eq!(arena.collect().payload_bytes, 0, "all of it is alive");
+    assert_eq!(tree.read().root().content_hash(), hash);
+    tree.snapshot().check().unwrap();
+    drop(tree);
+    assert!(arena.collect().payload_bytes > 300_000);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! XML as a tree: it is translated into JSON while it is read, and imported as that.
 //! `docs/formats.md` has the table of what becomes what.
 
+mod names;
 mod read;
 mod write;
 
@@ -11,16 +12,6 @@ use crate::failure::{Exit, Failure};
 
 pub(crate) use read::Json;
 pub(crate) use write::{not_xml, write};
-
-const NAME: &str = "#name";
-const ORDER: &str = "#order";
-const CHILDREN: &str = "#children";
-const COMMENT: &str = "#comment";
-const CDATA: &str = "#cdata";
-const INSTRUCTION: &str = "#pi";
-const DECLARATION: &str = "#xml";
-const DOCTYPE: &str = "#doctype";
-const ENTITY: &str = "#entity";
 
 /// What is wrong with a document. Places are told by the reader of XML only: those of the import
 /// are places in the JSON.

@@ -11,7 +11,9 @@ use quick_xml::reader::Reader;
 use jungle_json::write_value;
 use jungle_tree::{VALUE_BYTES_MAX, ValueRef};
 
-use super::{CDATA, CHILDREN, COMMENT, DECLARATION, DOCTYPE, ENTITY, INSTRUCTION, NAME, ORDER};
+use super::names::{
+    CDATA, CHILDREN, COMMENT, DECLARATION, DOCTYPE, ENTITY, INSTRUCTION, NAME, ORDER,
+};
 
 /// The JSON that stands for an XML document, to be read.
 pub(crate) struct Json<R> {

@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use jungle_json::{Member, Shape, shape};
 use jungle_tree::{Children, KeyRef, Node, Path, ValueRef};
 
-use super::{CDATA, CHILDREN, COMMENT, DECLARATION, DOCTYPE, ENTITY, INSTRUCTION, NAME, ORDER};
+use super::names::{
+    CDATA, CHILDREN, COMMENT, DECLARATION, DOCTYPE, ENTITY, INSTRUCTION, NAME, ORDER,
+};
 use crate::failure::{Exit, Failure};
 
 /// There is something that XML has no form for.

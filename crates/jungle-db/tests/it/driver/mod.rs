@@ -8,6 +8,7 @@ mod edits;
 mod names;
 mod op;
 mod past;
+mod shared;
 mod sketch;
 pub mod threads;
 
@@ -27,6 +28,7 @@ use jungle_tree::ArenaOptions;
 use branch::{Branch, Version};
 use content::Content;
 use op::Source;
+use shared::Follower;
 use sketch::Sketch;
 
 /// Runs one case; panics at the first thing that is wrong.
@@ -104,6 +106,8 @@ struct World {
     jungle: Jungle,
     now: Now,
     journal: Option<Arc<MemoryJournal>>,
+    /// There if its commits get their places from a log.
+    follower: Option<Arc<Follower>>,
     retention: Retention,
     trees: Vec<Tree>,
     open: Vec<Open>,
@@ -124,8 +128,11 @@ impl World {
         if let Some(journal) = &journal {
             builder = builder.journal(Arc::clone(journal));
         }
+        let jungle = builder.build().expect("address range");
+        let follows = rng.chance(1, 3);
         World {
-            jungle: builder.build().expect("address range"),
+            follower: follows.then(|| Follower::new(&Arc::default(), &jungle, rng)),
+            jungle,
             now: Now { revision: Revision::default(), clock },
             journal,
             retention,
@@ -186,6 +193,14 @@ impl World {
             Source { snapshot: jungle_tree::Snapshot::clone(snapshot), path, content }
         });
         sources.collect()
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if let Some(follower) = &self.follower {
+            follower.end();
+        }
     }
 }
 

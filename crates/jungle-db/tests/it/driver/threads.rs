@@ -2,7 +2,8 @@
 //! order of the revisions.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use jungle_db::{Jungle, Revision, TreeHandle};
@@ -11,6 +12,7 @@ use jungle_tree::EditError;
 
 use super::content::{self, Content};
 use super::op::{Answer, Op};
+use super::shared::Follower;
 use super::some_retention;
 
 /// What every thread asked and did, by the revision that it was committed in.
@@ -23,22 +25,61 @@ pub fn run(rng: &mut Rng, updates: usize) {
     let jungle = Jungle::builder().retention(some_retention(rng)).build().expect("address range");
     let tree = jungle.create_tree("t").expect("it is new");
     let log = Log::default();
+    run_threads(rng, &[&tree; THREADS], updates, &log);
+    check(&[&tree], log);
+}
+
+/// The same on several Jungles that follow one log, two threads on each, while somebody catches up.
+pub fn run_shared(rng: &mut Rng, updates: usize) {
+    let (records, retention) = (Arc::default(), some_retention(rng));
+    let jungles: Vec<Jungle> = (0..rng.range(1..4))
+        .map(|_| Jungle::builder().retention(retention).build().expect("address range"))
+        .collect();
+    let followers: Vec<_> =
+        jungles.iter().map(|jungle| Follower::new(&records, jungle, rng)).collect();
+    jungles[0].create_tree("t").expect("it is new");
+    followers.iter().for_each(|follower| follower.catch_up());
+    let trees: Vec<TreeHandle> =
+        jungles.iter().map(|jungle| jungle.open_tree("t").expect("made above")).collect();
+    let log = Log::default();
+    let on_each: Vec<&TreeHandle> = trees.iter().flat_map(|tree| [tree, tree]).collect();
+    let done = AtomicBool::new(false);
     thread::scope(|scope| {
-        for _ in 0..THREADS {
-            let (mut rng, tree, log) = (rng.fork(), &tree, &log);
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                followers.iter().for_each(|follower| follower.catch_up());
+                thread::yield_now();
+            }
+        });
+        run_threads(rng, &on_each, updates, &log);
+        done.store(true, Ordering::Relaxed);
+    });
+    followers.iter().for_each(|follower| follower.catch_up());
+    check(&trees.iter().collect::<Vec<_>>(), log);
+    followers.iter().for_each(|follower| follower.end());
+}
+
+fn run_threads(rng: &mut Rng, trees: &[&TreeHandle], updates: usize, log: &Log) {
+    thread::scope(|scope| {
+        for tree in trees {
+            let mut rng = rng.fork();
             scope.spawn(move || (0..updates).for_each(|_| update(&mut rng, tree, log)));
         }
     });
+}
+
+/// Doing all of it one after the other gives what is there.
+fn check(trees: &[&TreeHandle], log: Log) {
     let mut content = content::bare();
     for (revision, steps) in log.into_inner().expect("nobody panicked") {
         for (op, said) in steps {
             assert_eq!(op.to_content(&mut content, None), said, "{op:?} in revision {revision}");
         }
-        if let Ok(snapshot) = tree.at(revision) {
+        for snapshot in trees.iter().filter_map(|tree| tree.at(revision).ok()) {
             assert_eq!(content::whole(&snapshot), content, "revision {revision}");
         }
     }
-    assert_eq!(content::whole(&tree.snapshot()), content);
+    trees.iter().for_each(|tree| assert_eq!(content::whole(&tree.snapshot()), content));
 }
 
 fn update(rng: &mut Rng, tree: &TreeHandle, log: &Log) {

@@ -62,10 +62,10 @@ impl Lazy {
         let mut bytes = vec![0; SLAB_BYTES];
         for slab in first..first + count {
             let id = SlabId { is_payload: self.is_payload, index: slab as u32 };
-            let backed = slabs.region.back(slab * SLAB_WORDS, SLAB_WORDS).map_err(Into::into);
-            if let Err(cause) = backed.and_then(|()| self.source.load(id, &mut bytes)) {
-                resume_unwind(Box::new(SlabError { id, cause: cause.into() }));
+            if let Err(error) = slabs.region.back(slab * SLAB_WORDS, SLAB_WORDS) {
+                failed(id, error.into());
             }
+            self.read(id, &mut bytes);
             let words = slabs.region.words_view();
             for (i, word) in bytes.as_chunks::<WORD_BYTES>().0.iter().enumerate() {
                 words.set(slab * SLAB_WORDS + i, u64::from_le_bytes(*word));
@@ -77,6 +77,13 @@ impl Lazy {
         self.forget(first, count);
     }
 
+    /// Reads a slab as its source has it, and leaves it there.
+    pub(crate) fn read(&self, id: SlabId, bytes: &mut [u8]) {
+        if let Err(cause) = self.source.load(id, bytes) {
+            failed(id, cause);
+        }
+    }
+
     fn find_free(&self, slabs: &Slabs, slab: usize, class: usize) {
         let (words, region) = (class_words(class), slabs.region.words_view());
         let shift = u32::from(!self.is_payload);
@@ -84,5 +91,51 @@ impl Lazy {
         let free =
             starts.filter(|&at| birth_of(self.is_payload, region.get(at), region.get(at + 1)) == 0);
         slabs.add_spare(class, free.map(|at| (at >> shift) as u32));
+    }
+}
+
+/// Unwinds to [`loading`](super::loading).
+fn failed(id: SlabId, cause: Box<dyn std::error::Error + Send + Sync>) -> ! {
+    resume_unwind(Box::new(SlabError { id, cause: cause.into() }))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::arena::region::Region;
+
+    struct Ones;
+
+    impl SlabSource for Ones {
+        fn load(
+            &self,
+            _: SlabId,
+            bytes: &mut [u8],
+        ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+            bytes.fill(1);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_was_never_loaded_is_given_back_without_room_on_the_disk() {
+        let uses =
+            vec![SlabUse::LargeTail, SlabUse::Large(2), SlabUse::LargeTail, SlabUse::Class(3)];
+        let lazy = Lazy::new(&uses, true, Arc::new(Ones));
+        let region = Region::reserve_in(&std::env::temp_dir(), 8 * SLAB_WORDS).unwrap();
+        let slabs = Slabs::reopen((region, Region::reserve(8).unwrap()), uses, lazy).unwrap();
+        slabs.give_back(1, 2);
+        assert_eq!((slabs.region.bytes_on_disk(), slabs.used()), (0, 2));
+        slabs.ensure(3 * SLAB_WORDS);
+        assert_eq!(slabs.region.words_view().get(3 * SLAB_WORDS), 0x0101_0101_0101_0101);
+        // Those that are taken are backed, and zero.
+        assert_eq!(slabs.take(2, SlabUse::Large(2)), Some(1));
+        slabs.ensure(SLAB_WORDS);
+        assert_eq!(slabs.region.words_view().get(SLAB_WORDS), 0);
+        assert!(slabs.region.bytes_on_disk() >= 3 * SLAB_BYTES as u64);
+        // What was loaded has room, and keeps it.
+        slabs.give_back(3, 1);
+        assert_eq!(slabs.take(1, SlabUse::Class(4)), Some(3));
+        assert_eq!(slabs.region.words_view().get(3 * SLAB_WORDS), 0);
     }
 }

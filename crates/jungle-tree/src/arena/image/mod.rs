@@ -50,6 +50,11 @@ impl SlabId {
         u64::from(self.is_payload) << 32 | u64::from(self.index)
     }
 
+    /// Its number in its region.
+    pub(crate) fn index(self) -> usize {
+        self.index as usize
+    }
+
     /// The slab of a number that [`SlabId::number`] gave.
     #[must_use]
     pub fn from_number(number: u64) -> Option<SlabId> {
@@ -180,7 +185,8 @@ impl Arena {
     /// Saves all that can be seen from the versions that the caller holds, by snapshots or as
     /// history, until this returns. Each slab that has changed since the image `before` (that of
     /// [`SavedImage::default`] is empty) is given to `put`, and each that is used no more, as
-    /// `None`. Readers and writers go on meanwhile.
+    /// `None`. Readers and writers go on meanwhile. Where slabs of a reopened arena are to be read
+    /// for it, this is wrapped in [`loading`].
     ///
     /// # Errors
     /// What `put` says; nothing is saved then.
@@ -213,6 +219,17 @@ impl Arena {
         let versions = arena.versions_drawn();
         *lock(&arena.last_save) = Some(LastSave { versions, cut, marked_from });
         Ok(SavedImage { versions, cut, symbols, structure, payload })
+    }
+
+    /// Loads all slabs of a reopened arena that are not loaded yet; its source is not asked again
+    /// then.
+    ///
+    /// # Errors
+    /// When one cannot be loaded.
+    pub fn load_all(&self) -> Result<(), SlabError> {
+        loading(|| {
+            [&self.inner().blocks, &self.inner().payload].into_iter().for_each(Slabs::load_all)
+        })
     }
 
     /// The arena of which this is the image. Its slabs are loaded when they are first looked at,

@@ -33,9 +33,11 @@ impl Saving<'_> {
             if uses[slab] != SlabUse::LargeTail {
                 first = slab;
             }
-            let is_same =
-                was.get(slab) == Some(&uses[slab]) && self.slabs.marked(first) < self.marked_from;
-            if uses[slab] == SlabUse::Free || is_same || self.slabs.is_absent(slab) {
+            let is_known = was.get(slab) == Some(&uses[slab]);
+            // What is not loaded has not changed since the image it is of.
+            let is_still =
+                self.slabs.marked(first) < self.marked_from || self.slabs.is_absent(slab);
+            if uses[slab] == SlabUse::Free || is_known && is_still {
                 continue;
             }
             let is_changed = self.copy(slab, &uses, &mut bytes);
@@ -95,7 +97,11 @@ impl Saving<'_> {
     fn copy(&self, slab: usize, uses: &[SlabUse], bytes: &mut [u8]) -> bool {
         let words = self.slabs.region.words_view();
         let mut copy: Vec<u64> = Vec::with_capacity(SLAB_WORDS);
-        copy.extend((0..SLAB_WORDS).map(|i| words.get(slab * SLAB_WORDS + i)));
+        if self.slabs.read_absent(self.id(slab), bytes) {
+            copy.extend(bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)));
+        } else {
+            copy.extend((0..SLAB_WORDS).map(|i| words.get(slab * SLAB_WORDS + i)));
+        }
         let changed = match uses[slab] {
             SlabUse::Class(class) => {
                 let records = copy.chunks_exact_mut(class_words(usize::from(class)));

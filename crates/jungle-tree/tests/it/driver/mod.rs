@@ -250,7 +250,7 @@ impl World {
     fn collect(&mut self) {
         let kept = self.lines.iter().flat_map(|line| line.kept.iter().map(|(id, _)| *id));
         let kept: Vec<VersionId> = kept.collect();
-        self.arena.start_collection(kept).finish();
+        self.arena.next_collection().start(kept).finish();
     }
 
     fn drop_line(&mut self, rng: &mut Rng, line: usize) {

@@ -1,29 +1,16 @@
 //! Revisions as lines of JSON: who and why, tags, and the whole document.
 
-use std::io::{BufRead, Read, Write};
+mod line;
+
+use std::io::{BufRead, Write};
 
 use jungle::{CommitMeta, Revision, TreeHandle};
 use jungle_json::{ExportOptions, export};
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde::Serialize;
 
 use crate::document::shown;
 use crate::failure::{Exit, Failure, failed};
-
-/// The most bytes that one line may have.
-const LINE_BYTES_MAX: u64 = 1 << 30;
-
-/// A revision to be made.
-#[derive(Deserialize)]
-pub(crate) struct Line<'l> {
-    author: Option<String>,
-    message: Option<String>,
-    #[serde(default)]
-    pub(crate) tags: Vec<String>,
-    /// The text of the document.
-    #[serde(borrow)]
-    pub(crate) value: &'l RawValue,
-}
+use line::{LINE_BYTES_MAX, Line, read_line};
 
 impl Line<'_> {
     pub(crate) fn meta(&self, otherwise: CommitMeta) -> CommitMeta {
@@ -40,23 +27,19 @@ pub(crate) fn read(
 ) -> Result<(), Failure> {
     let mut text = String::new();
     for number in 1_u64.. {
-        text.clear();
         let place = format!("{}, line {number}", shown(file));
         let wrong = |what: &dyn std::fmt::Display| {
             Failure::new(Exit::Error, format_args!("{place}: {what}"))
         };
-        let read = reader.by_ref().take(LINE_BYTES_MAX).read_line(&mut text);
-        let read = read.map_err(|error| wrong(&error))?;
-        if read == 0 {
-            break;
+        match read_line(reader, &mut text).map_err(|error| wrong(&error))? {
+            0 => break,
+            LINE_BYTES_MAX => {
+                return Err(wrong(&format_args!("longer than {LINE_BYTES_MAX} bytes")));
+            }
+            _ if text.trim().is_empty() => continue,
+            _ => {}
         }
-        if read as u64 == LINE_BYTES_MAX {
-            return Err(wrong(&format_args!("longer than {LINE_BYTES_MAX} bytes")));
-        }
-        if text.trim().is_empty() {
-            continue;
-        }
-        let line = serde_json::from_str(&text).map_err(|error| {
+        let line = Line::parse(&text).map_err(|error| {
             wrong(&error).with_hint(
                 "each line is an object with the document as `value`, \
                  and perhaps `author`, `message` and `tags`",

@@ -1,0 +1,34 @@
+//! One line: read within a limit, and taken apart.
+
+use std::io::{self, BufRead, Read};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// The most bytes that one line may have.
+pub(crate) const LINE_BYTES_MAX: usize = 1 << 30;
+
+/// A revision to be made.
+#[derive(Deserialize)]
+pub(crate) struct Line<'l> {
+    pub(crate) author: Option<String>,
+    pub(crate) message: Option<String>,
+    #[serde(default)]
+    pub(crate) tags: Vec<String>,
+    /// The text of the document.
+    #[serde(borrow)]
+    pub(crate) value: &'l RawValue,
+}
+
+impl Line<'_> {
+    pub(crate) fn parse(text: &str) -> serde_json::Result<Line<'_>> {
+        serde_json::from_str(text)
+    }
+}
+
+/// Reads the next line into `text`; gives how many bytes were read: 0 at the end, and
+/// [`LINE_BYTES_MAX`] of one that is too long.
+pub(crate) fn read_line(reader: &mut impl BufRead, text: &mut String) -> io::Result<usize> {
+    text.clear();
+    reader.by_ref().take(LINE_BYTES_MAX as u64).read_line(text)
+}

@@ -1,0 +1,406 @@
+//! Commits whose places are given out elsewhere: by a log that several Jungles follow.
+//!
+//! A transaction is worked out in private as ever. What it comes to is a record, which says exactly
+//! what the next revision does; a [`Sequencer`] appends it to the log, if nobody else has appended
+//! anything since, and every Jungle that follows the log does what it says. So they are equal, and
+//! nothing is visible anywhere before it has its place.
+//!
+//! While one batch of records is on its way, the next ones gather behind it: each is worked out on
+//! top of what those before it would make of the tree, in editors that nobody else sees. If the
+//! batch has lost its place to somebody else's, all of them are worked out again, on top of that.
+
+use std::collections::BTreeMap;
+use std::mem;
+use std::sync::{Arc, OnceLock};
+
+use jungle_tree::{Editor, apply};
+
+use crate::commit::{Attempt, Failure};
+use crate::head::lock;
+use crate::journal::{BranchId, CommitRecord, Event, JournalError};
+use crate::jungle::{Jungle, Shared};
+use crate::revision::{CommitMeta, Revision, Timestamp};
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError, yield_now};
+use crate::write::NotWritten;
+
+/// Where commits get their places, for Jungles that are to be equal: a log, the same for all.
+///
+/// ```
+/// use std::sync::Mutex;
+/// use jungle_db::{CommitRecord, Jungle, SequenceError, Sequencer};
+///
+/// /// All Jungles that follow a log: whoever asks with the newest revision gets the next.
+/// struct Log(Mutex<Vec<Jungle>>);
+///
+/// impl Sequencer for Log {
+///     fn sequence(&self, records: &[CommitRecord]) -> Result<usize, SequenceError> {
+///         let followers = self.0.lock().unwrap();
+///         if records[0].revision.number() != followers[0].revision().number() + 1 {
+///             return Ok(0);
+///         }
+///         for jungle in followers.iter() {
+///             records.iter().try_for_each(|record| jungle.follow(record)).unwrap();
+///         }
+///         Ok(records.len())
+///     }
+/// }
+///
+/// let (a, b) = (Jungle::new()?, Jungle::new()?);
+/// let log = std::sync::Arc::new(Log(Mutex::new(vec![a.clone(), b.clone()])));
+/// a.sequence_with(log.clone());
+/// b.sequence_with(log);
+/// a.create_tree("board")?.update(|tx| tx.put_attribute(&[], "title", "Hello"))?;
+/// let board = b.open_tree("board")?;
+/// assert_eq!(board.read().root().attribute("title").unwrap().as_text(), Some("Hello"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Sequencer: Send + Sync {
+    /// Asks for places for these records, which follow one another and the newest revision that was
+    /// known as they were made, and waits for the answer. One call is made at a time.
+    ///
+    /// It tells how many of them have their places, counted from the first, and were
+    /// [followed](Jungle::follow) by this Jungle. When these are not all, others came first, and
+    /// what they did was followed, too.
+    ///
+    /// # Errors
+    /// When no place was had, or it is not known.
+    fn sequence(&self, records: &[CommitRecord]) -> Result<usize, SequenceError>;
+}
+
+/// Why records have no places, as far as is known.
+#[derive(Clone, Debug)]
+pub enum SequenceError {
+    /// They have none and will have none.
+    Refused(JournalError),
+    /// They may have them, or get them later: whoever follows the log will see.
+    Undecided(JournalError),
+}
+
+/// So many records are sent together at most. More wait until these are decided, so that nothing
+/// is worked out in editors that began long ago.
+const BATCH_MAX: usize = 1024;
+/// So often others are let go first before a batch is sent. Those who were just answered come back
+/// at once, most of them, and go along then; else they would wait for this batch and the next one.
+/// A turn in which nobody else wants to run takes a microsecond.
+const GATHER_TURNS: usize = 64;
+
+/// The sequencer of a Jungle, and what waits for it.
+pub(crate) struct Sequencing {
+    sequencer: Arc<dyn Sequencer>,
+    group: Mutex<Group>,
+    /// For those who wait without having a place in a batch.
+    opened: Condvar,
+    /// Held while something besides edits gets its place: one at a time.
+    other: Mutex<()>,
+}
+
+/// What has no place yet.
+#[derive(Default)]
+struct Group {
+    /// What the branches would be, with all of it.
+    editors: BTreeMap<BranchId, Editor>,
+    /// The newest of the records, if there are any.
+    newest: Option<(Revision, Timestamp)>,
+    /// What gathers.
+    batch: Arc<Batch>,
+    records: Vec<CommitRecord>,
+    is_under_way: bool,
+    /// How many were about when something was decided last: as many are likely to be again.
+    expected: usize,
+    /// Nothing joins until all of it is decided.
+    is_closed: bool,
+}
+
+/// Records that are sent together.
+#[derive(Default)]
+struct Batch {
+    /// How many of them, from the first, have their places, and why not more.
+    outcome: OnceLock<(usize, Option<SequenceError>)>,
+    /// For those who are in it: when it is decided, or one of them has to send it.
+    news: Condvar,
+}
+
+/// One's place in a batch.
+struct Ticket {
+    batch: Arc<Batch>,
+    index: usize,
+    revision: Revision,
+}
+
+/// What became of it.
+enum Outcome {
+    Placed(Revision),
+    /// Others came first.
+    Behind,
+}
+
+impl Jungle {
+    /// From now on commits get their places from `sequencer`. Tell it once, before anything else is
+    /// committed; a second one is not taken, which `false` tells.
+    pub fn sequence_with(&self, sequencer: Arc<dyn Sequencer>) -> bool {
+        self.shared.sequencing_cell().set(Sequencing::new(sequencer)).is_ok()
+    }
+}
+
+impl Sequencing {
+    fn new(sequencer: Arc<dyn Sequencer>) -> Sequencing {
+        Sequencing {
+            sequencer,
+            group: Mutex::default(),
+            opened: Condvar::new(),
+            other: Mutex::default(),
+        }
+    }
+
+    /// Commits all attempts as one revision, on top of whatever others do.
+    pub(crate) fn commit(
+        &self,
+        shared: &Shared,
+        attempts: &mut [Attempt<'_>],
+        meta: &CommitMeta,
+    ) -> Result<Revision, Failure> {
+        loop {
+            let mut group = self.open_group();
+            let ticket = match group.join(shared, attempts, meta) {
+                Ok(ticket) => ticket,
+                // It is in the way of something that may come to nothing.
+                Err(Failure::Overlap(_)) if !group.is_at_rest() => {
+                    group.is_closed = true;
+                    self.wait_until_open(group);
+                    continue;
+                }
+                Err(failure) => return Err(failure),
+            };
+            if let Outcome::Placed(revision) = self.wait(group, &ticket)? {
+                return Ok(revision);
+            }
+        }
+    }
+
+    /// Commits an event that is no edit. `event` looks whether it fits to what is there, and is
+    /// asked again when others came first.
+    pub(crate) fn place<E: From<NotWritten>>(
+        &self,
+        shared: &Shared,
+        mut event: impl FnMut() -> Result<Event, E>,
+    ) -> Result<Revision, E> {
+        let _other = lock(&self.other);
+        loop {
+            let mut group = self.open_group();
+            let event = event()?;
+            let ticket = group.join_with(shared, event);
+            if let Outcome::Placed(revision) = self.wait(group, &ticket)? {
+                return Ok(revision);
+            }
+        }
+    }
+
+    /// The group, once it takes records.
+    fn open_group(&self) -> MutexGuard<'_, Group> {
+        let mut group = lock(&self.group);
+        loop {
+            if group.records.len() >= BATCH_MAX {
+                group.is_closed = true;
+            }
+            if !group.is_closed {
+                return group;
+            }
+            group = self.wait_for_news(group, &self.opened);
+        }
+    }
+
+    /// Somebody has to be there who sends what has gathered: whoever comes by, if nobody does.
+    fn wait_until_open<'g>(&'g self, mut group: MutexGuard<'g, Group>) {
+        while group.is_closed {
+            group = self.wait_for_news(group, &self.opened);
+        }
+    }
+
+    /// Sends what has gathered, or waits until something was decided.
+    fn wait_for_news<'g>(
+        &'g self,
+        mut group: MutexGuard<'g, Group>,
+        news: &Condvar,
+    ) -> MutexGuard<'g, Group> {
+        if group.is_under_way {
+            return news.wait(group).unwrap_or_else(PoisonError::into_inner);
+        }
+        if group.records.is_empty() {
+            group.reset();
+            self.opened.notify_all();
+            return group;
+        }
+        self.send(group)
+    }
+
+    fn wait<'g>(
+        &'g self,
+        mut group: MutexGuard<'g, Group>,
+        ticket: &Ticket,
+    ) -> Result<Outcome, NotWritten> {
+        loop {
+            if let Some(outcome) = ticket.outcome() {
+                return outcome;
+            }
+            group = self.wait_for_news(group, &ticket.batch.news);
+        }
+    }
+
+    fn send<'g>(&'g self, mut group: MutexGuard<'g, Group>) -> MutexGuard<'g, Group> {
+        group.is_under_way = true;
+        let mut group = self.gather(group);
+        let records = mem::take(&mut group.records);
+        let batch = mem::take(&mut group.batch);
+        drop(group);
+        // A panic of the sequencer's must not leave the others waiting.
+        let mut sent = Sent { sequencing: self, batch, whole: records.len(), outcome: None };
+        sent.outcome = Some(match self.sequencer.sequence(&records) {
+            Ok(placed) => (placed, None),
+            Err(error) => (0, Some(error)),
+        });
+        drop(sent);
+        lock(&self.group)
+    }
+
+    /// Lets those join who are about to.
+    fn gather<'g>(&'g self, mut group: MutexGuard<'g, Group>) -> MutexGuard<'g, Group> {
+        for _ in 0..GATHER_TURNS {
+            if group.is_closed || group.records.len() >= group.expected.min(BATCH_MAX) {
+                break;
+            }
+            drop(group);
+            yield_now();
+            group = lock(&self.group);
+        }
+        group
+    }
+}
+
+/// A batch that is under way.
+struct Sent<'s> {
+    sequencing: &'s Sequencing,
+    batch: Arc<Batch>,
+    whole: usize,
+    outcome: Option<(usize, Option<SequenceError>)>,
+}
+
+impl Drop for Sent<'_> {
+    fn drop(&mut self) {
+        let outcome = self.outcome.take().unwrap_or_else(|| {
+            let panicked = JournalError::new("the sequencer panicked");
+            (0, Some(SequenceError::Undecided(panicked)))
+        });
+        let mut group = lock(&self.sequencing.group);
+        group.is_under_way = false;
+        let is_whole = outcome.0 == self.whole;
+        self.batch.outcome.get_or_init(|| outcome);
+        group.expected = self.whole + group.records.len();
+        let next = Arc::clone(&group.batch);
+        if !is_whole {
+            // What was worked out on top of it has come to nothing, too.
+            mem::take(&mut group.batch).outcome.get_or_init(|| (0, None));
+            group.records.clear();
+        }
+        if group.records.is_empty() {
+            group.reset();
+        }
+        drop(group);
+        self.batch.news.notify_all();
+        // Who is in what has gathered has to send it; all are told if there is nothing to send.
+        if is_whole {
+            next.news.notify_one()
+        } else {
+            next.news.notify_all()
+        }
+        self.sequencing.opened.notify_all();
+    }
+}
+
+impl Group {
+    fn is_at_rest(&self) -> bool {
+        self.records.is_empty() && !self.is_under_way
+    }
+
+    /// Nothing waits any more: begin with what is there.
+    fn reset(&mut self) {
+        self.editors.clear();
+        self.newest = None;
+        self.is_closed = false;
+    }
+
+    /// Works out what the attempts come to on top of all that has gathered, and adds that.
+    fn join(
+        &mut self,
+        shared: &Shared,
+        attempts: &mut [Attempt<'_>],
+        meta: &CommitMeta,
+    ) -> Result<Ticket, Failure> {
+        if self.is_at_rest() {
+            // What was tried last may have left something, of heads that are old by now.
+            self.reset();
+        }
+        // Before the heads are looked at: if they are newer, the record is refused for its number.
+        let (newest, mut time) = self.newest(shared);
+        for attempt in attempts.iter_mut() {
+            time = time.max(attempt.newest_time()?);
+            let editor = self.editors.remove(&attempt.branch());
+            let editor = editor.unwrap_or_else(|| attempt.editor_of_head());
+            let (editor, placed) = attempt.place_on(editor);
+            self.editors.insert(attempt.branch(), editor);
+            placed?;
+        }
+        for attempt in attempts.iter() {
+            let editor = self.editors.get_mut(&attempt.branch()).expect("put in above");
+            if let Err(error) = apply(editor, attempt.placed_changes()) {
+                // It may be changed in part.
+                self.is_closed = true;
+                return Err(NotWritten::NoRoom(error).into());
+            }
+        }
+        let event = Event::Edited(attempts.iter().filter_map(Attempt::record).collect());
+        let time = time.max(shared.now());
+        let record = CommitRecord { revision: newest.next(), time, meta: meta.clone(), event };
+        Ok(self.push(record))
+    }
+
+    /// Adds what is no edit. What would follow it does not fit to what is there before.
+    fn join_with(&mut self, shared: &Shared, event: Event) -> Ticket {
+        let (newest, time) = self.newest(shared);
+        let time = time.max(shared.now());
+        let meta = CommitMeta::new();
+        let ticket = self.push(CommitRecord { revision: newest.next(), time, meta, event });
+        self.is_closed = true;
+        ticket
+    }
+
+    fn push(&mut self, record: CommitRecord) -> Ticket {
+        let (index, revision) = (self.records.len(), record.revision);
+        self.newest = Some((revision, record.time));
+        self.records.push(record);
+        Ticket { batch: Arc::clone(&self.batch), index, revision }
+    }
+
+    /// The newest revision with all that has gathered, and its time.
+    fn newest(&self, shared: &Shared) -> (Revision, Timestamp) {
+        self.newest.unwrap_or_else(|| (shared.counter.settled(), Timestamp::from_micros(i64::MIN)))
+    }
+}
+
+impl Ticket {
+    fn outcome(&self) -> Option<Result<Outcome, NotWritten>> {
+        let (placed, error) = self.batch.outcome.get()?;
+        Some(match error {
+            _ if self.index < *placed => Ok(Outcome::Placed(self.revision)),
+            None => Ok(Outcome::Behind),
+            Some(SequenceError::Refused(error)) => Err(NotWritten::Refused(error.clone())),
+            Some(SequenceError::Undecided(error)) => Err(NotWritten::Undecided(error.clone())),
+        })
+    }
+}
+
+impl From<SequenceError> for JournalError {
+    fn from(error: SequenceError) -> JournalError {
+        let (SequenceError::Refused(cause) | SequenceError::Undecided(cause)) = error;
+        cause
+    }
+}

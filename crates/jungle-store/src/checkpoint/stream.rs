@@ -1,0 +1,307 @@
+//! A checkpoint as one stream of bytes, to be carried elsewhere: a whole Jungle, at one revision.
+//!
+//! ```text
+//! 0   8     "JUNGCKP\n"
+//! 8   u32   the version of the format: 1
+//! 12        values, each: u32 its length, and itself as it is stored in `pages`
+//!           (`pages/value.rs`), put by checkpoint 1; in any order, slabs that are not used too
+//!     u32   0: no value follows
+//!     32    BLAKE3 of all before
+//! ```
+//! Nothing that is declared is believed before it is there, and nothing is used before all of it
+//! was held against its hash.
+
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jungle_db::{
+    Archive, ArchiveError, BranchId, Builder, Checkpoint, HistoryEntry, Jungle, RestoreError,
+};
+use jungle_tree::{
+    Arena, ArenaOptions, ImageError, SavedImage, SlabError, SlabId, SlabSource, loading,
+};
+
+use super::save::piece_key;
+use super::state::{decode_piece, decode_state, encode_piece, encode_state};
+use super::{CheckpointError, LoadError, ONLY};
+use crate::log::LogPosition;
+use crate::pages::{PageDamage, PagesError, Place, STORED_BYTES_MAX, Table, said};
+use crate::record::DecodeError;
+
+const MAGIC: &[u8; 8] = b"JUNGCKP\n";
+
+/// The version of the format that this program writes; it reads no other yet.
+const FORMAT: u32 = 1;
+
+/// The checkpoint that all values say they were put by.
+const NUMBER: u64 = 1;
+
+/// Why a checkpoint was not written to a stream, or not read from one.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StreamError {
+    /// The stream failed.
+    #[error("the stream of the checkpoint failed")]
+    Io(#[from] io::Error),
+    /// It ends early.
+    #[error("the checkpoint ends early")]
+    Short,
+    /// It does not begin as one.
+    #[error("the bytes are no checkpoint")]
+    NoCheckpoint,
+    /// It was written in a format that this version does not know.
+    #[error(
+        "the checkpoint has format {found}, this program reads format {FORMAT}: use a newer one"
+    )]
+    UnknownFormat {
+        /// The number of its format.
+        found: u32,
+    },
+    /// It is not what was written.
+    #[error("the checkpoint is damaged: it does not have its hash")]
+    Hash,
+    /// A value in it is not what was written.
+    #[error("the checkpoint is damaged: {0}")]
+    Value(#[from] PagesError),
+    /// It makes no sense.
+    #[error("the checkpoint cannot be loaded")]
+    Load(#[from] LoadError),
+    /// A history cannot be read, so that it was not written.
+    #[error(transparent)]
+    History(#[from] ArchiveError),
+    /// It has more than a checkpoint can hold.
+    #[error(transparent)]
+    TooMany(#[from] CheckpointError),
+}
+
+impl From<SlabError> for StreamError {
+    fn from(error: SlabError) -> StreamError {
+        LoadError::Slab(error).into()
+    }
+}
+
+impl From<ImageError> for StreamError {
+    fn from(error: ImageError) -> StreamError {
+        LoadError::Image(error).into()
+    }
+}
+
+impl From<DecodeError> for StreamError {
+    fn from(error: DecodeError) -> StreamError {
+        LoadError::State(error).into()
+    }
+}
+
+impl From<RestoreError> for StreamError {
+    fn from(error: RestoreError) -> StreamError {
+        LoadError::Restore(error).into()
+    }
+}
+
+/// Writes a checkpoint of a Jungle, with all that it has, as bytes for [`read_checkpoint`]. What
+/// was not loaded yet is read for it and not kept, so it takes next to no memory. Readers and
+/// writers go on meanwhile.
+///
+/// ```
+/// use jungle_db::Jungle;
+/// use jungle_store::{read_checkpoint, write_checkpoint};
+/// use jungle_tree::ArenaOptions;
+///
+/// let jungle = Jungle::new()?;
+/// jungle.create_tree("board")?.update(|tx| tx.put_attribute(&[], "title", "Hello"))?;
+/// let mut bytes = Vec::new();
+/// write_checkpoint(&jungle, &jungle.checkpoint(), &mut bytes)?;
+///
+/// let again = read_checkpoint(Jungle::builder(), &ArenaOptions::default(), &*bytes)?;
+/// assert_eq!(again.revision(), jungle.revision());
+/// let board = again.open_tree("board")?;
+/// assert_eq!(board.read().root().attribute("title").unwrap().as_text(), Some("Hello"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// When the stream fails, or something of the Jungle cannot be read.
+pub fn write_checkpoint(
+    jungle: &Jungle,
+    checkpoint: &Checkpoint,
+    out: impl Write,
+) -> Result<(), StreamError> {
+    let mut out = Output { out, hash: blake3::Hasher::new() };
+    out.write(MAGIC)?;
+    out.write(&FORMAT.to_le_bytes())?;
+    let image = loading(|| {
+        jungle.arena().save(&SavedImage::default(), |id, slab| match slab {
+            Some(bytes) => out.put(Table::Slabs, id.number(), bytes),
+            None => Ok(()),
+        })
+    })??;
+    let state = checkpoint.state();
+    for branch in state.trees.iter().flat_map(|tree| &tree.branches) {
+        for piece in checkpoint.pieces_since(branch.id, 0) {
+            let (index, entries) = piece?;
+            out.put(Table::History, piece_key(branch.id, index)?, &encode_piece(&entries))?;
+        }
+    }
+    out.put(Table::Image, ONLY, &image.to_bytes())?;
+    out.put(Table::State, ONLY, &encode_state(state, LogPosition::default()))?;
+    out.write(&0u32.to_le_bytes())?;
+    let hash = *out.hash.finalize().as_bytes();
+    out.write(&hash)?;
+    Ok(out.out.flush()?)
+}
+
+/// The Jungle of which [`write_checkpoint`] wrote this, in memory; it is read up to the end of the
+/// checkpoint. Until all was read, the compressed bytes are in memory, and each is let go as it is
+/// loaded. Old pieces of histories stay so.
+///
+/// # Errors
+/// When the stream fails, what comes out of it is not what was written, or there is no room.
+pub fn read_checkpoint(
+    builder: Builder,
+    arena: &ArenaOptions,
+    input: impl Read,
+) -> Result<Jungle, StreamError> {
+    let mut values: HashMap<Table, HashMap<u64, Vec<u8>>> = HashMap::new();
+    read_values(input, |table, key, stored| {
+        values.entry(table).or_default().insert(key, stored);
+        Ok(())
+    })?;
+    let mut of_table = |table: Table| values.remove(&table).unwrap_or_default();
+    let image = SavedImage::from_bytes(&open(&of_table(Table::Image), Table::Image, ONLY)?)?;
+    let state = open(&of_table(Table::State), Table::State, ONLY)?;
+    let (state, _) = decode_state(&state)?;
+    let slabs = Slabs(Mutex::new(of_table(Table::Slabs)));
+    let arena = Arena::reopen(arena, &image, Arc::new(slabs))?;
+    arena.load_all()?;
+    let archive = Arc::new(Pieces(of_table(Table::History)));
+    Ok(builder.restore(arena, &state, archive)?)
+}
+
+/// Reads up to the end of a checkpoint, keeps nothing, and holds all of it against its hashes.
+///
+/// # Errors
+/// As [`read_checkpoint`].
+pub fn check_checkpoint(input: impl Read) -> Result<(), StreamError> {
+    read_values(input, |table, key, stored| {
+        Place::new(table, key, NUMBER).open(&stored)?;
+        Ok(())
+    })
+}
+
+/// What is written, and its hash.
+struct Output<W> {
+    out: W,
+    hash: blake3::Hasher,
+}
+
+impl<W: Write> Output<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.hash.update(bytes);
+        self.out.write_all(bytes)
+    }
+
+    fn put(&mut self, table: Table, key: u64, value: &[u8]) -> Result<(), StreamError> {
+        let stored = Place::new(table, key, NUMBER).seal(value)?;
+        self.write(&(stored.len() as u32).to_le_bytes())?;
+        Ok(self.write(&stored)?)
+    }
+}
+
+/// Gives all values as they are stored, and holds them against the hash at the end: what was given
+/// counts if this returns without an error.
+fn read_values(
+    input: impl Read,
+    mut give: impl FnMut(Table, u64, Vec<u8>) -> Result<(), StreamError>,
+) -> Result<(), StreamError> {
+    let mut input = Input { input, hash: blake3::Hasher::new() };
+    if input.array()? != *MAGIC {
+        return Err(StreamError::NoCheckpoint);
+    }
+    match u32::from_le_bytes(input.array()?) {
+        FORMAT => {}
+        found => return Err(StreamError::UnknownFormat { found }),
+    }
+    loop {
+        let length = u32::from_le_bytes(input.array()?) as usize;
+        if length == 0 {
+            break;
+        }
+        let stored = input.bytes(length)?;
+        let (table, key) = said(&stored).ok_or(StreamError::Hash)?;
+        give(table, key, stored)?;
+    }
+    let hash = input.hash.finalize();
+    let is_whole = input.array()? == *hash.as_bytes();
+    if is_whole { Ok(()) } else { Err(StreamError::Hash) }
+}
+
+/// What is read, and its hash.
+struct Input<R> {
+    input: R,
+    hash: blake3::Hasher,
+}
+
+impl<R: Read> Input<R> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], StreamError> {
+        let mut bytes = [0; N];
+        self.input.read_exact(&mut bytes).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => StreamError::Short,
+            _ => error.into(),
+        })?;
+        self.hash.update(&bytes);
+        Ok(bytes)
+    }
+
+    /// Takes as much memory as there are bytes.
+    fn bytes(&mut self, length: usize) -> Result<Vec<u8>, StreamError> {
+        let mut bytes = Vec::new();
+        if length > STORED_BYTES_MAX {
+            return Err(StreamError::Hash);
+        }
+        self.input.by_ref().take(length as u64).read_to_end(&mut bytes)?;
+        if bytes.len() < length {
+            return Err(StreamError::Short);
+        }
+        self.hash.update(&bytes);
+        Ok(bytes)
+    }
+}
+
+/// What is stored under a key.
+fn open(values: &HashMap<u64, Vec<u8>>, table: Table, key: u64) -> Result<Vec<u8>, PagesError> {
+    let place = Place::new(table, key, NUMBER);
+    place.open(values.get(&key).ok_or_else(|| place.damaged(PageDamage::Missing))?)
+}
+
+/// Slabs, each for once.
+struct Slabs(Mutex<HashMap<u64, Vec<u8>>>);
+
+impl SlabSource for Slabs {
+    fn load(
+        &self,
+        id: SlabId,
+        bytes: &mut [u8],
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let key = id.number();
+        let place = Place::new(Table::Slabs, key, NUMBER);
+        let stored = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+        let slab = place.open(&stored.ok_or_else(|| place.damaged(PageDamage::Missing))?)?;
+        if slab.len() != bytes.len() {
+            return Err(place.damaged(PageDamage::Length).into());
+        }
+        bytes.copy_from_slice(&slab);
+        Ok(())
+    }
+}
+
+/// The whole pieces of all histories, as they are stored.
+struct Pieces(HashMap<u64, Vec<u8>>);
+
+impl Archive for Pieces {
+    fn piece(&self, branch: BranchId, index: u64) -> Result<Arc<[HistoryEntry]>, ArchiveError> {
+        let key = piece_key(branch, index).map_err(ArchiveError::new)?;
+        let bytes = open(&self.0, Table::History, key).map_err(ArchiveError::new)?;
+        decode_piece(&bytes).map_err(ArchiveError::new)
+    }
+}

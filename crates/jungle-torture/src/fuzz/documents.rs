@@ -1,0 +1,151 @@
+//! Documents: JSON, XML, and lines of JSON.
+
+use std::io::Read;
+
+use jungle_json::{
+    ExportOptions, ImportError, ImportOptions, ImportSummary, Limits, export, import,
+};
+use jungle_tree::{Arena, ArenaOptions, Tree};
+
+use super::Target;
+use super::line::{Line, read_line};
+use super::xml;
+
+pub const JSON: Target = Target {
+    name: "json",
+    samples: || bytes(&JSON_SAMPLES),
+    words: &[
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "\"",
+        "\"a\":",
+        "null",
+        "-0",
+        "1e999",
+        "0.1",
+        "\\u0000",
+        "\\ud800",
+        "\\udc00",
+        "\u{feff}",
+        "{\"a\":[",
+        "1234567890123456789012345678901234567890",
+    ],
+    take: json,
+};
+
+pub const NDJSON: Target = Target {
+    name: "ndjson",
+    samples: || bytes(&NDJSON_SAMPLES),
+    words: &["\n", "\"value\":", "\"tags\":[", "{", "}", "[", "\"author\":null,", "\r\n", "\\n"],
+    take: ndjson,
+};
+
+pub const XML: Target = Target {
+    name: "xml",
+    samples: || bytes(&XML_SAMPLES),
+    words: &[
+        "<a>",
+        "</a>",
+        "<a ",
+        "/>",
+        "<!--",
+        "-->",
+        "<![CDATA[",
+        "]]>",
+        "<?",
+        "?>",
+        "<!DOCTYPE a [",
+        "<!ENTITY b \"&c;&c;\">",
+        "&b;",
+        "&#0;",
+        "&#x10FFFF;",
+        "&lt;",
+        "xmlns:a=\"b\"",
+        "\"",
+        "'",
+    ],
+    take: xml,
+};
+
+const JSON_SAMPLES: [&str; 5] = [
+    r#"{"name":"jungle","tags":["tree",1.50,-0,1e-7,true,null],"empty":{},"none":[]}"#,
+    r#"{"b":{"":1,"\u0000":2,"z":[[],[{}]],"a":"\ud83c\udf33 \"\\\/\b\f\n\r\t"},"a":0}"#,
+    r#"[[[[[[[["deep"]]]]]]],12345678901234567890,0.1000,"",{"x":{"y":{"z":null}}}]"#,
+    r#" { "k" : [ 1 , 2 , { "k" : "v" } ] , "l" : false } "#,
+    r#""only text""#,
+];
+
+const NDJSON_SAMPLES: [&str; 2] = [
+    "{\"author\":\"ana\",\"message\":\"first\",\"tags\":[\"v1\"],\"value\":{\"a\":1}}\n\n\
+     {\"value\":{\"a\":[1,2,{\"b\":null}]}}\n",
+    "{\"revision\":7,\"time\":\"2026-01-01T00:00:00Z\",\"value\":[],\"tags\":[\"a\",\"b\"]}\r\n",
+];
+
+const XML_SAMPLES: [&str; 3] = [
+    "<?xml version=\"1.0\"?><!DOCTYPE a><a x=\"1\" b='&lt;&#65;'>text &amp; more<b/><!-- c --></a>",
+    "<ns:r xmlns:ns=\"u\"><![CDATA[<raw>]]><p>one<i>two</i>three</p><?do it?>&unknown;</ns:r>",
+    "<a><a><a><a><a/></a></a></a></a>",
+];
+
+fn bytes(samples: &[&str]) -> Vec<Vec<u8>> {
+    samples.iter().map(|sample| sample.as_bytes().to_vec()).collect()
+}
+
+fn options() -> ImportOptions {
+    let limits = Limits { depth_max: 1_000, bytes_max: 1 << 22, ..Limits::default() };
+    ImportOptions { limits, ..ImportOptions::default() }
+}
+
+fn tree() -> Tree {
+    let arena = ArenaOptions { structure_bytes: 1 << 26, payload_bytes: 1 << 26, spill: None };
+    Tree::new(&Arena::with_options(&arena).expect("address range"))
+}
+
+fn read(tree: &mut Tree, text: impl Read) -> Result<ImportSummary, ImportError> {
+    tree.edit(|editor| import(text, editor, &[], &options(), &mut |_| ()))
+}
+
+/// What was taken comes out, and is taken again as the same.
+fn comes_back(tree: &Tree) {
+    let written = |tree: &Tree| {
+        let mut text = Vec::new();
+        let done = export(tree.snapshot().root(), &mut text, &ExportOptions::default());
+        done.expect("memory takes everything");
+        text
+    };
+    tree.snapshot().check().expect("it is well formed");
+    let text = written(tree);
+    let mut again = self::tree();
+    read(&mut again, &*text).unwrap_or_else(|error| panic!("what was taken is refused: {error}"));
+    assert!(written(&again) == text, "what was taken changes");
+}
+
+fn json(input: &[u8]) {
+    let mut tree = tree();
+    if read(&mut tree, input).is_ok() {
+        comes_back(&tree);
+    }
+}
+
+fn ndjson(mut input: &[u8]) {
+    let (mut text, mut tree) = (String::new(), tree());
+    while let Ok(1..) = read_line(&mut input, &mut text) {
+        let Ok(Line { author, message, tags, value }) = Line::parse(&text) else { continue };
+        let told: usize = [author, message].iter().flatten().chain(&tags).map(String::len).sum();
+        assert!(told <= text.len(), "more than was there");
+        if read(&mut tree, value.get().as_bytes()).is_ok() {
+            comes_back(&tree);
+        }
+    }
+}
+
+fn xml(input: &[u8]) {
+    let mut tree = tree();
+    if read(&mut tree, xml::Json::new(input)).is_ok() {
+        comes_back(&tree);
+    }
+}

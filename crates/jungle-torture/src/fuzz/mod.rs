@@ -1,0 +1,94 @@
+//! Input from outside, changed at random so that it stays close to what is right: all of it is
+//! taken, or refused with a typed error; nothing panics, goes on for ever, or takes memory that its
+//! own size does not account for.
+//!
+//! Checksums and hashes are put right behind the changes, so that what is below them is reached.
+//! What once failed is kept in `corpus/TARGET/`, and tried first in each run.
+
+mod base;
+mod documents;
+mod folders;
+mod guard;
+mod mutate;
+// Of the command, as they are: they need nothing else of it.
+#[path = "../../../jungle-cli/src/formats/ndjson/line.rs"]
+mod line;
+mod xml;
+
+use std::fs;
+use std::path::PathBuf;
+
+use jungle_testkit::Rng;
+
+use crate::options::Options;
+use crate::suite::{self, Outcome};
+use guard::{Kept, Patience};
+use mutate::mutate;
+
+/// Inputs of a seed, all of one target.
+const INPUTS_OF_SEED: u64 = 20;
+
+/// Something that takes input from outside.
+struct Target {
+    name: &'static str,
+    /// What is right, to begin with.
+    samples: fn() -> Vec<Vec<u8>>,
+    /// What is put in now and then.
+    words: &'static [&'static str],
+    /// Panics when something is wrong.
+    take: fn(&[u8]),
+}
+
+const TARGETS: [Target; 9] = [
+    documents::JSON,
+    documents::NDJSON,
+    documents::XML,
+    folders::RECORD,
+    folders::LOG,
+    folders::STATE,
+    folders::IMAGE,
+    folders::HISTORY,
+    folders::FILES,
+];
+
+pub fn run(options: &Options) -> Outcome {
+    let patience = Patience::begin();
+    let known = corpus();
+    for (target, file, input) in &known {
+        let _turn = patience.turn(format!("the corpus has {}", file.display()));
+        let _kept = Kept::new(target.name, input);
+        (target.take)(input);
+    }
+    println!("fuzz: {} inputs of the corpus", known.len());
+    suite::counting(options, (5_000, INPUTS_OF_SEED), "inputs", |rng| {
+        let _turn = patience.turn(suite::again(options, rng.seed()));
+        inputs(rng)
+    })
+}
+
+/// Some inputs of one target.
+fn inputs(rng: &mut Rng) -> u64 {
+    let target = &TARGETS[(rng.seed() % TARGETS.len() as u64) as usize];
+    let samples = (target.samples)();
+    for _ in 0..INPUTS_OF_SEED {
+        let input = mutate(rng, &samples, target.words);
+        let _kept = Kept::new(target.name, &input);
+        (target.take)(&input);
+        guard::memory_is_bounded();
+    }
+    INPUTS_OF_SEED
+}
+
+/// What is kept of what once failed.
+fn corpus() -> Vec<(&'static Target, PathBuf, Vec<u8>)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    let mut found = Vec::new();
+    for target in &TARGETS {
+        let files = fs::read_dir(folder.join(target.name)).into_iter().flatten().flatten();
+        for file in files.map(|file| file.path()) {
+            let input = fs::read(&file).expect("a file of the corpus can be read");
+            found.push((target, file, input));
+        }
+    }
+    found
+}

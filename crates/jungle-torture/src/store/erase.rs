@@ -1,0 +1,179 @@
+//! Power is lost, or a call fails, while something is erased: what is found is the old folder or
+//! the new one, whole; and what was erased is in none of the new one's files.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use jungle_db::Retention;
+use jungle_store::disk::sim::{CallKind, Fate, Keep, SimDisk};
+use jungle_store::pages::{EnginePages, Pages, PagesOptions, Table};
+use jungle_testkit::Rng;
+
+use super::io::fates;
+use super::secrets::{SECRET, as_it_is, options, query, secrets, without};
+
+const KEEPS: [Keep; 5] = [Keep::Nothing, Keep::All, Keep::Prefix, Keep::Random, Keep::Random];
+
+/// A folder with secrets, and what there is to be found of it.
+struct Case {
+    disk: SimDisk,
+    old: Vec<String>,
+    new: Vec<String>,
+}
+
+/// One folder; tells how many crashes, or failing calls, there were.
+pub fn run(rng: &mut Rng) -> u64 {
+    let case = Arc::new(Case::random(rng));
+    if rng.chance(1, 2) { power_is_lost(&case, rng) } else { calls_fail(&case, rng) }
+}
+
+fn power_is_lost(case: &Arc<Case>, rng: &mut Rng) -> u64 {
+    let points = Arc::new(AtomicU64::new(0));
+    let disk = copy(&case.disk);
+    let (seen, counted, mut fork) = (Arc::clone(case), Arc::clone(&points), rng.fork());
+    disk.watch(move |call, world| {
+        if call.kind.changes() {
+            for keep in &KEEPS[..if world.has_pending() { KEEPS.len() } else { 1 }] {
+                let found = world.crash(*keep, &mut |below| fork.below(below));
+                let again = if fork.chance(1, 4) { seen.twice(&found, &mut fork) } else { 0 };
+                seen.check(&found);
+                counted.fetch_add(1 + again, Ordering::SeqCst);
+            }
+        }
+        Fate::Go
+    });
+    let erased = options().erase_on(Arc::new(disk.clone()), &query(), |_, _| ());
+    disk.unwatch();
+    assert!(erased.expect("an undisturbed disk").erased.commits > 0);
+    // What was acknowledged lasts.
+    assert!(case.check(&disk.world().crash(Keep::Nothing, &mut |_| 0)));
+    points.load(Ordering::SeqCst)
+}
+
+fn calls_fail(case: &Case, rng: &mut Rng) -> u64 {
+    let calls = Arc::new(Mutex::new(Vec::new()));
+    let (disk, seen) = (copy(&case.disk), Arc::clone(&calls));
+    disk.watch(move |call, _| {
+        seen.lock().expect("nothing panics while it is held").push(call.kind);
+        Fate::Go
+    });
+    let erased = options().erase_on(Arc::new(disk.clone()), &query(), |_, _| ());
+    disk.unwatch();
+    drop(erased.expect("an undisturbed disk"));
+    let calls = std::mem::take(&mut *calls.lock().expect("nothing panics while it is held"));
+    let mut points = 0;
+    for (at, &kind) in calls.iter().enumerate() {
+        // One way each: there are many calls, and each folder has others.
+        let fates = fates(kind, rng);
+        let fate = *rng.pick(&fates);
+        case.with_failing(at as u64, kind, fate, rng);
+        points += 1;
+    }
+    points
+}
+
+impl Case {
+    fn random(rng: &mut Rng) -> Case {
+        let disk = SimDisk::new();
+        let options = options().segment_bytes(*rng.pick(&[300, 700, 4096]));
+        let store = options.open_on(Arc::new(disk.clone())).expect("an undisturbed disk");
+        let commits = rng.range(5..30);
+        secrets(&store, rng, commits);
+        let tree = store.open_tree("people").expect("it was made");
+        if rng.chance(1, 2) {
+            // Then the log does not have it all.
+            tree.set_retention(Retention::Last(10)).expect("an undisturbed disk");
+        }
+        let text = format!("{SECRET} at last");
+        tree.update(|tx| tx.put_attribute(&[], "ana", &*text)).expect("an undisturbed disk");
+        if rng.chance(2, 3) {
+            store.checkpoint().expect("an undisturbed disk");
+        }
+        let (old, new) = (as_it_is(&store), without(&store));
+        drop((tree, store));
+        Case { disk, old, new }
+    }
+
+    /// Opens what is there: tells whether it is the new one, of which nothing else is left.
+    fn check(&self, disk: &SimDisk) -> bool {
+        let store = options().open_on(Arc::new(disk.clone()));
+        let store = store.unwrap_or_else(|error| panic!("refused: {error}"));
+        let found = as_it_is(&store);
+        let is_new = found == self.new;
+        assert!(is_new || found == self.old, "neither the old one nor the new one");
+        store.verify().unwrap_or_else(|error| panic!("not whole: {error}"));
+        drop(store);
+        let files = disk.files();
+        let is_left = |name: &String| name.contains("erased") || name.starts_with("LOCK.");
+        assert!(!files.keys().any(is_left), "{:?}", files.keys());
+        assert_eq!(is_anywhere(disk), !is_new);
+        is_new
+    }
+
+    /// Power is lost again while what a crash left is opened.
+    fn twice(&self, found: &SimDisk, rng: &mut Rng) -> u64 {
+        let images = Arc::new(Mutex::new(Vec::new()));
+        let (kept, mut fork) = (Arc::clone(&images), rng.fork());
+        let again = copy(found);
+        again.watch(move |call, world| {
+            if call.kind.changes() && fork.chance(1, 2) {
+                let keep = *fork.pick(&KEEPS);
+                let image = world.crash(keep, &mut |below| fork.below(below));
+                kept.lock().expect("nothing panics while it is held").push(image);
+            }
+            Fate::Go
+        });
+        let opened = options().open_on(Arc::new(again.clone()));
+        drop(opened.unwrap_or_else(|error| panic!("refused: {error}")));
+        again.unwatch();
+        let is_new = self.check(&again);
+        let images = std::mem::take(&mut *images.lock().expect("nothing panics while it is held"));
+        images.iter().for_each(|image| assert_eq!(self.check(image), is_new));
+        images.len() as u64
+    }
+
+    /// One call does not go well.
+    fn with_failing(&self, at: u64, kind: CallKind, fate: Fate, rng: &mut Rng) {
+        let disk = copy(&self.disk);
+        let (count, met) = (AtomicU64::new(0), Arc::new(AtomicBool::new(false)));
+        let noted = Arc::clone(&met);
+        disk.watch(move |_, _| {
+            if count.fetch_add(1, Ordering::SeqCst) != at {
+                return Fate::Go;
+            }
+            noted.store(true, Ordering::SeqCst);
+            fate
+        });
+        let erased = options().erase_on(Arc::new(disk.clone()), &query(), |_, _| ());
+        disk.unwatch();
+        assert!(met.load(Ordering::SeqCst), "call {at} is made each time");
+        let is_new = self.check(&disk);
+        assert!(is_new || erased.is_err(), "{kind:?} call {at} with {fate:?} was not told");
+        // A sync that lies loses what it likes.
+        if fate != Fate::Lie {
+            let keep = *rng.pick(&KEEPS);
+            let left = disk.world().crash(keep, &mut |below| rng.below(below));
+            assert_eq!(self.check(&left), is_new, "{kind:?} call {at} with {fate:?}");
+        }
+    }
+}
+
+fn copy(disk: &SimDisk) -> SimDisk {
+    disk.world().crash(Keep::All, &mut |_| 0)
+}
+
+/// Is it in a file, or in what a checkpoint has compressed?
+fn is_anywhere(disk: &SimDisk) -> bool {
+    let has = |bytes: &[u8]| bytes.windows(SECRET.len()).any(|at| at == SECRET.as_bytes());
+    let mut reading = PagesOptions::default();
+    reading.read_only = true;
+    let pages = EnginePages::open_if_there(Arc::new(disk.clone()), reading);
+    let is_in = |pages: EnginePages| {
+        Table::ALL.into_iter().any(|table| {
+            let keys = pages.keys(table, 0..=u64::MAX).expect("it was verified");
+            let mut values = keys.into_iter().map(|key| pages.get(table, key));
+            values.any(|value| value.expect("it was verified").is_some_and(|value| has(&value)))
+        })
+    };
+    pages.expect("it was verified").is_some_and(is_in) || disk.files().values().any(|it| has(it))
+}
