@@ -7,6 +7,7 @@ mod asan;
 mod check;
 mod command;
 mod error;
+mod nats;
 mod peers;
 mod steps;
 mod supply;
@@ -31,10 +32,12 @@ usage: cargo xtask TASK
   torture http [ARGS]        bad requests to a real server; more of them where schemathesis is
   torture hostile            idle, slow and deaf connections beside somebody who means well
   torture ledger             what all torture runs of this checkout sum up to
+  torture engine             10,000 durable segments while takers and the engine's leader are killed
+  nats                       the server that Alice's remote keys need, for the tests (needs go)
   supply [--advisories FILE] advisories and licences of everything in the lockfile
   web                        builds the explorer's files, which are in the repository (needs npm)
   peers [NAME...]            builds the systems Jungle is measured against (haskell, java, imbl,
-                             store, dataflow)
+                             store, dataflow, board; only if named: ray, postgres)
 ";
 
 fn main() -> ExitCode {
@@ -59,6 +62,7 @@ fn run(arguments: &[String]) -> Result<()> {
         "asan" => asan::run(rest),
         "torture" => torture::run(rest),
         "supply" => supply::run(rest),
+        "nats" => nats::run(rest),
         "peers" => peers::run(rest),
         "web" => web::run(rest),
         "help" | "--help" | "-h" => {

@@ -3,7 +3,7 @@
 use crate::command::{cargo, root, run as run_command, target_dir};
 use crate::error::{Result, fail};
 use crate::steps::Steps;
-use crate::{check, peers, supply, torture, web};
+use crate::{check, nats, peers, supply, torture, web};
 
 pub fn run(arguments: &[String]) -> Result<()> {
     let with_peers = match arguments {
@@ -15,6 +15,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     };
     let mut steps = Steps::new("test");
     check::all(&mut steps)?;
+    steps.step("nats-server", || nats::run(&[]))?;
     cargo_tests(&mut steps)?;
     torture_suites(&mut steps)?;
     loom(&mut steps)?;

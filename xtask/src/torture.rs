@@ -1,5 +1,6 @@
 //! `torture`: the long suites, which live in a crate of their own.
 
+mod engine;
 mod hostile;
 mod http;
 mod ledger;
@@ -21,7 +22,7 @@ pub const SUITES: [&str; 13] = [
 pub fn run(arguments: &[String]) -> Result<()> {
     let Some((suite, rest)) = arguments.split_first() else {
         return fail(format!(
-            "no suite given; there are {}, `http`, `hostile` and `ledger`",
+            "no suite given; there are {}, `http`, `hostile`, `engine` and `ledger`",
             SUITES.join(", ")
         ));
     };
@@ -31,6 +32,9 @@ pub fn run(arguments: &[String]) -> Result<()> {
     }
     if suite == "http" {
         return http::run(rest);
+    }
+    if suite == "engine" {
+        return engine::run(rest);
     }
     if suite == "hostile" {
         return hostile::run(rest);

@@ -10,6 +10,7 @@ use crate::inputs::Ports;
 use crate::line::{Stop, Waiter};
 use crate::pool::Pool;
 use crate::queue::Queue;
+use crate::status::InputStatus;
 use crate::sync::{AtomicBool, Mutex, Ordering, UNPOISONED};
 use crate::turn::{self, Run, Runnable};
 
@@ -140,6 +141,10 @@ where
 
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn inputs(&self) -> Vec<InputStatus> {
+        self.gate.inputs()
     }
 }
 

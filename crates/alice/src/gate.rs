@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::inputs::Ports;
 use crate::line::Waiter;
+use crate::status::InputStatus;
 use crate::sync::{AtomicBool, Ordering};
 
 pub(crate) struct Gate<P: Ports> {
@@ -72,6 +73,15 @@ impl<P: Ports> Gate<P> {
             self.leave(&mut held, waiter);
         }
         was_armed
+    }
+
+    pub(crate) fn inputs(&self) -> Vec<InputStatus> {
+        let held = self.ports.lock();
+        let mut inputs = Vec::new();
+        self.ports.each_input(&held, &mut |name, is_there| {
+            inputs.push(InputStatus { name: name.to_owned(), is_there });
+        });
+        inputs
     }
 
     fn leave<W: Waiter>(&self, held: &mut P::Held<'_>, waiter: &Arc<W>) {

@@ -46,6 +46,9 @@ pub trait Ports: Send + Sync + 'static {
 
     fn each_line(&self, held: &mut Self::Held<'_>, f: &mut dyn FnMut(&mut Line));
 
+    /// Each input's key, and whether it is there.
+    fn each_input(&self, held: &Self::Held<'_>, f: &mut dyn FnMut(&str, bool));
+
     fn consumes(&self) -> bool;
 
     fn give(&self, values: Self::Values, into: &mut Vec<Given>);
@@ -81,6 +84,10 @@ impl<P: OnePort> Ports for P {
 
     fn each_line(&self, held: &mut Self::Held<'_>, f: &mut dyn FnMut(&mut Line)) {
         f(&mut held.line);
+    }
+
+    fn each_input(&self, held: &Self::Held<'_>, f: &mut dyn FnMut(&str, bool)) {
+        f(self.queue().name(), self.has(held));
     }
 
     fn consumes(&self) -> bool {
@@ -154,6 +161,13 @@ macro_rules! tuple {
                 $(f(&mut held.$at.as_mut().expect(IS_LOCKED).line);)+
             }
 
+            fn each_input(&self, held: &Self::Held<'_>, f: &mut dyn FnMut(&str, bool)) {
+                $(
+                    let state = held.$at.as_ref().expect(IS_LOCKED);
+                    f(self.ports.$at.queue().name(), self.ports.$at.has(state));
+                )+
+            }
+
             fn consumes(&self) -> bool {
                 $(self.ports.$at.uses_up())||+
             }
@@ -214,6 +228,12 @@ impl<T: Data> Ports for Joint<Vec<Port<T>>> {
 
     fn each_line(&self, held: &mut Self::Held<'_>, f: &mut dyn FnMut(&mut Line)) {
         held.iter_mut().flatten().for_each(|held| f(&mut held.line));
+    }
+
+    fn each_input(&self, held: &Self::Held<'_>, f: &mut dyn FnMut(&str, bool)) {
+        for (port, held) in self.ports.iter().zip(held) {
+            f(port.queue().name(), port.has(held.as_ref().expect(IS_LOCKED)));
+        }
     }
 
     fn consumes(&self) -> bool {

@@ -4,6 +4,8 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::status::InputStatus;
+
 /// One that waits at one or several queues: a code segment or a thread.
 pub trait Waiter: Send + Sync {
     /// Takes its inputs if it still waits and all are there, and goes on.
@@ -14,6 +16,11 @@ pub trait Waiter: Send + Sync {
 
     /// What it is called where it is shown.
     fn name(&self) -> &str;
+
+    /// What it waits for, and what of that is there.
+    fn inputs(&self) -> Vec<InputStatus> {
+        Vec::new()
+    }
 }
 
 /// Why somebody stops waiting.
@@ -70,6 +77,10 @@ impl Line {
 
     pub(crate) fn clear(&mut self) -> VecDeque<InLine> {
         std::mem::take(&mut self.waiters)
+    }
+
+    pub(crate) fn waiters(&self) -> impl Iterator<Item = &Arc<dyn Waiter>> {
+        self.waiters.iter().map(|in_line| &in_line.waiter)
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {

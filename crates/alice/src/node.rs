@@ -12,9 +12,11 @@ use crate::error::{DeclareError, NotPut, PutError, WaitError};
 use crate::failure::{FAILURES, FAILURES_MAX};
 use crate::inputs::{Inputs, Ports};
 use crate::key::{Data, Hashed, Key, Name};
+use crate::line::Waiter;
 use crate::pool::Pool;
 use crate::queue::Queue;
 use crate::segment::Segment;
+use crate::status::{NodeStatus, QueueStatus, WaitingStatus, each_once};
 use crate::sync::{RwLock, UNPOISONED};
 use crate::wait::{Wait, wait_for};
 
@@ -42,6 +44,8 @@ trait AnyQueue: Any + Send + Sync {
     fn holds(&self) -> &'static str;
 
     fn close(&self);
+
+    fn status(&self, waiters: &mut Vec<Arc<dyn Waiter>>) -> QueueStatus;
 }
 
 impl<T: Data> AnyQueue for Queue<T> {
@@ -51,6 +55,10 @@ impl<T: Data> AnyQueue for Queue<T> {
 
     fn close(&self) {
         Queue::close(self);
+    }
+
+    fn status(&self, waiters: &mut Vec<Arc<dyn Waiter>>) -> QueueStatus {
+        Queue::status(self, waiters)
     }
 }
 
@@ -219,6 +227,25 @@ impl Node {
         let neighbours = self.0.neighbours.read().expect(UNPOISONED);
         let found = neighbours.get(label).and_then(Weak::upgrade);
         found.map(Node).ok_or_else(|| NoSuchNeighbour { label: label.to_owned() })
+    }
+
+    /// Its queues, and who waits for what. Each queue is looked at by itself, one after the other.
+    #[must_use]
+    pub fn status(&self) -> NodeStatus {
+        let found: Vec<Arc<dyn AnyQueue>> = {
+            let queues = self.0.queues.read().expect(UNPOISONED);
+            queues.by_name.values().cloned().collect()
+        };
+        let mut waiters = Vec::new();
+        let mut queues: Vec<QueueStatus> =
+            found.iter().map(|queue| queue.status(&mut waiters)).collect();
+        queues.sort_by(|a, b| a.name.cmp(&b.name));
+        each_once(&mut waiters);
+        // With no lock held: one who waits looks at all its queues.
+        let mut waiting: Vec<WaitingStatus> =
+            waiters.iter().map(|waiter| WaitingStatus::of(&**waiter)).collect();
+        waiting.sort_by(|a, b| a.name.cmp(&b.name));
+        NodeStatus { queues, waiting }
     }
 
     /// Ends it: nothing can be put or taken any more, code segments that wait are cancelled,

@@ -8,9 +8,10 @@ use crate::bound::Bound;
 use crate::error::{NotPut, PutError, WaitError};
 use crate::input::{Mode, Port};
 use crate::key::Data;
-use crate::line::{InLine, Stop};
+use crate::line::{InLine, Stop, Waiter};
 use crate::segment::Segment;
 use crate::state::State;
+use crate::status::QueueStatus;
 use crate::sync::{Condvar, Mutex, MutexGuard, UNPOISONED};
 use crate::turn;
 use crate::wait::{Wait, wait_for};
@@ -102,11 +103,41 @@ impl<T: Data> Queue<T> {
         // Dropped at the end, since that may run the program's own code.
         let _gone = std::mem::take(&mut state.segments);
         let index = state.append(Arc::new(data));
+        state.update = index;
         self.note_room(&state);
         let first = state.line.first();
         drop(state);
         self.offer(first);
         Ok(index)
+    }
+
+    /// Puts a data segment that was taken from this queue back into its old place, whatever the
+    /// bound; false when it was replaced by [`update`](Queue::update) since, and is not wanted.
+    ///
+    /// ```
+    /// use alice::{Key, Node};
+    ///
+    /// let node = Node::new();
+    /// let numbers = node.queue(&Key::<u32>::new("numbers"))?;
+    /// (numbers.put(7)?, numbers.put(8)?);
+    /// let seven = numbers.take()?;
+    /// assert!(numbers.give_back(&seven)?);
+    /// assert_eq!((*numbers.take()?, *numbers.take()?), (7, 8));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Gives the segment back when the node was closed.
+    pub fn give_back(&self, segment: &Segment<T>) -> Result<bool, PutError<T>> {
+        let mut state = self.lock();
+        if state.is_closed {
+            return Err(PutError::new(segment.clone(), NotPut::Closed));
+        }
+        let is_wanted = state.give_back(segment);
+        let first = state.line.first();
+        drop(state);
+        self.offer(first);
+        Ok(is_wanted)
     }
 
     /// Waits for the head, and removes it.
@@ -155,6 +186,12 @@ impl<T: Data> Queue<T> {
         self.len() == 0
     }
 
+    /// How many wait for it: threads, code segments, peers.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.lock().line.names().count()
+    }
+
     /// The key's name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -173,6 +210,18 @@ impl<T: Data> Queue<T> {
     #[must_use]
     pub fn displaced(&self) -> u64 {
         self.lock().displaced
+    }
+
+    /// What it looks like; those who wait for it are added.
+    pub(crate) fn status(&self, waiters: &mut Vec<Arc<dyn Waiter>>) -> QueueStatus {
+        let state = self.lock();
+        waiters.extend(state.line.waiters().cloned());
+        QueueStatus {
+            name: self.name().to_owned(),
+            segments: state.segments.len(),
+            newest: state.newest,
+            displaced: state.displaced,
+        }
     }
 
     fn append(&self, data: Arc<T>) -> Result<u64, PutError<T>> {

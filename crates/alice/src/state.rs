@@ -9,10 +9,12 @@ use crate::line::Line;
 use crate::segment::Segment;
 
 pub struct State<T> {
-    /// The head first. Their indexes grow by one from each to the next, but for `give_back`.
+    /// The head first. Their indexes grow from each to the next.
     pub(crate) segments: VecDeque<Segment<T>>,
     /// The index of the newest one there ever was.
     pub(crate) newest: u64,
+    /// The index of the last one that replaced all others.
+    pub(crate) update: u64,
     pub(crate) line: Line,
     pub(crate) bound: Option<Bound>,
     /// How many the bound has pushed out.
@@ -27,6 +29,7 @@ impl<T: crate::Data> State<T> {
         State {
             segments: VecDeque::new(),
             newest: 0,
+            update: 0,
             line: Line::default(),
             bound: None,
             displaced: 0,
@@ -61,6 +64,16 @@ impl<T: crate::Data> State<T> {
         self.newest += 1;
         self.segments.push_back(Segment::received(data, self.newest));
         self.newest
+    }
+
+    /// Inserts one that was taken at its old place; false when it has been replaced since.
+    pub(crate) fn give_back(&mut self, segment: &Segment<T>) -> bool {
+        let is_wanted = segment.index() >= self.update;
+        if is_wanted {
+            let at = self.segments.partition_point(|other| other.index() < segment.index());
+            self.segments.insert(at, segment.clone());
+        }
+        is_wanted
     }
 
     /// The oldest one that is newer than `seen`.

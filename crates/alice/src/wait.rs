@@ -7,6 +7,7 @@ use crate::error::WaitError;
 use crate::gate::{Gate, Look};
 use crate::inputs::Ports;
 use crate::line::{Stop, Waiter};
+use crate::status::InputStatus;
 use crate::sync::{Condvar, Mutex, MutexGuard, UNPOISONED};
 use crate::turn;
 
@@ -46,6 +47,18 @@ impl Wait {
     #[must_use]
     pub fn until(self, cancel: &Cancel) -> Wait {
         Wait { cancel: Some(cancel.clone()), ..self }
+    }
+
+    /// How long, if there is a limit.
+    #[must_use]
+    pub fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+
+    /// What ends it, if anything does.
+    #[must_use]
+    pub fn cancel(&self) -> Option<&Cancel> {
+        self.cancel.as_ref()
     }
 }
 
@@ -97,6 +110,27 @@ impl Cancel {
         self.0.lock().expect(UNPOISONED).is_cancelled
     }
 
+    /// Calls this when it is cancelled, on the thread that cancels; at once, if it was already.
+    /// Dropping what this gives takes the call back.
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    /// use alice::Cancel;
+    ///
+    /// let (tell, told) = channel();
+    /// let cancel = Cancel::new();
+    /// let call = cancel.then(move || tell.send("cancelled").expect("somebody listens"));
+    /// cancel.cancel();
+    /// assert_eq!(told.recv()?, "cancelled");
+    /// # drop(call);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn then(&self, run: impl FnOnce() + Send + 'static) -> Then {
+        let call: Arc<dyn Waiter> = Arc::new(Call(Mutex::new(Some(run))));
+        self.stops(Arc::clone(&call));
+        Then(call)
+    }
+
     /// Stops the waiter when it is cancelled; at once, if it was already.
     pub(crate) fn stops(&self, waiter: Arc<dyn Waiter>) {
         let mut cancelling = self.0.lock().expect(UNPOISONED);
@@ -116,6 +150,34 @@ impl Cancel {
 impl std::fmt::Debug for Cancel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Cancel").field(&self.is_cancelled()).finish()
+    }
+}
+
+/// A call that waits to be made: [`Cancel::then`].
+#[must_use = "the call is taken back when this is dropped"]
+pub struct Then(#[expect(dead_code, reason = "keeps the call alive")] Arc<dyn Waiter>);
+
+impl std::fmt::Debug for Then {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Then")
+    }
+}
+
+/// Waits for nothing but its end.
+struct Call<F>(Mutex<Option<F>>);
+
+impl<F: FnOnce() + Send> Waiter for Call<F> {
+    fn try_fire(self: Arc<Self>) {}
+
+    fn stop(self: Arc<Self>, _: Stop) {
+        let run = self.0.lock().expect(UNPOISONED).take();
+        if let Some(run) = run {
+            run();
+        }
+    }
+
+    fn name(&self) -> &str {
+        "a call"
     }
 }
 
@@ -195,6 +257,10 @@ impl<P: Ports> Waiter for Sleeper<P> {
 
     fn name(&self) -> &str {
         "a thread"
+    }
+
+    fn inputs(&self) -> Vec<InputStatus> {
+        self.gate.inputs()
     }
 }
 

@@ -1,5 +1,5 @@
-//! What Jungle's tests share: repeatable randomness, the way a failure names its seed, and the
-//! reference model of a tree.
+//! What Jungle's tests share: repeatable randomness, the way a failure names its seed, the
+//! reference model of a tree, and servers of the engine under Alice.
 //!
 //! A random test takes its [`Rng`] from [`for_each_seed`]. When the test panics, the seed is
 //! printed; `JUNGLE_SEED=<seed>` in the environment then runs that one case again.
@@ -16,9 +16,11 @@
 //! ```
 
 mod model;
+mod nats;
 mod rng;
 
 pub use model::{
     MODEL_NAME_BYTES_MAX, MODEL_POSITIONS, ModelError, ModelKey, ModelNode, ModelValue,
 };
+pub use nats::{NATS_SERVER, NatsServers};
 pub use rng::{Rng, for_each_seed};

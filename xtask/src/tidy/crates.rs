@@ -10,8 +10,9 @@ use crate::error::{Context, Result};
 
 /// Who may use whom, as ARCHITECTURE.md draws it: nothing points back. A crate that is not here
 /// is refused, because a new arrow is a decision about the design.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("alice", &[]),
+    ("alice-nats", &["alice"]),
     ("jungle-testkit", &[]),
     ("jungle-tree", &[]),
     ("jungle-db", &["jungle-tree"]),
@@ -30,6 +31,8 @@ const ARROWS: [(&str, &[&str]); 13] = [
             "jungle-json",
             "jungle-words",
             "jungle-server",
+            "alice",
+            "alice-nats",
         ],
     ),
     ("jungle-bench", ALL),
@@ -40,6 +43,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
 /// The whole product and the testkit, for the crates that measure and torture it.
 const ALL: &[&str] = &[
     "alice",
+    "alice-nats",
     "jungle",
     "jungle-store",
     "jungle-db",

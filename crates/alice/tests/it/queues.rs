@@ -60,6 +60,25 @@ fn flip_hands_on_the_very_same_segment() {
 }
 
 #[test]
+fn what_is_given_back_stands_where_it_stood_unless_it_was_replaced() {
+    let node = Node::new();
+    let queue = node.queue(&A).unwrap();
+    put_all(&node, &A, 1..=3);
+    let (one, two) = (queue.take().unwrap(), queue.take().unwrap());
+    assert!(queue.give_back(&two).unwrap() && queue.give_back(&one).unwrap());
+    let order: Vec<u32> = (0..3).map(|_| *queue.take().unwrap()).collect();
+    assert_eq!(order, [1, 2, 3]);
+    queue.update(4).unwrap();
+    assert!(!queue.give_back(&one).unwrap());
+    assert_eq!((*queue.take().unwrap(), queue.len()), (4, 0));
+    queue.put(5).unwrap();
+    let five = queue.take().unwrap();
+    node.code("waits").when(take(&A)).to(&B).once(|a, b| b.put(**a)).unwrap();
+    assert!(queue.give_back(&five).unwrap());
+    assert_eq!(*node.take(&B).unwrap(), 5);
+}
+
+#[test]
 fn only_holder_changes_data_in_place_and_gets_it_out() {
     let node = Node::new();
     node.put(&A, 7).unwrap();

@@ -1,0 +1,254 @@
+//! Taking from durable queues.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use alice::Wait;
+use async_nats::jetstream::consumer::pull::Config;
+use async_nats::jetstream::consumer::{AckPolicy, Consumer};
+use async_nats::jetstream::stream::{ConsumerError, ConsumerErrorKind};
+use async_nats::jetstream::{Context, Message as Stored};
+use async_nats::{Client, Message, StatusCode, Subscriber};
+use futures_util::StreamExt;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::Names;
+use super::publish::{REST, UNAVAILABLE};
+use super::taken::give_back;
+use crate::engine::Shared;
+use crate::error::{EngineError, NotReceived};
+use crate::name::NameError;
+
+/// One who takes from a queue: all takers of the queue share it in the engine.
+///
+/// All who wait here get what comes to one inbox, first come, first served: a subscription for each
+/// wait would cost as much as the wait.
+pub(crate) struct Puller {
+    consumer: Consumer<Config>,
+    context: Context,
+    client: Client,
+    handle: Handle,
+    /// Where the engine is asked for a message.
+    next: String,
+    inbox: String,
+    line: Arc<Line>,
+    hands_out: JoinHandle<()>,
+    /// A queue whose engine does not answer for so long is given up.
+    patience: Duration,
+}
+
+/// How long one request to the engine waits there.
+const PULL_MAX: Duration = Duration::from_secs(5);
+/// How long the engine has for what is there now.
+const NOW_WITHIN: Duration = Duration::from_millis(500);
+
+/// What the engine says about a message besides what is in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub(crate) index: u64,
+    pub(crate) deliveries: u64,
+}
+
+/// Those who wait.
+#[derive(Default)]
+struct Line(Mutex<VecDeque<oneshot::Sender<Message>>>);
+
+impl Puller {
+    pub(crate) async fn open(
+        shared: &Shared,
+        names: Result<&Names, NameError>,
+        in_hand_max: i64,
+    ) -> Result<Puller, NotReceived> {
+        let consumer = consumer(shared, names?, in_hand_max).await?;
+        let client = shared.client.clone();
+        let inbox = client.new_inbox();
+        let subscribed = client.subscribe(inbox.clone()).await;
+        let messages = subscribed.map_err(|error| NotReceived::Engine(error.into()))?;
+        let line = Arc::new(Line::default());
+        let hands_out = Arc::clone(&line).hand_out(messages, client.clone());
+        let info = consumer.cached_info();
+        Ok(Puller {
+            next: format!("$JS.API.CONSUMER.MSG.NEXT.{}.{}", info.stream_name, info.name),
+            context: shared.jetstream.clone(),
+            handle: shared.handle.clone(),
+            consumer,
+            client,
+            inbox,
+            line,
+            hands_out: shared.handle.spawn(hands_out),
+            patience: shared.options.store_within,
+        })
+    }
+
+    /// Waits for a message. Nothing is lost when this is dropped: what was on its way comes again.
+    pub(crate) async fn pull(&self, wait: &Wait) -> Result<(Message, Origin), NotReceived> {
+        let deadline = wait.timeout().map(|timeout| Instant::now() + timeout);
+        let mut answered = Instant::now();
+        loop {
+            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+            let left = left.unwrap_or(PULL_MAX).min(PULL_MAX);
+            let pulled = if left.is_zero() { self.now().await } else { self.wait(left).await };
+            match pulled {
+                Ok(Some(message)) => return self.known(message),
+                Ok(None) => answered = Instant::now(),
+                Err(error) if answered.elapsed() > self.patience => {
+                    return Err(NotReceived::Engine(error));
+                }
+                Err(_) => tokio::time::sleep(REST).await,
+            }
+            if deadline.is_some_and(|at| at <= Instant::now()) {
+                return Err(NotReceived::TimedOut);
+            }
+        }
+    }
+
+    async fn now(&self) -> Result<Option<Message>, EngineError> {
+        let mut fetched = self.consumer.fetch().max_messages(1).messages().await?;
+        // It does not answer when others hold as many as may be held.
+        let fetched = tokio::time::timeout(NOW_WITHIN, fetched.next()).await;
+        let fetched = fetched.ok().flatten().transpose()?;
+        Ok(fetched.map(|message| message.message))
+    }
+
+    async fn wait(&self, left: Duration) -> Result<Option<Message>, EngineError> {
+        let mut place = InLine { received: self.line.enter(), puller: self };
+        let request = format!("{{\"batch\":1,\"expires\":{}}}", left.as_nanos());
+        let asked =
+            self.client.publish_with_reply(self.next.clone(), self.inbox.clone(), request.into());
+        asked.await?;
+        match tokio::time::timeout(left, &mut place.received).await {
+            Ok(Ok(message)) => Ok(Some(message)),
+            Ok(Err(_)) => Err("the engine has let go of all who wait".into()),
+            Err(_) => Ok(place.last()),
+        }
+    }
+
+    fn known(&self, message: Message) -> Result<(Message, Origin), NotReceived> {
+        let stored = Stored { message, context: self.context.clone() };
+        let origin = stored.info().map(|info| Origin {
+            index: info.stream_sequence,
+            deliveries: info.delivered.unsigned_abs(),
+        });
+        let origin = origin.map_err(NotReceived::Engine)?;
+        Ok((stored.message, origin))
+    }
+}
+
+async fn consumer(
+    shared: &Shared,
+    names: &Names,
+    in_hand_max: i64,
+) -> Result<Consumer<Config>, NotReceived> {
+    let streams = shared.streams().await?;
+    let config = Config {
+        durable_name: Some(names.consumer.clone()),
+        filter_subject: names.subject.clone(),
+        ack_policy: AckPolicy::Explicit,
+        ack_wait: shared.options.redeliver_after,
+        max_ack_pending: in_hand_max,
+        ..Config::default()
+    };
+    let deadline = Instant::now() + shared.options.store_within;
+    let consumer = loop {
+        let made = streams.stream.get_or_create_consumer(&names.consumer, config.clone()).await;
+        match made {
+            Ok(consumer) => break consumer,
+            Err(error) if passes(&error) && Instant::now() < deadline => {
+                tokio::time::sleep(REST).await;
+            }
+            Err(error) => return Err(NotReceived::Engine(error.into())),
+        }
+    };
+    if consumer.cached_info().config.max_ack_pending == in_hand_max {
+        Ok(consumer)
+    } else {
+        let what = "order: some take in order, and some do not".to_owned();
+        Err(NotReceived::Differs { what })
+    }
+}
+
+/// Whether another try may find the engine in better order: it has no leader at the moment.
+fn passes(error: &ConsumerError) -> bool {
+    match error.kind() {
+        ConsumerErrorKind::TimedOut | ConsumerErrorKind::Request => true,
+        ConsumerErrorKind::JetStream(error) => error.code() == UNAVAILABLE,
+        _ => false,
+    }
+}
+
+impl Line {
+    /// Gives what comes to those who wait.
+    async fn hand_out(self: Arc<Self>, mut messages: Subscriber, client: Client) {
+        while let Some(message) = messages.next().await {
+            match message.status {
+                None | Some(StatusCode::OK) => {
+                    if let Some(unwanted) = self.hand(message) {
+                        give_back(&client, unwanted.reply).await;
+                    }
+                }
+                // A request has waited as long as it was to, and so has who made it.
+                Some(StatusCode::TIMEOUT | StatusCode::NOT_FOUND) => {}
+                // The engine cannot serve some request, it does not say which: all ask again.
+                Some(_) => self.lock().clear(),
+            }
+        }
+        self.lock().clear();
+    }
+
+    /// Gives it to the first who still waits; it comes back when there is none.
+    fn hand(&self, mut message: Message) -> Option<Message> {
+        let mut line = self.lock();
+        while let Some(first) = line.pop_front() {
+            match first.send(message) {
+                Ok(()) => return None,
+                Err(unwanted) => message = unwanted,
+            }
+        }
+        Some(message)
+    }
+
+    fn enter(&self) -> oneshot::Receiver<Message> {
+        let (sender, received) = oneshot::channel();
+        let mut line = self.lock();
+        line.retain(|other| !other.is_closed());
+        line.push_back(sender);
+        received
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<oneshot::Sender<Message>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A place in the line. What comes to it when nobody waits there any more goes back.
+struct InLine<'p> {
+    received: oneshot::Receiver<Message>,
+    puller: &'p Puller,
+}
+
+impl InLine<'_> {
+    /// What has come at the last moment.
+    fn last(&mut self) -> Option<Message> {
+        self.received.close();
+        self.received.try_recv().ok()
+    }
+}
+
+impl Drop for InLine<'_> {
+    fn drop(&mut self) {
+        if let Some(message) = self.last() {
+            let client = self.puller.client.clone();
+            self.puller.handle.spawn(async move { give_back(&client, message.reply).await });
+        }
+    }
+}
+
+impl Drop for Puller {
+    fn drop(&mut self) {
+        self.hands_out.abort();
+    }
+}

@@ -1,0 +1,197 @@
+//! Durable keys: queues that the engine keeps.
+
+use std::thread;
+use std::time::Duration;
+
+use crate::{LONG, NOW, connect, engine};
+use alice::{Cancel, Key, Wait};
+use alice_nats::{Durable, NotReceived, NotSent, Options, Portable};
+use jungle_testkit::NatsServers;
+
+const A: Key<u32> = Key::new("a");
+const B: Key<String> = Key::new("b");
+
+fn take<T: Portable + Copy>(queue: &Durable<T>) -> T {
+    let taken = queue.take_within(LONG).unwrap();
+    let data = *taken.open().unwrap();
+    taken.done().unwrap();
+    data
+}
+
+#[test]
+fn durable_queue_has_the_calls_of_a_node() {
+    let (engine, _servers) = engine();
+    let queue = engine.peer("nobody").durable(&A);
+    assert!(matches!(queue.take_within(NOW), Err(NotReceived::TimedOut)));
+    assert!(matches!(queue.peek_within(NOW), Err(NotReceived::TimedOut)));
+    let indexes: Vec<u64> = (10..13).map(|data| queue.put(data).unwrap()).collect();
+    assert_eq!(indexes, [1, 2, 3]);
+    assert_eq!(*queue.peek().unwrap().open().unwrap(), 10);
+    let taken = queue.take().unwrap();
+    assert_eq!((taken.index(), *taken.open().unwrap(), taken.deliveries()), (1, 10, 1));
+    assert_eq!(*queue.peek().unwrap().open().unwrap(), 10, "it is not done yet");
+    taken.done().unwrap();
+    let newer = queue.peek_newer(2).unwrap();
+    assert_eq!((newer.index(), *newer.open().unwrap()), (3, 12));
+    assert_eq!(queue.update(20).unwrap(), 4);
+    queue.flip(&newer).unwrap();
+    assert_eq!((take(&queue), take(&queue)), (20, 12));
+    assert!(matches!(queue.take_within(NOW), Err(NotReceived::TimedOut)));
+    let short = Duration::from_millis(20);
+    assert!(matches!(queue.take_within(short), Err(NotReceived::TimedOut)));
+    assert!(matches!(queue.peek_newer_within(5, short), Err(NotReceived::TimedOut)));
+}
+
+#[test]
+fn queues_of_other_labels_and_keys_are_others() {
+    let (engine, _servers) = engine();
+    let (left, right) = (engine.peer("left"), engine.peer("right"));
+    left.durable(&A).put(1).unwrap();
+    right.durable(&A).put(2).unwrap();
+    left.durable(&B).put("three".to_owned()).unwrap();
+    assert_eq!((take(&right.durable(&A)), take(&left.durable(&A))), (2, 1));
+    assert_eq!(*left.durable(&B).take().unwrap().open().unwrap(), "three");
+}
+
+#[test]
+fn what_is_not_done_comes_again() {
+    let servers = NatsServers::start(1);
+    let redeliver_after = Duration::from_secs(1);
+    let engine = connect(&servers, Options { redeliver_after, ..Options::default() });
+    let queue = engine.peer("n").durable(&A);
+    queue.put(1).unwrap();
+    drop(queue.take().unwrap());
+    let again = queue.take_within(LONG).unwrap();
+    assert_eq!((again.index(), again.deliveries()), (1, 2));
+    // Its taker is gone without a word.
+    engine.close().unwrap();
+    let other = connect(&servers, Options::default());
+    let third = other.peer("n").durable(&A).take_within(LONG).unwrap();
+    assert_eq!((third.index(), third.deliveries()), (1, 3));
+    third.done().unwrap();
+}
+
+#[test]
+fn what_is_held_longer_than_a_lease_is_not_given_to_others() {
+    let servers = NatsServers::start(1);
+    let redeliver_after = Duration::from_millis(200);
+    let engine = connect(&servers, Options { redeliver_after, ..Options::default() });
+    let queue = engine.peer("n").durable(&A);
+    queue.put(1).unwrap();
+    let held = queue.take().unwrap();
+    assert!(matches!(queue.take_within(redeliver_after * 5), Err(NotReceived::TimedOut)));
+    held.done().unwrap();
+}
+
+#[test]
+fn waiting_take_and_peek_are_woken_by_a_put_or_cancelled() {
+    let (engine, servers) = engine();
+    let queue = connect(&servers, Options::default()).peer("n").durable(&A);
+    let taker = {
+        let queue = queue.clone();
+        thread::spawn(move || take(&queue))
+    };
+    let viewer = {
+        let queue = queue.clone();
+        thread::spawn(move || *queue.peek_newer_within(1, LONG).unwrap().open().unwrap())
+    };
+    engine.peer("n").durable(&A).put(5).unwrap();
+    assert_eq!(taker.join().unwrap(), 5);
+    engine.peer("n").durable(&A).put(6).unwrap();
+    assert_eq!((viewer.join().unwrap(), take(&queue)), (6, 6));
+    let cancel = Cancel::new();
+    let wait = Wait::for_ever().until(&cancel);
+    let taker = thread::spawn(move || queue.take_within(wait));
+    cancel.cancel();
+    assert!(matches!(taker.join().unwrap(), Err(NotReceived::Cancelled)));
+}
+
+#[test]
+fn same_id_is_put_once() {
+    let (engine, servers) = engine();
+    let queue = engine.peer("n").durable(&A);
+    let first = queue.put_once("order 7", 1).unwrap();
+    let again = connect(&servers, Options::default()).peer("n").durable(&A);
+    assert_eq!(again.put_once("order 7", 2).unwrap(), first);
+    // The same id of another queue is another one.
+    engine.peer("m").durable(&A).put_once("order 7", 3).unwrap();
+    assert_eq!((take(&queue), take(&engine.peer("m").durable(&A))), (1, 3));
+    assert!(matches!(queue.take_within(NOW), Err(NotReceived::TimedOut)));
+}
+
+#[test]
+fn outputs_of_what_is_done_twice_are_there_once() {
+    let (engine, _servers) = engine();
+    let (input, output) = (engine.peer("n").durable(&A), engine.peer("n").durable(&B));
+    input.put(1).unwrap();
+    for _ in 0..2 {
+        // Dies before it says that it is done.
+        let taken = input.take_within(LONG).unwrap();
+        taken.put(&output, "first".to_owned()).unwrap();
+        taken.put(&output, "second".to_owned()).unwrap();
+    }
+    let texts = ["first", "second"].map(|wanted| {
+        let taken = output.take_within(LONG).unwrap();
+        let is_it = *taken.open().unwrap() == wanted;
+        taken.done().unwrap();
+        is_it
+    });
+    assert_eq!(texts, [true, true]);
+    assert!(matches!(output.take_within(NOW), Err(NotReceived::TimedOut)));
+}
+
+#[test]
+fn queue_in_order_gives_the_next_when_the_one_before_is_done() {
+    let (engine, _servers) = engine();
+    let queue = engine.peer("n").durable(&A).in_order();
+    (0..3).for_each(|data| _ = queue.put(data).unwrap());
+    let first = queue.take().unwrap();
+    assert!(matches!(queue.take_within(NOW), Err(NotReceived::TimedOut)));
+    drop(first);
+    assert_eq!([take(&queue), take(&queue), take(&queue)], [0, 1, 2]);
+    let in_any_order = engine.peer("n").durable(&A);
+    assert!(matches!(in_any_order.take_within(NOW), Err(NotReceived::Differs { .. })));
+}
+
+#[test]
+fn what_was_put_survives_the_death_of_the_server() {
+    let mut servers = NatsServers::start(1);
+    let redeliver_after = Duration::from_secs(2);
+    let engine = connect(&servers, Options { redeliver_after, ..Options::default() });
+    let queue = engine.peer("n").durable(&A);
+    (0..20).for_each(|data| _ = queue.put(data).unwrap());
+    let held = queue.take().unwrap();
+    servers.kill(0);
+    let later = {
+        let queue = queue.clone();
+        thread::spawn(move || queue.put(20).unwrap())
+    };
+    servers.restart(0);
+    later.join().unwrap();
+    assert_eq!(*held.open().unwrap(), 0);
+    // The server may have forgotten that it gave it away; then it says nothing, and gives it again.
+    if held.done().is_err() {
+        assert_eq!(take(&queue), 0);
+    }
+    let rest: Vec<u32> = (0..20).map(|_| take(&queue)).collect();
+    assert!(rest.into_iter().eq(1..21));
+}
+
+#[test]
+fn stream_that_is_another_one_is_refused() {
+    let (engine, servers) = engine();
+    engine.peer("n").durable(&A).put(1).unwrap();
+    let other = Options { remember: Duration::from_secs(7), ..Options::default() };
+    let why = connect(&servers, other).peer("n").durable(&A).put(2).unwrap_err().why;
+    assert!(matches!(why, NotSent::Differs { what } if what.contains("ids")));
+    let space = Options { space: "another".to_owned(), ..Options::default() };
+    let elsewhere = connect(&servers, space).peer("n").durable(&A);
+    assert!(matches!(elsewhere.take_within(NOW), Err(NotReceived::TimedOut)));
+}
+
+#[test]
+fn too_large_segment_is_refused() {
+    let (engine, _servers) = engine();
+    let why = engine.peer("n").durable(&B).put("x".repeat(1 << 20)).unwrap_err().why;
+    assert!(matches!(why, NotSent::TooLarge { .. }));
+}

@@ -1,0 +1,148 @@
+//! Durable segments, while those who take them and the engine's leader are killed.
+
+use std::collections::BTreeSet;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::{LONG, NOW};
+use alice::Key;
+use alice_nats::{Engine, NotReceived, Options, Taken};
+use jungle_testkit::{NatsServers, Rng, for_each_seed};
+
+const JOBS: Key<u64> = Key::new("jobs");
+const DONE: Key<u64> = Key::new("done");
+
+/// Tells a process of this program that it is a taker, and of which engine.
+const TAKER: &str = "ALICE_TAKER_OF";
+/// How many segments; the full test has 10,000.
+const SEGMENTS: &str = "ALICE_KILL_SEGMENTS";
+
+fn options() -> Options {
+    let redeliver_after = Duration::from_secs(1);
+    Options { replicas: 3, redeliver_after, ..Options::default() }
+}
+
+/// Takes jobs and puts what comes of them, until there are none for a while.
+fn work(engine: &Engine, patience: Duration) {
+    let jobs = engine.peer("farm").durable(&JOBS);
+    let done = engine.peer("home").durable(&DONE);
+    loop {
+        match jobs.take_within(patience) {
+            // What is not confirmed comes again, here or elsewhere.
+            Ok(job) => drop(worked(job, &done)),
+            Err(NotReceived::TimedOut) => return,
+            Err(error) => eprintln!("a taker: {error:?}"),
+        }
+    }
+}
+
+fn worked(
+    job: Taken<u64>,
+    done: &alice_nats::Durable<u64>,
+) -> Result<(), Box<dyn std::error::Error>> {
+    job.put(done, *job.open()? * 2)?;
+    Ok(job.done()?)
+}
+
+/// As a process of its own, if it is told so; else on a thread, with nobody killed.
+#[test]
+fn taker_works_until_nothing_is_left() {
+    if let Ok(addresses) = std::env::var(TAKER) {
+        return work(&Engine::connect(&addresses, options()).unwrap(), LONG * 10);
+    }
+    let servers = NatsServers::start(1);
+    let options = Options { replicas: 1, ..options() };
+    let engine = Engine::connect(&servers.addresses(), options).unwrap();
+    (0..10).for_each(|job| _ = engine.peer("farm").durable(&JOBS).put(job).unwrap());
+    work(&engine, Duration::from_millis(100));
+    let done = engine.peer("home").durable(&DONE);
+    let results = (0..10).map(|_| *take_now(&done).expect("all are done"));
+    assert!(results.eq((0..10).map(|job| job * 2)));
+}
+
+fn take_now(queue: &alice_nats::Durable<u64>) -> Option<alice::Segment<u64>> {
+    let taken = queue.take_within(NOW).ok()?;
+    let data = taken.open().unwrap();
+    taken.done().unwrap();
+    Some(data)
+}
+
+/// So often in the test a taker is killed.
+const KILLS: u64 = 20;
+
+#[test]
+fn nothing_is_lost_or_done_twice_while_takers_and_the_leader_are_killed() {
+    let count = std::env::var(SEGMENTS).map_or(600, |count| count.parse().expect("a number"));
+    for_each_seed(1, |rng| {
+        let began = Instant::now();
+        let mut servers = NatsServers::start(3);
+        let engine = Engine::connect(&servers.addresses(), options()).unwrap();
+        let jobs = engine.peer("farm").durable(&JOBS);
+        jobs.put(0).unwrap();
+        let results = thread::scope(|scope| {
+            let put = scope.spawn(|| (1..count).for_each(|job| _ = jobs.put(job).unwrap()));
+            let results = receive(&engine, &mut servers, count, rng);
+            put.join().unwrap();
+            results
+        });
+        let all: BTreeSet<u64> = results.iter().copied().collect();
+        assert!(all.into_iter().eq((0..count).map(|job| job * 2)), "some are lost");
+        assert_eq!(results.len() as u64, count, "some are there twice");
+        assert!(engine.peer("home").durable(&DONE).take_within(NOW).is_err());
+        println!("{count} segments, {KILLS} takers killed, {:.1} s", began.elapsed().as_secs_f32());
+    });
+}
+
+/// The results, those with an index that was seen already only once. Meanwhile one of two takers
+/// is killed from time to time, and the leader of the engine once.
+fn receive(engine: &Engine, servers: &mut NatsServers, count: u64, rng: &mut Rng) -> Vec<u64> {
+    let done = engine.peer("home").durable(&DONE);
+    let (mut results, mut seen) = (Vec::new(), BTreeSet::new());
+    let addresses = servers.addresses();
+    let mut takers = [Taker::start(&addresses), Taker::start(&addresses)];
+    let mut dead = None;
+    while (results.len() as u64) < count {
+        let taken = match done.take_within(LONG * 2) {
+            Ok(taken) => taken,
+            Err(error) => panic!("{error:?} after {} results", results.len()),
+        };
+        if seen.insert(taken.index()) {
+            results.push(*taken.open().unwrap());
+            let at = results.len() as u64;
+            if at.is_multiple_of(count / KILLS) {
+                takers[rng.index(2)] = Taker::start(&addresses);
+            }
+            if at == count / 3 {
+                let leader = engine.leader().unwrap().expect("it has just answered");
+                let leader = servers.position(&leader).expect("it is one of ours");
+                servers.kill(leader);
+                dead = Some(leader);
+            } else if at == count / 2 {
+                dead.take().into_iter().for_each(|leader| servers.restart(leader));
+            }
+        }
+        // If that is not confirmed, it comes again, with the same index.
+        let _ = taken.done();
+    }
+    results
+}
+
+/// A process that takes, until this is dropped.
+struct Taker(Child);
+
+impl Taker {
+    fn start(addresses: &str) -> Taker {
+        let mut taker = Command::new(std::env::current_exe().unwrap());
+        taker.args(["--exact", "kill::taker_works_until_nothing_is_left", "--nocapture"]);
+        taker.env(TAKER, addresses).stdin(Stdio::null()).stdout(Stdio::null());
+        Taker(taker.spawn().unwrap())
+    }
+}
+
+impl Drop for Taker {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}

@@ -1,0 +1,238 @@
+//! Real servers of the engine under Alice's remote keys, for tests and measurements: on loopback,
+//! on ports that are free, in a folder that goes with them.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// Where `cargo xtask nats` puts the server, below the folder that cargo builds into.
+pub const NATS_SERVER: &str = "nats-server-2.15.2/nats-server";
+
+/// How long a server may take to say that it is ready.
+const READY_WITHIN: Duration = Duration::from_secs(30);
+/// How often servers are started on other ports when somebody took one meanwhile.
+const STARTS_MAX: u32 = 5;
+
+/// One server, or several that are one engine. They are killed when this is dropped.
+pub struct NatsServers {
+    servers: Vec<Server>,
+    folder: PathBuf,
+    settings: String,
+}
+
+struct Server {
+    name: String,
+    /// 0 until it has chosen one.
+    port: u16,
+    routes: Vec<u16>,
+    running: Option<Running>,
+}
+
+struct Running {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl NatsServers {
+    /// Starts so many servers, and waits until they are ready. They sync before they answer.
+    ///
+    /// # Panics
+    /// When there is no server to start (`cargo xtask nats` makes it), or it does not start.
+    #[must_use]
+    pub fn start(count: usize) -> NatsServers {
+        NatsServers::start_with(count, "")
+    }
+
+    /// As [`start`](NatsServers::start), with these lines in the configuration of each.
+    ///
+    /// # Panics
+    /// As there.
+    #[must_use]
+    pub fn start_with(count: usize, settings: &str) -> NatsServers {
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        for _ in 0..STARTS_MAX {
+            let number = STARTED.fetch_add(1, Ordering::SeqCst);
+            let name = format!("jungle-nats-{}-{number}", std::process::id());
+            let folder = std::env::temp_dir().join(name);
+            let servers = free_ports(count).map(|routes| servers(&routes));
+            let mut engine = NatsServers {
+                servers: servers.unwrap_or_default(),
+                folder,
+                settings: settings.to_owned(),
+            };
+            if engine.start_all() {
+                return engine;
+            }
+        }
+        panic!("no server started in {STARTS_MAX} attempts");
+    }
+
+    fn start_all(&mut self) -> bool {
+        let started = (0..self.servers.len()).all(|at| self.launch(at));
+        started && self.servers.iter_mut().all(Server::is_in_cluster)
+    }
+
+    /// Starts one again that was [killed](NatsServers::kill), on its old port with its old data.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn restart(&mut self, at: usize) {
+        assert!(self.launch(at), "server {at} did not start again");
+    }
+
+    /// Kills one: it writes nothing more, and says goodbye to nobody.
+    ///
+    /// # Panics
+    /// When it does not run.
+    pub fn kill(&mut self, at: usize) {
+        let mut running = self.servers[at].running.take().expect("it runs");
+        running.child.kill().expect("a process of ours can be killed");
+        running.child.wait().expect("it was started by us");
+    }
+
+    /// Stops one where it is: to the others it is gone, and it does not notice.
+    ///
+    /// # Panics
+    /// When it does not run.
+    pub fn pause(&mut self, at: usize) {
+        self.signal(at, "-STOP");
+    }
+
+    /// Lets one go on that was [paused](NatsServers::pause).
+    ///
+    /// # Panics
+    /// When it does not run.
+    pub fn resume(&mut self, at: usize) {
+        self.signal(at, "-CONT");
+    }
+
+    fn signal(&self, at: usize, signal: &str) {
+        let running = self.servers[at].running.as_ref().expect("it runs");
+        let process = running.child.id().to_string();
+        let sent = Command::new("kill").args([signal, &process]).status();
+        assert!(sent.expect("every system has `kill`").success(), "{signal} was not sent");
+    }
+
+    /// The index of the server with this name: `n0`, `n1` and so on.
+    #[must_use]
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.servers.iter().position(|server| server.name == name)
+    }
+
+    /// The addresses of all of them, with commas between them.
+    #[must_use]
+    pub fn addresses(&self) -> String {
+        let address = |server: &Server| format!("nats://127.0.0.1:{}", server.port);
+        self.servers.iter().map(address).collect::<Vec<_>>().join(",")
+    }
+
+    fn launch(&mut self, at: usize) -> bool {
+        let server = &mut self.servers[at];
+        let folder = self.folder.join(&server.name);
+        fs::create_dir_all(&folder).expect("temporary files can be made");
+        let config = folder.join("config");
+        fs::write(&config, server.config(&folder) + &self.settings)
+            .expect("temporary files can be written");
+        let mut command = Command::new(program());
+        command.arg("-c").arg(config).stdin(Stdio::null()).stdout(Stdio::null());
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("the server can be started");
+        let log = BufReader::new(child.stderr.take().expect("piped above"));
+        let (sender, lines) = channel();
+        // Reads on when nobody listens any more, or the server would stop at a full pipe.
+        std::thread::spawn(move || {
+            log.lines().map_while(Result::ok).for_each(|line| {
+                let _ = sender.send(line);
+            })
+        });
+        server.running = Some(Running { child, lines });
+        let clients = server.wait_for("Listening for client connections on 127.0.0.1:");
+        let Some(port) = clients.and_then(|port| port.parse().ok()) else {
+            return false;
+        };
+        server.port = port;
+        server.wait_for("Server is ready").is_some()
+    }
+}
+
+impl Server {
+    fn config(&self, folder: &Path) -> String {
+        let Server { name, port, routes, .. } = self;
+        let port = if *port == 0 { "-1".to_owned() } else { port.to_string() };
+        let store = folder.join("store");
+        let mut config = format!(
+            "server_name: {name}\nlisten: \"127.0.0.1:{port}\"\njetstream {{ store_dir: {store:?}, \
+             max_file_store: 4GB, sync_interval: always }}\n"
+        );
+        if let Some((own, others)) = routes.split_first() {
+            let others: Vec<String> =
+                others.iter().map(|port| format!("\"nats-route://127.0.0.1:{port}\"")).collect();
+            config += &format!(
+                "cluster {{ name: jungle, listen: \"127.0.0.1:{own}\", routes: [{}] }}\n",
+                others.join(", ")
+            );
+        }
+        config
+    }
+
+    /// What follows this in the log; `None` when the server ends first, or says nothing for long.
+    fn wait_for(&mut self, text: &str) -> Option<String> {
+        let running = self.running.as_ref()?;
+        let deadline = Instant::now() + READY_WITHIN;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let line = running.lines.recv_timeout(left).ok()?;
+            if let Some((_, rest)) = line.split_once(text) {
+                return Some(rest.to_owned());
+            }
+        }
+    }
+
+    fn is_in_cluster(&mut self) -> bool {
+        self.routes.is_empty() || self.wait_for("metadata leader").is_some()
+    }
+}
+
+impl Drop for NatsServers {
+    fn drop(&mut self) {
+        for running in self.servers.iter_mut().filter_map(|server| server.running.as_mut()) {
+            // It may have ended by itself.
+            let _ = running.child.kill();
+            let _ = running.child.wait();
+        }
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn servers(routes: &[u16]) -> Vec<Server> {
+    let server = |at: usize| {
+        // Its own first.
+        let mut routes = routes.to_vec();
+        routes.rotate_left(at);
+        if routes.len() == 1 {
+            routes.clear();
+        }
+        Server { name: format!("n{at}"), port: 0, routes, running: None }
+    };
+    (0..routes.len()).map(server).collect()
+}
+
+/// Ports that nobody uses now. Each server of a cluster must know the others' before they start.
+fn free_ports(count: usize) -> std::io::Result<Vec<u16>> {
+    let listeners = (0..count).map(|_| TcpListener::bind("127.0.0.1:0"));
+    let listeners: Vec<TcpListener> = listeners.collect::<Result<_, _>>()?;
+    listeners.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
+}
+
+fn program() -> PathBuf {
+    if let Some(program) = std::env::var_os("NATS_SERVER") {
+        return program.into();
+    }
+    let here = std::env::current_exe().expect("a test knows its own file");
+    let found = here.ancestors().map(|folder| folder.join(NATS_SERVER)).find(|file| file.is_file());
+    found.expect("there is no nats-server 2.15.2: `cargo xtask nats` makes it")
+}
