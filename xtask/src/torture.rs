@@ -4,6 +4,7 @@ mod engine;
 mod hostile;
 mod http;
 mod ledger;
+mod lin;
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -22,7 +23,8 @@ pub const SUITES: [&str; 13] = [
 pub fn run(arguments: &[String]) -> Result<()> {
     let Some((suite, rest)) = arguments.split_first() else {
         return fail(format!(
-            "no suite given; there are {}, `http`, `hostile`, `engine` and `ledger`",
+            "no suite given; there are {}, `http`, `hostile`, `engine`, \
+             `lin` and `ledger`",
             SUITES.join(", ")
         ));
     };
@@ -35,6 +37,9 @@ pub fn run(arguments: &[String]) -> Result<()> {
     }
     if suite == "engine" {
         return engine::run(rest);
+    }
+    if suite == "lin" {
+        return lin::run(rest);
     }
     if suite == "hostile" {
         return hostile::run(rest);

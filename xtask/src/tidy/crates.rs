@@ -10,7 +10,7 @@ use crate::error::{Context, Result};
 
 /// Who may use whom, as ARCHITECTURE.md draws it: nothing points back. A crate that is not here
 /// is refused, because a new arrow is a decision about the design.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("alice", &[]),
     ("alice-nats", &["alice"]),
     ("jungle-testkit", &[]),
@@ -18,9 +18,10 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("jungle-db", &["jungle-tree"]),
     ("jungle-json", &["jungle-tree"]),
     ("jungle-store", &["jungle-db", "jungle-tree"]),
+    ("jungle-cluster", &["jungle-store", "jungle-db", "jungle-tree"]),
     ("jungle", &["jungle-store", "jungle-db", "jungle-tree", "jungle-json"]),
     ("jungle-words", &["jungle-db", "jungle-tree", "jungle-json"]),
-    ("jungle-server", &["jungle", "jungle-words"]),
+    ("jungle-server", &["jungle", "jungle-cluster", "jungle-words"]),
     (
         "jungle-cli",
         &[
@@ -31,6 +32,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
             "jungle-json",
             "jungle-words",
             "jungle-server",
+            "jungle-cluster",
             "alice",
             "alice-nats",
         ],
@@ -45,6 +47,7 @@ const ALL: &[&str] = &[
     "alice",
     "alice-nats",
     "jungle",
+    "jungle-cluster",
     "jungle-store",
     "jungle-db",
     "jungle-tree",

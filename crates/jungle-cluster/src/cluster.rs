@@ -1,0 +1,145 @@
+//! A server of a cluster.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use jungle_db::Revision;
+
+use crate::error::{CheckpointError, Fault};
+use crate::follow::Follower;
+use crate::keeper::Keeper;
+use crate::log::{Log, LogError};
+use crate::sequencer::Appender;
+use crate::survey::Survey;
+
+/// A Jungle that is one server of a cluster: what it commits the others have, and the reverse.
+/// Dropping this leaves the cluster: the Jungle can be read on as it is, and takes no more commits.
+pub struct Cluster {
+    pub(crate) follower: Arc<Follower>,
+    pub(crate) log: Arc<dyn Log>,
+    pub(crate) appender: Arc<Appender>,
+    pub(crate) keeper: Arc<Keeper>,
+    /// Where this one serves.
+    pub(crate) address: Arc<OnceLock<String>>,
+    /// They end when the follower ends and the log is closed.
+    pub(crate) threads: Mutex<Vec<thread::JoinHandle<()>>>,
+}
+
+/// How a server stands.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Status {
+    /// The sequence of the newest message of the log that was followed here.
+    pub followed: u64,
+    /// The newest revision here.
+    pub revision: Revision,
+    /// Why nothing more is followed, if that is so. The server must not answer then as if it knew
+    /// what is there now.
+    pub fault: Option<Arc<Fault>>,
+    /// The sequence of the newest message in the newest checkpoint that is known of here; 0 without
+    /// one. The log goes back to the one before.
+    pub checkpoint: u64,
+    /// Why this server could not write the checkpoint that was due, if none was written since.
+    /// Nothing is lost by that, but the log grows.
+    pub checkpoint_error: Option<Arc<CheckpointError>>,
+}
+
+impl Cluster {
+    /// How this server stands.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let place = self.follower.place();
+        Status {
+            followed: place.sequence,
+            revision: place.revision(),
+            fault: place.fault.clone(),
+            checkpoint: place.checkpoint,
+            checkpoint_error: self.keeper.failed(),
+        }
+    }
+
+    /// Writes a checkpoint now of what was followed here, unless there is one; removes those before
+    /// the one before it, and the log up to that. Gives the sequence of the newest message in it.
+    /// Servers do this by themselves, as [their options](crate::Options::checkpoint_messages) say.
+    ///
+    /// # Errors
+    /// When it cannot be written or read back, or this server follows the log no further. The log
+    /// stays as it is then.
+    pub fn checkpoint(&self) -> Result<u64, CheckpointError> {
+        self.keeper.write()
+    }
+
+    /// Says where this server serves, for those who [ask](Cluster::survey); once.
+    pub fn set_address(&self, address: &str) {
+        // The first one stays.
+        let _ = self.address.set(address.to_owned());
+    }
+
+    /// Asks all servers of the cluster how they stand, and the engine how the log does; waits
+    /// `within` for answers. `None` where the [log](Log::survey) cannot ask.
+    ///
+    /// # Errors
+    /// When the engine does not answer.
+    pub fn survey(&self, within: Duration) -> Result<Option<Survey>, LogError> {
+        self.log.survey(within)
+    }
+
+    /// Waits until a revision is here, for at most `within`; tells whether it is.
+    #[must_use]
+    pub fn wait_for(&self, revision: Revision, within: Duration) -> bool {
+        self.follower.wait(within, |place| place.revision() >= revision)
+    }
+
+    /// Leaves the cluster, as dropping this does: the Jungle can be read on as it is, and takes no
+    /// more commits.
+    pub fn leave(&self) {
+        self.follower.end();
+        self.log.close();
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        for thread in threads.drain(..) {
+            // What it panicked of was printed then.
+            let _ = thread.join();
+        }
+    }
+
+    /// Waits until everything is here that was in the log when this was called: what is read after
+    /// that is at least as new as anything that was acknowledged anywhere before, so that reads and
+    /// commits are linearizable. For this a message of this server gets its place in the log, which
+    /// takes as long as a commit: a commit that is sent meanwhile, or a message without anything in
+    /// it, one for all who ask together.
+    ///
+    /// # Errors
+    /// When that has no place in time, or the log is followed no further.
+    pub fn linearize(&self, within: Duration) -> Result<Revision, LogError> {
+        self.appender.prove(within)?;
+        Ok(self.status().revision)
+    }
+
+    /// Waits until everything is here that was in the log when this was called, as that server of
+    /// the engine says which leads it. One that was stopped for seconds and goes on may say, for a
+    /// moment, what was so before: [`linearize`](Cluster::linearize) is not taken in by that.
+    ///
+    /// # Errors
+    /// When the engine does not answer, or the log is followed no further.
+    pub fn sync(&self, within: Duration) -> Result<Revision, LogError> {
+        let (_, last) = self.log.bounds()?;
+        if !self.follower.wait(within, |place| place.sequence >= last) {
+            return Err(LogError::NoAnswer { within, last: None });
+        }
+        Ok(self.status().revision)
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Cluster").field(&self.status()).finish()
+    }
+}

@@ -1,0 +1,74 @@
+//! What is needed of an engine besides the log: a place for checkpoints.
+
+use std::io::{Read, Write};
+
+use jungle_store::StreamError;
+
+use crate::log::LogError;
+
+/// Where the checkpoints of a cluster are kept, each under the sequence of the newest message that
+/// it has. One that is there is there whole, as far as the engine knows.
+///
+/// All calls wait, and are for ordinary threads.
+pub trait Depot: Send + Sync {
+    /// Those that are there, the newest first.
+    ///
+    /// # Errors
+    /// When the engine does not answer.
+    fn stored(&self) -> Result<Vec<u64>, LogError>;
+
+    /// Stores what `write` writes, unless that fails; it is there all at once. One that is there
+    /// already is replaced.
+    ///
+    /// # Errors
+    /// When the engine does not take it, or `write` fails.
+    fn put(&self, sequence: u64, write: WriteCheckpoint<'_>) -> Result<(), LogError>;
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// When it is not there, or the engine does not answer.
+    fn open(&self, sequence: u64) -> Result<Stored, LogError>;
+
+    /// Removes one, if it is there.
+    ///
+    /// # Errors
+    /// When the engine does not answer.
+    fn remove(&self, sequence: u64) -> Result<(), LogError>;
+
+    /// Removes all messages of the log up to this one.
+    ///
+    /// # Errors
+    /// When the engine does not answer.
+    fn trim(&self, sequence: u64) -> Result<(), LogError>;
+
+    /// Removes what was left of checkpoints that were never put to their end, if it is not young.
+    ///
+    /// # Errors
+    /// When the engine does not answer.
+    fn sweep(&self) -> Result<(), LogError> {
+        Ok(())
+    }
+
+    /// Asks to be the one server that writes a checkpoint now; tells whether it is. It is so until
+    /// it [releases](Depot::release) that, or for some minutes: another who begins then does no
+    /// harm.
+    ///
+    /// # Errors
+    /// When the engine does not answer.
+    fn claim(&self, server: &str) -> Result<bool, LogError>;
+
+    /// Lets others write the next one.
+    fn release(&self);
+}
+
+/// Writes a checkpoint.
+pub type WriteCheckpoint<'w> = &'w mut dyn FnMut(&mut dyn Write) -> Result<(), StreamError>;
+
+/// A checkpoint that is there.
+pub struct Stored {
+    /// How long it is.
+    pub bytes: u64,
+    /// What is in it.
+    pub content: Box<dyn Read + Send>,
+}

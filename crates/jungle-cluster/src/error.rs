@@ -1,0 +1,297 @@
+//! Why a server does not follow its log.
+
+use std::io;
+use std::sync::Arc;
+
+use jungle_db::{BranchId, ReplayError, Revision, TreeId};
+use jungle_store::{AdoptError, OpenError, StreamError};
+use jungle_tree::ArenaError;
+
+use crate::log::{LogError, LogId};
+use crate::nats::ConnectError;
+
+/// Why a server follows its log no further. What it has is as it was before the message that it
+/// could not follow.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// A message is missing.
+    #[error(
+        "the log goes on with message {found} where {expected} is due: messages are missing; \
+         look at the disks of the engine's servers"
+    )]
+    Gap {
+        /// The sequence that is due.
+        expected: u64,
+        /// The one that came.
+        found: u64,
+    },
+    /// What is missing was removed since a checkpoint has it: this server was away for too long.
+    #[error(
+        "the log begins with message {first}, and {expected} is due: start this server again, and \
+         it begins with the newest checkpoint"
+    )]
+    Trimmed {
+        /// The sequence that is due.
+        expected: u64,
+        /// The oldest that is there.
+        first: u64,
+    },
+    /// A message is not as it was written.
+    #[error("message {sequence} of the log is damaged; look at the disks of the engine's servers")]
+    Damaged {
+        /// Its sequence.
+        sequence: u64,
+        /// What is wrong with it.
+        #[source]
+        reason: MessageError,
+    },
+    /// A message does not follow the one before it.
+    #[error("message {sequence} of the log was not written behind the one that is before it")]
+    Unlinked {
+        /// Its sequence.
+        sequence: u64,
+    },
+    /// This server has another tree than the one that wrote a message.
+    #[error(
+        "branch {} of tree {} is not the same here as on {server:?} before message {sequence}: \
+         one of the two is damaged", .branch.0, .tree.0
+    )]
+    Diverged {
+        /// The sequence of the message.
+        sequence: u64,
+        /// The server that wrote it.
+        server: String,
+        /// The tree.
+        tree: TreeId,
+        /// The branch.
+        branch: BranchId,
+    },
+    /// What a message says does not fit to what is here.
+    #[error("message {sequence} of the log, by {server:?}, cannot be followed here")]
+    NotFollowed {
+        /// Its sequence.
+        sequence: u64,
+        /// The server that wrote it.
+        server: String,
+        /// Why.
+        #[source]
+        reason: ReplayError,
+    },
+    /// The engine does not tell what is missing.
+    #[error("message {sequence} of the log could not be read")]
+    NotRead {
+        /// Its sequence.
+        sequence: u64,
+        /// Why.
+        #[source]
+        reason: LogError,
+    },
+}
+
+/// Bytes are no message.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MessageError {
+    /// They do not begin as one.
+    #[error("it does not begin as a message of a cluster")]
+    NoMessage,
+    /// It was written by a later version.
+    #[error("it is of version {version}, which is not known here: this server is to be upgraded")]
+    Version {
+        /// Its version.
+        version: u8,
+    },
+    /// Its hash is another one.
+    #[error("its hash is not the one it says")]
+    Hash,
+    /// It ends too early or too late.
+    #[error("it does not have the length it says")]
+    Length,
+    /// A record in it is none.
+    #[error("revision {revision} in it cannot be read: {reason}")]
+    Record {
+        /// The revision of the record.
+        revision: Revision,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// Why a checkpoint was not written, or cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckpointError {
+    /// This server follows the log no further.
+    #[error("nothing is written of what may be wrong")]
+    Fault(#[source] Arc<Fault>),
+    /// It has left its cluster.
+    #[error("this server has left its cluster")]
+    Left,
+    /// No message was followed yet, so that it is not known which hash the newest one has.
+    #[error("no message was followed here yet")]
+    Nothing,
+    /// The engine does not keep checkpoints.
+    #[error("the engine does not keep checkpoints")]
+    NoDepot,
+    /// The engine failed.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The engine failed while it was read.
+    #[error("the checkpoint could not be read")]
+    Io(#[from] io::Error),
+    /// The bytes are none.
+    #[error("the bytes are no checkpoint of a cluster")]
+    NoCheckpoint,
+    /// It was written by a later version.
+    #[error("it is of version {version}, which is not known here: this server is to be upgraded")]
+    Version {
+        /// Its version.
+        version: u8,
+    },
+    /// It is not what was written.
+    #[error("the checkpoint is damaged: it is not what it says")]
+    Hash,
+    /// What is in it cannot be written or read.
+    #[error(transparent)]
+    Stream(#[from] StreamError),
+    /// A branch in it is not what it was.
+    #[error("branch {} of tree {} in it is not the one that was written", .branch.0, .tree.0)]
+    Differs {
+        /// The tree.
+        tree: TreeId,
+        /// The branch.
+        branch: BranchId,
+    },
+    /// The log does not go on from it.
+    #[error("it ends with message {sequence}, and the log has messages {first} to {last}")]
+    Apart {
+        /// The newest message in it.
+        sequence: u64,
+        /// The oldest message of the log.
+        first: u64,
+        /// The newest one.
+        last: u64,
+    },
+    /// It says itself that it is of another log.
+    #[error("it is of another log, which is known by {log}")]
+    OtherLog {
+        /// Of which one.
+        log: LogId,
+    },
+    /// It is of another log.
+    #[error("message {sequence} of the log is not the one that it ends with")]
+    Unlinked {
+        /// The newest message in it.
+        sequence: u64,
+    },
+}
+
+/// Why a server has not joined its cluster.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JoinError {
+    /// The engine cannot be used.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The engine does not answer.
+    #[error("the log of the cluster could not be read")]
+    Log(#[from] LogError),
+    /// The log cannot be followed.
+    #[error(transparent)]
+    Fault(#[from] Arc<Fault>),
+    /// The system gives no thread.
+    #[error("no thread could be started")]
+    Threads(#[source] io::Error),
+    /// The folder has revisions that the log never had.
+    #[error(
+        "the folder has revision {here}, and the log of the cluster ends with {log}: it is not a \
+         folder of this cluster, or the log has lost what came after"
+    )]
+    Ahead {
+        /// The newest revision of the folder.
+        here: Revision,
+        /// The newest one of the log.
+        log: Revision,
+    },
+    /// The log does not go back to what the folder has.
+    #[error(
+        "the log of the cluster begins with revision {log}, and the folder ends with {here}: \
+         begin with an empty folder, or restore it from a backup of another server"
+    )]
+    TooOld {
+        /// The newest revision of the folder.
+        here: Revision,
+        /// The oldest one of the log.
+        log: Revision,
+    },
+    /// The log does not go back to what the folder has, and the newest checkpoint has something
+    /// else in its place.
+    #[error(
+        "the folder ends with revision {here}, which the log does not go back to, and its trees \
+         were never those of the cluster: give an empty folder"
+    )]
+    Foreign {
+        /// The newest revision of the folder.
+        here: Revision,
+    },
+    /// The folder says that it is of another cluster.
+    #[error(
+        "the folder is of another cluster, whose log is known by {folder}; the log of this one is \
+         known by {log}: give another folder, or an empty one"
+    )]
+    OtherCluster {
+        /// What the folder says.
+        folder: LogId,
+        /// What the log says.
+        log: LogId,
+    },
+    /// Of which cluster the folder is could not be read, or not written down.
+    #[error("the file {file} of the folder, which says of which cluster it is, cannot be used")]
+    Membership {
+        /// The file.
+        file: &'static str,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// No checkpoint can be used, and the log has not everything.
+    #[error(
+        "the log of the cluster was trimmed, and no checkpoint can be used; of the newest one, at \
+         message {sequence}, this is why"
+    )]
+    Checkpoint {
+        /// The newest message in it.
+        sequence: u64,
+        /// What is wrong with it.
+        #[source]
+        source: CheckpointError,
+    },
+    /// The folder cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The checkpoint cannot be put into the folder.
+    #[error(transparent)]
+    Adopt(#[from] AdoptError),
+    /// There is no memory.
+    #[error(transparent)]
+    Arena(#[from] ArenaError),
+    /// The log is empty, the folder is not, and so nobody else could follow.
+    #[error(
+        "the log of the cluster is empty, and the folder has revision {here}: begin a cluster with \
+         an empty folder, and import what is there"
+    )]
+    NotEmpty {
+        /// The newest revision of the folder.
+        here: Revision,
+    },
+    /// The Jungle is in a cluster already.
+    #[error("this Jungle has joined a cluster before")]
+    Joined,
+}
+
+impl From<Fault> for JoinError {
+    fn from(fault: Fault) -> JoinError {
+        JoinError::Fault(Arc::new(fault))
+    }
+}

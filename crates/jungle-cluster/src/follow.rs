@@ -1,0 +1,263 @@
+//! Following the log: one message after the other, each held against what is here.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jungle_db::{BranchId, CommitRecord, Event, Jungle, Revision, TreeId};
+
+use crate::checkpoint::{Taken, heads};
+use crate::error::{CheckpointError, Fault, MessageError};
+use crate::keeper::Every;
+use crate::log::LogId;
+use crate::message::{self, Before, Hash, Message};
+use crate::survey::ServerStatus;
+
+/// A Jungle, and how far it has followed the log.
+pub(crate) struct Follower {
+    place: Mutex<Place>,
+    moved: Condvar,
+    /// When a checkpoint is due, or the follower has ended: who waits for that is not woken by each
+    /// message.
+    due: Condvar,
+}
+
+/// Where a follower is.
+pub(crate) struct Place {
+    /// There until the follower ends.
+    pub(crate) jungle: Option<Jungle>,
+    /// The sequence of the newest message that was followed.
+    pub(crate) sequence: u64,
+    /// The hash of that message; `None` when it was not seen.
+    pub(crate) hash: Option<Hash>,
+    /// Why nothing more is followed.
+    pub(crate) fault: Option<Arc<Fault>>,
+    /// The newest message of the newest checkpoint that is known of; 0 without one.
+    pub(crate) checkpoint: u64,
+    /// Bytes of messages that were followed since.
+    bytes: u64,
+    /// After how much of that the next one is due.
+    every: Every,
+}
+
+impl Follower {
+    pub(crate) fn new(jungle: Jungle, sequence: u64, hash: Option<Hash>, every: Every) -> Follower {
+        let (jungle, fault) = (Some(jungle), None);
+        let place = Place { jungle, sequence, hash, fault, checkpoint: 0, bytes: 0, every };
+        Follower { place: Mutex::new(place), moved: Condvar::new(), due: Condvar::new() }
+    }
+
+    pub(crate) fn place(&self) -> MutexGuard<'_, Place> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the server says of itself.
+    pub(crate) fn tell(&self, server: &str, address: Option<&String>) -> ServerStatus {
+        let place = self.place();
+        ServerStatus {
+            server: server.to_owned(),
+            address: address.cloned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            followed: place.sequence,
+            revision: place.revision().number(),
+            hash: place.hash.map(|hash| blake3::Hash::from_bytes(hash).to_hex().to_string()),
+            fault: place.fault.as_ref().map(ToString::to_string),
+        }
+    }
+
+    /// Follows a message from the log. What was followed before is passed over.
+    pub(crate) fn follow(&self, sequence: u64, bytes: &[u8]) -> Result<(), Arc<Fault>> {
+        self.step(|place| match place.sequence + 1 {
+            due if sequence < due => Ok(()),
+            due if sequence > due => Err(Fault::Gap { expected: due, found: sequence }),
+            _ => place.follow(sequence, bytes),
+        })
+    }
+
+    /// Follows what was written here, unless the log itself was quicker.
+    pub(crate) fn follow_own(
+        &self,
+        sequence: u64,
+        message: &[u8],
+        records: &[CommitRecord],
+    ) -> Result<(), Arc<Fault>> {
+        self.step(|place| {
+            if place.sequence >= sequence {
+                return Ok(());
+            }
+            place.redo(sequence, "this server", records.iter().map(|record| Ok(record.clone())))?;
+            place.pass(sequence, message::hash_of(message), message.len());
+            Ok(())
+        })
+    }
+
+    /// What is here now, between two messages. None can be followed while it is noted, which takes
+    /// next to no time.
+    pub(crate) fn take(&self, log: LogId) -> Result<Taken, CheckpointError> {
+        let place = self.place();
+        if let Some(fault) = &place.fault {
+            return Err(CheckpointError::Fault(Arc::clone(fault)));
+        }
+        let jungle = place.jungle.clone().ok_or(CheckpointError::Left)?;
+        let hash = place.hash.filter(|_| place.sequence > 0).ok_or(CheckpointError::Nothing)?;
+        let (checkpoint, heads) = (jungle.checkpoint(), heads(&jungle));
+        Ok(Taken { log, jungle, checkpoint, sequence: place.sequence, hash, heads })
+    }
+
+    /// Notes which checkpoint is the newest.
+    pub(crate) fn saw(&self, checkpoint: u64) {
+        let mut place = self.place();
+        if checkpoint > place.checkpoint {
+            place.checkpoint = checkpoint;
+            place.bytes = 0;
+        }
+    }
+
+    /// Will it follow nothing more?
+    pub(crate) fn is_over(&self) -> bool {
+        let place = self.place();
+        place.jungle.is_none() || place.fault.is_some()
+    }
+
+    fn step(&self, f: impl FnOnce(&mut Place) -> Result<(), Fault>) -> Result<(), Arc<Fault>> {
+        let mut place = self.place();
+        if let Some(fault) = &place.fault {
+            return Err(Arc::clone(fault));
+        }
+        let stepped = f(&mut place).map_err(|fault| {
+            tracing::error!(%fault, "the log is followed no further");
+            Arc::clone(place.fault.insert(Arc::new(fault)))
+        });
+        let is_news = stepped.is_err() || place.is_due();
+        drop(place);
+        self.moved.notify_all();
+        if is_news {
+            self.due.notify_all();
+        }
+        stepped
+    }
+
+    /// Nothing more is followed, for this reason.
+    pub(crate) fn fail(&self, fault: Fault) {
+        let _ = self.step(|_| Err(fault));
+    }
+
+    /// Waits until the follower is past this message, has ended, or the time is over; tells whether
+    /// it is past it.
+    pub(crate) fn wait_past(&self, sequence: u64, within: Duration) -> bool {
+        self.wait(within, |place| place.sequence > sequence)
+    }
+
+    /// Waits until something is so.
+    pub(crate) fn wait(&self, within: Duration, is_so: impl Fn(&Place) -> bool) -> bool {
+        self.wait_on(&self.moved, within, is_so)
+    }
+
+    /// Waits until a checkpoint is due.
+    pub(crate) fn wait_until_due(&self, within: Duration) -> bool {
+        self.wait_on(&self.due, within, Place::is_due)
+    }
+
+    /// Waits so long, unless the follower ends.
+    pub(crate) fn rest(&self, within: Duration) {
+        self.wait_on(&self.due, within, |_| false);
+    }
+
+    fn wait_on(&self, news: &Condvar, within: Duration, is_so: impl Fn(&Place) -> bool) -> bool {
+        let is_open =
+            |place: &mut Place| !is_so(place) && place.fault.is_none() && place.jungle.is_some();
+        let waited = news.wait_timeout_while(self.place(), within, is_open);
+        is_so(&waited.unwrap_or_else(PoisonError::into_inner).0)
+    }
+
+    /// Lets go of the Jungle.
+    pub(crate) fn end(&self) {
+        self.place().jungle = None;
+        self.moved.notify_all();
+        self.due.notify_all();
+    }
+}
+
+impl Place {
+    /// The newest revision here.
+    pub(crate) fn revision(&self) -> Revision {
+        self.jungle.as_ref().map(Jungle::revision).unwrap_or_default()
+    }
+
+    fn follow(&mut self, sequence: u64, bytes: &[u8]) -> Result<(), Fault> {
+        let damaged = |reason| Fault::Damaged { sequence, reason };
+        let message = message::read(bytes).map_err(damaged)?;
+        if self.hash.is_some_and(|hash| hash != message.previous) {
+            return Err(Fault::Unlinked { sequence });
+        }
+        let Some(jungle) = self.jungle.clone() else { return Ok(()) };
+        if message.first == crate::sequencer::next(jungle.revision()) {
+            self.compare(&jungle, sequence, &message)?;
+        }
+        let records = message.records_after(jungle.revision(), jungle.arena());
+        self.redo(sequence, message.server, records)?;
+        self.pass(sequence, message.hash, bytes.len());
+        Ok(())
+    }
+
+    /// Are the branches that a message changes the same here as where it was written?
+    fn compare(&self, jungle: &Jungle, sequence: u64, message: &Message<'_>) -> Result<(), Fault> {
+        for before in &message.before {
+            let here = hash_of_branch(jungle, before.tree, before.branch);
+            if here != Some(before.hash) {
+                let Before { tree, branch, .. } = *before;
+                let server = message.server.to_owned();
+                return Err(Fault::Diverged { sequence, server, tree, branch });
+            }
+        }
+        Ok(())
+    }
+
+    fn redo(
+        &self,
+        sequence: u64,
+        server: &str,
+        records: impl Iterator<Item = Result<CommitRecord, MessageError>>,
+    ) -> Result<(), Fault> {
+        let Some(jungle) = &self.jungle else { return Ok(()) };
+        for record in records {
+            let record = record.map_err(|reason| Fault::Damaged { sequence, reason })?;
+            jungle.follow(&record).map_err(|reason| {
+                let server = server.to_owned();
+                Fault::NotFollowed { sequence, server, reason }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn pass(&mut self, sequence: u64, hash: Hash, bytes: usize) {
+        self.sequence = sequence;
+        self.hash = Some(hash);
+        self.bytes += bytes as u64;
+    }
+
+    /// Was so much followed since the newest checkpoint that the next one is due?
+    pub(crate) fn is_due(&self) -> bool {
+        let messages = self.sequence.saturating_sub(self.checkpoint);
+        messages >= self.every.messages.max(1) || messages > 0 && self.bytes >= self.every.bytes
+    }
+}
+
+/// The branches that records edit, as they are now.
+pub(crate) fn branches_before(jungle: &Jungle, records: &[CommitRecord]) -> Vec<Before> {
+    let edits = records.iter().flat_map(|record| match &record.event {
+        Event::Edited(edits) => edits.as_slice(),
+        _ => &[],
+    });
+    let mut ids: Vec<(TreeId, BranchId)> = edits.map(|edit| (edit.tree, edit.branch)).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let before = ids.into_iter().filter_map(|(tree, branch)| {
+        Some(Before { tree, branch, hash: hash_of_branch(jungle, tree, branch)? })
+    });
+    before.collect()
+}
+
+fn hash_of_branch(jungle: &Jungle, tree: TreeId, branch: BranchId) -> Option<Hash> {
+    let handle = jungle.branch_with_id(tree, branch)?;
+    Some(*handle.snapshot().root().content_hash().as_bytes())
+}

@@ -1,0 +1,260 @@
+//! Joining a cluster: with what is here, or with the newest checkpoint.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jungle_db::{Builder, Jungle, Revision, Sequencer};
+use jungle_store::{OpenOptions, Store};
+use jungle_tree::ArenaOptions;
+
+use crate::cluster::Cluster;
+use crate::error::{Fault, JoinError};
+use crate::follow::Follower;
+use crate::keeper::{Every, Keeper};
+use crate::log::Log;
+use crate::membership;
+use crate::message::{self, Hash};
+use crate::nats::NatsLog;
+use crate::newcomer::{self, Restored, has_been, is_behind};
+use crate::options::{Joining, Options};
+use crate::sequencer::Appender;
+
+impl Cluster {
+    /// Joins the cluster whose log an engine keeps, and follows all that it says before it returns;
+    /// makes the log if there is none. `engine` has addresses of one or several of the engine's
+    /// servers, such as `nats://localhost:4222`, with commas between them.
+    ///
+    /// Nothing else may commit to the Jungle meanwhile.
+    ///
+    /// # Errors
+    /// When the engine cannot be reached, is too old or keeps the log otherwise than asked for;
+    /// when the log does not continue what is in the Jungle, or cannot be followed.
+    pub fn join(engine: &str, jungle: &Jungle, options: Options) -> Result<Cluster, JoinError> {
+        let log = NatsLog::connect(engine, &options)?;
+        Cluster::follow(Arc::new(log), jungle, &options)
+    }
+
+    /// As [`join`](Cluster::join), with the log itself.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn follow(
+        log: Arc<dyn Log>,
+        jungle: &Jungle,
+        options: &Options,
+    ) -> Result<Cluster, JoinError> {
+        let (first, last) = log.bounds()?;
+        let sequence = find(&*log, jungle.revision(), (first, last))?;
+        // The message before is where it says that it is, if it is there still.
+        let hash = match sequence {
+            0 => Some(message::Hash::default()),
+            _ => log.get(sequence)?.map(|bytes| message::hash_of(&bytes)),
+        };
+        Cluster::go_on(log, jungle, (sequence, hash), options)
+    }
+
+    /// Follows a log with a new Jungle in memory: it begins with the newest checkpoint, if there is
+    /// one that can be read, and follows the rest of the log before this returns.
+    ///
+    /// # Errors
+    /// As [`join`](Cluster::join); also when the log does not go back to its beginning, and no
+    /// checkpoint can be read.
+    pub fn follow_in_memory(
+        log: Arc<dyn Log>,
+        builder: &Builder,
+        arena: &ArenaOptions,
+        options: &Options,
+    ) -> Result<(Jungle, Cluster), JoinError> {
+        match newcomer::newest(&*log, builder, arena, options)? {
+            Some(Restored { jungle, sequence, hash }) => {
+                let cluster = Cluster::go_on(log, &jungle, (sequence, Some(hash)), options)?;
+                Ok((jungle, cluster))
+            }
+            None => {
+                let jungle = builder.clone().arena(arena.clone()).build()?;
+                let cluster = Cluster::follow(log, &jungle, options)?;
+                Ok((jungle, cluster))
+            }
+        }
+    }
+
+    /// Follows a log with a folder. If there is nothing in it yet, or the log does not go back to
+    /// what it has, the newest checkpoint takes its place, if there is one that can be read; so
+    /// whoever returns after however long a time is what the others are.
+    ///
+    /// # Errors
+    /// As [`follow_in_memory`](Cluster::follow_in_memory); also when the folder cannot be opened,
+    /// or what is in it never was the cluster's.
+    ///
+    /// The folder has a file `CLUSTER` from then on, which says of which one it is.
+    pub fn follow_in_folder(
+        log: Arc<dyn Log>,
+        folder: &Path,
+        open: &OpenOptions,
+        options: &Options,
+    ) -> Result<(Store, Cluster), JoinError> {
+        let store = open.clone().open(folder)?;
+        let here = store.revision();
+        let was_member = membership::check(folder, log.id(), here)?;
+        if here.number() > 0 && !is_behind(&*log, here)? {
+            let id = log.id();
+            let cluster = Cluster::follow(log, &store, options)?;
+            membership::write(folder, id)?;
+            return Ok((store, cluster));
+        }
+        if here.number() == 0 {
+            // Before anything comes in.
+            membership::write(folder, log.id())?;
+        }
+        let (builder, arena) = (Jungle::builder(), ArenaOptions::default());
+        let Some(newest) = newcomer::newest(&*log, &builder, &arena, options)? else {
+            let cluster = Cluster::follow(log, &store, options)?;
+            return Ok((store, cluster));
+        };
+        if here.number() > 0 && !has_been(&newest.jungle, &store, was_member) {
+            return Err(JoinError::Foreign { here });
+        }
+        membership::write(folder, log.id())?;
+        drop(store);
+        let Restored { jungle, sequence, hash } = newest;
+        open.clone().adopt(folder, &jungle)?;
+        drop(jungle);
+        let store = open.clone().open(folder)?;
+        let cluster = Cluster::go_on(log, &store, (sequence, Some(hash)), options)?;
+        Ok((store, cluster))
+    }
+
+    /// Follows all that comes after a message. Of that the hash may not be known.
+    fn go_on(
+        log: Arc<dyn Log>,
+        jungle: &Jungle,
+        (sequence, hash): (u64, Option<Hash>),
+        options: &Options,
+    ) -> Result<Cluster, JoinError> {
+        let (_, last) = log.bounds()?;
+        let every =
+            Every { messages: options.checkpoint_messages, bytes: options.checkpoint_bytes };
+        let follower = Arc::new(Follower::new(jungle.clone(), sequence, hash, every));
+        let (server, within) = (&options.server, options.commit_within);
+        let appender = Appender::new(Arc::clone(&log), Arc::clone(&follower), server, within);
+        let appender = Arc::new(appender);
+        if !jungle.sequence_with(Arc::clone(&appender) as Arc<dyn Sequencer>) {
+            return Err(JoinError::Joined);
+        }
+        let keeper = Arc::new(Keeper {
+            log: Arc::clone(&log),
+            follower: Arc::clone(&follower),
+            server: options.server.clone(),
+            failed: Mutex::default(),
+            writing: Mutex::default(),
+        });
+        let (address, threads) = Default::default();
+        let cluster = Cluster { follower, log, appender, keeper, address, threads };
+        cluster.answer(&options.server);
+        let (follower, log) = (Arc::clone(&cluster.follower), Arc::clone(&cluster.log));
+        cluster.start("cluster log", move || follow_tail(&follower, &*log, sequence + 1))?;
+        cluster.catch_up(last, options)?;
+        if let Some(depot) = cluster.log.depot() {
+            // Who cannot look now looks when one is due.
+            let _ = cluster.keeper.look(depot);
+            let keeper = Arc::clone(&cluster.keeper);
+            cluster.start("checkpoints", move || keeper.keep())?;
+        }
+        Ok(cluster)
+    }
+
+    /// Says how this server stands to whoever asks.
+    fn answer(&self, server: &str) {
+        let (follower, address) = (Arc::clone(&self.follower), Arc::clone(&self.address));
+        let server = server.to_owned();
+        self.log.answer(Arc::new(move || follower.tell(&server, address.get())));
+    }
+
+    fn start(&self, name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), JoinError> {
+        let thread = thread::Builder::new().name(name.to_owned()).spawn(run);
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        threads.push(thread.map_err(JoinError::Threads)?);
+        Ok(())
+    }
+
+    /// Waits until a message has been followed, however long it takes, as long as some are.
+    fn catch_up(&self, last: u64, options: &Options) -> Result<(), JoinError> {
+        /// How often it is told how far it is.
+        const TOLD_EVERY: Duration = Duration::from_millis(200);
+        /// So long without a message, and the engine is asked whether it is there at all.
+        const QUIET: Duration = Duration::from_secs(5);
+        let from = self.follower.place().sequence;
+        let (mut followed, mut since) = (from, Instant::now());
+        while !self.follower.wait(TOLD_EVERY, |place| place.sequence >= last) {
+            let status = self.status();
+            if let Some(fault) = status.fault {
+                return Err(fault.into());
+            }
+            options.tell(Joining::Log { messages: status.followed - from, of: last - from });
+            if status.followed > followed {
+                (followed, since) = (status.followed, Instant::now());
+            } else if since.elapsed() > QUIET {
+                self.log.bounds()?;
+                since = Instant::now();
+            }
+        }
+        Ok(())
+    }
+}
+
+fn follow_tail(follower: &Follower, log: &dyn Log, from: u64) {
+    for (sequence, bytes) in log.tail(from) {
+        // The engine passes over messages that a damaged server has lost; others may have them.
+        let due = follower.place().sequence + 1;
+        for missing in due..sequence {
+            match log.get(missing) {
+                Ok(Some(bytes)) if follower.follow(missing, &bytes).is_ok() => {}
+                Ok(found) => match log.bounds() {
+                    Ok((first, _)) if found.is_none() && first > missing => {
+                        return follower.fail(Fault::Trimmed { expected: missing, first });
+                    }
+                    _ => break,
+                },
+                Err(reason) => {
+                    return follower.fail(Fault::NotRead { sequence: missing, reason });
+                }
+            }
+        }
+        if follower.follow(sequence, &bytes).is_err() {
+            return;
+        }
+    }
+}
+
+/// The sequence of the newest message of which everything is in a Jungle with this revision.
+fn find(log: &dyn Log, here: Revision, (first, last): (u64, u64)) -> Result<u64, JoinError> {
+    if last < first || last == 0 {
+        return match here.number() {
+            0 => Ok(last),
+            _ => Err(JoinError::NotEmpty { here }),
+        };
+    }
+    let revisions = |sequence: u64| -> Result<(Revision, Revision), JoinError> {
+        let bytes = log.get(sequence)?;
+        let bytes = bytes.ok_or(Fault::Gap { expected: sequence, found: sequence + 1 })?;
+        let read = message::read(&bytes);
+        let message = read.map_err(|reason| Fault::Damaged { sequence, reason })?;
+        Ok((message.first, message.last()))
+    };
+    let (oldest, newest) = (revisions(first)?.0, revisions(last)?.1);
+    if here > newest {
+        return Err(JoinError::Ahead { here, log: newest });
+    }
+    if here.number() + 1 < oldest.number() {
+        return Err(JoinError::TooOld { here, log: oldest });
+    }
+    // Messages before `low` are in it whole, those from `high` on are not.
+    let (mut low, mut high) = (first, last + 1);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if revisions(middle)?.1 <= here { low = middle + 1 } else { high = middle }
+    }
+    Ok(low - 1)
+}

@@ -1,0 +1,56 @@
+//! Several servers with one truth: each has all trees and answers reads itself, and one replicated
+//! log says in which order they are changed. Consensus, replication and fail-over are those of an
+//! engine, NATS JetStream; what is here is how a Jungle follows a log.
+//!
+//! ```no_run
+//! use jungle_cluster::{Cluster, Options};
+//! use jungle_store::Store;
+//!
+//! let store = Store::open("data")?;
+//! let cluster = Cluster::join("nats://localhost:4222", &store, Options::default())?;
+//! let board = store.create_tree("board")?;
+//! board.update(|tx| tx.put_attribute(&[], "title", "Hello"))?;
+//! println!("{:?}", cluster.status());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! - A **commit** is worked out here, as ever. What it comes to is appended to the log, if the log
+//!   has not grown since the revision it was worked out for; else it is worked out again. It is
+//!   visible, here and elsewhere, once it is in the log on a majority of the engine's servers, and
+//!   the call returns then. So transactions are serializable, over all trees of the cluster.
+//! - Commits that come while one message is on its way go into the next one together.
+//! - Every message carries the hash of the one before and the hashes of the branches it changes, as
+//!   they were before it. A [server](Cluster) that misses a message, gets a damaged one, or has
+//!   another tree than the one that sent it, follows no further, and says so: [`Fault`].
+//! - What is followed is written to the server's own folder, too, so the engine does not have the
+//!   only copy, and a server that returns reads on from where it was.
+//! - Now and then one of the servers writes a **checkpoint** of all there is into the engine's
+//!   object store. The two newest are kept, and the log from the older one on: it does not grow
+//!   without end. Who has nothing yet, or was away for too long, begins with the newest one
+//!   ([`Cluster::follow_in_folder`], [`Cluster::follow_in_memory`]).
+//! - A [`Log`], with its [`Depot`], is all that is needed of an engine.
+
+mod checkpoint;
+mod cluster;
+mod depot;
+mod error;
+mod follow;
+mod join;
+mod keeper;
+mod log;
+mod membership;
+mod message;
+mod nats;
+mod newcomer;
+mod options;
+mod sequencer;
+mod survey;
+
+pub use async_nats::ConnectOptions;
+pub use cluster::{Cluster, Status};
+pub use depot::{Depot, Stored, WriteCheckpoint};
+pub use error::{CheckpointError, Fault, JoinError, MessageError};
+pub use log::{Appended, Log, LogError, LogId, LogIdError, Tail};
+pub use nats::{ConnectError, NatsLog};
+pub use options::{Joining, Options};
+pub use survey::{LogStatus, Replica, ServerStatus, Survey, Tell};

@@ -1,0 +1,144 @@
+//! What is needed of an engine: one log, in which everybody sees the same.
+
+use std::error::Error;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::depot::Depot;
+use crate::survey::{Survey, Tell};
+
+/// A log of messages that is the same for all servers of a cluster. Messages have the sequences 1,
+/// 2, 3 and so on, without gaps; the oldest ones may be gone.
+///
+/// All calls wait, and are for ordinary threads.
+pub trait Log: Send + Sync {
+    /// Which log it is.
+    fn id(&self) -> LogId;
+
+    /// Appends a message if `after` is the sequence of the newest one (0: there is none), and waits
+    /// until the log keeps it, for at most `within`. The same message is never appended twice.
+    ///
+    /// # Errors
+    /// When it cannot be appended, or it is not known whether it was.
+    fn append(&self, after: u64, message: &Bytes, within: Duration) -> Result<Appended, LogError>;
+
+    /// The message with this sequence, as the leader of the log has it; `None` when there is none.
+    ///
+    /// # Errors
+    /// When the engine does not answer.
+    fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError>;
+
+    /// The sequences of the oldest and of the newest message. Of a log without any, the oldest is
+    /// the one that the next message gets.
+    ///
+    /// # Errors
+    /// When the engine does not answer.
+    fn bounds(&self) -> Result<(u64, u64), LogError>;
+
+    /// All messages from this sequence on, as they come. It ends when the log is closed.
+    fn tail(&self, from: u64) -> Tail;
+
+    /// Ends all tails.
+    fn close(&self);
+
+    /// Where its checkpoints are kept; without that there are none, and it is never trimmed.
+    fn depot(&self) -> Option<&dyn Depot> {
+        None
+    }
+
+    /// From now on, and until it is closed, whoever asks is told how this server stands; nobody,
+    /// where servers cannot be asked.
+    fn answer(&self, _tell: Tell) {}
+
+    /// How all servers stand that answer `within` this time, and the log; `None` where they cannot
+    /// be asked.
+    ///
+    /// # Errors
+    /// When the engine does not answer.
+    fn survey(&self, _within: Duration) -> Result<Option<Survey>, LogError> {
+        Ok(None)
+    }
+}
+
+/// What a log is known by: drawn when it was made, and its own as long as it is there, and in a
+/// copy that was restored. Folders and checkpoints have it, so that what is of another log, which
+/// had the same name once, is not taken for this one's. In text, 32 hexadecimal digits.
+///
+/// ```
+/// use jungle_cluster::LogId;
+/// let id = LogId([7; 16]);
+/// assert_eq!(id.to_string().parse(), Ok(id));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogId(pub [u8; 16]);
+
+/// A text is no [`LogId`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("what a log is known by has 32 hexadecimal digits")]
+pub struct LogIdError;
+
+impl fmt::Display for LogId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+    }
+}
+
+impl FromStr for LogId {
+    type Err = LogIdError;
+
+    fn from_str(text: &str) -> Result<LogId, LogIdError> {
+        let is_whole = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let number = u128::from_str_radix(text, 16).ok().filter(|_| is_whole);
+        number.map(|number| LogId(number.to_be_bytes())).ok_or(LogIdError)
+    }
+}
+
+/// Messages with their sequences; waits for the next one.
+pub type Tail = Box<dyn Iterator<Item = (u64, Bytes)> + Send>;
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Appended {
+    /// It has this sequence.
+    At(u64),
+    /// Another one came first.
+    Behind,
+}
+
+/// The engine failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// It does not take the message, and never will.
+    #[error("the engine refuses a message of {bytes} bytes: {reason}")]
+    Refused {
+        /// How long it is.
+        bytes: usize,
+        /// Why.
+        reason: String,
+    },
+    /// No answer came in time. If a message was sent, it may have been appended, or be yet.
+    #[error("the engine has not answered within {} s", .within.as_secs())]
+    NoAnswer {
+        /// How long was waited.
+        within: Duration,
+        /// What was said last.
+        #[source]
+        last: Option<Box<dyn Error + Send + Sync>>,
+    },
+    /// A checkpoint could not be written, or read.
+    #[error("the checkpoint at message {sequence} could not be written or read")]
+    Checkpoint {
+        /// The newest message in it.
+        sequence: u64,
+        /// Why.
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// It was closed.
+    #[error("the log was closed")]
+    Closed,
+}

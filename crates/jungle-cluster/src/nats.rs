@@ -1,0 +1,541 @@
+//! The log in NATS JetStream: one stream with one subject; checkpoints in its object store.
+
+mod depot;
+
+use std::future::Future;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+use async_nats::Client;
+use async_nats::jetstream::consumer::{DeliverPolicy, push};
+use async_nats::jetstream::context::{ContextBuilder, GetStreamErrorKind, PublishErrorKind};
+use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::stream::{
+    Config, DiscardPolicy, RawMessageErrorKind, RetentionPolicy, StorageType, Stream,
+};
+use async_nats::jetstream::{self, ErrorCode};
+use bytes::Bytes;
+use futures_util::StreamExt;
+use tokio::runtime::Runtime;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep, timeout};
+
+use self::depot::NatsDepot;
+use crate::depot::Depot;
+use crate::log::{Appended, Log, LogError, LogId, Tail};
+use crate::options::Options;
+use crate::survey::{self, Survey, Tell};
+
+/// How long one answer may take before it is asked again: the server that had it may be dead.
+const ACK_WITHIN: Duration = Duration::from_secs(2);
+/// How long a question about the log may take in all, while the engine chooses a new leader.
+pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(15);
+/// How long to rest before something is asked again.
+pub(crate) const REST: Duration = Duration::from_millis(20);
+/// After so long without a message the engine is asked anew: what a server kept that has died may
+/// say nothing more, and not that it has ended either.
+const QUIET: Duration = Duration::from_secs(10);
+/// Messages that were read and not followed yet.
+const TAIL_AHEAD: usize = 64;
+/// What comes twice within this time is noticed by the engine itself; we notice it always.
+const REMEMBERED: Duration = Duration::from_mins(2);
+/// Under this key the stream says what the log is known by.
+const ID: &str = "jungle-log";
+/// Another publication to the log has no answer yet. The client has no name for it.
+const IN_FLIGHT: u64 = 10164;
+
+/// A log that NATS JetStream keeps.
+pub struct NatsLog {
+    stream: Stream,
+    /// None where somebody only looks.
+    depot: Option<NatsDepot>,
+    jetstream: jetstream::Context,
+    cluster: String,
+    name: String,
+    id: LogId,
+    closed: watch::Sender<bool>,
+    /// `None` once it was let go.
+    threads: Option<Runtime>,
+}
+
+/// Why an engine cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The name of the cluster cannot be one.
+    #[error("a cluster cannot be called {name:?}: it takes 1 to 64 letters, digits, `-` and `_`")]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// Nobody answers, or does not take the credentials.
+    #[error("no connection to {addresses}")]
+    Connect {
+        /// Where.
+        addresses: String,
+        /// Why.
+        #[source]
+        source: async_nats::Error,
+    },
+    /// A server of it is too old.
+    #[error(
+        "the engine is NATS {version}: 2.15 or newer is needed, since older ones lose what they \
+         have promised to keep in order"
+    )]
+    TooOld {
+        /// Its version.
+        version: String,
+    },
+    /// The log could not be made or looked at.
+    #[error("the engine does not give a log: is JetStream on, and has it {replicas} servers?")]
+    Log {
+        /// On how many servers it was to be.
+        replicas: usize,
+        /// Why.
+        #[source]
+        source: async_nats::Error,
+    },
+    /// Nobody has made a cluster of this name on the engine.
+    #[error("the engine has no cluster {name:?}")]
+    NoCluster {
+        /// The name.
+        name: String,
+    },
+    /// There is a log, and it is kept otherwise than it has to be.
+    #[error("the log {stream} of the engine has {setting} = {found}, and {wanted} is needed")]
+    Setting {
+        /// The stream.
+        stream: String,
+        /// Which setting it is.
+        setting: &'static str,
+        /// What it is.
+        found: String,
+        /// What it has to be.
+        wanted: String,
+    },
+    /// The system gives no random numbers, which a new log is known by.
+    #[error("the system gives no random numbers: {0}")]
+    Random(String),
+    /// The system gives no threads.
+    #[error("no threads could be started")]
+    Threads(#[source] std::io::Error),
+}
+
+impl NatsLog {
+    /// Connects to an engine, and makes the log of the cluster if there is none.
+    ///
+    /// # Errors
+    /// When the engine cannot be reached or used, or keeps the log otherwise than it has to be.
+    pub fn connect(addresses: &str, options: &Options) -> Result<NatsLog, ConnectError> {
+        let (threads, jetstream) = connect(addresses, options)?;
+        let mut id = LogId::default();
+        getrandom::fill(&mut id.0).map_err(|error| ConnectError::Random(error.to_string()))?;
+        let mut wanted = config(&options.name, options.replicas);
+        // That of the server which makes the log.
+        wanted.metadata.insert(ID.to_owned(), id.to_string());
+        let stream = open(&threads, &jetstream, &wanted, options)?;
+        let depot = open_depot(&threads, &jetstream, options)?;
+        Ok(NatsLog::new(threads, jetstream, stream, Some(depot), &options.name))
+    }
+
+    /// As [`connect`](NatsLog::connect), without making a log, or asking that it be kept in some
+    /// way.
+    pub(crate) fn find(addresses: &str, options: &Options) -> Result<NatsLog, ConnectError> {
+        let (threads, jetstream) = connect(addresses, options)?;
+        let (context, name) = (jetstream.clone(), config(&options.name, options.replicas).name);
+        let finding = async move { context.get_stream(name).await };
+        let no_log = |source| ConnectError::Log { replicas: options.replicas, source };
+        let found = wait(&threads, options.join_within, finding);
+        let found = found.ok_or_else(|| no_log("no answer in time".into()))?;
+        let stream = found.map_err(|error| match error.kind() {
+            GetStreamErrorKind::JetStream(error)
+                if error.error_code() == ErrorCode::STREAM_NOT_FOUND =>
+            {
+                ConnectError::NoCluster { name: options.name.clone() }
+            }
+            _ => no_log(error.into()),
+        })?;
+        Ok(NatsLog::new(threads, jetstream, stream, None, &options.name))
+    }
+
+    fn new(
+        threads: Runtime,
+        jetstream: jetstream::Context,
+        stream: Stream,
+        depot: Option<NatsDepot>,
+        cluster: &str,
+    ) -> NatsLog {
+        let config = &stream.cached_info().config;
+        let (name, id) = (config.name.clone(), id_of(config).unwrap_or_default());
+        NatsLog {
+            id,
+            stream,
+            depot,
+            jetstream,
+            cluster: cluster.to_owned(),
+            name,
+            closed: watch::Sender::new(false),
+            threads: Some(threads),
+        }
+    }
+
+    fn wait<T: Send + 'static>(
+        &self,
+        within: Duration,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, LogError> {
+        let threads = self.threads.as_ref().ok_or(LogError::Closed)?;
+        wait(threads, within, future).ok_or(LogError::NoAnswer { within, last: None })
+    }
+}
+
+impl Log for NatsLog {
+    fn id(&self) -> LogId {
+        self.id
+    }
+
+    fn append(&self, after: u64, message: &Bytes, within: Duration) -> Result<Appended, LogError> {
+        let (jetstream, stream) = (self.jetstream.clone(), self.stream.clone());
+        let publication = PublishMessage::build()
+            .payload(message.clone())
+            .message_id(blake3::hash(message).to_hex())
+            .expected_stream(&self.name)
+            .expected_last_sequence(after);
+        let appending = append(
+            jetstream,
+            stream,
+            subject(&self.cluster),
+            publication,
+            message.clone(),
+            (after, within),
+        );
+        self.wait(within + ACK_WITHIN * 2, appending)?
+    }
+
+    fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
+        let stream = self.stream.clone();
+        self.wait(ANSWER_WITHIN * 2, async move { get(&stream, sequence, ANSWER_WITHIN).await })?
+    }
+
+    fn bounds(&self) -> Result<(u64, u64), LogError> {
+        let stream = self.stream.clone();
+        self.wait(ANSWER_WITHIN * 2, async move {
+            let deadline = Instant::now() + ANSWER_WITHIN;
+            loop {
+                match stream.get_info().await {
+                    Ok(info) => break Ok((info.state.first_sequence, info.state.last_sequence)),
+                    Err(error) if Instant::now() > deadline => break Err(no_answer(error)),
+                    Err(_) => sleep(REST).await,
+                }
+            }
+        })?
+    }
+
+    fn tail(&self, from: u64) -> Tail {
+        let (sender, mut receiver) = mpsc::channel(TAIL_AHEAD);
+        if let Some(threads) = &self.threads {
+            let mut closed = self.closed.subscribe();
+            let stream = self.stream.clone();
+            let client = self.jetstream.client();
+            threads.spawn(async move {
+                tokio::select! {
+                    _ = closed.wait_for(|closed| *closed) => {}
+                    () = tail(stream, client, from, sender) => {}
+                }
+            });
+        }
+        Box::new(std::iter::from_fn(move || receiver.blocking_recv()))
+    }
+
+    fn answer(&self, tell: Tell) {
+        let Some(threads) = &self.threads else { return };
+        let (client, subject) = (self.jetstream.client(), survey::subject(&self.cluster));
+        let mut closed = self.closed.subscribe();
+        threads.spawn(async move {
+            tokio::select! {
+                _ = closed.wait_for(|closed| *closed) => {}
+                () = survey::answer(client, subject, tell) => {}
+            }
+        });
+    }
+
+    fn survey(&self, within: Duration) -> Result<Option<Survey>, LogError> {
+        let (client, stream) = (self.jetstream.client(), self.stream.clone());
+        let asking = survey::ask(client, stream, survey::subject(&self.cluster), within);
+        self.wait(within + ANSWER_WITHIN, asking)?.map(Some)
+    }
+
+    fn close(&self) {
+        self.closed.send_replace(true);
+    }
+
+    fn depot(&self) -> Option<&dyn Depot> {
+        self.depot.as_ref().map(|_| self as _)
+    }
+}
+
+impl Drop for NatsLog {
+    fn drop(&mut self) {
+        self.close();
+        if let Some(threads) = self.threads.take() {
+            // It may be let go by an async function, which cannot wait.
+            threads.shutdown_background();
+        }
+    }
+}
+
+/// Connects to an engine that is new enough.
+fn connect(
+    addresses: &str,
+    options: &Options,
+) -> Result<(Runtime, jetstream::Context), ConnectError> {
+    let name = options.name.clone();
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if !(1..=64).contains(&name.len()) || !name.chars().all(fits) {
+        return Err(ConnectError::Name { name });
+    }
+    let mut threads = tokio::runtime::Builder::new_multi_thread();
+    threads.worker_threads(1).thread_name("cluster engine").enable_all();
+    let threads = threads.build().map_err(ConnectError::Threads)?;
+    let servers: Vec<String> = addresses.split(',').map(str::to_owned).collect();
+    let client_options = options.client.clone();
+    let connecting = async move { client_options.connect(servers).await };
+    let unconnected = |source| {
+        let addresses = addresses.to_owned();
+        ConnectError::Connect { addresses, source }
+    };
+    let connected = wait(&threads, options.join_within, connecting);
+    let connected = connected.ok_or_else(|| unconnected("no answer in time".into()))?;
+    let client = connected.map_err(|error| unconnected(error.into()))?;
+    if !client.is_server_compatible(2, 15, 0) {
+        let version = client.server_info().version;
+        return Err(ConnectError::TooOld { version });
+    }
+    let context = ContextBuilder::new().timeout(ACK_WITHIN).ack_timeout(ACK_WITHIN);
+    let jetstream = {
+        let _tasks = threads.enter();
+        context.build(client)
+    };
+    Ok((threads, jetstream))
+}
+
+/// Waits on an ordinary thread, or on one of a runtime of the caller's, which is kept waiting then.
+fn wait<T: Send + 'static>(
+    threads: &Runtime,
+    within: Duration,
+    future: impl Future<Output = T> + Send + 'static,
+) -> Option<T> {
+    let (sender, receiver) = sync_channel(1);
+    let task = threads.spawn(async move {
+        // Nobody waits any more when the time is over.
+        let _ = sender.send(future.await);
+    });
+    match receiver.recv_timeout(within) {
+        Ok(value) => Some(value),
+        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+            task.abort();
+            None
+        }
+    }
+}
+
+fn subject(name: &str) -> String {
+    format!("jungle.{name}.log")
+}
+
+/// What a log is known by, if it says so.
+fn id_of(config: &Config) -> Option<LogId> {
+    config.metadata.get(ID)?.parse().ok()
+}
+
+fn config(name: &str, replicas: usize) -> Config {
+    Config {
+        name: format!("jungle-{name}"),
+        description: Some("commits, in their order".to_owned()),
+        subjects: vec![subject(name)],
+        retention: RetentionPolicy::Limits,
+        // A full engine refuses what is new; it never drops what is old.
+        discard: DiscardPolicy::New,
+        storage: StorageType::File,
+        num_replicas: replicas,
+        duplicate_window: REMEMBERED,
+        // So that sequences have no gaps.
+        deny_delete: true,
+        ..Config::default()
+    }
+}
+
+fn open(
+    threads: &Runtime,
+    jetstream: &jetstream::Context,
+    wanted: &Config,
+    options: &Options,
+) -> Result<Stream, ConnectError> {
+    let (context, config) = (jetstream.clone(), wanted.clone());
+    let within = options.join_within;
+    let opening = async move {
+        let deadline = Instant::now() + within;
+        loop {
+            let opened = match context.get_stream(&config.name).await {
+                Ok(stream) => break Ok(stream),
+                Err(error) => match error.kind() {
+                    GetStreamErrorKind::JetStream(error)
+                        if error.error_code() == ErrorCode::STREAM_NOT_FOUND =>
+                    {
+                        context.create_stream(config.clone()).await.map_err(async_nats::Error::from)
+                    }
+                    _ => Err(error.into()),
+                },
+            };
+            match opened {
+                Ok(stream) => break Ok(stream),
+                Err(error) if Instant::now() > deadline => break Err(error),
+                Err(_) => sleep(REST).await,
+            }
+        }
+    };
+    let failed = |source| ConnectError::Log { replicas: options.replicas, source };
+    let opened = wait(threads, within + ACK_WITHIN * 2, opening);
+    let stream = opened.ok_or_else(|| failed("no answer in time".into()))?.map_err(failed)?;
+    check(wanted, &stream.cached_info().config)?;
+    Ok(stream)
+}
+
+fn open_depot(
+    threads: &Runtime,
+    jetstream: &jetstream::Context,
+    options: &Options,
+) -> Result<NatsDepot, ConnectError> {
+    let (context, name) = (jetstream.clone(), options.name.clone());
+    let (within, replicas) = (options.join_within, options.replicas);
+    let opening = async move {
+        let deadline = Instant::now() + within;
+        loop {
+            match NatsDepot::open(&context, &name, replicas).await {
+                Ok(depot) => break Ok(depot),
+                Err(error) if Instant::now() > deadline => break Err(error),
+                Err(_) => sleep(REST).await,
+            }
+        }
+    };
+    let failed = |source| ConnectError::Log { replicas, source };
+    let opened = wait(threads, within + ACK_WITHIN * 2, opening);
+    opened.ok_or_else(|| failed("no answer in time".into()))?.map_err(failed)
+}
+
+/// Is a log kept as it has to be?
+fn check(wanted: &Config, found: &Config) -> Result<(), ConnectError> {
+    let settings: [(&'static str, String, String); 10] = [
+        ("subjects", format!("{:?}", found.subjects), format!("{:?}", wanted.subjects)),
+        ("retention", format!("{:?}", found.retention), format!("{:?}", wanted.retention)),
+        ("discard", format!("{:?}", found.discard), format!("{:?}", wanted.discard)),
+        ("storage", format!("{:?}", found.storage), format!("{:?}", wanted.storage)),
+        ("replicas", found.num_replicas.to_string(), wanted.num_replicas.to_string()),
+        // Or it could not be trimmed.
+        ("deny_purge", found.deny_purge.to_string(), wanted.deny_purge.to_string()),
+        ("deny_delete", found.deny_delete.to_string(), wanted.deny_delete.to_string()),
+        ("max_age", format!("{:?}", found.max_age), format!("{:?}", wanted.max_age)),
+        ("no_ack", found.no_ack.to_string(), wanted.no_ack.to_string()),
+        (
+            "max_msgs_per_subject",
+            found.max_messages_per_subject.max(0).to_string(),
+            wanted.max_messages_per_subject.max(0).to_string(),
+        ),
+    ];
+    let refuse = |setting, found_is: String, wanted: String| {
+        let stream = found.name.clone();
+        Err(ConnectError::Setting { stream, setting, found: found_is, wanted })
+    };
+    match settings.into_iter().find(|(_, found, wanted)| found != wanted) {
+        None if id_of(found).is_none() => {
+            let is = format!("{:?}", found.metadata.get(ID));
+            refuse("metadata jungle-log", is, "32 hexadecimal digits of its own".to_owned())
+        }
+        None => Ok(()),
+        Some((setting, is, wanted)) => refuse(setting, is, wanted),
+    }
+}
+
+pub(crate) fn no_answer(error: impl Into<async_nats::Error>) -> LogError {
+    LogError::NoAnswer { within: ANSWER_WITHIN, last: Some(error.into()) }
+}
+
+async fn append(
+    jetstream: jetstream::Context,
+    stream: Stream,
+    subject: String,
+    publication: PublishMessage,
+    message: Bytes,
+    (after, within): (u64, Duration),
+) -> Result<Appended, LogError> {
+    let deadline = Instant::now() + within;
+    loop {
+        let sent = jetstream.send_publish(subject.clone(), publication.clone()).await;
+        let answered = match sent {
+            Ok(answer) => answer.await,
+            Err(error) => Err(error),
+        };
+        let error = match answered {
+            Ok(answer) => return Ok(Appended::At(answer.sequence)),
+            Err(error) => error,
+        };
+        match error.kind() {
+            PublishErrorKind::MaxPayloadExceeded => {
+                let (bytes, reason) = (message.len(), error.to_string());
+                return Err(LogError::Refused { bytes, reason });
+            }
+            PublishErrorKind::WrongLastSequence => {
+                // It may be our own, whose answer was lost.
+                if let Some(found) = get(&stream, after + 1, ANSWER_WITHIN).await? {
+                    let is_ours = found == message;
+                    return Ok(if is_ours { Appended::At(after + 1) } else { Appended::Behind });
+                }
+            }
+            _ => {}
+        }
+        if Instant::now() > deadline {
+            return Err(LogError::NoAnswer { within, last: Some(error.into()) });
+        }
+        let is_short = error.to_string().contains(&IN_FLIGHT.to_string());
+        sleep(if is_short { REST / 10 } else { REST }).await;
+    }
+}
+
+/// As the leader has it.
+async fn get(stream: &Stream, sequence: u64, within: Duration) -> Result<Option<Bytes>, LogError> {
+    let deadline = Instant::now() + within;
+    loop {
+        match stream.get_raw_message(sequence).await {
+            Ok(message) => return Ok(Some(message.payload)),
+            Err(error) if matches!(error.kind(), RawMessageErrorKind::NoMessageFound) => {
+                return Ok(None);
+            }
+            Err(error) if Instant::now() > deadline => return Err(no_answer(error)),
+            Err(_) => sleep(REST).await,
+        }
+    }
+}
+
+async fn tail(stream: Stream, client: Client, from: u64, sender: mpsc::Sender<(u64, Bytes)>) {
+    let mut due = from;
+    loop {
+        let config = push::OrderedConfig {
+            deliver_subject: client.new_inbox(),
+            deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: due },
+            ..push::OrderedConfig::default()
+        };
+        if let Ok(consumer) = stream.create_consumer(config).await
+            && let Ok(mut messages) = consumer.messages().await
+        {
+            while let Ok(Some(Ok(message))) = timeout(QUIET, messages.next()).await {
+                let Ok(info) = message.info() else { break };
+                let sequence = info.stream_sequence;
+                due = sequence + 1;
+                if sender.send((sequence, message.message.payload.clone())).await.is_err() {
+                    return;
+                }
+            }
+        }
+        sleep(REST).await;
+    }
+}

@@ -1,0 +1,134 @@
+//! Beginning with a checkpoint: whoever has nothing yet, or less than the log goes back to.
+
+use std::io::{self, Read};
+
+use jungle_db::{Builder, Jungle, NoSuchRevision, Revision};
+use jungle_store::read_checkpoint;
+use jungle_tree::{ArenaOptions, loading};
+
+use crate::checkpoint::{Head, Header, belongs, heads};
+use crate::depot::Depot;
+use crate::error::{CheckpointError, JoinError};
+use crate::log::Log;
+use crate::message::{self, Hash};
+use crate::options::{Joining, Options};
+
+/// A Jungle as it was at some message.
+pub(crate) struct Restored {
+    pub(crate) jungle: Jungle,
+    pub(crate) sequence: u64,
+    pub(crate) hash: Hash,
+}
+
+/// The newest checkpoint that can be read and that the log goes on from; of damaged ones the one
+/// before. `None` when there is none, or when all are damaged and the log has everything.
+pub(crate) fn newest(
+    log: &dyn Log,
+    builder: &Builder,
+    arena: &ArenaOptions,
+    options: &Options,
+) -> Result<Option<Restored>, JoinError> {
+    let Some(depot) = log.depot() else { return Ok(None) };
+    let (mut failed, mut tried) = (None, Vec::new());
+    // Others may remove it while it is read, once they have written newer ones.
+    while let Some(sequence) = depot.stored()?.into_iter().find(|stored| !tried.contains(stored)) {
+        match restore(log, depot, sequence, (builder.clone(), arena), options) {
+            Ok(restored) => return Ok(Some(restored)),
+            Err(error) => {
+                tracing::warn!(%error, sequence, "a checkpoint of the cluster cannot be used");
+                failed.get_or_insert((sequence, error));
+                tried.push(sequence);
+            }
+        }
+    }
+    match failed {
+        Some((sequence, source)) if log.bounds()?.0 > 1 => {
+            Err(JoinError::Checkpoint { sequence, source })
+        }
+        _ => Ok(None),
+    }
+}
+
+fn restore(
+    log: &dyn Log,
+    depot: &dyn Depot,
+    sequence: u64,
+    (builder, arena): (Builder, &ArenaOptions),
+    options: &Options,
+) -> Result<Restored, CheckpointError> {
+    let (first, last) = log.bounds()?;
+    if sequence > last || sequence + 1 < first {
+        return Err(CheckpointError::Apart { sequence, first, last });
+    }
+    let stored = depot.open(sequence)?;
+    let mut content = Counted { content: stored.content, read: 0, of: stored.bytes, options };
+    let header = Header::read(&mut content)?;
+    belongs(&header, log.id(), sequence)?;
+    if let Some(bytes) = log.get(sequence)?
+        && message::hash_of(&bytes) != header.hash
+    {
+        return Err(CheckpointError::Unlinked { sequence });
+    }
+    let jungle = read_checkpoint(builder, arena, &mut content)?;
+    header.check(&jungle)?;
+    Ok(Restored { jungle, sequence, hash: header.hash })
+}
+
+/// Does the log not go back to what is here?
+pub(crate) fn is_behind(log: &dyn Log, here: Revision) -> Result<bool, JoinError> {
+    let (first, last) = log.bounds()?;
+    if first > last {
+        return Ok(false);
+    }
+    let Some(bytes) = log.get(first)? else { return Ok(true) };
+    Ok(message::read(&bytes).is_ok_and(|message| here.number() + 1 < message.first.number()))
+}
+
+/// Was a Jungle what another one was before? Each branch of the other one must be there still, and
+/// must have had then what it has. Of a folder that was the cluster's before it is enough that none
+/// had anything else: some may be deleted now, and some revisions not be kept any more.
+pub(crate) fn has_been(now: &Jungle, before: &Jungle, was_member: bool) -> bool {
+    let before = heads(before);
+    let is_same = |head: &Head| was(now, head).unwrap_or(was_member);
+    before.iter().all(is_same) && (was_member || !before.is_empty())
+}
+
+/// Was a branch once what it is here? `None` where that is not known any more.
+fn was(now: &Jungle, head: &Head) -> Option<bool> {
+    let revision = head.snapshot.revision();
+    if revision > now.revision() {
+        return Some(false);
+    }
+    let then = match now.branch_with_id(head.tree, head.branch)?.at(revision) {
+        Ok(then) => then,
+        Err(NoSuchRevision::TooOld { .. } | NoSuchRevision::NotRead(_)) => return None,
+        Err(_) => return Some(false),
+    };
+    let is_same = || {
+        then.revision() == revision
+            && then.root().content_hash() == head.snapshot.root().content_hash()
+    };
+    Some(loading(is_same).unwrap_or(false))
+}
+
+/// Tells how much of a checkpoint was read.
+struct Counted<'o> {
+    content: Box<dyn Read + Send>,
+    read: u64,
+    of: u64,
+    options: &'o Options,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        /// So many bytes are read before it is told again.
+        const TOLD_EVERY: u64 = 1 << 20;
+        let read = self.content.read(bytes)?;
+        let (before, now) = (self.read, self.read + read as u64);
+        self.read = now;
+        if before / TOLD_EVERY < now / TOLD_EVERY || now == self.of {
+            self.options.tell(Joining::Checkpoint { bytes: now, of: self.of });
+        }
+        Ok(read)
+    }
+}

@@ -1,0 +1,96 @@
+//! How a cluster is joined.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::ConnectOptions;
+
+/// How a cluster is joined, and its log made if it is not there.
+///
+/// ```
+/// use jungle_cluster::{ConnectOptions, Options};
+/// let options = Options {
+///     client: ConnectOptions::new().user_and_password("jungle".into(), "secret".into()),
+///     name: "boards".into(),
+///     replicas: 3,
+///     ..Options::default()
+/// };
+/// ```
+#[derive(Clone)]
+pub struct Options {
+    /// The client's own: TLS, certificates, tokens, passwords, credentials.
+    pub client: ConnectOptions,
+    /// The name of the cluster: servers of one engine that say the same one share their trees.
+    /// Letters, digits, `-` and `_`.
+    pub name: String,
+    /// What this server is called in messages and reports.
+    pub server: String,
+    /// On how many servers of the engine the log is kept: 1, 3 or 5. One is lost with its server's
+    /// disk; of three, one may be lost, and of five, two. All servers of a cluster say the same.
+    pub replicas: usize,
+    /// How long a commit may wait for its place while the engine does not answer. An engine that
+    /// lost the leader of a log takes 4 to 9 seconds for the next one.
+    pub commit_within: Duration,
+    /// How long joining may take, besides reading what the log says.
+    pub join_within: Duration,
+    /// After how many messages since the newest checkpoint the next one is written, by one of the
+    /// servers; the log goes back to the one before. `u64::MAX` is never.
+    pub checkpoint_messages: u64,
+    /// After how many bytes of messages, if that is sooner.
+    pub checkpoint_bytes: u64,
+    /// Is told now and then how far joining is.
+    pub progress: Option<Arc<dyn Fn(Joining) + Send + Sync>>,
+}
+
+/// How far joining is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Joining {
+    /// A checkpoint is read.
+    Checkpoint {
+        /// How many bytes were read.
+        bytes: u64,
+        /// Of how many.
+        of: u64,
+    },
+    /// The log is followed.
+    Log {
+        /// How many messages were followed.
+        messages: u64,
+        /// Of how many.
+        of: u64,
+    },
+}
+
+impl Options {
+    pub(crate) fn tell(&self, joining: Joining) {
+        if let Some(tell) = &self.progress {
+            tell(joining);
+        }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            client: ConnectOptions::new(),
+            name: "jungle".to_owned(),
+            server: format!("server-{}", std::process::id()),
+            replicas: 1,
+            commit_within: Duration::from_secs(30),
+            join_within: Duration::from_secs(30),
+            checkpoint_messages: 100_000,
+            checkpoint_bytes: 64 << 20,
+            progress: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    /// Without the client's, which has secrets in it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Options");
+        shown.field("name", &self.name).field("server", &self.server);
+        shown.field("replicas", &self.replicas).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,198 @@
+//! Asking every server of a cluster how it stands, and the engine how the log does. Nobody keeps a
+//! list of servers: whoever is there answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::Client;
+use async_nats::jetstream::stream::{Info, Stream};
+use futures_util::StreamExt;
+use serde::{Deserialize, Serialize};
+use tokio::time::{Instant, sleep, timeout_at};
+
+use crate::log::{Log, LogError};
+use crate::nats::{ANSWER_WITHIN, ConnectError, NatsLog, REST, no_answer};
+use crate::options::Options;
+
+/// Answers that are longer are no server's.
+const ANSWER_BYTES_MAX: usize = 16 << 10;
+/// More servers are not listed.
+const SERVERS_MAX: usize = 1_000;
+
+/// A cluster as a whole, as it was asked; the names of the fields are those of the JSON form.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Survey {
+    /// The log.
+    pub log: LogStatus,
+    /// The servers that answered, by their names.
+    pub servers: Vec<ServerStatus>,
+}
+
+/// The log of a cluster, as the engine tells of it.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct LogStatus {
+    /// What the engine calls it.
+    pub stream: String,
+    /// The sequence of the oldest message that is there.
+    pub first: u64,
+    /// The sequence of the newest message; 0 when there never was one.
+    pub last: u64,
+    /// How much it takes on each of the engine's servers that keep it, in bytes.
+    pub bytes: u64,
+    /// The engine's server that leads it; `None` while there is none.
+    pub leader: Option<String>,
+    /// The engine's other servers that keep it.
+    pub replicas: Vec<Replica>,
+}
+
+/// One of the engine's servers that keep the log.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Replica {
+    /// Its name.
+    pub name: String,
+    /// Whether it has all that the leader has.
+    pub current: bool,
+    /// Whether the leader does not reach it.
+    pub offline: bool,
+    /// How many operations it is behind.
+    pub lag: u64,
+}
+
+/// A server of a cluster, as it tells of itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ServerStatus {
+    /// Its name.
+    pub server: String,
+    /// Where it serves, if it does: see [`Cluster::set_address`](crate::Cluster::set_address).
+    pub address: Option<String>,
+    /// The version of Jungle that it is.
+    pub version: String,
+    /// The sequence of the newest message that it has followed.
+    pub followed: u64,
+    /// The newest revision that it has.
+    pub revision: u64,
+    /// The hash of that message, in hexadecimal digits. It stands for all that was before: two
+    /// servers at the same message have the same.
+    pub hash: Option<String>,
+    /// Why it follows the log no further, if that is so.
+    pub fault: Option<String>,
+}
+
+/// Says how a server stands.
+pub type Tell = Arc<dyn Fn() -> ServerStatus + Send + Sync>;
+
+impl Survey {
+    /// Asks a cluster, without being one of its servers, and waits `within` for answers.
+    ///
+    /// # Errors
+    /// When the engine cannot be reached, or has no log of this cluster.
+    pub fn take(engine: &str, options: &Options, within: Duration) -> Result<Survey, ConnectError> {
+        let log = NatsLog::find(engine, options)?;
+        let failed = |error: LogError| {
+            let (addresses, source) = (engine.to_owned(), error.into());
+            ConnectError::Connect { addresses, source }
+        };
+        let survey = log.survey(within).map_err(failed)?;
+        survey.ok_or_else(|| failed(LogError::Closed))
+    }
+
+    /// By how many messages a server is behind the log.
+    #[must_use]
+    pub fn lag(&self, server: &ServerStatus) -> u64 {
+        self.log.last.saturating_sub(server.followed)
+    }
+}
+
+impl From<&Info> for LogStatus {
+    fn from(info: &Info) -> LogStatus {
+        let cluster = info.cluster.as_ref();
+        let replica = |peer: &async_nats::jetstream::stream::PeerInfo| Replica {
+            name: peer.name.clone(),
+            current: peer.current,
+            offline: peer.offline,
+            lag: peer.lag.unwrap_or(0),
+        };
+        LogStatus {
+            stream: info.config.name.clone(),
+            first: info.state.first_sequence,
+            last: info.state.last_sequence,
+            bytes: info.state.bytes,
+            leader: cluster.and_then(|cluster| cluster.leader.clone()),
+            replicas: cluster
+                .map_or_else(Vec::new, |cluster| cluster.replicas.iter().map(replica).collect()),
+        }
+    }
+}
+
+/// The subject on which a cluster's servers are asked.
+pub(crate) fn subject(name: &str) -> String {
+    format!("jungle.{name}.status")
+}
+
+/// Asks all servers, and takes what comes in time.
+pub(crate) async fn ask(
+    client: Client,
+    stream: Stream,
+    subject: String,
+    within: Duration,
+) -> Result<Survey, LogError> {
+    let deadline = Instant::now() + within;
+    let inbox = client.new_inbox();
+    let mut answers = client.subscribe(inbox.clone()).await.map_err(no_answer)?;
+    client.publish_with_reply(subject, inbox, "".into()).await.map_err(no_answer)?;
+    let log = log_status(&stream).await?;
+    let mut servers = Vec::new();
+    while let Ok(Some(answer)) = timeout_at(deadline, answers.next()).await {
+        // That nobody listens is told by an answer without anything in it.
+        if answer.status.is_some() || servers.len() == SERVERS_MAX {
+            break;
+        }
+        if answer.payload.len() <= ANSWER_BYTES_MAX
+            && let Ok(server) = serde_json::from_slice::<ServerStatus>(&answer.payload)
+        {
+            servers.push(server);
+        }
+    }
+    servers.sort_by(|one, other| one.server.cmp(&other.server));
+    Ok(Survey { log, servers })
+}
+
+async fn log_status(stream: &Stream) -> Result<LogStatus, LogError> {
+    let deadline = Instant::now() + ANSWER_WITHIN;
+    loop {
+        match stream.get_info().await {
+            Ok(info) => break Ok(LogStatus::from(&info)),
+            Err(error) if Instant::now() > deadline => break Err(no_answer(error)),
+            Err(_) => sleep(REST).await,
+        }
+    }
+}
+
+/// An answer must not go where the engine, or the log itself, would take it for something else.
+fn is_inbox(reply: &str) -> bool {
+    !reply.starts_with('$') && !reply.starts_with("jungle.")
+}
+
+/// Answers whoever asks, as long as this runs.
+pub(crate) async fn answer(client: Client, subject: String, tell: Tell) {
+    loop {
+        if let Ok(mut questions) = client.subscribe(subject.clone()).await {
+            while let Some(question) = questions.next().await {
+                // It may wait for what is being followed just now.
+                let tell = Arc::clone(&tell);
+                let told = tokio::task::spawn_blocking(move || tell()).await;
+                let bytes = told.ok().and_then(|told| serde_json::to_vec(&told).ok());
+                let reply = question.reply.filter(|reply| is_inbox(reply));
+                if let (Some(reply), Some(bytes)) = (reply, bytes) {
+                    // Who does not get it does not see this server.
+                    let _ = client.publish(reply, bytes.into()).await;
+                }
+            }
+        }
+        sleep(REST).await;
+    }
+}

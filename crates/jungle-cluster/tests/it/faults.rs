@@ -1,0 +1,177 @@
+//! What is wrong in the log is noticed, and said.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jungle_cluster::{Cluster, Fault, JoinError, Log};
+use jungle_db::{Jungle, NotWritten, UpdateError};
+use jungle_store::Store;
+use jungle_testkit::{Rng, for_each_seed};
+
+use crate::memory::Engine;
+use crate::support::{Cut, agree, int, options, put, server};
+
+const LONG: Duration = Duration::from_secs(30);
+
+fn some_log(rng: &mut Rng) -> Arc<Engine> {
+    let engine = Arc::new(Engine::default());
+    let (jungle, _cluster) = server(&engine.connect(rng, 0), "first");
+    let tree = jungle.create_tree("t").unwrap();
+    (0..5).for_each(|n| put(&tree, "/", "n", n));
+    engine
+}
+
+fn join(engine: &Arc<Engine>, rng: &mut Rng, jungle: &Jungle) -> Result<Cluster, JoinError> {
+    Cluster::follow(engine.connect(rng, 0) as Arc<dyn Log>, jungle, &options("second"))
+}
+
+fn fault(engine: &Arc<Engine>, rng: &mut Rng) -> Arc<Fault> {
+    match join(engine, rng, &Jungle::new().unwrap()).err() {
+        Some(JoinError::Fault(fault)) => fault,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_noticed() {
+    for_each_seed(20, |rng| {
+        let engine = some_log(rng);
+        {
+            let mut messages = engine.messages();
+            let at = rng.index(messages.len());
+            let mut bytes = messages[at].to_vec();
+            let byte = rng.index(bytes.len());
+            bytes[byte] ^= 1 << rng.below(8);
+            messages[at] = bytes.into();
+        }
+        let fault = fault(&engine, rng);
+        assert!(matches!(&*fault, Fault::Damaged { .. }), "{fault:?}");
+    });
+}
+
+#[test]
+fn a_message_that_is_missing_is_noticed() {
+    let rng = &mut Rng::new(1);
+    let engine = some_log(rng);
+    engine.messages().remove(2);
+    let fault = fault(&engine, rng);
+    assert!(matches!(&*fault, Fault::Unlinked { sequence: 3 }), "{fault:?}");
+}
+
+#[test]
+fn a_server_with_another_tree_follows_no_further() {
+    let rng = &mut Rng::new(1);
+    let engine = Arc::new(Engine::default());
+    let (ours, _cluster) = server(&engine.connect(rng, 0), "ours");
+    let tree = ours.create_tree("t").unwrap();
+    put(&tree, "/", "n", 1);
+    // As many commits, but one of them is another.
+    let copy = Jungle::new().unwrap();
+    put(&copy.create_tree("t").unwrap(), "/", "n", 2);
+    assert_eq!(copy.revision(), ours.revision());
+    let cluster = join(&engine, rng, &copy).unwrap();
+    put(&tree, "/", "n", 3);
+    assert!(cluster.sync(Duration::from_secs(30)).is_err());
+    let fault = cluster.status().fault.unwrap();
+    assert!(matches!(&*fault, Fault::Diverged { sequence: 3, .. }), "{fault:?}");
+    let refused = copy.open_tree("t").unwrap().update(|tx| tx.append(&[]));
+    assert!(matches!(refused, Err(UpdateError::NotWritten(NotWritten::Refused(_)))));
+}
+
+#[test]
+fn a_folder_that_is_ahead_does_not_join() {
+    let rng = &mut Rng::new(1);
+    let engine = some_log(rng);
+    let jungle = Jungle::new().unwrap();
+    let tree = jungle.create_tree("other").unwrap();
+    (0..10).for_each(|n| put(&tree, "/", "n", n));
+    assert!(matches!(join(&engine, rng, &jungle), Err(JoinError::Ahead { .. })));
+    let empty = Arc::new(Engine::default());
+    assert!(matches!(join(&empty, rng, &jungle), Err(JoinError::NotEmpty { .. })));
+}
+
+#[test]
+fn who_returns_goes_on_from_where_it_was() {
+    let rng = &mut Rng::new(1);
+    let engine = Arc::new(Engine::default());
+    let (ours, cluster) = server(&engine.connect(rng, 0), "ours");
+    let tree = ours.create_tree("t").unwrap();
+    let theirs = Jungle::new().unwrap();
+    {
+        let first = join(&engine, rng, &theirs).unwrap();
+        put(&tree, "/", "n", 1);
+        first.sync(Duration::from_secs(30)).unwrap();
+    }
+    // It has left: it can be read, and takes nothing.
+    let refused = theirs.open_tree("t").unwrap().update(|tx| tx.append(&[]));
+    assert!(matches!(refused, Err(UpdateError::NotWritten(NotWritten::Refused(_)))));
+    assert!(matches!(join(&engine, rng, &theirs), Err(JoinError::Joined)));
+    put(&tree, "/", "n", 2);
+    // As its folder would have it.
+    let again = Jungle::new().unwrap();
+    put(&again.create_tree("t").unwrap(), "/", "n", 1);
+    let again_cluster = join(&engine, rng, &again).unwrap();
+    put(&again.open_tree("t").unwrap(), "/", "n", 3);
+    agree(&[(ours, cluster), (again, again_cluster)]);
+}
+
+/// What a crash of the process would leave: nobody closes the folder before it is copied.
+#[test]
+fn what_is_followed_is_in_the_folder_before_that_is_closed() {
+    let rng = &mut Rng::new(1);
+    let dir = std::env::temp_dir().join(format!("jungle-followed-{}", std::process::id()));
+    let copy = dir.with_extension("copy");
+    let engine = Arc::new(Engine::default());
+    let store = Store::open(&dir).unwrap();
+    let cluster = join(&engine, rng, &store).unwrap();
+    let (ours, our_cluster) = server(&engine.connect(rng, 0), "ours");
+    let tree = ours.create_tree("t").unwrap();
+    for n in 0..40 {
+        let long = format!("{n} {}", "long ".repeat(50_000));
+        tree.update(|tx| tx.put_attribute(&[], "long", long.as_str())).unwrap();
+    }
+    our_cluster.sync(Duration::from_secs(30)).unwrap();
+    let all = cluster.sync(Duration::from_secs(30)).unwrap();
+    fs::create_dir_all(copy.join("log")).unwrap();
+    fs::copy(dir.join("LOCK"), copy.join("LOCK")).unwrap();
+    for file in fs::read_dir(dir.join("log")).unwrap().map(|file| file.unwrap().file_name()) {
+        fs::copy(dir.join("log").join(&file), copy.join("log").join(&file)).unwrap();
+    }
+    let there = Store::open(&copy).unwrap().revision();
+    // At most 4 MiB of the 10 are in memory only.
+    assert!(there.number() >= 16, "{there} of {all}");
+    drop((cluster, store));
+    fs::remove_dir_all(dir).unwrap();
+    fs::remove_dir_all(copy).unwrap();
+}
+
+#[test]
+fn whoever_asks_a_leader_that_is_none_any_more_reads_what_is_new_all_the_same() {
+    let rng = &mut Rng::new(1);
+    let engine = Arc::new(Engine::default());
+    let cut = Cut::new(engine.connect(rng, 0));
+    let (jungle, cluster) = server(&cut, "cut");
+    let other = server(&engine.connect(rng, 0), "other");
+    let tree = other.0.create_tree("t").unwrap();
+    let before = cluster.linearize(LONG).unwrap();
+    assert_eq!(before, other.0.revision());
+    let messages = engine.messages().len();
+    cluster.linearize(LONG).unwrap();
+    assert_eq!(engine.messages().len(), messages + 1, "one without anything in it");
+    cut.set(true);
+    for n in 0..3 {
+        put(&tree, "/", "n", n);
+    }
+    let newest = other.0.revision();
+    assert!(cluster.sync(LONG).unwrap() < newest, "it asks somebody who does not know");
+    let nothing = Duration::from_millis(1);
+    assert!(cluster.linearize(nothing).is_err());
+    std::thread::scope(|scope| {
+        let reading = scope.spawn(|| cluster.linearize(LONG).unwrap());
+        cut.set(false);
+        assert!(reading.join().unwrap() >= newest);
+    });
+    assert_eq!(int(&jungle.open_tree("t").unwrap(), "/", "n"), Some(2));
+    agree(&[(jungle, cluster), other]);
+}

@@ -1,0 +1,11 @@
+//! Several servers that follow one log: in memory, where it fails at random, and a real one.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod faults;
+mod life;
+mod lin;
+mod memory;
+mod model;
+mod nats;
+mod support;

@@ -1,0 +1,97 @@
+//! Servers that edit at random agree, and what they acknowledged is there.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use jungle_cluster::Cluster;
+use jungle_db::{CommitMeta, Jungle, NotWritten, TreeHandle, UpdateError};
+use jungle_testkit::{Rng, for_each_seed};
+use jungle_tree::{EditError, Key};
+
+use crate::memory::Engine;
+use crate::support::{agree, int, server};
+
+/// What came of the updates of one key: how many were acknowledged, of how many it is not known.
+pub type Counts = Mutex<BTreeMap<i64, (i64, i64)>>;
+
+const KEYS: u64 = 6;
+
+#[test]
+fn servers_agree_whatever_the_log_does() {
+    for_each_seed(20, |rng| {
+        let engine = Arc::new(Engine::default());
+        let faults = rng.pick(&[0, 5, 40]).to_owned();
+        let servers: Vec<(Jungle, Cluster)> = (0..rng.range(1..4))
+            .map(|at| server(&engine.connect(rng, faults), &format!("s{at}")))
+            .collect();
+        let made = loop {
+            match servers[0].0.create_tree("t") {
+                Ok(tree) => break tree,
+                Err(_) => drop(agree(&servers)),
+            }
+            if let Ok(tree) = servers[0].0.open_tree("t") {
+                break tree;
+            }
+        };
+        drop(made);
+        agree(&servers);
+        let counts = Counts::default();
+        thread::scope(|scope| {
+            for (jungle, _) in servers.iter().chain(&servers) {
+                let (mut rng, counts) = (rng.fork(), &counts);
+                let tree = jungle.open_tree("t").unwrap();
+                scope.spawn(move || (0..25).for_each(|_| work(&tree, &mut rng, counts)));
+            }
+        });
+        agree(&servers);
+        let tree = servers[0].0.open_tree("t").unwrap();
+        for (key, (known, unknown)) in counts.into_inner().unwrap() {
+            let there = int(&tree, "/", &format!("n{key}")).unwrap_or(0);
+            assert!((known..=known + unknown).contains(&there), "{key}: {there}, {known}");
+        }
+        // Whoever joins later has the same.
+        let mut servers = servers;
+        servers.push(server(&engine.connect(rng, 0), "late"));
+        agree(&servers);
+    });
+}
+
+/// Counts in one place, and appends, moves, removes and marks in others.
+pub fn work(tree: &TreeHandle, rng: &mut Rng, counts: &Counts) {
+    let key = rng.below(KEYS) as i64;
+    let name = format!("n{key}");
+    let kind = rng.below(4);
+    let at = rng.below(8);
+    let done = tree.update(|tx| {
+        match kind {
+            0 => drop(tx.append(&[])?),
+            1 if tx.exists(&[Key::from(at)]) => tx.remove(&[Key::from(at)])?,
+            2 if tx.exists(&[Key::from(at)]) && !tx.exists(&[Key::from("moved")]) => {
+                tx.move_node(&[Key::from(at)], &[], &Key::from("moved"))?;
+            }
+            _ => {}
+        }
+        let count = tx.attribute(&[], &name).unwrap().and_then(|n| n.as_int()).unwrap_or(0);
+        tx.put_attribute(&[], &name, count + 1)
+    });
+    let mut counts = counts.lock().unwrap();
+    let count = counts.entry(key).or_default();
+    match done {
+        Ok(_) => count.0 += 1,
+        Err(UpdateError::NotWritten(NotWritten::Undecided(_))) => count.1 += 1,
+        Err(UpdateError::<EditError>::NotWritten(NotWritten::Refused(_))) => {}
+        Err(error) => panic!("{error:?}"),
+    }
+    drop(counts);
+    if rng.chance(1, 10) {
+        let mark = format!("b{}", rng.below(5));
+        // It may be there, or not be known whether it is.
+        let _ = match rng.below(3) {
+            0 => tree.branch(&mark, tree.snapshot().revision()).map(drop),
+            1 => tree.tag(&format!("t{mark}"), tree.snapshot().revision()),
+            _ => tree.delete_branch(&mark),
+        };
+        let _ = tree.set_root(&tree.snapshot(), &CommitMeta::new());
+    }
+}

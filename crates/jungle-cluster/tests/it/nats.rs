@@ -1,0 +1,208 @@
+//! The real engine.
+
+use std::io::Read;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use jungle_cluster::{Cluster, ConnectError, Fault, JoinError, Log, NatsLog, Options, Survey};
+use jungle_db::Jungle;
+use jungle_store::{OpenOptions, Store};
+use jungle_testkit::{NatsServers, Rng};
+
+use crate::support::{Cut, agree, int, newcomer, options, put};
+
+fn join(engine: &NatsServers, name: &str, replicas: usize) -> (Jungle, Cluster) {
+    let jungle = Jungle::new().unwrap();
+    let options = Options { replicas, ..options(name) };
+    let cluster = Cluster::join(&engine.addresses(), &jungle, options).unwrap();
+    (jungle, cluster)
+}
+
+#[test]
+fn servers_on_one_engine_agree() {
+    let engine = NatsServers::start(1);
+    let servers = ["a", "b"].map(|name| join(&engine, name, 1));
+    servers[0].0.create_tree("t").unwrap();
+    servers[1].1.sync(Duration::from_secs(30)).unwrap();
+    thread::scope(|scope| {
+        for (jungle, _) in servers.iter().chain(&servers) {
+            let tree = jungle.open_tree("t").unwrap();
+            scope.spawn(move || (0..20).for_each(|_| add(&tree)));
+        }
+    });
+    agree(&servers);
+    let tree = servers[1].0.open_tree("t").unwrap();
+    assert_eq!(int(&tree, "/", "n"), Some(80));
+}
+
+fn add(tree: &jungle_db::TreeHandle) {
+    let added = tree.update(|tx| {
+        let count = tx.attribute(&[], "n").unwrap().and_then(|n| n.as_int()).unwrap_or(0);
+        tx.put_attribute(&[], "n", count + 1)
+    });
+    added.unwrap();
+}
+
+#[test]
+fn commits_go_on_when_the_leader_is_killed() {
+    let mut engine = NatsServers::start(3);
+    let servers = ["a", "b"].map(|name| join(&engine, name, 3));
+    let tree = servers[0].0.create_tree("t").unwrap();
+    put(&tree, "/", "n", 1);
+    for at in 0..3 {
+        engine.kill(at);
+        add(&tree);
+        engine.restart(at);
+    }
+    agree(&servers);
+    assert_eq!(int(&servers[1].0.open_tree("t").unwrap(), "/", "n"), Some(4));
+}
+
+#[test]
+fn all_servers_say_how_they_stand() {
+    let engine = NatsServers::start(3);
+    let servers = ["a", "b"].map(|name| join(&engine, name, 3));
+    servers[0].1.set_address("http://a");
+    put(&servers[0].0.create_tree("t").unwrap(), "/", "n", 1);
+    agree(&servers);
+    let options = options("nobody");
+    let ask = || Survey::take(&engine.addresses(), &options, Duration::from_millis(300)).unwrap();
+    let survey = retry(ask, |survey| survey.servers.len() == 2);
+    let [a, b] = &survey.servers[..] else { panic!("{survey:?}") };
+    assert_eq!((&*a.server, a.address.as_deref()), ("a", Some("http://a")));
+    assert_eq!((&*b.server, b.address.as_deref()), ("b", None));
+    assert_eq!((a.followed, survey.lag(a), survey.lag(b)), (survey.log.last, 0, 0));
+    assert!(a.hash.is_some() && a.hash == b.hash && a.revision == 2 && a.fault.is_none());
+    assert!(survey.log.leader.is_some() && survey.log.replicas.len() == 2, "{survey:?}");
+    assert_eq!(servers[1].1.survey(Duration::ZERO).unwrap().unwrap().log.last, survey.log.last);
+    let [_, (_, b)] = servers;
+    b.leave();
+    retry(ask, |survey| survey.servers.len() == 1);
+    let none = Options { name: "none".to_owned(), ..options };
+    let none = Survey::take(&engine.addresses(), &none, Duration::ZERO).unwrap_err();
+    assert!(matches!(none, ConnectError::NoCluster { .. }), "{none}");
+}
+
+/// A machine may have no time for an answer.
+fn retry(mut ask: impl FnMut() -> Survey, is_so: impl Fn(&Survey) -> bool) -> Survey {
+    loop {
+        let survey = ask();
+        if is_so(&survey) {
+            return survey;
+        }
+    }
+}
+
+#[test]
+fn a_folder_returns_to_its_cluster() {
+    let engine = NatsServers::start(1);
+    let dir = std::env::temp_dir().join(format!("jungle-cluster-{}", std::process::id()));
+    let ours = join(&engine, "ours", 1);
+    let tree = ours.0.create_tree("t").unwrap();
+    for round in 0..3 {
+        let store = Store::open(&dir).unwrap();
+        let cluster = Cluster::join(&engine.addresses(), &store, options("theirs")).unwrap();
+        put(&store.open_tree("t").unwrap(), "/", "theirs", round);
+        put(&tree, "/", "ours", round);
+        cluster.sync(Duration::from_secs(30)).unwrap();
+        assert_eq!(int(&store.open_tree("t").unwrap(), "/", "ours"), Some(round));
+        drop(cluster);
+        drop(store);
+        put(&tree, "/", "alone", round);
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+#[test]
+fn a_log_that_is_kept_otherwise_is_refused() {
+    let engine = NatsServers::start(1);
+    let _first = join(&engine, "a", 1);
+    let other = Options { replicas: 3, ..options("b") };
+    let refused = Cluster::join(&engine.addresses(), &Jungle::new().unwrap(), other);
+    let Err(JoinError::Connect(ConnectError::Setting { setting, .. })) = refused else {
+        panic!("{:?}", refused.err());
+    };
+    assert_eq!(setting, "replicas");
+}
+
+fn connect(engine: &NatsServers, replicas: usize) -> Arc<NatsLog> {
+    let options = Options { replicas, ..options("connects") };
+    Arc::new(NatsLog::connect(&engine.addresses(), &options).unwrap())
+}
+
+#[test]
+fn a_newcomer_after_a_trim_is_what_the_others_are() {
+    let engine = NatsServers::start(3);
+    let first = newcomer(connect(&engine, 3), "first").unwrap();
+    let cut = Cut::new(connect(&engine, 3));
+    let away = newcomer(Arc::clone(&cut), "away").unwrap();
+    let tree = first.0.create_tree("t").unwrap();
+    tree.branch("side", tree.snapshot().revision()).unwrap();
+    away.1.sync(Duration::from_secs(30)).unwrap();
+    cut.set(true);
+    // Large enough for several parts.
+    let mut rng = Rng::new(1);
+    for round in 1..4 {
+        let text = (0..200_000).map(|_| char::from(b'a' + rng.below(26) as u8));
+        let text: String = text.collect();
+        tree.update(|tx| tx.put_attribute(&[], &format!("text{round}"), &*text)).unwrap();
+        first.1.checkpoint().unwrap();
+    }
+    put(&tree, "/", "n", 7);
+    let log = connect(&engine, 3);
+    assert_eq!(log.bounds().unwrap(), (5, 6));
+    assert_eq!(log.depot().unwrap().stored().unwrap(), [5, 4]);
+    let second = newcomer(log, "second").unwrap();
+    assert_eq!(second.1.status().checkpoint, 5);
+    put(&second.0.open_tree("t").unwrap(), "/", "m", 8);
+
+    let dir = std::env::temp_dir().join(format!("jungle-newcomer-{}", std::process::id()));
+    let folder = || {
+        let log = connect(&engine, 3);
+        Cluster::follow_in_folder(log, &dir, &OpenOptions::new(), &options("folder")).unwrap()
+    };
+    for _ in 0..2 {
+        let (store, member) = folder();
+        member.sync(Duration::from_secs(30)).unwrap();
+        let tree = store.open_tree("t").unwrap();
+        assert_eq!((int(&tree, "/", "n"), int(&tree, "/", "m")), (Some(7), Some(8)));
+        drop(member);
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
+
+    cut.set(false);
+    assert!(away.1.sync(Duration::from_secs(30)).is_err());
+    let fault = away.1.status().fault.unwrap();
+    assert!(matches!(&*fault, Fault::Trimmed { expected: 3, first: 5 }), "{fault:?}");
+    agree(&[first, second]);
+}
+
+#[test]
+fn one_server_at_a_time_writes_checkpoints() {
+    let engine = NatsServers::start(1);
+    let (a, b) = (connect(&engine, 1), connect(&engine, 1));
+    let [a, b] = [&a, &b].map(|log| log.depot().unwrap());
+    assert!(a.claim("a").unwrap());
+    assert!(!b.claim("b").unwrap());
+    a.release();
+    assert!(b.claim("b").unwrap());
+    // What could not be written to its end is not there.
+    let failing = a.put(7, &mut |out| {
+        out.write_all(&[1; 300_000])?;
+        Err(jungle_store::StreamError::Short)
+    });
+    assert!(failing.is_err());
+    assert!(b.stored().unwrap().is_empty());
+    a.put(7, &mut |out| Ok(out.write_all(&[1; 300_000])?)).unwrap();
+    a.put(8, &mut |out| Ok(out.write_all(&[2; 300_000])?)).unwrap();
+    assert_eq!(b.stored().unwrap(), [8, 7]);
+    b.remove(7).unwrap();
+    b.remove(7).unwrap();
+    assert_eq!(a.stored().unwrap(), [8]);
+    let mut bytes = Vec::new();
+    let stored = b.open(8).unwrap();
+    assert_eq!(stored.bytes, 300_000);
+    { stored.content }.read_to_end(&mut bytes).unwrap();
+    assert!(bytes == [2; 300_000]);
+}

@@ -1,0 +1,130 @@
+//! What several tests need.
+
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use jungle_cluster::{Appended, Cluster, Depot, JoinError, Log, LogError, LogId, Options, Tail};
+use jungle_db::{Jungle, TreeHandle};
+use jungle_tree::{ArenaOptions, Path};
+
+/// No checkpoint is written unless one is asked for.
+pub fn options(server: &str) -> Options {
+    Options { server: server.to_owned(), checkpoint_messages: u64::MAX, ..Options::default() }
+}
+
+/// A new server, in memory.
+pub fn newcomer(log: Arc<impl Log + 'static>, name: &str) -> Result<(Jungle, Cluster), JoinError> {
+    let arena = ArenaOptions::default();
+    Cluster::follow_in_memory(log, &Jungle::builder(), &arena, &options(name))
+}
+
+/// A connection that can be cut: nothing comes until it is there again, and whoever is asked for
+/// the log's end knows only what was so before.
+pub struct Cut<L> {
+    log: Arc<L>,
+    bounds: Mutex<Option<(u64, u64)>>,
+    gate: Arc<(Mutex<bool>, Condvar)>,
+}
+
+impl<L: Log> Cut<L> {
+    pub fn new(log: Arc<L>) -> Arc<Cut<L>> {
+        Arc::new(Cut { log, bounds: Mutex::default(), gate: Arc::default() })
+    }
+
+    pub fn set(&self, is_cut: bool) {
+        *self.bounds.lock().unwrap() = is_cut.then(|| self.log.bounds().unwrap());
+        *self.gate.0.lock().unwrap() = is_cut;
+        self.gate.1.notify_all();
+    }
+}
+
+impl<L: Log + 'static> Log for Cut<L> {
+    fn id(&self) -> LogId {
+        self.log.id()
+    }
+
+    fn append(&self, after: u64, message: &Bytes, within: Duration) -> Result<Appended, LogError> {
+        self.log.append(after, message, within)
+    }
+
+    fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
+        self.log.get(sequence)
+    }
+
+    fn bounds(&self) -> Result<(u64, u64), LogError> {
+        self.bounds.lock().unwrap().map_or_else(|| self.log.bounds(), Ok)
+    }
+
+    fn tail(&self, from: u64) -> Tail {
+        let (log, gate) = (Arc::clone(&self.log), Arc::clone(&self.gate));
+        let (mut next, mut tail) = (from, self.log.tail(from));
+        Box::new(std::iter::from_fn(move || {
+            let mut found = tail.next()?;
+            if *gate.0.lock().unwrap() {
+                drop(gate.1.wait_while(gate.0.lock().unwrap(), |is_cut| *is_cut).unwrap());
+                tail = log.tail(next);
+                found = tail.next()?;
+            }
+            next = found.0 + 1;
+            Some(found)
+        }))
+    }
+
+    fn close(&self) {
+        self.set(false);
+        self.log.close();
+    }
+
+    fn depot(&self) -> Option<&dyn Depot> {
+        self.log.depot()
+    }
+}
+
+/// A Jungle in memory that follows a log.
+pub fn server(log: &Arc<impl Log + 'static>, name: &str) -> (Jungle, Cluster) {
+    let jungle = Jungle::new().unwrap();
+    let cluster = Cluster::follow(Arc::clone(log) as Arc<dyn Log>, &jungle, &options(name));
+    (jungle, cluster.unwrap())
+}
+
+pub fn path(text: &str) -> Path {
+    text.parse().unwrap()
+}
+
+pub fn put(tree: &TreeHandle, at: &str, key: &str, value: i64) {
+    let at = path(at);
+    tree.update(|tx| tx.put_attribute(&at, key, value)).unwrap();
+}
+
+pub fn int(tree: &TreeHandle, at: &str, key: &str) -> Option<i64> {
+    tree.read().root().at(&path(at)).ok()?.attribute(key)?.as_int()
+}
+
+/// What all servers have, once each has everything: they must be equal.
+pub fn agree(servers: &[(Jungle, Cluster)]) -> Vec<(String, String)> {
+    let mut portraits = servers.iter().map(|(jungle, cluster)| {
+        cluster.sync(Duration::from_secs(30)).unwrap();
+        (jungle.revision(), portrait(jungle))
+    });
+    let first = portraits.next().unwrap();
+    portraits.for_each(|portrait| assert_eq!(portrait, first));
+    first.1
+}
+
+/// The heads and tags of all trees.
+pub fn portrait(jungle: &Jungle) -> Vec<(String, String)> {
+    let mut portrait = Vec::new();
+    for name in jungle.list_trees() {
+        let main = jungle.open_tree(&name).unwrap();
+        for branch in main.list_branches() {
+            let head = main.on_branch(&branch).unwrap().snapshot();
+            let hash = head.root().content_hash();
+            portrait.push((format!("{name} {branch}"), format!("{} {hash}", head.revision())));
+        }
+        for (tag, revision) in main.list_tags() {
+            portrait.push((format!("{name} {tag}"), revision.to_string()));
+        }
+    }
+    portrait
+}

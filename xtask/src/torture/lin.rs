@@ -1,0 +1,85 @@
+//! `torture lin`: histories of a cluster's registers, while servers of the engine are killed and
+//! paused and our own leave and come again, checked for linearizability by porcupine.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::noted;
+use crate::command::{cargo, command, need, root, run as run_command, target_dir};
+use crate::error::{Context, Result, fail};
+use crate::nats;
+
+pub const USAGE: &str = "torture lin [--schedules COUNT] [--seed SEED]";
+
+/// Of 720 operations each, in about fifteen seconds.
+const SCHEDULES: u64 = 10;
+
+pub fn run(arguments: &[String]) -> Result<()> {
+    let (schedules, seed) = parse(arguments)?;
+    nats::run(&[])?;
+    let checker = checker()?;
+    let folder = target_dir().join("lin/histories");
+    histories(&folder, schedules, seed, &[])?;
+    let mut checking = check(&checker, &folder)?;
+    checking.env("LIN_SEED", seed.to_string());
+    noted(checking)?;
+    // A checker that finds nothing wrong with servers that read what is old finds nothing.
+    let stale = target_dir().join("lin/stale");
+    histories(&stale, 3, seed, &[("CLUSTER_STALE_READS", "1")])?;
+    match check(&checker, &stale)?.status() {
+        Ok(status) if status.code() == Some(1) => Ok(()),
+        other => fail(format!("stale reads were not found: the checker ended with {other:?}")),
+    }
+}
+
+fn parse(arguments: &[String]) -> Result<(u64, u64)> {
+    let (mut schedules, mut seed) = (SCHEDULES, 0);
+    let mut rest = arguments.iter();
+    while let Some(option) = rest.next() {
+        let number = rest.next().and_then(|number| number.parse().ok());
+        match (option.as_str(), number) {
+            ("--schedules", Some(number)) => schedules = number,
+            ("--seed", Some(number)) => seed = number,
+            _ => return fail(format!("usage: {USAGE}")),
+        }
+    }
+    Ok((schedules, seed))
+}
+
+/// Builds what checks, and tries it on histories of which the verdict is known.
+fn checker() -> Result<PathBuf> {
+    need("go", "golang-go")?;
+    let source = root().join("xtask/lin");
+    let program = target_dir().join("lin/lin");
+    for arguments in [vec!["test", "./..."], vec!["build", "-o", text(&program)?, "."]] {
+        let mut go = command("go", arguments);
+        go.current_dir(&source);
+        run_command(go)?;
+    }
+    Ok(program)
+}
+
+fn histories(folder: &Path, schedules: u64, seed: u64, more: &[(&str, &str)]) -> Result<()> {
+    if folder.is_dir() {
+        fs::remove_dir_all(folder).context("cannot remove old histories")?;
+    }
+    fs::create_dir_all(folder).context("cannot make a folder for histories")?;
+    let test = ["test", "--release", "--quiet", "-p", "jungle-cluster", "--test", "it", "--"];
+    let mut test = cargo(test.into_iter().chain(["lin::", "--nocapture"]));
+    test.env("CLUSTER_HISTORIES", folder).env("CLUSTER_SCHEDULES", schedules.to_string());
+    test.env("CLUSTER_SEED", seed.to_string()).envs(more.iter().copied());
+    run_command(test)
+}
+
+fn check(checker: &Path, folder: &Path) -> Result<std::process::Command> {
+    let files = fs::read_dir(folder).context("cannot list the histories")?;
+    let files: Vec<PathBuf> = files.map_while(|file| Some(file.ok()?.path())).collect();
+    if files.is_empty() {
+        return fail("no history was written".to_owned());
+    }
+    Ok(command(checker, files))
+}
+
+fn text(path: &Path) -> Result<&str> {
+    path.to_str().context("the folder that is built into has no plain name")
+}
