@@ -20,6 +20,7 @@ use tower_service::Service;
 use crate::app::App;
 use crate::guard::Peer;
 use crate::patient::Patient;
+use crate::tls::Acceptor;
 
 /// What a connection beyond the limits is told.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\
@@ -34,7 +35,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Serves connections until the server stops, and then waits for what is being worked on.
 pub(crate) async fn accept(
     listener: TcpListener,
-    tls: Option<TlsAcceptor>,
+    tls: Option<Arc<Acceptor>>,
     app: Arc<App>,
     router: Router,
 ) {
@@ -51,7 +52,8 @@ pub(crate) async fn accept(
             continue;
         };
         let (app, router, alive) = (Arc::clone(&app), router.clone(), alive.clone());
-        let (place, tls) = (places.take(peer.ip(), &app), tls.clone());
+        let tls = tls.as_ref().map(|tls| tls.borrow().clone());
+        let place = places.take(peer.ip(), &app);
         tokio::spawn(async move {
             let _alive = alive;
             match place {

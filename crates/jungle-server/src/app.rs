@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use jungle_cluster::Cluster;
 use tokio::sync::{Semaphore, watch};
 
 use crate::access::{Gate, Trees};
+use crate::acknowledge::Acknowledger;
 use crate::board::Cache;
 use crate::guard::Hosts;
 use crate::hub::Hubs;
@@ -20,8 +22,10 @@ pub(crate) struct App {
     pub(crate) trees: Trees,
     /// Where there is an access file.
     pub(crate) gate: Option<Gate>,
-    /// Do commits wait for a disk?
-    pub(crate) is_durable: bool,
+    /// Where commits wait for a disk.
+    pub(crate) disk: Option<Acknowledger>,
+    /// Where it is one server of several.
+    pub(crate) cluster: Option<Arc<Cluster>>,
     pub(crate) options: Options,
     pub(crate) hosts: Hosts,
     pub(crate) metrics: Metrics,

@@ -20,6 +20,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::access::{self, Who};
 use crate::app::App;
+use crate::cluster::{self, Asked};
 use crate::options::Options;
 use crate::problem::{Kind, Problem};
 
@@ -77,7 +78,10 @@ pub(crate) async fn guard(
     let asked = tracing::enabled!(tracing::Level::ERROR)
         .then(|| (request.method().clone(), request.uri().path().to_owned()));
     let mut response = match check(&app, &mut request, began) {
-        Ok(()) => loaded(next.run(request)).await,
+        Ok(()) => match cluster::fresh(&app, Asked::of(&request)).await {
+            Ok(()) => loaded(next.run(request)).await,
+            Err(problem) => problem.into_response(),
+        },
         Err(answer) => *answer,
     };
     let status = response.status();

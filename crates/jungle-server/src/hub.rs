@@ -13,6 +13,7 @@ use bytes::Bytes;
 use jungle::{BranchId, Change, Path, Revision, TreeHandle, WatchError, WatchEvent};
 use tokio::sync::{Notify, mpsc};
 
+use crate::access::View;
 use crate::api::event;
 
 /// Events that wait for a client.
@@ -20,6 +21,11 @@ const QUEUE: usize = 64;
 
 /// How often a thread looks whether anybody still watches.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long a thread rests when it has told something, before it lets itself be woken again. Of
+/// commits that come quickly none then pays for waking it, and it does not take the processor from
+/// their answers; the first one after a pause is told at once.
+const REST: Duration = Duration::from_millis(4);
 
 /// The branches that are watched.
 #[derive(Default)]
@@ -34,6 +40,7 @@ struct Hub {
 struct Client {
     id: u64,
     path: Path,
+    view: View,
     queue: mpsc::Sender<(Revision, Bytes)>,
     lost: Arc<Lost>,
 }
@@ -75,11 +82,15 @@ impl Hubs {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Watches the node at `path` and below.
+    /// Watches the node at `path` and below, as far as it may be told.
     ///
     /// # Errors
     /// When the system refuses a thread.
-    pub(crate) fn subscribe(&self, tree: &TreeHandle, path: Path) -> std::io::Result<Subscription> {
+    pub(crate) fn subscribe(
+        &self,
+        tree: &TreeHandle,
+        (path, view): (Path, View),
+    ) -> std::io::Result<Subscription> {
         let branch = tree.branch_id();
         let mut hubs = self.lock();
         if !hubs.contains_key(&branch) {
@@ -92,16 +103,24 @@ impl Hubs {
         let (id, lost) = (hub.next_id, Arc::new(Lost::default()));
         hub.next_id += 1;
         let (send, queue) = mpsc::channel(QUEUE);
-        hub.clients.push(Client { id, path, queue: send, lost: Arc::clone(&lost) });
+        hub.clients.push(Client { id, path, view, queue: send, lost: Arc::clone(&lost) });
         Ok(Subscription { hubs: Hubs(Arc::clone(&self.0)), branch, id, queue, lost })
     }
 
     /// Hands on what happens, until nobody listens or the branch is deleted.
     fn run(&self, tree: &TreeHandle, after: Revision) {
         let branch = tree.branch_id();
-        let mut watch = tree.watch(&[], after);
+        let (mut watch, mut has_told) = (tree.watch(&[], after), false);
         loop {
-            let next = jungle::loading(|| watch.wait(Some(PATIENCE)));
+            let next = jungle::loading(|| match watch.next() {
+                Ok(None) if has_told => {
+                    std::thread::sleep(REST);
+                    watch.next()
+                }
+                Ok(None) => watch.wait(Some(PATIENCE)),
+                found => found,
+            });
+            has_told = matches!(next, Ok(Ok(Some(_))));
             let mut hubs = self.lock();
             let Some(hub) = hubs.get_mut(&branch) else { return };
             match next {
@@ -134,10 +153,10 @@ impl Hub {
             if concerned == 0 || client.lost.is_lost.load(Ordering::SeqCst) {
                 continue;
             }
-            let frame = if concerned == event.changes.len() {
-                whole.get_or_insert_with(|| event::frame(event, &|_| true)).clone()
+            let frame = if concerned == event.changes.len() && client.view.is_whole() {
+                whole.get_or_insert_with(|| event::frame(event, &|_| true, &View::WHOLE)).clone()
             } else {
-                event::frame(event, &|change| change.concerns(&client.path))
+                event::frame(event, &|change| change.concerns(&client.path), &client.view)
             };
             if client.queue.try_send((event.info.revision, frame)).is_err() {
                 client.lost.set();

@@ -18,11 +18,13 @@
 
 mod accept;
 mod access;
+mod acknowledge;
 mod api;
 mod app;
 mod asset;
 mod board;
 mod body;
+mod cluster;
 mod explorer;
 mod guard;
 mod hub;
@@ -34,6 +36,7 @@ mod patient;
 mod problem;
 mod query;
 mod rate;
+mod renewed;
 mod server;
 mod tag;
 mod tls;

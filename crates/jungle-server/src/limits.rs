@@ -36,8 +36,9 @@ pub struct Limits {
     pub requests_per_second_max: u32,
     /// Streams that watch; 2,048.
     pub watchers_max: usize,
-    /// Commits to a folder at a time; the others wait in line. More make larger groups for one
-    /// sync, until they get in each other's way in memory; 32.
+    /// Commits to a folder at a time that may take long (short ones are done at once); the others
+    /// wait in line. More make larger groups for one sync, until they get in each other's way in
+    /// memory; 32.
     pub commits_max: usize,
     /// Exports and imports at a time; 8.
     pub documents_max: usize,

@@ -137,12 +137,12 @@ impl Metrics {
     }
 }
 
-fn kind(text: &mut String, name: &str, kind: &str, help: &str) {
+pub(crate) fn kind(text: &mut String, name: &str, kind: &str, help: &str) {
     // A string takes everything.
     let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
 
-fn line(text: &mut String, name: &str, label: &str, value: impl std::fmt::Display) {
+pub(crate) fn line(text: &mut String, name: &str, label: &str, value: impl std::fmt::Display) {
     let _ = match label {
         "" => writeln!(text, "{name} {value}"),
         label => writeln!(text, "{name}{{{label}}} {value}"),

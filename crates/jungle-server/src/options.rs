@@ -30,6 +30,8 @@ pub struct Options {
     /// Listen on an address that others reach, even without encryption or without an access file:
     /// for a proxy in front that does what is missing.
     pub expose: bool,
+    /// Nobody may change anything, whatever was granted to them.
+    pub read_only: bool,
     /// The `GET` addresses for load tools, below `/bench`: a page that posts when it is looked at.
     pub bench: bool,
     /// How much it accepts.
@@ -44,6 +46,7 @@ impl Default for Options {
             access: None,
             tls: None,
             expose: false,
+            read_only: false,
             bench: false,
             limits: Limits::default(),
         }

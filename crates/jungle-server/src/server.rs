@@ -1,16 +1,19 @@
 //! A server: starting and stopping it.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use axum::Router;
 use jungle::{Jungle, LogError, Store};
+use jungle_cluster::Cluster;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, watch};
 
 use crate::accept::accept;
 use crate::access::{self, Gate, Trees};
+use crate::acknowledge::Acknowledger;
 use crate::app::{App, Stopping};
 use crate::guard::{Hosts, guard};
 use crate::hub::Hubs;
@@ -20,6 +23,7 @@ use crate::options::{Options, StartError};
 use crate::problem::{Kind, Problem};
 use crate::rate::Rate;
 use crate::tag::Mark;
+use crate::tls::Acceptor;
 use crate::{api, board, explorer, tls};
 
 /// Threads for what takes long or waits for the disk.
@@ -33,6 +37,8 @@ pub enum Data {
     Memory(Jungle),
     /// Trees in a folder.
     Folder(Store),
+    /// Trees in a folder that follows the log of a cluster.
+    Cluster(Store, Arc<Cluster>),
 }
 
 /// Why a server did not end well.
@@ -85,22 +91,17 @@ impl Server {
             return Err(StartError::Exposed { address, why });
         }
         let tls = options.tls.as_ref().map(tls::acceptor).transpose().map_err(StartError::Tls)?;
+        let tls = tls.map(|tls| Arc::new(watch::Sender::new(tls)));
         let refused = |source| StartError::Listen { address, source };
-        let listener = TcpListener::bind(address).map_err(refused)?;
-        listener.set_nonblocking(true).map_err(refused)?;
+        let runtime = runtime().map_err(StartError::Threads)?;
+        let listener = listen(&runtime, &options).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         let (stop, stopping) = watch::channel(false);
-        let app = Arc::new(app(&data, gate, options, stopping));
-        let runtime = runtime().map_err(StartError::Threads)?;
-        let listener = {
-            let _inside = runtime.enter();
-            tokio::net::TcpListener::from_std(listener).map_err(refused)?
-        };
+        let app = app(&data, gate, options, stopping).map_err(StartError::Threads)?;
+        let app = Arc::new(app);
         let serve = move || {
             let router = router(&app);
-            if app.gate.is_some() {
-                runtime.spawn(kept(Arc::clone(&app)));
-            }
+            runtime.spawn(kept(Arc::clone(&app), tls.clone()));
             runtime.block_on(accept(listener, tls, app, router));
             // What still runs then, runs for nobody.
             runtime.shutdown_background();
@@ -121,12 +122,13 @@ impl Server {
     pub fn jungle(&self) -> &Jungle {
         match self.data.as_ref().expect("there until it is stopped") {
             Data::Memory(jungle) => jungle,
-            Data::Folder(store) => store,
+            Data::Folder(store) | Data::Cluster(store, _) => store,
         }
     }
 
     /// Serves until somebody interrupts the process (SIGINT) or wants it to end (SIGTERM), and
-    /// stops then.
+    /// stops then. The access file and the certificate need no signal: they are read again when
+    /// they change.
     ///
     /// # Errors
     /// As [`stop`](Server::stop), or when the system refuses to tell of signals.
@@ -144,7 +146,16 @@ impl Server {
     /// When something cannot be written.
     pub fn stop(mut self) -> Result<(), StopError> {
         let is_well = self.end();
-        if let Some(Data::Folder(store)) = self.data.take() {
+        let store = match self.data.take() {
+            Some(Data::Folder(store)) => Some(store),
+            Some(Data::Cluster(store, cluster)) => {
+                // Before the folder is closed: what comes from the log is written to it.
+                cluster.leave();
+                Some(store)
+            }
+            Some(Data::Memory(_)) | None => None,
+        };
+        if let Some(store) = store {
             store.close().map_err(StopError::Close)?;
         }
         if is_well { Ok(()) } else { Err(StopError::Bug) }
@@ -186,16 +197,45 @@ fn runtime() -> std::io::Result<Runtime> {
         .build()
 }
 
-fn app(data: &Data, gate: Option<Gate>, options: Options, stopping: watch::Receiver<bool>) -> App {
-    let (jungle, is_durable) = match data {
-        Data::Memory(jungle) => (jungle.clone(), false),
-        Data::Folder(store) => (store.jungle().clone(), true),
+/// Listens with room for as many who knock at once as may come in; the usual room is for 128, and
+/// the others knock again after a second.
+fn listen(runtime: &Runtime, options: &Options) -> std::io::Result<TcpListener> {
+    let _inside = runtime.enter();
+    let socket = match options.listen {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    }?;
+    // As the standard library does: a server that is started again finds its address free.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(options.listen)?;
+    socket.listen(u32::try_from(options.limits.connections_max).unwrap_or(u32::MAX))
+}
+
+fn app(
+    data: &Data,
+    gate: Option<Gate>,
+    options: Options,
+    stopping: watch::Receiver<bool>,
+) -> std::io::Result<App> {
+    let (jungle, disk) = match data {
+        Data::Memory(jungle) => (jungle.clone(), None),
+        Data::Folder(store) => {
+            (store.jungle().clone(), Some(Acknowledger::start(store.jungle().clone())?))
+        }
+        // What has its place in the log waits for nothing more.
+        Data::Cluster(store, _) => (store.jungle().clone(), None),
+    };
+    let cluster = match data {
+        Data::Cluster(_, cluster) => Some(Arc::clone(cluster)),
+        Data::Memory(_) | Data::Folder(_) => None,
     };
     let limits = &options.limits;
-    App {
+    Ok(App {
         trees: Trees::new(jungle),
         gate,
-        is_durable,
+        disk,
+        cluster,
         hosts: Hosts::new(&options),
         metrics: Metrics::new(),
         rate: Rate::new(limits.requests_per_second_max),
@@ -208,14 +248,22 @@ fn app(data: &Data, gate: Option<Gate>, options: Options, stopping: watch::Recei
         watchers: Arc::new(Semaphore::new(limits.watchers_max)),
         stopping: Stopping::new(stopping),
         options,
-    }
+    })
 }
 
-/// Keeps what was granted as the file says.
-async fn kept(app: Arc<App>) {
-    if let Some(gate) = &app.gate {
-        gate.keep(app.stopping.clone()).await;
-    }
+/// Keeps what was granted, and what encrypts, as the files say.
+async fn kept(app: Arc<App>, acceptor: Option<Arc<Acceptor>>) {
+    let granted = async {
+        if let Some(gate) = &app.gate {
+            gate.keep(app.stopping.clone()).await;
+        }
+    };
+    let encrypted = async {
+        if let (Some(tls), Some(acceptor)) = (&app.options.tls, &acceptor) {
+            tls::keep(tls, acceptor, app.stopping.clone()).await;
+        }
+    };
+    tokio::join!(granted, encrypted);
 }
 
 fn router(app: &Arc<App>) -> Router {

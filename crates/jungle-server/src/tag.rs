@@ -33,6 +33,9 @@ impl Mark {
 
     /// The answer that nothing is new, if the client has this revision already.
     pub(crate) fn unchanged(&self, headers: &HeaderMap, revision: Revision) -> Option<Response> {
+        if !headers.contains_key(IF_NONE_MATCH) {
+            return None;
+        }
         let tag = self.tag(revision);
         let tag = tag.to_str().expect("digits and quotes");
         let is_known = list(headers, &IF_NONE_MATCH).any(|known| known == "*" || known == tag);

@@ -3,12 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{Error, ServerConfig, crypto};
 
-/// With what a server says who it is, as PEM files.
+use crate::app::Stopping;
+use crate::renewed::renewed;
+
+/// With what a server says who it is, as PEM files; they are read again when they change.
 ///
 /// ```
 /// use jungle_server::{Options, Tls};
@@ -45,6 +49,20 @@ pub enum TlsError {
         /// Why.
         source: Error,
     },
+}
+
+/// What encrypts from now on.
+pub(crate) type Acceptor = watch::Sender<TlsAcceptor>;
+
+/// Takes the files in whenever they have changed, until the server stops: a certificate is renewed
+/// without a restart. Those that cannot be used, such as a key before its certificate, change
+/// nothing.
+pub(crate) async fn keep(tls: &Tls, acceptor: &Acceptor, stopping: Stopping) {
+    let read = || match self::acceptor(tls) {
+        Ok(new) => _ = acceptor.send_replace(new),
+        Err(error) => tracing::error!(%error, "the certificate stays as it was"),
+    };
+    renewed(vec![tls.cert.clone(), tls.key.clone()], stopping, read).await;
 }
 
 /// TLS 1.2 and 1.3, with the ciphers that rustls holds for safe, and HTTP/1.1 in it.

@@ -1,7 +1,10 @@
 /** Debian's Chromium, and a Jungle of its own: what the browser tests need. */
 
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { chromium } from 'playwright-core'
 
 const ARGUMENTS = [
@@ -14,11 +17,47 @@ export function launch() {
   return chromium.launch({ executablePath, args: ARGUMENTS })
 }
 
-/** Starts a server in memory, on a free port; `url` is where it is. */
-export async function serve() {
+function command() {
   const command = process.env.JUNGLE_COMMAND
   if (command === undefined) throw new Error('JUNGLE_COMMAND must name the `jungle` to test')
-  const server = spawn(command, ['serve', '--memory', '--listen', '127.0.0.1:0', '--log', 'warn'], {
+  return command
+}
+
+/** As `serve`, where one person may do everything, and nobody else anything. */
+export async function serveGuarded(name, password) {
+  const folder = mkdtempSync(join(tmpdir(), 'jungle-'))
+  const access = (words, input) => execFileSync(command(), ['access', ...words], { input })
+  access(['add-user', folder, name, '--password-stdin'], `${password}\n`)
+  access(['grant', folder, name, '*', 'admin'])
+  const server = await serve(['--access', join(folder, 'access.toml')])
+  const stop = async () => {
+    await server.stop()
+    rmSync(folder, { recursive: true })
+  }
+  return { ...server, stop }
+}
+
+/** Two servers that are one cluster, and their engine; `urls` is where they are. */
+export async function serveCluster() {
+  // Where `cargo xtask nats` has put it, beside what cargo builds.
+  const engine = join(dirname(command()), '..', 'nats-server-2.15.2', 'nats-server')
+  const few = ['--servers', '2', '--engine-servers', '1', '--unsynced', '--nats-server', engine]
+  const up = spawn(command(), ['cluster', 'up', '--json', ...few], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let told = ''
+  for await (const part of up.stdout) {
+    told += part
+    if (told.endsWith('\n')) {
+      const { servers } = JSON.parse(told)
+      return { urls: servers.map(({ url }) => url), stop: () => stop(up) }
+    }
+  }
+  throw new Error(`the cluster said nothing of where it is: ${told}`)
+}
+
+/** Starts a server in memory, on a free port; `url` is where it is. */
+export async function serve(more = []) {
+  const usual = ['serve', '--memory', '--listen', '127.0.0.1:0', '--log', 'warn']
+  const server = spawn(command(), [...usual, ...more], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let told = ''
@@ -51,7 +90,7 @@ export async function open(browser, url, author, options = {}) {
     if (message.type() === 'error' && !isRefusal) complaints.push(message.text())
   })
   await page.goto(url)
-  return { page, complaints, close: () => context.close() }
+  return { page, complaints, forget: () => context.clearCookies(), close: () => context.close() }
 }
 
 /** The interface, for making what a test needs. */

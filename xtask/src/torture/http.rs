@@ -1,5 +1,5 @@
 //! `torture http`: bad requests to a real server: the catalogue made by hand, and what schemathesis
-//! makes of the OpenAPI document.
+//! makes of the OpenAPI document, of a server that anybody may ask and of one with an access file.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
 use super::ledger::{Entry, children_cpu_seconds};
-use crate::command::{cargo, command, root, run as run_command, target_dir};
+use crate::command::{cargo, command, output, root, run as run_command, target_dir};
 use crate::error::{Context, Result, fail};
 
 /// What must hold of every answer.
@@ -35,8 +35,26 @@ pub fn run(arguments: &[String]) -> Result<()> {
     }
     run_command(cargo(["build", "--quiet", "-p", "jungle-cli"]))?;
     let cpu_before = children_cpu_seconds();
-    let server = Server::start()?;
-    server.send("POST /api/v1/trees", r#"{"name":"t"}"#)?;
+    let (mut passed, mut failed) = (0, 0);
+    for token in [None, Some(granted()?)] {
+        let found = beside(program, token)?;
+        passed += found.0;
+        failed += found.1;
+    }
+    let mut entry = Entry::default();
+    let last = format!("{passed} passed, {failed} failed");
+    entry.read(&format!("http: {} points from seed 0", passed + failed));
+    entry.read(&last);
+    entry.cpu_seconds = children_cpu_seconds() - cpu_before;
+    entry.append()?;
+    println!("{last}");
+    if failed == 0 { Ok(()) } else { fail("not every answer was as it must be") }
+}
+
+/// Asks a server; one that asks who is there, where there is a token. How many answers were as they
+/// must be, and how many were not.
+fn beside(program: &str, token: Option<Token>) -> Result<(u64, u64)> {
+    let server = Server::start(token)?;
     let status = generated(program, &server)?;
     let metrics = server.send("GET /metrics", "")?;
     drop(server);
@@ -48,15 +66,32 @@ pub fn run(arguments: &[String]) -> Result<()> {
     ]
     .map(|name| number(&metrics, name));
     println!("http: {good} requests done, {refused} refused, {failed} failures, {panics} panics");
-    let mut entry = Entry::default();
-    let bad = failed + panics + u64::from(!status);
-    let (points, last) = (good + refused + bad, format!("{} passed, {bad} failed", good + refused));
-    entry.read(&format!("http: {points} points from seed 0"));
-    entry.read(&last);
-    entry.cpu_seconds = children_cpu_seconds() - cpu_before;
-    entry.append()?;
-    println!("{last}");
-    if bad == 0 { Ok(()) } else { fail("not every answer was as it must be") }
+    let failed = failed + panics + u64::from(!status);
+    Ok((good + refused, failed))
+}
+
+/// Where the access file is, and the tokens of who may do little and of who may do everything.
+struct Token {
+    folder: PathBuf,
+    part: String,
+    admin: String,
+}
+
+/// Makes an access file: all of the tree may be read, and a part of it written.
+fn granted() -> Result<Token> {
+    let folder = target_dir().join("schemathesis-access");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).context("cannot make a folder")?;
+    let jungle = |words: &[&str]| {
+        let mut access = command(target_dir().join("debug/jungle"), ["access", words[0]]);
+        access.arg(&folder).args(&words[1..]);
+        output(access)
+    };
+    let [part, admin] = ["part", "admin"].map(|name| jungle(&["add-token", name]));
+    jungle(&["grant", "part", "t", "read"])?;
+    jungle(&["grant", "part", "t", "write", "/a"])?;
+    jungle(&["grant", "admin", "*", "admin"])?;
+    Ok(Token { part: part?.trim().to_owned(), admin: admin?.trim().to_owned(), folder })
 }
 
 /// Runs schemathesis; `true` if all answers passed its checks.
@@ -71,6 +106,9 @@ fn generated(program: &str, server: &Server) -> Result<bool> {
     run.arg(&config).arg("run").arg(root().join("docs/openapi.json")).args(["--url", &server.url]);
     run.args(["--checks", CHECKS, "--max-examples", EXAMPLES, "--continue-on-failure"]);
     run.args(["--phases", "examples,coverage,fuzzing", "--workers", "2"]);
+    if let Some(token) = &server.token {
+        run.args(["--header", &format!("Authorization: Bearer {}", token.part)]);
+    }
     LEFT_OUT.iter().for_each(|id| _ = run.args(["--exclude-operation-id", id]));
     Ok(run.status().context(format!("cannot start {program}"))?.success())
 }
@@ -85,13 +123,18 @@ fn number(metrics: &str, name: &str) -> u64 {
 struct Server {
     child: Child,
     url: String,
+    token: Option<Token>,
 }
 
 impl Server {
-    fn start() -> Result<Server> {
+    /// One with a tree that has a node `/a`.
+    fn start(token: Option<Token>) -> Result<Server> {
         let program: PathBuf = target_dir().join("debug/jungle");
         let arguments = ["serve", "--memory", "--listen", "127.0.0.1:0", "--json", "--log", "warn"];
         let mut serve = command(program, arguments);
+        if let Some(token) = &token {
+            serve.arg("--access").arg(token.folder.join("access.toml"));
+        }
         let mut child = serve.stdout(Stdio::piped()).spawn().context("cannot start the server")?;
         let mut line = String::new();
         let told = child.stdout.take().expect("piped above");
@@ -99,15 +142,21 @@ impl Server {
         let told: serde_json::Value =
             serde_json::from_str(&line).context("what the server says")?;
         let url = told["url"].as_str().context("the server says no address")?.to_owned();
-        Ok(Server { child, url })
+        let server = Server { child, url, token };
+        server.send("POST /api/v1/trees", r#"{"name":"t"}"#)?;
+        server
+            .send("POST /api/v1/trees/t/commits", r#"{"edits":[{"op":"insert","path":"/a"}]}"#)?;
+        Ok(server)
     }
 
     fn send(&self, head: &str, body: &str) -> Result<String> {
         let address = self.url.trim_start_matches("http://");
         let mut stream = TcpStream::connect(address).context("cannot reach the server")?;
         let length = body.len();
+        let token = self.token.as_ref().map(|token| &token.admin);
+        let token = token.map_or(String::new(), |it| format!("Authorization: Bearer {it}\r\n"));
         let request = format!(
-            "{head} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
+            "{head} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{token}\
              Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
         );
         stream.write_all(request.as_bytes()).context("cannot reach the server")?;

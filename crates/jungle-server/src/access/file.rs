@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::grants::{Grant, Role};
 use super::secret;
+use super::view::View;
 use crate::limits::AUTHOR_BYTES_MAX;
 
 /// Bytes of the file.
@@ -286,15 +287,22 @@ impl Access {
         self.users.iter().find(|user| user.name == name)
     }
 
-    /// The name of a token, if there is it and it has not ended. All are compared, each in the same
-    /// time whatever it is.
-    pub(super) fn token(&self, token: &str, now: Timestamp) -> Option<&str> {
+    /// The name of a token and when it ends, if there is it and it has not ended. All are compared,
+    /// each in the same time whatever it is.
+    pub(super) fn token(&self, token: &str, now: Timestamp) -> Option<(&str, Option<Timestamp>)> {
         let hash = secret::hash(token);
         let found = self.tokens.iter().fold(None, |found, token| match token.hash == hash {
             true => Some(token),
             false => found,
         })?;
-        found.expires.is_none_or(|expires| now < expires).then_some(&*found.name)
+        let is_good = found.expires.is_none_or(|expires| now < expires);
+        is_good.then_some((&*found.name, found.expires))
+    }
+
+    /// What of a tree somebody may know of.
+    pub(super) fn view(&self, who: &str, tree: &str) -> View {
+        let grants = self.of(who).filter(|grant| grant.is_for(tree));
+        View::of(grants.map(|grant| grant.path.clone()).collect())
     }
 
     /// May somebody do this to the node at `path`, and to all below it?

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, COOKIE, HeaderValue, WWW_AUTHENTICATE};
@@ -13,16 +13,14 @@ use tokio::sync::{Semaphore, watch};
 
 use super::file::{Access, AccessError};
 use super::login::{self, Attempts};
-use super::sessions::Sessions;
-use super::visitor::{Known, Who};
+use super::sessions::{Found, Sessions};
+use super::visitor::{Known, Until, Who};
 use crate::app::Stopping;
 use crate::problem::{Kind, Problem};
+use crate::renewed::renewed;
 
 /// The cookie that a session is in.
 pub(super) const COOKIE_NAME: &str = "jungle_session";
-
-/// How often the file is looked at.
-const LOOK: Duration = Duration::from_secs(1);
 
 /// Passwords that are looked at at a time; each takes 19 MiB and a processor.
 const PASSWORDS_MAX: usize = 2;
@@ -57,35 +55,33 @@ impl Gate {
     pub(crate) fn who(&self, headers: &HeaderMap, now: Instant) -> Result<Who, Problem> {
         let mut changes = self.access.subscribe();
         let access = Arc::clone(&changes.borrow_and_update());
-        let name = match token(headers)? {
+        let (name, until) = match token(headers)? {
             Some(token) => {
-                let name = access.token(token, SystemClock.now()).map(str::to_owned);
-                Some(name.ok_or_else(|| refused("the token is not known, or has ended"))?)
+                let time = SystemClock.now();
+                let found = access.token(token, time);
+                let (name, expires) =
+                    found.ok_or_else(|| refused("the token is not known, or has ended"))?;
+                let left = expires.map(|expires| expires.as_micros() - time.as_micros());
+                let left = left.and_then(|left| u64::try_from(left).ok());
+                let ends = left.and_then(|left| now.checked_add(Duration::from_micros(left)));
+                (Arc::from(name), Until { time: ends, session: None })
             }
-            None => session(headers).and_then(|secret| self.sessions.find(secret, &access, now)),
+            None => {
+                let found = session(headers);
+                let found = found.and_then(|secret| self.sessions.find(secret, &access, now));
+                let Some(Found { name, until, alive }) = found else {
+                    return Ok(Who::Stranger);
+                };
+                (name.into(), Until { time: Some(until), session: Some(alive) })
+            }
         };
-        Ok(match name {
-            Some(name) => Who::Known(Known { name: name.into(), access, changes }),
-            None => Who::Stranger,
-        })
+        Ok(Who::Known(Known { name, access, changes, until }))
     }
 
-    /// Looks at the file from time to time, and takes it in when it has changed, until the server
-    /// stops. One that cannot be read changes nothing: what was granted stays, and nothing opens.
-    pub(crate) async fn keep(&self, mut stopping: Stopping) {
-        let mut seen = None;
-        loop {
-            let file = self.file.clone();
-            let mark = tokio::task::spawn_blocking(move || mark(&file)).await.ok().flatten();
-            if mark != seen {
-                seen = mark;
-                self.read();
-            }
-            tokio::select! {
-                () = tokio::time::sleep(LOOK) => {}
-                () = stopping.wait() => return,
-            }
-        }
+    /// Takes the file in whenever it has changed, until the server stops. One that cannot be read
+    /// changes nothing: what was granted stays, and nothing opens.
+    pub(crate) async fn keep(&self, stopping: Stopping) {
+        renewed(vec![self.file.clone()], stopping, || self.read()).await;
     }
 
     fn read(&self) {
@@ -100,22 +96,6 @@ impl Gate {
             Err(error) => tracing::error!(%error, "what was granted stays as it was"),
         }
     }
-}
-
-/// What differs between two states of the file.
-type Mark = (SystemTime, u64, [i64; 2]);
-
-fn mark(file: &Path) -> Option<Mark> {
-    let metadata = std::fs::metadata(file).ok()?;
-    // Who may read it is no change of what is in it.
-    #[cfg(unix)]
-    let changed = {
-        use std::os::unix::fs::MetadataExt;
-        [metadata.ctime(), metadata.ctime_nsec()]
-    };
-    #[cfg(not(unix))]
-    let changed = [0, 0];
-    Some((metadata.modified().ok()?, metadata.len(), changed))
 }
 
 /// May anybody ask for this? Only what is the same for everybody, and the page to log in.

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use blake3::Hash;
+use tokio::sync::watch;
 
 use super::file::{Access, AccessError, User};
 use super::secret;
@@ -23,6 +24,16 @@ struct Session {
     /// As it was at log-in: another password ends the sessions.
     user: User,
     until: Instant,
+    /// Dropped with the session, so those who wait for it know.
+    alive: watch::Sender<()>,
+}
+
+/// A session that has not ended.
+pub(super) struct Found {
+    pub(super) name: String,
+    pub(super) until: Instant,
+    /// Its other end is gone when the session is.
+    pub(super) alive: watch::Receiver<()>,
 }
 
 impl Sessions {
@@ -42,17 +53,22 @@ impl Sessions {
             let oldest = oldest.map(|(hash, _)| *hash);
             oldest.and_then(|hash| sessions.remove(&hash));
         }
-        let session = Session { user: user.clone(), until: now + SESSION_TIME };
+        let (until, alive) = (now + SESSION_TIME, watch::Sender::new(()));
+        let session = Session { user: user.clone(), until, alive };
         sessions.insert(secret::hash(&secret), session);
         Ok(secret)
     }
 
     /// Whose session it is, if it has not ended.
-    pub(super) fn find(&self, secret: &str, access: &Access, now: Instant) -> Option<String> {
+    pub(super) fn find(&self, secret: &str, access: &Access, now: Instant) -> Option<Found> {
         let sessions = self.lock();
         let session = sessions.get(&secret::hash(secret)).filter(|session| now < session.until)?;
         let is_known = access.user(&session.user.name) == Some(&session.user);
-        is_known.then(|| session.user.name.clone())
+        is_known.then(|| Found {
+            name: session.user.name.clone(),
+            until: session.until,
+            alive: session.alive.subscribe(),
+        })
     }
 
     pub(super) fn end(&self, secret: &str) {
@@ -71,7 +87,8 @@ mod tests {
         let user = access.user("ana").unwrap().clone();
         let (sessions, start) = (Sessions::default(), Instant::now());
         let find = |secret: &str, access: &Access, seconds| {
-            sessions.find(secret, access, start + Duration::from_secs(seconds))
+            let found = sessions.find(secret, access, start + Duration::from_secs(seconds));
+            found.map(|found| found.name)
         };
         let secret = sessions.begin(&user, start).unwrap();
         assert_eq!(find(&secret, &access, 0).as_deref(), Some("ana"));

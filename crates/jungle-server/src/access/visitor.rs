@@ -2,15 +2,17 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use jungle::{CommitMeta, Jungle, Key, NoSuchTree, TreeHandle};
+use jungle::{CommitMeta, Durability, Jungle, Key, NoSuchTree, Revision, TreeHandle};
 use jungle_words::Found;
 use tokio::sync::watch;
 
 use super::file::Access;
 use super::grants::Role;
+use super::view::View;
 use crate::app::{App, aside};
 use crate::problem::{Kind, Problem};
 use crate::query::{self, Query};
@@ -40,6 +42,37 @@ pub(crate) struct Known {
     pub(super) access: Arc<Access>,
     /// Tells when `access` is not what holds any more.
     pub(super) changes: watch::Receiver<Arc<Access>>,
+    pub(super) until: Until,
+}
+
+/// How long it is known who somebody is.
+#[derive(Clone)]
+pub(super) struct Until {
+    pub(super) time: Option<Instant>,
+    /// Its other end is gone when the session is.
+    pub(super) session: Option<watch::Receiver<()>>,
+}
+
+impl Until {
+    async fn wait(&mut self) {
+        let time = async {
+            match self.time {
+                Some(time) => tokio::time::sleep_until(time.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        let session = async {
+            match &mut self.session {
+                // Nothing is ever sent.
+                Some(alive) => _ = alive.changed().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = time => {}
+            () = session => {}
+        }
+    }
 }
 
 /// Who asks, with what all requests share.
@@ -203,6 +236,10 @@ impl Visitor {
     }
 
     fn forbidden(&self, tree: &str, need: Need<'_>) -> Problem {
+        if self.is_withheld(need) {
+            let detail = "the server was started with --read-only: nothing is changed here";
+            return Problem::new(Kind::Forbidden, detail);
+        }
         let (who, role) = (self.name().unwrap_or("nobody"), need.role);
         let place = need.place.filter(|place| !place.is_empty()).map(jungle::Path::from);
         let place = place.map_or_else(String::new, |place| format!(", {place}"));
@@ -210,7 +247,15 @@ impl Visitor {
         Problem::new(Kind::Forbidden, detail)
     }
 
+    /// May nobody do that on this server?
+    fn is_withheld(&self, need: Need<'_>) -> bool {
+        self.options.read_only && need.role > Role::Read
+    }
+
     fn may(&self, tree: &str, need: Need<'_>) -> bool {
+        if self.is_withheld(need) {
+            return false;
+        }
         match (&self.who, need.place) {
             (Who::Anybody, _) => true,
             (Who::Stranger, _) => false,
@@ -223,23 +268,53 @@ impl Visitor {
         }
     }
 
-    /// Waits until something else was granted to somebody: what was begun before must be asked for
-    /// again.
+    /// What of the tree may be told to this one.
+    pub(crate) fn view(&self, tree: &str) -> View {
+        match &self.who {
+            Who::Known(Known { name, access, .. }) => access.view(name, tree),
+            // A stranger does not come as far as a tree.
+            Who::Anybody | Who::Stranger => View::WHOLE,
+        }
+    }
+
+    /// Waits until something else was granted to somebody, or the token or the session has ended:
+    /// what was begun before must be asked for again.
     pub(crate) async fn changed(&mut self) {
         match &mut self.who {
-            // That nobody is left who could change it means the server stops.
-            Who::Known(known) => _ = known.changes.changed().await,
+            Who::Known(known) => tokio::select! {
+                // That nobody is left who could change it means the server stops.
+                _ = known.changes.changed() => {}
+                () = known.until.wait() => {}
+            },
             Who::Anybody | Who::Stranger => std::future::pending().await,
         }
     }
 
-    /// Does something that commits. Where that waits for a disk, it is kept off the threads that
-    /// serve; once begun it is done, whether or not the client stays.
+    /// Does something short that commits with [`Durability::Memory`], at once, and waits then until
+    /// the revision it made survives what is asked for.
+    pub(crate) async fn commit<T>(
+        &self,
+        durability: Option<Durability>,
+        f: impl FnOnce() -> Result<(T, Revision), Problem>,
+    ) -> Result<T, Problem> {
+        let (value, revision) = match self.cluster {
+            // It waits for its place in the log.
+            Some(_) => tokio::task::block_in_place(f)?,
+            None => f()?,
+        };
+        if let Some(disk) = &self.disk {
+            disk.wait(revision, durability).await?;
+        }
+        Ok(value)
+    }
+
+    /// Does something that commits and may take long. Where it waits, for a disk or a log, it is
+    /// kept off the threads that serve; once begun it is done, whether or not the client stays.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         f: impl FnOnce(&Visitor) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        if !self.is_durable {
+        if self.disk.is_none() && self.cluster.is_none() {
             return f(self);
         }
         // Never closed; and whoever waits here has not begun.

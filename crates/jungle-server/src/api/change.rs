@@ -1,15 +1,25 @@
 //! Changes and conflicts as JSON.
 
-use jungle::{Change, Conflict, Path, Snapshot};
+use jungle::{Change, Conflict, Node, Path, Snapshot};
 use jungle_words::conflict;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::value::short;
+use crate::access::View;
 
 /// A change; with the version before it, what it replaced is told as well.
 pub(crate) struct Shown<'a> {
     pub(crate) change: &'a Change,
     pub(crate) before: Option<&'a Snapshot>,
+    /// For whom. Where the other end of a move is none of theirs, the node has come, or has gone.
+    pub(crate) view: &'a View,
+}
+
+impl Shown<'_> {
+    fn nodes(&self, path: &Path, node: Node<'_>) -> Option<u64> {
+        // How large a tree is that they may read a part of is not theirs to know either.
+        self.view.reads(path).then(|| node.subtree_count())
+    }
 }
 
 impl Serialize for Shown<'_> {
@@ -25,8 +35,8 @@ impl Serialize for Shown<'_> {
             Change::ChildAdded { path } => begin("add", path)?,
             Change::ChildRemoved { path } => {
                 begin("remove", path)?;
-                if let Some(node) = old(path) {
-                    map.serialize_entry("nodes", &node.subtree_count())?;
+                if let Some(nodes) = old(path).and_then(|node| self.nodes(path, node)) {
+                    map.serialize_entry("nodes", &nodes)?;
                 }
             }
             Change::AttributePut { path, key, .. } | Change::AttributeRemoved { path, key } => {
@@ -40,18 +50,27 @@ impl Serialize for Shown<'_> {
                     map.serialize_entry("old", &short(value))?;
                 }
             }
+            Change::Moved { from, to } if !self.view.knows(from) => begin("set", to)?,
+            Change::Moved { from, to } if !self.view.knows(to) => begin("remove", from)?,
             Change::Moved { from, to } => {
                 begin("move", to)?;
                 map.serialize_entry("from", &from.to_string())?;
             }
             Change::SubtreeSet { path, subtree } => {
                 begin("set", path)?;
-                map.serialize_entry("nodes", &subtree.node().subtree_count())?;
+                if let Some(nodes) = self.nodes(path, subtree.node()) {
+                    map.serialize_entry("nodes", &nodes)?;
+                }
             }
             other => begin("other", other.path())?,
         }
         map.end()
     }
+}
+
+/// A change for whoever may read everything.
+pub(crate) fn whole(change: &Change) -> Shown<'_> {
+    Shown { change, before: None, view: &View::WHOLE }
 }
 
 /// A conflict.
@@ -66,8 +85,8 @@ impl Serialize for ShownConflict<'_> {
             map.serialize_entry("attribute", attribute)?;
         }
         map.serialize_entry("kind", conflict::name(*kind))?;
-        map.serialize_entry("ours", &Shown { change: ours, before: None })?;
-        map.serialize_entry("theirs", &Shown { change: theirs, before: None })?;
+        map.serialize_entry("ours", &whole(ours))?;
+        map.serialize_entry("theirs", &whole(theirs))?;
         if let Some(base) = base {
             map.serialize_entry("base", &short(base.as_ref()))?;
         }

@@ -18,6 +18,9 @@ use crate::problem::Problem;
 use crate::query::Query;
 use crate::tag::{changed, check, expected};
 
+/// Bytes of a batch that is so short that it is done at once.
+const SHORT_BYTES_MAX: usize = 8 << 10;
+
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 #[derive(Deserialize)]
@@ -45,13 +48,16 @@ impl Batch {
             let detail = format_args!("{count} edits; from 1 to {EDITS_MAX} make a commit");
             return Err(Problem::bad(detail));
         }
-        let durability = self.durability.map(|level| match level {
+        let meta = app.meta(self.author.as_deref(), self.message.as_deref())?;
+        Ok(CommitOptions::from(&meta))
+    }
+
+    fn durability(&self) -> Option<Durability> {
+        self.durability.map(|level| match level {
             Level::Memory => Durability::Memory,
             Level::Buffered => Durability::Buffered,
             Level::Sync => Durability::Sync,
-        });
-        let meta = app.meta(self.author.as_deref(), self.message.as_deref())?;
-        Ok(CommitOptions { meta, durability, ..CommitOptions::default() })
+        })
     }
 }
 
@@ -67,7 +73,16 @@ pub(crate) async fn commit(
     let key = idempotency_key(request.headers())?;
     let body = body::whole(request, &app.options.limits).await?;
     let answer = match key {
-        None => app.write(move |app| do_it(app, &tree, &body, expected)).await?,
+        None if body.len() <= SHORT_BYTES_MAX => {
+            let batch: Batch = body::json(&body)?;
+            let quick = || {
+                let answer = do_it(&app, &tree, &batch, Some(Durability::Memory), expected)?;
+                let revision = answer.revision;
+                Ok((answer, revision))
+            };
+            app.commit(batch.durability(), quick).await?
+        }
+        None => app.write(move |app| parse_and_do(app, &tree, &body, expected)).await?,
         Some(key) => once(&app, key, tree, body, expected).await?,
     };
     Ok(app.mark.show(answer.revision, written(answer.body)))
@@ -95,7 +110,7 @@ async fn once(
         return Ok(answer);
     }
     app.write(move |app| {
-        let answer = do_it(app, &tree, &body, expected);
+        let answer = parse_and_do(app, &tree, &body, expected);
         app.once.end(&key, answer.as_ref().ok().cloned());
         answer
     })
@@ -131,14 +146,24 @@ impl Done {
     }
 }
 
-fn do_it(
+fn parse_and_do(
     app: &Visitor,
     tree: &TreeHandle,
     body: &[u8],
     expected: Option<Revision>,
 ) -> Result<Answer, Problem> {
     let batch: Batch = body::json(body)?;
-    let options = batch.options(app)?;
+    do_it(app, tree, &batch, batch.durability(), expected)
+}
+
+fn do_it(
+    app: &Visitor,
+    tree: &TreeHandle,
+    batch: &Batch,
+    durability: Option<Durability>,
+    expected: Option<Revision>,
+) -> Result<Answer, Problem> {
+    let options = CommitOptions { durability, ..batch.options(app)? };
     let edits = Edits { batch: &batch.edits, app, tree: &tree.name() };
     let (created, done) = match expected {
         None => anywhere(tree, &options, &edits)?,

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::change::Shown;
 use super::{Named, written};
-use crate::access::{Need, Visitor};
+use crate::access::{Need, View, Visitor};
 use crate::app::aside;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
@@ -40,15 +40,22 @@ pub(crate) async fn diff(
             Problem::new(Kind::NoSuchRevision, detail).hint("say `from`")
         })?,
     };
-    let answer = aside(move || Ok(page(&from, &to.snapshot, &path, (after, limit)))).await?;
+    let view = app.view(&name);
+    let page = move || Ok(page((&from, &to.snapshot), &path, &view, (after, limit)));
+    let answer = aside(page).await?;
     Ok(written(answer))
 }
 
-fn page(from: &Snapshot, to: &Snapshot, path: &Path, (after, limit): (usize, usize)) -> Vec<u8> {
+fn page(
+    (from, to): (&Snapshot, &Snapshot),
+    path: &Path,
+    view: &View,
+    (after, limit): (usize, usize),
+) -> Vec<u8> {
     let changes = jungle::diff(from, to).into_iter();
     let changes: Vec<Change> = changes.filter(|change| change.concerns(path)).collect();
     let shown = changes.iter().skip(after).take(limit);
-    let shown: Vec<_> = shown.map(|change| Shown { change, before: Some(from) }).collect();
+    let shown: Vec<_> = shown.map(|change| Shown { change, before: Some(from), view }).collect();
     let end = after.saturating_add(shown.len());
     let page = Page {
         from: from.revision().number(),

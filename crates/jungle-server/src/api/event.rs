@@ -6,17 +6,18 @@ use jungle_words::time;
 use serde_json::json;
 
 use super::change::Shown;
+use crate::access::View;
 
 /// Changes that are told of a revision; where there are more it says so, and tells none.
 const CHANGES_MAX: usize = 1000;
 
-/// What a revision did, as far as it is wanted, as a server-sent event.
-pub(crate) fn frame(event: &WatchEvent, is_wanted: &dyn Fn(&Change) -> bool) -> Bytes {
+/// What a revision did, as far as it is wanted and may be told, as a server-sent event.
+pub(crate) fn frame(event: &WatchEvent, is_wanted: &dyn Fn(&Change) -> bool, view: &View) -> Bytes {
     let info = &event.info;
     let wanted = || event.changes.iter().filter(|change| is_wanted(change));
     let is_cut = wanted().nth(CHANGES_MAX).is_some();
     let wanted = wanted().take(if is_cut { 0 } else { CHANGES_MAX });
-    let changes: Vec<_> = wanted.map(|change| Shown { change, before: None }).collect();
+    let changes: Vec<_> = wanted.map(|change| Shown { change, before: None, view }).collect();
     let mut data = json!({
         "revision": info.revision.number(),
         "time": time::text(info.time),

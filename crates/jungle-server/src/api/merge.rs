@@ -10,7 +10,7 @@ use jungle_words::conflict;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::change::{Shown, ShownConflict, attribute};
+use super::change::{Shown, ShownConflict, attribute, whole};
 use super::commit::Done;
 use super::edit::PathText;
 use super::value::New;
@@ -85,7 +85,7 @@ fn previewed(merge: &Merge, from: &str, into: &str) -> Json {
         "theirs": merge.theirs().revision().number(),
         "conflicts": conflicts(merge.conflicts().iter()),
         "total": merge.changes().len(),
-        "changes": changes.map(|change| Shown { change, before }).collect::<Vec<_>>(),
+        "changes": changes.map(|change| Shown { before, ..whole(change) }).collect::<Vec<_>>(),
         "renamed": renamed.map(|(from, to)| {
             json!({"from": from.to_string(), "to": to.to_string()})
         }).collect::<Vec<_>>(),

@@ -9,6 +9,7 @@ mod diff;
 mod document;
 pub(crate) mod edit;
 pub(crate) mod event;
+mod keep;
 mod merge;
 mod node;
 mod revert;
@@ -38,6 +39,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/health", get(status::health))
         .route("/metrics", get(status::metrics))
         .route("/openapi.json", get(status::openapi))
+        .route("/api/v1/cluster", get(status::cluster))
         .nest("/api/v1", Router::new().route("/trees", get(trees::list).post(trees::create)))
         .nest("/api/v1/trees/{tree}", of_a_tree())
 }
@@ -59,6 +61,7 @@ fn of_a_tree() -> Router<Arc<App>> {
         .route("/branches/{name}", delete(branches::delete))
         .route("/tags", get(branches::list_tags).post(branches::create_tag))
         .route("/tags/{name}", delete(branches::delete_tag))
+        .route("/keep", get(keep::show).put(keep::set))
         .route("/merges", get(merge::preview).post(merge::merge))
         .route("/watch", get(watch::watch))
 }

@@ -2,6 +2,7 @@
 
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
+use jungle::Jungle;
 use serde_json::json;
 
 use super::{json, written};
@@ -16,16 +17,34 @@ pub(crate) async fn health(app: Visitor) -> Response {
         health["revision"] = jungle.revision().number().into();
         health["trees"] = jungle.list_trees().len().into();
     }
+    if let Some(cluster) = &app.cluster {
+        health["cluster"] = crate::cluster::health(cluster);
+        if !health["cluster"]["fault"].is_null() {
+            health["status"] = "stopped".into();
+        }
+    }
     json(&health)
 }
 
 pub(crate) async fn metrics(app: Visitor) -> Result<Response, Problem> {
-    let jungle = app.everything();
-    let jungle = jungle.ok_or_else(|| {
-        Problem::new(Kind::Forbidden, "metrics are for those who may read all trees")
-    })?;
+    let jungle = of_all(&app, "metrics are")?;
     let plain = (CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8");
-    Ok(([plain], app.metrics.text(jungle)).into_response())
+    let mut text = app.metrics.text(jungle);
+    if let Some(cluster) = &app.cluster {
+        crate::cluster::metrics(cluster, &mut text);
+    }
+    Ok(([plain], text).into_response())
+}
+
+pub(crate) async fn cluster(app: Visitor) -> Result<Response, Problem> {
+    of_all(&app, "the cluster is")?;
+    crate::cluster::survey(app.cluster.as_ref()).await.map(|survey| json(&survey))
+}
+
+fn of_all<'v>(app: &'v Visitor, what: &str) -> Result<&'v Jungle, Problem> {
+    app.everything().ok_or_else(|| {
+        Problem::new(Kind::Forbidden, format_args!("{what} for those who may read all trees"))
+    })
 }
 
 pub(crate) async fn openapi() -> Response {

@@ -7,11 +7,11 @@ use axum::http::Uri;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use jungle::{Path, Revision, TreeHandle, WatchError};
+use jungle::{Change, Path, Revision, TreeHandle, WatchError};
 use tokio::sync::mpsc;
 
 use super::{Named, event};
-use crate::access::{Need, Visitor};
+use crate::access::{Need, View, Visitor};
 use crate::app::{Stopping, aside};
 use crate::body::pieces;
 use crate::hub::Subscription;
@@ -43,14 +43,15 @@ pub(crate) async fn watch(
         }
         (None, after) => after,
     };
+    let view = app.view(&name);
     let permit = Arc::clone(&app.watchers).try_acquire_owned().map_err(|_| {
         let many = app.options.limits.watchers_max;
         Problem::new(Kind::TooMany, format_args!("{many} streams are watching"))
     })?;
-    let subscription = app.hubs.subscribe(&tree, path.clone())?;
+    let subscription = app.hubs.subscribe(&tree, (path.clone(), view.clone()))?;
     // After the subscription: what is committed from here on is told.
     let after = after.map_or_else(|| tree.snapshot().revision(), Revision::new);
-    let (mut reader, first) = Reader::begin(tree, path, after).await?;
+    let (mut reader, first) = Reader::begin(tree, (path, view), after).await?;
     let (send, body) = pieces();
     tokio::spawn(async move {
         let _present = app.metrics.watchers.enter();
@@ -73,6 +74,7 @@ pub(crate) async fn watch(
 struct Reader {
     tree: TreeHandle,
     path: Path,
+    view: View,
     seen: Revision,
 }
 
@@ -87,10 +89,10 @@ impl Reader {
     /// The first events, so that an error is an answer and not an event.
     async fn begin(
         tree: TreeHandle,
-        path: Path,
+        (path, view): (Path, View),
         seen: Revision,
     ) -> Result<(Reader, Read), Problem> {
-        let mut reader = Reader { tree, path, seen };
+        let mut reader = Reader { tree, path, view, seen };
         match reader.read().await {
             Ok(read) => Ok((reader, read)),
             Err(error) => Err(error.into()),
@@ -100,7 +102,8 @@ impl Reader {
     /// Reads on in the history.
     async fn read(&mut self) -> Result<Read, WatchError> {
         let mut watch = self.tree.watch(&self.path, self.seen);
-        let (path, newest) = (self.path.clone(), self.tree.snapshot().revision());
+        let (path, view) = (self.path.clone(), self.view.clone());
+        let newest = self.tree.snapshot().revision();
         if newest <= self.seen {
             // A deleted branch says so.
             watch.next()?;
@@ -111,7 +114,8 @@ impl Reader {
             while frames.len() < BATCH {
                 match watch.next() {
                     Ok(Some(found)) => {
-                        frames.push(event::frame(&found, &|change| change.concerns(&path)));
+                        let is_wanted = |change: &Change| change.concerns(&path);
+                        frames.push(event::frame(&found, &is_wanted, &view));
                     }
                     Ok(None) => return Ok(Ok((watch.seen(), frames, true))),
                     Err(_) if !frames.is_empty() => break,

@@ -1,9 +1,11 @@
 //! What load tools need that only know `GET`: the constant answer that others are measured
 //! against, and posting.
 
-use axum::body::Body;
+use std::sync::LazyLock;
+
 use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 
 use super::message::Words;
 use super::open;
@@ -15,14 +17,17 @@ use crate::query::Query;
 /// Bytes of the constant answer.
 const HELLO_BYTES_MAX: usize = 1 << 20;
 
+/// What it is the beginning of. It is not made anew for each: others are measured against it.
+static HELLO: LazyLock<Bytes> =
+    LazyLock::new(|| "hello".bytes().cycle().take(HELLO_BYTES_MAX).collect());
+
 /// An answer of so many bytes.
 pub(super) async fn hello(uri: Uri) -> Result<Response, Problem> {
     let bytes = Query::of(&uri, &["bytes"])?.parsed("bytes")?.unwrap_or(5);
     if bytes > HELLO_BYTES_MAX {
         return Err(Problem::bad(format_args!("bytes is at most {HELLO_BYTES_MAX}")));
     }
-    let page = "hello".bytes().cycle().take(bytes).collect::<Vec<u8>>();
-    Ok(super::sorry::written(Body::from(page)).into_response())
+    Ok(super::sorry::written(HELLO.slice(..bytes)))
 }
 
 pub(super) async fn post(app: Visitor, uri: Uri) -> Result<Response, Problem> {
@@ -31,6 +36,6 @@ pub(super) async fn post(app: Visitor, uri: Uri) -> Result<Response, Problem> {
     let board = open(&app, name, Need::whole(Role::Write))?;
     let author = app.name().or(query.text("author")?).unwrap_or_default();
     let words = Words::new(author, query.long_text("text").unwrap_or("hello"))?;
-    app.write(move |_| add(&board, &words)).await?;
+    app.commit(None, || Ok(((), add(&board, &words)?))).await?;
     Ok("posted\n".into_response())
 }

@@ -17,7 +17,8 @@ pub(crate) struct Cache(Mutex<Pages>);
 
 #[derive(Default)]
 struct Pages {
-    by_place: HashMap<(BranchId, Box<str>), (Revision, Bytes)>,
+    by_board: HashMap<BranchId, HashMap<Box<str>, (Revision, Bytes)>>,
+    count: usize,
     bytes: usize,
 }
 
@@ -29,23 +30,25 @@ impl Cache {
     /// The page of a board that a query asks for, made if it is not there.
     pub(super) fn page<E>(
         &self,
-        place: (BranchId, &str),
+        (board, query): (BranchId, &str),
         revision: Revision,
         make: impl FnOnce() -> Result<String, E>,
     ) -> Result<Bytes, E> {
-        let place = (place.0, Box::from(place.1));
-        if let Some((of, page)) = self.lock().by_place.get(&place)
+        if let Some((of, page)) = self.lock().by_board.get(&board).and_then(|it| it.get(query))
             && *of == revision
         {
             return Ok(page.clone());
         }
         let page = Bytes::from(make()?);
         let mut pages = self.lock();
-        if pages.by_place.len() >= PAGES_MAX || pages.bytes + page.len() > BYTES_MAX {
+        if pages.count >= PAGES_MAX || pages.bytes + page.len() > BYTES_MAX {
             *pages = Pages::default();
         }
+        pages.count += 1;
         pages.bytes += page.len();
-        if let Some((_, old)) = pages.by_place.insert(place, (revision, page.clone())) {
+        let of_board = pages.by_board.entry(board).or_default();
+        if let Some((_, old)) = of_board.insert(query.into(), (revision, page.clone())) {
+            pages.count -= 1;
             pages.bytes -= old.len();
         }
         Ok(page)

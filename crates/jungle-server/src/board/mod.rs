@@ -54,12 +54,12 @@ pub(crate) fn bench_routes() -> Router<Arc<App>> {
 /// that may not be read.
 fn open(app: &Visitor, name: &str, need: Need<'_>) -> Result<TreeHandle, Problem> {
     let board = |tree: &TreeHandle| tree.read().root().attribute(BOARD).is_some();
-    let is_there = app.tree(name, Need::whole(Role::Read)).is_ok_and(|tree| board(&tree));
-    if !is_there {
+    let Some(tree) = app.tree(name, Need::whole(Role::Read)).ok().filter(board) else {
         let detail = format_args!("there is no board {name:?}");
         return Err(Problem::new(Kind::NoSuchTree, detail));
-    }
-    app.tree(name, need)
+    };
+    app.check(name, need)?;
+    Ok(tree)
 }
 
 /// The address of a board.

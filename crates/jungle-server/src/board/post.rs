@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::Request;
 use axum::response::Redirect;
-use jungle::{CommitMeta, CommitOptions, TreeHandle};
+use jungle::{CommitMeta, CommitOptions, Durability, Revision, TreeHandle};
 
 use super::create::form;
 use super::message::Words;
@@ -22,13 +22,14 @@ pub(super) async fn post(
     Query::of(request.uri(), &[])?;
     let board = open(&app, &name, Need::whole(Role::Write))?;
     let words = Words::of(&app, &form(&app, request, &["author", "text"]).await?)?;
-    app.write(move |_| add(&board, &words)).await?;
+    app.commit(None, || Ok(((), add(&board, &words)?))).await?;
     Ok(Redirect::to(&place(&name)))
 }
 
-/// Adds a message to a board.
-pub(super) fn add(board: &TreeHandle, words: &Words) -> Result<(), Problem> {
+/// Adds a message to a board; the disk is still to be waited for.
+pub(super) fn add(board: &TreeHandle, words: &Words) -> Result<Revision, Problem> {
     let meta = CommitMeta::new().author(&words.author).message("a message");
-    board.update_with(&CommitOptions::from(&meta), |tx| words.post(tx))?;
-    Ok(())
+    let durability = Some(Durability::Memory);
+    let options = CommitOptions { durability, ..CommitOptions::from(&meta) };
+    Ok(board.update_with(&options, |tx| words.post(tx))?.revision)
 }

@@ -5,7 +5,7 @@ use jungle::json::ImportError;
 use jungle::{
     BranchError, CommitError, CreateTreeError, DeleteTreeError, EditError, MergeBranchError,
     NoSuchBranch, NoSuchNode, NoSuchRevision, NoSuchTree, NotWritten, ParsePathError,
-    RenameTreeError, RevertError, SetRootError, UpdateError, WatchError,
+    RenameTreeError, RetentionError, RevertError, SetRootError, UpdateError, WatchError,
 };
 use jungle_words::FindError;
 
@@ -125,6 +125,15 @@ impl From<NotWritten> for Problem {
             _ => Kind::Stopped,
         };
         Problem::new(kind, error)
+    }
+}
+
+impl From<RetentionError> for Problem {
+    fn from(error: RetentionError) -> Problem {
+        match error {
+            RetentionError::NotWritten(error) => error.into(),
+            error => Problem::new(Kind::Failed, error),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Who may do what: beside the matrix, what it cannot tell.
 
-use jungle::{Jungle, Memory};
+use jungle::{Clock, Jungle, Memory, SystemClock, Timestamp};
 use jungle_server::{Access, AccessError, Data, Options, Role, Server, StartError};
 use serde_json::json;
 
@@ -201,4 +201,53 @@ fn file_must_be_its_owners_and_whole() {
     }
     std::fs::remove_file(&file).unwrap();
     assert!(matches!(start(), Err(StartError::Access(AccessError::Read { .. }))));
+}
+
+#[test]
+fn other_end_of_a_move_is_not_told_to_who_may_not_read_it() {
+    let granted = [("ana", "t", "/", Role::Admin), ("ben", "t", "/a", Role::Read)];
+    let guarded = Guarded::new("moves", &granted);
+    // A bare leaf is not told from any other.
+    let made = r#"{"op":"put","path":"/a/x","attribute":"n","value":7}"#;
+    guarded.edit("ana", made).expect(200);
+    let header = |who| format!("Authorization: {}\r\n", guarded.header(who));
+    let watch = |who| guarded.served.watch("t/watch?path=/a", &header(who));
+    let (mut ana, mut ben) = (watch("ana"), watch("ben"));
+    for (edit, all, part) in [
+        (
+            r#"{"op":"move","from":"/a/x","path":"/b/secret"}"#,
+            json!({"op": "move", "from": "/a/x", "path": "/b/secret"}),
+            json!({"op": "remove", "path": "/a/x"}),
+        ),
+        (
+            r#"{"op":"move","from":"/b/secret","path":"/a/y"}"#,
+            json!({"op": "move", "from": "/b/secret", "path": "/a/y"}),
+            json!({"op": "set", "path": "/a/y"}),
+        ),
+        (
+            r#"{"op":"move","from":"/a/y","path":"/a/z"}"#,
+            json!({"op": "move", "from": "/a/y", "path": "/a/z"}),
+            json!({"op": "move", "from": "/a/y", "path": "/a/z"}),
+        ),
+    ] {
+        guarded.edit("ana", edit).expect(200);
+        for (who, events, told) in [("ana", &mut ana, all), ("ben", &mut ben, part)] {
+            assert_eq!(events.next().unwrap().data["changes"], json!([told]), "{who} {edit}");
+            let diff = guarded.get(who, "/api/v1/trees/t/diff?path=/a").expect(200);
+            assert_eq!(diff["changes"], json!([told]), "{who} {edit}");
+        }
+    }
+}
+
+#[test]
+fn stream_ends_with_the_token_that_began_it() {
+    let soon = SystemClock.now().as_micros() + 1_500_000;
+    let mut token = String::new();
+    let guarded = Guarded::with("ending", &[], |access, _| {
+        token = access.add_token("soon", Some(Timestamp::from_micros(soon))).unwrap();
+        access.grant(grant("soon", "t", "/", Role::Read)).unwrap();
+    });
+    let mut events = guarded.served.watch("t/watch", &format!("Authorization: Bearer {token}\r\n"));
+    assert_eq!(events.next(), None);
+    assert!(SystemClock.now().as_micros() >= soon);
 }

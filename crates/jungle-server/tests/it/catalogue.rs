@@ -59,7 +59,7 @@ fn reads() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
 }
 
 /// Addresses that take JSON, and a member that is missing in none of the bodies below.
-const WRITES: [(&str, &str); 8] = [
+const WRITES: [(&str, &str); 9] = [
     ("POST", "/api/v1/trees"),
     ("PATCH", "/api/v1/trees/t"),
     ("POST", "/api/v1/trees/t/commits"),
@@ -67,6 +67,7 @@ const WRITES: [(&str, &str); 8] = [
     ("POST", "/api/v1/trees/t/branches"),
     ("POST", "/api/v1/trees/t/tags"),
     ("POST", "/api/v1/trees/t/merges"),
+    ("PUT", "/api/v1/trees/t/keep"),
     ("PUT", "/api/v1/trees/t/document"),
 ];
 

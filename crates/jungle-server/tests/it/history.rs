@@ -138,3 +138,22 @@ fn branches_and_tags_are_made_and_deleted() {
     let main = served.send("DELETE", "/api/v1/trees/t/branches/main", &[], None);
     assert_eq!(main.problem(), "conflict");
 }
+
+#[test]
+fn no_more_of_a_history_is_kept_than_is_said() {
+    let served = with_revisions(5);
+    let keep = "/api/v1/trees/t/keep";
+    assert_eq!(served.get(keep).expect(200), json!({"keep": "all"}));
+    let set = |rule: &str| served.send("PUT", keep, &[], Some(&json!({"keep": rule}).to_string()));
+    for wrong in ["", "0", "-1", "1.5d", "some", "99999999999999999999w"] {
+        assert_eq!(set(wrong).problem(), "bad-request", "{wrong}");
+    }
+    for (rule, told) in [("30d", "30d"), ("3600s", "1h"), ("2", "2")] {
+        assert_eq!(set(rule).expect(200), json!({"keep": told}));
+        assert_eq!(served.get(keep).expect(200), json!({"keep": told}));
+    }
+    let revisions = served.get("/api/v1/trees/t/revisions").expect(200);
+    assert_eq!(revisions["revisions"].as_array().unwrap().len(), 2);
+    let branch = served.get("/api/v1/trees/t/keep?branch=other");
+    assert_eq!(branch.problem(), "no-such-branch");
+}

@@ -93,3 +93,15 @@ fn wrong_names_and_passwords_are_refused_alike_and_soon_not_looked_at() {
     let late = log_in(&guarded, "name=ana&password=correct+horse");
     assert_eq!((late.status.as_u16(), late.header("retry-after")), (429, "12"));
 }
+
+#[test]
+fn stream_ends_with_the_session_that_began_it() {
+    let guarded = with_ana("log-out");
+    let cookie = session(&guarded);
+    let mut events = guarded.served.watch("t/watch", &format!("Cookie: {cookie}\r\n"));
+    let tree = guarded.served.server.jungle().open_tree("t").unwrap();
+    tree.update(|tx| tx.append(&[])).unwrap();
+    assert_eq!(events.next().unwrap().name, "change");
+    guarded.served.send("POST", "/logout", &[("cookie", &cookie)], None);
+    assert_eq!(events.next(), None);
+}

@@ -7,6 +7,7 @@ use jungle_server::Role;
 
 use crate::contract::operations;
 use crate::people::{Granted, Guarded};
+use crate::support::Served;
 
 /// Who asks, a column each. `stranger` says nothing, and the token of `ended` has ended.
 const COLUMNS: [&str; 10] = [
@@ -39,6 +40,7 @@ const MATRIX: &[(&str, &str, &str, &str, &str)] = &[
     ("GET", "/health", "", "", "+ ? + + + + + + + +"),
     ("GET", "/openapi.json", "", "", "+ ? + + + + + + + +"),
     ("GET", "/metrics", "", "", "? ? x x x x x x x +"),
+    ("GET", "/api/v1/cluster", "", "", "? ? x x x x x x x +"),
     ("GET", "/api/v1/trees", "", "", "? ? + + + + + + + +"),
     ("POST", "/api/v1/trees", "", r#"{"name":"t2"}"#, "? ? x x x + x x x x"),
     ("POST", "/api/v1/trees", "", r#"{"name":"v"}"#, "? ? x x x x x x x x"),
@@ -75,6 +77,8 @@ const MATRIX: &[(&str, &str, &str, &str, &str)] = &[
     ("GET", "/api/v1/trees/{tree}/tags", "", "", "? ? - + + + + + + +"),
     ("POST", "/api/v1/trees/{tree}/tags", "", r#"{"name":"new"}"#, "? ? - x + + x x x x"),
     ("DELETE", "/api/v1/trees/{tree}/tags/{name}", "", "", "? ? - x x + x x x x"),
+    ("GET", "/api/v1/trees/{tree}/keep", "", "", "? ? - + + + x x x +"),
+    ("PUT", "/api/v1/trees/{tree}/keep", "", r#"{"keep":"9"}"#, "? ? - x x + x x x x"),
     ("GET", "/api/v1/trees/{tree}/merges", "?from=draft", "", "? ? - + + + x x x +"),
     ("POST", "/api/v1/trees/{tree}/merges", "", r#"{"from":"draft"}"#, "? ? - x + + x x x x"),
     ("GET", "/api/v1/trees/{tree}/watch", "", "", "? ? - + + + x x x +"),
@@ -103,8 +107,11 @@ const PUT_A: &str = r#"{"edits":[{"op":"put","path":"/a","attribute":"n","value"
 
 /// A server on which all that the rows ask for is there: `t` is a board with a message, two
 /// revisions, a branch that can be merged, and a tag.
-fn server() -> Guarded {
-    let guarded = Guarded::with("matrix", &GRANTED, |_, options| options.bench = true);
+fn server(read_only: bool) -> Guarded {
+    let guarded = Guarded::with("matrix", &GRANTED, |_, options| {
+        options.bench = true;
+        options.read_only = read_only;
+    });
     let tree = guarded.served.server.jungle().open_tree("t").unwrap();
     tree.update(|tx| {
         tx.put_attribute(&[], "board", "t")?;
@@ -176,9 +183,30 @@ fn watch(guarded: &Guarded, path: &str, header: Option<&str>) -> char {
     letter(line[9..12].parse().unwrap()).unwrap_or_else(|| panic!("{path}: {line}"))
 }
 
+/// What a row says of somebody.
+fn expected(row: &(&str, &str, &str, &str, &str), who: &str) -> char {
+    let mut letters = row.4.chars().filter(|letter| *letter != ' ');
+    letters.nth(COLUMNS.iter().position(|column| *column == who).unwrap()).unwrap()
+}
+
+#[test]
+fn where_nothing_may_be_changed_whoever_may_do_everything_may_read() {
+    let guarded = server(true);
+    let before = guarded.served.server.jungle().revision();
+    for &row in MATRIX {
+        assert_eq!(ask(&guarded, "admin", row), expected(&row, "reads"), "{row:?}");
+    }
+    assert_eq!(guarded.served.server.jungle().revision(), before);
+    let open = Served::with(|options| options.read_only = true).tree("t");
+    open.get("/api/v1/trees/t/node").expect(200);
+    let refused = open.post("/api/v1/trees/t/commits", PUT_ROOT);
+    assert!(refused.text.contains("--read-only"), "{}", refused.text);
+    assert_eq!(refused.problem(), "forbidden");
+}
+
 #[test]
 fn everybody_may_do_what_was_granted_and_nothing_else() {
-    let mut guarded = server();
+    let mut guarded = server(false);
     let mut cells = 0;
     for &row in MATRIX {
         let expected: Vec<char> = row.4.chars().filter(|letter| *letter != ' ').collect();
@@ -193,7 +221,7 @@ fn everybody_may_do_what_was_granted_and_nothing_else() {
             } else if row.0 != "GET" || row.1 == "/bench/post" {
                 // It has changed something, which the next one shall find as it was.
                 drop(guarded);
-                guarded = server();
+                guarded = server(false);
             }
         }
     }

@@ -4,6 +4,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use jungle::{Jungle, Memory};
 use jungle_server::{Data, Options, Role, Server, StartError, Tls, TlsError};
@@ -14,7 +15,7 @@ use tokio_rustls::rustls::{
 };
 
 use crate::people::{Guarded, grant};
-use crate::support::{Served, limits};
+use crate::support::{Folder, Served, limits};
 
 fn file(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/tls").join(name)
@@ -26,8 +27,13 @@ fn tls() -> Option<Tls> {
 
 /// Sends a request, encrypted, and gives the answer.
 fn ask(served: &Served, request: &str) -> String {
+    ask_of(served, "cert.pem", request).unwrap()
+}
+
+/// The same of somebody who has this certificate, if it is that.
+fn ask_of(served: &Served, cert: &str, request: &str) -> std::io::Result<String> {
     let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_file(file("cert.pem")).unwrap()).unwrap();
+    roots.add(CertificateDer::from_pem_file(file(cert)).unwrap()).unwrap();
     let provider = Arc::new(crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&version::TLS13])
@@ -37,11 +43,11 @@ fn ask(served: &Served, request: &str) -> String {
     let name = "localhost".try_into().unwrap();
     let client = ClientConnection::new(Arc::new(config), name).unwrap();
     let mut stream = StreamOwned::new(client, served.connect());
-    stream.write_all(request.as_bytes()).unwrap();
+    stream.write_all(request.as_bytes())?;
     let mut answer = Vec::new();
     match stream.read_to_end(&mut answer) {
-        Err(error) if error.kind() != ErrorKind::UnexpectedEof => panic!("{error}"),
-        _ => String::from_utf8(answer).unwrap(),
+        Err(error) if error.kind() != ErrorKind::UnexpectedEof => Err(error),
+        _ => Ok(String::from_utf8(answer).unwrap()),
     }
 }
 
@@ -77,7 +83,7 @@ fn cookie_is_for_encrypted_connections_only() {
 fn client_that_never_says_hello_is_not_waited_for() {
     let served = Served::with(|options| {
         options.tls = tls();
-        let soon = std::time::Duration::from_millis(100);
+        let soon = Duration::from_millis(100);
         options.limits = limits(|limits| limits.head_time = soon);
     });
     assert_eq!(served.connect().read(&mut [0; 1]).unwrap(), 0);
@@ -123,4 +129,28 @@ fn others_reach_it_only_encrypted_and_asked_or_where_that_is_said() {
     ] {
         assert_eq!(start(options), expected);
     }
+}
+
+#[test]
+fn renewed_certificate_is_taken_without_a_restart() {
+    let folder = Folder::new("tls-renewed");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let (cert, key) = (folder.0.join("cert.pem"), folder.0.join("key.pem"));
+    let put = |from: &str, to: &PathBuf| _ = std::fs::copy(file(from), to).unwrap();
+    put("cert.pem", &cert);
+    put("key.pem", &key);
+    let tls = Tls { cert: cert.clone(), key: key.clone() };
+    let served = Served::with(|options| options.tls = Some(tls));
+    let get = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let is_of = |cert: &str| ask_of(&served, cert, get).is_ok();
+    assert!(is_of("cert.pem") && !is_of("other-cert.pem"));
+    // Between the two they do not fit, and nothing changes.
+    put("other-key.pem", &key);
+    assert!(is_of("cert.pem"));
+    put("other-cert.pem", &cert);
+    let began = Instant::now();
+    while !is_of("other-cert.pem") {
+        assert!(began.elapsed() < Duration::from_secs(30), "the old one is still there");
+    }
+    assert!(!is_of("cert.pem"));
 }

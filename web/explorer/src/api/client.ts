@@ -1,7 +1,7 @@
 /** Asks the server. Every address is made here, so that every part of it is encoded here. */
 
 import type {
-  Branch, Child, Children, Committed, Diff, Edit, Found, Node, Preview, Resolve, Revision, Tag, Tree,
+  Branch, Child, Children, Cluster, Committed, Diff, Edit, Found, Node, Preview, Resolve, Revision, Tag, Tree,
 } from './types.ts'
 
 /** A problem document (RFC 9457), or no answer at all (status 0). */
@@ -50,9 +50,16 @@ async function send(url: string, options: RequestInit = {}): Promise<Response> {
     throw new Problem(0, 'the server does not answer', 'is it still running?')
   }
   if (response.ok) return response
+  if (response.status === 401) logIn()
   const told: unknown = await response.json().catch(() => ({}))
   const { detail, hint, place } = told as { detail?: string; hint?: string; place?: string }
   throw new Problem(response.status, detail ?? response.statusText, hint, place)
+}
+
+/** To the page on which to log in, and from there back to here. */
+function logIn(): void {
+  const here = location.pathname + location.search + location.hash
+  location.assign(`/login?next=${encodeURIComponent(here)}`)
 }
 
 async function get<T>(url: string, signal?: AbortSignal): Promise<T> {
@@ -79,6 +86,8 @@ export async function trees(): Promise<Tree[]> {
     after = page.next
   }
 }
+
+export const cluster = () => get<Cluster>(`${API}/cluster`)
 
 export const createTree = (name: string) => write<Tree>('POST', `${API}/trees`, { name })
 export const renameTree = (tree: string, name: string) =>

@@ -27,6 +27,7 @@ export interface Node {
   attributes: Attributes
   child_count: number
   subtree_count: number
+  next_position: number
 }
 
 export interface Child {
@@ -134,3 +135,27 @@ export type Edit =
   | { op: 'put'; path: string; attribute: string; value: Value }
   | { op: 'unset'; path: string; attribute: string }
   | { op: 'test'; path: string; attribute?: string; value?: Value; exists?: boolean }
+
+export interface Log {
+  stream: string
+  first: number
+  last: number
+  bytes: number
+  leader: string | null
+  replicas: { name: string; current: boolean; offline: boolean; lag: number }[]
+}
+
+export interface Server {
+  server: string
+  address: string | null
+  followed: number
+  revision: number
+  hash: string | null
+  fault: string | null
+}
+
+export interface Cluster {
+  /** None where a server is alone. */
+  log: Log | null
+  servers: Server[]
+}

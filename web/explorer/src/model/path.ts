@@ -53,6 +53,11 @@ export function isBelow(path: string, above: string): boolean {
 
 const POSITION = /^(-?\d+)(?:\.((?:[0-9a-f]{2})+))?$/
 
+/** Does a key stand for a place among the others, not for a name? */
+export function isPosition(key: string): boolean {
+  return POSITION.test(key)
+}
+
 /** A key for a name that somebody typed in: as it is, or in quotes where it must be. */
 export function keyOf(name: string): string {
   const plain = name !== '' && name === name.trim() && !POSITION.test(name) &&

@@ -6,6 +6,7 @@ import { ago, clock } from '../model/words.ts'
 import { Dialog } from '../parts/Dialog.tsx'
 import { Link } from '../parts/Link.tsx'
 import type { App } from '../state/app.ts'
+import { Cluster } from './Cluster.tsx'
 
 type Asked = { what: 'rename' | 'delete'; tree: Tree } | undefined
 
@@ -49,6 +50,7 @@ export function Home({ app }: { app: App }) {
           </tbody>
         </table>
       )}
+      <Cluster />
       <p class="quiet"><a href="/boards">Boards</a> are trees, too. Programs use <a href="/openapi.json">the HTTP interface</a>.</p>
       {asked && <Question app={app} asked={asked} onClose={() => ask(undefined)} />}
     </main>

@@ -23,6 +23,7 @@ export function TreeView({ app, session }: PanelProps) {
   const { first, end, top } = visible(view)
   const rows = Array.from({ length: Math.max(0, end - first) }, (_, at) => forest.row(first + at))
   const { path } = app.address
+  const dragged = useRef<string | null>(null)
 
   useLayoutEffect(() => {
     const element = list.current!
@@ -105,7 +106,7 @@ export function TreeView({ app, session }: PanelProps) {
         <div class="length" style={{ height: `${listHeight(forest.rows, rowHeight)}px` }}>
           <div class="rows" style={{ transform: `translateY(${top}px)` }}>
             {rows.map((row) => (
-              <TreeRow key={row.index === 0 ? '/' : (row.node?.path ?? `#${row.index}`)} app={app} session={session} row={row} isChosen={row.node !== undefined && row.node.path === path} onSelect={select} />
+              <TreeRow key={row.index === 0 ? '/' : (row.node?.path ?? `#${row.index}`)} app={app} session={session} row={row} isChosen={row.node !== undefined && row.node.path === path} dragged={dragged} onSelect={select} />
             ))}
           </div>
         </div>
@@ -121,10 +122,13 @@ export function TreeView({ app, session }: PanelProps) {
 interface RowProps extends PanelProps {
   row: Row
   isChosen: boolean
+  /** The path of the node that is being dragged. */
+  dragged: { current: string | null }
   onSelect: (row: Row) => void
 }
 
-function TreeRow({ app, session, row, isChosen, onSelect }: RowProps) {
+function TreeRow({ app, session, row, isChosen, dragged, onSelect }: RowProps) {
+  const [isOver, setOver] = useState(false)
   const { node, depth, place, siblings, open, above } = row
   const hasChildren = (node?.child_count ?? 0) > 0
   const flash = node === undefined ? 0 : (session.flashes.get(node.path) ?? 0)
@@ -138,7 +142,24 @@ function TreeRow({ app, session, row, isChosen, onSelect }: RowProps) {
     app.pane = 'panel'
     app.changed()
   }
-  const names = ['row', isChosen ? 'chosen' : '', mark ? `mark-${mark}` : '', flash ? `flash-${flash % 2}` : '']
+  const drag = (event: DragEvent) => {
+    if (node === undefined || event.dataTransfer === null) return event.preventDefault()
+    event.dataTransfer.setData('text/plain', node.path)
+    event.dataTransfer.effectAllowed = 'move'
+    dragged.current = node.path
+  }
+  const over = (event: DragEvent) => {
+    if (node === undefined || dragged.current === null) return
+    event.preventDefault()
+    setOver(true)
+  }
+  const drop = (event: DragEvent) => {
+    event.preventDefault()
+    setOver(false)
+    if (node && dragged.current !== null) void app.moveBelow(dragged.current, node.path)
+    dragged.current = null
+  }
+  const names = ['row', isChosen ? 'chosen' : '', isOver ? 'over' : '', mark ? `mark-${mark}` : '', flash ? `flash-${flash % 2}` : '']
   return (
     <div
       id={`row-${row.index}`} class={names.filter(Boolean).join(' ')} role="treeitem"
@@ -146,6 +167,9 @@ function TreeRow({ app, session, row, isChosen, onSelect }: RowProps) {
       aria-expanded={hasChildren ? open !== undefined : undefined}
       style={{ paddingInlineStart: `${Math.min(depth, 24) * 16 + 4}px` }}
       onClick={click} onDblClick={toggle}
+      draggable={node !== undefined && depth > 0 && session.at === undefined}
+      onDragStart={drag} onDragOver={over} onDragLeave={() => setOver(false)} onDrop={drop}
+      onDragEnd={() => { dragged.current = null }}
     >
       <span class={hasChildren && depth > 0 ? 'twisty' : 'twisty none'} aria-hidden="true" onClick={toggle} onDblClick={(event) => event.stopPropagation()}>
         {hasChildren && depth > 0 && (open ? '▾' : '▸')}

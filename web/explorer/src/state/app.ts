@@ -3,6 +3,7 @@
 import * as api from '../api/client.ts'
 import type { Committed, Edit, Tree } from '../api/types.ts'
 import { type Address, HOME, type Part, readAddress, writeAddress } from '../model/address.ts'
+import { child, isPosition, lastKey, parent } from '../model/path.ts'
 import { Session } from './session.ts'
 
 export interface Notice {
@@ -140,6 +141,19 @@ export class App {
     const { session } = this
     if (session === undefined) return undefined
     return this.did(api.commit(session.tree, session.branch, edits, this.told(message)))
+  }
+
+  /** Moves a node below another: behind its children, or among them with the name it has. */
+  async moveBelow(from: string, target: string): Promise<void> {
+    const { session } = this
+    if (session === undefined || parent(from) === target || `${target}/`.startsWith(`${from}/`)) return
+    const node = await this.did(api.node(session.shown, target))
+    if (node === undefined) return
+    const key = lastKey(from)
+    const to = child(target, isPosition(key) ? String(node.next_position) : key)
+    if (await this.commit([{ op: 'move', from, path: to }], `moved from ${from}`) === undefined) return
+    session.refresh()
+    this.reveal(to)
   }
 
   /** Waits for something that was asked for; says it if that fails. */

@@ -1,0 +1,71 @@
+//! Acknowledgements: one thread waits for the disk, on behalf of all who have committed meanwhile.
+//! So a commit needs no thread that sleeps, and as many share a sync as come while the last one
+//! runs.
+
+use std::thread::Builder;
+
+use jungle::{Durability, Jungle, NotWritten, Revision};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::problem::{Kind, Problem};
+
+/// Where it is asked to wait.
+pub(crate) struct Acknowledger {
+    send: mpsc::UnboundedSender<Asked>,
+    /// What is meant when nothing is said.
+    usual: Durability,
+}
+
+struct Asked {
+    revision: Revision,
+    durability: Durability,
+    done: oneshot::Sender<Result<(), NotWritten>>,
+}
+
+impl Acknowledger {
+    /// Starts the thread, which ends with this.
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub(crate) fn start(jungle: Jungle) -> std::io::Result<Acknowledger> {
+        let usual = jungle.durability();
+        let (send, asked) = mpsc::unbounded_channel();
+        Builder::new().name("acknowledge".to_owned()).spawn(move || run(&jungle, asked))?;
+        Ok(Acknowledger { send, usual })
+    }
+
+    /// Waits until a revision survives what is asked for.
+    pub(crate) async fn wait(
+        &self,
+        revision: Revision,
+        durability: Option<Durability>,
+    ) -> Result<(), Problem> {
+        let durability = durability.unwrap_or(self.usual);
+        if durability == Durability::Memory {
+            return Ok(());
+        }
+        let (done, waited) = oneshot::channel();
+        // That nobody takes it means that nobody says it is done.
+        let _ = self.send.send(Asked { revision, durability, done });
+        let waited = waited.await;
+        Ok(waited.map_err(|_| Problem::new(Kind::Failed, "nobody waits for the disk"))??)
+    }
+}
+
+/// Waits once for all who have asked since it began to wait for those before them.
+fn run(jungle: &Jungle, mut asked: mpsc::UnboundedReceiver<Asked>) {
+    while let Some(first) = asked.blocking_recv() {
+        let mut group = vec![first];
+        while let Ok(next) = asked.try_recv() {
+            group.push(next);
+        }
+        let newest = group.iter().map(|asked| asked.revision).max().unwrap_or_default();
+        let is_synced = group.iter().any(|asked| asked.durability == Durability::Sync);
+        let durability = if is_synced { Durability::Sync } else { Durability::Buffered };
+        let waited = jungle.wait_until(newest, durability);
+        for asked in group {
+            // Some have gone meanwhile.
+            let _ = asked.done.send(waited.clone());
+        }
+    }
+}

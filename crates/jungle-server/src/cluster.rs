@@ -1,0 +1,132 @@
+//! A server that is one of several: how new its answers have to be, and whether it may answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, Request};
+use jungle::Revision;
+use jungle_cluster::Cluster;
+use serde_json::{Value, json};
+
+use crate::app::{App, aside};
+use crate::metrics;
+use crate::problem::{Kind, Problem};
+
+/// `linearizable`: what is answered is at least as new as anything acknowledged anywhere before the
+/// request. `local`, as without it: what is here.
+const CONSISTENCY: HeaderName = HeaderName::from_static("jungle-consistency");
+/// A revision that the answer may not be older than: what the client has seen or written before.
+const REVISION: HeaderName = HeaderName::from_static("jungle-revision");
+
+/// So long a request waits for what it has to see.
+const WAIT_MAX: Duration = Duration::from_secs(10);
+
+/// So long the other servers have to say how they stand.
+const ANSWERS_WITHIN: Duration = Duration::from_millis(500);
+
+/// What a request asks for.
+pub(crate) struct Asked {
+    /// It wants to know how the server is, which is told in any case.
+    is_of_server: bool,
+    revision: Option<HeaderValue>,
+    consistency: Option<HeaderValue>,
+}
+
+impl Asked {
+    pub(crate) fn of(request: &Request<Body>) -> Asked {
+        let headers = request.headers();
+        Asked {
+            is_of_server: matches!(
+                request.uri().path(),
+                "/health" | "/metrics" | "/api/v1/cluster"
+            ),
+            revision: headers.get(REVISION).cloned(),
+            consistency: headers.get(CONSISTENCY).cloned(),
+        }
+    }
+}
+
+/// Waits until this server has what a request asks for. One that does not follow its cluster any
+/// more has nothing to say.
+pub(crate) async fn fresh(app: &App, asked: Asked) -> Result<(), Problem> {
+    let Some(cluster) = app.cluster.as_ref().filter(|_| !asked.is_of_server) else {
+        return Ok(());
+    };
+    if let Some(fault) = cluster.status().fault {
+        return Err(Problem::new(Kind::Stopped, fault).hint("ask another server of the cluster"));
+    }
+    if let Some(revision) = asked.revision {
+        let number = revision.to_str().ok().and_then(|text| text.parse().ok());
+        let number = number.ok_or_else(|| Problem::bad("Jungle-Revision is not a revision"))?;
+        wait(cluster, Revision::new(number)).await?;
+    }
+    match asked.consistency.as_ref().map(HeaderValue::as_bytes) {
+        None | Some(b"local") => Ok(()),
+        Some(b"linearizable") => {
+            let cluster = Arc::clone(cluster);
+            aside(move || cluster.linearize(WAIT_MAX).map_err(behind)).await.map(drop)
+        }
+        Some(_) => Err(Problem::bad("Jungle-Consistency is neither local nor linearizable")),
+    }
+}
+
+async fn wait(cluster: &Arc<Cluster>, revision: Revision) -> Result<(), Problem> {
+    if cluster.status().revision >= revision {
+        return Ok(());
+    }
+    let cluster = Arc::clone(cluster);
+    let waiting = move || match cluster.wait_for(revision, WAIT_MAX) {
+        true => Ok(()),
+        false => Err(behind(format_args!("revision {revision} has not come here in time"))),
+    };
+    aside(waiting).await
+}
+
+fn behind(why: impl std::fmt::Display) -> Problem {
+    Problem::new(Kind::Stopped, why).hint("ask again, or another server of the cluster")
+}
+
+/// How the server stands in its cluster.
+pub(crate) fn health(cluster: &Cluster) -> Value {
+    let status = cluster.status();
+    json!({
+        "followed": status.followed,
+        "revision": status.revision.number(),
+        "fault": status.fault.map(|fault| fault.to_string()),
+        "checkpoint": status.checkpoint,
+        "checkpoint_error": status.checkpoint_error.map(|error| error.to_string()),
+    })
+}
+
+/// What is counted of that.
+pub(crate) fn metrics(cluster: &Cluster, text: &mut String) {
+    let status = cluster.status();
+    let gauges = [
+        ("jungle_cluster_message", "The newest message of the log followed.", status.followed),
+        (
+            "jungle_cluster_checkpoint",
+            "The newest message in the newest checkpoint.",
+            status.checkpoint,
+        ),
+        (
+            "jungle_cluster_checkpoint_failed",
+            "Whether this server could not write the last one that was due.",
+            status.checkpoint_error.is_some().into(),
+        ),
+        ("jungle_cluster_stopped", "Whether it follows no further.", status.fault.is_some().into()),
+    ];
+    for (name, help, value) in gauges {
+        metrics::kind(text, name, "gauge", help);
+        metrics::line(text, name, "", value);
+    }
+}
+
+/// How all servers stand, and the engine's log.
+pub(crate) async fn survey(cluster: Option<&Arc<Cluster>>) -> Result<Value, Problem> {
+    let alone = || json!({"log": null, "servers": []});
+    let Some(cluster) = cluster else { return Ok(alone()) };
+    let cluster = Arc::clone(cluster);
+    let survey = aside(move || cluster.survey(ANSWERS_WITHIN).map_err(behind)).await?;
+    Ok(survey.map_or_else(alone, |survey| json!(survey)))
+}

@@ -1,0 +1,160 @@
+/** What people do on the bulletin board, with script and without, in a real browser. */
+
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { after, before, test } from 'node:test'
+import { launch, open, serve } from './browser.mjs'
+
+let server
+let browser
+
+before(async () => {
+  server = await serve()
+  browser = await launch()
+})
+
+after(async () => {
+  await browser?.close()
+  await server?.stop()
+})
+
+/** A page of somebody, closed when it has been used. */
+async function visit(place, run, options = {}) {
+  const visitor = await open(browser, `${server.url}${place}`, 'ana', options)
+  visitor.page.setDefaultTimeout(45_000)
+  try {
+    await run(visitor.page)
+    assert.deepEqual(visitor.complaints, [])
+  } finally {
+    await visitor.close()
+  }
+}
+
+async function make(page, name) {
+  await page.goto(`${server.url}/boards`)
+  await page.getByLabel('Name').fill(name)
+  await page.getByRole('button', { name: 'Make it' }).click()
+  await page.getByRole('heading', { name, exact: true }).waitFor()
+}
+
+async function post(page, text, author) {
+  await page.getByLabel('Message').fill(text)
+  if (author !== undefined) await page.getByLabel('Your name').fill(author)
+  await page.getByRole('button', { name: 'Post' }).click()
+  await page.locator('.message .text', { hasText: text }).first().waitFor()
+}
+
+const texts = (page) => page.locator('.message .text').allInnerTexts()
+
+/** The five things that one can do, for those whose browser runs script, and for the others. */
+for (const javaScriptEnabled of [true, false]) {
+  const kind = javaScriptEnabled ? 'with script' : 'without script'
+  test(`boards are made, listed, shown, posted to and edited ${kind}`, { timeout: 180_000 }, () => visit('/', async (page) => {
+    const name = `a board/${kind} <b>&amp;</b>`
+    await make(page, name)
+    await post(page, 'the first', 'ana')
+    await post(page, '<script>document.title = "evil"</script>', 'bo <i>')
+    assert.deepEqual(await texts(page), ['<script>document.title = "evil"</script>', 'the first'])
+    assert.equal(await page.title(), name)
+    await page.locator('.message', { hasText: 'the first' }).getByRole('link').click()
+    await page.getByLabel('Message').fill('the first, better')
+    await page.getByLabel('Your name').fill('chen')
+    await page.getByRole('button', { name: 'Save' }).click()
+    const edited = page.locator('.message', { hasText: 'the first, better' })
+    await edited.getByText('edited').waitFor()
+    assert.match(await edited.innerText(), /^chen/)
+    await edited.getByRole('link').click()
+    await page.getByRole('heading', { name: 'Earlier versions' }).waitFor()
+    const old = page.locator('.message.old')
+    assert.deepEqual([await old.locator('strong').innerText(), await old.locator('.text').innerText()], ['ana', 'the first'])
+    await page.getByRole('link', { name: 'Boards' }).click()
+    const listed = page.locator('.card', { hasText: name })
+    assert.match(await listed.innerText(), /2 messages/)
+    await listed.click()
+    await page.getByRole('heading', { name, exact: true }).waitFor()
+  }, { javaScriptEnabled }))
+}
+
+test('a message that another posts or edits is seen at once', { timeout: 180_000 }, () => visit('/', async (ana) => {
+  await make(ana, 'live')
+  await post(ana, 'is anybody here?', 'ana')
+  const draft = ana.getByLabel('Message')
+  await draft.fill('not sent yet')
+  await visit('/boards/live', async (bo) => {
+    await post(bo, 'I am', 'bo')
+    await ana.locator('.message.new', { hasText: 'I am' }).waitFor()
+    assert.equal(await draft.inputValue(), 'not sent yet', 'what is being written stays')
+    await bo.locator('.message', { hasText: 'I am' }).getByRole('link').click()
+    await bo.getByLabel('Message').fill('I am, still')
+    await bo.getByRole('button', { name: 'Save' }).click()
+    await ana.locator('.message', { hasText: 'I am, still' }).waitFor()
+  })
+  assert.equal(await ana.getByLabel('Your name').inputValue(), 'ana')
+}))
+
+test('an edit of what another has edited meanwhile is not lost, and loses nothing', { timeout: 180_000 }, () => visit('/', async (ana) => {
+  await make(ana, 'both')
+  await post(ana, 'to be edited', 'ana')
+  await ana.locator('.message').getByRole('link').click()
+  await visit(new URL(ana.url()).pathname, async (bo) => {
+    await bo.getByLabel('Message').fill('as bo wants it')
+    await bo.getByRole('button', { name: 'Save' }).click()
+    await bo.locator('.message', { hasText: 'as bo wants it' }).waitFor()
+  })
+  await ana.getByLabel('Message').fill('as ana wants it')
+  await ana.getByRole('button', { name: 'Save' }).click()
+  await ana.getByRole('alert').waitFor()
+  assert.equal(await ana.locator('article .text').innerText(), 'as bo wants it')
+  assert.equal(await ana.getByLabel('Message').inputValue(), 'as ana wants it')
+  await ana.getByRole('button', { name: 'Save' }).click()
+  await ana.locator('.message', { hasText: 'as ana wants it' }).waitFor()
+}))
+
+test('a long board is turned over page by page, from either end', { timeout: 180_000 }, () => visit('/', async (page) => {
+  await make(page, 'long')
+  for (let number = 0; number < 120; number += 1) {
+    const answer = await fetch(`${server.url}/boards/long`, {
+      method: 'POST', body: new URLSearchParams({ text: `message ${number}`, author: 'ana' }), redirect: 'manual',
+    })
+    assert.equal(answer.status, 303)
+  }
+  const turn = async (name, first) => {
+    await page.getByRole('link', { name, exact: true }).click()
+    await page.locator('.message .text', { hasText: new RegExp(`^message ${first}$`) }).waitFor()
+    return (await texts(page))[0]
+  }
+  await page.reload()
+  assert.deepEqual((await texts(page)).slice(0, 2), ['message 119', 'message 118'])
+  assert.equal(await turn('Older', 69), 'message 69')
+  assert.equal(await turn('Older', 19), 'message 19')
+  assert.equal(await page.getByRole('link', { name: 'Older', exact: true }).count(), 0)
+  assert.equal(await turn('Newer', 69), 'message 69')
+  assert.equal(await turn('Oldest', 0), 'message 49')
+  assert.equal(await turn('Newest', 119), 'message 119')
+}))
+
+test('a board fits a phone, and is seen in the dark', { timeout: 180_000 }, () => visit('/', async (page) => {
+  await make(page, 'phone')
+  await post(page, `a long word: ${'x'.repeat(300)}`, 'ana')
+  const [width, paper] = await page.evaluate(() => [document.documentElement.scrollWidth, getComputedStyle(document.body).backgroundColor])
+  assert.ok(width <= 390, `nothing sticks out: ${width}`)
+  const light = paper.match(/\d+/g).slice(0, 3).map(Number)
+  assert.ok(Math.max(...light) < 90, `${paper} is dark`)
+}, { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, colorScheme: 'dark' }))
+
+const folder = process.env.JUNGLE_PICTURES
+if (folder !== undefined) {
+  test('picture board', { timeout: 180_000 }, () => visit('/', async (page) => {
+    await make(page, 'The allotment')
+    await post(page, 'The water is on again from Saturday.', 'ana')
+    await post(page, 'Who has the long ladder?', 'bo')
+    await post(page, 'I have it. Come by in the evening, the apples are ripe, too.', 'chen')
+    await page.locator('.message', { hasText: 'ladder' }).getByRole('link').click()
+    await page.getByLabel('Message').fill('Who has the long ladder? The apples are ripe.')
+    await page.getByLabel('Your name').fill('bo')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.locator('.message', { hasText: 'ripe.' }).first().waitFor()
+    mkdirSync(folder, { recursive: true })
+    await page.screenshot({ path: `${folder}/board.png` })
+  }, { viewport: { width: 900, height: 760 } }))
+}

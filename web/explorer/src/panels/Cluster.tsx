@@ -1,0 +1,78 @@
+import { useEffect, useState } from 'preact/hooks'
+import * as api from '../api/client.ts'
+import type { Cluster as Told, Log, Server } from '../api/types.ts'
+import { count, size } from '../model/value.ts'
+
+/** How often the servers are asked, in milliseconds. */
+const AGAIN = 3_000
+
+/** The servers that have the same trees, and the log that makes them agree; nothing where one is alone. */
+export function Cluster() {
+  const told = useCluster()
+  if (!told?.log) return null
+  const { log, servers } = told
+  return (
+    <section class="cluster" aria-label="Servers">
+      <h2>Servers</h2>
+      <table class="trees">
+        <thead>
+          <tr><th>name</th><th class="number">revision</th><th class="number">message</th><th>state</th><th>hash</th></tr>
+        </thead>
+        <tbody>
+          {servers.map((server) => (
+            <tr key={server.server} class={server.fault === null ? '' : 'bad'}>
+              <td>{isLink(server.address) ? <a href={`${server.address}/explorer/`}>{server.server}</a> : server.server}</td>
+              <td class="number">{server.revision}</td>
+              <td class="number">{server.followed}</td>
+              <td>{state(server, log)}</td>
+              <td class="quiet"><code>{server.hash?.slice(0, 12)}</code></td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p class="quiet">
+        The log <code>{log.stream}</code> has {count(log.last + 1 - log.first)} messages in {size(log.bytes)}
+        {log.leader !== null && <>, led by {log.leader}</>}
+        {log.replicas.map((replica) => `, ${replica.name} ${kept(replica)}`)}.
+        At the same message all servers have the same hash.
+      </p>
+    </section>
+  )
+}
+
+function useCluster(): Told | undefined {
+  const [told, setTold] = useState<Told>()
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    let isGone = false
+    const look = async () => {
+      // Those who may not see it see nothing; what does not answer now may do so later.
+      const found = await api.cluster().catch((problem: api.Problem) => (problem.status === 403 ? null : undefined))
+      if (isGone) return
+      if (found) setTold(found)
+      if (found === undefined || found?.log) timer = setTimeout(look, AGAIN)
+    }
+    void look()
+    return () => {
+      isGone = true
+      clearTimeout(timer)
+    }
+  }, [])
+  return told
+}
+
+/** Servers say themselves where they are. */
+function isLink(address: string | null): boolean {
+  return address !== null && /^https?:\/\//.test(address)
+}
+
+function state(server: Server, log: Log): string {
+  if (server.fault !== null) return `stopped: ${server.fault}`
+  const lag = log.last - server.followed
+  return lag > 0 ? `${count(lag)} behind` : 'up to date'
+}
+
+function kept({ offline, current, lag }: Log['replicas'][number]): string {
+  if (offline) return 'is not reached'
+  return current ? 'keeps it, too' : `is ${count(lag)} behind`
+}
