@@ -31,6 +31,8 @@ usage: cargo xtask TASK
   torture SUITE [ARGS]       one torture suite, in release; without ARGS as `test` runs it
   torture http [ARGS]        bad requests to a real server; more of them where schemathesis is
   torture hostile            idle, slow and deaf connections beside somebody who means well
+  torture posts [ARGS]       a server is killed while others post to it (--kills N)
+  torture soak [ARGS]        a load that is held: memory, files, disk, latency (--minutes N)
   torture lin [ARGS]         histories of a cluster under faults, checked (--schedules N)
   torture ledger             what all torture runs of this checkout sum up to
   torture engine             10,000 durable segments while takers and the engine's leader are killed

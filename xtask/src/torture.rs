@@ -5,6 +5,7 @@ mod hostile;
 mod http;
 mod ledger;
 mod lin;
+mod serving;
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -23,7 +24,7 @@ pub const SUITES: [&str; 13] = [
 pub fn run(arguments: &[String]) -> Result<()> {
     let Some((suite, rest)) = arguments.split_first() else {
         return fail(format!(
-            "no suite given; there are {}, `http`, `hostile`, `engine`, \
+            "no suite given; there are {}, `http`, `hostile`, `posts`, `soak`, `engine`, \
              `lin` and `ledger`",
             SUITES.join(", ")
         ));
@@ -43,6 +44,12 @@ pub fn run(arguments: &[String]) -> Result<()> {
     }
     if suite == "hostile" {
         return hostile::run(rest);
+    }
+    if suite == "posts" {
+        return serving::posts(rest);
+    }
+    if suite == "soak" {
+        return serving::soak(rest);
     }
     let program = if suite == "shuttle" { scheduled()? } else { usual()? };
     let mut run = command(program, arguments);

@@ -2,6 +2,7 @@
 
 mod args;
 mod bar;
+mod cluster;
 mod commands;
 mod conflict;
 mod context;
@@ -16,6 +17,7 @@ mod near;
 mod output;
 mod revision;
 mod source;
+mod tryout;
 
 use std::process::ExitCode;
 

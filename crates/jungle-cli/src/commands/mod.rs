@@ -1,9 +1,11 @@
 //! The commands, a file each: what it takes, and what it does.
 
 pub(crate) mod access;
+pub(crate) mod alice;
 pub(crate) mod at;
 pub(crate) mod backup;
 pub(crate) mod branch;
+pub(crate) mod cluster;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod diff;
@@ -66,6 +68,8 @@ pub(crate) enum Command {
     Restore(restore::Args),
     Serve(serve::Args),
     Access(access::Args),
+    Cluster(cluster::Args),
+    Alice(alice::Args),
     Shell(shell::Args),
     Demo(demo::Args),
     Completions(completions::Args),
@@ -109,6 +113,8 @@ fn run_loaded(command: &Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Restore(args) => restore::run(args, context),
         Command::Serve(args) => serve::run(args, context),
         Command::Access(args) => access::run(args, context),
+        Command::Cluster(args) => cluster::run(args, context),
+        Command::Alice(args) => alice::run(args, context),
         Command::Shell(args) => shell::run(args, context),
         Command::Demo(args) => demo::run(args, context),
         Command::Completions(args) => completions::run(args),

@@ -5,6 +5,8 @@ use std::error::Error;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use jungle::{ArenaError, Durability, Jungle, Memory, OpenOptions, SystemClock};
@@ -13,10 +15,12 @@ use serde::Serialize;
 use tracing::level_filters::LevelFilter;
 
 use super::access;
+use crate::cluster::Membership;
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder;
 use crate::output::{Format, json_line, say, stdout};
+use crate::tryout::Ends;
 
 const HELP: &str = "\
 It prints where it listens. Without --listen that is 127.0.0.1:7070, or another port if somebody \
@@ -58,6 +62,11 @@ pub(crate) struct Args {
     /// [default: access.toml in the folder, if it is there; else everybody may do everything]
     #[arg(long, value_name = "FILE")]
     access: Option<PathBuf>,
+    #[command(flatten)]
+    membership: Membership,
+    /// Let nobody change anything, whatever they may do otherwise
+    #[arg(long)]
+    read_only: bool,
     /// Another name by which it is asked for, such as that of the proxy
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
@@ -70,6 +79,9 @@ pub(crate) struct Args {
     /// What is noted on standard error: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log: LevelFilter,
+    /// End with standard input, too
+    #[arg(long, hide = true)]
+    leash: bool,
 }
 
 #[derive(Clone, Copy, Default, ValueEnum)]
@@ -106,7 +118,12 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         say("other machines reach it: what --expose allows, a proxy must make good");
     }
     tell(&server, args, place, context.format)?;
-    server.run().map_err(failed)
+    if !args.leash {
+        return server.run().map_err(failed);
+    }
+    let ends = Ends::listen()?.with_input();
+    while !ends.within(Duration::from_hours(1)) {}
+    server.stop().map_err(failed)
 }
 
 /// The folder.
@@ -121,19 +138,37 @@ fn start(args: &Args, place: Option<&PathBuf>) -> Result<Server, Failure> {
     let mut options = Options::default();
     options.hosts.clone_from(&args.host);
     options.expose = args.expose;
+    options.read_only = args.read_only;
     let tls = args.tls_cert.clone().zip(args.tls_key.clone());
     options.tls = tls.map(|(cert, key)| Tls { cert, key });
     options.access = args.access.clone().or_else(|| access::of_folder(place?));
     options.bench = args.bench;
     if let Some(listen) = args.listen {
         options.listen = listen;
-        return Server::start(data(args, place)?, options).map_err(|error| not_started(&error));
+        return begin(data(args, place)?, options);
     }
     options.listen.set_port(PORT);
     if std::net::TcpListener::bind(options.listen).is_err() {
         options.listen.set_port(0);
     }
-    Server::start(data(args, place)?, options).map_err(|error| not_started(&error))
+    begin(data(args, place)?, options)
+}
+
+fn begin(data: Data, options: Options) -> Result<Server, Failure> {
+    let cluster = match &data {
+        Data::Cluster(_, cluster) => Some(Arc::clone(cluster)),
+        _ => None,
+    };
+    let scheme = scheme(options.tls.is_some());
+    let server = Server::start(data, options).map_err(|error| not_started(&error))?;
+    if let Some(cluster) = cluster {
+        cluster.set_address(&format!("{scheme}://{}", server.address()));
+    }
+    Ok(server)
+}
+
+fn scheme(is_encrypted: bool) -> &'static str {
+    if is_encrypted { "https" } else { "http" }
 }
 
 fn data(args: &Args, place: Option<&PathBuf>) -> Result<Data, Failure> {
@@ -153,9 +188,14 @@ fn data(args: &Args, place: Option<&PathBuf>) -> Result<Data, Failure> {
     if args.spill {
         options = options.spill();
     }
-    let store = options.open(place).map_err(|error| folder::not_opened(&error))?;
-    folder::tell_cut(&store);
-    Ok(Data::Folder(store))
+    let data = match args.membership.join(place, &options)? {
+        Some((store, cluster)) => Data::Cluster(store, cluster),
+        None => Data::Folder(options.open(place).map_err(|error| folder::not_opened(&error))?),
+    };
+    if let Data::Cluster(store, _) | Data::Folder(store) = &data {
+        folder::tell_cut(store);
+    }
+    Ok(data)
 }
 
 fn not_started(error: &StartError) -> Failure {
@@ -179,8 +219,7 @@ fn tell(
     place: Option<PathBuf>,
     format: Format,
 ) -> Result<(), Failure> {
-    let scheme = if args.tls_cert.is_some() { "https" } else { "http" };
-    let url = format!("{scheme}://{}", server.address());
+    let url = format!("{}://{}", scheme(args.tls_cert.is_some()), server.address());
     let told = Told {
         explorer: format!("{url}/explorer/"),
         boards: format!("{url}/boards"),

@@ -3,16 +3,22 @@
 // clippy.toml allows this in tests, but does not see that helpers beside them belong to them.
 #![allow(clippy::unwrap_used)]
 
+mod alice;
+mod cluster;
 mod diff;
 mod editing;
 mod files;
 mod find;
 mod get;
 mod locks;
+mod posting;
 mod published;
 mod serve;
+mod serving;
+mod soak;
 mod stat;
 mod transcripts;
+mod tryout;
 mod xml;
 
 use std::fs;

@@ -1,63 +1,9 @@
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
-use serde_json::Value as Json;
+use jungle_testkit::NatsServers;
 
 use super::Folder;
-
-/// A server in a process of its own, killed when the test ends.
-struct Serving {
-    child: Child,
-    told: Json,
-}
-
-impl Serving {
-    fn start(folder: &Folder, args: &[&str]) -> Serving {
-        let usual = ["serve", "--json", "--listen", "127.0.0.1:0"];
-        let mut command = folder.command(&[&usual, args].concat());
-        command.env_remove("JUNGLE_DATA").stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        Serving { child, told: serde_json::from_str(&line).unwrap() }
-    }
-
-    /// Sends a request; gives the answer with its head.
-    fn send(&self, head: &str, body: &str) -> String {
-        let address = self.told["url"].as_str().unwrap().trim_start_matches("http://");
-        let mut stream = TcpStream::connect(address).unwrap();
-        let length = body.len();
-        let request = format!(
-            "{head} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
-             Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
-        );
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        // Of a server that is killed there may be none.
-        let _ = stream.read_to_string(&mut answer);
-        answer
-    }
-
-    fn append(&self) -> bool {
-        let answer = self.send("POST /api/v1/trees/t/commits", r#"{"edits":[{"op":"append"}]}"#);
-        answer.starts_with("HTTP/1.1 200 ")
-    }
-
-    /// How many children the tree has.
-    fn count(&self) -> u64 {
-        let answer = self.send("GET /api/v1/trees/t/node", "");
-        let body = answer.split("\r\n\r\n").nth(1).unwrap();
-        serde_json::from_str::<Json>(body).unwrap()["child_count"].as_u64().unwrap()
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+use super::serving::Serving;
 
 #[test]
 fn end_in_order_loses_nothing() {
@@ -90,6 +36,32 @@ fn what_was_acknowledged_is_there_after_a_kill() {
     let count = Serving::start(&folder, &["--data", "data"]).count();
     // One of each that posts may have been done without the answer getting through.
     assert!((acknowledged..=acknowledged + 4).contains(&count), "{count} of {acknowledged}");
+}
+
+#[test]
+fn servers_of_a_cluster_have_the_same_trees() {
+    let (folder, mut engine) = (Folder::new("serve-cluster"), NatsServers::start(1));
+    let addresses = engine.addresses();
+    let start = |data| {
+        let cluster = ["--data", data, "--cluster", &addresses, "--replicas", "1"];
+        Serving::start(&folder, &cluster)
+    };
+    let (mut a, b) = (start("a"), start("b"));
+    assert!(a.send("POST /api/v1/trees", r#"{"name":"t"}"#).starts_with("HTTP/1.1 201 "));
+    assert!((0..5).all(|_| a.append()));
+    assert_eq!(b.count_all(), 5);
+    a.kill();
+    assert!((0..3).all(|_| b.append()));
+    let a = start("a");
+    assert_eq!(a.count_all(), 8);
+    assert!(a.append());
+    assert_eq!(b.count_all(), 9);
+    // What is here can be read without the engine.
+    engine.kill(0);
+    assert_eq!((a.count(), b.count()), (9, 9));
+    engine.restart(0);
+    assert!(b.append());
+    assert_eq!(a.count_all(), 10);
 }
 
 #[test]

@@ -1,0 +1,142 @@
+//! Joining a cluster.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jungle::{OpenOptions, Store};
+use jungle_cluster::{Cluster, ConnectError, ConnectOptions, JoinError, Joining, NatsLog, Options};
+
+use crate::bar::Bar;
+use crate::failure::{Exit, Failure};
+use crate::folder;
+
+/// How a folder joins a cluster.
+#[derive(clap::Args)]
+pub(crate) struct Membership {
+    /// Be one server of a cluster: the addresses of the engine's servers (NATS with JetStream),
+    /// with commas between them, such as `nats://localhost:4222`
+    #[arg(long, value_name = "ADDRESSES", conflicts_with = "memory")]
+    cluster: Option<String>,
+    /// The cluster's name: servers that say the same one share their trees
+    #[arg(long, value_name = "NAME", default_value = "jungle", requires = "cluster")]
+    cluster_name: String,
+    /// What this server is called in messages and reports [default: its process]
+    #[arg(long, value_name = "NAME", requires = "cluster")]
+    server_name: Option<String>,
+    /// On how many of the engine's servers the log of commits is kept; all servers say the same
+    #[arg(long, value_name = "COUNT", default_value_t = 3, requires = "cluster")]
+    replicas: usize,
+    #[command(flatten)]
+    keys: Keys,
+}
+
+/// How the engine knows who speaks to it, and the reverse.
+#[derive(clap::Args)]
+pub(crate) struct Keys {
+    /// The credentials for the engine, as a `.creds` file
+    #[arg(long, value_name = "FILE")]
+    cluster_creds: Option<PathBuf>,
+    /// Who signed the engine's certificates, as a PEM file: all is encrypted then
+    #[arg(long, value_name = "FILE")]
+    cluster_ca: Option<PathBuf>,
+    /// Our own certificate for the engine, as a PEM file
+    #[arg(long, value_name = "FILE", requires = "cluster_key")]
+    cluster_cert: Option<PathBuf>,
+    /// Its private key, as a PEM file
+    #[arg(long, value_name = "FILE", requires = "cluster_cert")]
+    cluster_key: Option<PathBuf>,
+}
+
+impl Membership {
+    /// Opens a folder and joins with it, if that is wanted.
+    pub(crate) fn join(
+        &self,
+        folder: &Path,
+        open: &OpenOptions,
+    ) -> Result<Option<(Store, Arc<Cluster>)>, Failure> {
+        let Some(engine) = &self.cluster else {
+            return match self.keys.is_empty() {
+                true => Ok(None),
+                false => Err(Failure::usage("keys for a cluster need --cluster")),
+            };
+        };
+        let mut options = Options {
+            client: self.keys.client()?,
+            name: self.cluster_name.clone(),
+            replicas: self.replicas,
+            progress: Some(Arc::new(joining())),
+            ..Options::default()
+        };
+        if let Some(server) = &self.server_name {
+            options.server.clone_from(server);
+        }
+        let joined = NatsLog::connect(engine, &options).map_err(JoinError::from);
+        let joined =
+            joined.and_then(|log| Cluster::follow_in_folder(Arc::new(log), folder, open, &options));
+        match joined {
+            Ok((store, cluster)) => Ok(Some((store, Arc::new(cluster)))),
+            Err(JoinError::Open(error)) => Err(folder::not_opened(&error)),
+            Err(error) => Err(not_joined(&error)),
+        }
+    }
+}
+
+impl Keys {
+    fn is_empty(&self) -> bool {
+        let Keys { cluster_creds, cluster_ca, cluster_cert, cluster_key } = self;
+        [cluster_creds, cluster_ca, cluster_cert, cluster_key].iter().all(|file| file.is_none())
+    }
+
+    /// How the engine is spoken to.
+    pub(crate) fn client(&self) -> Result<ConnectOptions, Failure> {
+        let mut client = ConnectOptions::new();
+        if let Some(ca) = &self.cluster_ca {
+            client = client.add_root_certificates(ca.clone()).require_tls(true);
+        }
+        if let (Some(cert), Some(key)) = (&self.cluster_cert, &self.cluster_key) {
+            client = client.add_client_certificate(cert.clone(), key.clone()).require_tls(true);
+        }
+        if let Some(file) = &self.cluster_creds {
+            let unread = |error: &dyn Error| {
+                Failure::new(Exit::Error, format_args!("cannot use {}: {error}", file.display()))
+            };
+            let text = fs::read_to_string(file).map_err(|error| unread(&error))?;
+            client = client.credentials(&text).map_err(|error| unread(&error))?;
+        }
+        Ok(client)
+    }
+}
+
+/// Shows how far joining is, where that takes long.
+fn joining() -> impl Fn(Joining) + Send + Sync {
+    let bar: Mutex<Option<Bar<'static>>> = Mutex::default();
+    move |joining| {
+        let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
+        match joining {
+            Joining::Checkpoint { bytes, of } => {
+                bar.get_or_insert_with(|| Bar::new("reading a checkpoint", Some(of))).set(bytes);
+                if bytes == of {
+                    *bar = None;
+                }
+            }
+            Joining::Log { messages, of } => {
+                bar.get_or_insert_with(|| Bar::of_steps("following the log", of)).set(messages);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn not_joined(error: &JoinError) -> Failure {
+    let failure = Failure::of(Exit::Error, error as &(dyn Error + 'static));
+    match error {
+        JoinError::Connect(ConnectError::Log { .. }) => failure
+            .with_hint("an engine of one server keeps one copy: --replicas 1, for trying it out"),
+        JoinError::NotEmpty { .. } => failure.with_hint(
+            "say another folder with --data, and `jungle export` and `import` what is in this one",
+        ),
+        _ => failure,
+    }
+}

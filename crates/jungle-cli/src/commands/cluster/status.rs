@@ -1,0 +1,139 @@
+//! `jungle cluster status`: how all servers stand, and the engine's log.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::time::Duration;
+
+use jungle_cluster::{ConnectError, LogStatus, Options, Replica, ServerStatus, Survey};
+
+use crate::cluster::Keys;
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::output::{Format, count, grouped, json_line, size, stdout};
+
+const HELP: &str = "\
+LAG is by how many messages of the log a server is behind; HASH stands for everything up to its \
+newest one, and is the same on all servers that are at the same message. It ends with code 6 when \
+a server has stopped, or two differ.";
+
+/// Show how the servers of a cluster stand, and the engine's log
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub(super) struct Args {
+    /// Where the engine is: an address, or several with commas between them
+    #[arg(long, value_name = "ADDRESSES", env = "JUNGLE_CLUSTER")]
+    #[arg(default_value = "nats://127.0.0.1:4222")]
+    cluster: String,
+    /// The cluster's name
+    #[arg(long, value_name = "NAME", default_value = "jungle")]
+    cluster_name: String,
+    #[command(flatten)]
+    keys: Keys,
+    /// How many milliseconds the servers have to answer
+    #[arg(long, value_name = "MS", default_value_t = 1000)]
+    within: u64,
+}
+
+pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
+    let survey = ask(args)?;
+    let mut out = stdout();
+    match context.format {
+        Format::Json => json_line(&mut out, &survey)?,
+        Format::Text => print(&mut out, &survey)?,
+    }
+    out.flush()?;
+    let stopped = survey.servers.iter().filter_map(|server| {
+        Some(format!("{} has stopped: {}", server.server, server.fault.as_ref()?))
+    });
+    match stopped.chain(difference(&survey.servers)).next() {
+        None => Ok(()),
+        Some(why) => Err(Failure::new(Exit::Damaged, plain(&why))),
+    }
+}
+
+fn ask(args: &Args) -> Result<Survey, Failure> {
+    let options = Options {
+        client: args.keys.client()?,
+        name: args.cluster_name.clone(),
+        join_within: Duration::from_secs(5),
+        ..Options::default()
+    };
+    Survey::take(&args.cluster, &options, Duration::from_millis(args.within)).map_err(|error| {
+        match error {
+            ConnectError::NoCluster { .. } => Failure::of(Exit::NotFound, &error).with_hint(
+                "`jungle serve --cluster ADDRESSES` makes one; --cluster-name says which",
+            ),
+            error => Failure::of(Exit::Error, &error)
+                .with_hint("`jungle cluster up` starts an engine and says where it is: --cluster"),
+        }
+    })
+}
+
+/// Two servers that have followed the same message, and are not the same.
+fn difference(servers: &[ServerStatus]) -> Option<String> {
+    let mut known: BTreeMap<u64, (&str, &str)> = BTreeMap::new();
+    servers.iter().find_map(|server| {
+        let hash = server.hash.as_deref()?;
+        let (first, other) = *known.entry(server.followed).or_insert((&server.server, hash));
+        let message = server.followed;
+        let says = || format!("{first} and {} differ at message {message}", server.server);
+        (other != hash).then(says)
+    })
+}
+
+fn print(out: &mut impl Write, survey: &Survey) -> std::io::Result<()> {
+    let LogStatus { stream, first, last, bytes, leader, replicas, .. } = &survey.log;
+    let messages = count((last + 1).saturating_sub(*first), "message");
+    writeln!(
+        out,
+        "log      {stream}: {messages}, the newest {}, {}",
+        grouped(*last),
+        size(*bytes)
+    )?;
+    let leader = leader.as_deref().unwrap_or("nobody");
+    let replicas: Vec<String> = replicas.iter().map(replica).collect();
+    let also = if replicas.is_empty() { "nobody".to_owned() } else { replicas.join(", ") };
+    writeln!(out, "engine   led by {leader}; also kept by {also}")?;
+    let servers = count(survey.servers.len() as u64, "server");
+    writeln!(out, "servers  {servers}")?;
+    if survey.servers.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let heads = ["SERVER", "ADDRESS", "REVISION", "MESSAGE", "LAG", "HASH"];
+    line(out, heads.map(str::to_owned))?;
+    for server in &survey.servers {
+        let hash = server.hash.as_deref().unwrap_or("-");
+        line(
+            out,
+            [
+                plain(&server.server),
+                plain(server.address.as_deref().unwrap_or("-")),
+                server.revision.to_string(),
+                server.followed.to_string(),
+                survey.lag(server).to_string(),
+                plain(hash).chars().take(12).collect(),
+            ],
+        )?;
+    }
+    Ok(())
+}
+
+fn line(out: &mut impl Write, cells: [String; 6]) -> std::io::Result<()> {
+    let [server, address, revision, message, lag, hash] = cells;
+    writeln!(out, "{server:<16} {address:<28} {revision:>10} {message:>10} {lag:>6}  {hash}")
+}
+
+fn replica(replica: &Replica) -> String {
+    let name = plain(&replica.name);
+    match replica {
+        Replica { offline: true, .. } => format!("{name} (not reached)"),
+        Replica { current: true, .. } => name,
+        Replica { lag, .. } => format!("{name} ({lag} behind)"),
+    }
+}
+
+/// Without what would move the cursor: others say it.
+fn plain(text: &str) -> String {
+    text.chars().filter(|char| !char.is_control()).collect()
+}

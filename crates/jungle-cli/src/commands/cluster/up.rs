@@ -1,0 +1,143 @@
+//! `jungle cluster up`: an engine and servers on this machine, with one command.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::context::Context;
+use crate::failure::{Exit, Failure, failed};
+use crate::output::{Format, json_line, say, stdout};
+use crate::tryout::{Ends, Leashed, find, start_engine};
+
+const HELP: &str = "\
+It starts nats-server and `jungle serve`, each a process of its own, and prints where they are. \
+Write on one server and read on another; kill one, and go on. An interrupt ends all of them, and \
+what they kept is gone then; so does the end of this command, however it ends.";
+
+/// Start an engine and some servers on this machine
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub(super) struct Args {
+    /// How many servers of Jungle
+    #[arg(long, value_name = "COUNT", default_value_t = 3)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=16))]
+    servers: u16,
+    /// How many servers the engine has, each of which keeps the log; of three, one may be lost
+    #[arg(long, value_name = "COUNT", default_value = "3", value_parser = ["1", "3", "5"])]
+    engine_servers: String,
+    /// The program of the engine's servers [default: the first on the PATH]
+    #[arg(long, value_name = "FILE", env = "NATS_SERVER")]
+    nats_server: Option<PathBuf>,
+    /// The engine's servers promise before they sync: quicker, and when the power goes everywhere
+    /// at once, up to two minutes are lost
+    #[arg(long)]
+    unsynced: bool,
+}
+
+/// How often it is looked whether all of them run.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+
+/// What is told; the names of the fields are those of the JSON form.
+#[derive(Serialize)]
+struct Told {
+    engine: String,
+    replicas: String,
+    servers: Vec<ToldServer>,
+}
+
+#[derive(Serialize)]
+struct ToldServer {
+    name: String,
+    url: String,
+    process: u32,
+}
+
+/// What a server tells of itself first.
+#[derive(Deserialize)]
+struct Serving {
+    url: String,
+}
+
+/// A folder that goes with this.
+struct Gone(PathBuf);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        // What stays is temporary all the same.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
+    let ends = Ends::listen()?;
+    let program = find(args.nats_server.as_deref())?;
+    let folder = std::env::temp_dir().join(format!("jungle-cluster-up-{}", std::process::id()));
+    let folder = Gone(folder);
+    let sync: &[&str] = if args.unsynced { &[] } else { &["--sync"] };
+    let (mut engine, addresses) = start_engine(&program, &args.engine_servers, sync)?;
+    let mut running: Vec<(String, Leashed)> = Vec::new();
+    for number in 0..args.servers {
+        let name = format!("s{number}");
+        let server = start_server(&name, &folder.0, &addresses, &args.engine_servers)?;
+        running.push((name, server));
+    }
+    let mut servers = Vec::new();
+    for (name, server) in &mut running {
+        let told: Serving = serde_json::from_str(&server.first_line()?).map_err(failed)?;
+        let (name, process) = (name.clone(), server.process());
+        servers.push(ToldServer { name, url: told.url, process });
+    }
+    let told = Told { engine: addresses, replicas: args.engine_servers.clone(), servers };
+    tell(&told, context.format)?;
+    while !ends.within(LOOK_AGAIN) {
+        if engine.has_ended() {
+            return Err(Failure::new(Exit::Error, "the engine has ended"));
+        }
+        while let Some(at) = running.iter_mut().position(|(_, server)| server.has_ended()) {
+            say(format_args!("{} has ended", running.remove(at).0));
+        }
+    }
+    // All at once, and then each is waited for; before the engine, so that none misses it.
+    running.iter_mut().for_each(|(_, server)| server.let_go());
+    drop(running);
+    drop(engine);
+    Ok(())
+}
+
+fn start_server(
+    name: &str,
+    folder: &Path,
+    addresses: &str,
+    replicas: &str,
+) -> Result<Leashed, Failure> {
+    let data = folder.join(name);
+    let data = data.to_string_lossy();
+    let place = ["--data", &data, "--listen", "127.0.0.1:0", "--json", "--log", "warn"];
+    let cluster = ["--cluster", addresses, "--server-name", name, "--replicas", replicas];
+    Leashed::start(&[&["serve", "--leash"], &place[..], &cluster[..]].concat())
+}
+
+fn tell(told: &Told, format: Format) -> Result<(), Failure> {
+    let mut out = stdout();
+    match format {
+        Format::Json => json_line(&mut out, told)?,
+        Format::Text => {
+            let Told { engine, replicas, servers } = told;
+            writeln!(out, "engine  {engine}")?;
+            for ToldServer { name, url, process } in servers {
+                writeln!(out, "{name:<7} {url}/boards  {url}/explorer/  (process {process})")?;
+            }
+            writeln!(out, "look    jungle cluster status --cluster {engine}")?;
+            writeln!(
+                out,
+                "add     jungle serve --data DIR --cluster {engine} --replicas {replicas}"
+            )?;
+            writeln!(out, "An interrupt (Ctrl-C) ends all of it, and nothing of it is kept.")?;
+        }
+    }
+    // Whoever waits for it wants it now.
+    Ok(out.flush()?)
+}

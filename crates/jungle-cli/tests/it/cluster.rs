@@ -1,0 +1,161 @@
+//! A try-out of a cluster with real processes: what one server takes the others have, and how all
+//! of them are looked at.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use jungle_testkit::NatsServers;
+use serde_json::Value as Json;
+
+use super::Folder;
+use super::serving::{json, send};
+use super::tryout::{Up, nats_server, runs, signal};
+
+/// Everything that any server has acknowledged.
+const ALL: &str = "Jungle-Consistency: linearizable\r\n";
+
+fn status(up: &Up, folder: &Folder) -> Json {
+    let status = folder.run(&["cluster", "status", "--json", "--cluster", up.engine()]);
+    status.check_code(0);
+    serde_json::from_str(&status.out).unwrap()
+}
+
+fn url(up: &Up, at: usize) -> &str {
+    up.told["servers"][at]["url"].as_str().unwrap()
+}
+
+fn address(up: &Up, at: usize) -> &str {
+    url(up, at).trim_start_matches("http://")
+}
+
+/// Waits until so many servers answer.
+fn wait_for(up: &Up, folder: &Folder, servers: usize) -> Json {
+    loop {
+        let status = status(up, folder);
+        let (told, last) = (status["servers"].as_array().unwrap(), &status["log"]["last"]);
+        if told.len() == servers && told.iter().all(|server| &server["followed"] == last) {
+            return status;
+        }
+    }
+}
+
+#[test]
+fn servers_are_started_looked_at_and_ended_by_an_interrupt() {
+    let folder = Folder::new("cluster-up");
+    let mut up = Up::start(&folder, &["cluster", "up", "--servers", "2", "--engine-servers", "1"]);
+    let made = send(address(&up, 0), "POST /api/v1/trees", "", r#"{"name":"t"}"#);
+    assert!(made.starts_with("HTTP/1.1 201 "), "{made}");
+    let there = send(address(&up, 1), "GET /api/v1/trees/t", ALL, "");
+    assert!(there.starts_with("HTTP/1.1 200 "), "{there}");
+
+    let told = wait_for(&up, &folder, 2);
+    let servers = told["servers"].as_array().unwrap();
+    for (at, server) in servers.iter().enumerate() {
+        assert_eq!(server["server"], format!("s{at}"));
+        assert_eq!(server["address"], url(&up, at));
+        assert_eq!((&server["revision"], &server["followed"]), (&1.into(), &told["log"]["last"]));
+        assert!(server["hash"].is_string() && server["fault"].is_null(), "{server}");
+    }
+    assert_eq!(servers[0]["hash"], servers[1]["hash"]);
+    assert_eq!(
+        (&told["log"]["last"], &told["log"]["stream"]),
+        // The commit, and what the read behind it has sent.
+        (&2.into(), &"jungle-jungle".into())
+    );
+    let page = json(&send(address(&up, 1), "GET /api/v1/cluster", "", ""));
+    assert_eq!(page["log"]["last"], 2);
+    let metrics = send(address(&up, 1), "GET /metrics", "", "");
+    assert!(metrics.contains("\njungle_cluster_message 2\n"), "{metrics}");
+
+    let text = folder.run(&["cluster", "status", "--cluster", up.engine()]);
+    text.check_code(0);
+    assert!(
+        text.out.starts_with("log      jungle-jungle: 2 messages, the newest 2, "),
+        "{}",
+        text.out
+    );
+    assert!(text.out.contains(url(&up, 1)) && text.out.contains("\nservers  2 servers\n"));
+
+    let second = up.told["servers"][1]["process"].as_u64().unwrap();
+    signal("-KILL", u32::try_from(second).unwrap());
+    wait_for(&up, &folder, 1);
+
+    let processes = up.processes();
+    up.signal("-INT");
+    assert_eq!(up.child.wait().unwrap().code(), Some(0));
+    assert!(!processes.iter().any(|process| runs(*process)), "{processes:?}");
+}
+
+#[test]
+fn nothing_is_left_behind_when_it_is_killed() {
+    let folder = Folder::new("cluster-killed");
+    let args = ["cluster", "up", "--servers", "1", "--engine-servers", "1", "--unsynced"];
+    let mut up = Up::start(&folder, &args);
+    let processes = up.processes();
+    // Itself, the server, what keeps the engine's, and the engine's.
+    assert_eq!(processes.len(), 4, "{processes:?}");
+    up.signal("-KILL");
+    up.child.wait().unwrap();
+    while processes.iter().any(|process| runs(*process)) {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn what_is_not_there_is_told() {
+    let (folder, engine) = (Folder::new("cluster-none"), NatsServers::start(1));
+    let none = folder.run(&["cluster", "status", "--cluster", &engine.addresses()]);
+    none.check_code(4);
+    assert!(none.err.contains("the engine has no cluster \"jungle\""), "{}", none.err);
+    drop(engine);
+    let nobody = folder.run(&["cluster", "status", "--cluster", "nats://127.0.0.1:1"]);
+    nobody.check_code(1);
+    assert!(nobody.err.contains("`jungle cluster up` starts an engine"), "{}", nobody.err);
+}
+
+#[test]
+fn files_for_real_machines_are_taken_by_the_engine_and_are_each_others() {
+    let folder = Folder::new("cluster-config");
+    let here = |name: &str| folder.0.join(name).display().to_string();
+    fs::create_dir_all(folder.0.join("tls")).unwrap();
+    let tls = Path::new(env!("CARGO_MANIFEST_DIR")).join("../jungle-server/tests/tls");
+    for (from, to) in [("cert.pem", "cert.pem"), ("cert.pem", "ca.pem"), ("key.pem", "key.pem")] {
+        fs::copy(tls.join(from), folder.0.join("tls").join(to)).unwrap();
+    }
+    let hosts = ["--host", "a.example", "--host", "b.example", "--host", "c.example"];
+    let args = ["cluster", "config", "files", "--name", "boards", "--tls", &here("tls")];
+    let made = folder.run(&[&args[..], &hosts].concat());
+    made.check_code(0);
+    assert_eq!(made.out.lines().count(), 13, "{}", made.out);
+    for file in made.out.lines() {
+        let text = fs::read_to_string(folder.0.join(file)).unwrap();
+        let placeholders = ["{host}", "{name}", "{tls}", "{count}", "{others}", "{routes}"];
+        assert!(!placeholders.iter().any(|left| text.contains(left)), "{file}: {text}");
+    }
+    let config = here("files/b.example/nats.conf");
+    let looked = Command::new(nats_server()).args(["-t", "-c", &config]).output().unwrap();
+    assert!(looked.status.success(), "{}", String::from_utf8_lossy(&looked.stderr));
+    let config = fs::read_to_string(config).unwrap();
+    let routes = r#"routes: [ "tls://a.example:6222", "tls://c.example:6222" ]"#;
+    assert!(config.contains(routes) && config.contains("sync_interval: always"), "{config}");
+    // What the unit says is understood.
+    let unit = fs::read_to_string(here("files/b.example/jungle.service")).unwrap();
+    let line = unit.replace("\\\n", "");
+    let line = line.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
+    let words: Vec<&str> = line.split_whitespace().skip(1).chain(["--help"]).collect();
+    folder.run(&words).check_code(0);
+
+    for (hosts, why) in [
+        (&["--host", "a", "--host", "b"][..], "2 machines are not one, three or five"),
+        (&["--host", "a", "--host", "a"], "a machine is named twice"),
+        (&["--host", "a b"], "is no name of a machine"),
+        (&["--host", "a", "--name", "a.b"], "is no name of a cluster"),
+        (&["--host", "a", "--tls", "/a\"b"], "is no plain path"),
+    ] {
+        let refused = folder.run(&[&["cluster", "config", "other"], hosts].concat());
+        refused.check_code(2);
+        assert!(refused.err.contains(why), "{}", refused.err);
+    }
+    assert!(!folder.0.join("other").exists());
+}

@@ -1,0 +1,155 @@
+//! A server in a process of its own, and how it is asked.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use serde_json::Value as Json;
+
+use super::Folder;
+
+/// No answer takes so long, unless something is wrong.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server in a process of its own, killed when the test ends.
+pub(crate) struct Serving {
+    pub(crate) child: Child,
+    pub(crate) told: Json,
+}
+
+impl Serving {
+    pub(crate) fn start(folder: &Folder, args: &[&str]) -> Serving {
+        let usual = ["serve", "--json", "--listen", "127.0.0.1:0"];
+        let mut command = folder.command(&[&usual, args].concat());
+        command.env_remove("JUNGLE_DATA").stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        Serving { child, told: serde_json::from_str(&line).unwrap() }
+    }
+
+    pub(crate) fn address(&self) -> &str {
+        self.told["url"].as_str().unwrap().trim_start_matches("http://")
+    }
+
+    /// Sends a request; gives the answer with its head.
+    pub(crate) fn send(&self, head: &str, body: &str) -> String {
+        self.send_with(head, "", body)
+    }
+
+    fn send_with(&self, head: &str, headers: &str, body: &str) -> String {
+        send(self.address(), head, headers, body)
+    }
+
+    pub(crate) fn append(&self) -> bool {
+        let answer = self.send("POST /api/v1/trees/t/commits", r#"{"edits":[{"op":"append"}]}"#);
+        answer.starts_with("HTTP/1.1 200 ")
+    }
+
+    /// How many children the tree has.
+    pub(crate) fn count(&self) -> u64 {
+        self.get("/api/v1/trees/t/node")["child_count"].as_u64().unwrap()
+    }
+
+    /// The same, with everything that was acknowledged by any server of the cluster.
+    pub(crate) fn count_all(&self) -> u64 {
+        let all = "Jungle-Consistency: linearizable\r\n";
+        let answer = self.send_with("GET /api/v1/trees/t/node", all, "");
+        json(&answer)["child_count"].as_u64().unwrap()
+    }
+
+    /// What an address says, which is JSON.
+    pub(crate) fn get(&self, path: &str) -> Json {
+        json(&self.send(&format!("GET {path}"), ""))
+    }
+
+    /// Ends it as a loss of power would, but that the system stays.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+/// Sends a request to an address; gives the answer with its head.
+pub(crate) fn send(address: &str, head: &str, headers: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let length = body.len();
+    let request = format!(
+        "{head} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
+         {headers}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    // Of a server that is killed there may be none.
+    let _ = stream.read_to_string(&mut answer);
+    answer
+}
+
+/// The JSON in an answer.
+pub(crate) fn json(answer: &str) -> Json {
+    serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A connection that is kept, on which one thing after the other is asked.
+pub(crate) struct Client {
+    stream: BufReader<TcpStream>,
+    address: String,
+}
+
+impl Client {
+    /// Nothing if nobody listens any more.
+    pub(crate) fn new(address: &str) -> Option<Client> {
+        let stream = TcpStream::connect(address).ok()?;
+        stream.set_read_timeout(Some(PATIENCE)).ok()?;
+        stream.set_nodelay(true).ok()?;
+        Some(Client { stream: BufReader::new(stream), address: address.to_owned() })
+    }
+
+    /// Sends a request; gives the status of the answer, of which the length must be said. Nothing
+    /// if the server has gone.
+    pub(crate) fn ask(&mut self, head: &str, media: &str, body: &str) -> Option<u16> {
+        self.send(head, media, body)?;
+        let status = self.line()?.split(' ').nth(1)?.parse().ok()?;
+        let mut length = 0;
+        loop {
+            let line = self.line()?.to_ascii_lowercase();
+            if line.is_empty() {
+                break;
+            }
+            if let Some(said) = line.strip_prefix("content-length:") {
+                length = said.trim().parse().ok()?;
+            }
+        }
+        self.stream.read_exact(&mut vec![0; length]).ok()?;
+        Some(status)
+    }
+
+    /// Sends a request without looking at its answer.
+    pub(crate) fn begin(&mut self, head: &str) {
+        self.send(head, "text/plain", "").unwrap();
+    }
+
+    fn send(&mut self, head: &str, media: &str, body: &str) -> Option<()> {
+        let (address, length) = (&self.address, body.len());
+        let request = format!(
+            "{head} HTTP/1.1\r\nHost: {address}\r\nContent-Type: {media}\r\n\
+             Content-Length: {length}\r\n\r\n{body}"
+        );
+        self.stream.get_mut().write_all(request.as_bytes()).ok()
+    }
+
+    fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        let read = self.stream.read_line(&mut line).ok()?;
+        (read > 0).then(|| line.trim_end().to_owned())
+    }
+}
