@@ -56,8 +56,8 @@ pub fn output(mut command: Command) -> Result<String> {
     String::from_utf8(output.stdout).context(format!("output of `{shown}`"))
 }
 
-/// Makes `program` available, from the Debian package `package` when it is missing and the user
-/// may install it.
+/// Makes `program` (or with `ghc:` a package of GHC's) available, from the Debian package `package`
+/// when it is missing and the user may install it.
 pub fn need(program: &str, package: &str) -> Result<()> {
     if is_installed(program) {
         return Ok(());
@@ -72,7 +72,13 @@ pub fn need(program: &str, package: &str) -> Result<()> {
     if is_installed(program) { Ok(()) } else { fail(hint) }
 }
 
+/// Is it there: a program, or (`ghc:NAME`) a package of GHC's?
 fn is_installed(program: &str) -> bool {
+    if let Some(package) = program.strip_prefix("ghc:") {
+        let mut asked = command("ghc-pkg", ["field", package, "version"]);
+        let asked = asked.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        return asked.is_ok_and(|status| status.success());
+    }
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|dir| dir.join(program).is_file())
 }

@@ -14,6 +14,7 @@ mod supply;
 mod test;
 mod tidy;
 mod torture;
+mod track;
 mod web;
 
 use std::process::ExitCode;
@@ -36,6 +37,8 @@ usage: cargo xtask TASK
   torture lin [ARGS]         histories of a cluster under faults, checked (--schedules N)
   torture ledger             what all torture runs of this checkout sum up to
   torture engine             10,000 durable segments while takers and the engine's leader are killed
+  track [ARGS]               instructions of a few workloads beside the recorded figures, as `test`
+                             tells them; --record writes them down (`jungle-bench track --help`)
   nats                       the server that Alice's remote keys need, for the tests (needs go)
   supply [--advisories FILE] advisories and licences of everything in the lockfile
   web                        builds the explorer's files, which are in the repository (needs npm)
@@ -64,6 +67,7 @@ fn run(arguments: &[String]) -> Result<()> {
         "test" => test::run(rest),
         "asan" => asan::run(rest),
         "torture" => torture::run(rest),
+        "track" => track::run(rest),
         "supply" => supply::run(rest),
         "nats" => nats::run(rest),
         "peers" => peers::run(rest),

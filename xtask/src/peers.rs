@@ -11,17 +11,26 @@ use crate::error::{Context, Result, fail};
 /// One peer: what it needs, how it is built, and runs of a second or so that show it works.
 struct Peer {
     name: &'static str,
-    /// A program that must be there, and the Debian package that has it.
-    needs: Option<(&'static str, &'static str)>,
+    /// What must be there: programs, and the Debian packages that have them.
+    needs: &'static [(&'static str, &'static str)],
     build: fn() -> Vec<Command>,
     smoke: fn() -> Vec<Command>,
+    /// What must be built if nothing else is said.
+    when: When,
+}
+
+#[derive(PartialEq)]
+enum When {
+    Always,
+    /// Only if it is named: it is large.
+    Named,
 }
 
 /// Every peer; a new one is a row here. The settings are argued in `bench/peers/README.md`.
-const PEERS: [Peer; 5] = [
+const PEERS: [Peer; 8] = [
     Peer {
         name: "haskell",
-        needs: Some(("ghc", "ghc")),
+        needs: &[("ghc", "ghc")],
         build: || {
             vec![
                 ghc("peer-map", &["-with-rtsopts=-A128m -T -I0"]),
@@ -32,10 +41,20 @@ const PEERS: [Peer; 5] = [
             let programs = ["target/peers/haskell/peer-map", "target/peers/haskell/peer-intmap"];
             programs.map(|program| command(program, SMOKE)).into()
         },
+        when: When::Always,
+    },
+    Peer {
+        name: "board",
+        // What drives it, and ours beside it, is needed with it.
+        needs: &[("ghc", "ghc"), ("ghc:warp", "libghc-warp-dev"), ("h2load", "nghttp2-client")],
+        build: board,
+        // It is a server: `jungle-bench board` runs it.
+        smoke: Vec::new,
+        when: When::Always,
     },
     Peer {
         name: "java",
-        needs: Some(("javac", "default-jdk-headless")),
+        needs: &[("javac", "default-jdk-headless")],
         build: || {
             let mut javac = command("javac", ["-d", "target/peers/java"]);
             javac.args(sources("java", "java"));
@@ -46,10 +65,11 @@ const PEERS: [Peer; 5] = [
             java.args(SMOKE);
             vec![java]
         },
+        when: When::Always,
     },
     Peer {
         name: "imbl",
-        needs: None,
+        needs: &[],
         build: || {
             let mut build = cargo(["build", "--release", "--quiet"]);
             build.args(["--manifest-path", "bench/peers/imbl/Cargo.toml"]);
@@ -57,28 +77,40 @@ const PEERS: [Peer; 5] = [
             vec![build]
         },
         smoke: || vec![command("target/peers/imbl/release/peer", SMOKE)],
+        when: When::Always,
     },
     Peer {
         name: "store",
-        needs: None,
+        needs: &[],
         build: || {
             let mut build = cargo(["build", "--release", "--quiet"]);
             build.args(["--manifest-path", "bench/peers/store/Cargo.toml"]);
             build.args(["--target-dir", "target/peers/store"]);
+            // As distributions build SQLite: a commit need not sync the time of its file.
+            build.env("LIBSQLITE3_FLAGS", "-DHAVE_FDATASYNC=1");
             vec![build]
         },
         smoke: || {
-            let smoke = |system| {
-                let mut store = command("target/peers/store/release/peer", [system]);
+            let smoke = |(program, system)| {
+                let mut store = command(format!("target/peers/store/release/{program}"), [system]);
                 store.args(["kept", "--tasks", "4", "--nodes-scale", "quick"]);
                 store
             };
-            ["redb", "lmdb", "doltlite"].map(smoke).into()
+            let systems = [
+                ("peer", "redb"),
+                ("peer", "lmdb"),
+                ("peer", "doltlite"),
+                ("peer-sqlite", "sqlite"),
+                ("peer-documents", "loro"),
+                ("peer-documents", "automerge"),
+            ];
+            systems.map(smoke).into()
         },
+        when: When::Always,
     },
     Peer {
         name: "dataflow",
-        needs: None,
+        needs: &[],
         build: || {
             let mut build = cargo(["build", "--release", "--quiet"]);
             build.args(["--manifest-path", "bench/peers/dataflow/Cargo.toml"]);
@@ -89,8 +121,52 @@ const PEERS: [Peer; 5] = [
             let peer = "target/peers/dataflow/release/peer";
             ["rayon", "crossbeam", "tokio"].map(|name| command(peer, [name, "chain"])).into()
         },
+        when: When::Always,
+    },
+    Peer {
+        name: "ray",
+        needs: &[("python3", "python3-venv")],
+        build: || {
+            let venv = command("python3", ["-m", "venv", "target/peers/ray"]);
+            let install = ["install", "--quiet", "ray==2.60.0"];
+            vec![venv, command("target/peers/ray/bin/pip", install)]
+        },
+        smoke: || {
+            let chain = ["bench/peers/ray/peer.py", "ray", "chain"];
+            vec![command("target/peers/ray/bin/python", chain)]
+        },
+        when: When::Named,
+    },
+    Peer {
+        name: "postgres",
+        needs: &[("pgbench", "postgresql"), ("python3", "python3")],
+        build: || {
+            let files = ["bench/peers/postgres/peer.py", "bench/peers/postgres/history.py"];
+            vec![command("cp", [files[0], files[1], "target/peers/postgres"])]
+        },
+        smoke: || {
+            ["select", "commit", "kept"]
+                .map(|case| {
+                    let words = ["target/peers/postgres/peer.py", case, "--tasks", "4"];
+                    let mut peer = command("python3", words);
+                    peer.args(["--nodes-scale", "quick"]);
+                    peer
+                })
+                .into()
+        },
+        // Its package starts a server of its own.
+        when: When::Named,
     },
 ];
+
+/// The board of the originals: Haskell's Jungle behind the Warp server.
+fn board() -> Vec<Command> {
+    let folder = "target/peers/board";
+    let mut ghc = command("ghc", ["-O2", "-threaded", "-rtsopts", "-with-rtsopts=-N2 -A64m -I0"]);
+    ghc.args(["-ibench/peers/haskell", "-outputdir", &format!("{folder}/objects")]);
+    ghc.args(["-o", &format!("{folder}/peer"), "bench/peers/board/Board.hs"]);
+    vec![ghc]
+}
 
 /// One of the Haskell programs: its sources are the same, its options are its own.
 fn ghc(program: &str, options: &[&str]) -> Command {
@@ -108,13 +184,14 @@ fn ghc(program: &str, options: &[&str]) -> Command {
 const SMOKE: [&str; 9] =
     ["read-visit", "--threads", "2", "--tasks", "2", "--seed", "1", "--nodes-scale", "quick"];
 
-/// Builds the peers named, or all.
+/// Builds the peers named, or all but the large ones.
 pub fn run(names: &[String]) -> Result<()> {
     if let Some(unknown) = names.iter().find(|name| PEERS.iter().all(|peer| peer.name != **name)) {
         return fail(format!("there is no peer `{unknown}`"));
     }
     for peer in &PEERS {
-        if names.is_empty() || names.iter().any(|name| name == peer.name) {
+        let is_meant = names.is_empty() && peer.when == When::Always;
+        if is_meant || names.iter().any(|name| name == peer.name) {
             build(peer).context(format!("peer {}", peer.name))?;
         }
     }
@@ -123,7 +200,7 @@ pub fn run(names: &[String]) -> Result<()> {
 
 /// Runs each peer briefly.
 pub fn smoke() -> Result<()> {
-    for peer in &PEERS {
+    for peer in PEERS.iter().filter(|peer| peer.when == When::Always) {
         for program in (peer.smoke)() {
             run_command(program).context(format!("peer {}", peer.name))?;
         }
@@ -136,7 +213,7 @@ fn build(peer: &Peer) -> Result<()> {
     if !source.is_dir() {
         return fail("its sources are not in bench/peers");
     }
-    if let Some((program, package)) = peer.needs {
+    for (program, package) in peer.needs {
         need(program, package)?;
     }
     let built = root().join("target/peers").join(peer.name);

@@ -10,11 +10,12 @@ pub struct Steps {
     started: Instant,
     passed: u32,
     skipped: Vec<String>,
+    told: Vec<String>,
 }
 
 impl Steps {
     pub fn new(task: &'static str) -> Self {
-        Self { task, started: Instant::now(), passed: 0, skipped: Vec::new() }
+        Self { task, started: Instant::now(), passed: 0, skipped: Vec::new(), told: Vec::new() }
     }
 
     /// Runs one step.
@@ -33,10 +34,16 @@ impl Steps {
         self.skipped.push(format!("{name} ({why})"));
     }
 
+    /// Notes what a step found that is no failure; the closing lines say it again.
+    pub fn tell(&mut self, name: &str, what: &str) {
+        self.told.push(format!("{name}: {what}"));
+    }
+
     /// Prints the closing lines.
     pub fn finish(self) {
         let elapsed = self.started.elapsed().as_secs_f64();
         println!("== {} took {elapsed:.1} s", self.task);
+        self.told.iter().for_each(|told| println!("!! {told}"));
         if !self.skipped.is_empty() {
             println!("!! SKIPPED: {}", self.skipped.join(", "));
         }

@@ -3,7 +3,7 @@
 use crate::command::{cargo, root, run as run_command, target_dir};
 use crate::error::{Result, fail};
 use crate::steps::Steps;
-use crate::{check, nats, peers, supply, torture, web};
+use crate::{check, nats, peers, supply, torture, track, web};
 
 pub fn run(arguments: &[String]) -> Result<()> {
     let with_peers = match arguments {
@@ -35,6 +35,8 @@ fn cargo_tests(steps: &mut Steps) -> Result<()> {
     steps.step("tests, all features", || {
         run_command(cargo(["test", "--workspace", "--all-features"]))
     })?;
+    // While the program is there as these have built it.
+    track::step(steps)?;
     let featured: Vec<String> = crates_with_features()?;
     if featured.is_empty() {
         return Ok(());

@@ -5,6 +5,9 @@ module Children
   ( Children
   , empty, fromDistinctAscList, insert, delete, adjust
   , lookup, lookupMax, null, size, elems, toAscList, foldl'
+#if !defined(INTMAP)
+  , toDescList
+#endif
   ) where
 
 import Prelude ()

@@ -5,20 +5,33 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::experiments;
+use crate::lab::cores;
 use crate::systems::System;
+use crate::track;
 
 /// Runs an experiment: Jungle and its peers, side by side.
 #[derive(Parser)]
 #[command(version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
     #[command(subcommand)]
-    hidden: Option<Hidden>,
+    other: Option<Other>,
     #[command(flatten)]
     request: Option<Request>,
 }
 
 #[derive(Subcommand)]
-enum Hidden {
+enum Other {
+    /// Makes the report again from what is in FOLDER/raw.
+    Report {
+        /// The folder that `--report` was given.
+        folder: PathBuf,
+    },
+    /// Counts the instructions of a small fixed set of workloads, in seconds, and tells which take
+    /// more or fewer than was recorded (needs valgrind).
+    Track(track::Request),
+    /// Does these workloads; `track` has them counted.
+    #[command(hide = true)]
+    TrackWork,
     /// Measures one case once and prints a line of JSON, as the peers do.
     #[command(hide = true)]
     Sample {
@@ -46,37 +59,57 @@ enum Hidden {
     },
 }
 
+/// The systems that are measured if nothing else is said: not Ray, which is large.
+const SYSTEMS: &str = "jungle,haskell,haskell-intmap,java,imbl,redb,lmdb,doltlite,sqlite,\
+loro,automerge,rayon,crossbeam,tokio,warp,postgres";
+
 /// What is to be run.
 #[derive(clap::Args, Clone)]
 pub struct Request {
     /// read, write, point, memory, wide, diff, merge, hot, revisions, commit, flat, open,
-    /// larger-than-memory, reclaim, store-peers, alice, or all.
+    /// larger-than-memory, reclaim, store-peers, alice, board, cluster, idle-trap, or all.
     #[arg(required = true)]
     pub experiment: String,
-    /// Numbers of threads, where a case can use several.
-    #[arg(long, value_delimiter = ',', default_value = "1,2")]
-    pub threads: Vec<usize>,
+    /// Numbers of threads, where a case can use several; 1 and 2, or with --report up to as many
+    /// as there are cores.
+    #[arg(long, value_delimiter = ',', value_parser = at_least_one)]
+    pub threads: Option<Vec<usize>>,
     /// Which systems.
     #[arg(
         long,
         value_delimiter = ',',
         value_enum,
-        default_value = "jungle,haskell,haskell-intmap,java,imbl,redb,lmdb,doltlite,\
-rayon,crossbeam,tokio"
+        default_value = SYSTEMS
     )]
     pub systems: Vec<System>,
-    /// A twentieth of the tasks.
+    /// A twentieth of the tasks. With --report, all experiments end within 15 minutes, not three
+    /// hours.
     #[arg(long)]
     pub quick: bool,
-    /// How many times each case is measured; 3, or 1 with --quick.
+    /// How many times each case is measured; 3, or 1 with --quick. With --report, at most 3 times,
+    /// as far as there is time.
     #[arg(long)]
     pub rounds: Option<usize>,
     /// Tasks in each measurement; 1,000, or 50 with --quick.
     #[arg(long)]
     pub tasks: Option<u64>,
+    /// Requests of each load of `board`, in thousands what `tasks` are.
+    #[arg(long, conflicts_with = "tasks")]
+    pub requests: Option<u64>,
     /// Also write the results here, one row of JSON a line.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Keep what is measured, experiment by experiment, in this folder, and write a report there:
+    /// report.md, report.html, plots. What is there already is not measured again.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "json")]
+    pub report: Option<PathBuf>,
+    /// Measure again what is there already.
+    #[arg(long, requires = "report")]
+    pub again: bool,
+    /// Keep cores busy that a measurement on fewer threads leaves idle, and the measurement on the
+    /// others: idle cores may slow a machine down.
+    #[arg(long)]
+    pub occupy_idle: bool,
     /// Where the random draws begin.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -94,15 +127,86 @@ impl Request {
         self.rounds.unwrap_or(if self.quick { 1 } else { 3 }).max(1)
     }
 
+    /// How many times each case is measured at most, where there is a limit of time instead.
+    pub fn rounds_max(&self) -> usize {
+        self.rounds.unwrap_or(3).max(1)
+    }
+
+    /// Numbers of threads, where a case can use several.
+    pub fn threads(&self) -> Vec<usize> {
+        match (&self.threads, &self.report) {
+            (Some(threads), _) => threads.clone(),
+            (None, None) => vec![1, 2],
+            (None, Some(_)) => up_to(cores(), self.quick),
+        }
+    }
+
+    /// What was asked for, as one would ask for it again.
+    pub fn line(&self) -> String {
+        let mut line = format!("jungle-bench {}", self.experiment);
+        let flags = [
+            (self.report.is_some(), "report DIR"),
+            (self.quick, "quick"),
+            (self.tiny, "tiny"),
+            (self.occupy_idle, "occupy-idle"),
+        ];
+        let words = flags.into_iter().filter(|(on, _)| *on).map(|(_, word)| word.to_owned());
+        let threads = self.threads.as_ref();
+        let threads = threads.map(|all| all.iter().map(usize::to_string).collect::<Vec<_>>());
+        let systems: Vec<&str> = self.systems.iter().map(|system| system.name()).collect();
+        let systems = Some(systems.join(",")).filter(|systems| systems != SYSTEMS);
+        let options = [
+            ("rounds", self.rounds.map(|rounds| rounds.to_string())),
+            ("tasks", self.tasks.map(|tasks| tasks.to_string())),
+            ("requests", self.requests.map(|requests| requests.to_string())),
+            ("threads", threads.map(|threads| threads.join(","))),
+            ("seed", Some(self.seed.to_string()).filter(|_| self.seed != 1)),
+            ("case", self.case.clone()),
+            ("systems", systems),
+        ];
+        let options =
+            options.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value?)));
+        words.chain(options).for_each(|word| line += &format!(" --{word}"));
+        line
+    }
+
     /// The size of each measurement.
     pub fn options(&self, threads: usize) -> experiments::Options {
-        let tasks = self.tasks.unwrap_or(if self.quick { 50 } else { 1000 });
+        let tasks = self.tasks.or(self.requests.map(|requests| requests.div_ceil(1000)));
+        let tasks = tasks.unwrap_or(if self.quick { 50 } else { 1000 });
         experiments::Options { threads, tasks, seed: self.seed, quick: self.quick, tiny: self.tiny }
     }
 }
 
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("a number from 1 up is asked for".to_owned()),
+        Ok(number) => Ok(number),
+    }
+}
+
+/// Numbers of threads that show how something scales over so many cores. Two are always among them:
+/// bars speak of two.
+fn up_to(cores: usize, is_quick: bool) -> Vec<usize> {
+    let mut counts = match is_quick {
+        true => vec![1, 2, cores / 2, cores],
+        false => (0..).map(|power| 1 << power).take_while(|count| *count < cores).collect(),
+    };
+    counts.extend([1, 2, cores]);
+    counts.retain(|count| *count > 0);
+    counts.sort_unstable();
+    counts.dedup();
+    counts
+}
+
 /// What the command line asks for.
 pub enum Command {
+    /// A report from what was measured before.
+    Report(PathBuf),
+    /// Counting of instructions.
+    Track(track::Request),
+    /// What is counted.
+    TrackWork,
     /// One measurement.
     Sample {
         /// Of this experiment.
@@ -135,12 +239,15 @@ pub enum Command {
 impl Args {
     /// What it asks for.
     pub fn command(self) -> Command {
-        match (self.hidden, self.request) {
-            (Some(Hidden::Sample { experiment, case, options }), _) => {
+        match (self.other, self.request) {
+            (Some(Other::Report { folder }), _) => Command::Report(folder),
+            (Some(Other::Track(request)), _) => Command::Track(request),
+            (Some(Other::TrackWork), _) => Command::TrackWork,
+            (Some(Other::Sample { experiment, case, options }), _) => {
                 Command::Sample { experiment, case, options }
             }
-            (Some(Hidden::Reopen { folder, options }), _) => Command::Reopen { folder, options },
-            (Some(Hidden::UseHot { folder, group, options }), _) => {
+            (Some(Other::Reopen { folder, options }), _) => Command::Reopen { folder, options },
+            (Some(Other::UseHot { folder, group, options }), _) => {
                 Command::UseHot { folder, group, options }
             }
             (None, Some(request)) => Command::Run(request),
@@ -153,16 +260,21 @@ impl Args {
 mod tests {
     use clap::{CommandFactory, Parser};
 
-    use super::{Args, Command};
+    use super::{Args, Command, Request, up_to};
+
+    fn request(line: &str) -> Request {
+        match Args::parse_from(line.split(' ')).command() {
+            Command::Run(request) => request,
+            _ => panic!("an experiment"),
+        }
+    }
 
     #[test]
     fn both_forms_are_read() {
         <Args as CommandFactory>::command().debug_assert();
         let line = "jungle-bench read --threads 2 --systems jungle,haskell-intmap --quick";
-        let Command::Run(request) = Args::parse_from(line.split(' ')).command() else {
-            panic!("an experiment");
-        };
-        assert_eq!((request.threads.as_slice(), request.rounds()), (&[2][..], 1));
+        let asked = request(line);
+        assert_eq!((asked.threads().as_slice(), asked.rounds()), (&[2][..], 1));
         let line = "jungle-bench sample read count --threads 2 --tasks 7 --seed 3";
         let Command::Sample { case, options, .. } = Args::parse_from(line.split(' ')).command()
         else {
@@ -175,5 +287,45 @@ mod tests {
             panic!("a folder");
         };
         assert_eq!((folder.as_path(), options.seed), ("a/folder".as_ref(), 3));
+    }
+
+    #[test]
+    fn a_report_is_asked_for() {
+        let asked = request("jungle-bench all --report a --quick --again");
+        assert_eq!((asked.report.as_deref(), asked.again), (Some("a".as_ref()), true));
+        assert_eq!(
+            (asked.rounds_max(), asked.line().as_str()),
+            (3, "jungle-bench all --report DIR --quick")
+        );
+        let asked = request("jungle-bench read --threads 1,4 --systems jungle --occupy-idle");
+        let line = "jungle-bench read --occupy-idle --threads 1,4 --systems jungle";
+        assert_eq!((asked.line().as_str(), asked.occupy_idle), (line, true));
+        assert!(Args::try_parse_from(["jungle-bench", "all", "--again"]).is_err());
+        assert!(Args::try_parse_from(["jungle-bench", "read", "--threads", "0"]).is_err());
+        let again = Args::parse_from(["jungle-bench", "report", "a/folder"]).command();
+        assert!(matches!(again, Command::Report(folder) if folder.ends_with("a/folder")));
+    }
+
+    #[test]
+    fn figures_are_asked_for() {
+        let track = |more: &str| {
+            let line = format!("jungle-bench track{more}");
+            Args::try_parse_from(line.split(' ')).map(Args::command)
+        };
+        let Ok(Command::Track(asked)) = track("") else { panic!("figures") };
+        assert_eq!((asked.record, asked.json, asked.tolerance), (false, false, 2.0));
+        let Ok(Command::Track(asked)) = track(" --tolerance 0.5 --json") else { panic!("figures") };
+        assert_eq!((asked.json, asked.tolerance), (true, 0.5));
+        for wrong in [" --record --json", " --tolerance -1", " --tolerance NaN", " all"] {
+            assert!(track(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn threads_go_up_to_the_cores() {
+        assert_eq!(up_to(1, false), [1, 2]);
+        assert_eq!(up_to(2, true), [1, 2]);
+        assert_eq!(up_to(12, false), [1, 2, 4, 8, 12]);
+        assert_eq!(up_to(12, true), [1, 2, 6, 12]);
     }
 }

@@ -7,6 +7,8 @@ use crate::systems::System;
 pub enum Bar {
     /// Ours is at least so many times the Haskell peer's.
     TimesHaskell(f64),
+    /// Ours is at least so many times that of the board on Warp.
+    TimesWarp(f64),
     /// Ours on 2 threads is at least so many times ours on 1.
     TimesOneThread(f64),
     /// Ours is at least so many times the machine's floor, on as many threads.
@@ -21,8 +23,21 @@ pub enum Bar {
     AtLeast(f64),
 }
 
+impl Bar {
+    /// Whom ours is held against.
+    pub fn peer(&self) -> Option<System> {
+        match self {
+            TimesHaskell(_) => Some(System::Haskell),
+            TimesWarp(_) => Some(System::Warp),
+            TimesFloor(_) => Some(System::Machine),
+            MoreThan(peer) | LessThan(peer) => Some(*peer),
+            TimesOneThread(_) | AtMost(_) | AtLeast(_) => None,
+        }
+    }
+}
+
 /// A bar, and where it holds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
     /// The experiment.
     pub experiment: &'static str,
@@ -38,7 +53,9 @@ const fn rule(experiment: &'static str, case: &'static str, threads: usize, bar:
     Rule { experiment, case, threads, bar }
 }
 
-use Bar::{AtLeast, AtMost, LessThan, MoreThan, TimesFloor, TimesHaskell, TimesOneThread};
+use Bar::{
+    AtLeast, AtMost, LessThan, MoreThan, TimesFloor, TimesHaskell, TimesOneThread, TimesWarp,
+};
 
 /// Every bar.
 pub const RULES: &[Rule] = &[
@@ -141,6 +158,25 @@ pub const RULES: &[Rule] = &[
     rule("alice", "overhead-pool", 2, AtMost(2.0)),
     rule("alice", "overhead-work", 2, AtMost(2.0)),
     rule("alice", "overhead-pool-work", 2, AtMost(2.0)),
+    rule("cluster", "quorum", 1, AtMost(1.3)),
+    rule("cluster", "quorum-64", 1, AtLeast(0.8)),
+    rule("cluster", "seen-p99", 1, AtMost(20.0)),
+    rule("cluster", "resume-most", 1, AtMost(8.0)),
+    rule("cluster", "newcomer", 1, AtMost(15_000.0)),
+    rule("alice", "remote-live", 2, AtMost(1.3)),
+    rule("alice", "remote-durable", 2, AtMost(1.0)),
+    rule("alice", "remote-durable-64", 2, AtLeast(2.0)),
+    rule("board", "read-hello", 1000, AtLeast(0.9)),
+    rule("board", "read", 1000, TimesWarp(3.0)),
+    rule("board", "write", 1000, TimesWarp(3.0)),
+    rule("board", "write-sync", 1000, TimesFloor(20.0)),
+    rule("board", "delivery", 1000, AtMost(50.0)),
+    rule("board", "slowed", 1000, AtMost(1.05)),
+    rule("board", "delivery-bare", 1000, AtMost(50.0)),
+    rule("board", "slowed-bare", 1000, AtMost(1.05)),
+    rule("board", "first", 1, AtMost(2.0)),
+    rule("board", "last", 1, AtMost(2.0)),
+    rule("board", "start", 1, AtMost(200.0)),
 ];
 
 #[cfg(test)]

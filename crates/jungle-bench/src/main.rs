@@ -2,19 +2,29 @@
 //!
 //! Each round runs the systems one after the other (A B C A B C …), each measurement in a process
 //! of its own; a result is the median of the rounds, a ratio the median of the rounds' ratios.
-//! Every measurement checks what it did. See `bench/peers/README.md` for what the peers are.
+//! Every measurement checks what it did. With `--report` all of it is kept, and becomes one page
+//! with the bars, curves and what could not be measured. See `bench/peers/README.md` for what the
+//! peers are.
+//!
+//! `jungle-bench track` is for every day: it counts instructions, takes seconds, and tells what
+//! became slower than was recorded.
 
 mod args;
 mod bars;
 mod experiments;
+mod lab;
+mod occupy;
 mod plan;
+mod report;
 mod results;
 mod runner;
 mod sample;
 mod stats;
 mod systems;
 mod table;
+mod track;
 mod verdicts;
+mod watchdog;
 mod workload;
 
 use std::process::ExitCode;
@@ -37,7 +47,13 @@ fn main() -> ExitCode {
         Command::UseHot { folder, group, options } => {
             experiments::hot(&folder, group.as_deref(), options).and_then(print)
         }
-        Command::Run(request) => run(&request),
+        Command::Report(folder) => report::write(&folder),
+        Command::Track(request) => track::run(&request),
+        Command::TrackWork => track::work(),
+        Command::Run(request) => match &request.report {
+            Some(folder) => lab::run(&request, folder),
+            None => run(&request),
+        },
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -60,7 +76,8 @@ fn run(request: &args::Request) -> Result<(), Failure> {
     let here = std::mem::take(&mut request.systems).into_iter().filter(|system| {
         let found = system.is_built();
         if !found {
-            eprintln!("{} is not there: build it with `cargo xtask peers`", system.name());
+            let build = format!("cargo xtask peers {}", system.peer());
+            eprintln!("{} is not there: build it with `{build}`", system.name());
         }
         found
     });

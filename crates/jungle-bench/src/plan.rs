@@ -10,7 +10,8 @@ pub struct Case {
     pub experiment: &'static str,
     /// Its name there.
     pub name: &'static str,
-    /// What `jungle-bench sample EXPERIMENT` is told; several cases may come from one run.
+    /// What `jungle-bench sample EXPERIMENT` is told; several cases may come from one run. Empty if
+    /// this is the peers' alone.
     pub ours: &'static str,
     /// The peers' case, when they have one.
     pub theirs: Option<&'static str>,
@@ -22,6 +23,8 @@ pub struct Case {
     pub threads: Threads,
     /// Whose number it is, if not of the systems that are asked for.
     pub system: Option<System>,
+    /// What the cores do that it leaves idle.
+    pub idle: Idle,
 }
 
 /// Which number of a sample a case is.
@@ -33,6 +36,17 @@ pub enum Number {
     Over(f64),
     /// A further number.
     Named(&'static str),
+}
+
+/// What the cores do that a case leaves idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Idle {
+    /// They rest, or, where the number of threads is asked for, are kept busy if that is asked for.
+    Asked,
+    /// They rest.
+    Rest,
+    /// They are kept busy.
+    Busy,
 }
 
 /// On how many threads a case runs.
@@ -57,6 +71,7 @@ const fn case(experiment: &'static str, name: &'static str, theirs: Option<&'sta
         unit: "1/s",
         threads: Threads::Asked,
         system: None,
+        idle: Idle::Asked,
     }
 }
 
@@ -64,9 +79,24 @@ impl Case {
     /// What a system is told to do, if it takes part.
     pub fn told(&self, system: System) -> Option<String> {
         match system {
-            System::Jungle | System::Machine => Some(format!("{} {}", self.experiment, self.ours)),
+            System::Jungle if self.ours.is_empty() => None,
+            System::Jungle => Some(format!("{} {}", self.experiment, self.ours)),
+            // These are measured by our own program, where it says so.
+            System::Machine | System::Warp => {
+                let is_its = self.system == Some(system);
+                is_its.then(|| format!("{} {}", self.experiment, self.ours))
+            }
             peer if !peer.takes_part(self.experiment, self.name) => None,
             _ => self.theirs.map(str::to_owned),
+        }
+    }
+
+    /// Are the cores that it leaves idle kept busy, if `asked` says what was asked for?
+    pub fn occupies_idle(&self, asked: bool) -> bool {
+        match self.idle {
+            Idle::Asked => asked && self.threads == Threads::Asked,
+            Idle::Rest => false,
+            Idle::Busy => true,
         }
     }
 
@@ -84,6 +114,10 @@ impl Case {
 
     const fn on_each(self, threads: &'static [usize]) -> Case {
         Case { threads: Threads::Each(threads), ..self }
+    }
+
+    const fn idle(self, idle: Idle) -> Case {
+        Case { idle, ..self }
     }
 
     const fn of(self, system: System) -> Case {
@@ -129,6 +163,21 @@ const fn of_alice(name: &'static str, ours: &'static str, unit: &'static str) ->
 /// The same, which the peers measure as well.
 const fn of_alice_and_peers(name: &'static str, ours: &'static str, unit: &'static str) -> Case {
     Case { theirs: Some(name), ..of_alice(name, ours, unit) }
+}
+
+/// A number of the run of `board OURS` with a thousand clients.
+const fn of_board(name: &'static str, ours: &'static str, unit: &'static str) -> Case {
+    one_of("board", name, ours, unit).on(1000)
+}
+
+/// The same where nothing is kept in a folder.
+const fn of_bare(name: &'static str, number: &'static str) -> Case {
+    of_board(name, "watchers-bare", "x").number(Number::Named(number), "x")
+}
+
+/// What the peer reaches in the same run, under this name there.
+const fn of_warp(name: &'static str, number: &'static str) -> Case {
+    of_board(name, "e3", "1/s").number(Number::Named(number), "1/s").of(System::Warp)
 }
 
 /// Bytes of a key and a value in tree R.
@@ -270,6 +319,8 @@ const CASES: &[Case] = &[
     of_kept("diff", Number::Named("diff"), "us"),
     of_kept("folder", Number::Named("folder"), "B"),
     of_kept("growth", Number::Named("growth"), "B"),
+    case("store-peers", "commit-memory", Some("commit-memory")).on(1),
+    case("store-peers", "merge", Some("merge")).number(Number::Value, "us").on(1),
     of_alice_and_peers("chain", "chain", "us"),
     of_alice("here", "chain", "us"),
     of_alice("pool", "chain", "us"),
@@ -293,6 +344,64 @@ const CASES: &[Case] = &[
     of_alice("overhead-pool", "overhead", "x"),
     of_alice("overhead-work", "overhead", "x"),
     of_alice("overhead-pool-work", "overhead", "x"),
+    of_alice("live", "remote", "us"),
+    of_alice("bare", "remote", "us"),
+    of_alice("remote-live", "remote", "x"),
+    of_alice("durable", "remote", "us"),
+    of_alice("engine", "remote", "us"),
+    of_alice("remote-durable", "remote", "x"),
+    of_alice("durable-64", "remote", "us"),
+    of_alice("engine-64", "remote", "us"),
+    of_alice("remote-durable-64", "remote", "x"),
+    of_board("hello", "e3", "1/s"),
+    of_warp("hello", "warp-hello"),
+    of_board("read", "e3", "1/s"),
+    of_warp("read", "warp-read"),
+    of_board("read-hello", "e3", "x"),
+    of_board("write", "e3", "1/s"),
+    of_warp("write", "warp-write"),
+    of_board("write-bare", "e3", "1/s"),
+    of_board("write-buffered", "e3", "1/s"),
+    of_board("write-sync", "e3", "1/s"),
+    of_board("floor", "e3", "1/s").of(System::Machine),
+    of_board("delivery", "watchers", "ms").number(Number::Value, "ms"),
+    of_board("half", "watchers", "ms"),
+    of_board("commit", "watchers", "ms"),
+    of_board("commit-alone", "watchers", "ms"),
+    of_board("slowed", "watchers", "x"),
+    of_board("slowed-mean", "watchers", "x"),
+    of_board("rate", "watchers", "1/s"),
+    of_bare("delivery-bare", "delivery").number(Number::Value, "ms"),
+    of_bare("slowed-bare", "slowed"),
+    of_bare("slowed-mean-bare", "slowed-mean"),
+    one_of("board", "first-few", "pages", "us"),
+    one_of("board", "first-many", "pages", "us"),
+    one_of("board", "first", "pages", "x").number(Number::Value, "x"),
+    one_of("board", "last-few", "pages", "us"),
+    one_of("board", "last-many", "pages", "us"),
+    one_of("board", "last", "pages", "x"),
+    one_of("board", "start", "start", "ms").number(Number::Value, "ms"),
+    one_of("board", "start-cold", "start", "ms"),
+    one_of("cluster", "one", "quorum", "us"),
+    one_of("cluster", "bare-one", "quorum", "us"),
+    one_of("cluster", "quorum", "quorum", "x"),
+    one_of("cluster", "many", "quorum", "us"),
+    one_of("cluster", "bare-many", "quorum", "us"),
+    one_of("cluster", "quorum-64", "quorum", "x"),
+    one_of("cluster", "together", "quorum", "x"),
+    one_of("cluster", "seen", "seen", "ms"),
+    one_of("cluster", "seen-p99", "seen", "ms"),
+    one_of("cluster", "seen-after-p99", "seen", "ms"),
+    one_of("cluster", "resume", "resume", "s"),
+    one_of("cluster", "resume-most", "resume", "s"),
+    one_of("cluster", "reads", "resume", "ms"),
+    one_of("cluster", "newcomer", "newcomer", "ms"),
+    one_of("cluster", "newcomer-memory", "newcomer", "ms"),
+    one_of("cluster", "checkpoint", "newcomer", "ms"),
+    case("idle-trap", "free", None).from("visit").idle(Idle::Rest),
+    case("idle-trap", "occupied", None).from("visit").idle(Idle::Busy),
+    case("idle-trap", "select-free", Some("select")).from("").idle(Idle::Rest),
+    case("idle-trap", "select-occupied", Some("select")).from("").idle(Idle::Busy),
 ];
 
 /// The cases of an experiment, or of `all`.
@@ -314,17 +423,54 @@ pub fn cases(experiment: &str) -> Result<Vec<Case>, Failure> {
     Ok(found)
 }
 
+/// The names of the experiments that are meant by this one, in their order.
+///
+/// # Errors
+/// As [`cases`].
+pub fn experiments(experiment: &str) -> Result<Vec<&'static str>, Failure> {
+    let mut names: Vec<&str> = cases(experiment)?.iter().map(|case| case.experiment).collect();
+    names.dedup();
+    Ok(names)
+}
+
+/// The case of this name.
+pub fn find(experiment: &str, name: &str) -> Option<&'static Case> {
+    CASES.iter().find(|case| (case.experiment, case.name) == (experiment, name))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{CASES, cases};
+    use super::{CASES, Idle, cases, experiments, find};
+    use crate::systems::System;
 
     #[test]
     fn every_case_has_a_name_of_its_own() {
-        let mut names: Vec<_> = CASES.iter().map(|case| (case.experiment, case.name)).collect();
+        let name = |case: &super::Case| (case.experiment, case.name, case.system.map(System::name));
+        let mut names: Vec<_> = CASES.iter().map(name).collect();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), CASES.len());
         assert_eq!(cases("all").unwrap().len(), CASES.len());
         assert!(cases("tea").unwrap_err().to_string().contains("read, write, point"));
+        assert_eq!(experiments("all").unwrap().len(), 19);
+    }
+
+    /// Its program is a server, which would never end.
+    #[test]
+    fn warp_is_only_told_of_its_own_cases() {
+        for case in CASES.iter().filter(|case| case.system != Some(System::Warp)) {
+            assert_eq!(case.told(System::Warp), None, "{case:?}");
+        }
+        assert!(CASES.iter().any(|case| case.told(System::Warp).is_some()));
+    }
+
+    #[test]
+    fn idle_cores_are_kept_busy_where_threads_are_asked_for() {
+        let occupies =
+            |experiment, name, asked| find(experiment, name).unwrap().occupies_idle(asked);
+        assert!(occupies("read", "visit", true) && !occupies("read", "visit", false));
+        assert!(!occupies("commit", "sync", true) && !occupies("idle-trap", "free", true));
+        assert!(occupies("idle-trap", "occupied", false));
+        assert_eq!(find("read", "visit").unwrap().idle, Idle::Asked);
     }
 }

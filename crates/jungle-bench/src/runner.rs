@@ -1,18 +1,23 @@
 //! The rounds: every system, one after the other, each measurement in a process of its own.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::IsTerminal;
 use std::process::Output;
+use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::Failure;
 use crate::args::Request;
+use crate::bars::{RULES, Rule};
+use crate::lab::{Cause, LeftOut};
+use crate::occupy::Occupied;
 use crate::plan::{Case, Number, Threads};
 use crate::results::Row;
 use crate::sample::Sample;
 use crate::stats::median;
-use crate::systems::{Program, System};
+use crate::systems::{Program, System, root};
+use crate::watchdog;
 
 /// What is to be measured for one row.
 struct Cell {
@@ -21,6 +26,34 @@ struct Cell {
     threads: usize,
     program: Program,
     samples: Vec<f64>,
+    /// Why it is not measured any more.
+    left_out: Option<Reason>,
+}
+
+impl Cell {
+    /// Is it ours, or held against ours by a bar?
+    fn is_of_a_bar(&self) -> bool {
+        let speaks = |rule: &Rule| {
+            (rule.experiment, rule.case) == (self.case.experiment, self.case.name)
+                && rule.bar.peer() == Some(self.system)
+        };
+        self.system == System::Jungle || RULES.iter().any(speaks)
+    }
+}
+
+/// Why something was not measured.
+#[derive(Clone, Debug)]
+struct Reason {
+    cause: Cause,
+    why: String,
+}
+
+/// What was measured, and what was not.
+pub struct Found {
+    /// A row for each case, number of threads and system, in that order.
+    pub rows: Vec<Row>,
+    /// What has no row, or fewer samples than it would have.
+    pub left_out: Vec<LeftOut>,
 }
 
 /// Measures the cases; gives a row for each case, number of threads and system, in that order.
@@ -28,59 +61,165 @@ struct Cell {
 /// # Errors
 /// When a measurement fails or finds its own result wrong.
 pub fn run(cases: &[Case], request: &Request) -> Result<Vec<Row>, Failure> {
-    let wanted = |case: &&Case| request.case.as_ref().is_none_or(|part| case.name.contains(part));
-    let mut cells: Vec<Cell> =
-        cases.iter().filter(wanted).flat_map(|case| cells(*case, request)).collect();
-    let bar = ProgressBar::new((cells.len() * request.rounds()) as u64);
-    if !std::io::stderr().is_terminal() {
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-    }
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {msg}");
-    bar.set_style(style.expect("the template is a literal"));
+    let mut rounds = Rounds::new(cases, request, request.rounds());
     for _ in 0..request.rounds() {
-        // Several cells may be numbers of one run.
-        let mut measured: HashMap<Program, Sample> = HashMap::new();
-        for cell in &mut cells {
-            let (experiment, name) = (cell.case.experiment, cell.case.name);
-            bar.set_message(format!("{experiment} {name}, {}", cell.system.name()));
-            if !measured.contains_key(&cell.program) {
-                measured.insert(cell.program.clone(), measure(&cell.program)?);
-            }
-            cell.samples.push(number(&measured[&cell.program], cell.case.number)?);
-            bar.inc(1);
+        rounds.run_one(None, OnFailure::Stop);
+        let left_out = |cell: &Cell| {
+            let why = &cell.left_out.as_ref()?.why;
+            Some(format!("{}: {why}\n  {}", cell.system.name(), cell.program.argv.join(" ")))
+        };
+        if let Some(why) = rounds.cells.iter().find_map(left_out) {
+            return Err(why.into());
         }
-        same_content(measured.values())?;
     }
-    bar.finish_and_clear();
-    Ok(cells.into_iter().map(row).collect())
+    Ok(rounds.end().rows)
+}
+
+/// As [`run`], until the time is over or all rounds are done: a further round is begun if there is
+/// time for one as long as the one before. What fails is told, and the rest goes on. In each round
+/// that comes first which the bars speak of.
+pub fn run_until(cases: &[Case], request: &Request, deadline: Instant) -> Found {
+    let mut rounds = Rounds::new(cases, request, request.rounds_max());
+    rounds.order.sort_by_key(|at| !rounds.cells[*at].is_of_a_bar());
+    for _ in 0..request.rounds_max() {
+        let begun = Instant::now();
+        rounds.run_one(Some(deadline), OnFailure::GoOn);
+        if Instant::now() + begun.elapsed() > deadline {
+            break;
+        }
+    }
+    rounds.end()
+}
+
+/// What becomes of the rest when something fails.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OnFailure {
+    Stop,
+    GoOn,
+}
+
+/// The cells, and how far they are.
+struct Rounds {
+    cells: Vec<Cell>,
+    /// In which they are measured.
+    order: Vec<usize>,
+    bar: ProgressBar,
+}
+
+impl Rounds {
+    fn new(cases: &[Case], request: &Request, rounds: usize) -> Rounds {
+        let wanted =
+            |case: &&Case| request.case.as_ref().is_none_or(|part| case.name.contains(part));
+        let cells: Vec<Cell> =
+            cases.iter().filter(wanted).flat_map(|case| cells(*case, request)).collect();
+        let bar = ProgressBar::new((cells.len() * rounds) as u64);
+        if !std::io::stderr().is_terminal() {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {msg}");
+        bar.set_style(style.expect("the template is a literal"));
+        Rounds { order: (0..cells.len()).collect(), cells, bar }
+    }
+
+    /// One sample more for each cell, of those that have not failed.
+    fn run_one(&mut self, deadline: Option<Instant>, on_failure: OnFailure) {
+        // Several cells may be numbers of one run.
+        let mut measured: HashMap<Program, Result<Sample, Reason>> = HashMap::new();
+        for at in &self.order {
+            let cell = &mut self.cells[*at];
+            if cell.left_out.is_some() {
+                continue;
+            }
+            let (experiment, name) = (cell.case.experiment, cell.case.name);
+            self.bar.set_message(format!("{experiment} {name}, {}", cell.system.name()));
+            if !measured.contains_key(&cell.program) {
+                measured.insert(cell.program.clone(), measure(&cell.program, deadline));
+            }
+            let found = measured[&cell.program].clone();
+            match found.and_then(|sample| number(&sample, cell.case.number)) {
+                Ok(number) => cell.samples.push(number),
+                // There are samples of the rounds before.
+                Err(reason) if reason.cause == Cause::NoTime && !cell.samples.is_empty() => {}
+                Err(reason) => cell.left_out = Some(reason),
+            }
+            if cell.left_out.is_some() && on_failure == OnFailure::Stop {
+                return;
+            }
+            self.bar.inc(1);
+        }
+        self.refuse_other_content(&measured);
+    }
+
+    /// Whoever tells what it holds in the end must hold the same: otherwise none of them counts.
+    fn refuse_other_content(&mut self, measured: &HashMap<Program, Result<Sample, Reason>>) {
+        let samples = || measured.values().filter_map(|found| found.as_ref().ok());
+        let wrong = other_content(samples());
+        for cell in &mut self.cells {
+            let found = measured.get(&cell.program).and_then(|found| found.as_ref().ok());
+            if let Some(why) = found.and_then(|sample| wrong.get(&sample.case)) {
+                cell.samples.clear();
+                cell.left_out = Some(Reason { cause: Cause::Failed, why: why.clone() });
+            }
+        }
+    }
+
+    fn end(self) -> Found {
+        self.bar.finish_and_clear();
+        let left_out = self.cells.iter().filter_map(|cell| {
+            let Reason { cause, why } = cell.left_out.clone()?;
+            let why = without_places(&why);
+            Some(LeftOut {
+                case: Some(cell.case.name.to_owned()),
+                system: cell.system.name().to_owned(),
+                threads: Some(cell.threads),
+                cause,
+                why,
+            })
+        });
+        let left_out = left_out.collect();
+        let cells = self.cells.into_iter().filter(|cell| !cell.samples.is_empty());
+        Found { rows: cells.map(row).collect(), left_out }
+    }
 }
 
 fn cells(case: Case, request: &Request) -> Vec<Cell> {
     let threads = match case.threads {
-        Threads::Asked => request.threads.clone(),
+        Threads::Asked => request.threads(),
         Threads::Fixed(threads) => vec![threads],
         Threads::Each(threads) => threads.to_vec(),
     };
-    let systems = case.system.map_or(request.systems.clone(), |system| vec![system]);
+    let is_there = |system| system == System::Machine || request.systems.contains(&system);
+    let systems = match case.system {
+        None => request.systems.clone(),
+        Some(system) => is_there(system).then_some(system).into_iter().collect(),
+    };
     let pairs =
         threads.iter().flat_map(|&threads| systems.iter().map(move |&system| (threads, system)));
     let cell = |(threads, system)| {
         let options = request.options(threads);
         let told = case.told(system)?;
-        // The machine is measured by our own program, in the run that is held against it.
-        let runs = if system == System::Machine { System::Jungle } else { system };
-        let program = runs.program(&told, options);
-        Some(Cell { case, system, threads, program, samples: Vec::new() })
+        // Such are measured by our own program, in the run that is held against them.
+        let runs = if case.system.is_some() { System::Jungle } else { system };
+        let mut program = runs.program(&told, options);
+        program.beside = case.occupies_idle(request.occupy_idle).then_some(threads);
+        Some(Cell { case, system, threads, program, samples: Vec::new(), left_out: None })
     };
     pairs.filter_map(cell).collect()
 }
 
-fn measure(program: &Program) -> Result<Sample, Failure> {
-    let failed = |what: &dyn std::fmt::Display| -> Failure {
-        format!("{}: {what}\n  {}", program.system.name(), program.argv.join(" ")).into()
+fn measure(program: &Program, deadline: Option<Instant>) -> Result<Sample, Reason> {
+    let failed =
+        |what: &dyn std::fmt::Display| Reason { cause: Cause::Failed, why: what.to_string() };
+    let no_time = |why: &str| Reason { cause: Cause::NoTime, why: why.to_owned() };
+    if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        return Err(no_time("the experiment's was over before it was begun"));
+    }
+    let _busy = program.beside.map(Occupied::beside).transpose().map_err(|error| failed(&error))?;
+    let command = program.command().map_err(|error| failed(&error))?;
+    let output = watchdog::output(command, deadline).map_err(|error| failed(&error))?;
+    let Some(Output { status, stdout, stderr }) = output else {
+        return Err(no_time("the experiment's was over before it had ended"));
     };
-    let Output { status, stdout, stderr } =
-        program.command()?.output().map_err(|error| failed(&error))?;
     let stdout = String::from_utf8_lossy(&stdout);
     let sample = serde_json::from_str::<Sample>(stdout.trim());
     if let Ok(Sample { check, .. }) = &sample
@@ -95,26 +234,39 @@ fn measure(program: &Program) -> Result<Sample, Failure> {
     sample.map_err(|error| failed(&error))
 }
 
-/// Whoever tells what it holds in the end must hold the same.
-fn same_content<'s>(measured: impl Iterator<Item = &'s Sample>) -> Result<(), Failure> {
-    let mut sums: Vec<f64> =
-        measured.filter_map(|sample| sample.extra.get("checksum").copied()).collect();
-    sums.dedup();
-    match sums.len() {
-        0 | 1 => Ok(()),
-        _ => Err(format!("the systems do not hold the same: checksums {sums:?}").into()),
-    }
+/// Without the folders of this machine, which are nobody's business who reads a report.
+fn without_places(why: &str) -> String {
+    let program = std::env::current_exe().unwrap_or_default();
+    let target = program.ancestors().nth(2).map(|folder| folder.display().to_string());
+    let target = target.filter(|folder| folder.len() > 1).unwrap_or_else(|| "target".to_owned());
+    why.replace(&target, "target").replace(&root().display().to_string(), ".")
 }
 
-fn number(sample: &Sample, number: Number) -> Result<f64, Failure> {
-    match number {
-        Number::Value => Ok(sample.value),
-        Number::Over(less) => Ok(sample.value - less),
-        Number::Named(name) => {
-            let found = sample.extra.get(name).copied();
-            found.ok_or_else(|| format!("{} measured no `{name}`", sample.case).into())
-        }
+/// What a sample may tell of what the system holds in the end.
+const CHECKSUM: &str = "checksum";
+
+/// The cases after which the systems do not hold the same, and what they hold.
+fn other_content<'s>(measured: impl Iterator<Item = &'s Sample>) -> BTreeMap<String, String> {
+    let mut sums: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for sample in measured {
+        let told = sample.extra.get(CHECKSUM);
+        sums.entry(sample.case.clone()).or_default().extend(told);
     }
+    sums.retain(|_, sums| sums.iter().any(|sum| *sum != sums[0]));
+    let why = |sums| format!("the systems do not hold the same: checksums {sums:?}");
+    sums.into_iter().map(|(case, sums)| (case, why(sums))).collect()
+}
+
+fn number(sample: &Sample, number: Number) -> Result<f64, Reason> {
+    let (name, found) = match number {
+        Number::Value => ("value", Some(sample.value)),
+        Number::Over(less) => ("value", Some(sample.value - less)),
+        Number::Named(name) => (name, sample.extra.get(name).copied()),
+    };
+    found.filter(|number| number.is_finite()).ok_or_else(|| Reason {
+        cause: Cause::Failed,
+        why: format!("{} measured no `{name}`", sample.case),
+    })
 }
 
 fn row(cell: Cell) -> Row {
@@ -132,15 +284,18 @@ fn row(cell: Cell) -> Row {
 
 #[cfg(test)]
 mod tests {
-    use super::same_content;
+    use super::other_content;
     use crate::sample::Sample;
 
     #[test]
     fn systems_that_hold_other_things_are_told() {
-        let held = |sum: f64| Sample::value(1.0, "us").with("checksum", sum);
-        let silent = Sample::value(1.0, "us");
-        assert!(same_content([&held(3.0), &silent, &held(3.0)].into_iter()).is_ok());
-        let error = same_content([&held(3.0), &held(4.0)].into_iter()).unwrap_err();
-        assert!(error.to_string().contains("do not hold the same"));
+        let of = |case: &str| Sample { case: case.to_owned(), ..Sample::value(1.0, "us") };
+        let held = |sum: f64| of("kept").with("checksum", sum);
+        let other = of("merge").with("checksum", 4.0);
+        let same = [held(3.0), of("kept"), other.clone(), held(3.0)];
+        assert!(other_content(same.iter()).is_empty());
+        let wrong = other_content([held(3.0), other, held(4.0)].iter());
+        assert_eq!(wrong.keys().collect::<Vec<_>>(), ["kept"]);
+        assert!(wrong["kept"].contains("do not hold the same"));
     }
 }

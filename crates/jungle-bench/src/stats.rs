@@ -11,6 +11,14 @@ pub fn median(numbers: &[f64]) -> f64 {
     }
 }
 
+/// The least number that is no less than this share of all; 0 when there are none.
+pub fn quantile(numbers: &[f64], share: f64) -> f64 {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = (sorted.len() as f64 * share).ceil() as usize;
+    sorted.get(at.clamp(1, sorted.len().max(1)) - 1).copied().unwrap_or(0.0)
+}
+
 /// The least and the greatest.
 pub fn spread(numbers: &[f64]) -> (f64, f64) {
     let fold = |start, f: fn(f64, f64) -> f64| numbers.iter().copied().fold(start, f);
@@ -24,13 +32,21 @@ pub fn ratios(a: &[f64], b: &[f64]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{median, ratios, spread};
+    use super::{median, quantile, ratios, spread};
 
     #[test]
     fn the_median_is_the_middle() {
         assert_eq!(median(&[]), 0.0);
         assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
+    }
+
+    #[test]
+    fn a_quantile_is_one_of_the_numbers() {
+        let numbers: Vec<f64> = (1..=200).rev().map(f64::from).collect();
+        assert_eq!(quantile(&numbers, 0.99), 198.0);
+        assert_eq!((quantile(&numbers, 0.0), quantile(&numbers, 1.0)), (1.0, 200.0));
+        assert_eq!(quantile(&[], 0.5), 0.0);
     }
 
     #[test]

@@ -26,12 +26,24 @@ pub enum System {
     Lmdb,
     /// DoltLite: SQLite with versions.
     Doltlite,
+    /// SQLite with a table of what was before.
+    Sqlite,
+    /// Loro's documents.
+    Loro,
+    /// Automerge's documents.
+    Automerge,
     /// Rayon's pool.
     Rayon,
     /// Crossbeam's channel.
     Crossbeam,
     /// Tokio's tasks and its channel.
     Tokio,
+    /// The board in Haskell on the Warp server.
+    Warp,
+    /// Ray's tasks, in Python.
+    Ray,
+    /// PostgreSQL, under its own benchmark of reads, and with a table of what was before.
+    Postgres,
     /// What the machine does without any of them.
     #[value(skip)]
     Machine,
@@ -44,6 +56,8 @@ pub struct Program {
     pub system: System,
     /// The program and its arguments.
     pub argv: Vec<String>,
+    /// On so many cores, with the others kept busy, if it is not free to use all of them.
+    pub beside: Option<usize>,
 }
 
 impl System {
@@ -58,15 +72,38 @@ impl System {
             System::Redb => "redb",
             System::Lmdb => "lmdb",
             System::Doltlite => "doltlite",
+            System::Sqlite => "sqlite",
+            System::Loro => "loro",
+            System::Automerge => "automerge",
             System::Rayon => "rayon",
             System::Crossbeam => "crossbeam",
             System::Tokio => "tokio",
+            System::Warp => "warp",
+            System::Ray => "ray",
+            System::Postgres => "postgres",
             System::Machine => "machine",
         }
     }
 
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<System> {
+        let all = System::value_variants().iter().chain([&System::Machine]);
+        all.copied().find(|system| system.name() == name)
+    }
+
+    /// What `cargo xtask peers` calls that which it is built with.
+    pub fn peer(self) -> &'static str {
+        match self {
+            System::Haskell | System::HaskellIntmap => "haskell",
+            system if system.is_store() => "store",
+            System::Rayon | System::Crossbeam | System::Tokio => "dataflow",
+            System::Warp => "board",
+            other => other.name(),
+        }
+    }
+
     /// What must be there for it to run.
-    fn file(self) -> PathBuf {
+    pub fn file(self) -> PathBuf {
         match self {
             System::Jungle | System::Machine => PathBuf::new(),
             System::Haskell => peers().join("haskell/peer-map"),
@@ -74,30 +111,49 @@ impl System {
             System::Java => peers().join("java/Peer.class"),
             System::Imbl => peers().join("imbl/release/peer"),
             System::Redb | System::Lmdb | System::Doltlite => peers().join("store/release/peer"),
+            System::Sqlite => peers().join("store/release/peer-sqlite"),
+            System::Loro | System::Automerge => peers().join("store/release/peer-documents"),
+            System::Warp => peers().join("board/peer"),
             System::Rayon | System::Crossbeam | System::Tokio => {
                 peers().join("dataflow/release/peer")
             }
+            System::Ray => peers().join("ray/bin/python"),
+            System::Postgres => peers().join("postgres/peer.py"),
         }
     }
 
     /// Does it take part in this case? There are peers of trees in memory, of the store and of
-    /// Alice; of these, rayon has no channel, and the channels do not sort.
+    /// Alice; of the store's, documents make nothing durable, and are all that can merge; of
+    /// Alice's, rayon and Ray have no channel, and only rayon sorts. Warp is measured by
+    /// our own program, and PostgreSQL is a store that also shows what idle cores do.
     pub fn takes_part(self, experiment: &str, case: &str) -> bool {
         match (experiment, case) {
+            ("idle-trap", _) => self == System::Postgres,
+            ("store-peers", "commit-memory") => self == System::Sqlite || self.is_document(),
+            ("store-peers", "merge") => self.is_document(),
+            ("store-peers", _) if self == System::Postgres => true,
+            ("store-peers", "commit") => self.is_store() && !self.is_document(),
             ("store-peers", _) => self.is_store(),
             ("alice", "chain") => self.is_dataflow(),
             ("alice", "tree") => self == System::Rayon,
-            ("alice", _) => self.is_dataflow() && self != System::Rayon,
+            ("alice", _) => self.is_dataflow() && !matches!(self, System::Rayon | System::Ray),
+            _ if matches!(self, System::Warp | System::Postgres) => false,
             _ => !self.is_store() && !self.is_dataflow(),
         }
     }
 
     fn is_store(self) -> bool {
-        matches!(self, System::Redb | System::Lmdb | System::Doltlite)
+        let is_durable =
+            matches!(self, System::Redb | System::Lmdb | System::Doltlite | System::Sqlite);
+        is_durable || self.is_document()
+    }
+
+    fn is_document(self) -> bool {
+        matches!(self, System::Loro | System::Automerge)
     }
 
     fn is_dataflow(self) -> bool {
-        matches!(self, System::Rayon | System::Crossbeam | System::Tokio)
+        matches!(self, System::Rayon | System::Crossbeam | System::Tokio | System::Ray)
     }
 
     /// Can it be run?
@@ -110,6 +166,12 @@ impl System {
         let mut argv: Vec<String> = match self {
             System::Jungle => vec!["".into(), "sample".into()],
             System::Java => java(),
+            System::Ray => {
+                let program = root().join("bench/peers/ray/peer.py");
+                let files = [self.file(), program].map(|file| file.display().to_string());
+                [&files[..], &[self.name().to_owned()]].concat()
+            }
+            System::Postgres => vec!["python3".into(), self.file().display().to_string()],
             system if system.is_store() || system.is_dataflow() => {
                 vec![self.file().display().to_string(), self.name().to_owned()]
             }
@@ -127,7 +189,7 @@ impl System {
         let flags = if self == System::Jungle { &ours[..] } else { &theirs[..] };
         let flags = flags.iter().filter(|(on, _)| *on).flat_map(|(_, words)| *words);
         argv.extend(flags.map(|word| (*word).to_owned()));
-        Program { system: self, argv }
+        Program { system: self, argv, beside: None }
     }
 }
 
@@ -157,6 +219,11 @@ fn java() -> Vec<String> {
 
 /// Where `cargo xtask peers` puts the peers.
 fn peers() -> PathBuf {
+    root().join("target/peers")
+}
+
+/// The checkout that this program was built from.
+pub fn root() -> &'static Path {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
-    root.expect("the crate lies two folders below the root").join("target/peers")
+    root.expect("the crate lies two folders below the root")
 }

@@ -49,6 +49,7 @@ fn beside(verdict: &Verdict) -> ((&'static str, &'static str, usize), System) {
     let rule = verdict.rule;
     let system = match rule.bar {
         Bar::TimesHaskell(_) => System::Haskell,
+        Bar::TimesWarp(_) => System::Warp,
         Bar::MoreThan(peer) | Bar::LessThan(peer) => peer,
         Bar::TimesOneThread(_) | Bar::TimesFloor(_) => System::Jungle,
         Bar::AtMost(_) | Bar::AtLeast(_) => System::Jungle,
@@ -59,7 +60,7 @@ fn beside(verdict: &Verdict) -> ((&'static str, &'static str, usize), System) {
 fn line(verdict: &Verdict) -> String {
     let outcome = if verdict.is_pass() { "pass" } else { "FAIL" };
     match verdict.rule.bar {
-        Bar::TimesHaskell(least) => format!("≥ {least} × {outcome}"),
+        Bar::TimesHaskell(least) | Bar::TimesWarp(least) => format!("≥ {least} × {outcome}"),
         Bar::MoreThan(_) => format!("> 1 × {outcome}"),
         Bar::LessThan(_) => format!("< 1 × {outcome}"),
         Bar::AtMost(most) => format!("≤ {most} {outcome}"),
@@ -75,7 +76,7 @@ fn times(verdict: &Verdict, what: &str, least: f64, outcome: &str) -> String {
 }
 
 /// Ours over this row's, round by round.
-fn against(row: &Row, rows: &[Row]) -> String {
+pub fn against(row: &Row, rows: &[Row]) -> String {
     let ours = find(rows, (row.experiment, row.case), System::Jungle, row.threads);
     match ours {
         Some(ours) if row.system != System::Jungle => {
@@ -88,7 +89,7 @@ fn against(row: &Row, rows: &[Row]) -> String {
 }
 
 /// A number with its unit, in three digits or so.
-fn quantity(value: f64, unit: &str) -> String {
+pub fn quantity(value: f64, unit: &str) -> String {
     let (scaled, prefix) = match (unit, value) {
         ("1/s", 1e9..) => (value / 1e9, " G/s"),
         ("1/s", 1e6..) => (value / 1e6, " M/s"),
@@ -97,6 +98,7 @@ fn quantity(value: f64, unit: &str) -> String {
         ("ns", _) => (value, " ns"),
         ("us", _) => (value, " µs"),
         ("ms", _) => (value, " ms"),
+        ("s", _) => (value, " s"),
         ("B", _) => (value, " B"),
         (_, _) => (value, " ×"),
     };

@@ -20,9 +20,10 @@ impl Verdict {
     /// Was the bar reached?
     pub fn is_pass(&self) -> bool {
         match self.rule.bar {
-            Bar::TimesHaskell(least) | Bar::TimesOneThread(least) | Bar::TimesFloor(least) => {
-                self.reached >= least
-            }
+            Bar::TimesHaskell(least)
+            | Bar::TimesWarp(least)
+            | Bar::TimesOneThread(least)
+            | Bar::TimesFloor(least) => self.reached >= least,
             Bar::MoreThan(_) => self.reached > 1.0,
             Bar::LessThan(_) => self.reached < 1.0,
             Bar::AtMost(most) => self.reached <= most,
@@ -41,6 +42,7 @@ fn verdict(rule: &Rule, rows: &[Row]) -> Option<Verdict> {
     let ours = &row(System::Jungle, rule.threads)?.samples;
     let numbers = match rule.bar {
         Bar::TimesHaskell(_) => ratios(ours, &row(System::Haskell, rule.threads)?.samples),
+        Bar::TimesWarp(_) => ratios(ours, &row(System::Warp, rule.threads)?.samples),
         Bar::MoreThan(peer) | Bar::LessThan(peer) => {
             ratios(ours, &row(peer, rule.threads)?.samples)
         }

@@ -4,15 +4,33 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::support::{Failure, Folder, Options, Outcome, Rng, Value, checksum, median, value_of};
-use crate::versions::{Versions, open};
+use crate::versions::{Branches, Open, Place, Versions};
 
 /// Milliseconds of committing for each task, and revisions.
 const TASK_MS: u64 = 2;
 const TASK_REVISIONS: u64 = 5;
 
-/// How many old revisions are read, and diffed, each twice.
+/// Commits in memory of each task.
+const TASK_EDITS: u64 = 100;
+
+/// How many old revisions are read, and diffed, each twice, and when a slow system's turn is over.
 const READS: u64 = 2_000;
 const DIFFS: u64 = 500;
+const TURN: Duration = Duration::from_secs(1);
+
+/// How many merges there are, and how many commits each side has made before.
+const MERGES: u64 = 5;
+const EDITS: u64 = 1_000;
+
+/// Runs the case that is asked for.
+pub fn run(options: &Options, open: Open) -> Result<Outcome, Failure> {
+    match options.case.as_str() {
+        "commit" => commit(options, open),
+        "commit-memory" => commit_memory(options, open),
+        "kept" => kept(options, open),
+        unknown => Err(format!("there is no case {unknown}").into()),
+    }
+}
 
 fn load(store: &dyn Versions, options: &Options) -> Result<(), Failure> {
     let values: Vec<Value> = (0..options.leaves).map(|leaf| value_of(leaf, 0)).collect();
@@ -20,9 +38,9 @@ fn load(store: &dyn Versions, options: &Options) -> Result<(), Failure> {
 }
 
 /// Durable commits of one value a second.
-pub fn commit(options: &Options) -> Result<Outcome, Failure> {
+fn commit(options: &Options, open: Open) -> Result<Outcome, Failure> {
     let folder = Folder::new(&options.system)?;
-    let store = open(&options.system, &folder.0)?;
+    let store = open(&options.system, Place::Folder(&folder.0))?;
     load(&*store, options)?;
     let turn = Duration::from_millis(options.tasks * TASK_MS);
     let (begun, done) = (Instant::now(), AtomicU64::new(0));
@@ -46,22 +64,76 @@ pub fn commit(options: &Options) -> Result<Outcome, Failure> {
         clients.into_iter().try_for_each(|client| client.join().expect("a panic aborts"))
     })?;
     let (seconds, operations) = (begun.elapsed().as_secs_f64(), done.into_inner());
-    let lost = (operations + 1).abs_diff(store.newest()?);
-    let check = if lost == 0 { "ok".to_owned() } else { format!("{lost} commits are not there") };
+    let check = check_none((operations + 1).abs_diff(store.newest()?), "commits are not there");
     let value = operations as f64 / seconds;
     Ok(Outcome { value, unit: "1/s", seconds, operations, extra: Vec::new(), check })
+}
+
+/// The same in memory, in one thread, a fixed number of them; all that was before is kept.
+fn commit_memory(options: &Options, open: Open) -> Result<Outcome, Failure> {
+    let store = open(&options.system, Place::Memory)?;
+    load(&*store, options)?;
+    let (mut random, operations) = (Rng(options.seed), options.tasks * TASK_EDITS);
+    let mut leaf = 0;
+    let begun = Instant::now();
+    for stamp in 1..=operations {
+        leaf = random.below(options.leaves.into()) as u32;
+        store.commit(leaf, &value_of(leaf, stamp))?;
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    let lost = (operations + 1).abs_diff(store.newest()?);
+    let forgotten = u64::from(store.read(1, leaf)? != value_of(leaf, 0));
+    let check = check_none(lost + forgotten, "commits are not there");
+    let values = store.values(options.leaves)?;
+    let extra = vec![("checksum", checksum(values.into_iter()).into())];
+    let value = operations as f64 / seconds;
+    Ok(Outcome { value, unit: "1/s", seconds, operations, extra, check })
+}
+
+/// The median of the microseconds in which one takes in what the other has committed since they
+/// parted, each to leaves of its own.
+pub fn merge(options: &Options, ours: &impl Branches) -> Result<Outcome, Failure> {
+    load(ours, options)?;
+    let (mut random, mut times) = (Rng(options.seed), Vec::new());
+    let mut held = vec![0; options.leaves as usize];
+    for turn in 0..MERGES {
+        let theirs = ours.fork()?;
+        for edit in 0..EDITS {
+            let stamp = turn * EDITS + edit + 1;
+            for (side, half) in [(ours, 0), (&theirs, 1)] {
+                let leaf = 2 * random.below(u64::from(options.leaves) / 2) as u32 + half;
+                side.commit(leaf, &value_of(leaf, stamp))?;
+                held[leaf as usize] = stamp;
+            }
+        }
+        let begun = Instant::now();
+        ours.merge(&theirs)?;
+        times.push(1e6 * begun.elapsed().as_secs_f64());
+    }
+    let values = ours.values(options.leaves)?;
+    let is_wrong = |(leaf, (found, stamp)): (u32, (&Value, &u64))| *found != value_of(leaf, *stamp);
+    let wrong = (0..).zip(values.iter().zip(&held)).filter(|leaf| is_wrong(*leaf)).count();
+    let check = check_none(wrong as u64, "leaves are not what was merged");
+    let extra = vec![("checksum", checksum(values.into_iter()).into())];
+    let (value, operations) = (median(times), MERGES);
+    Ok(Outcome { value, unit: "us", seconds: 0.0, operations, extra, check })
+}
+
+fn check_none(wrong: u64, what: &str) -> String {
+    if wrong == 0 { "ok".to_owned() } else { format!("{wrong} {what}") }
 }
 
 /// The median of the microseconds to read a leaf of an old revision; `diff` = of those to compare
 /// a revision with the one before; `folder` = bytes on disk in the end; `growth` = by how much a
 /// commit made them more.
-pub fn kept(options: &Options) -> Result<Outcome, Failure> {
+fn kept(options: &Options, open: Open) -> Result<Outcome, Failure> {
     let folder = Folder::new(&options.system)?;
-    let store = open(&options.system, &folder.0)?;
+    let open = || open(&options.system, Place::Folder(&folder.0));
+    let store = open()?;
     load(&*store, options)?;
-    drop(store);
+    store.close()?;
     let loaded = folder.allocated()?;
-    let store = open(&options.system, &folder.0)?;
+    let store = open()?;
     let (mut random, revisions) = (Rng(options.seed), options.tasks * TASK_REVISIONS);
     let mut changed = Vec::new();
     for stamp in 1..=revisions {
@@ -69,9 +141,9 @@ pub fn kept(options: &Options) -> Result<Outcome, Failure> {
         store.commit(leaf, &value_of(leaf, stamp))?;
         changed.push(leaf);
     }
-    drop(store);
+    store.close()?;
     let allocated = folder.allocated()?;
-    let store = open(&options.system, &folder.0)?;
+    let store = open()?;
     let mut old = Old { store: &*store, options, changed: &changed, wrong: 0 };
     old.read(READS)?;
     let read = median(old.read(READS)?);
@@ -79,15 +151,15 @@ pub fn kept(options: &Options) -> Result<Outcome, Failure> {
     let diff = median(old.diff(DIFFS)?);
     let wrong = old.wrong;
     let newest = store.newest()?;
-    let values: Result<Vec<Value>, Failure> =
-        (0..options.leaves).map(|leaf| store.read(newest, leaf)).collect();
+    let values = store.values(options.leaves)?;
     let extra = vec![
         ("diff", diff),
         ("folder", allocated as f64),
         ("growth", allocated.saturating_sub(loaded) as f64 / revisions as f64),
-        ("checksum", checksum(values?.into_iter()).into()),
+        ("checksum", checksum(values.into_iter()).into()),
     ];
-    let check = if wrong == 0 { "ok".to_owned() } else { format!("{wrong} answers are wrong") };
+    let wrong = wrong + newest.abs_diff(revisions + 1);
+    let check = check_none(wrong, "answers are wrong");
     Ok(Outcome { value: read, unit: "us", seconds: 0.0, operations: revisions, extra, check })
 }
 
@@ -116,7 +188,8 @@ impl Old<'_> {
     /// microseconds of each.
     fn read(&mut self, reads: u64) -> Result<Vec<f64>, Failure> {
         let (mut random, mut times) = (Rng(!self.options.seed), Vec::new());
-        for _ in 0..reads {
+        let turn = Instant::now();
+        for _ in (0..reads).take_while(|_| turn.elapsed() < TURN) {
             let leaf = self.changed[self.random(&mut random)];
             let at = self.random(&mut random);
             let begun = Instant::now();
@@ -129,7 +202,8 @@ impl Old<'_> {
 
     fn diff(&mut self, diffs: u64) -> Result<Vec<f64>, Failure> {
         let (mut random, mut times) = (Rng(!self.options.seed), Vec::new());
-        for _ in 0..diffs {
+        let turn = Instant::now();
+        for _ in (0..diffs).take_while(|_| turn.elapsed() < TURN) {
             let at = self.random(&mut random);
             let begun = Instant::now();
             let found = self.store.diff(at as u64 + 2)?;

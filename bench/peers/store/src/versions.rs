@@ -3,14 +3,13 @@
 use std::path::Path;
 
 use crate::support::{Failure, Value};
-use crate::{doltlite, lmdb, redb};
 
 /// A store that keeps every version of the values of numbered leaves. Revision 1 is what was
 /// loaded; each commit of one value is one more.
 pub trait Versions: Sync {
     /// Loads all leaves at once, as revision 1.
     fn load(&self, values: &[Value]) -> Result<(), Failure>;
-    /// Puts a value, durably.
+    /// Puts a value; durably, if it is in a folder and says that it can.
     fn commit(&self, leaf: u32, value: &Value) -> Result<(), Failure>;
     /// The newest revision.
     fn newest(&self) -> Result<u64, Failure>;
@@ -18,20 +17,51 @@ pub trait Versions: Sync {
     fn read(&self, revision: u64, leaf: u32) -> Result<Value, Failure>;
     /// In what a revision differs from the one before.
     fn diff(&self, revision: u64) -> Result<Vec<Change>, Failure>;
+
+    /// The values of all leaves, of which there are so many, at the newest revision.
+    fn values(&self, leaves: u32) -> Result<Vec<Value>, Failure> {
+        let newest = self.newest()?;
+        (0..leaves).map(|leaf| self.read(newest, leaf)).collect()
+    }
+
+    /// Ends using it; all of it is in its folder then.
+    fn close(self: Box<Self>) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// Two that go on from the same versions, each for itself.
+pub trait Branches: Versions + Sized {
+    /// A second one that has all versions of this one.
+    fn fork(&self) -> Result<Self, Failure>;
+    /// Takes in what the other one, once forked from it, has committed since.
+    fn merge(&self, other: &Self) -> Result<(), Failure>;
 }
 
 /// A leaf, and its value from then on.
 pub type Change = (u32, Value);
 
-/// Opens a store in a folder; makes it when it is not there.
-pub fn open(system: &str, folder: &Path) -> Result<Box<dyn Versions>, Failure> {
-    Ok(match system {
-        "redb" => Box::new(redb::Redb::open(folder)?),
-        "lmdb" => Box::new(lmdb::Lmdb::open(folder)?),
-        "doltlite" => Box::new(doltlite::DoltLite::open(folder)?),
-        unknown => return Err(format!("there is no system {unknown}").into()),
-    })
+/// Where a store keeps what it has.
+#[derive(Clone, Copy)]
+pub enum Place<'p> {
+    /// In a folder, where it is made if it is not there.
+    Folder(&'p Path),
+    /// In memory only.
+    Memory,
 }
+
+impl<'p> Place<'p> {
+    /// The folder, of a store that is only asked for one.
+    pub fn folder(self) -> Result<&'p Path, Failure> {
+        match self {
+            Place::Folder(folder) => Ok(folder),
+            Place::Memory => Err("it is measured in a folder only".into()),
+        }
+    }
+}
+
+/// Opens the store of a system, or makes it.
+pub type Open = fn(&str, Place<'_>) -> Result<Box<dyn Versions>, Failure>;
 
 /// A leaf's path as the beginning of a key: a byte for each of its five steps.
 pub fn path(leaf: u32) -> [u8; 5] {

@@ -47,7 +47,7 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     let commits = clients.commits as f64;
     let stats = clients.store.log_stats();
     let sample = Sample::rate(clients.seconds, clients.commits)
-        .with("floor", floor.overwritten as f64 / floor.overwriting)
+        .with("floor", floor.rate())
         .with("floor-append", floor.appended as f64 / floor.appending)
         .with("syncs", (stats.syncs - clients.syncs_before) as f64 / commits)
         .with("bytes", (stats.bytes - clients.bytes_before) as f64 / commits);
@@ -64,7 +64,7 @@ enum Act {
 }
 
 /// A file that is written and synced, block by block.
-struct Floor {
+pub(super) struct Floor {
     folder: PathBuf,
     filled: File,
     overwritten: u64,
@@ -74,7 +74,8 @@ struct Floor {
 }
 
 impl Floor {
-    fn new(folder: &Path) -> std::io::Result<Floor> {
+    /// In this folder.
+    pub(super) fn new(folder: &Path) -> std::io::Result<Floor> {
         let filled = File::create(folder.join("floor"))?;
         filled.write_all_at(&vec![0; FLOOR_FILE_BYTES], 0)?;
         filled.sync_all()?;
@@ -83,7 +84,7 @@ impl Floor {
     }
 
     /// Over zeros that were synced before, as the log is written: this is what it is held to.
-    fn overwrite(&mut self, turn: Duration) -> std::io::Result<()> {
+    pub(super) fn overwrite(&mut self, turn: Duration) -> std::io::Result<()> {
         let begun = Instant::now();
         while begun.elapsed() < turn {
             let at = self.overwritten as usize * BLOCK % FLOOR_FILE_BYTES;
@@ -93,6 +94,11 @@ impl Floor {
         }
         self.overwriting += begun.elapsed().as_secs_f64();
         Ok(())
+    }
+
+    /// Syncs a second, so far, of what was written over.
+    pub(super) fn rate(&self) -> f64 {
+        self.overwritten as f64 / self.overwriting
     }
 
     /// Behind the end of a file, which grows: what the log would pay without its zeros.

@@ -1,23 +1,28 @@
 //! Jungle's side of the experiments: each case measures once and checks what it did.
 
-mod alice;
+pub mod alice;
+mod board;
+mod cluster;
 mod commit;
 mod diff;
+mod failover;
 mod flat;
-mod folder;
+pub mod folder;
 mod hot;
 mod larger;
 mod memory;
+mod newcomer;
 mod open;
-mod point;
+pub mod point;
 mod read;
 mod readers;
 mod reclaim;
 mod revisions;
 mod store_peers;
+mod turns;
 mod walker;
 mod wide;
-mod write;
+pub mod write;
 
 use clap::Args;
 
@@ -70,11 +75,17 @@ impl Options {
 pub fn sample(experiment: &str, case: &str, options: Options) -> Result<Sample, Failure> {
     let measured = match experiment {
         "alice" => alice::sample(case, options)?,
+        "board" => board::sample(case, options)?,
+        "cluster" if case == "seen" => Some(failover::seen(options)?),
+        "cluster" if case == "resume" => Some(failover::resume(options)?),
+        "cluster" if case == "newcomer" => Some(newcomer::sample(options)?),
+        "cluster" => cluster::sample(case, options)?,
         "commit" if case == "readers" => Some(readers::sample(options)?),
         "commit" => commit::sample(case, options)?,
         "flat" => flat::sample(case, options)?,
         "open" => open::sample(case, options)?,
-        "read" => read::sample(case, options)?,
+        // The same with and without busy loops beside it, which the runner starts.
+        "read" | "idle-trap" => read::sample(case, options)?,
         "write" => write::sample(case, options)?,
         "point" if case == "walker" => Some(walker::sample(options)?),
         "point" => point::sample(case, options)?,

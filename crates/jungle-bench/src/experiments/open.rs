@@ -13,9 +13,9 @@ use crate::sample::Sample;
 use crate::stats::median;
 use crate::workload::{KEY, Payload, Random, Shape, number_of};
 
-const TREE: &str = "million";
-const WARM: u64 = 15;
-const COLD: u64 = 5;
+pub(super) const TREE: &str = "million";
+pub(super) const WARM: u64 = 15;
+pub(super) const COLD: u64 = 5;
 
 /// Microseconds from before the folder is opened until a value has been compared: what is in the
 /// folder's files is in the system's memory, or (`cold`) is not. `process` = with starting and
@@ -46,12 +46,12 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     Ok(Some(sample.with("folder", folder.size()?.allocated as f64)))
 }
 
-fn shape(options: Options) -> Shape {
+pub(super) fn shape(options: Options) -> Shape {
     if options.tiny { Shape::MILLION_TINY } else { Shape::MILLION }
 }
 
 /// Makes the folder, with a tree of which each node has an attribute.
-fn plant(folder: &Path, shape: Shape) -> Result<(), Failure> {
+pub(super) fn plant(folder: &Path, shape: Shape) -> Result<(), Failure> {
     let store = options().open(folder)?;
     let tree = store.create_tree(TREE)?;
     tree.update(|tx| tx.bulk(|editor| shape.grow(editor, Payload::Attribute)))?;
@@ -60,7 +60,7 @@ fn plant(folder: &Path, shape: Shape) -> Result<(), Failure> {
 }
 
 /// Has what the system remembers of the files forgotten: `dd` can ask for that.
-fn forget(folder: &Path) -> Result<(), Failure> {
+pub(super) fn forget(folder: &Path) -> Result<(), Failure> {
     for file in files(folder)? {
         let mut dd = Command::new("dd");
         dd.arg(format!("if={}", file.display())).args(["iflag=nocache", "count=0", "status=none"]);

@@ -45,7 +45,7 @@ fn update(case: &str, options: Options) -> Result<Sample, Failure> {
 }
 
 /// So many reads; gives how many found a wrong value.
-type Reads = fn(&TreeReader, Shape, Random, u64) -> u64;
+pub type Reads = fn(&TreeReader, Shape, Random, u64) -> u64;
 
 fn read(options: Options, reads: Reads) -> Result<Sample, Failure> {
     let shape = options.read_shape();
@@ -61,7 +61,7 @@ fn read(options: Options, reads: Reads) -> Result<Sample, Failure> {
 }
 
 /// One by one, the newest version looked up anew for each.
-fn read_each(reader: &TreeReader, shape: Shape, mut random: Random, reads: u64) -> u64 {
+pub fn read_each(reader: &TreeReader, shape: Shape, mut random: Random, reads: u64) -> u64 {
     let (mut path, mut wrong) = (leaf_path(), 0);
     for _ in 0..reads {
         let number = shape.random_leaf(&mut random, &mut path);
@@ -72,7 +72,7 @@ fn read_each(reader: &TreeReader, shape: Shape, mut random: Random, reads: u64) 
 }
 
 /// In groups; the newest version is looked up anew for each group.
-fn read_many(reader: &TreeReader, shape: Shape, mut random: Random, reads: u64) -> u64 {
+pub fn read_many(reader: &TreeReader, shape: Shape, mut random: Random, reads: u64) -> u64 {
     let mut paths: [LeafPath; MANY] = std::array::from_fn(|_| leaf_path());
     let (mut numbers, mut wrong) = ([0; MANY], 0);
     for _ in 0..reads / MANY as u64 {

@@ -111,7 +111,11 @@ impl ByPath for Editor {
     }
 }
 
-fn grow_by_calls(arena: &Arena, shape: Shape, payload: Payload) -> Result<Tree, EditError> {
+/// Each call makes a version.
+///
+/// # Errors
+/// When there is no room.
+pub fn grow_by_calls(arena: &Arena, shape: Shape, payload: Payload) -> Result<Tree, EditError> {
     let mut tree = Tree::new(arena);
     // Whoever has a reader may look at any version, so each call makes one of its own.
     let reader = tree.reader();
@@ -120,7 +124,11 @@ fn grow_by_calls(arena: &Arena, shape: Shape, payload: Payload) -> Result<Tree, 
     Ok(tree)
 }
 
-fn grow_in_batch(arena: &Arena, shape: Shape, payload: Payload) -> Result<Tree, EditError> {
+/// All calls make one version.
+///
+/// # Errors
+/// When there is no room.
+pub fn grow_in_batch(arena: &Arena, shape: Shape, payload: Payload) -> Result<Tree, EditError> {
     let mut tree = Tree::new(arena);
     tree.edit(|editor| grow_root(editor, shape, payload))?;
     Ok(tree)
@@ -152,7 +160,11 @@ fn grow_below(
     Ok(())
 }
 
-fn grow_with_cursor(arena: &Arena, shape: Shape, payload: Payload) -> Result<Tree, EditError> {
+/// With a cursor, in one version.
+///
+/// # Errors
+/// When there is no room.
+pub fn grow_with_cursor(arena: &Arena, shape: Shape, payload: Payload) -> Result<Tree, EditError> {
     let mut tree = Tree::new(arena);
     tree.edit(|editor| {
         let mut cursor = editor.cursor(&[])?;

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers are test code too")]
 
+mod lab;
+mod track;
+
 use std::path::Path;
 use std::process::{Command, Output};
 

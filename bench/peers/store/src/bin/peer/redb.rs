@@ -4,8 +4,8 @@ use std::path::Path;
 
 use redb::{Database, ReadOnlyTable, ReadableDatabase, ReadableTable, TableDefinition};
 
-use crate::support::{Failure, Value};
-use crate::versions::{Change, Versions, key, leaf, path};
+use peer_store::support::{Failure, Value};
+use peer_store::versions::{Change, Versions, key, leaf, path};
 
 const VERSIONS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("versions");
 const CHANGES: TableDefinition<u64, &[u8]> = TableDefinition::new("changes");

@@ -1,28 +1,27 @@
 //! Stores that are made to keep every version, as a user of theirs would: one case per run, one
 //! line of JSON. See the README beside this folder.
+//!
+//! What all of them share is here. They are several programs, since DoltLite and SQLite have C
+//! functions of the same names.
 
-mod doltlite;
-mod lmdb;
-mod redb;
-mod run;
-mod support;
-mod versions;
+pub mod run;
+pub mod support;
+pub mod versions;
 
 use std::process::ExitCode;
 
-use support::Options;
+use support::{Failure, Options, Outcome};
 
-fn main() -> ExitCode {
+/// A peer's program: reads what it is asked for, runs it, prints what came out.
+pub fn main(run: fn(&Options) -> Result<Outcome, Failure>) -> ExitCode {
     let options = match Options::parse(std::env::args().skip(1)) {
         Ok(options) => options,
-        Err(message) => return usage(&message),
+        Err(message) => {
+            eprintln!("{message}");
+            return ExitCode::from(2);
+        }
     };
-    let outcome = match options.case.as_str() {
-        "commit" => run::commit(&options),
-        "kept" => run::kept(&options),
-        unknown => return usage(&format!("unknown case {unknown}")),
-    };
-    match outcome {
+    match run(&options) {
         Ok(outcome) => {
             println!("{}", outcome.to_json(&options));
             ExitCode::from(u8::from(outcome.check != "ok"))
@@ -32,9 +31,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-fn usage(message: &str) -> ExitCode {
-    eprintln!("{message}");
-    ExitCode::from(2)
 }

@@ -1,5 +1,8 @@
 //! Our side of what `bench/peers/store` does: durable commits of one value among 100,000, reading
-//! what was there before, comparing neighbours, and what is kept on disk.
+//! what was there before, comparing neighbours, and what is kept on disk; and what documents in
+//! memory can do as well.
+
+mod memory;
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,12 +34,14 @@ type Value = [u8; 32];
 
 /// `commit` = durable commits a second. `kept` = the median of the microseconds to read a leaf of
 /// an old revision; `diff` = to compare a revision with the one before; `folder` = bytes on disk in
-/// the end; `growth` = by how much a commit made them more.
+/// the end; `growth` = by how much a commit made them more. `commit-memory` and `merge` are in
+/// memory.
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
-    let folder = Folder::new(case)?;
     Ok(Some(match case {
-        "commit" => commit(&folder, options)?,
-        "kept" => kept(&folder, options)?,
+        "commit" => commit(&Folder::new(case)?, options)?,
+        "commit-memory" => memory::commit(options)?,
+        "kept" => kept(&Folder::new(case)?, options)?,
+        "merge" => memory::merge(options)?,
         _ => return Ok(None),
     }))
 }
@@ -59,7 +64,12 @@ fn value_of(leaf: u32, stamp: u64) -> Value {
 
 fn load(folder: &Folder, options: Options) -> Result<(), Failure> {
     let store = open_options().open(&folder.0)?;
-    store.create_tree(TREE)?.update(|tx| {
+    plant(&store.create_tree(TREE)?, options)?;
+    Ok(store.close()?)
+}
+
+fn plant(tree: &TreeHandle, options: Options) -> Result<(), Failure> {
+    tree.update(|tx| {
         for leaf in 0..leaves(options) {
             let path = path(leaf);
             for depth in 0..path.len() {
@@ -71,7 +81,7 @@ fn load(folder: &Folder, options: Options) -> Result<(), Failure> {
         }
         Ok::<_, EditError>(())
     })?;
-    Ok(store.close()?)
+    Ok(())
 }
 
 fn open(folder: &Folder) -> Result<(Store, TreeHandle), Failure> {

@@ -5,8 +5,8 @@ use std::path::Path;
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvOpenOptions, RoTxn};
 
-use crate::support::{Failure, Value};
-use crate::versions::{Change, Versions, key, leaf, path};
+use peer_store::support::{Failure, Value};
+use peer_store::versions::{Change, Versions, key, leaf, path};
 
 type Table = Database<'static, Bytes, Bytes>;
 

@@ -1,0 +1,131 @@
+//! SQLite: nodes as they are, what they were before, and which of them each revision changed.
+
+use std::process::ExitCode;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use peer_store::run::run;
+use peer_store::support::{Failure, Value};
+use peer_store::versions::{Change, Place, Versions, leaf, path};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, TransactionBehavior};
+
+fn main() -> ExitCode {
+    peer_store::main(|options| run(options, open))
+}
+
+fn open(_system: &str, place: Place<'_>) -> Result<Box<dyn Versions>, Failure> {
+    let connection = match place {
+        Place::Folder(folder) => Connection::open(folder.join("sqlite"))?,
+        Place::Memory => Connection::open_in_memory()?,
+    };
+    // Otherwise it plans a statement anew whenever it is given other values.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.execute_batch(SETTINGS)?;
+    connection.execute_batch(SCHEMA)?;
+    Ok(Box::new(Sqlite(Mutex::new(connection))))
+}
+
+/// One connection, which clients take in turn: several would wait for the file's lock by polling.
+struct Sqlite(Mutex<Connection>);
+
+/// A commit is on the disk once it is acknowledged, by one sync of the write-ahead log; pages
+/// stay in memory, since all of them fit.
+const SETTINGS: &str = "
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
+    PRAGMA cache_size = -65536;
+";
+
+/// A node has been what it is since a revision; what it was before, it was until one.
+const SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS nodes (
+        path BLOB PRIMARY KEY,
+        since INTEGER NOT NULL,
+        value BLOB NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS history (
+        path BLOB,
+        until INTEGER,
+        since INTEGER NOT NULL,
+        value BLOB NOT NULL,
+        PRIMARY KEY (path, until)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS changes (
+        revision INTEGER,
+        path BLOB,
+        PRIMARY KEY (revision, path)
+    ) WITHOUT ROWID;
+";
+
+const NEWEST: &str = "SELECT max(revision) FROM changes";
+
+const ADD: &str = "INSERT INTO nodes VALUES (?1, 1, ?2)";
+
+const KEEP: &str = "INSERT INTO history SELECT path, ?2, since, value FROM nodes WHERE path = ?1";
+const PUT: &str = "UPDATE nodes SET since = ?2, value = ?3 WHERE path = ?1";
+const TELL: &str = "INSERT INTO changes VALUES (?2, ?1)";
+
+const READ: &str = "
+    SELECT coalesce(
+        (SELECT value FROM history WHERE path = ?1 AND until > ?2 ORDER BY until LIMIT 1),
+        (SELECT value FROM nodes WHERE path = ?1 AND since <= ?2)
+    )
+";
+
+const DIFF: &str = "
+    SELECT path, coalesce(
+        (SELECT value FROM history
+            WHERE path = changes.path AND until > ?1 ORDER BY until LIMIT 1),
+        (SELECT value FROM nodes WHERE path = changes.path)
+    ) FROM changes WHERE revision = ?1
+";
+
+impl Sqlite {
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn newest(connection: &Connection) -> Result<i64, Failure> {
+    Ok(connection.prepare_cached(NEWEST)?.query_row((), |row| row.get(0))?)
+}
+
+impl Versions for Sqlite {
+    fn load(&self, values: &[Value]) -> Result<(), Failure> {
+        let mut connection = self.lock();
+        let writing = connection.transaction()?;
+        for (leaf, value) in (0..).zip(values) {
+            writing.prepare_cached(ADD)?.execute((path(leaf), value))?;
+        }
+        writing.execute(TELL, (&b""[..], 1))?;
+        Ok(writing.commit()?)
+    }
+
+    fn commit(&self, leaf: u32, value: &Value) -> Result<(), Failure> {
+        let (mut connection, path) = (self.lock(), path(leaf));
+        let writing = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let revision = newest(&writing)? + 1;
+        writing.prepare_cached(KEEP)?.execute((path, revision))?;
+        writing.prepare_cached(PUT)?.execute((path, revision, value))?;
+        writing.prepare_cached(TELL)?.execute((path, revision))?;
+        Ok(writing.commit()?)
+    }
+
+    fn newest(&self) -> Result<u64, Failure> {
+        Ok(newest(&self.lock())?.try_into()?)
+    }
+
+    fn read(&self, revision: u64, leaf: u32) -> Result<Value, Failure> {
+        let (connection, revision) = (self.lock(), i64::try_from(revision)?);
+        let mut read = connection.prepare_cached(READ)?;
+        Ok(read.query_row((path(leaf), revision), |row| row.get(0))?)
+    }
+
+    fn diff(&self, revision: u64) -> Result<Vec<Change>, Failure> {
+        let (connection, revision) = (self.lock(), i64::try_from(revision)?);
+        let mut diff = connection.prepare_cached(DIFF)?;
+        let change = |row: &rusqlite::Row<'_>| Ok((leaf(&row.get::<_, [u8; 5]>(0)?), row.get(1)?));
+        let changes = diff.query_map((revision,), change)?;
+        Ok(changes.collect::<Result<_, _>>()?)
+    }
+}

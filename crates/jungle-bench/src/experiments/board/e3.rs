@@ -1,0 +1,155 @@
+//! E3: showing a board and posting to it, over a thousand connections that are kept; beside a
+//! constant answer of the same server, the board in Haskell on Warp, and the disk. All take turns.
+
+use std::time::Duration;
+
+use super::super::Options;
+use super::super::commit::Floor;
+use super::super::folder::Folder;
+use super::load;
+use super::server::Serving;
+use crate::Failure;
+use crate::sample::Sample;
+use crate::stats::{median, ratios};
+
+/// Messages of the board that is shown.
+const SHOWN: u64 = 10;
+
+/// Requests of a task.
+const TASK: u64 = 1000;
+
+/// Requests of a turn, about.
+const TURN: u64 = 25_000;
+
+/// Where each waits for the disk, there are so many times fewer.
+const SYNCED: u64 = 5;
+
+/// How long the disk's syncs are counted in each turn.
+const FLOOR: Duration = Duration::from_millis(500);
+
+/// Answers a second: `read` shows a board of ten messages, `hello` is constant and has as many
+/// bytes; `write` posts with `memory` durability, `write-buffered` and `write-sync` with the
+/// others, `write-bare` without a folder; `warp-…` are the peer's; `floor` = syncs a second;
+/// `read-hello` = the median of the turns' ratios; `bytes`, `warp-bytes` = of what is shown.
+pub fn sample(options: Options) -> Result<Sample, Failure> {
+    let folder = Folder::new("board")?;
+    let mut floor = Floor::new(&folder.0)?;
+    let (mut boards, bytes) = boards(&folder)?;
+    let requests = options.tasks * TASK;
+    let turns = if options.tiny { 1 } else { (requests / TURN).clamp(1, 10) };
+    for _ in 0..turns {
+        for board in &mut boards {
+            board.turn(requests / turns, options.threads)?;
+        }
+        floor.overwrite(FLOOR)?;
+    }
+    let loads = || boards.iter().flat_map(|board| &board.loads);
+    let rates = |name| loads().find(|load| load.name == name).map(|load| &*load.rates);
+    let (read, hello) = (rates("read").unwrap_or_default(), rates("hello").unwrap_or_default());
+    let sample = Sample::value(median(read), "1/s")
+        .with("read-hello", median(&ratios(read, hello)))
+        .with("floor", floor.rate())
+        .with("bytes", bytes as f64);
+    let sample = loads().fold(sample, |all, load| all.with(load.name, median(&load.rates)));
+    let lost = boards.iter().map(Board::lost).sum::<Result<u64, Failure>>()?;
+    Ok(sample.check_none(lost, "posts are lost or doubled"))
+}
+
+/// A server with two boards: `b` is shown, `w` is posted to.
+struct Board {
+    serving: Serving,
+    /// Where the number of messages is, behind the name of a board.
+    count: fn(&Serving, &str) -> Result<u64, Failure>,
+    loads: Vec<Load>,
+}
+
+/// What is asked again and again.
+struct Load {
+    name: &'static str,
+    path: String,
+    posted: u64,
+    rates: Vec<f64>,
+}
+
+impl Load {
+    fn new(name: &'static str, path: impl Into<String>) -> Load {
+        Load { name, path: path.into(), posted: 0, rates: Vec::new() }
+    }
+}
+
+/// All of them, ours and, if it is built, the peer; and how many bytes are shown.
+fn boards(folder: &Folder) -> Result<(Vec<Board>, usize), Failure> {
+    let at = |name| folder.0.join(name).display().to_string();
+    let mut ours = Vec::new();
+    for (name, durability) in
+        [("write", "memory"), ("write-buffered", "buffered"), ("write-sync", "sync")]
+    {
+        ours.push((name, Serving::jungle(&["--data", &at(name), "--durability", durability])?));
+    }
+    ours.push(("write-bare", Serving::jungle(&["--memory"])?));
+    let write = |name| Load::new(name, "/bench/post?board=w&author=somebody&text=hello");
+    let ours = ours.into_iter().map(|(name, serving)| Board::ours(serving, vec![write(name)]));
+    let mut boards = ours.collect::<Result<Vec<Board>, Failure>>()?;
+    let synced = &mut boards[2];
+    let bytes = synced.serving.ask("GET /boards/b", "")?.len();
+    synced.loads.push(Load::new("hello", format!("/bench/hello?bytes={bytes}")));
+    synced.loads.push(Load::new("read", "/boards/b"));
+    if let Some(serving) = Serving::warp()? {
+        boards.push(Board::warp(serving, bytes)?);
+    }
+    Ok((boards, bytes))
+}
+
+impl Board {
+    fn ours(serving: Serving, loads: Vec<Load>) -> Result<Board, Failure> {
+        for board in ["b", "w"] {
+            serving.ask("POST /api/v1/trees", &format!(r#"{{"name":"{board}"}}"#))?;
+            let mark = r#"{"edits":[{"op":"put","path":"/","attribute":"board","value":"b"}]}"#;
+            serving.ask(&format!("POST /api/v1/trees/{board}/commits"), mark)?;
+        }
+        for _ in 0..SHOWN {
+            serving.ask("GET /bench/post?board=b&author=somebody&text=hello", "")?;
+        }
+        let count = |serving: &Serving, board: &str| {
+            serving.number(&format!("/api/v1/trees/{board}/node"), "child_count")
+        };
+        Ok(Board { serving, count, loads })
+    }
+
+    fn warp(serving: Serving, bytes: usize) -> Result<Board, Failure> {
+        for _ in 0..SHOWN {
+            serving.ask("GET /post?board=b&author=somebody&text=hello", "")?;
+        }
+        let count = |serving: &Serving, board: &str| {
+            Ok(serving.ask(&format!("GET /count?board={board}"), "")?.trim().parse()?)
+        };
+        let shown = serving.ask("GET /board?board=b", "")?.len();
+        if shown > bytes {
+            return Err(format!("the peer shows {shown} bytes, more than our {bytes}").into());
+        }
+        let loads = vec![
+            Load::new("warp-hello", format!("/hello?bytes={bytes}")),
+            Load::new("warp-read", "/board?board=b"),
+            Load::new("warp-write", "/post?board=w&author=somebody&text=hello"),
+        ];
+        Ok(Board { serving, count, loads })
+    }
+
+    fn turn(&mut self, requests: u64, connections: usize) -> Result<(), Failure> {
+        for load in &mut self.loads {
+            let few = if load.name == "write-sync" { SYNCED } else { 1 };
+            let requests = (requests / few).max(connections as u64);
+            let url = format!("http://{}{}", self.serving.address, load.path);
+            load.rates.push(load::run(&url, requests, connections)?);
+            load.posted += if load.path.contains("board=w") { requests } else { 0 };
+        }
+        Ok(())
+    }
+
+    /// How many of the posts are not there, or too many.
+    fn lost(&self) -> Result<u64, Failure> {
+        let posted: u64 = self.loads.iter().map(|load| load.posted).sum();
+        let (shown, found) = ((self.count)(&self.serving, "b")?, (self.count)(&self.serving, "w")?);
+        Ok(posted.abs_diff(found) + SHOWN.abs_diff(shown))
+    }
+}

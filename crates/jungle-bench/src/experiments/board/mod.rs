@@ -1,0 +1,28 @@
+//! The bulletin board over HTTP, by servers in processes of their own: under the load tool of the
+//! originals, with many who watch, with long boards, and from when it is started.
+
+mod e3;
+mod load;
+mod pages;
+mod server;
+mod start;
+mod watchers;
+
+use super::Options;
+use crate::Failure;
+use crate::sample::Sample;
+
+/// Measures one case.
+///
+/// # Errors
+/// When a program is missing, or an answer is not as it must be.
+pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
+    Ok(Some(match case {
+        "e3" => e3::sample(options)?,
+        "watchers" => watchers::sample(&[], options)?,
+        "watchers-bare" => watchers::sample(&["--memory"], options)?,
+        "pages" => pages::sample(options)?,
+        "start" => start::sample(options)?,
+        _ => return Ok(None),
+    }))
+}

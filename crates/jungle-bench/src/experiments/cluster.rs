@@ -1,0 +1,142 @@
+//! A cluster's commits beside the engine's client alone: three servers of the engine on loopback,
+//! three replicas, each synced before it answers.
+
+use std::thread;
+use std::time::Instant;
+
+use async_nats::jetstream::{self, stream};
+use bytes::Bytes;
+use jungle_cluster::{Cluster, Options as Member};
+use jungle_db::{Durability, Jungle, TreeHandle};
+use jungle_store::{OpenOptions, Store};
+use jungle_testkit::NatsServers;
+use tokio::runtime::Runtime;
+
+use super::Options;
+use super::folder::Folder;
+use super::turns::{Turn, in_turns, named, number, turns};
+use crate::Failure;
+use crate::sample::Sample;
+
+/// So many commits of one client are one measurement.
+const COMMITS: u64 = 256;
+/// So many of each, when there are many: until all of them are there, messages are small.
+const EACH: u64 = 32;
+/// So many clients at once.
+const CLIENTS: u64 = 64;
+/// What a message of one commit has, and one of as many as there are clients.
+const ONE: usize = 200;
+const MANY: usize = 64 * 40 + 160;
+
+/// Microseconds of a commit. `one` = of one client; `bare-one` = of one message of its size,
+/// published by the client; `quorum` = how many times as long. `many` = of 64 clients at once, each
+/// with a tree node of its own; `bare-many` = of messages with 64 commits each, one after the
+/// other; `quorum-64` = how many times as many commits a second, `together` = how many commits were
+/// in a message.
+pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
+    if case != "quorum" {
+        return Ok(None);
+    }
+    let turns = if options.tiny { 1 } else { turns(options) / 2 };
+    let engine = NatsServers::start(3);
+    let (ours, theirs) = (&Server::new(&engine)?, &Bare::new(&engine)?);
+    let all: Vec<Turn<'_>> = vec![
+        ("one", Box::new(|| Ok(ours.run(1, COMMITS)? / COMMITS as f64))),
+        ("bare-one", Box::new(|| Ok(theirs.run(COMMITS, ONE)? / COMMITS as f64))),
+        ("many", Box::new(|| Ok(ours.run(CLIENTS, EACH)? / (CLIENTS * EACH) as f64))),
+        ("bare-many", Box::new(|| Ok(theirs.run(EACH, MANY)? / (CLIENTS * EACH) as f64))),
+    ];
+    let mut numbers = in_turns(turns.max(1), 1e6, all)?;
+    numbers.push(("quorum", number(&numbers, "one") / number(&numbers, "bare-one")));
+    numbers.push(("quorum-64", number(&numbers, "bare-many") / number(&numbers, "many")));
+    let before = ours.cluster.status().followed;
+    ours.run(CLIENTS, EACH)?;
+    let messages = ours.cluster.status().followed - before;
+    numbers.push(("together", (CLIENTS * EACH) as f64 / messages as f64));
+    Ok(Some(named("us", &numbers)))
+}
+
+/// A server with a folder, and another one in memory that has the same.
+struct Server {
+    tree: TreeHandle,
+    cluster: Cluster,
+    other: (Jungle, Cluster),
+    _store: Store,
+    _folder: Folder,
+}
+
+impl Server {
+    fn new(engine: &NatsServers) -> Result<Server, Failure> {
+        let folder = Folder::new("cluster")?;
+        let store = OpenOptions::new().durability(Durability::Sync).open(&folder.0)?;
+        let member = || Member { replicas: 3, ..Member::default() };
+        let cluster = Cluster::join(&engine.addresses(), &store, member())?;
+        let other = Jungle::new()?;
+        let joined = Cluster::join(&engine.addresses(), &other, member())?;
+        let tree = store.create_tree("t")?;
+        tree.update(|tx| (0..CLIENTS).try_for_each(|_| tx.append(&[]).map(drop)))?;
+        Ok(Server { tree, cluster, other: (other, joined), _store: store, _folder: folder })
+    }
+
+    fn run(&self, clients: u64, each: u64) -> Result<f64, Failure> {
+        let before = self.cluster.status().revision.number();
+        let begun = Instant::now();
+        let done: bool = thread::scope(|scope| {
+            let clients: Vec<_> =
+                (0..clients).map(|client| scope.spawn(move || self.work(client, each))).collect();
+            clients.into_iter().all(|client| client.join().is_ok_and(|done| done))
+        });
+        let seconds = begun.elapsed().as_secs_f64();
+        let revision = self.cluster.status().revision;
+        let follows = self.other.1.wait_for(revision, std::time::Duration::from_secs(30));
+        if done && follows && revision.number() == before + clients * each {
+            return Ok(seconds);
+        }
+        Err("not every commit was made, or came to the other server".into())
+    }
+
+    fn work(&self, client: u64, commits: u64) -> bool {
+        let path = [client.into()];
+        (0..commits as i64)
+            .all(|n| self.tree.update(|tx| tx.put_attribute(&path, "n", n + client as i64)).is_ok())
+    }
+}
+
+/// The client alone.
+struct Bare {
+    runtime: Runtime,
+    context: jetstream::Context,
+}
+
+impl Bare {
+    fn new(engine: &NatsServers) -> Result<Bare, Failure> {
+        let mut threads = tokio::runtime::Builder::new_multi_thread();
+        let runtime = threads.worker_threads(1).enable_all().build()?;
+        let addresses = engine.addresses();
+        let addresses: Vec<&str> = addresses.split(',').collect();
+        let client = runtime.block_on(async_nats::connect(addresses))?;
+        let context = {
+            let _tasks = runtime.enter();
+            jetstream::new(client)
+        };
+        runtime.block_on(context.create_stream(stream::Config {
+            name: "bare".to_owned(),
+            subjects: vec!["bare".to_owned()],
+            num_replicas: 3,
+            ..stream::Config::default()
+        }))?;
+        Ok(Bare { runtime, context })
+    }
+
+    fn run(&self, messages: u64, bytes: usize) -> Result<f64, Failure> {
+        let payload = Bytes::from(vec![7; bytes]);
+        let begun = Instant::now();
+        self.runtime.block_on(async {
+            for _ in 0..messages {
+                self.context.publish("bare", payload.clone()).await?.await?;
+            }
+            Ok::<_, Failure>(())
+        })?;
+        Ok(begun.elapsed().as_secs_f64())
+    }
+}

@@ -1,0 +1,105 @@
+//! What the machine is, as the report tells it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+/// A machine: results of one are not held against those of another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The processor's name.
+    pub processor: String,
+    /// How many cores this process may use.
+    pub cores: usize,
+    /// Memory, in bytes.
+    pub memory_bytes: u64,
+    /// The kernel and its version.
+    pub kernel: String,
+    /// What the disk is formatted with on which the experiments put their folders.
+    pub file_system: String,
+}
+
+/// Nothing is told about it.
+const UNKNOWN: &str = "unknown";
+
+impl Machine {
+    /// This one.
+    pub fn here() -> Machine {
+        let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+        let kernel = read("/proc/sys/kernel/osrelease");
+        let folder = std::env::current_exe().unwrap_or_default();
+        Machine {
+            processor: field(&read("/proc/cpuinfo"), "model name").unwrap_or(UNKNOWN).to_owned(),
+            cores: cores(),
+            memory_bytes: memory(&read("/proc/meminfo")).unwrap_or(0),
+            kernel: format!("{} {}", std::env::consts::OS, kernel.trim()),
+            file_system: file_system(&read("/proc/self/mounts"), &folder).unwrap_or(UNKNOWN).into(),
+        }
+    }
+
+    /// Its rows in the report.
+    pub fn rows(&self) -> BTreeMap<&'static str, String> {
+        let memory = format!("{:.1} GiB", self.memory_bytes as f64 / f64::from(1 << 30));
+        let rows = [
+            ("processor", self.processor.clone()),
+            ("cores", self.cores.to_string()),
+            ("memory", memory),
+            ("kernel", self.kernel.clone()),
+            ("file system", self.file_system.clone()),
+        ];
+        rows.into_iter().collect()
+    }
+}
+
+/// How many cores this process may use.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// How many processes wanted to run in the last minute, on average; `None` where nothing tells.
+pub fn load() -> Option<f64> {
+    fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
+}
+
+/// What stands behind a name and a colon.
+fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let mut fields = text.lines().filter_map(|line| line.split_once(':'));
+    fields.find(|(found, _)| found.trim() == name).map(|(_, value)| value.trim())
+}
+
+fn memory(text: &str) -> Option<u64> {
+    let kilobytes = field(text, "MemTotal")?.strip_suffix("kB")?.trim();
+    kilobytes.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The type of the file system that a file is on: of the longest place above it, the one that was
+/// mounted last.
+fn file_system<'t>(mounts: &'t str, file: &Path) -> Option<&'t str> {
+    let mount = |line: &'t str| {
+        let mut words = line.split(' ').skip(1);
+        let place = words.next()?;
+        file.starts_with(place).then_some((place.len(), words.next()?))
+    };
+    mounts.lines().filter_map(mount).max_by_key(|(length, _)| *length).map(|(_, kind)| kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{field, file_system, memory};
+
+    #[test]
+    fn the_systems_files_are_read() {
+        let text = "processor\t: 0\nmodel name\t: A: 3 GHz\nmodel name\t: B\n";
+        assert_eq!(field(text, "model name"), Some("A: 3 GHz"));
+        assert_eq!(memory("MemFree: 1 kB\nMemTotal:    2048 kB\n"), Some(2 << 20));
+        assert_eq!(memory("MemTotal: many kB\n"), None);
+        let mounts = "a / ext4 rw\nb /data xfs rw\nc /data/more tmpfs rw\n";
+        let of = |file: &str| file_system(mounts, Path::new(file));
+        assert_eq!((of("/data/x"), of("/database")), (Some("xfs"), Some("ext4")));
+        assert_eq!(of("relative"), None);
+    }
+}

@@ -1,0 +1,118 @@
+//! `jungle-bench EXPERIMENT --report FOLDER`: experiments one after the other, each in its share of
+//! the time, each kept as soon as it has ended; then the report of all that are there.
+
+mod machine;
+mod raw;
+mod shares;
+mod versions;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+pub use self::machine::{Machine, cores};
+pub use self::raw::{Cause, Conditions, LeftOut, Raw, Settings};
+pub use self::versions::said;
+use crate::args::Request;
+use crate::plan;
+use crate::runner::{self, Found};
+use crate::systems::System;
+use crate::{Failure, report};
+
+/// Runs what is asked for and not there yet, and writes the report into the folder.
+///
+/// # Errors
+/// When there is no such experiment, or the folder cannot be written to. An experiment that fails
+/// is a line of the report.
+pub fn run(request: &Request, folder: &Path) -> Result<(), Failure> {
+    let names = plan::experiments(&request.experiment)?;
+    let raw = folder.join("raw");
+    fs::create_dir_all(&raw).map_err(|error| format!("cannot make {}: {error}", raw.display()))?;
+    let lab = Lab::new(request);
+    for (at, name) in names.iter().enumerate() {
+        let place = format!("[{}/{}] {name}", at + 1, names.len());
+        if !request.again && lab.has(folder, name) {
+            eprintln!("{place}: is there");
+            continue;
+        }
+        let raw = lab.measure(name)?;
+        raw.write(folder)?;
+        eprintln!(
+            "{place}: {} figures in {:.0} s, {} left out",
+            raw.rows.len(),
+            raw.conditions.seconds,
+            raw.left_out.len()
+        );
+    }
+    report::write(folder)
+}
+
+/// What all experiments of a run have in common.
+struct Lab {
+    /// Of the systems that are there.
+    request: Request,
+    command: String,
+    machine: Machine,
+    versions: BTreeMap<String, String>,
+    settings: Settings,
+    missing: Vec<System>,
+}
+
+impl Lab {
+    fn new(request: &Request) -> Lab {
+        let settings = Settings::of(request);
+        let (here, missing): (Vec<System>, Vec<System>) =
+            request.systems.iter().copied().partition(|system| system.is_built());
+        let versions = versions::of(&here);
+        let command = request.line();
+        let request = Request { systems: here, ..request.clone() };
+        let machine = Machine::here();
+        Lab { request, command, machine, versions, settings, missing }
+    }
+
+    /// Is it there, of this machine, of these programs, asked for alike?
+    fn has(&self, folder: &Path, experiment: &str) -> bool {
+        let found = Raw::read(&Raw::path(folder, experiment));
+        found.is_ok_and(|raw| raw.stands_for(&self.machine, &self.versions, &self.settings))
+    }
+
+    fn measure(&self, experiment: &'static str) -> Result<Raw, Failure> {
+        let (taken, load, begun) = (now(), machine::load(), Instant::now());
+        let cases = plan::cases(experiment)?;
+        let deadline = begun + shares::share(experiment, self.request.quick);
+        let Found { rows, mut left_out } = runner::run_until(&cases, &self.request, deadline);
+        let takes_part = |system: &&System| {
+            cases.iter().any(|case| {
+                case.system.map_or_else(|| case.told(**system).is_some(), |of| of == **system)
+            })
+        };
+        left_out.extend(self.missing.iter().filter(takes_part).map(|system| missing(*system)));
+        let seconds = begun.elapsed().as_secs_f64();
+        Ok(Raw {
+            experiment: experiment.to_owned(),
+            command: self.command.clone(),
+            machine: self.machine.clone(),
+            versions: self.versions.clone(),
+            settings: self.settings.clone(),
+            conditions: Conditions { taken, load, seconds },
+            rows,
+            left_out,
+        })
+    }
+}
+
+/// The time of the day, to the second.
+fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+}
+
+fn missing(system: System) -> LeftOut {
+    LeftOut {
+        case: None,
+        system: system.name().to_owned(),
+        threads: None,
+        cause: Cause::Missing,
+        why: format!("it is not built: `cargo xtask peers {}`", system.peer()),
+    }
+}

@@ -1,0 +1,177 @@
+//! What one experiment gave, as it is kept: the report is made of these files and nothing else.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::machine::Machine;
+use crate::Failure;
+use crate::args::Request;
+use crate::results::Row;
+
+/// A file of `raw/`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Raw {
+    /// The experiment, after which the file is named.
+    pub experiment: String,
+    /// What it was asked for with.
+    pub command: String,
+    /// Where it was run.
+    pub machine: Machine,
+    /// What was run, by the names of programs.
+    pub versions: BTreeMap<String, String>,
+    /// How.
+    pub settings: Settings,
+    /// When, and beside what.
+    pub conditions: Conditions,
+    /// The figures.
+    pub rows: Vec<Row>,
+    /// What was not measured, and why.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// What decides about the size of an experiment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Smaller, and in less time.
+    pub quick: bool,
+    /// To try the programs.
+    pub tiny: bool,
+    /// Numbers of threads, where a case can use several.
+    pub threads: Vec<usize>,
+    /// Tasks in each measurement.
+    pub tasks: u64,
+    /// How many rounds there are at most.
+    pub rounds: usize,
+    /// Where the random draws begin.
+    pub seed: u64,
+    /// What the names of the cases contain.
+    pub case: Option<String>,
+    /// The systems that were asked for.
+    pub systems: Vec<String>,
+    /// Were the idle cores kept busy?
+    pub occupy_idle: bool,
+}
+
+/// What else it was like.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Conditions {
+    /// When it was begun, in universal time.
+    pub taken: String,
+    /// How many processes wanted to run in the minute before, on average.
+    pub load: Option<f64>,
+    /// How long all of it took.
+    pub seconds: f64,
+}
+
+/// Something that was not measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// The case; `None` for all of the experiment.
+    pub case: Option<String>,
+    /// Whose.
+    pub system: String,
+    /// On so many threads; `None` for any.
+    pub threads: Option<usize>,
+    /// What kind of reason there is.
+    pub cause: Cause,
+    /// The reason, and what can be done.
+    pub why: String,
+}
+
+/// Why something was not measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// Its program is not there.
+    Missing,
+    /// It failed, or what it gave was wrong.
+    Failed,
+    /// The experiment's time was used up.
+    NoTime,
+}
+
+impl Settings {
+    /// Those of a request.
+    pub fn of(request: &Request) -> Settings {
+        let options = request.options(1);
+        Settings {
+            quick: options.quick,
+            tiny: options.tiny,
+            threads: request.threads(),
+            tasks: options.tasks,
+            rounds: request.rounds_max(),
+            seed: options.seed,
+            case: request.case.clone(),
+            systems: request.systems.iter().map(|system| system.name().to_owned()).collect(),
+            occupy_idle: request.occupy_idle,
+        }
+    }
+}
+
+impl Raw {
+    /// Where it lies in the folder of a report.
+    pub fn path(report: &Path, experiment: &str) -> PathBuf {
+        report.join("raw").join(format!("{experiment}.json"))
+    }
+
+    /// Does it stand for what would be measured now, so that it need not be run again? What failed
+    /// is tried again.
+    pub fn stands_for(
+        &self,
+        machine: &Machine,
+        versions: &BTreeMap<String, String>,
+        settings: &Settings,
+    ) -> bool {
+        let is_same =
+            (&self.machine, &self.versions, &self.settings) == (machine, versions, settings);
+        is_same && self.left_out.iter().all(|left| left.cause != Cause::Failed)
+    }
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// When it cannot be read, or was not written by a program like this one.
+    pub fn read(path: &Path) -> Result<Raw, Failure> {
+        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let text = fs::read_to_string(path).map_err(|error| failed(&error))?;
+        Ok(serde_json::from_str(&text).map_err(|error| failed(&error))?)
+    }
+
+    /// Writes it whole or not at all.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    pub fn write(&self, report: &Path) -> Result<(), Failure> {
+        let path = Raw::path(report, &self.experiment);
+        let text = serde_json::to_string_pretty(self)? + "\n";
+        let half = path.with_extension("half");
+        let written = fs::write(&half, text).and_then(|()| fs::rename(&half, &path));
+        Ok(written.map_err(|error| format!("cannot write {}: {error}", path.display()))?)
+    }
+}
+
+impl LeftOut {
+    /// What it is.
+    pub fn what(&self) -> String {
+        let case = self.case.as_deref().unwrap_or("all cases");
+        let threads = match self.threads {
+            Some(1) => ", 1 thread".to_owned(),
+            Some(threads) => format!(", {threads} threads"),
+            None => String::new(),
+        };
+        format!("{case}, {}{threads}", self.system)
+    }
+
+    /// Why it was not measured.
+    pub fn reason(&self) -> String {
+        let kind = match self.cause {
+            Cause::Missing => "missing",
+            Cause::Failed => "failed",
+            Cause::NoTime => "no time",
+        };
+        format!("{kind}: {}", self.why)
+    }
+}

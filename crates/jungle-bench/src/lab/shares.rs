@@ -1,0 +1,57 @@
+//! How long each experiment may take.
+
+use std::time::Duration;
+
+/// Seconds of `--quick`, so that all of them are done in a quarter of an hour on two cores. An
+/// experiment that has used up its share is stopped, and what it did not come to is told.
+const SHARES: [(&str, u64); 19] = [
+    ("read", 130),
+    ("write", 90),
+    ("point", 90),
+    ("memory", 45),
+    ("wide", 30),
+    ("diff", 10),
+    ("merge", 10),
+    ("hot", 15),
+    ("revisions", 10),
+    ("commit", 35),
+    ("flat", 20),
+    ("open", 15),
+    ("reclaim", 25),
+    ("larger-than-memory", 50),
+    ("store-peers", 70),
+    ("alice", 60),
+    ("board", 80),
+    ("cluster", 70),
+    ("idle-trap", 25),
+];
+
+/// Of an experiment that has no share.
+const OTHERWISE: u64 = 20;
+
+/// So many times as long without `--quick`: three hours for all.
+const FULL: u64 = 12;
+
+/// How long an experiment may take.
+pub fn share(experiment: &str, is_quick: bool) -> Duration {
+    let found = SHARES.iter().find(|(name, _)| *name == experiment);
+    let seconds = found.map_or(OTHERWISE, |(_, seconds)| *seconds);
+    Duration::from_secs(if is_quick { seconds } else { FULL * seconds })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SHARES, share};
+    use crate::plan;
+
+    #[test]
+    fn all_of_them_end_in_time() {
+        let names = plan::experiments("all").unwrap();
+        let all = |is_quick| names.iter().map(|name| share(name, is_quick).as_secs()).sum::<u64>();
+        assert!(all(true) <= 15 * 60 - 20, "{} s", all(true));
+        assert!(all(false) <= 3 * 60 * 60, "{} s", all(false));
+        for (name, _) in SHARES {
+            assert!(names.contains(&name), "there is no experiment {name}");
+        }
+    }
+}

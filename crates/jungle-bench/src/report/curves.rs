@@ -1,0 +1,354 @@
+//! How work scales over threads: curves, laws fitted to them, and points that are too good.
+
+use super::fit::{Amdahl, POINTS_MIN, Point, Scalability};
+use super::plot::{Kind, Line, Mark, Plot, Scale};
+use super::published::{self, Published};
+use crate::lab::Raw;
+use crate::results::{Row, find};
+use crate::stats::{median, ratios, spread};
+use crate::systems::System;
+
+/// Curves that belong together.
+pub struct Figure {
+    /// Its name in the folder.
+    pub name: &'static str,
+    /// Its title.
+    pub title: &'static str,
+    /// What one ought to know beside it.
+    pub notes: &'static [&'static str],
+    /// The experiment, and whose cases are drawn.
+    pub experiment: &'static str,
+    /// Those, with the systems.
+    pub cases: &'static [(&'static str, System)],
+    /// What others published.
+    pub published: &'static [Published],
+    /// What the axis counts.
+    pub x: X,
+}
+
+/// What is beside a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum X {
+    /// The threads of the experiment.
+    Threads,
+    /// It uses all cores there are: one point.
+    Cores,
+}
+
+use System::{Haskell, Jungle, Postgres};
+
+/// All of them.
+pub const FIGURES: [Figure; 6] = [
+    Figure {
+        name: "read",
+        title: "E1: walking through snapshots",
+        notes: &[published::ORIGINALS, published::READ_QUOTED],
+        experiment: "read",
+        cases: &[
+            ("count", Jungle),
+            ("visit", Jungle),
+            ("visit-attribute", Jungle),
+            ("visit", Haskell),
+        ],
+        published: &[published::READ],
+        x: X::Threads,
+    },
+    Figure {
+        name: "write",
+        title: "E2: building trees",
+        notes: &[published::ORIGINALS, published::WRITE_QUOTED],
+        experiment: "write",
+        cases: &[
+            ("nodes", Jungle),
+            ("attributes", Jungle),
+            ("batch-nodes", Jungle),
+            ("cursor-nodes", Jungle),
+            ("nodes", Haskell),
+        ],
+        published: &[published::WRITE],
+        x: X::Threads,
+    },
+    Figure {
+        name: "point",
+        title: "Reads by path",
+        notes: &[],
+        experiment: "point",
+        cases: &[("read", Jungle), ("read-16", Jungle), ("read", Haskell)],
+        published: &[],
+        x: X::Threads,
+    },
+    Figure {
+        name: "hot",
+        title: "Writers on one tree",
+        notes: &[],
+        experiment: "hot",
+        cases: &[("work-alone", Jungle), ("disjoint", Jungle), ("overlapping", Jungle)],
+        published: &[],
+        x: X::Threads,
+    },
+    Figure {
+        name: "board",
+        title: "E3: the board over HTTP",
+        notes: &[
+            published::ORIGINALS,
+            "Ours has one point, on all cores of this machine, which the load tool uses too",
+        ],
+        experiment: "board",
+        cases: &[("read", Jungle), ("write", Jungle), ("hello", Jungle)],
+        published: &published::BOARD,
+        x: X::Cores,
+    },
+    Figure {
+        name: "idle-trap",
+        title: "E7: the idle-core trap",
+        notes: &[published::POSTGRES],
+        experiment: "idle-trap",
+        cases: &[
+            ("free", Jungle),
+            ("occupied", Jungle),
+            ("select-free", Postgres),
+            ("select-occupied", Postgres),
+        ],
+        published: &[published::IDLE_TRAP, published::IDLE_TRAP_OCCUPIED],
+        x: X::Threads,
+    },
+];
+
+/// One curve: rates, and how many times those of its first point.
+pub struct Curve {
+    /// Whose.
+    pub name: String,
+    kind: Kind,
+    /// A second.
+    pub rates: Vec<Mark>,
+    /// Over the first point, if that is of one thread.
+    pub speedups: Vec<Mark>,
+}
+
+impl Figure {
+    /// Its curves, of what the file has.
+    pub fn curves(&self, raw: &Raw) -> Vec<Curve> {
+        let case = |(case, system): &(&'static str, System)| {
+            let of = |row: &&Row| row.case == *case && row.system == *system;
+            let mut rows: Vec<&Row> = raw.rows.iter().filter(of).collect();
+            rows.sort_by_key(|row| row.threads);
+            let first = find(&raw.rows, (self.experiment, *case), *system, 1);
+            let rate = |row: &&Row| mark(self.place(row, raw), &row.samples);
+            let speedup =
+                |row: &&Row| Some(mark(row.threads as f64, &ratios(&row.samples, &first?.samples)));
+            let rates = rows.iter().map(rate).collect();
+            let speedups = rows.iter().filter_map(speedup).filter(|mark| mark.y.is_finite());
+            let speedups = speedups.collect();
+            let name = format!("{} {case}", system.name());
+            Curve { name, kind: Kind::Measured, rates, speedups }
+        };
+        let measured = self.cases.iter().map(case).filter(|curve| !curve.rates.is_empty());
+        measured.chain(self.published.iter().map(Curve::published)).collect()
+    }
+
+    fn place(&self, row: &Row, raw: &Raw) -> f64 {
+        match self.x {
+            X::Threads => row.threads as f64,
+            X::Cores => raw.machine.cores as f64,
+        }
+    }
+
+    fn label(&self) -> &'static str {
+        match self.x {
+            X::Threads => "threads (published: processors; E7: clients)",
+            X::Cores => "processors",
+        }
+    }
+
+    /// The picture of what is done in a second.
+    pub fn throughput(&self, curves: &[Curve]) -> Plot {
+        let line = |curve: &Curve| Line {
+            name: curve.name.clone(),
+            kind: curve.kind,
+            points: curve.rates.clone(),
+        };
+        Plot {
+            title: format!("{}: throughput", self.title),
+            x: self.label(),
+            y: "a second".to_owned(),
+            scale: Scale::Logarithmic,
+            lines: curves.iter().map(line).collect(),
+        }
+    }
+
+    /// The picture of how many times one thread, with the laws that fit; `None` when no curve has
+    /// two points.
+    pub fn speedup(&self, curves: &[Curve]) -> Option<Plot> {
+        let scaling: Vec<&Curve> = curves.iter().filter(|curve| curve.speedups.len() > 1).collect();
+        let most = scaling.iter().flat_map(|curve| &curve.speedups).map(|mark| mark.x);
+        let most = most.fold(0.0, f64::max);
+        if scaling.is_empty() || self.x == X::Cores {
+            return None;
+        }
+        let mut lines = Vec::new();
+        for curve in scaling {
+            let points = curve.speedups.clone();
+            lines.push(Line { name: curve.name.clone(), kind: curve.kind, points });
+            lines.extend(curve.laws());
+        }
+        let ideal = [(1.0, 1.0), (most, most)].map(Mark::at).to_vec();
+        lines.push(Line {
+            name: "as many times as threads".into(),
+            kind: Kind::Ideal,
+            points: ideal,
+        });
+        Some(Plot {
+            title: format!("{}: speed-up", self.title),
+            x: self.label(),
+            y: "times one thread".to_owned(),
+            scale: Scale::Linear,
+            lines,
+        })
+    }
+}
+
+fn mark(x: f64, samples: &[f64]) -> Mark {
+    Mark { x, y: median(samples), spread: spread(samples) }
+}
+
+impl Curve {
+    fn published(published: &Published) -> Curve {
+        let rates = published.rates();
+        let first = rates.first().copied().filter(|(at, _)| *at == 1.0);
+        let speedups = rates.iter().filter_map(|(at, rate)| Some((*at, rate / first?.1)));
+        Curve {
+            name: published.name.to_owned(),
+            kind: Kind::Published,
+            speedups: speedups.map(Mark::at).collect(),
+            rates: rates.into_iter().map(Mark::at).collect(),
+        }
+    }
+
+    fn points(&self) -> Vec<Point> {
+        self.rates.iter().map(|mark| (mark.x, mark.y)).collect()
+    }
+
+    /// The laws as lines, each over what one thread does by it; none where none can be fitted.
+    fn laws(&self) -> Vec<Line> {
+        let points = self.points();
+        let (Some(amdahl), Some(law)) = (Amdahl::fit(&points), Scalability::fit(&points)) else {
+            return Vec::new();
+        };
+        let last = self.rates.last().map_or(1.0, |mark| mark.x);
+        let at = |step: u32| 1.0 + (last - 1.0) * f64::from(step) / 60.0;
+        let line = |name: &str, kind, times: &dyn Fn(f64) -> f64| Line {
+            name: format!("{}: {name}", self.name),
+            kind,
+            points: (0..=60).map(at).map(|x| Mark::at((x, times(x)))).collect(),
+        };
+        vec![
+            line("Amdahl's law", Kind::Amdahl, &|x| amdahl.rate(x) / amdahl.alone),
+            line("Universal Scalability Law", Kind::Scalability, &|x| law.rate(x) / law.alone),
+        ]
+    }
+
+    /// Its row in the table of laws.
+    pub fn fitted(&self) -> Vec<String> {
+        let points = self.points();
+        let (Some(amdahl), Some(law)) = (Amdahl::fit(&points), Scalability::fit(&points)) else {
+            let why = format!("{} of the {POINTS_MIN} points that a fit needs", points.len());
+            return vec![self.name.clone(), why, "–".into(), "–".into(), "–".into(), "–".into()];
+        };
+        let peak = law.peak().map_or("none".to_owned(), |peak| format!("{peak:.0}"));
+        vec![
+            self.name.clone(),
+            points.len().to_string(),
+            format!("{:.2} % (± {:.1} %)", 100.0 * amdahl.parallel, 100.0 * amdahl.error),
+            format!("{:.4}", law.contention),
+            format!("{:.6}", law.coherence),
+            format!("{peak} (± {:.1} %)", 100.0 * law.error),
+        ]
+    }
+
+    /// Points at which a thread does more than at fewer threads, each with the likely cause.
+    pub fn too_good(&self, occupied: bool) -> Vec<String> {
+        let each = |mark: &Mark| mark.y / mark.x;
+        let mut lines = Vec::new();
+        for (at, mark) in self.rates.iter().enumerate() {
+            let before = self.rates[..at].iter().min_by(|a, b| each(a).total_cmp(&each(b)));
+            let Some(before) = before.filter(|before| each(mark) > TOO_GOOD * each(before)) else {
+                continue;
+            };
+            let worst = mark.spread.0 / mark.x / (before.spread.1 / before.x);
+            let more = each(mark) / each(before);
+            let cause = match self.kind {
+                Kind::Measured if worst <= 1.0 => {
+                    "the rounds lie further apart than that, so it may be chance"
+                }
+                Kind::Measured if more > EXPLAINED => {
+                    "more than idle cores explain, so something else ran beside the others"
+                }
+                _ if occupied => "the idle cores were kept busy, so rather caches or chance",
+                _ => TRAP,
+            };
+            lines.push(format!(
+                "{}: on {} a thread does {:.1} % more than on {}, more than linear: {cause}",
+                self.name,
+                mark.x,
+                100.0 * (more - 1.0),
+                before.x,
+            ));
+        }
+        lines
+    }
+}
+
+/// So much more a thread is not by the way.
+const TOO_GOOD: f64 = 1.01;
+
+/// Idle cores slow a machine down, but not by half.
+const EXPLAINED: f64 = 1.5;
+
+const TRAP: &str = "likely the idle-core trap (E7): idle cores slow the machine where threads are \
+    few; measure with --occupy-idle";
+
+#[cfg(test)]
+mod tests {
+    use super::published::{IDLE_TRAP, IDLE_TRAP_OCCUPIED, READ};
+    use super::{Curve, Kind, Mark};
+
+    /// What the originals saw: the last points flatter, unless the eight idle cores are kept busy.
+    #[test]
+    fn the_published_trap_is_seen() {
+        let mut curve = Curve::published(&IDLE_TRAP);
+        let flagged = curve.too_good(false);
+        assert_eq!(flagged.len(), 3, "{flagged:?}");
+        let last = &flagged[2];
+        assert!(last.contains("on 16 a thread does 4.5 % more than on 8,"), "{last}");
+        assert!(last.contains("idle-core trap"), "{last}");
+        curve.rates = vec![Mark::at(IDLE_TRAP_OCCUPIED.points[0]), *curve.rates.last().unwrap()];
+        assert!(curve.too_good(true).is_empty());
+    }
+
+    #[test]
+    fn chance_is_told_from_cause() {
+        let mark = |x, y, spread| Mark { x, y, spread };
+        let curve = |spread| Curve {
+            name: "a".into(),
+            kind: Kind::Measured,
+            rates: vec![mark(1.0, 10.0, (9.0, 11.0)), mark(2.0, 24.0, spread)],
+            speedups: Vec::new(),
+        };
+        assert!(curve((18.0, 25.0)).too_good(false)[0].contains("chance"));
+        assert!(curve((23.0, 25.0)).too_good(false)[0].contains("--occupy-idle"));
+        assert!(curve((23.0, 25.0)).too_good(true)[0].contains("kept busy"));
+        let mut curve = curve((39.0, 41.0));
+        curve.rates[1].y = 40.0;
+        assert!(curve.too_good(false)[0].contains("something else"));
+    }
+
+    #[test]
+    fn a_published_curve_is_fitted_and_two_points_are_not() {
+        let curve = Curve::published(&READ);
+        let row = curve.fitted();
+        assert!(row[1] == "8" && row[2].contains('%'), "{row:?}");
+        assert_eq!(curve.laws().len(), 2);
+        let few = Curve { rates: curve.rates[..2].to_vec(), ..curve };
+        assert!(few.fitted()[1].contains("2 of the 3 points") && few.laws().is_empty());
+    }
+}

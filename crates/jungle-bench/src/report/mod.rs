@@ -1,0 +1,145 @@
+//! The report: made of the raw files and nothing else, so that it can be made again from them.
+
+mod claims;
+mod curves;
+mod document;
+mod fit;
+mod plot;
+mod published;
+mod tables;
+
+use std::fs;
+use std::path::Path;
+
+use self::claims::{Outcome, State};
+use self::document::{Block, Document};
+use crate::Failure;
+use crate::lab::Raw;
+use crate::plan;
+
+/// Makes `report.md`, `report.html` and `plots` in the folder from its `raw`, and tells what came
+/// out.
+///
+/// # Errors
+/// When nothing was measured there, or the folder cannot be written to. A file of `raw` that cannot
+/// be read is a line of the report.
+pub fn write(folder: &Path) -> Result<(), Failure> {
+    let (raws, unread) = read(folder)?;
+    let outcomes = claims::outcomes(&raws);
+    let document = document(&raws, &unread, &outcomes);
+    let plots = folder.join("plots");
+    fs::create_dir_all(&plots)?;
+    for (name, svg) in document.pictures() {
+        fs::write(plots.join(format!("{name}.svg")), svg)?;
+    }
+    fs::write(folder.join("report.md"), document.markdown())?;
+    let page = folder.join("report.html");
+    fs::write(&page, document.html())?;
+    println!("{}\n{}", summary(&outcomes), page.display());
+    Ok(())
+}
+
+/// The raw files in the order of the experiments, and what could not be read.
+fn read(folder: &Path) -> Result<(Vec<Raw>, Vec<String>), Failure> {
+    let (mut raws, mut unread) = (Vec::new(), Vec::new());
+    for name in plan::experiments("all")? {
+        let path = Raw::path(folder, name);
+        match path.is_file().then(|| Raw::read(&path)) {
+            Some(Ok(raw)) => raws.push(raw),
+            // The path in the error is that of somebody's machine.
+            Some(Err(error)) => {
+                let error = error.to_string();
+                let error = error.rsplit_once(".json: ").map_or(error.as_str(), |(_, why)| why);
+                unread.push(format!("raw/{name}.json: {error}"));
+            }
+            None => unread.push(format!(
+                "{name} was not run: `cargo run --release -p jungle-bench -- {name} --report DIR`"
+            )),
+        }
+    }
+    match raws.is_empty() {
+        true => Err(format!("nothing was measured in {}", folder.display()).into()),
+        false => Ok((raws, unread)),
+    }
+}
+
+fn summary(outcomes: &[Outcome]) -> String {
+    let count = |state| outcomes.iter().filter(|outcome| outcome.state == state).count();
+    format!(
+        "{} bars: {} pass, {} FAIL, {} not measured",
+        outcomes.len(),
+        count(State::Pass),
+        count(State::Fail),
+        count(State::NotMeasured)
+    )
+}
+
+fn document(raws: &[Raw], unread: &[String], outcomes: &[Outcome]) -> Document {
+    let mut blocks = vec![
+        Block::Text(format!("{}.", summary(outcomes))),
+        Block::Text(
+            "Every figure is the median of its rounds, with the least and the greatest beside it; \
+             a ratio is the median of the rounds' ratios. All of it is derived from the files in \
+             raw/: `jungle-bench report DIR` does it again."
+                .to_owned(),
+        ),
+    ];
+    let has = |is: fn(&Raw) -> bool| raws.iter().any(is);
+    if has(|raw| raw.settings.tiny) {
+        let text = "Taken with --tiny, which tries the programs: nothing here is a measurement.";
+        blocks.push(Block::Text(text.to_owned()));
+    } else if has(|raw| raw.settings.quick) {
+        let text = "Taken with --quick: fewer tasks, few rounds. Trust what is far from its bar.";
+        blocks.push(Block::Text(text.to_owned()));
+    }
+    tables::conditions(raws, &mut blocks);
+    blocks.push(Block::Heading("Bars".to_owned()));
+    blocks.push(tables::bars(outcomes));
+    scaling(raws, &mut blocks);
+    tables::experiments(raws, &mut blocks);
+    tables::published(raws, &mut blocks);
+    tables::not_measured(raws, unread, &mut blocks);
+    Document { title: "Jungle, measured".to_owned(), blocks }
+}
+
+/// The curves, the laws that fit them, and points that are too good.
+fn scaling(raws: &[Raw], blocks: &mut Vec<Block>) {
+    blocks.push(Block::Heading("Scaling".to_owned()));
+    blocks.push(Block::Text(
+        "Dashed curves were published by others for their machines, and are not measured here. \
+         Amdahl's law has the part of the work that threads can share; the Universal Scalability \
+         Law has contention (waiting for each other) and coherence (what each pair of threads \
+         costs). Both are fitted by least squares of the relative errors, of which ± has the root \
+         of the mean square."
+            .to_owned(),
+    ));
+    for figure in &curves::FIGURES {
+        let Some(raw) = raws.iter().find(|raw| raw.experiment == figure.experiment) else {
+            continue;
+        };
+        let curves = figure.curves(raw);
+        blocks.push(Block::Part(figure.title.to_owned()));
+        if !figure.notes.is_empty() {
+            blocks.push(Block::Text(format!("{}.", figure.notes.join(". "))));
+        }
+        let throughput = figure.throughput(&curves).svg();
+        blocks.push(Block::Picture(format!("{}-throughput", figure.name), throughput));
+        if let Some(plot) = figure.speedup(&curves) {
+            blocks.push(Block::Picture(format!("{}-speedup", figure.name), plot.svg()));
+        }
+        let head = vec!["curve", "points", "parallel", "contention", "coherence", "peak at"];
+        let fitted = curves.iter().map(curves::Curve::fitted).collect();
+        blocks.push(Block::Table(head, fitted));
+        let too_good = curves.iter().flat_map(|curve| {
+            let is_occupied = raw.settings.occupy_idle || curve.name.ends_with("occupied");
+            curve.too_good(is_occupied)
+        });
+        let too_good: Vec<String> = too_good.collect();
+        if !too_good.is_empty() {
+            blocks.push(Block::List(too_good));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+use std::collections::BTreeMap;
+
+use super::claims::{State, outcomes};
+use super::document::Block;
+use super::{curves, document};
+use crate::lab::{Cause, Conditions, LeftOut, Machine, Raw, Settings};
+
+/// A raw file as it would lie there: E1 on three numbers of threads, without Java.
+fn raw() -> Raw {
+    let row = |case: &str, system: &str, threads: u32, samples: [f64; 3]| {
+        serde_json::json!({
+            "experiment": "read", "case": case, "system": system, "threads": threads,
+            // Nothing is taken from this one.
+            "value": -1.0, "unit": "1/s", "samples": samples,
+        })
+    };
+    let rows = [
+        row("visit", "jungle", 1, [7.0e8, 6.0e8, 8.0e8]),
+        row("visit", "jungle", 2, [1.3e9, 1.2e9, 1.4e9]),
+        row("visit", "jungle", 4, [2.4e9, 2.3e9, 2.5e9]),
+        row("visit", "haskell", 1, [5.0e7, 5.0e7, 5.0e7]),
+        row("count", "jungle", 1, [1.0e9, 1.2e9, 1.1e9]),
+        row("count", "haskell", 1, [5.0e7, 5.0e7, 5.0e7]),
+    ];
+    let left = |case: Option<&str>, system: &str, cause| LeftOut {
+        case: case.map(str::to_owned),
+        system: system.to_owned(),
+        threads: None,
+        cause,
+        why: "cargo xtask peers".to_owned(),
+    };
+    Raw {
+        experiment: "read".to_owned(),
+        command: "jungle-bench read --report DIR".to_owned(),
+        machine: Machine::here(),
+        versions: BTreeMap::from([("jungle".to_owned(), "0.1.0".to_owned())]),
+        settings: Settings {
+            quick: false,
+            tiny: false,
+            threads: vec![1, 2, 4],
+            tasks: 1000,
+            rounds: 3,
+            seed: 1,
+            case: None,
+            systems: vec!["jungle".to_owned(), "haskell".to_owned(), "java".to_owned()],
+            occupy_idle: false,
+        },
+        conditions: Conditions { taken: "2026-01-01".to_owned(), load: Some(0.5), seconds: 60.0 },
+        rows: serde_json::from_value(rows.into()).unwrap(),
+        left_out: vec![
+            left(None, "java", Cause::Missing),
+            left(Some("visit-aged"), "jungle", Cause::Failed),
+        ],
+    }
+}
+
+/// Written and read as a file is.
+fn raws() -> Vec<Raw> {
+    let text = serde_json::to_string(&raw()).unwrap();
+    vec![serde_json::from_str(&text).unwrap()]
+}
+
+#[test]
+fn the_figures_are_derived_from_the_samples() {
+    let raws = raws();
+    let page = document(&raws, &[], &outcomes(&raws)).markdown();
+    // The median of the samples, their spread, and the ratios of the rounds: 14, 12, 16.
+    assert!(page.contains("| visit | 1 | jungle | 700 M/s | 600 M/s – 800 M/s | 3 |  |"), "{page}");
+    assert!(page.contains("| 50.0 M/s | 50.0 M/s – 50.0 M/s | 3 | 14.0 (12.0–16.0) |"), "{page}");
+    assert!(!page.contains("-1.00"), "{page}");
+}
+
+#[test]
+fn bars_pass_fail_or_say_why_not() {
+    let outcomes = outcomes(&raws());
+    let of = |what: &str| {
+        let found = outcomes.iter().find(|outcome| outcome.what.starts_with(what));
+        found.unwrap_or_else(|| panic!("no bar begins with {what}"))
+    };
+    // 1.1e9 is 22 times 5e7, of 25.
+    let count = of("read count");
+    assert_eq!(count.state, State::Fail);
+    assert!(count.measured.contains("22.0 × (20.0 × to 24.0 ×) FAIL"), "{}", count.measured);
+    assert!(count.measured.contains("count, 2 threads: not asked for"), "{}", count.measured);
+    let visit = of("read visit, no attributes");
+    assert_eq!(visit.state, State::NotMeasured, "on two threads Haskell has no figure");
+    assert!(visit.measured.starts_with("read visit, 1 thread: 14.0 ×"), "{}", visit.measured);
+    let aged = of("read visit, an attribute");
+    assert!(aged.measured.contains("jungle, failed: cargo xtask peers"), "{}", aged.measured);
+    let threads = of("read and write, 2 threads");
+    assert_eq!(threads.state, State::Fail, "visit: 1.86 of 1.9; and the rest is not there");
+    assert!(threads.measured.contains("1.86 × of 1 thread"), "{}", threads.measured);
+    assert!(of("diff of one place").measured.contains("jungle-bench diff --report DIR"));
+}
+
+#[test]
+fn what_is_missing_is_told_with_the_way_to_get_it() {
+    let raws = raws();
+    let unread = ["write was not run".to_owned()];
+    let page = document(&raws, &unread, &outcomes(&raws)).markdown();
+    let (_, end) = page.split_once("## Not measured").unwrap();
+    assert!(end.contains("- java: cargo xtask peers (for read)"), "{end}");
+    assert!(end.contains("- write was not run"), "{end}");
+    assert!(end.contains("- read: failed: cargo xtask peers (visit-aged, jungle)"), "{end}");
+}
+
+#[test]
+fn the_page_stands_alone() {
+    let raws = raws();
+    let document = document(&raws, &[], &outcomes(&raws));
+    let page = document.html();
+    for elsewhere in ["<script", "<link", "src=", "url(", "@import"] {
+        assert!(!page.contains(elsewhere), "{elsewhere}");
+    }
+    assert!(page.contains("prefers-color-scheme: dark"));
+    let names: Vec<&str> = document.pictures().map(|(name, _)| name).collect();
+    assert_eq!(names, ["read-throughput", "read-speedup"]);
+    assert_eq!(page.matches("<svg").count(), 2);
+    assert!(page.contains("Haskell Jungle (published)"));
+}
+
+#[test]
+fn three_points_are_fitted_and_drawn() {
+    let raws = raws();
+    let figure = &curves::FIGURES[0];
+    let found = figure.curves(&raws[0]);
+    let visit = found.iter().find(|curve| curve.name == "jungle visit").unwrap();
+    // The medians of the rounds' ratios: 1.3/0.7, 1.2/0.6, 1.4/0.8.
+    assert!((visit.speedups[1].y - 13.0 / 7.0).abs() < 1e-9);
+    assert_eq!(visit.fitted()[1], "3");
+    let plot = figure.speedup(&found).unwrap();
+    assert!(plot.lines.iter().any(|line| line.name == "jungle visit: Universal Scalability Law"));
+    let blocks = document(&raws, &[], &outcomes(&raws)).blocks;
+    let is_fit = |block: &Block| matches!(block, Block::Table(head, _) if head[0] == "curve");
+    assert!(blocks.iter().any(is_fit));
+}

@@ -1,0 +1,150 @@
+//! `--report` and `report`: what is kept, what is not measured again, what is told.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use super::{bench, text};
+
+/// A folder that is not there yet.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("lab-{name}"));
+    if folder.exists() {
+        fs::remove_dir_all(&folder).unwrap();
+    }
+    folder
+}
+
+/// Runs a tiny experiment into the folder; gives what it tells.
+fn measure(experiment: &str, folder: &Path, more: &str) -> (String, String) {
+    let line = format!(
+        "{experiment} --report {} --quick --tiny --rounds 2 --tasks 3 {more}",
+        folder.display()
+    );
+    told(bench(line.trim()))
+}
+
+fn told(output: Output) -> (String, String) {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    (text(&output.stdout), text(&output.stderr))
+}
+
+fn read(folder: &Path, file: &str) -> String {
+    fs::read_to_string(folder.join(file)).unwrap()
+}
+
+const READ: &str = "--case visit --threads 1,2,3 --systems jungle";
+
+#[test]
+fn what_is_there_is_not_measured_again() {
+    let folder = folder("resume");
+    let (stdout, stderr) = measure("read", &folder, READ);
+    assert!(stdout.contains(" bars: ") && stdout.contains("report.html"), "{stdout}");
+    assert!(stderr.starts_with("[1/1] read: 9 figures in "), "{stderr}");
+    let raw = read(&folder, "raw/read.json");
+    let (_, stderr) = measure("read", &folder, READ);
+    assert_eq!(stderr, "[1/1] read: is there\n");
+    assert_eq!(read(&folder, "raw/read.json"), raw);
+    for other in ["--again", "--seed 2"] {
+        let (_, stderr) = measure("read", &folder, &format!("{READ} {other}"));
+        assert!(stderr.contains("9 figures in"), "{other}: {stderr}");
+    }
+}
+
+#[test]
+fn the_report_in_the_documents_says_what_its_raw_files_say() {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/measurements/report");
+    let folder = folder("kept");
+    fs::create_dir_all(folder.join("raw")).unwrap();
+    let mut raw = 0;
+    for file in fs::read_dir(kept.join("raw")).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), folder.join("raw").join(file.file_name())).unwrap();
+        raw += 1;
+    }
+    assert!(raw > 15, "{raw}");
+    told(bench(&format!("report {}", folder.display())));
+    for file in ["report.md", "report.html"] {
+        let is_same = read(&folder, file) == read(&kept, file);
+        assert!(is_same, "{file}: `jungle-bench report docs/measurements/report` makes it anew");
+    }
+}
+
+#[test]
+fn a_report_is_made_again_from_the_raw_files_alone() {
+    let folder = folder("again");
+    measure("read", &folder, READ);
+    let (markdown, html) = (read(&folder, "report.md"), read(&folder, "report.html"));
+    for file in ["report.md", "report.html", "plots/read-speedup.svg"] {
+        fs::remove_file(folder.join(file)).unwrap();
+    }
+    let line = format!("report {}", folder.display());
+    told(bench(&line));
+    assert_eq!(read(&folder, "report.md"), markdown);
+    assert_eq!(read(&folder, "report.html"), html);
+    assert!(read(&folder, "plots/read-speedup.svg").starts_with("<svg"));
+
+    // Other samples, other figures: whatever the file says of the median.
+    let mut raw: serde_json::Value = serde_json::from_str(&read(&folder, "raw/read.json")).unwrap();
+    let row = &mut raw["rows"][0];
+    row["samples"] = serde_json::json!([123.0e6, 125.0e6]);
+    fs::write(folder.join("raw/read.json"), raw.to_string()).unwrap();
+    told(bench(&line));
+    assert!(read(&folder, "report.md").contains("| 124 M/s | 123 M/s – 125 M/s | 2 |"));
+}
+
+#[test]
+fn a_raw_file_that_is_damaged_is_a_line() {
+    let folder = folder("damaged");
+    measure("read", &folder, READ);
+    fs::write(folder.join("raw/write.json"), "{").unwrap();
+    let line = format!("report {}", folder.display());
+    told(bench(&line));
+    let report = read(&folder, "report.md");
+    assert!(report.contains("- raw/write.json: EOF while parsing"), "{report}");
+    assert!(report.contains("- point was not run: `cargo run"), "{report}");
+    fs::write(folder.join("raw/read.json"), "{}").unwrap();
+    let output = bench(&line);
+    assert!(!output.status.success());
+    assert!(text(&output.stderr).contains("nothing was measured in"));
+}
+
+/// Ray is only there if somebody asked for it by name.
+#[test]
+fn a_peer_that_is_missing_is_a_line() {
+    let folder = folder("missing");
+    measure("alice", &folder, "--case chain --systems jungle,ray");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let is_there = root.join("target/peers/ray/bin/python").is_file();
+    let report = read(&folder, "report.md");
+    let line = "- ray: it is not built: `cargo xtask peers ray` (for alice)";
+    assert_eq!(report.contains(line), !is_there, "{report}");
+    assert!(report.contains("| chain | 2 | jungle |"), "{report}");
+}
+
+#[test]
+fn an_experiment_that_fails_is_a_line_and_is_tried_again() {
+    let folder = folder("fails");
+    let line = format!("cluster --report {} --quick --tiny --systems jungle", folder.display());
+    let run = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_jungle-bench"));
+        command.args(line.split(' ')).env("NATS_SERVER", folder.join("no-server"));
+        told(command.output().unwrap())
+    };
+    let (stdout, stderr) = run();
+    assert!(stderr.contains("cluster: 0 figures in"), "{stderr}");
+    assert!(stdout.contains(" 0 pass, 0 FAIL, "), "{stdout}");
+    let report = read(&folder, "report.md");
+    assert!(report.contains("- cluster: failed: exit status: 101: "), "{report}");
+    assert!(run().1.contains("0 figures in"), "it is tried again");
+}
+
+#[test]
+fn busy_cores_are_measured_beside_idle_ones() {
+    let folder = folder("idle");
+    measure("idle-trap", &folder, "--threads 1,2 --systems jungle");
+    let report = read(&folder, "report.md");
+    assert!(report.contains("| occupied | 1 | jungle |"), "{report}");
+    let picture = read(&folder, "plots/idle-trap-speedup.svg");
+    assert!(picture.contains("PostgreSQL 9.2.4 (published)"), "{picture}");
+}
