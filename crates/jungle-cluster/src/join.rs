@@ -82,13 +82,12 @@ impl Cluster {
 
     /// Follows a log with a folder. If there is nothing in it yet, or the log does not go back to
     /// what it has, the newest checkpoint takes its place, if there is one that can be read; so
-    /// whoever returns after however long a time is what the others are.
+    /// whoever returns after however long a time is what the others are. The folder has a file
+    /// `CLUSTER` from then on, which says of which one it is.
     ///
     /// # Errors
     /// As [`follow_in_memory`](Cluster::follow_in_memory); also when the folder cannot be opened,
     /// or what is in it never was the cluster's.
-    ///
-    /// The folder has a file `CLUSTER` from then on, which says of which one it is.
     pub fn follow_in_folder(
         log: Arc<dyn Log>,
         folder: &Path,

@@ -13,7 +13,7 @@ use crate::checkpoint::{Header, belongs, check};
 use crate::depot::Depot;
 use crate::error::CheckpointError;
 use crate::follow::Follower;
-use crate::log::Log;
+use crate::log::{Log, LogError};
 use crate::message::{self, Hash};
 
 /// So many checkpoints are kept; the log goes back to the oldest of them. When the newest is
@@ -131,8 +131,11 @@ impl Keeper {
             match self.is_ours(depot, sequence) {
                 Ok(true) if kept.len() < KEPT => kept.push(sequence),
                 Ok(_) => depot.remove(sequence)?,
-                // A later version of this program may read it.
-                Err(CheckpointError::Version { .. }) => {}
+                // A later version of this program may read it; another server has removed it.
+                Err(
+                    CheckpointError::Version { .. }
+                    | CheckpointError::Log(LogError::Checkpoint { .. }),
+                ) => {}
                 Err(error) => return Err(error),
             }
         }

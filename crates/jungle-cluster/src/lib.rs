@@ -28,6 +28,8 @@
 //!   object store. The two newest are kept, and the log from the older one on: it does not grow
 //!   without end. Who has nothing yet, or was away for too long, begins with the newest one
 //!   ([`Cluster::follow_in_folder`], [`Cluster::follow_in_memory`]).
+//! - An engine that is too old is refused, and one that keeps the log otherwise than it has to be
+//!   kept, or says that it promises before it syncs: [`ConnectError`].
 //! - A [`Log`], with its [`Depot`], is all that is needed of an engine.
 
 mod checkpoint;
@@ -45,6 +47,7 @@ mod newcomer;
 mod options;
 mod sequencer;
 mod survey;
+mod turns;
 
 pub use async_nats::ConnectOptions;
 pub use cluster::{Cluster, Status};

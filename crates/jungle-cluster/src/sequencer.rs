@@ -1,8 +1,8 @@
 //! Giving commits their places in the log.
 
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -12,6 +12,7 @@ use crate::error::Fault;
 use crate::follow::{Follower, branches_before};
 use crate::log::{Appended, Log, LogError};
 use crate::message;
+use crate::turns::Turns;
 
 /// Appends what one server commits.
 pub(crate) struct Appender {
@@ -19,9 +20,9 @@ pub(crate) struct Appender {
     follower: Arc<Follower>,
     server: String,
     within: Duration,
-    /// Held while a message is on its way. In it is up to which question the log is known to have
+    /// Taken while a message is on its way. It knows up to which question the log is known to have
     /// been asked: one of our messages that was sent after that has its place.
-    proven: Mutex<u64>,
+    turns: Turns<u64>,
     /// How often it was asked whether the log has more than is here.
     asked: AtomicU64,
     /// So that no two messages without records are the same, which the engine would take for one.
@@ -49,9 +50,9 @@ impl Appender {
         server: &str,
         within: Duration,
     ) -> Appender {
-        let (proven, asked) = Default::default();
+        let (turns, asked) = (Turns::new(0), AtomicU64::new(0));
         let (server, nonces) = (server.to_owned(), RandomState::new());
-        Appender { log, follower, server, within, proven, asked, nonces }
+        Appender { log, follower, server, within, turns, asked, nonces }
     }
 
     /// Waits until all is here that was in the log when this was called, as a majority of those who
@@ -62,7 +63,7 @@ impl Appender {
         let late = || LogError::NoAnswer { within, last: None };
         let question = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
         loop {
-            let mut proven = self.proven.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut proven = self.turns.take_before(deadline).ok_or_else(late)?;
             if *proven >= question {
                 return Ok(());
             }
@@ -134,7 +135,7 @@ struct Sent {
 
 impl Sequencer for Appender {
     fn sequence(&self, records: &[CommitRecord]) -> Result<usize, SequenceError> {
-        let mut proven = self.proven.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut proven = self.turns.take();
         let covered = self.asked.load(Ordering::SeqCst);
         let Some(Sent { after, bytes, count }) = self.message(records)? else { return Ok(0) };
         match self.log.append(after, &bytes, self.within) {

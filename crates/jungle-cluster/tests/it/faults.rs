@@ -175,3 +175,21 @@ fn whoever_asks_a_leader_that_is_none_any_more_reads_what_is_new_all_the_same() 
     assert_eq!(int(&jungle.open_tree("t").unwrap(), "/", "n"), Some(2));
     agree(&[(jungle, cluster), other]);
 }
+
+#[test]
+fn a_read_does_not_wait_longer_because_a_commit_is_stuck() {
+    let rng = &mut Rng::new(1);
+    let cut = Cut::new(Arc::new(Engine::default()).connect(rng, 0));
+    let (jungle, cluster) = server(&cut, "stuck");
+    let tree = jungle.create_tree("t").unwrap();
+    cut.hold(true);
+    std::thread::scope(|scope| {
+        let commit = scope.spawn(|| put(&tree, "/", "n", 1));
+        cut.wait_held();
+        assert!(cluster.linearize(Duration::from_millis(1)).is_err());
+        cut.hold(false);
+        commit.join().unwrap();
+    });
+    assert_eq!(cluster.linearize(LONG).unwrap(), jungle.revision());
+    assert_eq!(int(&tree, "/", "n"), Some(1));
+}

@@ -20,16 +20,36 @@ pub fn newcomer(log: Arc<impl Log + 'static>, name: &str) -> Result<(Jungle, Clu
 }
 
 /// A connection that can be cut: nothing comes until it is there again, and whoever is asked for
-/// the log's end knows only what was so before.
+/// the log's end knows only what was so before. Or what is to be appended can be held up.
 pub struct Cut<L> {
     log: Arc<L>,
     bounds: Mutex<Option<(u64, u64)>>,
     gate: Arc<(Mutex<bool>, Condvar)>,
+    held: (Mutex<Held>, Condvar),
+}
+
+#[derive(Default)]
+struct Held {
+    is_held: bool,
+    waiting: u64,
 }
 
 impl<L: Log> Cut<L> {
     pub fn new(log: Arc<L>) -> Arc<Cut<L>> {
-        Arc::new(Cut { log, bounds: Mutex::default(), gate: Arc::default() })
+        let (bounds, gate, held) = Default::default();
+        Arc::new(Cut { log, bounds, gate, held })
+    }
+
+    /// Holds up what is to be appended, or lets it go on.
+    pub fn hold(&self, is_held: bool) {
+        self.held.0.lock().unwrap().is_held = is_held;
+        self.held.1.notify_all();
+    }
+
+    /// Waits until something is held up.
+    pub fn wait_held(&self) {
+        let held = self.held.0.lock().unwrap();
+        drop(self.held.1.wait_while(held, |held| held.waiting == 0).unwrap());
     }
 
     pub fn set(&self, is_cut: bool) {
@@ -45,6 +65,12 @@ impl<L: Log + 'static> Log for Cut<L> {
     }
 
     fn append(&self, after: u64, message: &Bytes, within: Duration) -> Result<Appended, LogError> {
+        let mut held = self.held.0.lock().unwrap();
+        held.waiting += 1;
+        self.held.1.notify_all();
+        held = self.held.1.wait_while(held, |held| held.is_held).unwrap();
+        held.waiting -= 1;
+        drop(held);
         self.log.append(after, message, within)
     }
 
