@@ -28,6 +28,10 @@ pub(crate) struct Membership {
     /// On how many of the engine's servers the log of commits is kept; all servers say the same
     #[arg(long, value_name = "COUNT", default_value_t = 3, requires = "cluster")]
     replicas: usize,
+    /// Join also an engine that promises before it syncs: when the power goes everywhere at once,
+    /// up to two minutes of commits are lost. Else such an engine is refused, if it says so
+    #[arg(long, requires = "cluster")]
+    cluster_unsynced: bool,
     #[command(flatten)]
     keys: Keys,
 }
@@ -66,6 +70,7 @@ impl Membership {
             client: self.keys.client()?,
             name: self.cluster_name.clone(),
             replicas: self.replicas,
+            allow_unsynced: self.cluster_unsynced,
             progress: Some(Arc::new(joining())),
             ..Options::default()
         };
@@ -134,6 +139,9 @@ fn not_joined(error: &JoinError) -> Failure {
     match error {
         JoinError::Connect(ConnectError::Log { .. }) => failure
             .with_hint("an engine of one server keeps one copy: --replicas 1, for trying it out"),
+        JoinError::Connect(ConnectError::Unsynced { .. }) => failure.with_hint(
+            "--cluster-unsynced joins all the same: quicker, and a power cut may take two minutes",
+        ),
         JoinError::NotEmpty { .. } => failure.with_hint(
             "say another folder with --data, and `jungle export` and `import` what is in this one",
         ),

@@ -1,6 +1,7 @@
 //! The log in NATS JetStream: one stream with one subject; checkpoints in its object store.
 
 mod depot;
+pub(crate) mod synced;
 
 use std::future::Future;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -11,7 +12,8 @@ use async_nats::jetstream::consumer::{DeliverPolicy, push};
 use async_nats::jetstream::context::{ContextBuilder, GetStreamErrorKind, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{
-    Config, DiscardPolicy, RawMessageErrorKind, RetentionPolicy, StorageType, Stream,
+    Config, DiscardPolicy, PersistenceMode, RawMessageErrorKind, RetentionPolicy, StorageType,
+    Stream,
 };
 use async_nats::jetstream::{self, ErrorCode};
 use bytes::Bytes;
@@ -21,10 +23,11 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 
 use self::depot::NatsDepot;
+use self::synced::Synced;
 use crate::depot::Depot;
 use crate::log::{Appended, Log, LogError, LogId, Tail};
 use crate::options::Options;
-use crate::survey::{self, Survey, Tell};
+use crate::survey::{self, LogStatus, Survey, Tell};
 
 /// How long one answer may take before it is asked again: the server that had it may be dead.
 const ACK_WITHIN: Duration = Duration::from_secs(2);
@@ -113,6 +116,15 @@ pub enum ConnectError {
         /// What it has to be.
         wanted: String,
     },
+    /// A server of the engine says yes before its disk does.
+    #[error(
+        "the engine's server {server} promises before it syncs: its settings need `jetstream {{ \
+         sync_interval: always }}`"
+    )]
+    Unsynced {
+        /// Which server.
+        server: String,
+    },
     /// The system gives no random numbers, which a new log is known by.
     #[error("the system gives no random numbers: {0}")]
     Random(String),
@@ -134,6 +146,9 @@ impl NatsLog {
         // That of the server which makes the log.
         wanted.metadata.insert(ID.to_owned(), id.to_string());
         let stream = open(&threads, &jetstream, &wanted, options)?;
+        if !options.allow_unsynced {
+            check_synced(&threads, &jetstream, &stream, options)?;
+        }
         let depot = open_depot(&threads, &jetstream, options)?;
         Ok(NatsLog::new(threads, jetstream, stream, Some(depot), &options.name))
     }
@@ -423,9 +438,13 @@ fn open_depot(
     opened.ok_or_else(|| failed("no answer in time".into()))?.map_err(failed)
 }
 
+fn mode(config: &Config) -> PersistenceMode {
+    config.persist_mode.unwrap_or(PersistenceMode::Default)
+}
+
 /// Is a log kept as it has to be?
 fn check(wanted: &Config, found: &Config) -> Result<(), ConnectError> {
-    let settings: [(&'static str, String, String); 10] = [
+    let settings: [(&'static str, String, String); 11] = [
         ("subjects", format!("{:?}", found.subjects), format!("{:?}", wanted.subjects)),
         ("retention", format!("{:?}", found.retention), format!("{:?}", wanted.retention)),
         ("discard", format!("{:?}", found.discard), format!("{:?}", wanted.discard)),
@@ -435,6 +454,8 @@ fn check(wanted: &Config, found: &Config) -> Result<(), ConnectError> {
         ("deny_purge", found.deny_purge.to_string(), wanted.deny_purge.to_string()),
         ("deny_delete", found.deny_delete.to_string(), wanted.deny_delete.to_string()),
         ("max_age", format!("{:?}", found.max_age), format!("{:?}", wanted.max_age)),
+        // Else it would answer before it has written, whatever the servers' settings are.
+        ("persist_mode", format!("{:?}", mode(found)), format!("{:?}", mode(wanted))),
         ("no_ack", found.no_ack.to_string(), wanted.no_ack.to_string()),
         (
             "max_msgs_per_subject",
@@ -453,6 +474,27 @@ fn check(wanted: &Config, found: &Config) -> Result<(), ConnectError> {
         }
         None => Ok(()),
         Some((setting, is, wanted)) => refuse(setting, is, wanted),
+    }
+}
+
+/// Do those who keep a log sync before they answer? Where they do not say, that is told.
+fn check_synced(
+    threads: &Runtime,
+    jetstream: &jetstream::Context,
+    stream: &Stream,
+    options: &Options,
+) -> Result<(), ConnectError> {
+    let keepers = LogStatus::from(stream.cached_info()).keepers();
+    let client = jetstream.client();
+    let asking = async move { synced::ask(&client, &keepers).await };
+    match wait(threads, options.join_within, asking) {
+        Some(Ok(Synced::Always)) => Ok(()),
+        Some(Ok(Synced::Not { server })) => Err(ConnectError::Unsynced { server }),
+        Some(Ok(Synced::Unknown) | Err(_)) | None => {
+            let asked = synced::ASKED;
+            tracing::info!(asked, "the engine does not say whether it syncs before it answers");
+            Ok(())
+        }
     }
 }
 

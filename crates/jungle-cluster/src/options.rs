@@ -28,6 +28,10 @@ pub struct Options {
     /// On how many servers of the engine the log is kept: 1, 3 or 5. One is lost with its server's
     /// disk; of three, one may be lost, and of five, two. All servers of a cluster say the same.
     pub replicas: usize,
+    /// Join also an engine whose servers promise before they sync: quicker, and when the power
+    /// goes everywhere at once, up to two minutes are lost. Else such an engine is refused, if it
+    /// says so: its system account must export the service `$SYS.REQ.SERVER.PING.JSZ` for that.
+    pub allow_unsynced: bool,
     /// How long a commit may wait for its place while the engine does not answer. An engine that
     /// lost the leader of a log takes 4 to 9 seconds for the next one.
     pub commit_within: Duration,
@@ -77,6 +81,7 @@ impl Default for Options {
             name: "jungle".to_owned(),
             server: format!("server-{}", std::process::id()),
             replicas: 1,
+            allow_unsynced: false,
             commit_within: Duration::from_secs(30),
             join_within: Duration::from_secs(30),
             checkpoint_messages: 100_000,

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::log::{Log, LogError};
+use crate::nats::synced::{self, Synced};
 use crate::nats::{ANSWER_WITHIN, ConnectError, NatsLog, REST, no_answer};
 use crate::options::Options;
 
@@ -45,6 +46,9 @@ pub struct LogStatus {
     pub leader: Option<String>,
     /// The engine's other servers that keep it.
     pub replicas: Vec<Replica>,
+    /// Whether the engine's servers sync before they answer; `None` where they do not say: see
+    /// [`Options::allow_unsynced`].
+    pub syncs: Option<bool>,
 }
 
 /// One of the engine's servers that keep the log.
@@ -124,7 +128,16 @@ impl From<&Info> for LogStatus {
             leader: cluster.and_then(|cluster| cluster.leader.clone()),
             replicas: cluster
                 .map_or_else(Vec::new, |cluster| cluster.replicas.iter().map(replica).collect()),
+            syncs: None,
         }
+    }
+}
+
+impl LogStatus {
+    /// The names of the engine's servers that keep it.
+    pub(crate) fn keepers(&self) -> Vec<String> {
+        let others = self.replicas.iter().map(|replica| replica.name.clone());
+        self.leader.iter().cloned().chain(others).collect()
     }
 }
 
@@ -144,7 +157,12 @@ pub(crate) async fn ask(
     let inbox = client.new_inbox();
     let mut answers = client.subscribe(inbox.clone()).await.map_err(no_answer)?;
     client.publish_with_reply(subject, inbox, "".into()).await.map_err(no_answer)?;
-    let log = log_status(&stream).await?;
+    let mut log = log_status(&stream).await?;
+    log.syncs = match synced::ask(&client, &log.keepers()).await.map_err(no_answer)? {
+        Synced::Always => Some(true),
+        Synced::Not { .. } => Some(false),
+        Synced::Unknown => None,
+    };
     let mut servers = Vec::new();
     while let Ok(Some(answer)) = timeout_at(deadline, answers.next()).await {
         // That nobody listens is told by an answer without anything in it.

@@ -17,6 +17,24 @@ const READY_WITHIN: Duration = Duration::from_secs(30);
 /// How often they are started on other ports when somebody took one meanwhile.
 const STARTS_MAX: usize = 3;
 
+/// Everybody may come in, and ask how it keeps what it is given.
+const ACCOUNTS: &str = r#"
+accounts {
+  TRYOUT {
+    jetstream: enabled
+    users: [ { user: tryout, password: tryout } ]
+    imports: [ { service: { account: SYS, subject: "$SYS.REQ.SERVER.PING.JSZ" } } ]
+  }
+  SYS {
+    exports: [
+      { service: "$SYS.REQ.SERVER.PING.JSZ", response_type: stream, accounts: [ TRYOUT ] }
+    ]
+  }
+}
+system_account: SYS
+no_auth_user: tryout
+"#;
+
 /// Servers that are one engine. They are killed, and what they kept is removed, when this is
 /// dropped.
 pub(crate) struct Servers {
@@ -128,7 +146,7 @@ fn config(at: usize, folder: &Path, routes: &[u16], syncs_always: bool) -> Strin
     let sync = if syncs_always { ", sync_interval: always" } else { "" };
     let mut config = format!(
         "server_name: n{at}\nlisten: \"127.0.0.1:-1\"\n\
-         jetstream {{ store_dir: {store:?}, max_file_store: 1GB{sync} }}\n"
+         jetstream {{ store_dir: {store:?}, max_file_store: 1GB{sync} }}\n{ACCOUNTS}"
     );
     if routes.len() > 1 {
         let route = |port: &u16| format!("\"nats-route://127.0.0.1:{port}\"");

@@ -76,6 +76,7 @@ fn servers_are_started_looked_at_and_ended_by_an_interrupt() {
         text.out
     );
     assert!(text.out.contains(url(&up, 1)) && text.out.contains("\nservers  2 servers\n"));
+    assert!(text.out.contains("; synced before it is promised\n"), "{}", text.out);
 
     let second = up.told["servers"][1]["process"].as_u64().unwrap();
     signal("-KILL", u32::try_from(second).unwrap());
@@ -95,6 +96,13 @@ fn nothing_is_left_behind_when_it_is_killed() {
     let processes = up.processes();
     // Itself, the server, what keeps the engine's, and the engine's.
     assert_eq!(processes.len(), 4, "{processes:?}");
+    let status = folder.run(&["cluster", "status", "--cluster", up.engine()]);
+    assert!(status.out.contains("; PROMISED BEFORE IT IS SYNCED\n"), "{}", status.out);
+    let join = ["serve", "--data", "other", "--listen", "127.0.0.1:0", "--replicas", "1"];
+    let refused = folder.run(&[&join[..], &["--cluster", up.engine()]].concat());
+    refused.check_code(1);
+    assert!(refused.err.contains("sync_interval: always"), "{}", refused.err);
+    assert!(refused.err.contains("--cluster-unsynced"), "{}", refused.err);
     up.signal("-KILL");
     up.child.wait().unwrap();
     while processes.iter().any(|process| runs(*process)) {

@@ -82,7 +82,7 @@ fn difference(servers: &[ServerStatus]) -> Option<String> {
 }
 
 fn print(out: &mut impl Write, survey: &Survey) -> std::io::Result<()> {
-    let LogStatus { stream, first, last, bytes, leader, replicas, .. } = &survey.log;
+    let LogStatus { stream, first, last, bytes, leader, replicas, syncs, .. } = &survey.log;
     let messages = count((last + 1).saturating_sub(*first), "message");
     writeln!(
         out,
@@ -93,7 +93,12 @@ fn print(out: &mut impl Write, survey: &Survey) -> std::io::Result<()> {
     let leader = leader.as_deref().unwrap_or("nobody");
     let replicas: Vec<String> = replicas.iter().map(replica).collect();
     let also = if replicas.is_empty() { "nobody".to_owned() } else { replicas.join(", ") };
-    writeln!(out, "engine   led by {leader}; also kept by {also}")?;
+    let syncs = match syncs {
+        Some(true) => "synced before it is promised",
+        Some(false) => "PROMISED BEFORE IT IS SYNCED",
+        None => "whether it is synced before it is promised is not said",
+    };
+    writeln!(out, "engine   led by {leader}; also kept by {also}; {syncs}")?;
     let servers = count(survey.servers.len() as u64, "server");
     writeln!(out, "servers  {servers}")?;
     if survey.servers.is_empty() {

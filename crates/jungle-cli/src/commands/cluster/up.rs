@@ -81,7 +81,7 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let mut running: Vec<(String, Leashed)> = Vec::new();
     for number in 0..args.servers {
         let name = format!("s{number}");
-        let server = start_server(&name, &folder.0, &addresses, &args.engine_servers)?;
+        let server = start_server(&name, &folder.0, &addresses, args)?;
         running.push((name, server));
     }
     let mut servers = Vec::new();
@@ -111,13 +111,15 @@ fn start_server(
     name: &str,
     folder: &Path,
     addresses: &str,
-    replicas: &str,
+    args: &Args,
 ) -> Result<Leashed, Failure> {
+    let replicas = &args.engine_servers;
+    let unsynced: &[&str] = if args.unsynced { &["--cluster-unsynced"] } else { &[] };
     let data = folder.join(name);
     let data = data.to_string_lossy();
     let place = ["--data", &data, "--listen", "127.0.0.1:0", "--json", "--log", "warn"];
     let cluster = ["--cluster", addresses, "--server-name", name, "--replicas", replicas];
-    Leashed::start(&[&["serve", "--leash"], &place[..], &cluster[..]].concat())
+    Leashed::start(&[&["serve", "--leash"], &place[..], &cluster[..], unsynced].concat())
 }
 
 fn tell(told: &Told, format: Format) -> Result<(), Failure> {

@@ -1,0 +1,79 @@
+//! Whether the servers of the engine sync before they answer, as far as they say.
+//!
+//! That is a setting of each server, not of the log, and only the engine's system account may ask
+//! for it. Where that lets others ask (it exports [`ASKED`], as the files of `jungle cluster
+//! config` do), they are told; elsewhere nobody answers, at once.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use async_nats::{Client, StatusCode};
+use futures_util::StreamExt;
+use serde::Deserialize;
+use tokio::time::{Instant, timeout_at};
+
+/// What all servers of an engine answer to with how they keep what they are given.
+pub(crate) const ASKED: &str = "$SYS.REQ.SERVER.PING.JSZ";
+
+/// How long to wait for a server that is said to be there: it may be there no more.
+const WITHIN: Duration = Duration::from_secs(1);
+
+/// What is known of it.
+pub(crate) enum Synced {
+    /// Each server that is there says that it does.
+    Always,
+    /// This one does not.
+    Not { server: String },
+    /// They do not say.
+    Unknown,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    server: Server,
+    data: Option<Kept>,
+}
+
+#[derive(Deserialize)]
+struct Server {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Kept {
+    config: Option<Settings>,
+}
+
+#[derive(Deserialize)]
+struct Settings {
+    #[serde(default)]
+    sync_always: bool,
+}
+
+/// Asks all of them, and waits for those with these names.
+pub(crate) async fn ask(client: &Client, names: &[String]) -> Result<Synced, async_nats::Error> {
+    let inbox = client.new_inbox();
+    let mut answers = client.subscribe(inbox.clone()).await?;
+    client.publish_with_reply(ASKED, inbox, r#"{"config":true}"#.into()).await?;
+    let mut due: BTreeSet<&String> = names.iter().collect();
+    let mut is_known = false;
+    let deadline = Instant::now() + WITHIN;
+    while !due.is_empty()
+        && let Ok(Some(answer)) = timeout_at(deadline, answers.next()).await
+    {
+        if answer.status == Some(StatusCode::NO_RESPONDERS) {
+            break;
+        }
+        let Ok(Answer { server, data }) = serde_json::from_slice(&answer.payload) else {
+            continue;
+        };
+        due.remove(&server.name);
+        match data.and_then(|kept| kept.config) {
+            Some(Settings { sync_always: true }) => is_known = true,
+            // One without JetStream keeps nothing.
+            None => {}
+            Some(_) => return Ok(Synced::Not { server: server.name }),
+        }
+    }
+    Ok(if is_known { Synced::Always } else { Synced::Unknown })
+}
