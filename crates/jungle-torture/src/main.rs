@@ -10,7 +10,7 @@
 //! - `crash`: power is lost at every call that changes a simulated disk.
 //! - `io`: each call of a simulated disk fails once, in each way it can.
 //! - `rot`: files of the store are damaged.
-//! - `erase`: power is lost, and calls fail, while something is erased.
+//! - `erase`: power is lost, and calls fail, while something is erased or put in a folder's place.
 //! - `kill`: a process that commits is killed.
 //! - `syncs`: its syncs are counted with `strace`.
 //! - `meta`: the same commits under other settings come to the same.

@@ -1,10 +1,11 @@
-//! Power is lost, or a call fails, while something is erased: what is found is the old folder or
-//! the new one, whole; and what was erased is in none of the new one's files.
+//! Power is lost, or a call fails, while something is erased, or another Jungle takes the place of
+//! what is there: what is found is the old folder or the new one, whole; and what was erased, or
+//! only in the old one, is in none of the new one's files.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use jungle_db::Retention;
+use jungle_db::{Jungle, Retention};
 use jungle_store::disk::sim::{CallKind, Fate, Keep, SimDisk};
 use jungle_store::pages::{EnginePages, Pages, PagesOptions, Table};
 use jungle_testkit::Rng;
@@ -14,9 +15,18 @@ use super::secrets::{SECRET, as_it_is, options, query, secrets, without};
 
 const KEEPS: [Keep; 5] = [Keep::Nothing, Keep::All, Keep::Prefix, Keep::Random, Keep::Random];
 
+/// What takes the place of what is there.
+enum Making {
+    /// The same without the secrets.
+    Erase,
+    /// What a Jungle in memory has.
+    Adopt(Jungle),
+}
+
 /// A folder with secrets, and what there is to be found of it.
 struct Case {
     disk: SimDisk,
+    making: Making,
     old: Vec<String>,
     new: Vec<String>,
 }
@@ -42,9 +52,9 @@ fn power_is_lost(case: &Arc<Case>, rng: &mut Rng) -> u64 {
         }
         Fate::Go
     });
-    let erased = options().erase_on(Arc::new(disk.clone()), &query(), |_, _| ());
+    let made = case.make(&disk);
     disk.unwatch();
-    assert!(erased.expect("an undisturbed disk").erased.commits > 0);
+    made.expect("an undisturbed disk");
     // What was acknowledged lasts.
     assert!(case.check(&disk.world().crash(Keep::Nothing, &mut |_| 0)));
     points.load(Ordering::SeqCst)
@@ -57,9 +67,9 @@ fn calls_fail(case: &Case, rng: &mut Rng) -> u64 {
         seen.lock().expect("nothing panics while it is held").push(call.kind);
         Fate::Go
     });
-    let erased = options().erase_on(Arc::new(disk.clone()), &query(), |_, _| ());
+    let made = case.make(&disk);
     disk.unwatch();
-    drop(erased.expect("an undisturbed disk"));
+    made.expect("an undisturbed disk");
     let calls = std::mem::take(&mut *calls.lock().expect("nothing panics while it is held"));
     let mut points = 0;
     for (at, &kind) in calls.iter().enumerate() {
@@ -89,9 +99,29 @@ impl Case {
         if rng.chance(2, 3) {
             store.checkpoint().expect("an undisturbed disk");
         }
-        let (old, new) = (as_it_is(&store), without(&store));
+        let making = if rng.chance(2, 3) { Making::Erase } else { Making::Adopt(stranger(rng)) };
+        let new = match &making {
+            Making::Erase => without(&store),
+            Making::Adopt(jungle) => as_it_is(jungle),
+        };
+        let old = as_it_is(&store);
         drop((tree, store));
-        Case { disk, old, new }
+        Case { disk, making, old, new }
+    }
+
+    fn make(&self, disk: &SimDisk) -> Result<(), String> {
+        let disk = Arc::new(disk.clone());
+        match &self.making {
+            Making::Erase => {
+                let erased = options().erase_on(disk, &query(), |_, _| ());
+                let erased = erased.map_err(|error| error.to_string())?.erased;
+                assert!(erased.commits > 0);
+                Ok(())
+            }
+            Making::Adopt(jungle) => {
+                options().adopt_on(disk, jungle).map_err(|error| error.to_string())
+            }
+        }
     }
 
     /// Opens what is there: tells whether it is the new one, of which nothing else is left.
@@ -144,11 +174,11 @@ impl Case {
             noted.store(true, Ordering::SeqCst);
             fate
         });
-        let erased = options().erase_on(Arc::new(disk.clone()), &query(), |_, _| ());
+        let made = self.make(&disk);
         disk.unwatch();
         assert!(met.load(Ordering::SeqCst), "call {at} is made each time");
         let is_new = self.check(&disk);
-        assert!(is_new || erased.is_err(), "{kind:?} call {at} with {fate:?} was not told");
+        assert!(is_new || made.is_err(), "{kind:?} call {at} with {fate:?} was not told");
         // A sync that lies loses what it likes.
         if fate != Fate::Lie {
             let keep = *rng.pick(&KEEPS);
@@ -156,6 +186,27 @@ impl Case {
             assert_eq!(self.check(&left), is_new, "{kind:?} call {at} with {fate:?}");
         }
     }
+}
+
+/// A Jungle in memory, of which nothing is secret.
+fn stranger(rng: &mut Rng) -> Jungle {
+    let jungle = Jungle::new().expect("room");
+    for name in ["people", "places"] {
+        let main = jungle.create_tree(name).expect("it is new");
+        for n in 0..rng.range(1..12) {
+            let made = main.update(|tx| {
+                let key = tx.append(&[])?;
+                tx.put_attribute(&[key], "n", n as i64)
+            });
+            made.expect("nobody else writes");
+            if rng.chance(1, 6) {
+                let at = main.snapshot().revision();
+                main.branch(&format!("{n}"), at).expect("it is new");
+                main.tag(&format!("tag {n}"), at).expect("it is new");
+            }
+        }
+    }
+    jungle
 }
 
 fn copy(disk: &SimDisk) -> SimDisk {
