@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::experiments;
+use crate::experiments::{self, placed};
 use crate::lab::cores;
 use crate::systems::System;
 use crate::track;
@@ -29,6 +29,17 @@ enum Other {
     /// Counts the instructions of a small fixed set of workloads, in seconds, and tells which take
     /// more or fewer than was recorded (needs valgrind).
     Track(track::Request),
+    /// Has servers asked by load clients that are placed with Alice: prints the answers a second
+    /// that each client got.
+    Load(placed::Request),
+    /// A load client, on any machine: waits under LABEL for what `load` says, until its standard
+    /// input ends.
+    LoadNode {
+        /// The addresses of the engine (NATS with JetStream), with commas between them.
+        engine: String,
+        /// Its label, which nobody else has.
+        label: String,
+    },
     /// Does these workloads; `track` has them counted.
     #[command(hide = true)]
     TrackWork,
@@ -232,6 +243,15 @@ pub enum Command {
         /// And how much.
         options: experiments::Options,
     },
+    /// A load by clients that are placed.
+    Load(placed::Request),
+    /// One of them.
+    LoadNode {
+        /// It finds the others through this.
+        engine: String,
+        /// They find it under this.
+        label: String,
+    },
     /// An experiment.
     Run(Request),
 }
@@ -250,6 +270,8 @@ impl Args {
             (Some(Other::UseHot { folder, group, options }), _) => {
                 Command::UseHot { folder, group, options }
             }
+            (Some(Other::Load(request)), _) => Command::Load(request),
+            (Some(Other::LoadNode { engine, label }), _) => Command::LoadNode { engine, label },
             (None, Some(request)) => Command::Run(request),
             (None, None) => unreachable!("clap asks for an experiment"),
         }

@@ -32,6 +32,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::{Args, Command};
+use crate::experiments::placed;
 
 /// What went wrong, in words.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -50,6 +51,8 @@ fn main() -> ExitCode {
         Command::Report(folder) => report::write(&folder),
         Command::Track(request) => track::run(&request),
         Command::TrackWork => track::work(),
+        Command::Load(request) => placed::load(&request),
+        Command::LoadNode { engine, label } => placed::node(&engine, &label),
         Command::Run(request) => match &request.report {
             Some(folder) => lab::run(&request, folder),
             None => run(&request),

@@ -26,6 +26,7 @@ pub mod write;
 
 use clap::Args;
 
+pub use self::board::placed;
 pub use self::larger::hot;
 pub use self::open::reopen;
 use crate::Failure;
@@ -79,6 +80,7 @@ pub fn sample(experiment: &str, case: &str, options: Options) -> Result<Sample, 
         "cluster" if case == "seen" => Some(failover::seen(options)?),
         "cluster" if case == "resume" => Some(failover::resume(options)?),
         "cluster" if case == "newcomer" => Some(newcomer::sample(options)?),
+        "cluster" if case == "share" => board::sample(case, options)?,
         "cluster" => cluster::sample(case, options)?,
         "commit" if case == "readers" => Some(readers::sample(options)?),
         "commit" => commit::sample(case, options)?,

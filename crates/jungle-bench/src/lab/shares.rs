@@ -7,7 +7,7 @@ use std::time::Duration;
 const SHARES: [(&str, u64); 19] = [
     ("read", 130),
     ("write", 90),
-    ("point", 90),
+    ("point", 75),
     ("memory", 45),
     ("wide", 30),
     ("diff", 10),
@@ -22,7 +22,7 @@ const SHARES: [(&str, u64); 19] = [
     ("store-peers", 70),
     ("alice", 60),
     ("board", 80),
-    ("cluster", 70),
+    ("cluster", 85),
     ("idle-trap", 25),
 ];
 

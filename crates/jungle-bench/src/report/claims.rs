@@ -88,7 +88,6 @@ const ALICE: &str = "Alice";
 const CLUSTER: &str = "Cluster";
 
 const CASSANDRA: &str = "`jungle-bench` has no Cassandra yet";
-const NO_EXPERIMENT: &str = "`jungle-bench` has no experiment for it yet";
 const AHEAD: &str = "commits at 1 and 64 clients, an old revision, a diff, bytes: all ahead";
 
 /// Every bar, in its words.
@@ -326,7 +325,7 @@ const CLAIMS: &[Claim] = &[
         CLUSTER,
         "local reads per server, 1 → 3 servers",
         "flat within 5 %",
-        Elsewhere(NO_EXPERIMENT),
+        Rules(|rule| is(rule, "cluster", &["share"])),
     ),
     claim(
         CLUSTER,

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "the helpers are test code too")]
 
 mod lab;
+mod load;
 mod track;
 
 use std::path::Path;

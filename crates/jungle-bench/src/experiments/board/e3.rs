@@ -13,7 +13,7 @@ use crate::sample::Sample;
 use crate::stats::{median, ratios};
 
 /// Messages of the board that is shown.
-const SHOWN: u64 = 10;
+pub const SHOWN: u64 = 10;
 
 /// Requests of a task.
 const TASK: u64 = 1000;
@@ -100,16 +100,22 @@ fn boards(folder: &Folder) -> Result<(Vec<Board>, usize), Failure> {
     Ok((boards, bytes))
 }
 
+/// Makes the two boards, and the messages that are shown.
+pub fn furnish(serving: &Serving) -> Result<(), Failure> {
+    for board in ["b", "w"] {
+        serving.ask("POST /api/v1/trees", &format!(r#"{{"name":"{board}"}}"#))?;
+        let mark = r#"{"edits":[{"op":"put","path":"/","attribute":"board","value":"b"}]}"#;
+        serving.ask(&format!("POST /api/v1/trees/{board}/commits"), mark)?;
+    }
+    for _ in 0..SHOWN {
+        serving.ask("GET /bench/post?board=b&author=somebody&text=hello", "")?;
+    }
+    Ok(())
+}
+
 impl Board {
     fn ours(serving: Serving, loads: Vec<Load>) -> Result<Board, Failure> {
-        for board in ["b", "w"] {
-            serving.ask("POST /api/v1/trees", &format!(r#"{{"name":"{board}"}}"#))?;
-            let mark = r#"{"edits":[{"op":"put","path":"/","attribute":"board","value":"b"}]}"#;
-            serving.ask(&format!("POST /api/v1/trees/{board}/commits"), mark)?;
-        }
-        for _ in 0..SHOWN {
-            serving.ask("GET /bench/post?board=b&author=somebody&text=hello", "")?;
-        }
+        furnish(&serving)?;
         let count = |serving: &Serving, board: &str| {
             serving.number(&format!("/api/v1/trees/{board}/node"), "child_count")
         };

@@ -4,7 +4,9 @@
 mod e3;
 mod load;
 mod pages;
+pub mod placed;
 mod server;
+mod share;
 mod start;
 mod watchers;
 
@@ -23,6 +25,7 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
         "watchers-bare" => watchers::sample(&["--memory"], options)?,
         "pages" => pages::sample(options)?,
         "start" => start::sample(options)?,
+        "share" => share::sample(options)?,
         _ => return Ok(None),
     }))
 }

@@ -11,7 +11,7 @@ use crate::Failure;
 use crate::systems::System;
 
 /// No answer takes so long, unless something is wrong.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server, killed when this is dropped.
 pub struct Serving {
@@ -98,6 +98,20 @@ impl Serving {
     pub fn number(&self, path: &str, name: &str) -> Result<u64, Failure> {
         let answer: Json = serde_json::from_str(&self.ask(&format!("GET {path}"), "")?)?;
         answer[name].as_u64().ok_or_else(|| format!("{path}: {answer}").into())
+    }
+
+    /// Seconds of processor time that its threads have used.
+    ///
+    /// # Errors
+    /// When the system does not say so.
+    pub fn cpu(&self) -> Result<f64, Failure> {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", self.child.id()))?;
+        let nanos = threads.map(|thread| {
+            let said = std::fs::read_to_string(thread?.path().join("schedstat"))?;
+            let nanos = said.split(' ').next().unwrap_or_default();
+            Ok::<_, Failure>(nanos.parse::<u64>()?)
+        });
+        Ok(1e-9 * nanos.sum::<Result<u64, Failure>>()? as f64)
     }
 
     /// Ends it in order.

@@ -1,0 +1,105 @@
+//! What a page costs a server that is alone in its cluster, and one of three, each under a load of
+//! its own: processor time, since all of them share the cores of one machine. The load clients are
+//! placed with Alice.
+
+use std::thread;
+use std::time::Instant;
+
+use jungle_testkit::NatsServers;
+
+use super::super::Options;
+use super::super::folder::Folder;
+use super::super::turns::turns;
+use super::e3::{SHOWN, furnish};
+use super::placed::{Job, Placed};
+use super::server::{PATIENCE, Serving};
+use crate::Failure;
+use crate::sample::Sample;
+use crate::stats::{median, ratios};
+
+/// Servers that share a cluster.
+const SERVERS: usize = 3;
+
+/// Connections to each server.
+const CONNECTIONS: usize = 16;
+
+/// Requests to each server in a turn.
+const REQUESTS: u64 = 10_000;
+
+/// Microseconds of processor time that a server needs to show a board of ten messages: `page-alone`
+/// of the only server of a cluster, `page-three` of three under load at once, on average; `share`
+/// = the median of the turns' ratios. In each turn there is a commit first.
+pub fn sample(options: Options) -> Result<Sample, Failure> {
+    let requests = if options.tiny { 200 } else { REQUESTS };
+    let engine = NatsServers::start(3);
+    let folder = Folder::new("share")?;
+    let (alone, three) = (cluster(&engine, &folder, 1)?, cluster(&engine, &folder, SERVERS)?);
+    let clients = Placed::here(&engine.addresses(), SERVERS)?;
+    let (mut alones, mut threes) = (Vec::new(), Vec::new());
+    for turn in 0..=turns(options) as u64 {
+        let cost = |servers| page_cost(servers, &clients, turn, requests);
+        let costs = [cost(&alone)?, cost(&three)?];
+        // The first one warms up.
+        if turn > 0 {
+            alones.push(costs[0]);
+            threes.push(costs[1]);
+        }
+    }
+    let share = median(&ratios(&threes, &alones));
+    let sample = Sample::value(median(&alones), "us").with("page-alone", median(&alones));
+    Ok(sample.with("page-three", median(&threes)).with("share", share))
+}
+
+/// So many servers with a board in a cluster of their own.
+fn cluster(engine: &NatsServers, folder: &Folder, count: usize) -> Result<Vec<Serving>, Failure> {
+    let (addresses, name) = (engine.addresses(), format!("of-{count}"));
+    let start = |at: usize| {
+        let data = folder.0.join(format!("{name}-{at}")).display().to_string();
+        let member = ["--data", &data, "--cluster", &addresses, "--cluster-name", &name];
+        Serving::jungle(&member)
+    };
+    let servers = (0..count).map(start).collect::<Result<Vec<_>, Failure>>()?;
+    furnish(&servers[0])?;
+    servers.iter().try_for_each(|server| wait_for(server, SHOWN))?;
+    Ok(servers)
+}
+
+/// Waits until a server has so many messages.
+fn wait_for(server: &Serving, messages: u64) -> Result<(), Failure> {
+    let begun = Instant::now();
+    loop {
+        // The board may not be there yet.
+        let found = server.number("/api/v1/trees/b/node", "child_count");
+        match found {
+            Ok(found) if found >= messages => return Ok(()),
+            Err(error) if begun.elapsed() > PATIENCE => return Err(error),
+            _ if begun.elapsed() > PATIENCE => return Err("a server does not follow".into()),
+            _ => thread::yield_now(),
+        }
+    }
+}
+
+/// Microseconds a request, of all of them at once.
+fn page_cost(
+    servers: &[Serving],
+    clients: &Placed,
+    turn: u64,
+    requests: u64,
+) -> Result<f64, Failure> {
+    let put = format!(r#"{{"op":"put","path":"/","attribute":"turn","value":{turn}}}"#);
+    servers[0].ask("POST /api/v1/trees/b/commits", &format!(r#"{{"edits":[{put}]}}"#))?;
+    let job = |server: &Serving| {
+        let url = format!("http://{}/boards/b", server.address);
+        Job { url, requests, connections: CONNECTIONS }
+    };
+    let jobs: Vec<Job> = servers.iter().map(job).collect();
+    let before = cpu(servers)?;
+    clients.run(&jobs)?;
+    let spent = cpu(servers)? - before;
+    Ok(1e6 * spent / (servers.len() as u64 * requests) as f64)
+}
+
+/// Seconds of processor time that they have used.
+fn cpu(servers: &[Serving]) -> Result<f64, Failure> {
+    servers.iter().map(Serving::cpu).sum()
+}
