@@ -124,6 +124,13 @@ impl NatsServers {
         self.servers.iter().position(|server| server.name == name)
     }
 
+    /// The processes of those that run, by their numbers.
+    #[must_use]
+    pub fn processes(&self) -> Vec<u32> {
+        let running = self.servers.iter().filter_map(|server| server.running.as_ref());
+        running.map(|running| running.child.id()).collect()
+    }
+
     /// The addresses of all of them, with commas between them.
     #[must_use]
     pub fn addresses(&self) -> String {
