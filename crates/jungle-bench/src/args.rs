@@ -78,7 +78,8 @@ loro,automerge,rayon,crossbeam,tokio,warp,postgres";
 #[derive(clap::Args, Clone)]
 pub struct Request {
     /// read, write, point, memory, wide, diff, merge, hot, revisions, commit, flat, open,
-    /// larger-than-memory, reclaim, store-peers, alice, board, cluster, idle-trap, or all.
+    /// larger-than-memory, reclaim, store-peers, alice, board, cluster, scale, idle-trap,
+    /// or all.
     #[arg(required = true)]
     pub experiment: String,
     /// Numbers of threads, where a case can use several; 1 and 2, or with --report up to as many

@@ -19,6 +19,7 @@ mod report;
 mod results;
 mod runner;
 mod sample;
+mod scale;
 mod stats;
 mod systems;
 mod table;
@@ -89,6 +90,9 @@ fn run(request: &args::Request) -> Result<(), Failure> {
     let rows = runner::run(&cases, &request)?;
     let verdicts = verdicts::all(&rows);
     print!("{}", table::render(&cases, &rows, &verdicts));
+    if let Some(beyond) = report::beyond(&rows) {
+        print!("\n{beyond}");
+    }
     if let Some(path) = &request.json {
         std::fs::write(path, results::to_json_lines(&rows))
             .map_err(|error| format!("cannot write {}: {error}", path.display()))?;

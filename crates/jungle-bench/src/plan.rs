@@ -180,6 +180,21 @@ const fn of_warp(name: &'static str, number: &'static str) -> Case {
     of_board(name, "e3", "1/s").number(Number::Named(number), "1/s").of(System::Warp)
 }
 
+/// A number that the model of `scale` is fed with.
+const fn of_model(name: &'static str, unit: &'static str) -> Case {
+    one_of("scale", name, "parameters", unit)
+}
+
+/// A number of so many servers on this machine.
+const fn of_servers(name: &'static str, unit: &'static str) -> Case {
+    one_of("scale", name, "servers", unit).on_each(&[1, 3, 5, 7])
+}
+
+/// A number of so many servers in virtual time.
+const fn of_simulated(name: &'static str, unit: &'static str) -> Case {
+    one_of("scale", name, "simulated", unit).on_each(&[10, 100, 1000])
+}
+
 /// Bytes of a key and a value in tree R.
 const PAYLOAD_BYTES: f64 = 116.0;
 
@@ -401,6 +416,42 @@ const CASES: &[Case] = &[
     one_of("cluster", "newcomer", "newcomer", "ms"),
     one_of("cluster", "newcomer-memory", "newcomer", "ms"),
     one_of("cluster", "checkpoint", "newcomer", "ms"),
+    of_model("prepare", "us"),
+    of_model("joined", "us"),
+    of_model("message", "us"),
+    of_model("record", "us"),
+    of_model("message-bytes", "B"),
+    of_model("record-bytes", "B"),
+    of_model("publish", "us"),
+    of_model("publish-byte", "ns"),
+    of_model("deliver", "us"),
+    of_model("engine", "us"),
+    of_model("engine-byte", "ns"),
+    of_model("copy", "us"),
+    of_model("receive", "us"),
+    of_model("read", "ns"),
+    of_servers("seen", "us"),
+    of_servers("seen-p99", "us"),
+    of_servers("commits", "1/s"),
+    of_servers("together", "x"),
+    of_simulated("star-seen", "us"),
+    of_simulated("star-seen-p99", "us"),
+    of_simulated("star-sent", "x"),
+    of_simulated("star-ran", "x"),
+    of_simulated("tree-seen", "us"),
+    of_simulated("tree-seen-p99", "us"),
+    of_simulated("tree-sent", "x"),
+    of_simulated("tree-ran", "x"),
+    of_simulated("ring-seen", "us"),
+    of_simulated("ring-seen-p99", "us"),
+    of_simulated("ring-sent", "x"),
+    of_simulated("ring-ran", "x"),
+    of_simulated("mesh-seen", "us"),
+    of_simulated("mesh-seen-p99", "us"),
+    of_simulated("mesh-sent", "x"),
+    of_simulated("mesh-ran", "x"),
+    of_simulated("memory", "B"),
+    of_simulated("took", "s"),
     case("idle-trap", "free", None).from("visit").idle(Idle::Rest),
     case("idle-trap", "occupied", None).from("visit").idle(Idle::Busy),
     case("idle-trap", "select-free", Some("select")).from("").idle(Idle::Rest),
@@ -455,7 +506,7 @@ mod tests {
         assert_eq!(names.len(), CASES.len());
         assert_eq!(cases("all").unwrap().len(), CASES.len());
         assert!(cases("tea").unwrap_err().to_string().contains("read, write, point"));
-        assert_eq!(experiments("all").unwrap().len(), 19);
+        assert_eq!(experiments("all").unwrap().len(), 20);
     }
 
     /// Its program is a server, which would never end.

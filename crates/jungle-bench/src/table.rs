@@ -100,6 +100,8 @@ pub fn quantity(value: f64, unit: &str) -> String {
         ("ms", _) => (value, " ms"),
         ("s", _) => (value, " s"),
         ("B", _) => (value, " B"),
+        ("B/s", 1e6..) => (value / 1e6, " MB/s"),
+        ("B/s", _) => (value / 1e3, " kB/s"),
         (_, _) => (value, " ×"),
     };
     plain(scaled) + prefix

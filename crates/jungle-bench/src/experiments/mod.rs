@@ -18,6 +18,7 @@ mod read;
 mod readers;
 mod reclaim;
 mod revisions;
+mod scale;
 mod store_peers;
 mod turns;
 mod walker;
@@ -98,6 +99,7 @@ pub fn sample(experiment: &str, case: &str, options: Options) -> Result<Sample, 
         "larger-than-memory" => larger::sample(case, options)?,
         "reclaim" => reclaim::sample(case, options)?,
         "revisions" => revisions::sample(case, options)?,
+        "scale" => scale::sample(case, options)?,
         "store-peers" => store_peers::sample(case, options)?,
         _ => None,
     };

@@ -4,25 +4,26 @@ use std::time::Duration;
 
 /// Seconds of `--quick`, so that all of them are done in a quarter of an hour on two cores. An
 /// experiment that has used up its share is stopped, and what it did not come to is told.
-const SHARES: [(&str, u64); 19] = [
+const SHARES: [(&str, u64); 20] = [
     ("read", 130),
     ("write", 90),
     ("point", 75),
-    ("memory", 45),
-    ("wide", 30),
-    ("diff", 10),
-    ("merge", 10),
-    ("hot", 15),
+    ("memory", 35),
+    ("wide", 20),
+    ("diff", 8),
+    ("merge", 8),
+    ("hot", 12),
     ("revisions", 10),
     ("commit", 35),
-    ("flat", 20),
-    ("open", 15),
-    ("reclaim", 25),
-    ("larger-than-memory", 50),
+    ("flat", 10),
+    ("open", 10),
+    ("reclaim", 20),
+    ("larger-than-memory", 35),
     ("store-peers", 70),
     ("alice", 60),
-    ("board", 80),
+    ("board", 72),
     ("cluster", 85),
+    ("scale", 70),
     ("idle-trap", 25),
 ];
 

@@ -170,6 +170,7 @@ impl Figure {
         Plot {
             title: format!("{}: throughput", self.title),
             x: self.label(),
+            x_scale: Scale::Linear,
             y: "a second".to_owned(),
             scale: Scale::Logarithmic,
             lines: curves.iter().map(line).collect(),
@@ -200,6 +201,7 @@ impl Figure {
         Some(Plot {
             title: format!("{}: speed-up", self.title),
             x: self.label(),
+            x_scale: Scale::Linear,
             y: "times one thread".to_owned(),
             scale: Scale::Linear,
             lines,

@@ -6,6 +6,7 @@ mod document;
 mod fit;
 mod plot;
 mod published;
+mod scale;
 mod tables;
 
 use std::fs;
@@ -16,6 +17,7 @@ use self::document::{Block, Document};
 use crate::Failure;
 use crate::lab::Raw;
 use crate::plan;
+use crate::results::Row;
 
 /// Makes `report.md`, `report.html` and `plots` in the folder from its `raw`, and tells what came
 /// out.
@@ -74,6 +76,13 @@ fn summary(outcomes: &[Outcome]) -> String {
     )
 }
 
+/// What follows from the rows of `scale` for more servers than there are machines here, as text;
+/// `None` if they are not all there.
+pub fn beyond(rows: &[Row]) -> Option<String> {
+    let blocks = scale::Beyond::of(rows, crate::lab::cores())?.tables();
+    Some(Document { title: "Scale beyond this machine".to_owned(), blocks }.markdown())
+}
+
 fn document(raws: &[Raw], unread: &[String], outcomes: &[Outcome]) -> Document {
     let mut blocks = vec![
         Block::Text(format!("{}.", summary(outcomes))),
@@ -96,6 +105,7 @@ fn document(raws: &[Raw], unread: &[String], outcomes: &[Outcome]) -> Document {
     blocks.push(Block::Heading("Bars".to_owned()));
     blocks.push(tables::bars(outcomes));
     scaling(raws, &mut blocks);
+    scale::section(raws, &mut blocks);
     tables::experiments(raws, &mut blocks);
     tables::published(raws, &mut blocks);
     tables::not_measured(raws, unread, &mut blocks);

@@ -21,6 +21,8 @@ pub struct Plot {
     pub title: String,
     /// Below the axis.
     pub x: &'static str,
+    /// How that one counts.
+    pub x_scale: Scale,
     /// Beside the other one.
     pub y: String,
     /// How that one counts.
@@ -74,6 +76,10 @@ pub enum Kind {
     Measured,
     /// Measured by others, elsewhere: hollow points, dashes.
     Published,
+    /// What a model says, measured by nobody: hollow points, long dashes.
+    Predicted,
+    /// What came of it in virtual time: dots, hollow points in the colour of the curve before it.
+    Simulated,
     /// Amdahl's law: a thin dotted line in the colour of the curve before it.
     Amdahl,
     /// The Universal Scalability Law: a thin line in that colour.
@@ -83,15 +89,21 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Was it measured, by whomever?
+    /// Is it told in points?
     fn has_points(self) -> bool {
-        matches!(self, Kind::Measured | Kind::Published)
+        matches!(self, Kind::Measured | Kind::Published | Kind::Predicted | Kind::Simulated)
+    }
+
+    /// Does it have a colour of its own?
+    fn is_coloured(self) -> bool {
+        self.has_points() && self != Kind::Simulated
     }
 }
 
 /// From numbers to places.
 struct Frame {
     x: (f64, f64),
+    x_scale: Scale,
     y: (f64, f64),
     scale: Scale,
     height: f64,
@@ -119,7 +131,7 @@ impl Plot {
         self.axes(&frame, &mut svg);
         let mut colour = 0;
         for (at, line) in self.lines.iter().enumerate() {
-            colour += usize::from(at > 0 && line.kind.has_points());
+            colour += usize::from(at > 0 && line.kind.is_coloured());
             line.draw(&frame, colour % COLOURS, &mut svg);
             line.name(HEIGHT + LEGEND_LINE * at as f64, colour % COLOURS, &mut svg);
         }
@@ -136,9 +148,16 @@ impl Plot {
             Scale::Logarithmic => (least.log10().floor(), top.log10().ceil()),
         };
         let y = if y.1 > y.0 { y } else { (y.0, y.0 + 1.0) };
-        let x = (0.0, marks().map(|mark| mark.x).fold(1.0, f64::max) + 0.5);
+        let most = marks().map(|mark| mark.x).fold(1.0, f64::max);
+        let x = match self.x_scale {
+            Scale::Linear => (0.0, most + 0.5),
+            Scale::Logarithmic => {
+                let least = marks().map(|mark| mark.x).fold(most, f64::min).max(1e-9);
+                ((least / 1.2).log10(), (1.2 * most).log10())
+            }
+        };
         let height = HEIGHT + LEGEND_LINE * self.lines.len() as f64 + 4.0;
-        Frame { x, y, scale: self.scale, height }
+        Frame { x, x_scale: self.x_scale, y, scale: self.scale, height }
     }
 
     fn axes(&self, frame: &Frame, svg: &mut String) {
@@ -182,7 +201,10 @@ impl Plot {
         let mut counts: Vec<f64> = shown.flat_map(|line| &line.points).map(|mark| mark.x).collect();
         counts.sort_by(f64::total_cmp);
         let room = counts.last().copied().unwrap_or(0.0) / 30.0;
-        counts.dedup_by(|b, a| *b - *a < room.max(1e-9));
+        counts.dedup_by(|b, a| match self.x_scale {
+            Scale::Linear => *b - *a < room.max(1e-9),
+            Scale::Logarithmic => *b < 1.25 * *a,
+        });
         counts
     }
 }
@@ -229,6 +251,8 @@ impl Line {
         match self.kind {
             Kind::Measured => format!("c{colour} measured"),
             Kind::Published => format!("c{colour} published"),
+            Kind::Predicted => format!("c{colour} predicted"),
+            Kind::Simulated => format!("c{colour} simulated"),
             Kind::Amdahl => format!("c{colour} law amdahl"),
             Kind::Scalability => format!("c{colour} law"),
             Kind::Ideal => "ideal".to_owned(),
@@ -239,6 +263,10 @@ impl Line {
 impl Frame {
     fn x(&self, x: f64) -> f64 {
         let width = WIDTH - ROOM[0] - ROOM[2];
+        let x = match self.x_scale {
+            Scale::Linear => x,
+            Scale::Logarithmic => x.max(1e-9).log10(),
+        };
         ROOM[0] + width * (x - self.x.0) / (self.x.1 - self.x.0)
     }
 
@@ -294,7 +322,7 @@ mod tests {
         let points = points.iter().copied().map(Mark::at).collect();
         let line = Line { name: "a < b".into(), kind: Kind::Measured, points };
         let (title, y) = ("t & u".to_owned(), "speed".to_owned());
-        Plot { title, x: "threads", y, scale, lines: vec![line] }.svg()
+        Plot { title, x: "threads", x_scale: scale, y, scale, lines: vec![line] }.svg()
     }
 
     #[test]
@@ -314,6 +342,38 @@ mod tests {
                 assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
             }
         }
+    }
+
+    /// What nobody has measured looks otherwise than what was.
+    #[test]
+    fn predictions_are_dashed_in_a_colour_that_their_simulation_shares() {
+        let line = |name: &str, kind| Line {
+            name: name.to_owned(),
+            kind,
+            points: [(10.0, 1.0), (100.0, 2.0), (1_000.0, 3.0)].map(Mark::at).to_vec(),
+        };
+        let kinds = [Kind::Measured, Kind::Predicted, Kind::Simulated, Kind::Predicted];
+        let svg = Plot {
+            title: "t".to_owned(),
+            x: "servers",
+            x_scale: Scale::Logarithmic,
+            y: "speed".to_owned(),
+            scale: Scale::Linear,
+            lines: kinds.map(|kind| line("a", kind)).to_vec(),
+        }
+        .svg();
+        for class in ["c0 measured", "c1 predicted", "c1 simulated", "c2 predicted"] {
+            assert!(svg.contains(&format!("<polyline class=\"{class}\"")), "{class}: {svg}");
+        }
+        assert!(svg.contains(".plot .predicted { stroke-dasharray"), "{svg}");
+        // As far from 10 to 100 as from 100 to 1,000.
+        let (_, first) = svg.split_once("points=\"").unwrap();
+        let (first, _) = first.split_once('"').unwrap();
+        let at: Vec<f64> = first
+            .split(' ')
+            .map(|point| point.split_once(',').unwrap().0.parse().unwrap())
+            .collect();
+        assert!((at[2] - 2.0 * at[1] + at[0]).abs() < 0.3, "{at:?}");
     }
 
     #[test]

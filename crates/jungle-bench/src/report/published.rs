@@ -113,6 +113,42 @@ pub const IDLE_TRAP_OCCUPIED: Published = Published {
     points: &[(8.0, 51_022.18)],
 };
 
+/// Where the figures of servers beyond this machine are from.
+pub const BEYOND: [&str; 3] = [
+    "ZooKeeper, all reads and all writes, requests of 1 KiB, 250 clients, each server a machine of \
+     its own (two Xeons of 2.1 GHz, gigabit network): P. Hunt, M. Konar, F. Junqueira, B. Reed, \
+     ZooKeeper: Wait-free coordination for Internet-scale systems, USENIX ATC 2010, table 1",
+    "etcd 2.2.0, values of 64 bytes, 256 clients at all three servers, each on a machine of its \
+     own (GCE n1-highcpu-2): etcd.io/docs, Benchmarking etcd v2.2.0",
+    "Networks: a round trip of 0.09 ms in one room (ZooKeeper's wiki, ServiceLatencyOverview), up \
+     to several hundred microseconds in one data centre (etcd.io/docs, Performance): the model \
+     takes 0.1 ms one way",
+];
+
+/// ZooKeeper and etcd over servers.
+pub const SERVERS: [Published; 4] = [
+    Published {
+        name: "ZooKeeper reads (published)",
+        scale: Scale::Rate,
+        points: &[(3.0, 87e3), (5.0, 165e3), (7.0, 257e3), (9.0, 296e3), (13.0, 460e3)],
+    },
+    Published {
+        name: "ZooKeeper writes (published)",
+        scale: Scale::Rate,
+        points: &[(3.0, 21e3), (5.0, 18e3), (7.0, 14e3), (9.0, 12e3), (13.0, 8e3)],
+    },
+    Published {
+        name: "etcd 2.2.0 reads (published)",
+        scale: Scale::Rate,
+        points: &[(3.0, 46_592.0)],
+    },
+    Published {
+        name: "etcd 2.2.0 writes (published)",
+        scale: Scale::Rate,
+        points: &[(3.0, 4_461.0)],
+    },
+];
+
 /// A published figure beside a case of ours, both in microseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {

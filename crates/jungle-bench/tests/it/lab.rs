@@ -148,3 +148,36 @@ fn busy_cores_are_measured_beside_idle_ones() {
     let picture = read(&folder, "plots/idle-trap-speedup.svg");
     assert!(picture.contains("PostgreSQL 9.2.4 (published)"), "{picture}");
 }
+
+#[test]
+fn larger_clusters_are_predicted_simulated_and_drawn_as_such() {
+    let folder = folder("scale");
+    let line =
+        format!("scale --report {} --quick --tiny --rounds 1 --systems jungle", folder.display());
+    let (_, stderr) = told(bench(&line));
+    // Fourteen parameters, four numbers of four numbers of servers, and 18 of three.
+    assert!(stderr.contains("scale: 84 figures in "), "{stderr}");
+    let report = read(&folder, "report.md");
+    let (_, section) = report.split_once("## Scale beyond this machine").unwrap();
+    assert!(section.contains("| tree | 1000 | 1000 | "), "{section}");
+    assert!(section.contains("ZooKeeper: Wait-free coordination"), "{section}");
+    let picture = read(&folder, "plots/scale-seen.svg");
+    assert!(
+        picture.contains("ring (predicted)") && picture.contains(" predicted dot"),
+        "{picture}"
+    );
+    // All of it follows from the samples.
+    let mut raw: serde_json::Value =
+        serde_json::from_str(&read(&folder, "raw/scale.json")).unwrap();
+    for row in raw["rows"].as_array_mut().unwrap() {
+        if row["case"] == "publish" {
+            row["samples"] = serde_json::json!([7_000_000.0]);
+        }
+    }
+    fs::write(folder.join("raw/scale.json"), raw.to_string()).unwrap();
+    told(bench(&format!("report {}", folder.display())));
+    assert!(
+        read(&folder, "report.md").contains("| tree | 10 | 10 | 700"),
+        "seven seconds and more"
+    );
+}
