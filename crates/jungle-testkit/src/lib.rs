@@ -17,10 +17,12 @@
 
 mod model;
 mod nats;
+mod relay;
 mod rng;
 
 pub use model::{
     MODEL_NAME_BYTES_MAX, MODEL_POSITIONS, ModelError, ModelKey, ModelNode, ModelValue,
 };
 pub use nats::{NATS_SERVER, NatsServers};
+pub use relay::Passage;
 pub use rng::{Rng, for_each_seed};

@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use crate::relay::{Passage, Relays};
+
 /// Where `cargo xtask nats` puts the server, below the folder that cargo builds into.
 pub const NATS_SERVER: &str = "nats-server-2.15.2/nats-server";
 
@@ -23,13 +25,18 @@ pub struct NatsServers {
     servers: Vec<Server>,
     folder: PathBuf,
     settings: String,
+    /// There if what they say to each other leads through them.
+    relays: Option<Relays>,
 }
 
 struct Server {
     name: String,
     /// 0 until it has chosen one.
     port: u16,
+    /// Its own for the others, and those at which it finds them.
     routes: Vec<u16>,
+    /// The one at which the others are told to find it, if that is not its own.
+    told: Option<u16>,
     running: Option<Running>,
 }
 
@@ -54,18 +61,37 @@ impl NatsServers {
     /// As there.
     #[must_use]
     pub fn start_with(count: usize, settings: &str) -> NatsServers {
-        static STARTED: AtomicU32 = AtomicU32::new(0);
+        NatsServers::begin(|| Ok(servers(&free_ports(count)?, settings)))
+    }
+
+    /// As [`start`](NatsServers::start), so that what they say to each other can be
+    /// [held or lost](NatsServers::pass).
+    ///
+    /// # Panics
+    /// As there.
+    #[must_use]
+    pub fn start_relayed(count: usize) -> NatsServers {
+        NatsServers::begin(|| {
+            let ports = free_ports(count)?;
+            let relays = Relays::start(&ports)?;
+            let mut engine = servers(&ports, "");
+            for (at, server) in engine.servers.iter_mut().enumerate() {
+                let others = (0..count).filter(|&other| other != at);
+                server.routes.truncate(1);
+                server.routes.extend(others.map(|other| relays.port(at, other)));
+                // They tell each other where others are, and would go there themselves.
+                server.told = Some(relays.refusing());
+            }
+            engine.relays = Some(relays);
+            Ok(engine)
+        })
+    }
+
+    fn begin(make: impl Fn() -> std::io::Result<NatsServers>) -> NatsServers {
         for _ in 0..STARTS_MAX {
-            let number = STARTED.fetch_add(1, Ordering::SeqCst);
-            let name = format!("jungle-nats-{}-{number}", std::process::id());
-            let folder = std::env::temp_dir().join(name);
-            let servers = free_ports(count).map(|routes| servers(&routes));
-            let mut engine = NatsServers {
-                servers: servers.unwrap_or_default(),
-                folder,
-                settings: settings.to_owned(),
-            };
-            if engine.start_all() {
+            if let Ok(mut engine) = make()
+                && engine.start_all()
+            {
                 return engine;
             }
         }
@@ -118,6 +144,49 @@ impl NatsServers {
         assert!(sent.expect("every system has `kill`").success(), "{signal} was not sent");
     }
 
+    /// Says what becomes of what one server sends to another from now on.
+    ///
+    /// # Panics
+    /// When they were not [started](NatsServers::start_relayed) so that this can be said.
+    pub fn pass(&self, from: usize, to: usize, passage: Passage) {
+        self.relays().set(from, to, passage);
+    }
+
+    /// Says it of all that one server sends to the others, and they to it.
+    ///
+    /// # Panics
+    /// As [`pass`](NatsServers::pass).
+    pub fn part(&self, at: usize, passage: Passage) {
+        for other in (0..self.servers.len()).filter(|&other| other != at) {
+            self.pass(at, other, passage);
+            self.pass(other, at, passage);
+        }
+    }
+
+    /// Lets everything arrive again.
+    ///
+    /// # Panics
+    /// As [`pass`](NatsServers::pass).
+    pub fn mend(&self) {
+        self.relays().open();
+    }
+
+    fn relays(&self) -> &Relays {
+        self.relays.as_ref().expect("they speak to each other through relays")
+    }
+
+    /// The folder with all that a server keeps, for a test that damages or removes it while the
+    /// server does not run.
+    ///
+    /// # Panics
+    /// When it runs.
+    #[must_use]
+    pub fn kept(&self, at: usize) -> PathBuf {
+        let server = &self.servers[at];
+        assert!(server.running.is_none(), "{} runs", server.name);
+        self.folder.join(&server.name).join("store")
+    }
+
     /// The index of the server with this name: `n0`, `n1` and so on.
     #[must_use]
     pub fn position(&self, name: &str) -> Option<usize> {
@@ -134,8 +203,14 @@ impl NatsServers {
     /// The addresses of all of them, with commas between them.
     #[must_use]
     pub fn addresses(&self) -> String {
-        let address = |server: &Server| format!("nats://127.0.0.1:{}", server.port);
-        self.servers.iter().map(address).collect::<Vec<_>>().join(",")
+        let addresses: Vec<String> = (0..self.servers.len()).map(|at| self.address(at)).collect();
+        addresses.join(",")
+    }
+
+    /// The address of one of them.
+    #[must_use]
+    pub fn address(&self, at: usize) -> String {
+        format!("nats://127.0.0.1:{}", self.servers[at].port)
     }
 
     fn launch(&mut self, at: usize) -> bool {
@@ -168,7 +243,8 @@ impl NatsServers {
 
 impl Server {
     fn config(&self, folder: &Path) -> String {
-        let Server { name, port, routes, .. } = self;
+        let Server { name, port, routes, told, .. } = self;
+        let told = told.map(|port| format!("advertise: \"127.0.0.1:{port}\", "));
         let port = if *port == 0 { "-1".to_owned() } else { port.to_string() };
         let store = folder.join("store");
         let mut config = format!(
@@ -179,7 +255,8 @@ impl Server {
             let others: Vec<String> =
                 others.iter().map(|port| format!("\"nats-route://127.0.0.1:{port}\"")).collect();
             config += &format!(
-                "cluster {{ name: jungle, listen: \"127.0.0.1:{own}\", routes: [{}] }}\n",
+                "cluster {{ name: jungle, listen: \"127.0.0.1:{own}\", {}routes: [{}] }}\n",
+                told.unwrap_or_default(),
                 others.join(", ")
             );
         }
@@ -215,17 +292,25 @@ impl Drop for NatsServers {
     }
 }
 
-fn servers(routes: &[u16]) -> Vec<Server> {
+/// Servers that have not started yet, each with its own port for the others first.
+fn servers(ports: &[u16], settings: &str) -> NatsServers {
+    static STARTED: AtomicU32 = AtomicU32::new(0);
+    let number = STARTED.fetch_add(1, Ordering::SeqCst);
+    let name = format!("jungle-nats-{}-{number}", std::process::id());
     let server = |at: usize| {
-        // Its own first.
-        let mut routes = routes.to_vec();
+        let mut routes = ports.to_vec();
         routes.rotate_left(at);
         if routes.len() == 1 {
             routes.clear();
         }
-        Server { name: format!("n{at}"), port: 0, routes, running: None }
+        Server { name: format!("n{at}"), port: 0, routes, told: None, running: None }
     };
-    (0..routes.len()).map(server).collect()
+    NatsServers {
+        servers: (0..ports.len()).map(server).collect(),
+        folder: std::env::temp_dir().join(name),
+        settings: settings.to_owned(),
+        relays: None,
+    }
 }
 
 /// Ports that nobody uses now. Each server of a cluster must know the others' before they start.

@@ -6,9 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use jungle_cluster::{Cluster, ConnectError, Fault, JoinError, Log, NatsLog, Options, Survey};
-use jungle_db::Jungle;
+use jungle_db::{Jungle, NotWritten, UpdateError};
 use jungle_store::{OpenOptions, Store};
-use jungle_testkit::{NatsServers, Rng};
+use jungle_testkit::{NatsServers, Passage, Rng};
 
 use crate::support::{Cut, agree, int, newcomer, options, put};
 
@@ -57,6 +57,45 @@ fn commits_go_on_when_the_leader_is_killed() {
     }
     agree(&servers);
     assert_eq!(int(&servers[1].0.open_tree("t").unwrap(), "/", "n"), Some(4));
+}
+
+#[test]
+fn commits_go_on_when_the_leader_is_cut_off() {
+    let engine = NatsServers::start_relayed(3);
+    let first = join(&engine, "first", 3);
+    put(&first.0.create_tree("t").unwrap(), "/", "n", 1);
+    let leader = first.1.survey(Duration::ZERO).unwrap().unwrap().log.leader.unwrap();
+    let leader = engine.position(&leader).unwrap();
+    let at = |name: &str, at: usize, seconds: u64| {
+        let commit_within = Duration::from_secs(seconds);
+        let options = Options { replicas: 3, commit_within, ..options(name) };
+        let jungle = Jungle::new().unwrap();
+        let cluster = Cluster::join(&engine.address(at), &jungle, options).unwrap();
+        (jungle, cluster)
+    };
+    let [cut, with] = [at("cut", leader, 1), at("with", (leader + 1) % 3, 30)];
+    engine.part(leader, Passage::Lost);
+    thread::scope(|scope| {
+        let tree = cut.0.open_tree("t").unwrap();
+        let lost = scope.spawn(move || tree.update(|tx| tx.append(&[])));
+        add(&with.0.open_tree("t").unwrap());
+        let survey = with.1.survey(Duration::ZERO).unwrap().unwrap();
+        assert_ne!(engine.position(&survey.log.leader.unwrap()), Some(leader));
+        let lost = lost.join().unwrap();
+        let Err(UpdateError::NotWritten(NotWritten::Undecided(_))) = lost else {
+            panic!("{lost:?}");
+        };
+    });
+    engine.mend();
+    let servers = [first, cut, with];
+    for (_, cluster) in &servers {
+        // The old leader may not know of the new one yet.
+        cluster.linearize(Duration::from_secs(30)).unwrap();
+    }
+    agree(&servers);
+    let tree = servers[1].0.open_tree("t").unwrap();
+    assert_eq!(int(&tree, "/", "n"), Some(2));
+    assert_eq!(tree.snapshot().root().child_count(), 0);
 }
 
 #[test]
