@@ -15,14 +15,10 @@ use jungle_testkit::{NatsServers, Rng, for_each_seed};
 use jungle_tree::{ArenaOptions, EditError};
 use serde_json::json;
 
-use crate::support::{int, options, portrait};
+use crate::support::{SCHEDULES, SEED, int, options, portrait, told};
 
 /// The folder for histories; without it they are not written.
 const HISTORIES: &str = "CLUSTER_HISTORIES";
-/// How many schedules are run.
-const SCHEDULES: &str = "CLUSTER_SCHEDULES";
-/// The first of their seeds.
-const SEED: &str = "CLUSTER_SEED";
 /// Reads look at what somebody else's read has seen: a checker that takes that for right checks
 /// nothing.
 const STALE: &str = "CLUSTER_STALE_READS";
@@ -36,7 +32,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 #[test]
 fn acknowledged_writes_survive_kills_and_pauses() {
-    let told = |name, usual| std::env::var(name).map_or(usual, |told| told.parse().unwrap());
     let (schedules, first) = (told(SCHEDULES, 1), told(SEED, 0));
     for_each_seed(schedules, |rng| {
         let rng = &mut Rng::new(first + rng.seed());

@@ -9,3 +9,4 @@ mod memory;
 mod model;
 mod nats;
 mod support;
+mod torture;

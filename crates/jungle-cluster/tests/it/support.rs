@@ -1,5 +1,7 @@
 //! What several tests need.
 
+use std::fmt::Debug;
+use std::str::FromStr;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -7,6 +9,16 @@ use bytes::Bytes;
 use jungle_cluster::{Appended, Cluster, Depot, JoinError, Log, LogError, LogId, Options, Tail};
 use jungle_db::{Jungle, TreeHandle};
 use jungle_tree::{ArenaOptions, Path};
+
+/// How many random schedules are run.
+pub const SCHEDULES: &str = "CLUSTER_SCHEDULES";
+/// The first of their seeds.
+pub const SEED: &str = "CLUSTER_SEED";
+
+/// What the environment says.
+pub fn told<T: FromStr<Err: Debug>>(name: &str, usual: T) -> T {
+    std::env::var(name).map_or(usual, |told| told.parse().unwrap())
+}
 
 /// No checkpoint is written unless one is asked for.
 pub fn options(server: &str) -> Options {

@@ -1,0 +1,325 @@
+//! Commits on three servers while all sorts of things happen to the engine and to them. What was
+//! acknowledged is there in the end, once, on all of them; what was refused is not.
+//! `cargo xtask torture cluster` runs many schedules, each from its seed.
+
+mod tally;
+mod world;
+
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jungle_cluster::{Fault as Stopped, Survey};
+use jungle_testkit::{NatsServers, Passage, Rng, for_each_seed};
+
+use self::tally::Back;
+use self::world::{PATIENCE, SERVERS, World};
+use crate::support::{SCHEDULES, SEED, options, told};
+
+/// How many faults a schedule has; each kind comes before one comes again.
+const FAULTS: &str = "CLUSTER_FAULTS";
+/// How long the longest ones last, in milliseconds.
+const LASTS_MS: &str = "CLUSTER_LASTS_MS";
+/// How soon after a fault a commit must be acknowledged, in milliseconds.
+const BACK_MS: &str = "CLUSTER_BACK_MS";
+
+/// The engine's.
+const ENGINE: usize = 3;
+const CLIENTS: usize = 12;
+
+/// What happens, for a while.
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    /// The leader of the log is killed.
+    LeaderKilled,
+    /// All servers of the engine are killed at once.
+    AllKilled,
+    /// One of them stops, and does not notice.
+    Paused,
+    /// One of them is cut off from the others.
+    CutOff,
+    /// What one of them sends does not arrive; what it is sent does.
+    Unheard,
+    /// What they send each other stops now and then, as where packets are lost and sent again.
+    Faltering,
+    /// One of them loses all that it has.
+    Wiped,
+    /// A byte of what one of them has of the log is another one; then it is wiped.
+    Damaged,
+    /// One of ours leaves, and comes back.
+    Away,
+}
+
+const KINDS: [Fault; 9] = [
+    Fault::LeaderKilled,
+    Fault::CutOff,
+    Fault::Damaged,
+    Fault::Away,
+    Fault::AllKilled,
+    Fault::Paused,
+    Fault::Unheard,
+    Fault::Faltering,
+    Fault::Wiped,
+];
+
+#[test]
+fn acknowledged_commits_survive_whatever_happens_to_the_engine() {
+    let (schedules, first) = (told(SCHEDULES, 1), told(SEED, 0));
+    println!("cluster: {schedules} points from seed {first}");
+    let mut points = Points(0);
+    for_each_seed(schedules, |rng| {
+        let seed = first + rng.seed();
+        let mut schedule = Schedule::new(seed);
+        let world = World::new(&schedule.engine.addresses(), seed);
+        let begun = Instant::now();
+        thread::scope(|scope| {
+            let _over = Over(&world);
+            for client in 0..CLIENTS {
+                let world = &world;
+                scope.spawn(move || world.work(client % SERVERS));
+            }
+            for fault in schedule.faults() {
+                schedule.suffer(fault, &world);
+            }
+        });
+        let counts = world.tally.counts();
+        let rate = counts.acknowledged as f64 / begun.elapsed().as_secs_f64();
+        println!("seed {seed}: {counts:?}, {rate:.0}/s, worst {:?}", schedule.worst);
+        world.check();
+        points.0 += 1;
+    });
+}
+
+/// Says how many schedules passed.
+struct Points(u64);
+
+impl Drop for Points {
+    fn drop(&mut self) {
+        let failed = u64::from(thread::panicking());
+        println!("{} passed, {failed} failed", self.0);
+    }
+}
+
+/// Ends the clients, also in a panic.
+struct Over<'w>(&'w World);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+struct Schedule {
+    engine: NatsServers,
+    rng: Rng,
+    /// Something of the log was damaged: servers may have noticed.
+    was_damaged: bool,
+    worst: Back,
+}
+
+impl Schedule {
+    fn new(seed: u64) -> Schedule {
+        let engine = NatsServers::start_relayed(ENGINE);
+        Schedule { engine, rng: Rng::new(seed), was_damaged: false, worst: Back::default() }
+    }
+
+    fn faults(&mut self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let count = told(FAULTS, 4);
+        while faults.len() < count {
+            let mut kinds = KINDS;
+            self.rng.shuffle(&mut kinds);
+            faults.extend(kinds);
+        }
+        faults.truncate(count);
+        faults
+    }
+
+    fn suffer(&mut self, fault: Fault, world: &World) {
+        assert!(world.tally.wait(self.rng.range(20..80), PATIENCE), "{}", world.statuses());
+        let leader = self.leader();
+        // Where there is a leader, more happens.
+        let at = if self.rng.chance(1, 2) { leader } else { self.rng.index(ENGINE) };
+        let lasts = self.lasts();
+        match fault {
+            Fault::LeaderKilled => {
+                self.engine.kill(leader);
+                world.tally.wait(u64::MAX, lasts);
+                self.engine.restart(leader);
+            }
+            Fault::AllKilled => {
+                (0..ENGINE).for_each(|at| self.engine.kill(at));
+                (0..ENGINE).for_each(|at| self.engine.restart(at));
+            }
+            Fault::Paused => {
+                self.engine.pause(at);
+                world.tally.wait(u64::MAX, lasts);
+                self.engine.resume(at);
+            }
+            Fault::CutOff => {
+                let passage = self.passage();
+                self.engine.part(at, passage);
+                world.tally.wait(u64::MAX, lasts);
+                self.engine.mend();
+            }
+            Fault::Unheard => {
+                self.silence(at);
+                world.tally.wait(u64::MAX, lasts);
+                self.engine.mend();
+            }
+            Fault::Faltering => self.falter(lasts, world),
+            Fault::Wiped => self.wipe(at, world),
+            Fault::Damaged => self.damage(at, lasts, world),
+            Fault::Away => {
+                let ours = self.rng.index(SERVERS);
+                world.leave(ours);
+                world.tally.wait(self.rng.range(50..600), lasts);
+                world.enter(ours);
+            }
+        }
+        let back = self.back(fault, world);
+        println!("  {fault:?} of n{at} (leader n{leader}) for {lasts:.1?}: {back:.1?}");
+        if matches!(fault, Fault::Wiped | Fault::Damaged) {
+            // No other one may be lost before that.
+            self.survey(|survey| {
+                let current = survey.log.replicas.iter().filter(|replica| replica.current);
+                current.count() == ENGINE - 1
+            });
+        }
+    }
+
+    fn lasts(&mut self) -> Duration {
+        let most: u64 = told(LASTS_MS, 2_000) / self.rng.pick(&[1, 4, 16]);
+        Duration::from_millis(self.rng.range(20..most.max(21)))
+    }
+
+    fn passage(&mut self) -> Passage {
+        *self.rng.pick(&[Passage::Held, Passage::Lost])
+    }
+
+    /// Nothing of what one sends arrives at the others, or at one of them.
+    fn silence(&mut self, at: usize) {
+        let passage = self.passage();
+        let only = self.rng.chance(1, 2).then(|| (at + 1 + self.rng.index(2)) % ENGINE);
+        for other in (0..ENGINE).filter(|&other| other != at) {
+            if only.is_none_or(|only| only == other) {
+                self.engine.pass(at, other, passage);
+            }
+        }
+    }
+
+    /// One way after the other stops for a moment.
+    fn falter(&mut self, lasts: Duration, world: &World) {
+        let begun = Instant::now();
+        while begun.elapsed() < lasts {
+            let (from, to) = (self.rng.index(ENGINE), 1 + self.rng.index(ENGINE - 1));
+            self.engine.pass(from, (from + to) % ENGINE, Passage::Held);
+            world.tally.wait(u64::MAX, Duration::from_millis(self.rng.range(10..300)));
+            self.engine.mend();
+        }
+    }
+
+    /// One server loses what it has. It may not come back, and vote, before the others have gone on
+    /// without it: until then some of what is acknowledged only it and the leader may have.
+    fn wipe(&mut self, at: usize, world: &World) {
+        self.engine.kill(at);
+        self.go_on(world);
+        fs::remove_dir_all(self.engine.kept(at)).unwrap();
+        self.engine.restart(at);
+    }
+
+    /// One server goes on with a damaged copy of the log, also as one of two, until it is wiped.
+    /// One of ours comes back meanwhile, and may read what is damaged: then it says so.
+    fn damage(&mut self, at: usize, lasts: Duration, world: &World) {
+        self.engine.kill(at);
+        self.go_on(world);
+        self.flip(at);
+        self.was_damaged = true;
+        let ours = self.rng.index(SERVERS);
+        world.leave(ours);
+        self.engine.restart(at);
+        let other = self.rng.chance(1, 2).then(|| (at + 1 + self.rng.index(2)) % ENGINE);
+        other.into_iter().for_each(|other| self.engine.kill(other));
+        if let Err(error) = world.try_to_enter(ours) {
+            println!("  s{ours} did not get in: {error:?}");
+        }
+        world.tally.wait(u64::MAX, lasts);
+        other.into_iter().for_each(|other| self.engine.restart(other));
+        self.wipe(at, world);
+        if !world.is_there(ours) {
+            world.enter(ours);
+        }
+    }
+
+    /// Changes one bit of the log's messages, as one server keeps them.
+    fn flip(&mut self, at: usize) {
+        let folder = self.engine.kept(at).join("jetstream/$G/streams/jungle-jungle/msgs");
+        let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        let blocks = files.filter(|file| file.extension().is_some_and(|kind| kind == "blk"));
+        let mut blocks: Vec<_> = blocks.collect();
+        blocks.sort();
+        let block = self.rng.pick(&blocks);
+        let mut bytes = fs::read(block).unwrap();
+        let byte = self.rng.index(bytes.len());
+        bytes[byte] ^= 1 << self.rng.below(8);
+        fs::write(block, bytes).unwrap();
+        println!("  n{at} damaged at byte {byte} of {}", block.display());
+    }
+
+    /// Waits until the engine says that something is so.
+    fn survey(&self, is_so: impl Fn(&Survey) -> bool) -> Survey {
+        let begun = Instant::now();
+        let options = options("asks");
+        let addresses = self.engine.addresses();
+        loop {
+            let survey = Survey::take(&addresses, &options, Duration::ZERO);
+            match survey {
+                Ok(survey) if survey.log.leader.is_some() && is_so(&survey) => return survey,
+                survey => assert!(begun.elapsed() < PATIENCE, "{survey:?}"),
+            }
+        }
+    }
+
+    fn leader(&self) -> usize {
+        let leader = self.survey(|_| true).log.leader.unwrap();
+        self.engine.position(&leader).unwrap()
+    }
+
+    /// Commits are acknowledged that were not on their way yet.
+    fn go_on(&self, world: &World) {
+        let begun = Instant::now();
+        while !world.tally.wait(2 * CLIENTS as u64, Duration::from_millis(200)) {
+            self.tend(world);
+            assert!(begun.elapsed() < PATIENCE, "no commits\n{}", world.statuses());
+        }
+    }
+
+    /// Waits until there are commits on all servers again; tells how long it took.
+    fn back(&mut self, fault: Fault, world: &World) -> Back {
+        world.tally.heal();
+        let begun = Instant::now();
+        loop {
+            self.tend(world);
+            if let Some(back) = world.tally.wait_back(Duration::from_millis(200)) {
+                let Back { first, all } = &mut self.worst;
+                (*first, *all) = (back.first.max(*first), back.all.max(*all));
+                let limit = told(BACK_MS, PATIENCE.as_millis());
+                assert!(back.first.as_millis() <= limit, "after {fault:?}: {back:?}");
+                return back;
+            }
+            let statuses = || world.statuses();
+            assert!(begun.elapsed() < PATIENCE, "no commits after {fault:?}\n{}", statuses());
+        }
+    }
+
+    /// Servers that stopped with a reason are started again, as they say.
+    fn tend(&self, world: &World) {
+        while let Some((at, fault)) = world.stopped() {
+            let may_be = self.was_damaged || matches!(&*fault, Stopped::Trimmed { .. });
+            assert!(may_be, "s{at} follows no further: {fault}");
+            println!("  s{at} begins again: {fault}");
+            world.leave(at);
+            world.enter(at);
+        }
+    }
+}

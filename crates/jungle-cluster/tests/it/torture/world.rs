@@ -1,0 +1,196 @@
+//! Three servers of ours, and clients that commit on them.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, RwLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jungle_cluster::{Cluster, Fault, NatsLog, Options};
+use jungle_db::Jungle;
+use jungle_store::{OpenOptions, Store};
+use jungle_tree::ArenaOptions;
+
+use super::tally::Tally;
+use crate::support::{options, portrait};
+
+pub const SERVERS: usize = 3;
+/// The others are in memory.
+const IN_FOLDERS: usize = 2;
+/// A client makes one commit in this time, if it can: more load would show how slow the machine is.
+const PACE: Duration = Duration::from_millis(20);
+/// How long anything may take in the end: the machine may have little time for us.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+pub struct World {
+    addresses: String,
+    folder: PathBuf,
+    /// None while one is away.
+    servers: Vec<RwLock<Option<Server>>>,
+    pub tally: Tally,
+    is_over: AtomicBool,
+}
+
+/// What it has goes in this order.
+pub struct Server {
+    cluster: Cluster,
+    jungle: Jungle,
+    _store: Option<Store>,
+}
+
+impl Server {
+    fn join(
+        addresses: &str,
+        at: usize,
+        folder: Option<&Path>,
+    ) -> Result<Server, Box<dyn Error + Send + Sync>> {
+        let within = Duration::from_secs(5);
+        let options = Options {
+            replicas: 3,
+            commit_within: within,
+            join_within: within,
+            // So that the log is trimmed a few times.
+            checkpoint_messages: 300,
+            ..options(&format!("s{at}"))
+        };
+        let log = Arc::new(NatsLog::connect(addresses, &options)?);
+        let Some(folder) = folder else {
+            let (builder, arena) = (Jungle::builder(), ArenaOptions::default());
+            let (jungle, cluster) = Cluster::follow_in_memory(log, &builder, &arena, &options)?;
+            return Ok(Server { cluster, jungle, _store: None });
+        };
+        let (store, cluster) =
+            Cluster::follow_in_folder(log, folder, &OpenOptions::new(), &options)?;
+        Ok(Server { cluster, jungle: Jungle::clone(&store), _store: Some(store) })
+    }
+}
+
+impl World {
+    pub fn new(addresses: &str, seed: u64) -> World {
+        let name = format!("jungle-torture-{}-{seed}", std::process::id());
+        let world = World {
+            addresses: addresses.to_owned(),
+            folder: std::env::temp_dir().join(name),
+            servers: (0..SERVERS).map(|_| RwLock::default()).collect(),
+            tally: Tally::new(SERVERS),
+            is_over: AtomicBool::new(false),
+        };
+        (0..SERVERS).for_each(|at| world.enter(at));
+        world.with(0, |server| server.jungle.create_tree("t").map(drop)).unwrap();
+        for at in 0..SERVERS {
+            world.with(at, |server| server.cluster.sync(PATIENCE)).unwrap();
+        }
+        world
+    }
+
+    /// Asks a server that is there.
+    fn with<T>(&self, at: usize, f: impl FnOnce(&Server) -> T) -> T {
+        self.ask(at, f).expect("it is there")
+    }
+
+    fn ask<T>(&self, at: usize, f: impl FnOnce(&Server) -> T) -> Option<T> {
+        self.servers[at].read().unwrap().as_ref().map(f)
+    }
+
+    /// What a client does until all is over.
+    pub fn work(&self, at: usize) {
+        while !self.is_over.load(Ordering::Relaxed) {
+            let begun = Instant::now();
+            if let Some(server) = &*self.servers[at].read().unwrap() {
+                self.tally.commit(at, &server.jungle.open_tree("t").unwrap());
+            }
+            thread::park_timeout(PACE.saturating_sub(begun.elapsed()));
+        }
+    }
+
+    /// Lets the clients end.
+    pub fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+
+    /// A server leaves when it has answered.
+    pub fn leave(&self, at: usize) {
+        drop(self.servers[at].write().unwrap().take());
+    }
+
+    /// A server joins: with its folder, if it has one, and else with nothing.
+    pub fn enter(&self, at: usize) {
+        *self.servers[at].write().unwrap() = Some(self.newcomer(at));
+    }
+
+    /// As [`enter`](World::enter), but it may not get in; tells why.
+    pub fn try_to_enter(&self, at: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let server = Server::join(&self.addresses, at, self.folder_of(at).as_deref())?;
+        *self.servers[at].write().unwrap() = Some(server);
+        Ok(())
+    }
+
+    pub fn is_there(&self, at: usize) -> bool {
+        self.ask(at, |_| ()).is_some()
+    }
+
+    fn newcomer(&self, at: usize) -> Server {
+        let folder = self.folder_of(at);
+        let begun = Instant::now();
+        loop {
+            match Server::join(&self.addresses, at, folder.as_deref()) {
+                Ok(server) => return server,
+                Err(error) => assert!(begun.elapsed() < PATIENCE, "s{at} cannot join: {error:?}"),
+            }
+        }
+    }
+
+    fn folder_of(&self, at: usize) -> Option<PathBuf> {
+        (at < IN_FOLDERS).then(|| self.folder.join(format!("s{at}")))
+    }
+
+    /// The first server that follows the log no further, and why.
+    pub fn stopped(&self) -> Option<(usize, Arc<Fault>)> {
+        (0..SERVERS).find_map(|at| {
+            let fault = self.ask(at, |server| server.cluster.status().fault)?;
+            Some((at, fault?))
+        })
+    }
+
+    pub fn statuses(&self) -> String {
+        let status = |at| format!("s{at}: {:?}", self.ask(at, |server| server.cluster.status()));
+        (0..SERVERS).map(status).collect::<Vec<_>>().join("\n")
+    }
+
+    /// All servers are equal, also a new one and what is in the folders, and have what was
+    /// acknowledged.
+    pub fn check(&self) {
+        for at in 0..SERVERS {
+            // What has no place behind this will never have one.
+            let last = self.with(at, |server| server.cluster.linearize(PATIENCE));
+            last.unwrap_or_else(|error| panic!("s{at}: {error:?}\n{}", self.statuses()));
+        }
+        let newcomer = self.newcomer(SERVERS);
+        let ought = (newcomer.jungle.revision(), portrait(&newcomer.jungle));
+        assert_eq!(self.tally.wrong(&newcomer.jungle), [], "a newcomer");
+        for at in 0..SERVERS {
+            self.with(at, |server| {
+                server.cluster.sync(PATIENCE).unwrap();
+                let status = server.cluster.status();
+                assert!(status.fault.is_none(), "{status:?}");
+                assert_eq!((server.jungle.revision(), portrait(&server.jungle)), ought, "s{at}");
+                assert_eq!(self.tally.wrong(&server.jungle), [], "s{at}");
+            });
+        }
+        for at in 0..SERVERS {
+            self.leave(at);
+            if let Some(folder) = self.folder_of(at) {
+                let store = Store::open(folder).unwrap();
+                assert_eq!(portrait(&store), ought.1, "the folder of s{at}");
+                store.verify().unwrap();
+            }
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
