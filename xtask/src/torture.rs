@@ -1,5 +1,6 @@
 //! `torture`: the long suites, which live in a crate of their own.
 
+mod cluster;
 mod engine;
 mod hostile;
 mod http;
@@ -25,7 +26,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let Some((suite, rest)) = arguments.split_first() else {
         return fail(format!(
             "no suite given; there are {}, `http`, `hostile`, `posts`, `soak`, `engine`, \
-             `lin` and `ledger`",
+             `lin`, `cluster` and `ledger`",
             SUITES.join(", ")
         ));
     };
@@ -41,6 +42,9 @@ pub fn run(arguments: &[String]) -> Result<()> {
     }
     if suite == "lin" {
         return lin::run(rest);
+    }
+    if suite == "cluster" {
+        return cluster::run(rest);
     }
     if suite == "hostile" {
         return hostile::run(rest);
