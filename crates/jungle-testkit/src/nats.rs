@@ -111,6 +111,42 @@ impl NatsServers {
         assert!(self.launch(at), "server {at} did not start again");
     }
 
+    /// As [`restart`](NatsServers::restart), on a disk of its own that has room for so many bytes
+    /// and nothing on it. It is gone when the server is killed, and what was there before is there
+    /// again. Tells whether the system gives such a disk, by a name space of the server's own; if
+    /// it does not, the server does not run.
+    ///
+    /// # Panics
+    /// When the server ends for another reason.
+    pub fn restart_on_small_disk(&mut self, at: usize, bytes: u64) -> bool {
+        const MOUNT: &str = "mount -t tmpfs -o size=$0 tmpfs \"$1\"";
+        let unshared = |then: &str| {
+            let mut command = Command::new("unshare");
+            command.args(["--map-root-user", "--mount", "sh", "-c", &format!("{MOUNT}{then}")]);
+            command.arg(bytes.to_string());
+            command
+        };
+        let store = self.folder.join(&self.servers[at].name).join("store");
+        let tried = unshared("").arg(&store).stderr(Stdio::null()).status();
+        if !tried.is_ok_and(|status| status.success()) {
+            return false;
+        }
+        let mut command = unshared(" && exec \"$2\" \"$3\" \"$4\"");
+        command.arg(store).arg(program());
+        assert!(self.launch_by(at, command), "server {at} did not start on a small disk");
+        true
+    }
+
+    /// Has it said this in its log, and nobody waited for that?
+    ///
+    /// # Panics
+    /// When it does not run.
+    #[must_use]
+    pub fn has_said(&self, at: usize, text: &str) -> bool {
+        let running = self.servers[at].running.as_ref().expect("it runs");
+        running.lines.try_iter().any(|line| line.contains(text))
+    }
+
     /// Kills one: it writes nothing more, and says goodbye to nobody.
     ///
     /// # Panics
@@ -214,13 +250,16 @@ impl NatsServers {
     }
 
     fn launch(&mut self, at: usize) -> bool {
+        self.launch_by(at, Command::new(program()))
+    }
+
+    fn launch_by(&mut self, at: usize, mut command: Command) -> bool {
         let server = &mut self.servers[at];
         let folder = self.folder.join(&server.name);
         fs::create_dir_all(&folder).expect("temporary files can be made");
         let config = folder.join("config");
         fs::write(&config, server.config(&folder) + &self.settings)
             .expect("temporary files can be written");
-        let mut command = Command::new(program());
         command.arg("-c").arg(config).stdin(Stdio::null()).stdout(Stdio::null());
         let mut child = command.stderr(Stdio::piped()).spawn().expect("the server can be started");
         let log = BufReader::new(child.stderr.take().expect("piped above"));

@@ -44,13 +44,15 @@ enum Fault {
     Faltering,
     /// One of them loses all that it has.
     Wiped,
+    /// The disk of one of them is a small one, and gets full.
+    DiskFull,
     /// A byte of what one of them has of the log is another one; then it is wiped.
     Damaged,
     /// One of ours leaves, and comes back.
     Away,
 }
 
-const KINDS: [Fault; 9] = [
+const KINDS: [Fault; 10] = [
     Fault::LeaderKilled,
     Fault::CutOff,
     Fault::Damaged,
@@ -60,15 +62,17 @@ const KINDS: [Fault; 9] = [
     Fault::Unheard,
     Fault::Faltering,
     Fault::Wiped,
+    Fault::DiskFull,
 ];
 
 #[test]
 fn acknowledged_commits_survive_whatever_happens_to_the_engine() {
     let (schedules, first) = (told(SCHEDULES, 1), told(SEED, 0));
     println!("cluster: {schedules} points from seed {first}");
-    let mut points = Points(0);
+    let mut points = Points { passed: 0, seed: first };
     for_each_seed(schedules, |rng| {
         let seed = first + rng.seed();
+        points.seed = seed;
         let mut schedule = Schedule::new(seed);
         let world = World::new(&schedule.engine.addresses(), seed);
         let begun = Instant::now();
@@ -85,18 +89,25 @@ fn acknowledged_commits_survive_whatever_happens_to_the_engine() {
         let counts = world.tally.counts();
         let rate = counts.acknowledged as f64 / begun.elapsed().as_secs_f64();
         println!("seed {seed}: {counts:?}, {rate:.0}/s, worst {:?}", schedule.worst);
+        schedule.tend(&world);
         world.check();
-        points.0 += 1;
+        points.passed += 1;
     });
 }
 
-/// Says how many schedules passed.
-struct Points(u64);
+/// Says how many schedules passed, and what repeats the one that did not.
+struct Points {
+    passed: u64,
+    seed: u64,
+}
 
 impl Drop for Points {
     fn drop(&mut self) {
         let failed = u64::from(thread::panicking());
-        println!("{} passed, {failed} failed", self.0);
+        if failed > 0 {
+            println!("again: cargo xtask torture cluster --schedules 1 --seed {}", self.seed);
+        }
+        println!("{} passed, {failed} failed", self.passed);
     }
 }
 
@@ -107,6 +118,11 @@ impl Drop for Over<'_> {
     fn drop(&mut self) {
         self.0.end();
     }
+}
+
+/// How long a fault lasts at most.
+fn longest() -> Duration {
+    Duration::from_millis(told(LASTS_MS, 2_000))
 }
 
 struct Schedule {
@@ -169,9 +185,11 @@ impl Schedule {
             }
             Fault::Faltering => self.falter(lasts, world),
             Fault::Wiped => self.wipe(at, world),
+            Fault::DiskFull => self.fill(at, lasts, world),
             Fault::Damaged => self.damage(at, lasts, world),
             Fault::Away => {
                 let ours = self.rng.index(SERVERS);
+                println!("  s{ours} leaves");
                 world.leave(ours);
                 world.tally.wait(self.rng.range(50..600), lasts);
                 world.enter(ours);
@@ -179,7 +197,7 @@ impl Schedule {
         }
         let back = self.back(fault, world);
         println!("  {fault:?} of n{at} (leader n{leader}) for {lasts:.1?}: {back:.1?}");
-        if matches!(fault, Fault::Wiped | Fault::Damaged) {
+        if matches!(fault, Fault::Wiped | Fault::Damaged | Fault::DiskFull) {
             // No other one may be lost before that.
             self.survey(|survey| {
                 let current = survey.log.replicas.iter().filter(|replica| replica.current);
@@ -189,8 +207,8 @@ impl Schedule {
     }
 
     fn lasts(&mut self) -> Duration {
-        let most: u64 = told(LASTS_MS, 2_000) / self.rng.pick(&[1, 4, 16]);
-        Duration::from_millis(self.rng.range(20..most.max(21)))
+        let most = longest() / *self.rng.pick(&[1, 4, 16]);
+        most.mul_f64(self.rng.range(5..100) as f64 / 100.0)
     }
 
     fn passage(&mut self) -> Passage {
@@ -225,6 +243,28 @@ impl Schedule {
         self.engine.kill(at);
         self.go_on(world);
         fs::remove_dir_all(self.engine.kept(at)).unwrap();
+        self.engine.restart(at);
+    }
+
+    /// One server goes on with nothing, on a disk that gets full; then it has its own again. As
+    /// when it is wiped, the others have gone on each time.
+    fn fill(&mut self, at: usize, lasts: Duration, world: &World) {
+        self.engine.kill(at);
+        self.go_on(world);
+        let bytes = self.rng.range(1..4) << 19;
+        if self.engine.restart_on_small_disk(at, bytes) {
+            let (begun, mut is_full) = (Instant::now(), false);
+            while !is_full && begun.elapsed() < longest() {
+                world.tally.wait(100, Duration::from_millis(100));
+                is_full = self.engine.has_said(at, "JetStream out of");
+            }
+            world.tally.wait(u64::MAX, lasts);
+            println!("  n{at} had {bytes} bytes: {}", if is_full { "full" } else { "enough" });
+            self.engine.kill(at);
+            self.go_on(world);
+        } else {
+            println!("  n{at} has no small disk: the system does not give one");
+        }
         self.engine.restart(at);
     }
 
