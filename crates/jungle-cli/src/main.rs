@@ -26,6 +26,10 @@ use clap::Parser;
 use crate::args::Args;
 use crate::context::Context;
 
+/// Quicker than the system's where threads make and drop what lives for a request.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let args = Args::parse();
     args.color.apply();
