@@ -35,9 +35,11 @@ const ACK_WITHIN: Duration = Duration::from_secs(2);
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 /// How long to rest before something is asked again.
 pub(crate) const REST: Duration = Duration::from_millis(20);
-/// After so long without a message the engine is asked anew: what a server kept that has died may
+/// After so long without an answer the engine is asked anew: what a server kept that has died may
 /// say nothing more, and not that it has ended either.
 const QUIET: Duration = Duration::from_secs(10);
+/// After so long without a message it is looked whether the log has one.
+const LOOK_AFTER: Duration = Duration::from_secs(1);
 /// Messages that were read and not followed yet.
 const TAIL_AHEAD: usize = 64;
 /// What comes twice within this time is noticed by the engine itself; we notice it always.
@@ -569,15 +571,27 @@ async fn tail(stream: Stream, client: Client, from: u64, sender: mpsc::Sender<(u
         if let Ok(consumer) = stream.create_consumer(config).await
             && let Ok(mut messages) = consumer.messages().await
         {
-            while let Ok(Some(Ok(message))) = timeout(QUIET, messages.next()).await {
-                let Ok(info) = message.info() else { break };
-                let sequence = info.stream_sequence;
-                due = sequence + 1;
-                if sender.send((sequence, message.message.payload.clone())).await.is_err() {
-                    return;
+            loop {
+                match timeout(LOOK_AFTER, messages.next()).await {
+                    Ok(Some(Ok(message))) => {
+                        let Ok(info) = message.info() else { break };
+                        let sequence = info.stream_sequence;
+                        due = sequence + 1;
+                        if sender.send((sequence, message.message.payload.clone())).await.is_err() {
+                            return;
+                        }
+                    }
+                    Err(_) if ends_before(&stream, due).await => {}
+                    // It has ended, or whoever sent it has, without a word.
+                    _ => break,
                 }
             }
         }
         sleep(REST).await;
     }
+}
+
+/// Is a message not there yet, as the leader has it?
+async fn ends_before(stream: &Stream, due: u64) -> bool {
+    stream.get_info().await.is_ok_and(|info| info.state.last_sequence < due)
 }

@@ -7,9 +7,10 @@ use std::sync::mpsc::sync_channel;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::jetstream::object_store::{self, Object, ObjectInfo, ObjectStore};
 use async_nats::jetstream::stream::{LastRawMessageErrorKind, Stream};
-use async_nats::jetstream::{self, kv};
+use async_nats::jetstream::{self, ErrorCode, kv};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE;
 use bytes::{Bytes, BytesMut};
@@ -42,6 +43,19 @@ pub(super) struct NatsDepot {
     bucket: String,
 }
 
+/// Does the engine have this stream? One that has no leader just now is there, too.
+async fn is_there(jetstream: &jetstream::Context, stream: &str) -> Result<bool, async_nats::Error> {
+    match jetstream.get_stream(stream).await.map_err(|error| error.kind()) {
+        Ok(_) => Ok(true),
+        Err(GetStreamErrorKind::JetStream(error))
+            if error.error_code() == ErrorCode::STREAM_NOT_FOUND =>
+        {
+            Ok(false)
+        }
+        Err(other) => Err(format!("the engine does not give {stream}: {other}").into()),
+    }
+}
+
 impl NatsDepot {
     /// Makes what is not there.
     pub(super) async fn open(
@@ -51,7 +65,7 @@ impl NatsDepot {
     ) -> Result<NatsDepot, async_nats::Error> {
         let bucket = format!("jungle-{name}");
         let stored = format!("OBJ_{bucket}");
-        if jetstream.get_stream(&stored).await.is_err() {
+        if !is_there(jetstream, &stored).await? {
             let config = object_store::Config {
                 bucket: bucket.clone(),
                 description: Some("checkpoints, by their newest messages".to_owned()),
@@ -75,9 +89,9 @@ impl NatsDepot {
             num_replicas: replicas,
             ..kv::Config::default()
         };
-        let claims = match jetstream.get_key_value(&bucket).await {
-            Ok(claims) => claims,
-            Err(_) => jetstream.create_key_value(claims).await?,
+        let claims = match is_there(jetstream, &format!("KV_{bucket}")).await? {
+            true => jetstream.get_key_value(&bucket).await?,
+            false => jetstream.create_key_value(claims).await?,
         };
         let stream = jetstream.get_stream(stored).await?;
         Ok(NatsDepot { objects, stream, claims, bucket })
