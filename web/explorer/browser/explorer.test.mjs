@@ -177,6 +177,21 @@ visit('a node is dragged below another', garden('drag'), async (page) => {
   assert.ok(child_count > 0)
 })
 
+test('what comes before the first frame is shown, too', { timeout: 180_000 }, async () => {
+  await plant(api, 'early')
+  const context = await browser.newContext()
+  // A browser that has much to do is late with frames and timers.
+  await context.addInitScript(() => {
+    const later = window.setTimeout
+    window.requestAnimationFrame = () => 0
+    window.setTimeout = (what, ms, ...more) => later(what, (ms ?? 0) + 1_000, ...more)
+  })
+  const page = await context.newPage()
+  await page.goto(`${server.url}/explorer/`)
+  await page.getByRole('link', { name: 'early' }).waitFor()
+  await context.close()
+})
+
 test('the servers of a cluster are listed, and have the same trees', { timeout: 180_000 }, async () => {
   const cluster = await serveCluster()
   try {

@@ -1,5 +1,5 @@
 import { render } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { HelpDialog } from './parts/Help.tsx'
 import { Home } from './panels/Home.tsx'
 import { Notices } from './parts/Notices.tsx'
@@ -16,7 +16,8 @@ import './styles/changes.css'
 
 function Page({ app }: { app: App }) {
   const [, draw] = useState(0)
-  useEffect(() => app.listen(() => draw((count) => count + 1)), [app])
+  // At once, not after the next frame: what the server has told by then would not be drawn.
+  useLayoutEffect(() => app.listen(() => draw((count) => count + 1)), [app])
   useEffect(() => {
     const key = (event: KeyboardEvent) => onKey(app, event)
     addEventListener('keydown', key)
