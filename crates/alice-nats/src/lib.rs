@@ -81,7 +81,7 @@ mod wire;
 pub use async_nats::ConnectOptions;
 pub use bytes::Bytes;
 
-pub use durable::{Durable, DurableStatus, NotDone, Taken};
+pub use durable::{Durable, DurableStatus, NotDone, TOGETHER_MAX, Taken};
 pub use engine::Engine;
 pub use error::{
     ConnectError, EngineError, InsideEngine, JoinError, NotReceived, NotSent, SendError,

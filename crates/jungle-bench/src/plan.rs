@@ -367,6 +367,8 @@ const CASES: &[Case] = &[
     of_alice("remote-durable", "remote", "x"),
     of_alice("durable-64", "remote", "us"),
     of_alice("engine-64", "remote", "us"),
+    of_alice("engine-memory", "remote", "us"),
+    of_alice("engine-memory-64", "remote", "us"),
     of_alice("remote-durable-64", "remote", "x"),
     of_board("hello", "e3", "1/s"),
     of_warp("hello", "warp-hello"),

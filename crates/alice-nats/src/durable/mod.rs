@@ -6,6 +6,7 @@ mod pull;
 mod status;
 mod streams;
 mod taken;
+mod together;
 
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ pub use status::DurableStatus;
 pub(crate) use status::all;
 pub(crate) use streams::{StreamError, Streams, passes};
 pub use taken::{NotDone, Taken};
+pub use together::TOGETHER_MAX;
 
 /// The durable queue of a label and a key: [`Peer::durable`](crate::Peer::durable).
 ///
@@ -38,7 +40,9 @@ pub use taken::{NotDone, Taken};
 ///   that ends with [`Unanswered`](crate::NotSent::Unanswered) may be there or not.
 /// - What is taken stays in the engine until it is [done](Taken::done): **at least once**. If its
 ///   taker dies, it comes again, to anybody who takes, with the same [index](Received::index). So
-///   may what was done just before a server died.
+///   may what was done just before servers of the engine died, and, if most of those died that keep
+///   it, what others have taken and hold: where there are several, each of them knows who has taken
+///   what, and none writes it to its disk, so a take and its end take half the time.
 /// - What a taker puts by [`Taken::put`] before it is done gets ids that follow from what was
 ///   taken. If it is taken again within the time that ids are remembered, and the taker puts the
 ///   same in the same order, nothing is there twice: outputs are **effectively once**.
@@ -163,12 +167,9 @@ impl<T: Portable> Durable<T> {
     pub fn take_within(&self, wait: impl Into<Wait>) -> Result<Taken<T>, NotReceived> {
         let wait = wait.into();
         self.shared.wait_for(async {
-            let key = &self.key;
-            let puller = key
-                .puller
-                .get_or_try_init(|| Puller::open(&self.shared, self.names(), key.in_hand_max));
-            let (message, info) = ended(&wait, async { puller.await?.pull(&wait).await }).await?;
-            Ok(Taken::new(Arc::clone(&self.shared), message, info))
+            let pulling = async { self.puller().await?.pull(&wait).await };
+            let (message, origin) = ended(&wait, pulling).await?;
+            Ok(Taken::new(Arc::clone(&self.shared), message, origin))
         })?
     }
 
@@ -211,6 +212,11 @@ impl<T: Portable> Durable<T> {
         let looking = peek::peek(&self.shared, names, seen, &wait);
         let (index, form) = self.shared.wait_for(ended(&wait, looking))??;
         Ok(Received::new(index, Parcel::received(form)))
+    }
+
+    async fn puller(&self) -> Result<&Puller, NotReceived> {
+        let KeyOf { puller, in_hand_max, .. } = &*self.key;
+        puller.get_or_try_init(|| Puller::open(&self.shared, self.names(), *in_hand_max)).await
     }
 
     fn names(&self) -> Result<&Names, NameError> {

@@ -106,12 +106,26 @@ impl Puller {
         }
     }
 
+    /// What is there, up to so many; when there is nothing, the first that comes.
+    pub(crate) async fn pull_up_to(
+        &self,
+        max: usize,
+        wait: &Wait,
+    ) -> Result<Vec<(Message, Origin)>, NotReceived> {
+        let mut pulled = Pulled { messages: Vec::new(), puller: self };
+        // Whether the engine fails, waiting for the first tells.
+        let _ = pulled.fetch(max).await;
+        if pulled.messages.is_empty() {
+            pulled.messages.push(self.pull(wait).await?);
+            let _ = pulled.fetch(max - 1).await;
+        }
+        Ok(std::mem::take(&mut pulled.messages))
+    }
+
     async fn now(&self) -> Result<Option<Message>, EngineError> {
-        let mut fetched = self.consumer.fetch().max_messages(1).messages().await?;
-        // It does not answer when others hold as many as may be held.
-        let fetched = tokio::time::timeout(NOW_WITHIN, fetched.next()).await;
-        let fetched = fetched.ok().flatten().transpose()?;
-        Ok(fetched.map(|message| message.message))
+        let mut pulled = Pulled { messages: Vec::new(), puller: self };
+        pulled.fetch(1).await?;
+        Ok(pulled.messages.pop().map(|(message, _)| message))
     }
 
     async fn wait(&self, left: Duration) -> Result<Option<Message>, EngineError> {
@@ -150,6 +164,10 @@ async fn consumer(
         ack_policy: AckPolicy::Explicit,
         ack_wait: shared.options.redeliver_after,
         max_ack_pending: in_hand_max,
+        // Who has taken what is known to as many servers as keep the segments, and none of them
+        // waits for its disk: what matters, that a segment is done, is in the stream as well, which
+        // has it no more. (One server alone would forget that there are takers.)
+        memory_storage: shared.options.replicas > 1,
         ..Config::default()
     };
     let deadline = Instant::now() + shared.options.store_within;
@@ -221,6 +239,36 @@ impl Line {
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<oneshot::Sender<Message>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What has come for one who may be gone before he has all of it: it goes back then.
+struct Pulled<'p> {
+    messages: Vec<(Message, Origin)>,
+    puller: &'p Puller,
+}
+
+impl Pulled<'_> {
+    /// Adds what is there now, up to so many.
+    async fn fetch(&mut self, max: usize) -> Result<(), EngineError> {
+        if max == 0 {
+            return Ok(());
+        }
+        let mut fetched = self.puller.consumer.fetch().max_messages(max).messages().await?;
+        // It does not answer when others hold as many as may be held.
+        while let Ok(Some(next)) = tokio::time::timeout(NOW_WITHIN, fetched.next()).await {
+            self.messages.push(self.puller.known(next?.message)?);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Pulled<'_> {
+    fn drop(&mut self) {
+        for (message, _) in self.messages.drain(..) {
+            let client = self.puller.client.clone();
+            self.puller.handle.spawn(async move { give_back(&client, message.reply).await });
+        }
     }
 }
 

@@ -22,17 +22,17 @@ use crate::received::Received;
 pub struct Taken<T> {
     received: Received<T>,
     origin: Origin,
-    hold: Hold,
+    pub(super) hold: Hold,
     outputs: AtomicU64,
 }
 
 /// Keeps it this taker's.
-struct Hold {
-    shared: Arc<Shared>,
+pub(super) struct Hold {
+    pub(super) shared: Arc<Shared>,
     /// Where the engine is told what becomes of it.
-    reply: Subject,
+    pub(super) reply: Subject,
     renews: JoinHandle<()>,
-    is_done: bool,
+    pub(super) is_done: bool,
 }
 
 /// The engine did not say that it knows: the segment may come again.
@@ -125,7 +125,7 @@ impl<T: Portable> Taken<T> {
 
 /// Tells the engine until it says that it knows. The client's own double acknowledgement takes
 /// any answer for that, also that there is no leader.
-async fn confirm(shared: &Shared, reply: &Subject) -> Result<(), NotDone> {
+pub(super) async fn confirm(shared: &Shared, reply: &Subject) -> Result<(), NotDone> {
     let deadline = Instant::now() + shared.options.redeliver_after;
     loop {
         let request = Request::new().payload(Bytes::from_static(DONE));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::{LONG, NOW, connect, engine};
 use alice::{Cancel, Key, Wait};
-use alice_nats::{Durable, NotReceived, NotSent, Options, Portable};
+use alice_nats::{Durable, NotReceived, NotSent, Options, Portable, TOGETHER_MAX, Taken};
 use jungle_testkit::NatsServers;
 
 const A: Key<u32> = Key::new("a");
@@ -40,6 +40,55 @@ fn durable_queue_has_the_calls_of_a_node() {
     let short = Duration::from_millis(20);
     assert!(matches!(queue.take_within(short), Err(NotReceived::TimedOut)));
     assert!(matches!(queue.peek_newer_within(5, short), Err(NotReceived::TimedOut)));
+}
+
+#[test]
+fn many_are_put_taken_and_done_at_once() {
+    let (engine, _servers) = engine();
+    let queue = engine.peer("nobody").durable(&A);
+    let count = u32::try_from(TOGETHER_MAX).unwrap() + 44;
+    let put: Vec<u64> = queue.put_all(0..count).into_iter().map(Result::unwrap).collect();
+    assert_eq!(put, (1..=u64::from(count)).collect::<Vec<_>>());
+    let numbers = |taken: &[Taken<u32>]| -> Vec<u32> {
+        taken.iter().map(|taken| *taken.open().unwrap()).collect()
+    };
+    let first = queue.take_up_to(usize::MAX, LONG).unwrap();
+    assert_eq!(numbers(&first), (0..256).collect::<Vec<_>>());
+    let mut rest = queue.take_up_to(usize::MAX, LONG).unwrap();
+    assert_eq!(numbers(&rest), (256..count).collect::<Vec<_>>());
+    // What is given back comes again; what is done does not.
+    drop(rest.split_off(2));
+    assert!(Taken::done_all(rest).iter().all(Result::is_ok));
+    assert!(Taken::done_all(first).iter().all(Result::is_ok));
+    let (mut again, wanted) = (Vec::new(), (258..count).collect::<Vec<_>>());
+    while again.len() < wanted.len() {
+        let taken = queue.take_up_to(wanted.len() - again.len(), LONG).unwrap();
+        assert!(taken.iter().all(|taken| taken.deliveries() == 2));
+        again.extend(numbers(&taken));
+        assert!(Taken::done_all(taken).iter().all(Result::is_ok));
+    }
+    again.sort_unstable();
+    assert_eq!(again, wanted);
+    assert!(queue.take_up_to(0, NOW).unwrap().is_empty());
+    assert!(matches!(queue.take_up_to(9, NOW), Err(NotReceived::TimedOut)));
+    assert!(Taken::<u32>::done_all(Vec::new()).is_empty());
+}
+
+#[test]
+fn one_that_comes_later_ends_the_wait_for_many() {
+    let (engine, _servers) = engine();
+    let queue = engine.peer("nobody").durable(&A);
+    thread::scope(|scope| {
+        let taking = scope.spawn(|| queue.take_up_to(10, LONG).unwrap());
+        queue.put(7).unwrap();
+        let taken = taking.join().unwrap();
+        assert_eq!(taken.iter().map(|it| *it.open().unwrap()).collect::<Vec<_>>(), [7]);
+    });
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let cancelled = queue.take_up_to(10, &cancel);
+    assert!(matches!(cancelled, Err(NotReceived::Cancelled)), "{cancelled:?}");
+    assert_eq!(take(&queue), 7, "it was given back");
 }
 
 #[test]
@@ -175,6 +224,35 @@ fn what_was_put_survives_the_death_of_the_server() {
     }
     let rest: Vec<u32> = (0..20).map(|_| take(&queue)).collect();
     assert!(rest.into_iter().eq(1..21));
+}
+
+#[test]
+fn what_was_put_survives_the_death_of_all_servers() {
+    let mut servers = NatsServers::start(3);
+    let redeliver_after = Duration::from_secs(2);
+    let options = || Options { redeliver_after, replicas: 3, ..Options::default() };
+    let (engine, other) = (connect(&servers, options()), connect(&servers, options()));
+    let queue = engine.peer("n").durable(&A);
+    assert!(queue.put_all(0..20).iter().all(Result::is_ok));
+    let mut taken = queue.take_up_to(5, LONG).unwrap();
+    while taken.len() < 5 {
+        taken.extend(queue.take_up_to(5 - taken.len(), LONG).unwrap());
+    }
+    let held = taken.split_off(3);
+    assert!(Taken::done_all(taken).iter().all(Result::is_ok));
+    (0..3).for_each(|at| servers.kill(at));
+    (0..3).for_each(|at| servers.restart(at));
+    drop(held);
+    // Whatever was not done comes, to those who have taken before and to others; what was done just
+    // before may come, too.
+    let others = other.peer("n").durable(&A);
+    let mut rest = std::collections::BTreeSet::new();
+    while !(3..20).all(|number| rest.contains(&number)) {
+        let taken = if rest.len() % 2 == 0 { &queue } else { &others }.take_within(LONG).unwrap();
+        rest.insert(*taken.open().unwrap());
+        // The engine may just have given it to another, or not know any more that it gave it away.
+        let _ = taken.done();
+    }
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Putting and taking between processes, beside the engine's client alone: the same messages, one
 //! server for live keys and three for durable ones, all on loopback.
 
+use std::ops::Range;
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use alice::{Key, Node};
-use alice_nats::{Durable, Engine, Options as Engines};
+use alice_nats::{Durable, Engine, Options as Engines, Taken};
 use async_nats::jetstream::{self, consumer, stream};
 use futures_util::StreamExt;
 use jungle_testkit::NatsServers;
@@ -28,8 +28,9 @@ const WITHIN: Duration = Duration::from_secs(30);
 /// Microseconds of a put and a take of a number. `live` = of a live key, `bare` = two requests of
 /// the client that are answered at once; `remote-live` = how many times as long. `durable` = put,
 /// take and done of a durable key, three replicas; `engine` = publish, fetch and double
-/// acknowledgement by the client; `remote-durable` = how many times as long; `-64` = with so many
-/// at a time, `remote-durable-64` = how many times as quick.
+/// acknowledgement by the client; `remote-durable` = how many times as long; `engine-memory` = the
+/// client where who has taken what is on no disk, as ours has it; `-64` = with so many under way at
+/// once, ours by the calls for many, `remote-durable-64` = how many times as quick.
 pub fn sample(options: Options) -> Result<Sample, Failure> {
     let turns = if options.tiny { 1 } else { turns(options) / 4 };
     let one = NatsServers::start(1);
@@ -40,12 +41,15 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
     numbers.push(("remote-live", number(&numbers, "live") / number(&numbers, "bare")));
     drop((live, bare, one));
     let three = NatsServers::start(3);
-    let (ours, theirs) = (&Kept::new(&three)?, &Queue::new(&three)?);
+    let (ours, theirs) = (&Kept::new(&three)?, &Queue::new(&three, "queue", false)?);
+    let alike = &Queue::new(&three, "queue-memory", true)?;
     let all: Vec<Turn<'_>> = vec![
         ("durable", Box::new(|| ours.run(1))),
         ("engine", Box::new(|| theirs.run(1))),
+        ("engine-memory", Box::new(|| alike.run(1))),
         ("durable-64", Box::new(|| ours.run(OUTSTANDING))),
         ("engine-64", Box::new(|| theirs.run(OUTSTANDING))),
+        ("engine-memory-64", Box::new(|| alike.run(OUTSTANDING))),
     ];
     numbers.extend(in_turns(turns.max(1), 1e6 / DURABLE as f64, all)?);
     let ratio = number(&numbers, "durable") / number(&numbers, "engine");
@@ -151,45 +155,58 @@ impl Kept {
     }
 
     fn run(&self, outstanding: u64) -> Result<f64, Failure> {
-        let begun = Instant::now();
-        let sums: Option<u64> = thread::scope(|scope| {
-            let workers: Vec<_> = (0..outstanding)
-                .map(|worker| scope.spawn(move || self.work(worker, outstanding)))
-                .collect();
-            workers.into_iter().map(|worker| worker.join().expect("it does not panic")).sum()
-        });
-        seconds(begun, sums == Some(DURABLE * (DURABLE - 1) / 2))
+        let (begun, mut sum) = (Instant::now(), 0);
+        for first in (0..DURABLE).step_by(outstanding as usize) {
+            let numbers = first..DURABLE.min(first + outstanding);
+            sum += if outstanding == 1 { self.one(first)? } else { self.together(numbers)? };
+        }
+        seconds(begun, sum == DURABLE * (DURABLE - 1) / 2)
     }
 
-    fn work(&self, worker: u64, outstanding: u64) -> Option<u64> {
-        let numbers = (worker..DURABLE).step_by(usize::try_from(outstanding).ok()?);
-        let mut sum = 0;
-        for number in numbers {
-            self.0.put(number).ok()?;
-            let taken = self.0.take_within(WITHIN).ok()?;
-            sum += *taken.open().ok()?;
-            taken.done().ok()?;
+    fn one(&self, number: u64) -> Result<u64, Failure> {
+        self.0.put(number)?;
+        let taken = self.0.take_within(WITHIN)?;
+        let number = *taken.open()?;
+        taken.done()?;
+        Ok(number)
+    }
+
+    fn together(&self, numbers: Range<u64>) -> Result<u64, Failure> {
+        let (mut left, mut sum) = (numbers.clone().count(), 0);
+        for put in self.0.put_all(numbers) {
+            put?;
         }
-        Some(sum)
+        while left > 0 {
+            let taken = self.0.take_up_to(left, WITHIN)?;
+            left -= taken.len();
+            for taken in &taken {
+                sum += *taken.open()?;
+            }
+            for done in Taken::done_all(taken) {
+                done?;
+            }
+        }
+        Ok(sum)
     }
 }
 
 /// A work queue of the engine, by its client.
 struct Queue {
+    name: &'static str,
     client: Client,
     context: jetstream::Context,
     consumer: Arc<consumer::PullConsumer>,
 }
 
 impl Queue {
-    fn new(servers: &NatsServers) -> Result<Queue, Failure> {
+    fn new(servers: &NatsServers, name: &'static str, memory: bool) -> Result<Queue, Failure> {
         let client = Client::connect(servers)?;
         let _tasks = client.runtime.enter();
         let context = jetstream::new(client.client.clone());
         let consumer = client.runtime.block_on(async {
             let config = stream::Config {
-                name: "queue".to_owned(),
-                subjects: vec!["queue.>".to_owned()],
+                name: name.to_owned(),
+                subjects: vec![format!("{name}.>")],
                 retention: stream::RetentionPolicy::WorkQueue,
                 num_replicas: 3,
                 ..stream::Config::default()
@@ -197,12 +214,13 @@ impl Queue {
             let stream = context.create_stream(config).await?;
             let taker = consumer::pull::Config {
                 durable_name: Some("taker".to_owned()),
+                memory_storage: memory,
                 ..consumer::pull::Config::default()
             };
             Ok::<_, Failure>(stream.create_consumer(taker).await?)
         })?;
         drop(_tasks);
-        Ok(Queue { client, context, consumer: Arc::new(consumer) })
+        Ok(Queue { name, client, context, consumer: Arc::new(consumer) })
     }
 
     fn run(&self, outstanding: u64) -> Result<f64, Failure> {
@@ -210,12 +228,13 @@ impl Queue {
         let workers: Vec<_> = (0..outstanding)
             .map(|worker| {
                 let (context, consumer) = (self.context.clone(), Arc::clone(&self.consumer));
+                let name = self.name;
                 let numbers = (worker..DURABLE).step_by(outstanding as usize);
                 self.client.runtime.spawn(async move {
                     let mut sum = 0;
                     for number in numbers {
                         let bytes = number.to_le_bytes().to_vec();
-                        context.publish("queue.numbers", bytes.into()).await?.await?;
+                        context.publish(format!("{name}.numbers"), bytes.into()).await?.await?;
                         let batch = consumer.batch().max_messages(1).expires(WITHIN);
                         let mut batch = batch.messages().await?;
                         let message = batch.next().await.ok_or("no message came")??;
