@@ -33,12 +33,15 @@ pub(crate) struct Membership {
     #[arg(long, requires = "cluster")]
     cluster_unsynced: bool,
     #[command(flatten)]
-    keys: Keys,
+    link: Link,
 }
 
-/// How the engine knows who speaks to it, and the reverse.
+/// How the engine is reached, and knows who speaks to it, and the reverse.
 #[derive(clap::Args)]
-pub(crate) struct Keys {
+pub(crate) struct Link {
+    /// The engine's domain, which is to be named where it is reached through a leaf node
+    #[arg(long, value_name = "NAME")]
+    cluster_domain: Option<String>,
     /// The credentials for the engine, as a `.creds` file
     #[arg(long, value_name = "FILE")]
     cluster_creds: Option<PathBuf>,
@@ -61,14 +64,15 @@ impl Membership {
         open: &OpenOptions,
     ) -> Result<Option<(Store, Arc<Cluster>)>, Failure> {
         let Some(engine) = &self.cluster else {
-            return match self.keys.is_empty() {
+            return match self.link.is_empty() {
                 true => Ok(None),
-                false => Err(Failure::usage("keys for a cluster need --cluster")),
+                false => Err(Failure::usage("keys and the domain of a cluster need --cluster")),
             };
         };
         let mut options = Options {
-            client: self.keys.client()?,
+            client: self.link.client()?,
             name: self.cluster_name.clone(),
+            domain: self.link.domain(),
             replicas: self.replicas,
             allow_unsynced: self.cluster_unsynced,
             progress: Some(Arc::new(joining())),
@@ -88,10 +92,16 @@ impl Membership {
     }
 }
 
-impl Keys {
+impl Link {
     fn is_empty(&self) -> bool {
-        let Keys { cluster_creds, cluster_ca, cluster_cert, cluster_key } = self;
-        [cluster_creds, cluster_ca, cluster_cert, cluster_key].iter().all(|file| file.is_none())
+        let Link { cluster_domain, cluster_creds, cluster_ca, cluster_cert, cluster_key } = self;
+        let files = [cluster_creds, cluster_ca, cluster_cert, cluster_key];
+        cluster_domain.is_none() && files.iter().all(|file| file.is_none())
+    }
+
+    /// The engine's domain.
+    pub(crate) fn domain(&self) -> Option<String> {
+        self.cluster_domain.clone()
     }
 
     /// How the engine is spoken to.

@@ -67,8 +67,11 @@ pub struct NatsLog {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The name of the cluster cannot be one.
-    #[error("a cluster cannot be called {name:?}: it takes 1 to 64 letters, digits, `-` and `_`")]
+    /// The name of the cluster, or of the engine's domain, cannot be one.
+    #[error(
+        "a cluster or domain cannot be called {name:?}: it takes 1 to 64 letters, digits, `-` and \
+         `_`"
+    )]
     Name {
         /// The name.
         name: String,
@@ -306,10 +309,11 @@ fn connect(
     addresses: &str,
     options: &Options,
 ) -> Result<(Runtime, jetstream::Context), ConnectError> {
-    let name = options.name.clone();
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if !(1..=64).contains(&name.len()) || !name.chars().all(fits) {
-        return Err(ConnectError::Name { name });
+    let is_name = |name: &str| (1..=64).contains(&name.len()) && name.chars().all(fits);
+    let names = [Some(&options.name), options.domain.as_ref()];
+    if let Some(name) = names.into_iter().flatten().find(|name| !is_name(name)) {
+        return Err(ConnectError::Name { name: name.clone() });
     }
     let mut threads = tokio::runtime::Builder::new_multi_thread();
     threads.worker_threads(1).thread_name("cluster engine").enable_all();
@@ -328,10 +332,11 @@ fn connect(
         let version = client.server_info().version;
         return Err(ConnectError::TooOld { version });
     }
-    let context = ContextBuilder::new().timeout(ACK_WITHIN).ack_timeout(ACK_WITHIN);
+    let prefix = options.domain.as_ref().map_or("$JS.API".to_owned(), |it| format!("$JS.{it}.API"));
+    let context = ContextBuilder::new().api_prefix(prefix);
     let jetstream = {
         let _tasks = threads.enter();
-        context.build(client)
+        context.timeout(ACK_WITHIN).ack_timeout(ACK_WITHIN).build(client)
     };
     Ok((threads, jetstream))
 }

@@ -25,6 +25,9 @@ pub struct Options {
     pub name: String,
     /// What this server is called in messages and reports.
     pub server: String,
+    /// The JetStream domain in which the log is kept. To be named where the engine is reached
+    /// through a leaf node, which passes on only what names one.
+    pub domain: Option<String>,
     /// On how many servers of the engine the log is kept: 1, 3 or 5. One is lost with its server's
     /// disk; of three, one may be lost, and of five, two. All servers of a cluster say the same.
     pub replicas: usize,
@@ -80,6 +83,7 @@ impl Default for Options {
             client: ConnectOptions::new(),
             name: "jungle".to_owned(),
             server: format!("server-{}", std::process::id()),
+            domain: None,
             replicas: 1,
             allow_unsynced: false,
             commit_within: Duration::from_secs(30),

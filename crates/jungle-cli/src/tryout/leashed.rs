@@ -61,15 +61,15 @@ impl Drop for Leashed {
     }
 }
 
-/// Starts servers of the engine, so many as the text says; gives their addresses, too.
+/// Starts servers of the engine, so many as the text says; gives the addresses of its places, too.
 pub(crate) fn start_engine(
     program: &Path,
     servers: &str,
     more: &[&str],
-) -> Result<(Leashed, String), Failure> {
+) -> Result<(Leashed, Vec<String>), Failure> {
     let program = program.to_string_lossy();
     let usual = ["alice", "engine", "--servers", servers, "--nats-server", &program];
     let mut engine = Leashed::start(&[&usual, more].concat())?;
-    let addresses = engine.first_line()?;
-    Ok((engine, addresses))
+    let line = engine.first_line()?;
+    Ok((engine, line.split(' ').map(str::to_owned).collect()))
 }

@@ -35,13 +35,34 @@ system_account: SYS
 no_auth_user: tryout
 "#;
 
+/// The engine's domain, which whoever reaches it through a relay has to name.
+pub(crate) const DOMAIN: &str = "tryout";
+
+/// What is started.
+pub(crate) struct Plan {
+    /// How many servers keep what the engine is given.
+    pub(crate) servers: usize,
+    /// They sync before they promise anything. Others may lose two minutes when the power goes.
+    pub(crate) syncs_always: bool,
+    /// Leaf nodes, which keep nothing and pass everything on: the place of whom each is connected
+    /// to. Place 0 is the engine's servers, 1 the first relay, and so on.
+    pub(crate) relays: Vec<usize>,
+}
+
 /// Servers that are one engine. They are killed, and what they kept is removed, when this is
 /// dropped.
 pub(crate) struct Servers {
-    servers: Vec<(Child, Receiver<String>)>,
+    servers: Vec<Running>,
     folder: PathBuf,
-    ports: Vec<u16>,
-    syncs_always: bool,
+    plan: Plan,
+}
+
+struct Running {
+    child: Child,
+    /// What it logs.
+    lines: Receiver<String>,
+    /// Where clients reach it, and relays.
+    ports: Option<(u16, u16)>,
 }
 
 /// The program: the one that is named, or the first on the path.
@@ -60,57 +81,80 @@ pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, Failure> {
 }
 
 impl Servers {
-    /// Starts so many, and waits until they are ready. Those that sync always lose nothing that
-    /// they have promised when the power goes; the others may lose two minutes.
-    pub(crate) fn start(
-        program: &Path,
-        count: usize,
-        syncs_always: bool,
-    ) -> Result<Servers, Failure> {
+    /// Starts them, and waits until they are ready.
+    pub(crate) fn start(program: &Path, plan: Plan) -> Result<Servers, Failure> {
         let folder = env::temp_dir().join(format!("jungle-engine-{}", std::process::id()));
+        let mut servers = Servers { servers: Vec::new(), folder, plan };
         let mut said = String::new();
         for _ in 0..STARTS_MAX {
-            let folder = folder.clone();
-            let (servers, ports) = Default::default();
-            let mut servers = Servers { servers, folder, ports, syncs_always };
-            match servers.start_all(program, count) {
+            match servers.start_all(program) {
                 Ok(()) => return Ok(servers),
                 Err(why) => said = why,
             }
+            servers.end();
         }
         Err(Failure::new(Exit::Error, format_args!("{} does not start: {said}", program.display())))
     }
 
-    /// Their addresses, with commas between them.
-    pub(crate) fn addresses(&self) -> String {
-        let address = |port: &u16| format!("nats://127.0.0.1:{port}");
-        self.ports.iter().map(address).collect::<Vec<_>>().join(",")
+    /// Where clients reach each place: that of the engine's servers has their addresses with commas
+    /// between them, each relay has its own.
+    pub(crate) fn addresses(&self) -> Vec<String> {
+        let ports = |place| self.place(place).iter().filter_map(|server| server.ports);
+        let at = |place| ports(place).map(|(clients, _)| format!("nats://127.0.0.1:{clients}"));
+        (0..=self.plan.relays.len()).map(|place| at(place).collect::<Vec<_>>().join(",")).collect()
     }
 
     /// Whether one of them has ended.
     pub(crate) fn has_ended(&mut self) -> bool {
-        self.servers.iter_mut().any(|(server, _)| !matches!(server.try_wait(), Ok(None)))
+        self.servers.iter_mut().any(|server| !matches!(server.child.try_wait(), Ok(None)))
     }
 
-    fn start_all(&mut self, program: &Path, count: usize) -> Result<(), String> {
+    /// The servers of a place, as far as they were started.
+    fn place(&self, place: usize) -> &[Running] {
+        let keepers = self.plan.servers;
+        let at = if place == 0 { 0..keepers } else { keepers + place - 1..keepers + place };
+        self.servers.get(at).unwrap_or_default()
+    }
+
+    fn start_all(&mut self, program: &Path) -> Result<(), String> {
+        let count = self.plan.servers;
         let routes = free_ports(count).map_err(|error| error.to_string())?;
         for at in 0..count {
-            self.launch(program, at, &routes).map_err(|error| error.to_string())?;
-            let port = self.wait_for(at, "Listening for client connections on 127.0.0.1:")?;
-            self.ports.push(port.parse().map_err(|_| format!("{port:?} is no port"))?);
-            self.wait_for(at, "Server is ready")?;
+            self.launch(program, &keeper(at, &routes, self.plan.syncs_always))?;
         }
         if count > 1 {
             (0..count).try_for_each(|at| self.wait_for(at, "metadata leader").map(drop))?;
         }
+        for at in 0..self.plan.relays.len() {
+            let to = self.place(self.plan.relays[at]).iter().filter_map(|server| server.ports);
+            let to: Vec<u16> = to.map(|(_, relays)| relays).collect();
+            self.launch(program, &relay(at + 1, &to))?;
+            self.wait_for(count + at, "Leafnode connection created")?;
+        }
         Ok(())
     }
 
-    fn launch(&mut self, program: &Path, at: usize, routes: &[u16]) -> std::io::Result<()> {
-        let folder = self.folder.join(format!("n{at}"));
+    /// Starts one with this configuration, and waits until it is ready.
+    fn launch(&mut self, program: &Path, config: &str) -> Result<(), String> {
+        let at = self.servers.len();
+        let running = self.spawn(program, config).map_err(|error| error.to_string())?;
+        self.servers.push(running);
+        let port = |whose: &str| {
+            let port =
+                self.wait_for(at, &format!("Listening for {whose} connections on 127.0.0.1:"));
+            port.and_then(|port| port.parse().map_err(|_| format!("{port:?} is no port")))
+        };
+        let (relays, clients) = (port("leafnode")?, port("client")?);
+        self.servers[at].ports = Some((clients, relays));
+        self.wait_for(at, "Server is ready").map(drop)
+    }
+
+    fn spawn(&self, program: &Path, config: &str) -> std::io::Result<Running> {
+        let folder = self.folder.join(format!("n{}", self.servers.len()));
         fs::create_dir_all(&folder)?;
         let file = folder.join("config");
-        fs::write(&file, config(at, &folder, routes, self.syncs_always))?;
+        let store = folder.join("store");
+        fs::write(&file, config.replace("{store}", &store.to_string_lossy()))?;
         let mut command = Command::new(program);
         command.arg("-c").arg(file).stdin(Stdio::null()).stdout(Stdio::null());
         let mut child = command.stderr(Stdio::piped()).spawn()?;
@@ -120,8 +164,16 @@ impl Servers {
         std::thread::spawn(move || {
             log.lines().map_while(Result::ok).for_each(|line| _ = sender.send(line));
         });
-        self.servers.push((child, lines));
-        Ok(())
+        Ok(Running { child, lines, ports: None })
+    }
+
+    fn end(&mut self) {
+        for mut server in self.servers.drain(..) {
+            // It may have ended by itself.
+            let _ = server.child.kill();
+            let _ = server.child.wait();
+        }
+        let _ = fs::remove_dir_all(&self.folder);
     }
 
     /// What follows this in a server's log.
@@ -130,7 +182,7 @@ impl Servers {
         let mut last = "it says nothing".to_owned();
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let Ok(line) = self.servers[at].1.recv_timeout(left) else {
+            let Ok(line) = self.servers[at].lines.recv_timeout(left) else {
                 return Err(last);
             };
             match line.split_once(text) {
@@ -141,12 +193,13 @@ impl Servers {
     }
 }
 
-fn config(at: usize, folder: &Path, routes: &[u16], syncs_always: bool) -> String {
-    let store = folder.join("store");
+/// One that keeps what it is given.
+fn keeper(at: usize, routes: &[u16], syncs_always: bool) -> String {
     let sync = if syncs_always { ", sync_interval: always" } else { "" };
     let mut config = format!(
-        "server_name: n{at}\nlisten: \"127.0.0.1:-1\"\n\
-         jetstream {{ store_dir: {store:?}, max_file_store: 1GB{sync} }}\n{ACCOUNTS}"
+        "server_name: n{at}\nlisten: \"127.0.0.1:-1\"\nleafnodes {{ listen: \"127.0.0.1:-1\" }}\n\
+         jetstream {{ store_dir: \"{{store}}\", domain: {DOMAIN}, max_file_store: 1GB{sync} }}\n\
+         {ACCOUNTS}"
     );
     if routes.len() > 1 {
         let route = |port: &u16| format!("\"nats-route://127.0.0.1:{port}\"");
@@ -160,6 +213,16 @@ fn config(at: usize, folder: &Path, routes: &[u16], syncs_always: bool) -> Strin
     config
 }
 
+/// One that passes everything on.
+fn relay(place: usize, to: &[u16]) -> String {
+    let url = |port: &u16| format!("\"nats-leaf://127.0.0.1:{port}\"");
+    let urls = to.iter().map(url).collect::<Vec<_>>().join(", ");
+    format!(
+        "server_name: r{place}\nlisten: \"127.0.0.1:-1\"\n\
+         leafnodes {{ listen: \"127.0.0.1:-1\", remotes: [ {{ urls: [{urls}] }} ] }}\n"
+    )
+}
+
 /// Ports that nobody uses now. Each server of a cluster must know the others' before they start.
 fn free_ports(count: usize) -> std::io::Result<Vec<u16>> {
     let listeners = (0..count).map(|_| TcpListener::bind("127.0.0.1:0"));
@@ -169,11 +232,6 @@ fn free_ports(count: usize) -> std::io::Result<Vec<u16>> {
 
 impl Drop for Servers {
     fn drop(&mut self) {
-        for (server, _) in &mut self.servers {
-            // It may have ended by itself.
-            let _ = server.kill();
-            let _ = server.wait();
-        }
-        let _ = fs::remove_dir_all(&self.folder);
+        self.end();
     }
 }

@@ -89,6 +89,34 @@ fn servers_are_started_looked_at_and_ended_by_an_interrupt() {
 }
 
 #[test]
+fn a_server_reaches_the_engine_over_leaf_nodes() {
+    let folder = Folder::new("cluster-chain");
+    let args = ["cluster", "up", "--servers", "3", "--topology", "tree:1", "--engine-servers", "1"];
+    let up = Up::start(&folder, &args);
+    let through = |at: usize| up.told["servers"][at]["through"].as_str();
+    assert_eq!([through(0), through(1), through(2)], [None, Some("s0"), Some("s1")]);
+    let made = send(address(&up, 2), "POST /api/v1/trees", "", r#"{"name":"far"}"#);
+    assert!(made.starts_with("HTTP/1.1 201 "), "{made}");
+    for at in [0, 1, 2] {
+        let there = send(address(&up, at), "GET /api/v1/trees/far", ALL, "");
+        assert!(there.starts_with("HTTP/1.1 200 "), "{there}");
+    }
+    let told = wait_for(&up, &folder, 3);
+    let hashes: Vec<&Json> =
+        told["servers"].as_array().unwrap().iter().map(|server| &server["hash"]).collect();
+    assert!(hashes.iter().all(|hash| *hash == hashes[0] && hash.is_string()), "{told}");
+    // The engine that says whether it syncs says so over leaf nodes as well.
+    let page = json(&send(address(&up, 2), "GET /api/v1/cluster", "", ""));
+    assert_eq!(page["log"]["syncs"], true, "{page}");
+
+    let alone = folder.0.join("alone.dot");
+    fs::write(&alone, "graph { a -- b; c }").unwrap();
+    let refused = folder.run(&["cluster", "up", "--topology", alone.to_str().unwrap()]);
+    refused.check_code(2);
+    assert!(refused.err.contains("no way leads from"), "{}", refused.err);
+}
+
+#[test]
 fn nothing_is_left_behind_when_it_is_killed() {
     let folder = Folder::new("cluster-killed");
     let args = ["cluster", "up", "--servers", "1", "--engine-servers", "1", "--unsynced"];
@@ -123,6 +151,34 @@ fn what_is_not_there_is_told() {
 }
 
 #[test]
+fn a_machine_without_a_part_of_the_log_gets_files_for_a_leaf_node() {
+    let folder = Folder::new("cluster-leaves");
+    fs::create_dir_all(folder.0.join("tls")).unwrap();
+    let tls = Path::new(env!("CARGO_MANIFEST_DIR")).join("../jungle-server/tests/tls");
+    for (from, to) in [("cert.pem", "cert.pem"), ("cert.pem", "ca.pem"), ("key.pem", "key.pem")] {
+        fs::copy(tls.join(from), folder.0.join("tls").join(to)).unwrap();
+    }
+    let keys = folder.0.join("tls").display().to_string();
+    let args = ["cluster", "config", "files", "--tls", &keys, "--host", "hub"];
+    let made = folder.run(&[&args[..], &["--leaf", "far", "--leaf", "farther=far"]].concat());
+    made.check_code(0);
+    let text = |name: &str| fs::read_to_string(folder.0.join("files").join(name)).unwrap();
+    for host in ["hub", "far", "farther"] {
+        let config = folder.0.join("files").join(host).join("nats.conf");
+        let looked = Command::new(nats_server()).arg("-t").arg("-c").arg(&config).output().unwrap();
+        assert!(looked.status.success(), "{}", String::from_utf8_lossy(&looked.stderr));
+        let (config, unit) = (text(&format!("{host}/nats.conf")), format!("{host}/jungle.service"));
+        let users = r#"[ { user: "hub" }, { user: "far" }, { user: "farther" } ]"#;
+        assert!(config.contains(users) && config.contains("leafnodes {"), "{config}");
+        assert!(text(&unit).contains("--cluster-domain jungle"), "{}", text(&unit));
+    }
+    assert!(text("far/nats.conf").contains(r#"urls: [ "tls://hub:7422" ]"#));
+    assert!(text("farther/nats.conf").contains(r#"urls: [ "tls://far:7422" ]"#));
+    assert!(text("farther/jungle.service").contains("--cluster tls://farther:4222 "));
+    assert!(text("README.md").contains("And far, farther, with a leaf node"));
+}
+
+#[test]
 fn files_for_real_machines_are_taken_by_the_engine_and_are_each_others() {
     let folder = Folder::new("cluster-config");
     let here = |name: &str| folder.0.join(name).display().to_string();
@@ -147,6 +203,7 @@ fn files_for_real_machines_are_taken_by_the_engine_and_are_each_others() {
     let config = fs::read_to_string(config).unwrap();
     let routes = r#"routes: [ "tls://a.example:6222", "tls://c.example:6222" ]"#;
     assert!(config.contains(routes) && config.contains("sync_interval: always"), "{config}");
+    assert!(!config.contains("leafnodes"), "{config}");
     // What the unit says is understood.
     let unit = fs::read_to_string(here("files/b.example/jungle.service")).unwrap();
     let line = unit.replace("\\\n", "");
@@ -157,6 +214,8 @@ fn files_for_real_machines_are_taken_by_the_engine_and_are_each_others() {
     for (hosts, why) in [
         (&["--host", "a", "--host", "b"][..], "2 machines are not one, three or five"),
         (&["--host", "a", "--host", "a"], "a machine is named twice"),
+        (&["--host", "a", "--leaf", "a"], "a machine is named twice"),
+        (&["--host", "a", "--leaf", "c=b", "--leaf", "b"], "c is to reach the log through \"b\""),
         (&["--host", "a b"], "is no name of a machine"),
         (&["--host", "a", "--name", "a.b"], "is no name of a cluster"),
         (&["--host", "a", "--tls", "/a\"b"], "is no plain path"),

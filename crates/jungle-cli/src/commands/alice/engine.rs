@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::failure::{Exit, Failure};
 use crate::output::stdout;
-use crate::tryout::{Ends, Servers};
+use crate::tryout::{Ends, Plan, Servers};
 
 /// Keep servers of the engine running until standard input ends
 #[derive(clap::Args)]
@@ -21,6 +21,9 @@ pub(super) struct Args {
     /// They sync before they promise anything
     #[arg(long)]
     sync: bool,
+    /// Leaf nodes beside them: the place of whom each is connected to; 0 is they, 1 the first leaf
+    #[arg(long, value_name = "PLACES", value_delimiter = ',')]
+    relays: Vec<usize>,
 }
 
 /// How often it is looked whether they run.
@@ -28,10 +31,12 @@ const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let ends = Ends::listen()?.with_input();
-    let mut servers = Servers::start(&args.nats_server, args.servers, args.sync)?;
+    let (servers, relays) = (args.servers, args.relays.clone());
+    let plan = Plan { servers, syncs_always: args.sync, relays };
+    let mut servers = Servers::start(&args.nats_server, plan)?;
     {
         let mut out = stdout();
-        writeln!(out, "{}", servers.addresses())?;
+        writeln!(out, "{}", servers.addresses().join(" "))?;
         out.flush()?;
     }
     while !ends.within(LOOK_AGAIN) {

@@ -85,13 +85,17 @@ fn topology(told: &str) -> Result<(Topology, Option<Graph>), Failure> {
     if let Ok(shape) = told.parse::<Shape>() {
         return Ok((Topology::growing(&name_of(told), shape), None));
     }
-    let text = std::fs::read_to_string(told).map_err(|error| {
-        Failure::usage(format_args!("{told:?} is no shape, and no file with a graph: {error}"))
+    let graph = graph_in(told)?;
+    Ok((Topology::fixed(&name_of(told), graph.clone()), Some(graph)))
+}
+
+/// The graph in a file; what is told is no shape.
+pub(crate) fn graph_in(file: &str) -> Result<Graph, Failure> {
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        Failure::usage(format_args!("{file:?} is no shape, and no file with a graph: {error}"))
             .with_hint("shapes are star, ring, tree, tree:3 and so on, and mesh")
     })?;
-    let graph = Graph::parse(&text)
-        .map_err(|error| Failure::new(Exit::Error, format_args!("{told}: {error}")))?;
-    Ok((Topology::fixed(&name_of(told), graph.clone()), Some(graph)))
+    Graph::parse(&text).map_err(|error| Failure::new(Exit::Error, format_args!("{file}: {error}")))
 }
 
 /// What a topology is called: as its shape, or as its file.

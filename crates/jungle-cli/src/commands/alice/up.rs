@@ -69,6 +69,7 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     };
     let program = find(args.nats_server.as_deref())?;
     let (mut servers, addresses) = start_engine(&program, &args.servers, &[])?;
+    let addresses = addresses.concat();
     let mut nodes = Vec::new();
     for name in &names {
         nodes.push(start_node(args, name, &addresses)?);

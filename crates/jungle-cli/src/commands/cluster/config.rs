@@ -1,8 +1,10 @@
 //! `jungle cluster config`: the files with which a cluster runs on real machines.
 
+use std::convert::Infallible;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use serde::Serialize;
 
@@ -24,6 +26,10 @@ pub(super) struct Args {
     /// The name of a machine, as the others find it; once for each of them: one, three or five
     #[arg(long = "host", value_name = "NAME", required = true)]
     hosts: Vec<String>,
+    /// A machine more that keeps no part of the log and reaches it through a leaf node of the
+    /// engine, once for each; NAME=OTHER is connected with the leaf node of that one
+    #[arg(long = "leaf", value_name = "NAME[=OTHER]")]
+    leaves: Vec<Leaf>,
     /// The cluster's name
     #[arg(long, value_name = "NAME", default_value = "jungle")]
     name: String,
@@ -32,13 +38,35 @@ pub(super) struct Args {
     tls: String,
 }
 
-const PER_HOST: [(&str, &str); 4] = [
-    ("nats.conf", include_str!("templates/nats.conf")),
+/// A machine without a part of the log.
+#[derive(Clone)]
+struct Leaf {
+    name: String,
+    /// Another leaf, which it is connected with.
+    through: Option<String>,
+}
+
+impl FromStr for Leaf {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Leaf, Infallible> {
+        let (name, through) = match text.split_once('=') {
+            Some((name, through)) => (name, Some(through.to_owned())),
+            None => (text, None),
+        };
+        Ok(Leaf { name: name.to_owned(), through })
+    }
+}
+
+const NATS: &str = include_str!("templates/nats.conf");
+const LEAF: &str = include_str!("templates/leaf.conf");
+const PER_HOST: [(&str, &str); 3] = [
     ("nats.service", include_str!("templates/nats.service")),
     ("jungle.service", include_str!("templates/jungle.service")),
     ("compose.yaml", include_str!("templates/compose.yaml")),
 ];
 const ROUTES: &str = include_str!("templates/routes.conf");
+const LEAFNODES: &str = include_str!("templates/leafnodes.conf");
 const README: &str = include_str!("templates/README.md");
 
 #[derive(Serialize)]
@@ -50,8 +78,9 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     check(args)?;
     let mut told = Told { files: Vec::new() };
     write(&args.dir.join("README.md"), &fill(README, args, ""), &mut told)?;
-    for host in &args.hosts {
-        for (name, template) in PER_HOST {
+    let hosts = args.hosts.iter().map(|host| (host, NATS));
+    for (host, nats) in hosts.chain(args.leaves.iter().map(|leaf| (&leaf.name, LEAF))) {
+        for (name, template) in [("nats.conf", nats)].into_iter().chain(PER_HOST) {
             write(&args.dir.join(host).join(name), &fill(template, args, host), &mut told)?;
         }
     }
@@ -69,7 +98,9 @@ fn check(args: &Args) -> Result<(), Failure> {
         let fits = |char: char| char.is_ascii_alphanumeric() || more.contains(char);
         !text.is_empty() && text.len() <= 253 && text.chars().all(fits)
     };
-    if let Some(host) = args.hosts.iter().find(|host| !plain(host, ".-") || host.starts_with('.')) {
+    let leaves = args.leaves.iter().map(|leaf| &leaf.name);
+    let mut machines: Vec<&String> = args.hosts.iter().chain(leaves).collect();
+    if let Some(host) = machines.iter().find(|host| !plain(host, ".-") || host.starts_with('.')) {
         return Err(Failure::usage(format_args!("{host:?} is no name of a machine")));
     }
     if !plain(&args.name, "-_") || args.name.len() > 64 {
@@ -80,34 +111,70 @@ fn check(args: &Args) -> Result<(), Failure> {
     if !plain(&args.tls, "/.-_") {
         return Err(Failure::usage(format_args!("{:?} is no plain path", args.tls)));
     }
-    let mut hosts = args.hosts.clone();
-    hosts.sort();
-    hosts.dedup();
-    match (hosts.len(), args.hosts.len()) {
-        (1 | 3 | 5, count) if count == hosts.len() => Ok(()),
-        (count, all) if count == all => {
-            Err(Failure::usage(format_args!("{count} machines are not one, three or five"))
-                .with_hint("of three one may be lost, of five two; four are no better than three"))
+    let count = machines.len();
+    machines.sort();
+    machines.dedup();
+    if machines.len() != count {
+        return Err(Failure::usage("a machine is named twice"));
+    }
+    if !matches!(args.hosts.len(), 1 | 3 | 5) {
+        let count = args.hosts.len();
+        return Err(Failure::usage(format_args!("{count} machines are not one, three or five"))
+            .with_hint("of three one may be lost, of five two; four are no better than three"));
+    }
+    check_leaves(&args.leaves)
+}
+
+/// Each leads to the log, over leaves that were named before it.
+fn check_leaves(leaves: &[Leaf]) -> Result<(), Failure> {
+    let unknown = leaves.iter().enumerate().find_map(|(at, leaf)| {
+        let through = leaf.through.as_ref()?;
+        let is_known = leaves[..at].iter().any(|earlier| earlier.name == *through);
+        (!is_known).then_some((&leaf.name, through))
+    });
+    match unknown {
+        None => Ok(()),
+        Some((name, through)) => {
+            Err(Failure::usage(format_args!("{name} is to reach the log through {through:?}"))
+                .with_hint("name that one as a --leaf before it"))
         }
-        _ => Err(Failure::usage("a machine is named twice")),
     }
 }
 
 fn fill(template: &str, args: &Args, host: &str) -> String {
-    let Args { hosts, name, tls, .. } = args;
+    let Args { hosts, leaves, name, tls, .. } = args;
     let list = |format: &dyn Fn(&String) -> String, of: &[String]| -> String {
         of.iter().map(format).collect::<Vec<_>>().join(", ")
     };
     let others: Vec<String> = hosts.iter().filter(|other| *other != host).cloned().collect();
-    let addresses: Vec<String> = hosts.iter().map(|host| format!("tls://{host}:4222")).collect();
+    // Whom this machine's server of Jungle asks, and whom its leaf node.
+    let (asked, through) = match leaves.iter().find(|leaf| leaf.name == host) {
+        None => (hosts.clone(), Vec::new()),
+        Some(Leaf { name, through: None }) => (vec![name.clone()], hosts.clone()),
+        Some(Leaf { name, through: Some(other) }) => (vec![name.clone()], vec![other.clone()]),
+    };
+    let addresses: Vec<String> = asked.iter().map(|host| format!("tls://{host}:4222")).collect();
+    let leaf_names: Vec<String> = leaves.iter().map(|leaf| leaf.name.clone()).collect();
+    let all = [&hosts[..], &leaf_names].concat();
+    let told_leaves = match leaf_names.as_slice() {
+        [] => String::new(),
+        leaves => format!(
+            " And {}, with a leaf node of the engine each and a server of Jungle, which keep no \
+             part of the log.",
+            leaves.join(", ")
+        ),
+    };
     let survives = match hosts.len() {
         1 => "One machine is for trying out: what it loses is lost.".to_owned(),
         count => format!("Of the {count} machines {} may be lost, and commits go on.", count / 2),
     };
     let routes = if hosts.len() > 1 { ROUTES } else { "" };
-    let with_routes = template.replace("\n{routes}\n", routes);
+    let leafnodes = if leaves.is_empty() { "" } else { LEAFNODES };
+    let parts = template.replace("\n{routes}\n", routes).replace("{leafnodes}\n", leafnodes);
     let facts = [
-        ("{users}", list(&|host| format!("{{ user: \"{host}\" }}"), hosts)),
+        ("{users}", list(&|host| format!("{{ user: \"{host}\" }}"), &all)),
+        ("{through}", list(&|host| format!("\"tls://{host}:7422\""), &through)),
+        ("{leaves}", told_leaves),
         ("{others}", list(&|host| format!("\"tls://{host}:6222\""), &others)),
         ("{addresses}", addresses.join(",")),
         ("{hosts}", hosts.join(", ")),
@@ -117,7 +184,7 @@ fn fill(template: &str, args: &Args, host: &str) -> String {
         ("{name}", name.clone()),
         ("{host}", host.to_owned()),
     ];
-    facts.iter().fold(with_routes, |text, (what, fact)| text.replace(what, fact))
+    facts.iter().fold(parts, |text, (what, fact)| text.replace(what, fact))
 }
 
 fn write(file: &Path, text: &str, told: &mut Told) -> Result<(), Failure> {

@@ -2,6 +2,7 @@
 //! what others need to run.
 
 mod config;
+mod sites;
 mod status;
 mod up;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jungle_cluster::{ConnectError, LogStatus, Options, Replica, ServerStatus, Survey};
 
-use crate::cluster::Keys;
+use crate::cluster::Link;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::output::{Format, count, grouped, json_line, size, stdout};
@@ -28,7 +28,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME", default_value = "jungle")]
     cluster_name: String,
     #[command(flatten)]
-    keys: Keys,
+    link: Link,
     /// How many milliseconds the servers have to answer
     #[arg(long, value_name = "MS", default_value_t = 1000)]
     within: u64,
@@ -53,8 +53,9 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
 
 fn ask(args: &Args) -> Result<Survey, Failure> {
     let options = Options {
-        client: args.keys.client()?,
+        client: args.link.client()?,
         name: args.cluster_name.clone(),
+        domain: args.link.domain(),
         join_within: Duration::from_secs(5),
         ..Options::default()
     };

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::sites::{Site, sites};
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::output::{Format, json_line, say, stdout};
-use crate::tryout::{Ends, Leashed, find, start_engine};
+use crate::tryout::{DOMAIN, Ends, Leashed, find, start_engine};
 
 const HELP: &str = "\
 It starts nats-server and `jungle serve`, each a process of its own, and prints where they are. \
@@ -21,10 +22,15 @@ what they kept is gone then; so does the end of this command, however it ends.";
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub(super) struct Args {
-    /// How many servers of Jungle
+    /// How many servers of Jungle; a graph in a file has its own
     #[arg(long, value_name = "COUNT", default_value_t = 3)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=16))]
     servers: u16,
+    /// How the servers reach the engine, which is at the first of them: star, ring, tree, tree:3,
+    /// mesh, or a file in Graphviz's language. Each other one has a leaf node of the engine, which
+    /// is connected with that of a neighbour [default: all reach it directly]
+    #[arg(long, value_name = "SHAPE")]
+    topology: Option<String>,
     /// How many servers the engine has, each of which keeps the log; of three, one may be lost
     #[arg(long, value_name = "COUNT", default_value = "3", value_parser = ["1", "3", "5"])]
     engine_servers: String,
@@ -44,6 +50,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(200);
 #[derive(Serialize)]
 struct Told {
     engine: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    topology: Option<String>,
     replicas: String,
     servers: Vec<ToldServer>,
 }
@@ -51,6 +59,9 @@ struct Told {
 #[derive(Serialize)]
 struct ToldServer {
     name: String,
+    /// Through whom it reaches the engine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    through: Option<String>,
     url: String,
     process: u32,
 }
@@ -73,24 +84,29 @@ impl Drop for Gone {
 
 pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let ends = Ends::listen()?;
+    let sites = match &args.topology {
+        Some(topology) => sites(topology, args.servers)?,
+        None => sites_without(args.servers),
+    };
     let program = find(args.nats_server.as_deref())?;
     let folder = std::env::temp_dir().join(format!("jungle-cluster-up-{}", std::process::id()));
     let folder = Gone(folder);
-    let sync: &[&str] = if args.unsynced { &[] } else { &["--sync"] };
-    let (mut engine, addresses) = start_engine(&program, &args.engine_servers, sync)?;
+    let (mut engine, places) = start_sites(&program, &sites, args)?;
     let mut running: Vec<(String, Leashed)> = Vec::new();
-    for number in 0..args.servers {
-        let name = format!("s{number}");
-        let server = start_server(&name, &folder.0, &addresses, args)?;
-        running.push((name, server));
+    for (at, site) in sites.iter().enumerate() {
+        let address = places.get(at).unwrap_or(&places[0]);
+        let server = start_server(&site.name, &folder.0, address, args)?;
+        running.push((site.name.clone(), server));
     }
     let mut servers = Vec::new();
-    for (name, server) in &mut running {
+    for ((name, server), site) in running.iter_mut().zip(&sites) {
         let told: Serving = serde_json::from_str(&server.first_line()?).map_err(failed)?;
         let (name, process) = (name.clone(), server.process());
-        servers.push(ToldServer { name, url: told.url, process });
+        let through = site.through.map(|at| sites[at].name.clone());
+        servers.push(ToldServer { name, through, url: told.url, process });
     }
-    let told = Told { engine: addresses, replicas: args.engine_servers.clone(), servers };
+    let (engine_at, replicas) = (places[0].clone(), args.engine_servers.clone());
+    let told = Told { engine: engine_at, topology: args.topology.clone(), replicas, servers };
     tell(&told, context.format)?;
     while !ends.within(LOOK_AGAIN) {
         if engine.has_ended() {
@@ -107,6 +123,30 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
+/// All where the engine is.
+fn sites_without(count: u16) -> Vec<Site> {
+    (0..count).map(|number| Site { name: format!("s{number}"), through: None }).collect()
+}
+
+/// The engine, and a leaf node for each site but the first, if they reach it through others.
+fn start_sites(
+    program: &Path,
+    sites: &[Site],
+    args: &Args,
+) -> Result<(Leashed, Vec<String>), Failure> {
+    let relays: Vec<String> =
+        sites.iter().filter_map(|site| site.through).map(|at| at.to_string()).collect();
+    let relays = relays.join(",");
+    let mut more: Vec<&str> = Vec::new();
+    if !args.unsynced {
+        more.push("--sync");
+    }
+    if !relays.is_empty() {
+        more.extend(["--relays", &relays]);
+    }
+    start_engine(program, &args.engine_servers, &more)
+}
+
 fn start_server(
     name: &str,
     folder: &Path,
@@ -118,7 +158,8 @@ fn start_server(
     let data = folder.join(name);
     let data = data.to_string_lossy();
     let place = ["--data", &data, "--listen", "127.0.0.1:0", "--json", "--log", "warn"];
-    let cluster = ["--cluster", addresses, "--server-name", name, "--replicas", replicas];
+    let engine = ["--cluster", addresses, "--cluster-domain", DOMAIN, "--replicas", replicas];
+    let cluster = [&engine[..], &["--server-name", name]].concat();
     Leashed::start(&[&["serve", "--leash"], &place[..], &cluster[..], unsynced].concat())
 }
 
@@ -127,10 +168,13 @@ fn tell(told: &Told, format: Format) -> Result<(), Failure> {
     match format {
         Format::Json => json_line(&mut out, told)?,
         Format::Text => {
-            let Told { engine, replicas, servers } = told;
+            let Told { engine, replicas, servers, .. } = told;
             writeln!(out, "engine  {engine}")?;
-            for ToldServer { name, url, process } in servers {
-                writeln!(out, "{name:<7} {url}/boards  {url}/explorer/  (process {process})")?;
+            for ToldServer { name, through, url, process } in servers {
+                let through = through.as_ref().map(|name| format!(", through {name}"));
+                let through = through.unwrap_or_default();
+                let pages = format_args!("{url}/boards  {url}/explorer/");
+                writeln!(out, "{name:<7} {pages}  (process {process}{through})")?;
             }
             writeln!(out, "look    jungle cluster status --cluster {engine}")?;
             writeln!(
