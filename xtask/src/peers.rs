@@ -27,7 +27,7 @@ enum When {
 }
 
 /// Every peer; a new one is a row here. The settings are argued in `bench/peers/README.md`.
-const PEERS: [Peer; 8] = [
+const PEERS: [Peer; 9] = [
     Peer {
         name: "haskell",
         needs: &[("ghc", "ghc")],
@@ -157,7 +157,34 @@ const PEERS: [Peer; 8] = [
         // Its package starts a server of its own.
         when: When::Named,
     },
+    Peer {
+        name: "cassandra",
+        needs: &[
+            ("java", "openjdk-17-jre-headless"),
+            ("mvn", "maven"),
+            ("h2load", "nghttp2-client"),
+        ],
+        build: cassandra,
+        // Its servers are started by `jungle-bench cassandra`.
+        smoke: Vec::new,
+        // It is 67 MB.
+        when: When::Named,
+    },
 ];
+
+/// Cassandra's programs as Maven has them, then the board that is kept in it.
+fn cassandra() -> Vec<Command> {
+    let folder = "target/peers/cassandra";
+    let mut jars = command("mvn", ["--quiet", "--file", "bench/peers/cassandra/pom.xml"]);
+    let into = root().join(folder).join("jars");
+    jars.args([
+        "dependency:copy-dependencies".into(),
+        format!("-DoutputDirectory={}", into.display()),
+    ]);
+    let mut front = cargo(["build", "--release", "--quiet"]);
+    front.args(["--manifest-path", "bench/peers/cassandra/Cargo.toml", "--target-dir", folder]);
+    vec![jars, front]
+}
 
 /// The board of the originals: Haskell's Jungle behind the Warp server.
 fn board() -> Vec<Command> {

@@ -7,8 +7,8 @@ use crate::systems::System;
 pub enum Bar {
     /// Ours is at least so many times the Haskell peer's.
     TimesHaskell(f64),
-    /// Ours is at least so many times that of the board on Warp.
-    TimesWarp(f64),
+    /// Ours is at least so many times this peer's.
+    Times(System, f64),
     /// Ours on 2 threads is at least so many times ours on 1.
     TimesOneThread(f64),
     /// Ours is at least so many times the machine's floor, on as many threads.
@@ -28,9 +28,8 @@ impl Bar {
     pub fn peer(&self) -> Option<System> {
         match self {
             TimesHaskell(_) => Some(System::Haskell),
-            TimesWarp(_) => Some(System::Warp),
             TimesFloor(_) => Some(System::Machine),
-            MoreThan(peer) | LessThan(peer) => Some(*peer),
+            Times(peer, _) | MoreThan(peer) | LessThan(peer) => Some(*peer),
             TimesOneThread(_) | AtMost(_) | AtLeast(_) => None,
         }
     }
@@ -53,9 +52,7 @@ const fn rule(experiment: &'static str, case: &'static str, threads: usize, bar:
     Rule { experiment, case, threads, bar }
 }
 
-use Bar::{
-    AtLeast, AtMost, LessThan, MoreThan, TimesFloor, TimesHaskell, TimesOneThread, TimesWarp,
-};
+use Bar::{AtLeast, AtMost, LessThan, MoreThan, Times, TimesFloor, TimesHaskell, TimesOneThread};
 
 /// Every bar.
 pub const RULES: &[Rule] = &[
@@ -168,8 +165,8 @@ pub const RULES: &[Rule] = &[
     rule("alice", "remote-durable", 2, AtMost(1.0)),
     rule("alice", "remote-durable-64", 2, AtLeast(2.0)),
     rule("board", "read-hello", 1000, AtLeast(0.9)),
-    rule("board", "read", 1000, TimesWarp(3.0)),
-    rule("board", "write", 1000, TimesWarp(3.0)),
+    rule("board", "read", 1000, Times(System::Warp, 3.0)),
+    rule("board", "write", 1000, Times(System::Warp, 3.0)),
     rule("board", "write-sync", 1000, TimesFloor(20.0)),
     rule("board", "delivery", 1000, AtMost(50.0)),
     rule("board", "slowed", 1000, AtMost(1.05)),
@@ -178,6 +175,16 @@ pub const RULES: &[Rule] = &[
     rule("board", "first", 1, AtMost(2.0)),
     rule("board", "last", 1, AtMost(2.0)),
     rule("board", "start", 1, AtMost(200.0)),
+    rule("cassandra", "read-one", 1, Times(System::Cassandra, 3.0)),
+    rule("cassandra", "write-one", 1, Times(System::Cassandra, 2.0)),
+    rule("cassandra", "read-one-unsynced", 1, Times(System::Cassandra, 3.0)),
+    rule("cassandra", "write-one-unsynced", 1, Times(System::Cassandra, 2.0)),
+    rule("cassandra", "read-one", 3, Times(System::Cassandra, 8.0)),
+    rule("cassandra", "read-quorum", 3, Times(System::Cassandra, 15.0)),
+    rule("cassandra", "write-quorum", 3, Times(System::Cassandra, 3.0)),
+    rule("cassandra", "read-one-unsynced", 3, Times(System::Cassandra, 8.0)),
+    rule("cassandra", "read-quorum-unsynced", 3, Times(System::Cassandra, 15.0)),
+    rule("cassandra", "write-quorum-unsynced", 3, Times(System::Cassandra, 3.0)),
 ];
 
 #[cfg(test)]

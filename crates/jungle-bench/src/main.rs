@@ -86,7 +86,7 @@ fn run(request: &args::Request) -> Result<(), Failure> {
         found
     });
     request.systems = here.collect();
-    let cases = plan::cases(&request.experiment)?;
+    let cases = plan::run(&request.experiment, request.quick)?;
     let rows = runner::run(&cases, &request)?;
     let verdicts = verdicts::all(&rows);
     print!("{}", table::render(&cases, &rows, &verdicts));

@@ -82,7 +82,7 @@ impl Case {
             System::Jungle if self.ours.is_empty() => None,
             System::Jungle => Some(format!("{} {}", self.experiment, self.ours)),
             // These are measured by our own program, where it says so.
-            System::Machine | System::Warp => {
+            System::Machine | System::Warp | System::Cassandra => {
                 let is_its = self.system == Some(system);
                 is_its.then(|| format!("{} {}", self.experiment, self.ours))
             }
@@ -178,6 +178,27 @@ const fn of_bare(name: &'static str, number: &'static str) -> Case {
 /// What the peer reaches in the same run, under this name there.
 const fn of_warp(name: &'static str, number: &'static str) -> Case {
     of_board(name, "e3", "1/s").number(Number::Named(number), "1/s").of(System::Warp)
+}
+
+/// A number of ours on so many servers, in the run of `cassandra OURS`.
+const fn beside_cassandra(
+    name: &'static str,
+    ours: &'static str,
+    number: &'static str,
+    servers: &'static [usize],
+) -> Case {
+    let case = case("cassandra", name, None).from(ours).on_each(servers);
+    case.number(Number::Named(number), "1/s")
+}
+
+/// What Cassandra reaches on as many nodes in the same run, under this name there.
+const fn of_cassandra(
+    name: &'static str,
+    ours: &'static str,
+    number: &'static str,
+    servers: &'static [usize],
+) -> Case {
+    beside_cassandra(name, ours, number, servers).of(System::Cassandra)
 }
 
 /// A number that the model of `scale` is fed with.
@@ -418,6 +439,22 @@ const CASES: &[Case] = &[
     one_of("cluster", "newcomer", "newcomer", "ms"),
     one_of("cluster", "newcomer-memory", "newcomer", "ms"),
     one_of("cluster", "checkpoint", "newcomer", "ms"),
+    beside_cassandra("read-one", "sync", "read", &[1, 3]),
+    of_cassandra("read-one", "sync", "cassandra-read-one", &[1, 3]),
+    beside_cassandra("write-one", "sync", "write", &[1]),
+    of_cassandra("write-one", "sync", "cassandra-write-one", &[1, 3]),
+    beside_cassandra("read-quorum", "sync", "read", &[3]),
+    of_cassandra("read-quorum", "sync", "cassandra-read-quorum", &[3]),
+    beside_cassandra("write-quorum", "sync", "write", &[3]),
+    of_cassandra("write-quorum", "sync", "cassandra-write-quorum", &[3]),
+    beside_cassandra("read-one-unsynced", "unsynced", "read", &[1, 3]),
+    of_cassandra("read-one-unsynced", "unsynced", "cassandra-read-one", &[1, 3]),
+    beside_cassandra("write-one-unsynced", "unsynced", "write", &[1]),
+    of_cassandra("write-one-unsynced", "unsynced", "cassandra-write-one", &[1, 3]),
+    beside_cassandra("read-quorum-unsynced", "unsynced", "read", &[3]),
+    of_cassandra("read-quorum-unsynced", "unsynced", "cassandra-read-quorum", &[3]),
+    beside_cassandra("write-quorum-unsynced", "unsynced", "write", &[3]),
+    of_cassandra("write-quorum-unsynced", "unsynced", "cassandra-write-quorum", &[3]),
     of_model("prepare", "us"),
     of_model("joined", "us"),
     of_model("message", "us"),
@@ -460,6 +497,9 @@ const CASES: &[Case] = &[
     case("idle-trap", "select-occupied", Some("select")).from("").idle(Idle::Busy),
 ];
 
+/// Experiments that are no part of `all --quick`: what they start takes minutes.
+const LONG: [&str; 1] = ["cassandra"];
+
 /// The cases of an experiment, or of `all`.
 ///
 /// # Errors
@@ -468,8 +508,7 @@ pub fn cases(experiment: &str) -> Result<Vec<Case>, Failure> {
     let found = CASES.iter().filter(|case| experiment == "all" || case.experiment == experiment);
     let found: Vec<Case> = found.copied().collect();
     if found.is_empty() {
-        let mut names: Vec<&str> = CASES.iter().map(|case| case.experiment).collect();
-        names.dedup();
+        let names = experiments(CASES);
         return Err(format!(
             "there is no experiment `{experiment}`; there are {} and all",
             names.join(", ")
@@ -479,14 +518,23 @@ pub fn cases(experiment: &str) -> Result<Vec<Case>, Failure> {
     Ok(found)
 }
 
-/// The names of the experiments that are meant by this one, in their order.
+/// Those that are run for `experiment`: not the long ones, where all are asked for and quick.
 ///
 /// # Errors
 /// As [`cases`].
-pub fn experiments(experiment: &str) -> Result<Vec<&'static str>, Failure> {
-    let mut names: Vec<&str> = cases(experiment)?.iter().map(|case| case.experiment).collect();
+pub fn run(experiment: &str, is_quick: bool) -> Result<Vec<Case>, Failure> {
+    let mut cases = cases(experiment)?;
+    cases.retain(|case| {
+        !is_quick || case.experiment == experiment || !LONG.contains(&case.experiment)
+    });
+    Ok(cases)
+}
+
+/// The experiments of these cases, in their order.
+pub fn experiments(cases: &[Case]) -> Vec<&'static str> {
+    let mut names: Vec<&str> = cases.iter().map(|case| case.experiment).collect();
     names.dedup();
-    Ok(names)
+    names
 }
 
 /// The case of this name.
@@ -496,7 +544,7 @@ pub fn find(experiment: &str, name: &str) -> Option<&'static Case> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CASES, Idle, cases, experiments, find};
+    use super::{CASES, Idle, cases, experiments, find, run};
     use crate::systems::System;
 
     #[test]
@@ -508,16 +556,26 @@ mod tests {
         assert_eq!(names.len(), CASES.len());
         assert_eq!(cases("all").unwrap().len(), CASES.len());
         assert!(cases("tea").unwrap_err().to_string().contains("read, write, point"));
-        assert_eq!(experiments("all").unwrap().len(), 20);
+        assert_eq!(experiments(&cases("all").unwrap()).len(), 21);
+    }
+
+    #[test]
+    fn all_of_them_are_quick_without_the_long_ones() {
+        let has = |experiment, is_quick| {
+            experiments(&run(experiment, is_quick).unwrap()).contains(&"cassandra")
+        };
+        assert!(has("all", false) && !has("all", true) && has("cassandra", true));
     }
 
     /// Its program is a server, which would never end.
     #[test]
-    fn warp_is_only_told_of_its_own_cases() {
-        for case in CASES.iter().filter(|case| case.system != Some(System::Warp)) {
-            assert_eq!(case.told(System::Warp), None, "{case:?}");
+    fn a_board_is_only_told_of_its_own_cases() {
+        for board in [System::Warp, System::Cassandra] {
+            for case in CASES.iter().filter(|case| case.system != Some(board)) {
+                assert_eq!(case.told(board), None, "{case:?}");
+            }
+            assert!(CASES.iter().any(|case| case.told(board).is_some()));
         }
-        assert!(CASES.iter().any(|case| case.told(System::Warp).is_some()));
     }
 
     #[test]

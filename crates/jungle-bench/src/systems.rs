@@ -40,6 +40,8 @@ pub enum System {
     Tokio,
     /// The board in Haskell on the Warp server.
     Warp,
+    /// The board in Cassandra, behind a web front as ours.
+    Cassandra,
     /// Ray's tasks, in Python.
     Ray,
     /// PostgreSQL, under its own benchmark of reads, and with a table of what was before.
@@ -79,6 +81,7 @@ impl System {
             System::Crossbeam => "crossbeam",
             System::Tokio => "tokio",
             System::Warp => "warp",
+            System::Cassandra => "cassandra",
             System::Ray => "ray",
             System::Postgres => "postgres",
             System::Machine => "machine",
@@ -114,6 +117,7 @@ impl System {
             System::Sqlite => peers().join("store/release/peer-sqlite"),
             System::Loro | System::Automerge => peers().join("store/release/peer-documents"),
             System::Warp => peers().join("board/peer"),
+            System::Cassandra => peers().join("cassandra/release/peer"),
             System::Rayon | System::Crossbeam | System::Tokio => {
                 peers().join("dataflow/release/peer")
             }
@@ -124,8 +128,8 @@ impl System {
 
     /// Does it take part in this case? There are peers of trees in memory, of the store and of
     /// Alice; of the store's, documents make nothing durable, and are all that can merge; of
-    /// Alice's, rayon and Ray have no channel, and only rayon sorts. Warp is measured by
-    /// our own program, and PostgreSQL is a store that also shows what idle cores do.
+    /// Alice's, rayon and Ray have no channel, and only rayon sorts. Warp and Cassandra are
+    /// measured by our own program, and PostgreSQL is a store that also shows what idle cores do.
     pub fn takes_part(self, experiment: &str, case: &str) -> bool {
         match (experiment, case) {
             ("idle-trap", _) => self == System::Postgres,
@@ -137,7 +141,7 @@ impl System {
             ("alice", "chain") => self.is_dataflow(),
             ("alice", "tree") => self == System::Rayon,
             ("alice", _) => self.is_dataflow() && !matches!(self, System::Rayon | System::Ray),
-            _ if matches!(self, System::Warp | System::Postgres) => false,
+            _ if matches!(self, System::Warp | System::Cassandra | System::Postgres) => false,
             _ => !self.is_store() && !self.is_dataflow(),
         }
     }

@@ -49,8 +49,7 @@ fn beside(verdict: &Verdict) -> ((&'static str, &'static str, usize), System) {
     let rule = verdict.rule;
     let system = match rule.bar {
         Bar::TimesHaskell(_) => System::Haskell,
-        Bar::TimesWarp(_) => System::Warp,
-        Bar::MoreThan(peer) | Bar::LessThan(peer) => peer,
+        Bar::Times(peer, _) | Bar::MoreThan(peer) | Bar::LessThan(peer) => peer,
         Bar::TimesOneThread(_) | Bar::TimesFloor(_) => System::Jungle,
         Bar::AtMost(_) | Bar::AtLeast(_) => System::Jungle,
     };
@@ -60,7 +59,7 @@ fn beside(verdict: &Verdict) -> ((&'static str, &'static str, usize), System) {
 fn line(verdict: &Verdict) -> String {
     let outcome = if verdict.is_pass() { "pass" } else { "FAIL" };
     match verdict.rule.bar {
-        Bar::TimesHaskell(least) | Bar::TimesWarp(least) => format!("≥ {least} × {outcome}"),
+        Bar::TimesHaskell(least) | Bar::Times(_, least) => format!("≥ {least} × {outcome}"),
         Bar::MoreThan(_) => format!("> 1 × {outcome}"),
         Bar::LessThan(_) => format!("< 1 × {outcome}"),
         Bar::AtMost(most) => format!("≤ {most} {outcome}"),

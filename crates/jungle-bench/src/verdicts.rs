@@ -21,7 +21,7 @@ impl Verdict {
     pub fn is_pass(&self) -> bool {
         match self.rule.bar {
             Bar::TimesHaskell(least)
-            | Bar::TimesWarp(least)
+            | Bar::Times(_, least)
             | Bar::TimesOneThread(least)
             | Bar::TimesFloor(least) => self.reached >= least,
             Bar::MoreThan(_) => self.reached > 1.0,
@@ -42,8 +42,7 @@ fn verdict(rule: &Rule, rows: &[Row]) -> Option<Verdict> {
     let ours = &row(System::Jungle, rule.threads)?.samples;
     let numbers = match rule.bar {
         Bar::TimesHaskell(_) => ratios(ours, &row(System::Haskell, rule.threads)?.samples),
-        Bar::TimesWarp(_) => ratios(ours, &row(System::Warp, rule.threads)?.samples),
-        Bar::MoreThan(peer) | Bar::LessThan(peer) => {
+        Bar::Times(peer, _) | Bar::MoreThan(peer) | Bar::LessThan(peer) => {
             ratios(ours, &row(peer, rule.threads)?.samples)
         }
         Bar::TimesOneThread(_) => ratios(ours, &row(System::Jungle, 1)?.samples),

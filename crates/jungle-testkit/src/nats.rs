@@ -25,6 +25,8 @@ pub struct NatsServers {
     servers: Vec<Server>,
     folder: PathBuf,
     settings: String,
+    /// Do they sync before they answer?
+    is_synced: bool,
     /// There if what they say to each other leads through them.
     relays: Option<Relays>,
 }
@@ -62,6 +64,20 @@ impl NatsServers {
     #[must_use]
     pub fn start_with(count: usize, settings: &str) -> NatsServers {
         NatsServers::begin(|| Ok(servers(&free_ports(count)?, settings)))
+    }
+
+    /// As [`start`](NatsServers::start), but they sync when two minutes are over, as they do by
+    /// themselves: for measurements.
+    ///
+    /// # Panics
+    /// As there.
+    #[must_use]
+    pub fn start_unsynced(count: usize) -> NatsServers {
+        NatsServers::begin(|| {
+            let mut engine = servers(&free_ports(count)?, "");
+            engine.is_synced = false;
+            Ok(engine)
+        })
     }
 
     /// As [`start`](NatsServers::start), so that what they say to each other can be
@@ -258,7 +274,7 @@ impl NatsServers {
         let folder = self.folder.join(&server.name);
         fs::create_dir_all(&folder).expect("temporary files can be made");
         let config = folder.join("config");
-        fs::write(&config, server.config(&folder) + &self.settings)
+        fs::write(&config, server.config(&folder, self.is_synced) + &self.settings)
             .expect("temporary files can be written");
         command.arg("-c").arg(config).stdin(Stdio::null()).stdout(Stdio::null());
         let mut child = command.stderr(Stdio::piped()).spawn().expect("the server can be started");
@@ -281,14 +297,15 @@ impl NatsServers {
 }
 
 impl Server {
-    fn config(&self, folder: &Path) -> String {
+    fn config(&self, folder: &Path, is_synced: bool) -> String {
         let Server { name, port, routes, told, .. } = self;
         let told = told.map(|port| format!("advertise: \"127.0.0.1:{port}\", "));
         let port = if *port == 0 { "-1".to_owned() } else { port.to_string() };
         let store = folder.join("store");
         let mut config = format!(
             "server_name: {name}\nlisten: \"127.0.0.1:{port}\"\njetstream {{ store_dir: {store:?}, \
-             max_file_store: 4GB, sync_interval: always }}\n"
+             max_file_store: 4GB, sync_interval: {} }}\n",
+            if is_synced { "always" } else { "2m" }
         );
         if let Some((own, others)) = routes.split_first() {
             let others: Vec<String> =
@@ -348,6 +365,7 @@ fn servers(ports: &[u16], settings: &str) -> NatsServers {
         servers: (0..ports.len()).map(server).collect(),
         folder: std::env::temp_dir().join(name),
         settings: settings.to_owned(),
+        is_synced: true,
         relays: None,
     }
 }

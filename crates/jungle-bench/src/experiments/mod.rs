@@ -77,7 +77,7 @@ impl Options {
 pub fn sample(experiment: &str, case: &str, options: Options) -> Result<Sample, Failure> {
     let measured = match experiment {
         "alice" => alice::sample(case, options)?,
-        "board" => board::sample(case, options)?,
+        "board" | "cassandra" => board::sample(case, options)?,
         "cluster" if case == "seen" => Some(failover::seen(options)?),
         "cluster" if case == "resume" => Some(failover::resume(options)?),
         "cluster" if case == "newcomer" => Some(newcomer::sample(options)?),

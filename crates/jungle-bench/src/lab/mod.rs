@@ -26,7 +26,7 @@ use crate::{Failure, report};
 /// When there is no such experiment, or the folder cannot be written to. An experiment that fails
 /// is a line of the report.
 pub fn run(request: &Request, folder: &Path) -> Result<(), Failure> {
-    let names = plan::experiments(&request.experiment)?;
+    let names = plan::experiments(&plan::run(&request.experiment, request.quick)?);
     let raw = folder.join("raw");
     fs::create_dir_all(&raw).map_err(|error| format!("cannot make {}: {error}", raw.display()))?;
     let lab = Lab::new(request);

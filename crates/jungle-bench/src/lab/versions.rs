@@ -73,6 +73,13 @@ fn version(system: System) -> Option<String> {
             let warp = said("ghc-pkg", &["field", "warp", "version", "--simple-output"])?;
             Some(format!("warp {warp}, {}", said("ghc", &["--version"])?))
         }
+        System::Cassandra => {
+            let project = root().join("bench/peers/cassandra/pom.xml");
+            let text = fs::read_to_string(project).ok()?;
+            let version = text.split_once("cassandra-all</artifactId>")?.1;
+            let version = version.split_once("<version>")?.1.split_once("</version>")?.0;
+            Some(format!("cassandra {version}, {}", of_peer("cassandra", "scylla")?))
+        }
         System::Java => said("java", &["-version"]),
         System::Imbl => of_peer("imbl", "imbl"),
         System::Redb => of_peer("store", "redb"),

@@ -12,10 +12,10 @@ use crate::systems::System;
 use crate::table::{against, quantity};
 
 /// Peers that one would want beside ours and that there are none of yet.
-const NOT_YET: &str = "Cassandra, Apache Jackrabbit Oak, ZooKeeper and etcd: \
+const NOT_YET: &str = "Apache Jackrabbit Oak, ZooKeeper and etcd: \
     `jungle-bench` does not measure them yet";
 
-/// What was published of experiments that are not run here.
+/// What was published of experiments of which only plots are left.
 const ELSEWHERE: [(&str, &str); 2] = [
     (
         "E4: one server against Cassandra 2.0.4 (replication 1, level ONE), 10 to 45 clients",

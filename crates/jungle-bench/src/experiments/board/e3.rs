@@ -58,8 +58,7 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
 /// A server with two boards: `b` is shown, `w` is posted to.
 struct Board {
     serving: Serving,
-    /// Where the number of messages is, behind the name of a board.
-    count: fn(&Serving, &str) -> Result<u64, Failure>,
+    count: Count,
     loads: Vec<Load>,
 }
 
@@ -113,13 +112,21 @@ pub fn furnish(serving: &Serving) -> Result<(), Failure> {
     Ok(())
 }
 
+/// How many messages a board has, as a server knows.
+pub type Count = fn(&Serving, &str) -> Result<u64, Failure>;
+
+/// As one of ours knows.
+///
+/// # Errors
+/// When there is no such board, or the server does not answer.
+pub fn messages(serving: &Serving, board: &str) -> Result<u64, Failure> {
+    serving.number(&format!("/api/v1/trees/{board}/node"), "child_count")
+}
+
 impl Board {
     fn ours(serving: Serving, loads: Vec<Load>) -> Result<Board, Failure> {
         furnish(&serving)?;
-        let count = |serving: &Serving, board: &str| {
-            serving.number(&format!("/api/v1/trees/{board}/node"), "child_count")
-        };
-        Ok(Board { serving, count, loads })
+        Ok(Board { serving, count: messages, loads })
     }
 
     fn warp(serving: Serving, bytes: usize) -> Result<Board, Failure> {

@@ -1,6 +1,8 @@
 //! The bulletin board over HTTP, by servers in processes of their own: under the load tool of the
-//! originals, with many who watch, with long boards, and from when it is started.
+//! originals, beside one that is kept in Cassandra, with many who watch, with long boards, and from
+//! when it is started.
 
+mod cassandra;
 mod e3;
 mod load;
 mod pages;
@@ -20,6 +22,8 @@ use crate::sample::Sample;
 /// When a program is missing, or an answer is not as it must be.
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     Ok(Some(match case {
+        "sync" => cassandra::sample(true, options)?,
+        "unsynced" => cassandra::sample(false, options)?,
         "e3" => e3::sample(options)?,
         "watchers" => watchers::sample(&[], options)?,
         "watchers-bare" => watchers::sample(&["--memory"], options)?,

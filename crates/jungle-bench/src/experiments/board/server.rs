@@ -51,6 +51,16 @@ impl Serving {
         Serving::start(command, |line| Some(line.to_owned())).map(Some)
     }
 
+    /// The board in Cassandra: a web front at this node, which has everything kept so many times.
+    ///
+    /// # Errors
+    /// When it does not come to say where it listens.
+    pub fn cassandra(node: &str, replicas: usize) -> Result<Serving, Failure> {
+        let mut command = Command::new(System::Cassandra.file());
+        command.args([node, &replicas.to_string()]);
+        Serving::start(command, |line| Some(line.to_owned()))
+    }
+
     fn start(mut command: Command, url: fn(&str) -> Option<String>) -> Result<Serving, Failure> {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
         let mut line = String::new();

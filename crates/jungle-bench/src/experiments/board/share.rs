@@ -10,7 +10,7 @@ use jungle_testkit::NatsServers;
 use super::super::Options;
 use super::super::folder::Folder;
 use super::super::turns::turns;
-use super::e3::{SHOWN, furnish};
+use super::e3::{Count, SHOWN, furnish, messages};
 use super::placed::{Job, Placed};
 use super::server::{PATIENCE, Serving};
 use crate::Failure;
@@ -33,7 +33,8 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
     let requests = if options.tiny { 200 } else { REQUESTS };
     let engine = NatsServers::start(3);
     let folder = Folder::new("share")?;
-    let (alone, three) = (cluster(&engine, &folder, 1)?, cluster(&engine, &folder, SERVERS)?);
+    let cluster = |count| cluster(&engine, &folder, count, &[]);
+    let (alone, three) = (cluster(1)?, cluster(SERVERS)?);
     let clients = Placed::here(&engine.addresses(), SERVERS)?;
     let (mut alones, mut threes) = (Vec::new(), Vec::new());
     for turn in 0..=turns(options) as u64 {
@@ -50,27 +51,37 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
     Ok(sample.with("page-three", median(&threes)).with("share", share))
 }
 
-/// So many servers with a board in a cluster of their own.
-fn cluster(engine: &NatsServers, folder: &Folder, count: usize) -> Result<Vec<Serving>, Failure> {
+/// So many servers with two boards in a cluster of their own, started with these options as well.
+///
+/// # Errors
+/// When one does not start, or does not come to have what the first has.
+pub fn cluster(
+    engine: &NatsServers,
+    folder: &Folder,
+    count: usize,
+    more: &[&str],
+) -> Result<Vec<Serving>, Failure> {
     let (addresses, name) = (engine.addresses(), format!("of-{count}"));
     let start = |at: usize| {
         let data = folder.0.join(format!("{name}-{at}")).display().to_string();
         let member = ["--data", &data, "--cluster", &addresses, "--cluster-name", &name];
-        Serving::jungle(&member)
+        Serving::jungle(&[&member, more].concat())
     };
     let servers = (0..count).map(start).collect::<Result<Vec<_>, Failure>>()?;
     furnish(&servers[0])?;
-    servers.iter().try_for_each(|server| wait_for(server, SHOWN))?;
+    servers.iter().try_for_each(|server| wait_for(server, messages, "b", SHOWN))?;
     Ok(servers)
 }
 
-/// Waits until a server has so many messages.
-fn wait_for(server: &Serving, messages: u64) -> Result<(), Failure> {
+/// Waits until a server says that a board has so many messages.
+///
+/// # Errors
+/// When that takes too long.
+pub fn wait_for(server: &Serving, count: Count, board: &str, messages: u64) -> Result<(), Failure> {
     let begun = Instant::now();
     loop {
         // The board may not be there yet.
-        let found = server.number("/api/v1/trees/b/node", "child_count");
-        match found {
+        match count(server, board) {
             Ok(found) if found >= messages => return Ok(()),
             Err(error) if begun.elapsed() > PATIENCE => return Err(error),
             _ if begun.elapsed() > PATIENCE => return Err("a server does not follow".into()),

@@ -1,0 +1,237 @@
+//! E4 and E5: the board on one server and on three, ours and one that is kept in Cassandra behind
+//! the same web front, under the load tool of the originals; all take turns.
+
+mod nodes;
+
+use std::time::{Duration, Instant};
+
+use jungle_testkit::NatsServers;
+
+use self::nodes::Nodes;
+use super::super::Options;
+use super::super::folder::Folder;
+use super::e3::{Count, SHOWN, furnish, messages};
+use super::load;
+use super::server::Serving;
+use super::share::{cluster, wait_for};
+use crate::Failure;
+use crate::sample::Sample;
+use crate::stats::median;
+use crate::systems::System;
+
+/// A client of the originals: requests, and connections that are kept.
+const REQUESTS: u64 = 20_000;
+const CONNECTIONS: usize = 20;
+
+/// So many of them ask the one server of E4; each of several has one.
+const CLIENTS: usize = 10;
+
+/// A JVM is slow at first: nothing is counted for so long.
+const WARM_UP: Duration = Duration::from_secs(90);
+
+/// Pages may differ by one byte in so many.
+const LENGTHS: usize = 50;
+
+/// How a message is posted.
+const POST: &str = "post?board=w&author=somebody&text=hello";
+
+/// Answers a second of all servers together, as many as `threads` says: `read` and `write` of ours,
+/// `cassandra-read-one` and so on of Cassandra, at ONE and, where there are several nodes, at
+/// QUORUM. Both sync before they answer, or neither does; `bytes` and `cassandra-bytes` = of the
+/// page that is shown.
+pub fn sample(is_synced: bool, options: Options) -> Result<Sample, Failure> {
+    let (folder, servers) = (Folder::new("cassandra")?, options.threads);
+    let turns = if options.tiny { 1 } else { 4 };
+    let load = Size::of(options, turns);
+    let nodes = match System::Cassandra.is_built() {
+        true => Some(Nodes::start(&folder.0, servers, is_synced)?),
+        false => None,
+    };
+    let engine = (servers > 1).then(|| match is_synced {
+        true => NatsServers::start(servers),
+        false => NatsServers::start_unsynced(servers),
+    });
+    let mut boards = vec![Board::ours(&folder, engine.as_ref(), is_synced, servers)?];
+    if let Some(nodes) = &nodes {
+        boards.push(Board::theirs(nodes, servers, options.tiny)?);
+    }
+    let lengths: Vec<usize> = boards.iter().map(|board| board.bytes.1).collect();
+    if lengths.iter().any(|length| length.abs_diff(lengths[0]) * LENGTHS > lengths[0]) {
+        return Err(format!("the pages that are shown have {lengths:?} bytes").into());
+    }
+    boards.iter_mut().try_for_each(|board| board.warm_up(load))?;
+    for turn in 1..=turns {
+        eprintln!("turn {turn} of {turns}");
+        boards.iter_mut().try_for_each(|board| board.turn(load))?;
+    }
+    let mut sample = Sample::value(median(&boards[0].loads[0].rates), "1/s");
+    for board in &boards {
+        sample = sample.with(board.bytes.0, board.bytes.1 as f64);
+        for load in &board.loads {
+            sample = sample.with(load.name, median(&load.rates));
+        }
+    }
+    let lost = boards.iter().map(Board::lost).sum::<Result<u64, Failure>>()?;
+    Ok(sample.check_none(lost, "posts are lost or doubled"))
+}
+
+/// What each server is asked at once.
+#[derive(Clone, Copy)]
+struct Size {
+    requests: u64,
+    connections: usize,
+}
+
+impl Size {
+    fn of(options: Options, turns: u64) -> Size {
+        let clients = if options.threads == 1 { CLIENTS } else { 1 };
+        let part = match (options.tiny, options.quick) {
+            (true, _) => 100,
+            (_, true) => 10,
+            _ => 1,
+        };
+        let requests = clients as u64 * REQUESTS / part / turns;
+        Size { requests, connections: clients * CONNECTIONS }
+    }
+}
+
+/// Servers with two boards: `b` is shown, `w` is posted to.
+struct Board {
+    servers: Vec<Serving>,
+    count: Count,
+    loads: Vec<Load>,
+    /// How long it is asked before anything is counted, at least once.
+    warm_up: Duration,
+    /// Of the page that is shown.
+    bytes: (&'static str, usize),
+}
+
+/// What is asked again and again.
+struct Load {
+    name: &'static str,
+    path: String,
+    posted: u64,
+    rates: Vec<f64>,
+}
+
+impl Load {
+    fn new(name: &'static str, path: impl Into<String>) -> Load {
+        Load { name, path: path.into(), posted: 0, rates: Vec::new() }
+    }
+
+    /// Asks all servers at once: answers a second of all together, until the last has ended.
+    fn run(&mut self, servers: &[Serving], size: Size) -> Result<f64, Failure> {
+        let ask = |server: &Serving| {
+            let url = format!("http://{}{}", server.address, self.path);
+            load::run(&url, size.requests, size.connections)
+        };
+        let rates = std::thread::scope(|scope| {
+            let asking: Vec<_> =
+                servers.iter().map(|server| scope.spawn(move || ask(server))).collect();
+            let joined = asking.into_iter().map(|client| client.join());
+            joined.map(|rate| rate.map_err(|_| "a client panicked")?).collect::<Result<Vec<_>, _>>()
+        })?;
+        let all = size.requests * servers.len() as u64;
+        self.posted += if self.path.contains(POST) { all } else { 0 };
+        let slowest = rates.iter().copied().fold(f64::INFINITY, f64::min);
+        Ok(slowest * servers.len() as f64)
+    }
+}
+
+impl Board {
+    fn ours(
+        folder: &Folder,
+        engine: Option<&NatsServers>,
+        is_synced: bool,
+        count: usize,
+    ) -> Result<Board, Failure> {
+        // A server of a cluster waits for its own folder as well.
+        let level = if is_synced { "sync" } else { "buffered" };
+        let durability = ["--durability", level];
+        let servers = match engine {
+            None => {
+                let data = folder.0.join("one").display().to_string();
+                let server = Serving::jungle(&[&["--data", &data], &durability[..]].concat())?;
+                furnish(&server)?;
+                vec![server]
+            }
+            Some(engine) => {
+                let unsynced: &[&str] = if is_synced { &[] } else { &["--cluster-unsynced"] };
+                cluster(engine, folder, count, &[&durability, unsynced].concat())?
+            }
+        };
+        let loads =
+            vec![Load::new("read", "/boards/b"), Load::new("write", format!("/bench/{POST}"))];
+        let (warm_up, bytes) = (Duration::ZERO, ("bytes", 0));
+        Board { servers, count: messages, loads, warm_up, bytes }.shown("/boards/b")
+    }
+
+    fn theirs(nodes: &Nodes, count: usize, is_tiny: bool) -> Result<Board, Failure> {
+        let front = |at| Serving::cassandra(&nodes.address(at), count);
+        let servers = (0..count).map(front).collect::<Result<Vec<Serving>, Failure>>()?;
+        for _ in 0..SHOWN {
+            servers[0].ask("GET /quorum/post?board=b&author=somebody&text=hello", "")?;
+        }
+        let mut loads = vec![
+            Load::new("cassandra-read-one", "/one/board?board=b"),
+            Load::new("cassandra-write-one", format!("/one/{POST}")),
+        ];
+        if count > 1 {
+            loads.push(Load::new("cassandra-read-quorum", "/quorum/board?board=b"));
+            loads.push(Load::new("cassandra-write-quorum", format!("/quorum/{POST}")));
+        }
+        let count = |server: &Serving, board: &str| {
+            Ok(server.ask(&format!("GET /count?board={board}"), "")?.trim().parse()?)
+        };
+        let warm_up = if is_tiny { Duration::ZERO } else { WARM_UP };
+        let board = Board { servers, count, loads, warm_up, bytes: ("cassandra-bytes", 0) };
+        // At ONE, a replica may be asked that a post has not come to yet.
+        board.shown("/quorum/board?board=b")
+    }
+
+    /// Looks whether all servers show all messages, and how long the page is.
+    fn shown(mut self, path: &str) -> Result<Board, Failure> {
+        for server in &self.servers {
+            let page = server.ask(&format!("GET {path}"), "")?;
+            let shown = page.matches("<li class=\"message\"").count() as u64;
+            if shown != SHOWN {
+                return Err(format!("{path} shows {shown} messages").into());
+            }
+            self.bytes.1 = page.len();
+        }
+        Ok(self)
+    }
+
+    /// Asks everything without counting.
+    fn warm_up(&mut self, size: Size) -> Result<(), Failure> {
+        let begun = Instant::now();
+        loop {
+            for load in &mut self.loads {
+                load.run(&self.servers, size)?;
+            }
+            if begun.elapsed() >= self.warm_up {
+                return Ok(());
+            }
+        }
+    }
+
+    fn turn(&mut self, size: Size) -> Result<(), Failure> {
+        for load in &mut self.loads {
+            let rate = load.run(&self.servers, size)?;
+            eprintln!("{}: {rate:.0}/s", load.name);
+            load.rates.push(rate);
+        }
+        Ok(())
+    }
+
+    /// How many of the posts are not there, or too many.
+    fn lost(&self) -> Result<u64, Failure> {
+        let posted: u64 = self.loads.iter().map(|load| load.posted).sum();
+        let lost = |server| {
+            wait_for(server, self.count, "w", posted)?;
+            let (shown, found) = ((self.count)(server, "b")?, (self.count)(server, "w")?);
+            Ok(posted.abs_diff(found) + SHOWN.abs_diff(shown))
+        };
+        self.servers.iter().map(lost).sum()
+    }
+}
