@@ -5,9 +5,11 @@ use std::cell::RefCell;
 use std::fmt;
 
 use jungle_tree::{
-    Attributes, Change, Cursor, EditError, Editor, Key, NoSuchNode, Node, Path, Position, ValueRef,
+    Attributes, Change, ChangeSet, Cursor, EditError, Editor, Key, NoSuchNode, Node, Path,
+    Position, Signature, ValueRef,
 };
 
+use crate::commit::freeze;
 use crate::durability::Durability;
 use crate::handle::CommitOptions;
 use crate::log::Log;
@@ -60,6 +62,15 @@ pub struct Draft {
     moved: Vec<(Path, Path)>,
     log: Log,
     options: CommitOptions,
+    signer: Option<Signer>,
+}
+
+/// Draws positions that nobody else draws.
+#[derive(Clone, Copy, Debug)]
+struct Signer {
+    writer: u64,
+    /// The number of its next drawing.
+    next: u64,
 }
 
 /// Something was put at a path: from elsewhere in the base, or from outside of it.
@@ -86,7 +97,58 @@ impl Draft {
             moved: Vec::new(),
             log: Log::default(),
             options,
+            signer: None,
         }
+    }
+
+    /// A draft of a version that whoever makes it keeps elsewhere: it is
+    /// [taken](Draft::into_changes) as changes, and never committed. The positions it gives are
+    /// signed: those of drawings of this writer from `drawing` on, which must not have been given
+    /// before. So they stay what they are, whatever others do who do not see this.
+    ///
+    /// ```
+    /// use jungle_db::{CommitOptions, Draft, Jungle};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let mut draft = Draft::signed(&tree.snapshot(), CommitOptions::default(), 1, 7);
+    /// draft.append(&[])?;
+    /// let (changes, next) = draft.into_changes();
+    /// assert_eq!((changes.to_string().as_str(), next), ("+ /0.010711\n", 8));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn signed(
+        base: &jungle_tree::Snapshot,
+        options: CommitOptions,
+        writer: u64,
+        drawing: u64,
+    ) -> Draft {
+        let signer = Some(Signer { writer, next: drawing });
+        Draft { signer, ..Draft::new(base.clone(), options) }
+    }
+
+    /// What it did to the version it began with, and the number of the next drawing of a signed
+    /// one.
+    #[must_use]
+    pub fn into_changes(self) -> (ChangeSet, u64) {
+        let next = self.signer.map_or(0, |signer| signer.next);
+        let changes = match self.log.changes() {
+            Some(log) => log.to_vec().into(),
+            None => freeze(self.editor).1,
+        };
+        (changes, next)
+    }
+
+    /// What its commit is called.
+    #[must_use]
+    pub fn options(&self) -> &CommitOptions {
+        &self.options
+    }
+
+    /// The signature of the next position, of a draft that signs.
+    fn sign(&mut self) -> Option<Signature> {
+        let signer = self.signer.as_mut()?;
+        signer.next += 1;
+        Some(Signature::new(signer.writer, signer.next - 1))
     }
 
     pub(crate) fn into_parts(self) -> Parts {
@@ -203,7 +265,10 @@ impl Draft {
     /// # Errors
     /// When there is no such node, or no room.
     pub fn append(&mut self, path: &[Key]) -> Result<Key, EditError> {
-        let key = self.edit(|editor| editor.add_child(path))?;
+        let key = match self.sign() {
+            None => self.edit(|editor| editor.add_child(path))?,
+            Some(own) => self.edit(|editor| editor.add_child_signed(path, &own))?,
+        };
         self.log.added(path, &key);
         Ok(key)
     }
@@ -227,7 +292,10 @@ impl Draft {
     /// When there is no such node or sibling, or no room.
     pub fn insert_before(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
         self.record(parent, Read::Children);
-        let key = self.edit(|editor| editor.insert_before(parent, sibling))?;
+        let key = match self.sign() {
+            None => self.edit(|editor| editor.insert_before(parent, sibling))?,
+            Some(own) => self.edit(|editor| editor.insert_before_signed(parent, sibling, &own))?,
+        };
         self.log.added(parent, &key);
         Ok(key)
     }
@@ -238,7 +306,10 @@ impl Draft {
     /// When there is no such node or sibling, or no room.
     pub fn insert_after(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
         self.record(parent, Read::Children);
-        let key = self.edit(|editor| editor.insert_after(parent, sibling))?;
+        let key = match self.sign() {
+            None => self.edit(|editor| editor.insert_after(parent, sibling))?,
+            Some(own) => self.edit(|editor| editor.insert_after_signed(parent, sibling, &own))?,
+        };
         self.log.added(parent, &key);
         Ok(key)
     }
@@ -250,7 +321,10 @@ impl Draft {
     /// When there is no such node, or no room.
     pub fn insert_at(&mut self, parent: &[Key], index: u64) -> Result<Key, EditError> {
         self.record(parent, Read::Children);
-        let key = self.edit(|editor| editor.insert_at(parent, index))?;
+        let key = match self.sign() {
+            None => self.edit(|editor| editor.insert_at(parent, index))?,
+            Some(own) => self.edit(|editor| editor.insert_at_signed(parent, index, &own))?,
+        };
         self.log.added(parent, &key);
         Ok(key)
     }

@@ -97,6 +97,27 @@ impl JungleTransaction {
         Ok(draft)
     }
 
+    /// Any branch, at its newest version, to be read and edited; the first time, that is.
+    ///
+    /// ```
+    /// use jungle_db::{CommitOptions, Jungle};
+    /// let jungle = Jungle::new()?;
+    /// let board = jungle.create_tree("board")?;
+    /// let side = board.branch("side", board.snapshot().revision())?;
+    /// let mut tx = jungle.begin(CommitOptions::default());
+    /// tx.on(&side).put_attribute(&[], "n", 1)?;
+    /// tx.commit()?;
+    /// assert!(side.read().root().has_attributes() && !board.read().root().has_attributes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on(&mut self, branch: &TreeHandle) -> &mut Draft {
+        let (_, draft) = self.drafts.entry(branch.branch_id()).or_insert_with(|| {
+            let draft = Draft::new(branch.snapshot().into_tree(), self.options.clone());
+            (branch.clone(), draft)
+        });
+        draft
+    }
+
     /// Makes its edits one commit, on top of what others committed since it began. What was only
     /// read is checked, too.
     ///

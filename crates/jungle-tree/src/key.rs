@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use crate::fraction::{self, Fraction, FractionError};
+use crate::signature::Signature;
 
 /// The smallest integer of a position.
 pub const POSITION_MIN: i64 = -(1 << 44);
@@ -209,6 +210,47 @@ impl Position {
             (Some(left), Some(right)) if left.index() < right.index() => left.behind(None),
             (Some(left), Some(right)) => left.behind(Some(right.fraction())),
         }
+    }
+
+    /// As [`between`](Position::between), with a [`Signature`]: a position that nobody else draws
+    /// there, whatever they draw, and whether or not they know of this one.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    ///
+    /// ```
+    /// use jungle_tree::{Position, Signature};
+    ///
+    /// let last = Position::new(3)?;
+    /// let ours = Position::signed_between(Some(&last), None, &Signature::new(1, 7))?;
+    /// let theirs = Position::signed_between(Some(&last), None, &Signature::new(2, 7))?;
+    /// assert_eq!((ours.to_string(), theirs.to_string()), ("4.010711".into(), "4.020711".into()));
+    /// # Ok::<(), jungle_tree::KeyError>(())
+    /// ```
+    pub fn signed_between(
+        left: Option<&Position>,
+        right: Option<&Position>,
+        signature: &Signature,
+    ) -> Result<Position, KeyError> {
+        let mut place = Position::between(left, right)?;
+        // What is the beginning of the right one may be behind it when it is longer.
+        let begins_right = |place: &Position| {
+            right.is_some_and(|right| {
+                let digits = right.fraction().as_bytes();
+                right.index() == place.index() && digits.starts_with(place.fraction().as_bytes())
+            })
+        };
+        while begins_right(&place) {
+            place = Position::between(Some(&place), right)?;
+        }
+        place.signed(signature)
+    }
+
+    /// This position with a signature behind it.
+    pub(crate) fn signed(&self, signature: &Signature) -> Result<Position, KeyError> {
+        let digits = [self.fraction().as_bytes(), signature.digits()].concat();
+        Position::with_fraction(self.index(), Fraction::from_bytes(&digits)?)
     }
 
     /// A negative whole position in front of this one: the others belong to the tree's count.

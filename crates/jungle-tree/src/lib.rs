@@ -35,6 +35,7 @@ mod node;
 mod path;
 mod pin;
 pub mod planted;
+mod signature;
 mod snapshot;
 mod sync;
 mod trace;
@@ -62,6 +63,7 @@ pub use key::{KEY_BYTES_MAX, Key, KeyError, KeyRef, POSITION_MAX, POSITION_MIN, 
 pub use measure::{Measure, Measured};
 pub use node::{Children, NoSuchNode, Node};
 pub use path::{PATH_TEXT_BYTES_MAX, ParsePathError, ParsePathReason, Path};
+pub use signature::Signature;
 pub use snapshot::{Reading, Snapshot};
 pub use tree::{Keep, Tree, TreeReader, VersionId};
 pub use value::{ATTRIBUTE_KEY_BYTES_MAX, VALUE_BYTES_MAX, Value, ValueError, ValueRef};

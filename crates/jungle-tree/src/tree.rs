@@ -355,7 +355,7 @@ impl Tree {
     /// # Errors
     /// When there is no such node, or the sibling has a name.
     pub fn insert_before(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
-        self.one(|edit| edit.op_insert_beside(parent, sibling, true))
+        self.one(|edit| edit.op_insert_beside(parent, sibling, true, None))
     }
 
     /// Adds an empty child right behind a sibling.
@@ -363,7 +363,7 @@ impl Tree {
     /// # Errors
     /// When there is no such node, or the sibling has a name.
     pub fn insert_after(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
-        self.one(|edit| edit.op_insert_beside(parent, sibling, false))
+        self.one(|edit| edit.op_insert_beside(parent, sibling, false, None))
     }
 
     /// Puts many attributes, each in a version of its own, in order. Paths further ahead in the

@@ -11,6 +11,7 @@ use crate::key::{Key, Position};
 use crate::line::{Dead, Line, LineCell};
 use crate::node::Node;
 use crate::path::Path;
+use crate::signature::Signature;
 use crate::snapshot::Snapshot;
 use crate::value::ValueRef;
 
@@ -148,7 +149,7 @@ impl Editor {
     /// # Errors
     /// When there is no such node or sibling, or no room.
     pub fn insert_before(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
-        self.with(|edit| edit.op_insert_beside(parent, sibling, true))
+        self.with(|edit| edit.op_insert_beside(parent, sibling, true, None))
     }
 
     /// Adds an empty child right behind a sibling.
@@ -156,7 +157,7 @@ impl Editor {
     /// # Errors
     /// When there is no such node or sibling, or no room.
     pub fn insert_after(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
-        self.with(|edit| edit.op_insert_beside(parent, sibling, false))
+        self.with(|edit| edit.op_insert_beside(parent, sibling, false, None))
     }
 
     /// Adds an empty child so that it is the `index`-th among the positions (0: the first); behind
@@ -165,16 +166,75 @@ impl Editor {
     /// # Errors
     /// When there is no such node, or no room.
     pub fn insert_at(&mut self, parent: &[Key], index: u64) -> Result<Key, EditError> {
-        let position = |(key, _): (crate::KeyRef<'_>, Node<'_>)| match key.to_key() {
-            Key::Position(position) => Some(position),
-            Key::Name(_) => None,
-        };
-        let node = self.root().at(parent).map_err(EditError::from)?;
-        let sibling = node.children().nth(usize::try_from(index).unwrap_or(usize::MAX));
-        match sibling.and_then(position) {
+        match self.position_at(parent, index)? {
             Some(sibling) => self.insert_before(parent, &sibling),
             None => self.add_child(parent),
         }
+    }
+
+    /// As [`insert_at`](Editor::insert_at), at a position that nobody else gives.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn insert_at_signed(
+        &mut self,
+        parent: &[Key],
+        index: u64,
+        signature: &Signature,
+    ) -> Result<Key, EditError> {
+        match self.position_at(parent, index)? {
+            Some(sibling) => self.insert_before_signed(parent, &sibling, signature),
+            None => self.add_child_signed(parent, signature),
+        }
+    }
+
+    /// The position that is the `index`-th of a node's children, if there are so many.
+    fn position_at(&self, parent: &[Key], index: u64) -> Result<Option<Position>, EditError> {
+        let node = self.root().at(parent).map_err(EditError::from)?;
+        let found = node.children().nth(usize::try_from(index).unwrap_or(usize::MAX));
+        Ok(found.and_then(|(key, _)| match key.to_key() {
+            Key::Position(position) => Some(position),
+            Key::Name(_) => None,
+        }))
+    }
+
+    /// As [`add_child`](Editor::add_child), at a position that nobody else gives: for writers who
+    /// do not see each other.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn add_child_signed(
+        &mut self,
+        path: &[Key],
+        signature: &Signature,
+    ) -> Result<Key, EditError> {
+        self.with(|edit| edit.op_add_child_signed(path, signature))
+    }
+
+    /// As [`insert_before`](Editor::insert_before), at a position that nobody else gives.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn insert_before_signed(
+        &mut self,
+        parent: &[Key],
+        sibling: &Position,
+        signature: &Signature,
+    ) -> Result<Key, EditError> {
+        self.with(|edit| edit.op_insert_beside(parent, sibling, true, Some(signature)))
+    }
+
+    /// As [`insert_after`](Editor::insert_after), at a position that nobody else gives.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn insert_after_signed(
+        &mut self,
+        parent: &[Key],
+        sibling: &Position,
+        signature: &Signature,
+    ) -> Result<Key, EditError> {
+        self.with(|edit| edit.op_insert_beside(parent, sibling, false, Some(signature)))
     }
 
     /// Removes the node at `path` and all below it. Its siblings keep their keys.

@@ -6,6 +6,7 @@ use crate::block::{self, Content, WIDTH};
 use crate::children::{Children, Direction, locate};
 use crate::key::{Key, KeyRef, Position};
 use crate::path::Path;
+use crate::signature::Signature;
 use crate::value::ValueRef;
 
 impl Edit<'_> {
@@ -191,6 +192,7 @@ impl Edit<'_> {
         &self,
         sibling: &Position,
         before: bool,
+        signature: Option<&Signature>,
     ) -> Result<Position, EditError> {
         let direction = if before { Direction::Backward } else { Direction::Forward };
         let from = KeyRef::Position(sibling.index(), sibling.fraction().as_bytes());
@@ -203,8 +205,9 @@ impl Edit<'_> {
             }
             _ => None,
         };
-        let between = |left: Option<&Position>, right: Option<&Position>| {
-            Position::between(left, right).map_err(EditError::Key)
+        let between = |left: Option<&Position>, right: Option<&Position>| match signature {
+            None => Position::between(left, right).map_err(EditError::Key),
+            Some(own) => Position::signed_between(left, right, own).map_err(EditError::Key),
         };
         match (before, &neighbour) {
             (true, Some(left)) => between(Some(left), Some(sibling)),
@@ -216,8 +219,30 @@ impl Edit<'_> {
                 between(None, Some(if first < *sibling { &first } else { sibling }))
             }
             // Behind the last one is where the next child would be added, too.
-            (false, None) => Position::new(self.next_position()).map_err(EditError::Key),
+            (false, None) => self.next_free(signature),
         }
+    }
+
+    /// The position that comes next here.
+    fn next_free(&self, signature: Option<&Signature>) -> Result<Position, EditError> {
+        let next = Position::new(self.next_position()).map_err(EditError::Key)?;
+        match signature {
+            None => Ok(next),
+            Some(own) => next.signed(own).map_err(EditError::Key),
+        }
+    }
+
+    pub(crate) fn op_add_child_signed(
+        &mut self,
+        path: &[Key],
+        signature: &Signature,
+    ) -> Result<Key, EditError> {
+        self.at(path, |edit| {
+            edit.check_room(1, 0)?;
+            let key = Key::Position(edit.next_free(Some(signature))?);
+            edit.add_child(key.as_ref(), Content::default());
+            Ok(key)
+        })
     }
 
     pub(crate) fn op_insert_beside(
@@ -225,6 +250,7 @@ impl Edit<'_> {
         parent: &[Key],
         sibling: &Position,
         before: bool,
+        signature: Option<&Signature>,
     ) -> Result<Key, EditError> {
         self.at(parent, |edit| {
             let at = Key::Position(sibling.clone());
@@ -232,7 +258,7 @@ impl Edit<'_> {
                 return Err(EditError::NoSuchNode { path: Path::from(parent).join(at) });
             }
             edit.check_room(1, 0)?;
-            let key = Key::Position(edit.position_beside(sibling, before)?);
+            let key = Key::Position(edit.position_beside(sibling, before, signature)?);
             edit.check_new(parent, &key)?;
             edit.add_child(key.as_ref(), Content::default());
             Ok(key)

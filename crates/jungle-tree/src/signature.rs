@@ -1,0 +1,103 @@
+//! Signatures: what makes a position the drawing of one writer, and of one time.
+
+/// The most digits that one of the two numbers has.
+const NUMBER_DIGITS_MAX: usize = 8;
+
+/// The end of a fraction that one writer puts behind one position only, so that writers who do not
+/// see each other never give two nodes the same one.
+///
+/// It has the digits of the writer's number, those of the number of the drawing, and one that says
+/// how many of each there are. So it can be read from its end, and two positions of different
+/// signatures differ, whatever stands in front of these.
+///
+/// ```
+/// use jungle_tree::{Editor, Arena, Signature, Tree};
+/// let tree = Tree::new(&Arena::new()?);
+/// let mut ours = Editor::new(tree.snapshot());
+/// let mut theirs = Editor::new(tree.snapshot());
+/// let key = ours.add_child_signed(&[], &Signature::new(1, 0))?;
+/// assert_eq!(key.to_string(), "0.010011");
+/// assert_ne!(theirs.add_child_signed(&[], &Signature::new(2, 0))?, key);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Signature {
+    digits: [u8; 2 * NUMBER_DIGITS_MAX + 1],
+    len: u8,
+}
+
+impl Signature {
+    /// The signature of a drawing. Each writer has a number of its own, and uses none for a second
+    /// drawing.
+    #[must_use]
+    pub fn new(writer: u64, drawing: u64) -> Signature {
+        let mut signature = Signature { digits: [0; 2 * NUMBER_DIGITS_MAX + 1], len: 0 };
+        let lengths = [writer, drawing].map(|number| {
+            let digits = number.to_be_bytes();
+            let zeros = number.leading_zeros() as usize / 8;
+            // Zero has a digit, too.
+            let digits = &digits[zeros.min(NUMBER_DIGITS_MAX - 1)..];
+            digits.iter().for_each(|&digit| signature.push(digit));
+            digits.len() as u8
+        });
+        signature.push(lengths[0] << 4 | lengths[1]);
+        signature
+    }
+
+    /// The digits, of which the last is not zero.
+    pub(crate) fn digits(&self) -> &[u8] {
+        &self.digits[..usize::from(self.len)]
+    }
+
+    fn push(&mut self, digit: u8) {
+        self.digits[usize::from(self.len)] = digit;
+        self.len += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::Position;
+
+    #[test]
+    fn no_two_are_alike_and_none_ends_as_another() {
+        let numbers = [0, 1, 7, 0xff, 0x100, 0x1234, 0x0101, 1 << 56, u64::MAX];
+        let mut all = Vec::new();
+        for writer in numbers {
+            all.extend(numbers.map(|drawing| Signature::new(writer, drawing)));
+        }
+        for (at, one) in all.iter().enumerate() {
+            assert_ne!(one.digits().last(), Some(&0));
+            for other in &all[..at] {
+                assert!(!one.digits().ends_with(other.digits()), "{one:?} {other:?}");
+                assert!(!other.digits().ends_with(one.digits()), "{one:?} {other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn signed_positions_lie_between_and_apart() {
+        let texts = [&[][..], &[1], &[0x80], &[0x80, 1], &[0x80, 0, 1], &[0x80, 0x80], &[0xff]];
+        let place = |index, digits| crate::key::position(index, digits).unwrap();
+        let mut drawn = Vec::new();
+        for (left, right) in texts.iter().flat_map(|left| texts.map(|right| (*left, right))) {
+            for (left, right) in
+                [(place(3, left), place(3, right)), (place(3, left), place(4, right))]
+            {
+                for writer in 0..3 {
+                    let signature = Signature::new(writer, drawn.len() as u64 / 3);
+                    let found = Position::signed_between(Some(&left), Some(&right), &signature);
+                    let Ok(found) = found else {
+                        assert!(left >= right, "{left:?} {right:?}");
+                        continue;
+                    };
+                    assert!(left < found && found < right, "{left:?} {found:?} {right:?}");
+                    assert!(!drawn.contains(&found), "{found:?}");
+                    drawn.push(found);
+                }
+            }
+        }
+        assert!(drawn.len() > 100);
+    }
+}
