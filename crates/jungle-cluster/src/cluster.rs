@@ -10,6 +10,7 @@ use jungle_db::Revision;
 use crate::error::{CheckpointError, Fault};
 use crate::follow::Follower;
 use crate::keeper::Keeper;
+use crate::local::Local;
 use crate::log::{Log, LogError};
 use crate::sequencer::Appender;
 use crate::survey::Survey;
@@ -23,6 +24,8 @@ pub struct Cluster {
     pub(crate) keeper: Arc<Keeper>,
     /// Where this one serves.
     pub(crate) address: Arc<OnceLock<String>>,
+    /// What it commits by itself, once that was asked for.
+    pub(crate) local: OnceLock<Arc<Local>>,
     /// They end when the follower ends and the log is closed.
     pub(crate) threads: Mutex<Vec<thread::JoinHandle<()>>>,
 }
@@ -96,6 +99,9 @@ impl Cluster {
     /// more commits.
     pub fn leave(&self) {
         self.follower.end();
+        if let Some(local) = self.local.get() {
+            local.end();
+        }
         self.log.close();
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         for thread in threads.drain(..) {

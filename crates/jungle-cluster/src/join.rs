@@ -149,8 +149,8 @@ impl Cluster {
             failed: Mutex::default(),
             writing: Mutex::default(),
         });
-        let (address, threads) = Default::default();
-        let cluster = Cluster { follower, log, appender, keeper, address, threads };
+        let (address, local, threads) = Default::default();
+        let cluster = Cluster { follower, log, appender, keeper, address, local, threads };
         cluster.answer(&options.server);
         let (follower, log) = (Arc::clone(&cluster.follower), Arc::clone(&cluster.log));
         cluster.start("cluster log", move || follow_tail(&follower, &*log, sequence + 1))?;
@@ -171,7 +171,11 @@ impl Cluster {
         self.log.answer(Arc::new(move || follower.tell(&server, address.get())));
     }
 
-    fn start(&self, name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), JoinError> {
+    pub(crate) fn start(
+        &self,
+        name: &str,
+        run: impl FnOnce() + Send + 'static,
+    ) -> Result<(), JoinError> {
         let thread = thread::Builder::new().name(name.to_owned()).spawn(run);
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         threads.push(thread.map_err(JoinError::Threads)?);

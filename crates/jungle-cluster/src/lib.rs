@@ -39,6 +39,7 @@ mod error;
 mod follow;
 mod join;
 mod keeper;
+mod local;
 mod log;
 mod membership;
 mod message;
@@ -53,6 +54,10 @@ pub use async_nats::ConnectOptions;
 pub use cluster::{Cluster, Status};
 pub use depot::{Depot, Stored, WriteCheckpoint};
 pub use error::{CheckpointError, Fault, JoinError, MessageError};
+pub use local::{
+    Kept, Local, LocalError, LocalId, LocalIdError, LocalOutcome, LocalStatus, LocalUpdateError,
+    Refused, WRITERS,
+};
 pub use log::{Appended, Log, LogError, LogId, LogIdError, Tail};
 pub use nats::{ConnectError, NatsLog};
 pub use options::{Joining, Options};

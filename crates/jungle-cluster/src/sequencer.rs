@@ -18,7 +18,7 @@ use crate::turns::Turns;
 pub(crate) struct Appender {
     log: Arc<dyn Log>,
     follower: Arc<Follower>,
-    server: String,
+    pub(crate) server: String,
     within: Duration,
     /// Taken while a message is on its way. It knows up to which question the log is known to have
     /// been asked: one of our messages that was sent after that has its place.

@@ -5,6 +5,7 @@
 mod faults;
 mod life;
 mod lin;
+mod local;
 mod memory;
 mod model;
 mod nats;

@@ -1,0 +1,106 @@
+//! Why something was not committed here.
+
+use std::io;
+use std::sync::Arc;
+
+use jungle_db::{CreateTreeError, NoSuchRevision, NotWritten};
+use jungle_store::{DecodeError, EncodeError};
+use jungle_tree::{ApplyError, EditError};
+
+use crate::error::{Fault, JoinError};
+use crate::log::LogId;
+
+pub(super) const DELETED: &str = "the tree or the branch was deleted";
+
+/// Why something was not committed here, or cannot be published yet.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LocalError {
+    /// The outbox cannot be written, or not be made to last.
+    #[error("the outbox of this server cannot be written")]
+    Outbox(#[source] NotWritten),
+    /// The outbox cannot be edited.
+    #[error("the outbox of this server cannot be edited")]
+    Edit(#[from] EditError),
+    /// There is no tree in it where it has to be.
+    #[error("the outbox of this server has no tree for its entries")]
+    NoOutbox(#[source] CreateTreeError),
+    /// It is of another cluster.
+    #[error(
+        "the outbox is of another cluster, whose log is known by {outbox}; the log of this one is \
+         known by {log}: give another folder, or an empty one"
+    )]
+    OtherCluster {
+        /// What the outbox says.
+        outbox: LogId,
+        /// What the log says.
+        log: LogId,
+    },
+    /// Something in it is not as it was written.
+    #[error("entry {number} of the outbox is damaged")]
+    Damaged {
+        /// The number of the entry.
+        number: u64,
+        /// What is wrong with it, if it can be told.
+        #[source]
+        source: Option<DecodeError>,
+    },
+    /// The server has no number yet, and none can be had.
+    #[error(
+        "this server has no number yet, which it needs once from the cluster to commit by itself: \
+         start it while the engine can be reached"
+    )]
+    NoNumber(#[source] NotWritten),
+    /// The tree in which the servers have their numbers is not there.
+    #[error("there is no tree {:?}, in which the servers have their numbers", super::WRITERS)]
+    NoWriters,
+    /// There is no room for it.
+    #[error("there is no room for the commit")]
+    NoRoom(#[source] ApplyError),
+    /// It cannot be written as a record.
+    #[error("the commit cannot be written as a record")]
+    Encode(#[source] EncodeError),
+    /// It is too long to be published.
+    #[error(
+        "the commit takes {bytes} bytes, and at most {} fit into a message: make several of it, or \
+         commit it at level quorum",
+        super::ENTRY_BYTES_MAX
+    )]
+    TooLong {
+        /// How long it is.
+        bytes: usize,
+    },
+    /// A revision cannot be read.
+    #[error(transparent)]
+    Revision(#[from] NoSuchRevision),
+    /// It could not be published now; that is tried again.
+    #[error("the oldest entry could not be published yet")]
+    NotPublished(#[source] NotWritten),
+    /// The system gives no thread.
+    #[error("nothing can be published")]
+    Threads(#[source] Box<JoinError>),
+    /// The system failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// This server follows the log no further.
+    #[error("nothing is done on top of what may be wrong")]
+    Fault(#[source] Arc<Fault>),
+    /// This server has its outbox open.
+    #[error("this server has its outbox open already")]
+    Opened,
+    /// This server has left its cluster.
+    #[error("this server has left its cluster")]
+    Left,
+}
+
+/// Why a local update did nothing.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LocalUpdateError<E> {
+    /// The closure said so.
+    #[error(transparent)]
+    Closure(E),
+    /// It could not be kept.
+    #[error(transparent)]
+    NotKept(#[from] LocalError),
+}

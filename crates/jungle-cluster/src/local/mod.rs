@@ -1,0 +1,539 @@
+//! Level `local`: commits that are done here at once, and get their places in the log later.
+
+mod error;
+mod line;
+mod outbox;
+mod publish;
+mod writers;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Deref;
+use std::str::FromStr;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use jungle_db::{
+    BranchEdit, BranchId, CommitOptions, CommitRecord, Draft, Durability, Event, Jungle, Revision,
+    Timestamp, TreeHandle,
+};
+use jungle_tree::Snapshot;
+
+pub use error::{LocalError, LocalUpdateError};
+use line::{Line, Pending, applied};
+use outbox::Outbox;
+pub use outbox::Refused;
+pub use writers::WRITERS;
+use writers::settled;
+
+use crate::cluster::Cluster;
+use crate::follow::Follower;
+use crate::message;
+
+/// An entry may not be longer: it has to fit into one message.
+const ENTRY_BYTES_MAX: usize = message::BYTES_MAX - (64 << 10);
+/// So many numbers are set aside with one sync.
+const RESERVED: u64 = 1024;
+
+/// What a server commits by itself: it is done at once, and answered at once, whether or not the
+/// engine can be reached. It is kept in an **outbox**, and published behind: each entry gets its
+/// place in the log as soon as that can be had, in the order in which they were made.
+///
+/// Until then they are seen on this server only, by those who ask here for a
+/// [`snapshot`](Local::snapshot). What others do meanwhile is put below them: they are rebased.
+///
+/// - A **path** that was given to a client is never another node's: the positions that are drawn
+///   here are [signed](jungle_tree::Signature) with the number of this server and of the drawing.
+/// - Of an **attribute** that others have changed meanwhile, the last in the order of the log wins;
+///   the other value is in the history.
+/// - Whatever else contradicts what others did (an edit of what they removed, say) makes the whole
+///   entry **refused**: nothing of it is done anywhere, and it is kept with its changes and the
+///   reason, to be [looked at](Local::refused).
+/// - What a closure read is not looked at again as its entry is published: this level is not
+///   serializable. Who needs that commits as ever, which is not possible while cut off. Such
+///   commits do not see what has no place yet.
+///
+/// ```no_run
+/// use jungle_cluster::{Cluster, Options};
+/// use jungle_db::CommitOptions;
+/// use jungle_store::Store;
+///
+/// let store = Store::open("data")?;
+/// let cluster = Cluster::join("nats://localhost:4222", &store, Options::default())?;
+/// let local = cluster.local(Store::open("data/outbox")?)?;
+/// let board = store.open_tree("board")?;
+/// let kept = local.update(&board, &CommitOptions::default(), |tx| tx.append(&[]))?;
+/// println!("{} has the name {} until it is everywhere", kept.value, kept.id.unwrap());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Local {
+    jungle: Jungle,
+    follower: Arc<Follower>,
+    writer: u64,
+    state: Mutex<State>,
+    /// There is something to publish, or it is over.
+    news: Condvar,
+}
+
+/// The name of an entry of an outbox: which server made it, and its number there. In text, `3-17`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LocalId {
+    /// The number of the server.
+    pub writer: u64,
+    /// The number of the entry: later ones have larger ones.
+    pub number: u64,
+}
+
+/// What a local commit came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Kept<T> {
+    /// What the closure gave.
+    pub value: T,
+    /// Its name; `None` when nothing was changed.
+    pub id: Option<LocalId>,
+}
+
+/// What became of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LocalOutcome {
+    /// It has no place in the log yet, as far as is known here.
+    Pending,
+    /// It has its place, or has been refused (which is known on the server that made it only).
+    Settled,
+    /// It was refused.
+    Refused,
+}
+
+/// How an outbox stands.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LocalStatus {
+    /// The number of this server.
+    pub writer: u64,
+    /// How many entries have no place yet.
+    pub pending: usize,
+    /// When the oldest of them was made.
+    pub oldest: Option<Timestamp>,
+    /// How many were refused, and are kept.
+    pub refused: usize,
+    /// Why the oldest one could not be published when that was tried last.
+    pub error: Option<Arc<LocalError>>,
+}
+
+struct State {
+    outbox: Outbox,
+    /// The branches that have entries without a place.
+    lines: BTreeMap<BranchId, Line>,
+    /// The number of the next drawing or entry.
+    next: u64,
+    /// Numbers below this one are set aside on disk: after a crash none is given again.
+    reserved: u64,
+    /// The newest revision that the lines know of.
+    seen: Revision,
+    /// What the outbox does not know yet.
+    unsaved: Unsaved,
+    error: Option<Arc<LocalError>>,
+    is_over: bool,
+}
+
+#[derive(Default)]
+struct Unsaved {
+    gone: Vec<u64>,
+    refused: Vec<(u64, String)>,
+    /// The branches whose entries are other ones now, or follow another revision.
+    lines: BTreeMap<BranchId, Rewrite>,
+}
+
+/// What is to be written of a line.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rewrite {
+    /// What its first entry follows.
+    Base,
+    /// All its entries.
+    All,
+}
+
+impl Cluster {
+    /// Opens the outbox of this server, once, and publishes from now on what is in it; see
+    /// [`Local`].
+    ///
+    /// # Errors
+    /// When it is another cluster's, or open, or cannot be read or written; when it has no number
+    /// for this server yet, and none can be had since the engine cannot be reached.
+    pub fn local(
+        &self,
+        outbox: impl Deref<Target = Jungle> + Send + Sync + 'static,
+    ) -> Result<Arc<Local>, LocalError> {
+        let local = Local::open(self, outbox)?;
+        if self.local.set(Arc::clone(&local)).is_err() {
+            return Err(LocalError::Opened);
+        }
+        let publisher = Arc::clone(&local);
+        let started = self.start("outbox", move || publisher.publish_all());
+        started.map_err(|error| LocalError::Threads(Box::new(error)))?;
+        Ok(local)
+    }
+}
+
+impl Local {
+    /// As [`Cluster::local`], but nothing is published unless
+    /// [that is asked for](Local::publish_next).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open(
+        cluster: &Cluster,
+        outbox: impl Deref<Target = Jungle> + Send + Sync + 'static,
+    ) -> Result<Arc<Local>, LocalError> {
+        let jungle = cluster.follower.place().jungle.clone().ok_or(LocalError::Left)?;
+        let outbox = Outbox::open(Box::new(outbox))?;
+        let server = &cluster.appender.server;
+        let writer = writers::number(&jungle, &outbox, cluster.log.id(), server)?;
+        let next = outbox.reserved();
+        let mut state = State {
+            lines: BTreeMap::new(),
+            next,
+            reserved: next,
+            seen: Revision::default(),
+            unsaved: Unsaved::default(),
+            error: None,
+            is_over: false,
+            outbox,
+        };
+        state.read(&jungle, writer)?;
+        let follower = Arc::clone(&cluster.follower);
+        let state = Mutex::new(state);
+        Ok(Arc::new(Local { jungle, follower, writer, state, news: Condvar::new() }))
+    }
+
+    /// Edits a branch in one atomic step, on top of all that was done on this server. The closure
+    /// runs once, and nobody else edits here meanwhile; it must not ask this `Local` for anything.
+    /// Positions it is given are signed, except those that [`Draft::bulk`] and [`Draft::cursor`]
+    /// give: an entry with such a one is refused if others have used it.
+    ///
+    /// # Errors
+    /// What the closure says, or that it cannot be kept.
+    pub fn update<T, E>(
+        &self,
+        branch: &TreeHandle,
+        options: &CommitOptions,
+        f: impl FnOnce(&mut Draft) -> Result<T, E>,
+    ) -> Result<Kept<T>, LocalUpdateError<E>> {
+        let mut state = self.lock();
+        if let Some(fault) = &self.follower.place().fault {
+            return Err(LocalError::Fault(Arc::clone(fault)).into());
+        }
+        let (base, at) = self.tip(&mut state, branch)?;
+        let mut draft = Draft::signed(&base, options.clone(), self.writer, state.next);
+        let value = f(&mut draft).map_err(LocalUpdateError::Closure)?;
+        if !draft.is_changed() {
+            return Ok(Kept { value, id: None });
+        }
+        let CommitOptions { meta, durability, .. } = draft.options().clone();
+        let (changes, number) = draft.into_changes();
+        let after = applied(&base, &changes).map_err(LocalError::NoRoom)?;
+        let pending = Pending { number, time: now(), meta, changes, after };
+        let bytes = pending.encode(branch)?;
+        state.reserve(number + 1)?;
+        // What it follows has to be on disk as it is here.
+        self.save(&mut state)?;
+        let revision = state.outbox.add(number, at, &bytes)?;
+        state.next = number + 1;
+        let line = state.lines.entry(branch.branch_id());
+        line.or_insert_with(|| Line::new(branch.clone(), base, at)).pending.push_back(pending);
+        let outbox = state.outbox.jungle();
+        drop(state);
+        self.news.notify_all();
+        outbox.wait_until(revision, durability.unwrap_or_default()).map_err(LocalError::Outbox)?;
+        Ok(Kept { value, id: Some(LocalId { writer: self.writer, number }) })
+    }
+
+    /// The newest version of a branch with all that was done on this server.
+    ///
+    /// # Errors
+    /// When it cannot be worked out, or the branch was deleted.
+    pub fn snapshot(&self, branch: &TreeHandle) -> Result<Snapshot, LocalError> {
+        let mut state = self.lock();
+        Ok(self.tip(&mut state, branch)?.0)
+    }
+
+    /// How the outbox stands.
+    #[must_use]
+    pub fn status(&self) -> LocalStatus {
+        let mut state = self.lock();
+        let failed = self.advance(&mut state).err().map(Arc::new);
+        let entries = || state.lines.values().flat_map(|line| &line.pending);
+        LocalStatus {
+            writer: self.writer,
+            pending: entries().count(),
+            oldest: entries().map(|entry| entry.time).min(),
+            refused: state.outbox.count_refused() + state.unsaved.refused.len(),
+            error: failed.or_else(|| state.error.clone()),
+        }
+    }
+
+    /// The entries that were refused, the oldest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn refused(&self) -> Result<Vec<Refused>, LocalError> {
+        let mut state = self.lock();
+        self.advance(&mut state)?;
+        self.save(&mut state)?;
+        state.outbox.refused(self.jungle.arena(), self.writer)
+    }
+
+    /// Forgets a refused entry; tells whether there was one.
+    ///
+    /// # Errors
+    /// When the outbox cannot be written.
+    pub fn forget(&self, id: LocalId) -> Result<bool, LocalError> {
+        let mut state = self.lock();
+        self.save(&mut state)?;
+        if id.writer != self.writer { Ok(false) } else { state.outbox.forget(id.number) }
+    }
+
+    /// What became of an entry, of any server.
+    ///
+    /// # Errors
+    /// When it cannot be found out.
+    pub fn outcome(&self, id: LocalId) -> Result<LocalOutcome, LocalError> {
+        let mut state = self.lock();
+        self.advance(&mut state)?;
+        self.save(&mut state)?;
+        if id.writer == self.writer {
+            if state.outbox.is_refused(id.number) {
+                return Ok(LocalOutcome::Refused);
+            }
+            let mut entries = state.lines.values().flat_map(|line| &line.pending);
+            let is_pending = entries.any(|entry| entry.number == id.number);
+            return Ok(if is_pending { LocalOutcome::Pending } else { LocalOutcome::Settled });
+        }
+        let is_here = settled(&self.jungle, id.writer, self.jungle.revision())? >= id.number;
+        Ok(if is_here { LocalOutcome::Settled } else { LocalOutcome::Pending })
+    }
+
+    /// Waits until an entry of any server is settled here, for at most `within`; tells whether it
+    /// is.
+    #[must_use]
+    pub fn wait_for(&self, id: LocalId, within: Duration) -> bool {
+        let is_settled = || !matches!(self.outcome(id), Ok(LocalOutcome::Pending) | Err(_));
+        // What is refused moves nobody: it is looked after now and then.
+        let step = within.min(Duration::from_millis(100));
+        let rounds = within.as_millis().div_ceil(step.as_millis().max(1));
+        (0..=rounds).any(|_| {
+            let seen = self.follower.place().sequence;
+            is_settled() || {
+                self.follower.wait_past(seen, step);
+                is_settled()
+            }
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nothing more is published.
+    pub(crate) fn end(&self) {
+        self.lock().is_over = true;
+        self.news.notify_all();
+    }
+
+    /// The newest version of a branch here, and the newest revision that it knows of.
+    fn tip(
+        &self,
+        state: &mut State,
+        branch: &TreeHandle,
+    ) -> Result<(Snapshot, Revision), LocalError> {
+        self.at_newest(|now| {
+            self.advance_to(state, now)?;
+            if let Some(line) = state.lines.get(&branch.branch_id()) {
+                return Ok((line.tip().clone(), line.at));
+            }
+            Ok((Snapshot::clone(&*branch.at(now)?), now))
+        })
+    }
+
+    /// Brings the lines on top of what the log has by now.
+    fn advance(&self, state: &mut State) -> Result<(), LocalError> {
+        self.at_newest(|now| self.advance_to(state, now))
+    }
+
+    /// Does something with the newest revision, and again if that is not kept in the history any
+    /// more, since it has a successor.
+    fn at_newest<T>(
+        &self,
+        mut f: impl FnMut(Revision) -> Result<T, LocalError>,
+    ) -> Result<T, LocalError> {
+        loop {
+            let now = self.jungle.revision();
+            match f(now) {
+                Err(LocalError::Revision(_)) if self.jungle.revision() > now => {}
+                result => return result,
+            }
+        }
+    }
+
+    fn advance_to(&self, state: &mut State, now: Revision) -> Result<(), LocalError> {
+        if state.lines.is_empty() || now == state.seen {
+            state.seen = now;
+            return Ok(());
+        }
+        let settled = settled(&self.jungle, self.writer, now)?;
+        for (&id, line) in &mut state.lines {
+            let Some(branch) = self.jungle.branch_with_id(line.branch.id(), id) else {
+                state.unsaved.refused.extend(line.refuse_all(error::DELETED));
+                continue;
+            };
+            // All of a line, or nothing.
+            let head = Snapshot::clone(&*branch.at(now)?);
+            let moved = line.advance(settled, &head, now)?;
+            state.unsaved.gone.extend(moved.gone);
+            state.unsaved.refused.extend(moved.refused);
+            let unsaved = state.unsaved.lines.entry(id).or_insert(Rewrite::Base);
+            *unsaved =
+                (*unsaved).max(if moved.is_rewritten { Rewrite::All } else { Rewrite::Base });
+        }
+        state.lines.retain(|_, line| !line.pending.is_empty());
+        state.seen = now;
+        for (number, why) in &state.unsaved.refused {
+            let id = LocalId { writer: self.writer, number: *number };
+            tracing::warn!(%id, why, "a local commit is refused");
+        }
+        if state.unsaved.refused.is_empty() { Ok(()) } else { self.save(state) }
+    }
+
+    /// Writes down how the lines stand. What they follow has to be on disk before.
+    fn save(&self, state: &mut State) -> Result<(), LocalError> {
+        let Unsaved { gone, refused, lines } = &state.unsaved;
+        if gone.is_empty() && refused.is_empty() && lines.is_empty() {
+            return Ok(());
+        }
+        self.jungle.wait_until(state.seen, Durability::Sync).map_err(LocalError::Outbox)?;
+        let mut entries = Vec::new();
+        for (id, rewrite) in lines {
+            let Some(line) = state.lines.get(id) else { continue };
+            let all = line.pending.iter().take(match rewrite {
+                Rewrite::Base => 1,
+                Rewrite::All => usize::MAX,
+            });
+            for pending in all {
+                let bytes = (*rewrite == Rewrite::All).then(|| pending.encode(&line.branch));
+                entries.push((pending.number, line.at, bytes.transpose()?));
+            }
+        }
+        state.outbox.write(gone, refused, &entries)?;
+        state.unsaved = Unsaved::default();
+        Ok(())
+    }
+}
+
+impl State {
+    /// Reads what is in the outbox.
+    fn read(&mut self, jungle: &Jungle, writer: u64) -> Result<(), LocalError> {
+        let now = jungle.revision();
+        let settled = settled(jungle, writer, now)?;
+        for entry in self.outbox.pending(jungle.arena())? {
+            let Some(branch) = jungle.branch_with_id(entry.edit.tree, entry.edit.branch) else {
+                self.unsaved.refused.push((entry.number, error::DELETED.to_owned()));
+                continue;
+            };
+            let line = match self.lines.entry(branch.branch_id()) {
+                std::collections::btree_map::Entry::Occupied(line) => line.into_mut(),
+                std::collections::btree_map::Entry::Vacant(free) => match branch.at(entry.base) {
+                    Ok(base) => free.insert(Line::new(branch, Snapshot::clone(&base), entry.base)),
+                    // What it followed is not kept any more: it is done on what is there.
+                    Err(_) if entry.number <= settled => {
+                        self.unsaved.gone.push(entry.number);
+                        continue;
+                    }
+                    Err(_) => {
+                        let head = Snapshot::clone(&*branch.at(now)?);
+                        free.insert(Line::new(branch, head, now))
+                    }
+                },
+            };
+            let after = match applied(line.tip(), &entry.edit.changes) {
+                Ok(after) => after,
+                Err(error) if line::is_full(&error) => return Err(LocalError::NoRoom(error)),
+                Err(error) => {
+                    self.unsaved.refused.push((entry.number, error.to_string()));
+                    continue;
+                }
+            };
+            let (number, time, meta) = (entry.number, entry.time, entry.meta);
+            let changes = entry.edit.changes;
+            line.pending.push_back(Pending { number, time, meta, changes, after });
+        }
+        Ok(())
+    }
+
+    /// Sets numbers aside, so that none below `next` is given again.
+    fn reserve(&mut self, next: u64) -> Result<(), LocalError> {
+        if next > self.reserved {
+            let reserved = next + RESERVED;
+            self.outbox.reserve(reserved)?;
+            self.reserved = reserved;
+        }
+        Ok(())
+    }
+}
+
+impl Pending {
+    /// Its bytes, as a record of a commit.
+    fn encode(&self, branch: &TreeHandle) -> Result<Vec<u8>, LocalError> {
+        let edit = BranchEdit {
+            tree: branch.id(),
+            branch: branch.branch_id(),
+            changes: self.changes.clone(),
+            merged: None,
+        };
+        let record = CommitRecord {
+            revision: Revision::new(self.number),
+            time: self.time,
+            meta: self.meta.clone(),
+            event: Event::Edited(vec![edit]),
+        };
+        let mut bytes = Vec::new();
+        jungle_store::encode(&record, &mut bytes).map_err(LocalError::Encode)?;
+        match bytes.len() {
+            bytes if bytes > ENTRY_BYTES_MAX => Err(LocalError::TooLong { bytes }),
+            _ => Ok(bytes),
+        }
+    }
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}
+
+impl fmt::Display for LocalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.writer, self.number)
+    }
+}
+
+/// A text is no [`LocalId`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the name of a local commit is two numbers with a hyphen between")]
+pub struct LocalIdError;
+
+impl FromStr for LocalId {
+    type Err = LocalIdError;
+
+    fn from_str(text: &str) -> Result<LocalId, LocalIdError> {
+        let (writer, number) = text.split_once('-').ok_or(LocalIdError)?;
+        let number_of = |digits: &str| digits.parse().map_err(|_| LocalIdError);
+        Ok(LocalId { writer: number_of(writer)?, number: number_of(number)? })
+    }
+}
+
+impl fmt::Debug for Local {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Local").field(&self.status()).finish()
+    }
+}

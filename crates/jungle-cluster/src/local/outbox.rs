@@ -1,0 +1,255 @@
+//! The outbox: entries without a place, and those that were refused, in a small Jungle of their
+//! own, so that it is written, synced and read back as any other.
+//!
+//! A tree with the attributes `log` (of which cluster it is), `writer` (the number of this server)
+//! and `reserved` (numbers below are given), and
+//! - `/pending`: entries by their numbers, each with the `record` of a commit, and `base`, the
+//!   revision that the first one of a branch follows;
+//! - `/refused`: the same, with the reason, `why`.
+
+use std::ops::Deref;
+
+use jungle_db::{
+    BranchEdit, CommitMeta, CommitOptions, CreateTreeError, Draft, Durability, Event, Jungle,
+    NotWritten, Retention, RetentionError, Revision, Timestamp, TreeHandle, UpdateError,
+};
+use jungle_tree::{Arena, EditError, Key, Node};
+
+use super::LocalId;
+use super::error::LocalError;
+use crate::log::LogId;
+
+const TREE: &str = "outbox";
+const PENDING: &str = "pending";
+const REFUSED: &str = "refused";
+const LOG: &str = "log";
+const WRITER: &str = "writer";
+const RESERVED: &str = "reserved";
+const RECORD: &str = "record";
+const BASE: &str = "base";
+const WHY: &str = "why";
+
+pub(super) struct Outbox {
+    jungle: Box<dyn Deref<Target = Jungle> + Send + Sync>,
+    tree: TreeHandle,
+}
+
+/// An entry as it was written.
+pub(super) struct Entry {
+    pub(super) number: u64,
+    pub(super) base: Revision,
+    pub(super) time: Timestamp,
+    pub(super) meta: CommitMeta,
+    pub(super) edit: BranchEdit,
+}
+
+/// An entry that contradicts what others did before it had a place: nothing of it was done.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Refused {
+    /// Its name.
+    pub id: LocalId,
+    /// Why.
+    pub why: String,
+    /// When it was committed here.
+    pub time: Timestamp,
+    /// Who committed it, and why.
+    pub meta: CommitMeta,
+    /// What it would have done to which branch.
+    pub edit: BranchEdit,
+}
+
+/// A number of an entry, the revision that it follows, and its record, where that is another one.
+pub(super) type Written = (u64, Revision, Option<Vec<u8>>);
+
+impl Outbox {
+    pub(super) fn open(
+        jungle: Box<dyn Deref<Target = Jungle> + Send + Sync>,
+    ) -> Result<Outbox, LocalError> {
+        let tree = match jungle.create_tree(TREE) {
+            Ok(tree) => tree,
+            Err(CreateTreeError::Exists { .. }) => {
+                jungle.open_tree(TREE).map_err(|_| LocalError::Outbox(NotWritten::Deleted))?
+            }
+            Err(error) => return Err(LocalError::NoOutbox(error)),
+        };
+        // What was is of no use.
+        if tree.retention() != Retention::Last(1)
+            && let Err(RetentionError::NotWritten(error)) = tree.set_retention(Retention::Last(1))
+        {
+            return Err(LocalError::Outbox(error));
+        }
+        let outbox = Outbox { jungle, tree };
+        outbox.edit(Durability::Sync, |tx| {
+            for part in [PENDING, REFUSED].map(Key::from) {
+                if !tx.exists(std::slice::from_ref(&part)) {
+                    tx.insert_child(&[], &part)?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(outbox)
+    }
+
+    pub(super) fn jungle(&self) -> Jungle {
+        Jungle::clone(&self.jungle)
+    }
+
+    /// Of which cluster it is, and the number of this server there.
+    pub(super) fn identity(&self) -> Result<Option<(LogId, u64)>, LocalError> {
+        let root = self.tree.snapshot();
+        let damaged = LocalError::Damaged { number: 0, source: None };
+        let (log, writer) = (root.root().attribute(LOG), number(root.root(), WRITER));
+        match (log.and_then(|log| log.as_text()), writer) {
+            (None, _) => Ok(None),
+            (Some(log), Some(writer)) => match log.parse() {
+                Ok(log) => Ok(Some((log, writer))),
+                Err(_) => Err(damaged),
+            },
+            _ => Err(damaged),
+        }
+    }
+
+    pub(super) fn identify(&self, log: LogId, writer: u64) -> Result<(), LocalError> {
+        let writer = int(writer);
+        self.edit(Durability::Sync, |tx| {
+            tx.put_attribute(&[], LOG, &*log.to_string())?;
+            tx.put_attribute(&[], WRITER, writer)
+        })
+        .map(drop)
+    }
+
+    /// Numbers below this one may have been given. The first one is 1.
+    pub(super) fn reserved(&self) -> u64 {
+        number(self.tree.snapshot().root(), RESERVED).unwrap_or(1)
+    }
+
+    pub(super) fn reserve(&self, below: u64) -> Result<(), LocalError> {
+        let below = int(below);
+        self.edit(Durability::Sync, |tx| tx.put_attribute(&[], RESERVED, below)).map(drop)
+    }
+
+    /// Adds an entry; it is to be waited for until it lasts.
+    pub(super) fn add(
+        &self,
+        number: u64,
+        base: Revision,
+        record: &[u8],
+    ) -> Result<Revision, LocalError> {
+        let at = [Key::from(PENDING), Key::from(number)];
+        self.edit(Durability::Memory, |tx| {
+            tx.insert_child(&at[..1], &at[1])?;
+            tx.put_attribute(&at, BASE, int(base.number()))?;
+            tx.put_attribute(&at, RECORD, record)
+        })
+    }
+
+    /// Removes entries, puts others aside, and writes anew what is left.
+    pub(super) fn write(
+        &self,
+        gone: &[u64],
+        refused: &[(u64, String)],
+        entries: &[Written],
+    ) -> Result<(), LocalError> {
+        let written = |tx: &mut Draft| {
+            for &number in gone {
+                tx.remove(&[Key::from(PENDING), Key::from(number)])?;
+            }
+            for (number, why) in refused {
+                let (from, to) = ([PENDING, REFUSED].map(Key::from), Key::from(*number));
+                tx.move_node(&[from[0].clone(), to.clone()], &from[1..], &to)?;
+                tx.put_attribute(&[from[1].clone(), to], WHY, why.as_str())?;
+            }
+            for (number, base, record) in entries {
+                let at = [Key::from(PENDING), Key::from(*number)];
+                tx.put_attribute(&at, BASE, int(base.number()))?;
+                if let Some(record) = record {
+                    tx.put_attribute(&at, RECORD, record.as_slice())?;
+                }
+            }
+            Ok(())
+        };
+        let durability = if refused.is_empty() { Durability::Memory } else { Durability::Sync };
+        self.edit(durability, written).map(drop)
+    }
+
+    /// The entries without a place, in the order in which they were made.
+    pub(super) fn pending(&self, arena: &Arena) -> Result<Vec<Entry>, LocalError> {
+        let snapshot = self.tree.snapshot();
+        let node = snapshot.root().child(PENDING);
+        let entries = node.into_iter().flat_map(Node::children);
+        entries.map(|(key, node)| read(&key.to_key(), node, arena)).collect()
+    }
+
+    pub(super) fn refused(&self, arena: &Arena, writer: u64) -> Result<Vec<Refused>, LocalError> {
+        let snapshot = self.tree.snapshot();
+        let node = snapshot.root().child(REFUSED);
+        let entries = node.into_iter().flat_map(Node::children);
+        let refused = entries.map(|(key, node)| {
+            let Entry { number, time, meta, edit, .. } = read(&key.to_key(), node, arena)?;
+            let why = node.attribute(WHY);
+            let why = why.and_then(|why| why.as_text()).unwrap_or_default().to_owned();
+            Ok(Refused { id: LocalId { writer, number }, why, time, meta, edit })
+        });
+        refused.collect()
+    }
+
+    pub(super) fn count_refused(&self) -> usize {
+        let count = self.tree.read().root().child(REFUSED).map_or(0, Node::child_count);
+        usize::try_from(count).unwrap_or(usize::MAX)
+    }
+
+    pub(super) fn is_refused(&self, number: u64) -> bool {
+        let at = [Key::from(REFUSED), Key::from(number)];
+        self.tree.read().root().at(&at).is_ok()
+    }
+
+    /// Forgets an entry that was refused; tells whether there was one.
+    pub(super) fn forget(&self, number: u64) -> Result<bool, LocalError> {
+        if !self.is_refused(number) {
+            return Ok(false);
+        }
+        let at = [Key::from(REFUSED), Key::from(number)];
+        self.edit(Durability::Sync, |tx| tx.remove(&at)).map(|_| true)
+    }
+
+    fn edit(
+        &self,
+        durability: Durability,
+        f: impl FnMut(&mut Draft) -> Result<(), EditError>,
+    ) -> Result<Revision, LocalError> {
+        let durability = Some(durability);
+        let options = CommitOptions { durability, ..CommitOptions::default() };
+        match self.tree.update_with(&options, f) {
+            Ok(committed) => Ok(committed.revision),
+            Err(UpdateError::Closure(error)) => Err(error.into()),
+            Err(UpdateError::NotWritten(error)) => Err(LocalError::Outbox(error)),
+            Err(_) => Err(LocalError::Outbox(NotWritten::Stopped)),
+        }
+    }
+}
+
+fn read(key: &Key, node: Node<'_>, arena: &Arena) -> Result<Entry, LocalError> {
+    let entry = match key {
+        Key::Position(position) => u64::try_from(position.index()).unwrap_or_default(),
+        Key::Name(_) => 0,
+    };
+    let damaged = |source| LocalError::Damaged { number: entry, source };
+    let base = number(node, BASE).ok_or_else(|| damaged(None))?;
+    let record = node.attribute(RECORD);
+    let record = record.and_then(|record| record.as_bytes()).ok_or_else(|| damaged(None))?;
+    let record = jungle_store::decode(record, Revision::new(entry), arena);
+    let record = record.map_err(|error| damaged(Some(error)))?;
+    let Event::Edited(mut edits) = record.event else { return Err(damaged(None)) };
+    let edit = edits.pop().ok_or_else(|| damaged(None))?;
+    let (time, meta, base) = (record.time, record.meta, Revision::new(base));
+    Ok(Entry { number: entry, base, time, meta, edit })
+}
+
+fn number(node: Node<'_>, attribute: &str) -> Option<u64> {
+    node.attribute(attribute)?.as_int()?.try_into().ok()
+}
+
+fn int(number: u64) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
+}

@@ -1,0 +1,456 @@
+//! Level `local`: what servers commit by themselves, while they are cut off and through restarts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use jungle_cluster::{
+    Appended, Cluster, Depot, JoinError, Kept, Local, LocalError, LocalId, LocalOutcome,
+    LocalUpdateError, Log, LogError, LogId, Tail, WRITERS,
+};
+use jungle_db::{CommitMeta, CommitOptions, Draft, Jungle, TreeHandle};
+use jungle_testkit::{Rng, for_each_seed};
+use jungle_tree::{EditError, Key, Node, Path};
+
+use crate::memory::{Engine, MemoryLog};
+use crate::support::{Cut, SCHEDULES, agree, int, newcomer, path, told};
+
+/// A connection that can be cut off altogether.
+pub struct Line {
+    log: Arc<Cut<MemoryLog>>,
+    is_off: AtomicBool,
+}
+
+impl Line {
+    fn new(engine: &Arc<Engine>, rng: &mut Rng, faults: u64) -> Arc<Line> {
+        let log = Cut::new(engine.connect(rng, faults));
+        Arc::new(Line { log, is_off: AtomicBool::new(false) })
+    }
+
+    fn cut(&self, is_off: bool) {
+        self.is_off.store(is_off, Ordering::SeqCst);
+        self.log.set(is_off);
+    }
+
+    fn on(&self) -> Result<&Cut<MemoryLog>, LogError> {
+        match self.is_off.load(Ordering::SeqCst) {
+            true => Err(LogError::NoAnswer { within: Duration::ZERO, last: None }),
+            false => Ok(&self.log),
+        }
+    }
+}
+
+impl Log for Line {
+    fn id(&self) -> LogId {
+        self.log.id()
+    }
+
+    fn append(&self, after: u64, message: &Bytes, within: Duration) -> Result<Appended, LogError> {
+        self.on()?.append(after, message, within)
+    }
+
+    fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
+        self.on()?.get(sequence)
+    }
+
+    fn bounds(&self) -> Result<(u64, u64), LogError> {
+        self.on()?.bounds()
+    }
+
+    fn tail(&self, from: u64) -> Tail {
+        self.log.tail(from)
+    }
+
+    fn close(&self) {
+        self.log.close();
+    }
+
+    fn depot(&self) -> Option<&dyn Depot> {
+        self.log.depot()
+    }
+}
+
+/// A server with an outbox that outlives it.
+struct Server {
+    name: String,
+    line: Arc<Line>,
+    outbox: Arc<Jungle>,
+    /// What is there while it runs.
+    running: Option<((Jungle, Cluster), Arc<Local>)>,
+}
+
+impl Server {
+    fn start(engine: &Arc<Engine>, rng: &mut Rng, faults: u64, name: &str) -> Server {
+        let outbox = Arc::new(Jungle::new().unwrap());
+        let line = Line::new(engine, rng, 0);
+        let mut server = Server { name: name.to_owned(), line, outbox, running: None };
+        server.join();
+        // The number was had without faults.
+        server.restart(engine, rng, faults);
+        server
+    }
+
+    fn join(&mut self) {
+        let joined = loop {
+            // What an engine that fails at random says to that.
+            match newcomer(Arc::clone(&self.line), &self.name) {
+                Ok(joined) => break joined,
+                Err(JoinError::Log(_)) => {}
+                Err(error) => panic!("{error:?}"),
+            }
+        };
+        let local = Local::open(&joined.1, Arc::clone(&self.outbox)).unwrap();
+        self.running = Some((joined, local));
+    }
+
+    fn restart(&mut self, engine: &Arc<Engine>, rng: &mut Rng, faults: u64) {
+        self.running = None;
+        self.line = Line::new(engine, rng, faults);
+        self.join();
+    }
+
+    fn local(&self) -> &Local {
+        &self.running.as_ref().unwrap().1
+    }
+
+    fn pair(&self) -> &(Jungle, Cluster) {
+        &self.running.as_ref().unwrap().0
+    }
+
+    fn tree(&self) -> TreeHandle {
+        self.pair().1.sync(LONG).ok();
+        self.pair().0.open_tree("t").unwrap()
+    }
+
+    fn update<T>(
+        &self,
+        message: &str,
+        f: impl FnOnce(&mut Draft) -> Result<T, EditError>,
+    ) -> Result<Kept<T>, LocalUpdateError<EditError>> {
+        let options = CommitOptions::from(&CommitMeta::new().message(message));
+        let tree = self.pair().0.open_tree("t").unwrap();
+        self.local().update(&tree, &options, f)
+    }
+
+    /// Appends below a node, and names what it has appended.
+    fn append(&self, at: &str, name: &str) -> Kept<Path> {
+        let parent = path(at);
+        let kept = self.update(name, |tx| {
+            let path = parent.join(tx.append(&parent)?);
+            tx.put_attribute(&path, "name", name)?;
+            Ok(path)
+        });
+        kept.unwrap()
+    }
+
+    /// Publishes all that there is.
+    fn publish(&self) {
+        let mut failed = 0;
+        loop {
+            match self.local().publish_next() {
+                Ok(None) => return,
+                Ok(Some(_)) => failed = 0,
+                Err(LocalError::NotPublished(_)) if failed < 1000 => failed += 1,
+                Err(error) => panic!("{error:?}"),
+            }
+        }
+    }
+}
+
+const LONG: Duration = Duration::from_secs(30);
+
+fn world(rng: &mut Rng, names: &[&str], faults: u64) -> (Arc<Engine>, Vec<Server>) {
+    let engine = Arc::new(Engine::default());
+    let servers: Vec<Server> =
+        names.iter().map(|name| Server::start(&engine, rng, faults, name)).collect();
+    // It may come to nothing that is known of.
+    while servers[0].pair().0.open_tree("t").is_err() {
+        let _ = servers[0].pair().0.create_tree("t");
+        servers[0].pair().1.sync(LONG).unwrap();
+    }
+    servers.iter().for_each(|server| assert!(server.pair().1.sync(LONG).is_ok()));
+    (engine, servers)
+}
+
+fn all_agree(servers: &mut [Server]) {
+    let (pairs, locals): (Vec<_>, Vec<_>) =
+        servers.iter_mut().map(|server| server.running.take().unwrap()).unzip();
+    agree(&pairs);
+    for ((server, pair), local) in servers.iter_mut().zip(pairs).zip(locals) {
+        server.running = Some((pair, local));
+    }
+}
+
+fn name_at(root: Node<'_>, at: &[Key]) -> Option<String> {
+    Some(root.at(at).ok()?.attribute("name")?.as_text()?.to_owned())
+}
+
+/// All names that are there.
+fn names(root: Node<'_>) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    root.visit(|node| {
+        names.extend(node.attribute("name").map(|name| name.as_text().unwrap().to_owned()));
+    });
+    names
+}
+
+#[test]
+fn a_server_that_is_cut_off_goes_on_and_is_heard_later() {
+    let rng = &mut Rng::new(1);
+    let (engine, mut servers) = world(rng, &["a", "b"], 0);
+    servers.iter().for_each(|server| server.line.cut(true));
+    let a = servers[0].append("/", "a");
+    let b = servers[1].append("/", "b");
+    assert_eq!(
+        (a.value.to_string(), b.value.to_string()),
+        ("/0.000111".into(), "/0.010111".into())
+    );
+    let id = a.id.unwrap();
+    assert_eq!(id.to_string().parse(), Ok(id));
+    // Here it is seen, elsewhere it is not.
+    let tree = servers[0].pair().0.open_tree("t").unwrap();
+    assert!(servers[0].local().snapshot(&tree).unwrap().root().at(&a.value).is_ok());
+    assert!(tree.read().root().at(&a.value).is_err());
+    assert!(matches!(servers[0].local().publish_next(), Err(LocalError::NotPublished(_))));
+    let status = servers[0].local().status();
+    assert_eq!((status.pending, status.refused), (1, 0));
+    assert!(status.oldest.unwrap().as_micros() > 1_700_000_000_000_000);
+    assert_eq!(servers[0].local().outcome(id).unwrap(), LocalOutcome::Pending);
+    // It goes away with that, and comes back.
+    servers[0].restart(&engine, rng, 0);
+    assert_eq!(servers[0].local().status().pending, 1);
+    // What comes later has the later number, although nobody remembers what was given.
+    let later = servers[0].append("/", "later");
+    assert_eq!(later.value.to_string(), "/1.00040312");
+    servers[1].line.cut(false);
+    servers.iter().for_each(Server::publish);
+    all_agree(&mut servers);
+    for server in &servers {
+        let tree = server.tree();
+        for (made, name) in [(&a, "a"), (&b, "b"), (&later, "later")] {
+            assert_eq!(name_at(tree.read().root(), &made.value).as_deref(), Some(name));
+            assert!(server.local().wait_for(made.id.unwrap(), LONG));
+            assert_eq!(server.local().outcome(made.id.unwrap()).unwrap(), LocalOutcome::Settled);
+        }
+        assert_eq!(server.local().status().pending, 0);
+    }
+}
+
+#[test]
+fn the_last_attribute_wins_and_what_contradicts_is_refused() {
+    let rng = &mut Rng::new(1);
+    let (engine, mut servers) = world(rng, &["a", "b"], 0);
+    let made = servers[0].append("/", "made").value;
+    servers[0].publish();
+    servers[1].pair().1.sync(LONG).unwrap();
+    servers.iter().for_each(|server| server.line.cut(true));
+    let put = |server: &Server, n: i64| {
+        let kept = server.update("put", |tx| tx.put_attribute(&[], "n", n));
+        kept.unwrap().id.unwrap()
+    };
+    put(&servers[0], 1);
+    put(&servers[1], 2);
+    let removed = servers[0].update("remove", |tx| tx.remove(&made)).unwrap().id.unwrap();
+    let below = servers[1].append(&made.to_string(), "below");
+    let other = put(&servers[1], 3);
+    servers.iter().for_each(|server| server.line.cut(false));
+    servers.iter().for_each(Server::publish);
+    all_agree(&mut servers);
+    let tree = servers[0].tree();
+    assert_eq!(int(&tree, "/", "n"), Some(3));
+    assert!(tree.read().root().at(&made).is_err());
+    // All of it is in the history.
+    let history: BTreeSet<i64> = tree
+        .history(..)
+        .filter_map(|info| tree.at(info.unwrap().revision).unwrap().root().attribute("n")?.as_int())
+        .collect();
+    assert_eq!(history, BTreeSet::from([1, 2, 3]));
+    let local = servers[1].local();
+    let refused = local.refused().unwrap();
+    assert_eq!((refused.len(), refused[0].id), (1, below.id.unwrap()));
+    assert!(refused[0].why.contains("they removed what we changed"), "{}", refused[0].why);
+    assert_eq!(refused[0].edit.changes.len(), 2);
+    assert_eq!(refused[0].meta.message_text(), Some("below"));
+    assert_eq!(local.outcome(below.id.unwrap()).unwrap(), LocalOutcome::Refused);
+    for settled in [removed, other] {
+        assert_eq!(local.outcome(settled).unwrap(), LocalOutcome::Settled);
+    }
+    // It is there after a restart, until it is forgotten.
+    servers[1].restart(&engine, rng, 0);
+    let local = servers[1].local();
+    assert_eq!((local.status().refused, local.status().pending), (1, 0));
+    assert!(local.forget(below.id.unwrap()).unwrap());
+    assert!(!local.forget(below.id.unwrap()).unwrap());
+    assert!(local.refused().unwrap().is_empty());
+}
+
+#[test]
+fn entries_of_a_deleted_tree_are_refused() {
+    let rng = &mut Rng::new(1);
+    let (_engine, servers) = world(rng, &["a", "b"], 0);
+    servers[0].line.cut(true);
+    let lost = servers[0].append("/", "lost").id.unwrap();
+    servers[1].pair().0.delete_tree("t").unwrap();
+    servers[0].line.cut(false);
+    servers[0].pair().1.sync(LONG).unwrap();
+    servers[0].publish();
+    assert_eq!(servers[0].local().outcome(lost).unwrap(), LocalOutcome::Refused);
+}
+
+#[test]
+fn an_outbox_is_of_one_cluster_and_of_one_server() {
+    let rng = &mut Rng::new(1);
+    let (engine, servers) = world(rng, &["a"], 0);
+    let other = Engine::known_by(LogId([1; 16]));
+    let theirs = newcomer(other.connect(rng, 0), "x").unwrap();
+    let refused = Local::open(&theirs.1, Arc::clone(&servers[0].outbox)).map(drop);
+    assert!(matches!(refused, Err(LocalError::OtherCluster { .. })), "{refused:?}");
+    // One that begins anew has another number: what it gives nobody has given.
+    let again = newcomer(engine.connect(rng, 0), "a").unwrap();
+    let local = Local::open(&again.1, Box::new(Jungle::new().unwrap())).unwrap();
+    assert_eq!((servers[0].local().status().writer, local.status().writer), (0, 1));
+}
+
+#[test]
+fn entries_are_published_by_the_server_itself() {
+    let rng = &mut Rng::new(1);
+    let engine = Arc::new(Engine::default());
+    let first = newcomer(engine.connect(rng, 0), "first").unwrap();
+    let second = newcomer(engine.connect(rng, 0), "second").unwrap();
+    let local = first.1.local(Box::new(Jungle::new().unwrap())).unwrap();
+    assert!(matches!(first.1.local(Box::new(Jungle::new().unwrap())), Err(LocalError::Opened)));
+    let tree = first.0.create_tree("t").unwrap();
+    let ids: Vec<LocalId> = (0..50)
+        .map(|_| local.update(&tree, &CommitOptions::default(), |tx| tx.append(&[])).unwrap())
+        .map(|kept: Kept<Key>| kept.id.unwrap())
+        .collect();
+    assert!(local.wait_for(ids[49], LONG));
+    agree(&[first, second]);
+}
+
+/// What was acknowledged: its name, and the node that was made, if one was.
+struct Acknowledged {
+    message: String,
+    id: LocalId,
+    server: usize,
+    made: Option<Path>,
+}
+
+/// Edits at random; gives the path of what it made.
+fn edit(tx: &mut Draft, rng: &mut Rng, message: &str) -> Result<Option<Path>, EditError> {
+    let mut paths: Vec<Path> = vec![Path::root()];
+    let mut walk = tx.base().root().walk();
+    while walk.next().is_some() {
+        paths.push(walk.path());
+    }
+    let at = rng.pick(&paths).clone();
+    let position = match at.last() {
+        Some(Key::Position(position)) => Some(position.clone()),
+        _ => None,
+    };
+    let parent = Path::from(&at[..at.depth().saturating_sub(1)]);
+    let made = match (rng.below(10), position) {
+        (0, Some(position)) => parent.join(tx.insert_before(&parent, &position)?),
+        (1, Some(position)) => parent.join(tx.insert_after(&parent, &position)?),
+        (2, _) => at.join(tx.insert_at(&at, rng.below(3))?),
+        (3, Some(_)) => {
+            tx.remove(&at)?;
+            return Ok(None);
+        }
+        (4, Some(_)) if at.depth() > 1 => {
+            // Names are the caller's, so what is there under one is another matter.
+            tx.move_node(&at, &[], &Key::from(message))?;
+            return Ok(None);
+        }
+        (5, _) => {
+            tx.put_attribute(&at, "value", message)?;
+            return Ok(None);
+        }
+        _ => at.join(tx.append(&at)?),
+    };
+    tx.put_attribute(&made, "name", message)?;
+    Ok(Some(made))
+}
+
+/// One step of a schedule.
+fn step(engine: &Arc<Engine>, servers: &mut [Server], rng: &mut Rng, faults: u64) {
+    let at = rng.index(servers.len());
+    match rng.below(12) {
+        0 => servers[at].line.cut(true),
+        1 | 2 => servers[at].line.cut(false),
+        3 if !servers[at].line.is_off.load(Ordering::SeqCst) => {
+            servers[at].restart(engine, rng, faults);
+        }
+        4..=9 => drop(servers[at].local().publish_next()),
+        _ => {
+            // A commit as ever, beside them.
+            let tree = servers[at].pair().0.open_tree("t").unwrap();
+            let mut rng = rng.fork();
+            let _ = tree.update(|tx| edit(tx, &mut rng, "quorum"));
+        }
+    }
+}
+
+#[test]
+fn servers_agree_and_lose_nothing_whatever_happens() {
+    for_each_seed(told(SCHEDULES, 20), |rng| {
+        let faults = *rng.pick(&[0, 10, 40]);
+        let all = ["a", "b", "c", "d", "e"];
+        let all = &all[..rng.range(2..6) as usize];
+        let (engine, mut servers) = world(rng, all, faults);
+        let mut acknowledged = Vec::new();
+        for number in 0..120 {
+            if rng.chance(1, 2) {
+                step(&engine, &mut servers, rng, faults);
+                continue;
+            }
+            let server = rng.index(servers.len());
+            let message = format!("m{number}");
+            let kept = servers[server].update(&message, |tx| edit(tx, rng, &message)).unwrap();
+            let Some(id) = kept.id else { continue };
+            if kept.value.is_some() {
+                let here = servers[server].local().snapshot(&servers[server].tree()).unwrap();
+                let outcome = servers[server].local().outcome(id).unwrap();
+                // Others may have moved it meanwhile, but it is there until it has its place.
+                let is_there = names(here.root()).contains(&message);
+                assert!(is_there || outcome != LocalOutcome::Pending, "{message}");
+            }
+            acknowledged.push(Acknowledged { message, id, server, made: kept.value });
+        }
+        servers.iter().for_each(|server| server.line.cut(false));
+        servers.iter().for_each(Server::publish);
+        all_agree(&mut servers);
+        nothing_is_lost(&servers, &acknowledged);
+    });
+}
+
+/// Each entry was done once, or is refused; and each path named one node only, ever.
+fn nothing_is_lost(servers: &[Server], acknowledged: &[Acknowledged]) {
+    let jungle = &servers[0].pair().0;
+    let (tree, writers) = (jungle.open_tree("t").unwrap(), jungle.open_tree(WRITERS).unwrap());
+    let mut times: BTreeMap<String, u32> = BTreeMap::new();
+    for info in writers.history(..) {
+        let info = info.unwrap();
+        *times.entry(info.meta.message_text().unwrap_or_default().to_owned()).or_default() += 1;
+    }
+    let versions: Vec<_> =
+        tree.history(..).map(|info| tree.at(info.unwrap().revision).unwrap()).collect();
+    let all_names: BTreeSet<String> =
+        versions.iter().flat_map(|version| names(version.root())).collect();
+    for Acknowledged { message, id, server, made } in acknowledged {
+        let local = servers[*server].local();
+        let outcome = local.outcome(*id).unwrap();
+        let is_done = outcome == LocalOutcome::Settled;
+        assert_ne!(outcome, LocalOutcome::Pending, "{message}");
+        assert_eq!(times.get(message).copied().unwrap_or(0), u32::from(is_done), "{message}");
+        let listed = local.refused().unwrap();
+        assert_eq!(listed.iter().any(|refused| refused.id == *id), !is_done, "{message}");
+        let Some(made) = made else { continue };
+        // Others may have moved what it was made in.
+        assert_eq!(all_names.contains(message), is_done, "{made} of {message}");
+        let mut found = versions.iter().filter_map(|version| name_at(version.root(), made));
+        assert!(found.all(|name| name == *message), "{made} of {message}");
+    }
+}
