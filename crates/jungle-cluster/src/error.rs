@@ -78,6 +78,9 @@ pub enum Fault {
         #[source]
         reason: ReplayError,
     },
+    /// The log does not go on from where this server is, which was started without the engine.
+    #[error("the log cannot be followed from here: start this server again, to see why")]
+    Apart(#[source] Box<JoinError>),
     /// The engine does not tell what is missing.
     #[error("message {sequence} of the log could not be read")]
     NotRead {

@@ -25,6 +25,8 @@ pub(crate) struct Follower {
 pub(crate) struct Place {
     /// There until the follower ends.
     pub(crate) jungle: Option<Jungle>,
+    /// Is it known where in the log that is? Until then nothing is followed, and nothing appended.
+    pub(crate) is_placed: bool,
     /// The sequence of the newest message that was followed.
     pub(crate) sequence: u64,
     /// The hash of that message; `None` when it was not seen.
@@ -42,8 +44,25 @@ pub(crate) struct Place {
 impl Follower {
     pub(crate) fn new(jungle: Jungle, sequence: u64, hash: Option<Hash>, every: Every) -> Follower {
         let (jungle, fault) = (Some(jungle), None);
-        let place = Place { jungle, sequence, hash, fault, checkpoint: 0, bytes: 0, every };
+        let is_placed = true;
+        let place =
+            Place { jungle, is_placed, sequence, hash, fault, checkpoint: 0, bytes: 0, every };
         Follower { place: Mutex::new(place), moved: Condvar::new(), due: Condvar::new() }
+    }
+
+    /// Of a Jungle of which it is still to be found out where in the log it is.
+    pub(crate) fn unplaced(jungle: Jungle, every: Every) -> Follower {
+        let follower = Follower::new(jungle, 0, None, every);
+        follower.place().is_placed = false;
+        follower
+    }
+
+    /// Goes on behind this message.
+    pub(crate) fn start_behind(&self, sequence: u64, hash: Option<Hash>) {
+        let mut place = self.place();
+        (place.is_placed, place.sequence, place.hash) = (true, sequence, hash);
+        drop(place);
+        self.moved.notify_all();
     }
 
     pub(crate) fn place(&self) -> MutexGuard<'_, Place> {

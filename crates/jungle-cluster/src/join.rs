@@ -13,7 +13,7 @@ use crate::cluster::Cluster;
 use crate::error::{Fault, JoinError};
 use crate::follow::Follower;
 use crate::keeper::{Every, Keeper};
-use crate::log::Log;
+use crate::log::{Log, LogId};
 use crate::membership;
 use crate::message::{self, Hash};
 use crate::nats::NatsLog;
@@ -45,14 +45,38 @@ impl Cluster {
         jungle: &Jungle,
         options: &Options,
     ) -> Result<Cluster, JoinError> {
-        let (first, last) = log.bounds()?;
-        let sequence = find(&*log, jungle.revision(), (first, last))?;
-        // The message before is where it says that it is, if it is there still.
-        let hash = match sequence {
-            0 => Some(message::Hash::default()),
-            _ => log.get(sequence)?.map(|bytes| message::hash_of(&bytes)),
-        };
+        let (sequence, hash) = place_of(&*log, jungle)?;
         Cluster::go_on(log, jungle, (sequence, hash), options)
+    }
+
+    /// Goes on with a Jungle that was a server's before, whether or not the log answers: until it
+    /// does, what is there can be read, and committed to at [level `local`](crate::Local), and
+    /// commits as ever are refused. Then the log is followed from where this one is; if it does not
+    /// go on from there, that is a [`Fault`].
+    ///
+    /// # Errors
+    /// When the system gives no threads, or the Jungle has joined a cluster before.
+    pub fn resume(
+        log: Arc<dyn Log>,
+        jungle: &Jungle,
+        options: &Options,
+    ) -> Result<Cluster, JoinError> {
+        let cluster =
+            Cluster::made(log, Follower::unplaced(jungle.clone(), every(options)), options)?;
+        let (follower, log) = (Arc::clone(&cluster.follower), Arc::clone(&cluster.log));
+        let jungle = jungle.clone();
+        cluster.start("cluster log", move || follow_when_there(&follower, &*log, &jungle))?;
+        let keeper = Arc::clone(&cluster.keeper);
+        cluster.start("checkpoints", move || keeper.keep())?;
+        Ok(cluster)
+    }
+
+    /// Which log a folder was joined to, if it was.
+    ///
+    /// # Errors
+    /// When that cannot be read.
+    pub fn log_of(folder: &Path) -> Result<Option<LogId>, JoinError> {
+        membership::said(folder)
     }
 
     /// Follows a log with a new Jungle in memory: it begins with the newest checkpoint, if there is
@@ -133,13 +157,33 @@ impl Cluster {
         options: &Options,
     ) -> Result<Cluster, JoinError> {
         let (_, last) = log.bounds()?;
-        let every =
-            Every { messages: options.checkpoint_messages, bytes: options.checkpoint_bytes };
-        let follower = Arc::new(Follower::new(jungle.clone(), sequence, hash, every));
+        let follower = Follower::new(jungle.clone(), sequence, hash, every(options));
+        let cluster = Cluster::made(log, follower, options)?;
+        let (follower, log) = (Arc::clone(&cluster.follower), Arc::clone(&cluster.log));
+        cluster.start("cluster log", move || follow_tail(&follower, &*log, sequence + 1))?;
+        cluster.catch_up(last, options)?;
+        if let Some(depot) = cluster.log.depot() {
+            // Who cannot look now looks when one is due.
+            let _ = cluster.keeper.look(depot);
+            let keeper = Arc::clone(&cluster.keeper);
+            cluster.start("checkpoints", move || keeper.keep())?;
+        }
+        Ok(cluster)
+    }
+
+    /// A server that does not follow yet.
+    fn made(
+        log: Arc<dyn Log>,
+        follower: Follower,
+        options: &Options,
+    ) -> Result<Cluster, JoinError> {
+        let follower = Arc::new(follower);
         let (server, within) = (&options.server, options.commit_within);
         let appender = Appender::new(Arc::clone(&log), Arc::clone(&follower), server, within);
+        let jungle = follower.place().jungle.clone();
         let appender = Arc::new(appender);
-        if !jungle.sequence_with(Arc::clone(&appender) as Arc<dyn Sequencer>) {
+        let sequencer = || Arc::clone(&appender) as Arc<dyn Sequencer>;
+        if !jungle.is_some_and(|jungle| jungle.sequence_with(sequencer())) {
             return Err(JoinError::Joined);
         }
         let keeper = Arc::new(Keeper {
@@ -152,15 +196,6 @@ impl Cluster {
         let (address, local, threads) = Default::default();
         let cluster = Cluster { follower, log, appender, keeper, address, local, threads };
         cluster.answer(&options.server);
-        let (follower, log) = (Arc::clone(&cluster.follower), Arc::clone(&cluster.log));
-        cluster.start("cluster log", move || follow_tail(&follower, &*log, sequence + 1))?;
-        cluster.catch_up(last, options)?;
-        if let Some(depot) = cluster.log.depot() {
-            // Who cannot look now looks when one is due.
-            let _ = cluster.keeper.look(depot);
-            let keeper = Arc::clone(&cluster.keeper);
-            cluster.start("checkpoints", move || keeper.keep())?;
-        }
         Ok(cluster)
     }
 
@@ -204,6 +239,38 @@ impl Cluster {
             }
         }
         Ok(())
+    }
+}
+
+fn every(options: &Options) -> Every {
+    Every { messages: options.checkpoint_messages, bytes: options.checkpoint_bytes }
+}
+
+/// Where in a log a Jungle is, and the hash of the message there, if that is there still.
+fn place_of(log: &dyn Log, jungle: &Jungle) -> Result<(u64, Option<Hash>), JoinError> {
+    let bounds = log.bounds()?;
+    let sequence = find(log, jungle.revision(), bounds)?;
+    // The message before is where it says that it is.
+    let hash = match sequence {
+        0 => Some(message::Hash::default()),
+        _ => log.get(sequence)?.map(|bytes| message::hash_of(&bytes)),
+    };
+    Ok((sequence, hash))
+}
+
+/// Waits until the log is there, and follows it.
+fn follow_when_there(follower: &Follower, log: &dyn Log, jungle: &Jungle) {
+    /// How often it is looked for.
+    const LOOKED_FOR_EVERY: Duration = Duration::from_millis(100);
+    while !follower.is_over() {
+        match place_of(log, jungle) {
+            Ok((sequence, hash)) => {
+                follower.start_behind(sequence, hash);
+                return follow_tail(follower, log, sequence + 1);
+            }
+            Err(JoinError::Log(_)) => follower.rest(LOOKED_FOR_EVERY),
+            Err(error) => return follower.fail(Fault::Apart(Box::new(error))),
+        }
     }
 }
 

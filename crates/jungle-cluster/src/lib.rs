@@ -39,6 +39,7 @@ mod error;
 mod follow;
 mod join;
 mod keeper;
+mod later;
 mod local;
 mod log;
 mod membership;
@@ -54,6 +55,7 @@ pub use async_nats::ConnectOptions;
 pub use cluster::{Cluster, Status};
 pub use depot::{Depot, Stored, WriteCheckpoint};
 pub use error::{CheckpointError, Fault, JoinError, MessageError};
+pub use later::LaterLog;
 pub use local::{
     Kept, Local, LocalError, LocalId, LocalIdError, LocalOutcome, LocalStatus, LocalUpdateError,
     Refused, WRITERS,

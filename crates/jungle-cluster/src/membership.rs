@@ -19,20 +19,26 @@ const BEGUN: &str = "CLUSTER.begun";
 /// Does a folder say that it is of this cluster? One that says nothing, or that has nothing in it,
 /// does not, and one of another cluster is refused.
 pub(crate) fn check(folder: &Path, log: LogId, here: Revision) -> Result<bool, JoinError> {
-    let said: io::Result<LogId> = match fs::read_to_string(folder.join(FILE)) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
-        Err(error) => Err(error),
-        Ok(text) => {
-            let parsed = text.trim().parse();
-            parsed.map_err(|error: LogIdError| io::Error::new(ErrorKind::InvalidData, error))
-        }
-    };
-    match said.map_err(failed) {
+    match said(folder) {
+        Ok(None) => Ok(false),
         // It will be written anew.
         _ if here.number() == 0 => Ok(false),
-        Ok(said) if said == log => Ok(true),
-        Ok(folder) => Err(JoinError::OtherCluster { folder, log }),
+        Ok(Some(said)) if said == log => Ok(true),
+        Ok(Some(folder)) => Err(JoinError::OtherCluster { folder, log }),
         Err(error) => Err(error),
+    }
+}
+
+/// The cluster that a folder says it is of, if it says one.
+pub(crate) fn said(folder: &Path) -> Result<Option<LogId>, JoinError> {
+    match fs::read_to_string(folder.join(FILE)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(error)),
+        Ok(text) => {
+            let parsed = text.trim().parse();
+            let odd = |error: LogIdError| io::Error::new(ErrorKind::InvalidData, error);
+            parsed.map(Some).map_err(|error| failed(odd(error)))
+        }
     }
 }
 

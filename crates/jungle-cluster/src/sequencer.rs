@@ -34,6 +34,11 @@ pub(crate) struct Appender {
 #[error("this server has left its cluster")]
 struct Left;
 
+/// The server was started without the engine, and has not seen it yet.
+#[derive(Debug, thiserror::Error)]
+#[error("the engine has not been reached since this server was started")]
+struct Away;
+
 /// Others were first, and what they did could not be read in time.
 #[derive(Debug, thiserror::Error)]
 #[error("the log of the cluster has gone on, and what is new in it has not come here in time")]
@@ -93,7 +98,7 @@ impl Appender {
     /// followed any more.
     fn empty(&self, covered: u64) -> Option<(u64, Bytes)> {
         let place = self.follower.place();
-        let jungle = place.jungle.as_ref().filter(|_| place.fault.is_none())?;
+        let jungle = place.jungle.as_ref().filter(|_| place.fault.is_none() && place.is_placed)?;
         let previous = place.hash.unwrap_or_default();
         let nonce = self.nonces.hash_one((covered, place.sequence));
         let first = next(jungle.revision());
@@ -114,6 +119,9 @@ impl Appender {
             return Err(refused(Arc::<Fault>::clone(fault)));
         }
         let jungle = place.jungle.as_ref().ok_or_else(|| refused(Left))?;
+        if !place.is_placed {
+            return Err(refused(Away));
+        }
         let first = records[0].revision;
         if first != next(jungle.revision()) {
             return Ok(None);

@@ -7,15 +7,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use jungle_cluster::{
-    Appended, Cluster, Depot, JoinError, Kept, Local, LocalError, LocalId, LocalOutcome,
-    LocalUpdateError, Log, LogError, LogId, Tail, WRITERS,
+    Appended, Cluster, ConnectError, Depot, JoinError, Kept, LaterLog, Local, LocalError, LocalId,
+    LocalOutcome, LocalUpdateError, Log, LogError, LogId, Tail, WRITERS,
 };
-use jungle_db::{CommitMeta, CommitOptions, Draft, Jungle, TreeHandle};
+use jungle_db::{CommitMeta, CommitOptions, Draft, Jungle, NotWritten, TreeHandle, UpdateError};
+use jungle_store::{read_checkpoint, write_checkpoint};
 use jungle_testkit::{Rng, for_each_seed};
-use jungle_tree::{EditError, Key, Node, Path};
+use jungle_tree::{ArenaOptions, EditError, Key, Node, Path};
 
 use crate::memory::{Engine, MemoryLog};
-use crate::support::{Cut, SCHEDULES, agree, int, newcomer, path, told};
+use crate::support::{Cut, SCHEDULES, agree, int, newcomer, options, path, told};
 
 /// A connection that can be cut off altogether.
 pub struct Line {
@@ -111,6 +112,26 @@ impl Server {
         self.join();
     }
 
+    /// Starts anew where the engine cannot be reached, with what it had on its disk.
+    fn resume(&mut self, engine: &Arc<Engine>, rng: &mut Rng, faults: u64) {
+        let (jungle, cluster) = self.running.take().unwrap().0;
+        cluster.leave();
+        let mut bytes = Vec::new();
+        write_checkpoint(&jungle, &jungle.checkpoint(), &mut bytes).unwrap();
+        let arena = ArenaOptions::default();
+        let jungle = read_checkpoint(Jungle::builder(), &arena, &bytes[..]).unwrap();
+        self.line = Line::new(engine, rng, faults);
+        self.line.cut(true);
+        let line = Arc::clone(&self.line);
+        let log = LaterLog::new(engine.id, move || match line.on() {
+            Ok(_) => Ok(Arc::clone(&line) as Arc<dyn Log>),
+            Err(_) => Err(ConnectError::NoCluster { name: "t".to_owned() }),
+        });
+        let cluster = Cluster::resume(Arc::new(log), &jungle, &options(&self.name)).unwrap();
+        let local = Local::open(&cluster, Arc::clone(&self.outbox)).unwrap();
+        self.running = Some(((jungle, cluster), local));
+    }
+
     fn local(&self) -> &Local {
         &self.running.as_ref().unwrap().1
     }
@@ -147,6 +168,7 @@ impl Server {
 
     /// Publishes all that there is.
     fn publish(&self) {
+        while self.pair().1.sync(LONG).is_err() {}
         let mut failed = 0;
         loop {
             match self.local().publish_next() {
@@ -224,12 +246,20 @@ fn a_server_that_is_cut_off_goes_on_and_is_heard_later() {
     // What comes later has the later number, although nobody remembers what was given.
     let later = servers[0].append("/", "later");
     assert_eq!(later.value.to_string(), "/1.00040312");
-    servers[1].line.cut(false);
+    // Again, while it is cut off: what it gives then is its own, too.
+    servers[0].resume(&engine, rng, 0);
+    assert_eq!(servers[0].local().status().pending, 2);
+    let cut = servers[0].append("/", "cut");
+    assert_eq!(cut.value.to_string(), "/2.00080512");
+    let tree = servers[0].pair().0.open_tree("t").unwrap();
+    let refused = tree.update(|tx| tx.append(&[]));
+    assert!(matches!(refused, Err(UpdateError::NotWritten(NotWritten::Refused(_)))));
+    servers.iter().for_each(|server| server.line.cut(false));
     servers.iter().for_each(Server::publish);
     all_agree(&mut servers);
     for server in &servers {
         let tree = server.tree();
-        for (made, name) in [(&a, "a"), (&b, "b"), (&later, "later")] {
+        for (made, name) in [(&a, "a"), (&b, "b"), (&later, "later"), (&cut, "cut")] {
             assert_eq!(name_at(tree.read().root(), &made.value).as_deref(), Some(name));
             assert!(server.local().wait_for(made.id.unwrap(), LONG));
             assert_eq!(server.local().outcome(made.id.unwrap()).unwrap(), LocalOutcome::Settled);
@@ -383,6 +413,7 @@ fn step(engine: &Arc<Engine>, servers: &mut [Server], rng: &mut Rng, faults: u64
         3 if !servers[at].line.is_off.load(Ordering::SeqCst) => {
             servers[at].restart(engine, rng, faults);
         }
+        3 => servers[at].resume(engine, rng, faults),
         4..=9 => drop(servers[at].local().publish_next()),
         _ => {
             // A commit as ever, beside them.

@@ -5,12 +5,16 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use jungle_cluster::{Cluster, ConnectError, Fault, JoinError, Log, NatsLog, Options, Survey};
-use jungle_db::{Jungle, NotWritten, UpdateError};
+use jungle_cluster::{
+    Cluster, ConnectError, Fault, JoinError, LaterLog, Local, Log, NatsLog, Options, Survey,
+};
+use jungle_db::{CommitOptions, Jungle, NotWritten, UpdateError};
 use jungle_store::{OpenOptions, Store};
 use jungle_testkit::{NatsServers, Passage, Rng};
 
 use crate::support::{Cut, agree, int, newcomer, options, put};
+
+const LONG: Duration = Duration::from_secs(30);
 
 fn join(engine: &NatsServers, name: &str, replicas: usize) -> (Jungle, Cluster) {
     let jungle = Jungle::new().unwrap();
@@ -244,4 +248,52 @@ fn one_server_at_a_time_writes_checkpoints() {
     assert_eq!(stored.bytes, 300_000);
     { stored.content }.read_to_end(&mut bytes).unwrap();
     assert!(bytes == [2; 300_000]);
+}
+
+#[test]
+fn a_server_goes_on_by_itself_while_the_engine_is_away() {
+    let mut engine = NatsServers::start(1);
+    let dir = std::env::temp_dir().join(format!("jungle-local-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let named = Options { commit_within: Duration::from_secs(2), ..options("alone") };
+    let other = join(&engine, "other", 1);
+    let tree = other.0.create_tree("t").unwrap();
+    let append = |local: &Local, store: &Store| {
+        let tree = store.open_tree("t").unwrap();
+        let kept = local.update(&tree, &CommitOptions::default(), |tx| tx.append(&[])).unwrap();
+        (kept.value, kept.id.unwrap())
+    };
+    let mut made = Vec::new();
+    {
+        let (data, log) = (dir.join("data"), connect(&engine, 1));
+        let (store, cluster) =
+            Cluster::follow_in_folder(log, &data, &OpenOptions::new(), &named).unwrap();
+        let local = cluster.local(Store::open(dir.join("outbox")).unwrap()).unwrap();
+        made.push(append(&local, &store));
+        assert!(local.wait_for(made[0].1, LONG));
+        engine.kill(0);
+        made.push(append(&local, &store));
+    }
+    // It is started while the engine is away.
+    let store = Store::open(dir.join("data")).unwrap();
+    let id = Cluster::log_of(&dir.join("data")).unwrap().unwrap();
+    let (addresses, later) = (engine.addresses(), named.clone());
+    let log = LaterLog::new(id, move || {
+        Ok(Arc::new(NatsLog::connect(&addresses, &later)?) as Arc<dyn Log>)
+    });
+    let cluster = Cluster::resume(Arc::new(log), &store, &named).unwrap();
+    let local = cluster.local(Store::open(dir.join("outbox")).unwrap()).unwrap();
+    assert_eq!(local.status().pending, 1);
+    made.push(append(&local, &store));
+    engine.restart(0);
+    for (_, id) in &made {
+        assert!(local.wait_for(*id, LONG), "{id}");
+    }
+    other.1.sync(LONG).unwrap();
+    for (key, _) in &made {
+        assert!(tree.read().root().child(key).is_some(), "{key}");
+    }
+    assert_eq!(tree.read().root().child_count(), 3);
+    drop((local, cluster, store));
+    std::fs::remove_dir_all(&dir).unwrap();
 }

@@ -1,0 +1,120 @@
+//! A log whose engine may be away when a server starts.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::depot::Depot;
+use crate::log::{Appended, Log, LogError, LogId, Tail};
+use crate::nats::ConnectError;
+use crate::survey::{Survey, Tell};
+
+/// How the log is come by.
+type Connect = dyn Fn() -> Result<Arc<dyn Log>, ConnectError> + Send + Sync;
+
+/// A log that is connected to when its engine can be reached; until then it says that nobody
+/// answers. For [`Cluster::resume`](crate::Cluster::resume).
+pub struct LaterLog {
+    id: LogId,
+    connect: Box<Connect>,
+    log: OnceLock<Arc<dyn Log>>,
+    /// What it was told before there was a log.
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    tell: Option<Tell>,
+    is_closed: bool,
+}
+
+impl LaterLog {
+    /// The log that is known by `id`, as `connect` gives it.
+    pub fn new(
+        id: LogId,
+        connect: impl Fn() -> Result<Arc<dyn Log>, ConnectError> + Send + Sync + 'static,
+    ) -> LaterLog {
+        let (log, waiting) = Default::default();
+        LaterLog { id, connect: Box::new(connect), log, waiting }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn log(&self) -> Result<&Arc<dyn Log>, LogError> {
+        let away = || LogError::NoAnswer { within: Duration::ZERO, last: None };
+        self.log.get().ok_or_else(away)
+    }
+
+    /// Connects, if nobody has yet. Asked for by [`bounds`](Log::bounds) only: who commits does not
+    /// wait for that.
+    fn connected(&self) -> Result<&Arc<dyn Log>, LogError> {
+        let mut waiting = self.waiting();
+        if waiting.is_closed {
+            return Err(LogError::Closed);
+        }
+        if let Some(log) = self.log.get() {
+            return Ok(log);
+        }
+        let away = |error: ConnectError| LogError::NoAnswer {
+            within: Duration::ZERO,
+            last: Some(Box::new(error)),
+        };
+        let log = (self.connect)().map_err(away)?;
+        if let Some(tell) = waiting.tell.take() {
+            log.answer(tell);
+        }
+        Ok(self.log.get_or_init(|| log))
+    }
+}
+
+impl Log for LaterLog {
+    fn id(&self) -> LogId {
+        self.log.get().map_or(self.id, |log| log.id())
+    }
+
+    fn append(&self, after: u64, message: &Bytes, within: Duration) -> Result<Appended, LogError> {
+        self.log()?.append(after, message, within)
+    }
+
+    fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
+        self.log()?.get(sequence)
+    }
+
+    fn bounds(&self) -> Result<(u64, u64), LogError> {
+        self.connected()?.bounds()
+    }
+
+    /// Without an engine there is nothing to come.
+    fn tail(&self, from: u64) -> Tail {
+        match self.log() {
+            Ok(log) => log.tail(from),
+            Err(_) => Box::new(std::iter::empty()),
+        }
+    }
+
+    fn close(&self) {
+        self.waiting().is_closed = true;
+        if let Some(log) = self.log.get() {
+            log.close();
+        }
+    }
+
+    fn depot(&self) -> Option<&dyn Depot> {
+        self.log.get()?.depot()
+    }
+
+    fn answer(&self, tell: Tell) {
+        let mut waiting = self.waiting();
+        match self.log.get() {
+            Some(log) => log.answer(tell),
+            None => waiting.tell = Some(tell),
+        }
+    }
+
+    fn survey(&self, within: Duration) -> Result<Option<Survey>, LogError> {
+        self.log()?.survey(within)
+    }
+}
