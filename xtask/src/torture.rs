@@ -6,6 +6,7 @@ mod hostile;
 mod http;
 mod ledger;
 mod lin;
+mod local;
 mod serving;
 
 use std::io::{BufRead, BufReader};
@@ -26,7 +27,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let Some((suite, rest)) = arguments.split_first() else {
         return fail(format!(
             "no suite given; there are {}, `http`, `hostile`, `posts`, `soak`, `engine`, \
-             `lin`, `cluster` and `ledger`",
+             `lin`, `cluster`, `local` and `ledger`",
             SUITES.join(", ")
         ));
     };
@@ -45,6 +46,9 @@ pub fn run(arguments: &[String]) -> Result<()> {
     }
     if suite == "cluster" {
         return cluster::run(rest);
+    }
+    if suite == "local" {
+        return local::run(rest);
     }
     if suite == "hostile" {
         return hostile::run(rest);

@@ -222,9 +222,7 @@ impl Local {
         f: impl FnOnce(&mut Draft) -> Result<T, E>,
     ) -> Result<Kept<T>, LocalUpdateError<E>> {
         let mut state = self.lock();
-        if let Some(fault) = &self.follower.place().fault {
-            return Err(LocalError::Fault(Arc::clone(fault)).into());
-        }
+        self.check_open()?;
         let (base, at) = self.tip(&mut state, branch)?;
         let mut draft = Draft::signed(&base, options.clone(), self.writer, state.next);
         let value = f(&mut draft).map_err(LocalUpdateError::Closure)?;
@@ -330,6 +328,16 @@ impl Local {
                 is_settled()
             }
         })
+    }
+
+    /// Is this a server still, of what is as it should be?
+    fn check_open(&self) -> Result<(), LocalError> {
+        let place = self.follower.place();
+        match &place.fault {
+            Some(fault) => Err(LocalError::Fault(Arc::clone(fault))),
+            None if place.jungle.is_none() => Err(LocalError::Left),
+            None => Ok(()),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

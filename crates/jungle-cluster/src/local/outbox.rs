@@ -173,6 +173,16 @@ impl Outbox {
         self.edit(durability, written).map(drop)
     }
 
+    /// Removes all entries without a place.
+    pub(super) fn clear(&self) -> Result<(), LocalError> {
+        let at = Key::from(PENDING);
+        self.edit(Durability::Sync, |tx| {
+            tx.remove(std::slice::from_ref(&at))?;
+            tx.insert_child(&[], &at)
+        })
+        .map(drop)
+    }
+
     /// The entries without a place, in the order in which they were made.
     pub(super) fn pending(&self, arena: &Arena) -> Result<Vec<Entry>, LocalError> {
         let snapshot = self.tree.snapshot();

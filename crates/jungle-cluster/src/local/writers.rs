@@ -28,10 +28,12 @@ pub(super) fn number(
         if of != log {
             return Err(LocalError::OtherCluster { outbox: of, log });
         }
-        // An outbox that was copied back lacks numbers that were given since.
         if settled(jungle, writer, jungle.revision())? < outbox.reserved() {
             return Ok(writer);
         }
+        // It was copied back: numbers have been given since that it does not know of, and all that
+        // it has is settled.
+        outbox.clear()?;
     }
     let writer = claim(jungle, server)?;
     outbox.identify(log, writer)?;

@@ -9,5 +9,6 @@ mod local;
 mod memory;
 mod model;
 mod nats;
+mod outbox;
 mod support;
 mod torture;

@@ -1,0 +1,129 @@
+//! An outbox whose power is lost, at any call of its disk.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use jungle_cluster::{Cluster, Local, WRITERS};
+use jungle_db::{CommitMeta, CommitOptions, Durability, Jungle};
+use jungle_store::disk::Disk;
+use jungle_store::disk::sim::{Fate, Keep, SimDisk};
+use jungle_store::{OpenOptions, Store};
+use jungle_testkit::{Rng, for_each_seed};
+use jungle_tree::Key;
+
+use crate::memory::Engine;
+use crate::support::newcomer;
+
+const KEEPS: [Keep; 4] = [Keep::Nothing, Keep::All, Keep::Prefix, Keep::Random];
+
+/// What clients were told: the key of the new node, its name, and whether it is to last.
+type Told = Arc<Mutex<Vec<(Key, String, bool)>>>;
+
+fn open(disk: &SimDisk) -> Store {
+    let options = OpenOptions::new().segment_bytes(2048).checkpoint_every(4096);
+    options.open_on(Arc::new(disk.clone()) as Arc<dyn Disk>).unwrap()
+}
+
+fn append(local: &Local, jungle: &Jungle, name: &str, durability: Durability) -> Key {
+    let meta = CommitMeta::new().message(name);
+    let options = CommitOptions { durability: Some(durability), ..CommitOptions::from(&meta) };
+    let tree = jungle.open_tree("t").unwrap();
+    let kept = local.update(&tree, &options, |tx| {
+        let key = tx.append(&[])?;
+        tx.put_attribute(std::slice::from_ref(&key), "name", name)?;
+        Ok::<_, jungle_tree::EditError>(key)
+    });
+    kept.unwrap().value
+}
+
+/// The disk after the loss, how many messages the log had, and what had been told.
+type Image = (SimDisk, usize, Vec<(Key, String, bool)>);
+
+/// A server that appends, publishes now and then, and has another beside it.
+fn perform(engine: &Arc<Engine>, disk: &SimDisk, told: &Told, rng: &mut Rng) {
+    let other = newcomer(engine.connect(rng, 0), "other").unwrap();
+    let (jungle, cluster) = newcomer(engine.connect(rng, 0), "ours").unwrap();
+    let tree = other.0.create_tree("t").unwrap();
+    cluster.sync(std::time::Duration::from_secs(30)).unwrap();
+    let local = Local::open(&cluster, open(disk)).unwrap();
+    for number in 0..rng.range(10..40) {
+        match rng.below(4) {
+            0 => drop(local.publish_next().unwrap()),
+            1 => drop(tree.update(|tx| tx.append(&[])).unwrap()),
+            _ => {
+                let levels = [Durability::Memory, Durability::Buffered, Durability::Sync];
+                let (name, durability) = (format!("n{number}"), *rng.pick(&levels));
+                let key = append(&local, &jungle, &name, durability);
+                let mut told = told.lock().unwrap();
+                if durability == Durability::Sync {
+                    // It takes those before it along.
+                    told.iter_mut().for_each(|(_, _, lasts)| *lasts = true);
+                }
+                told.push((key, name, durability == Durability::Sync));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_acknowledged_survives_the_loss_of_power() {
+    let points = Mutex::new(0);
+    for_each_seed(12, |rng| {
+        let engine = Arc::new(Engine::default());
+        let (disk, told) = (SimDisk::new(), Told::default());
+        let images: Arc<Mutex<Vec<Image>>> = Arc::default();
+        let (log, seen, taken) = (Arc::clone(&engine), Arc::clone(&told), Arc::clone(&images));
+        let mut fork = rng.fork();
+        disk.watch(move |call, world| {
+            if call.kind.changes() && fork.chance(1, 6) {
+                let disk = world.crash(*fork.pick(&KEEPS), &mut |below| fork.below(below));
+                let (messages, told) = (log.messages().len(), seen.lock().unwrap().clone());
+                taken.lock().unwrap().push((disk, messages, told));
+            }
+            Fate::Go
+        });
+        perform(&engine, &disk, &told, rng);
+        disk.unwatch();
+        let images: Vec<Image> = std::mem::take(&mut *images.lock().unwrap());
+        *points.lock().unwrap() += images.len();
+        for (disk, messages, told) in images {
+            check(&engine, &disk, messages, &told, rng);
+        }
+    });
+    assert!(*points.lock().unwrap() > 100, "{points:?}");
+}
+
+/// The server comes back with what its disk had, to the log as it was then.
+fn check(
+    engine: &Engine,
+    disk: &SimDisk,
+    messages: usize,
+    told: &[(Key, String, bool)],
+    rng: &mut Rng,
+) {
+    let then = Arc::new(Engine::default());
+    then.messages().extend_from_slice(&engine.messages()[..messages]);
+    let (jungle, cluster): (Jungle, Cluster) = newcomer(then.connect(rng, 0), "ours").unwrap();
+    let Ok(tree) = jungle.open_tree("t") else { return };
+    let local = Local::open(&cluster, open(disk)).unwrap();
+    // What it gives now, it has not given before.
+    let given: BTreeSet<&Key> = told.iter().map(|(key, ..)| key).collect();
+    let key = append(&local, &jungle, "again", Durability::Sync);
+    assert!(!given.contains(&key), "{key}");
+    while local.publish_next().unwrap().is_some() {}
+    let status = local.status();
+    assert_eq!((status.pending, status.refused), (0, 0));
+    let writers = jungle.open_tree(WRITERS).unwrap();
+    let published: Vec<String> = writers
+        .history(..)
+        .filter_map(|info| info.unwrap().meta.message_text().map(str::to_owned))
+        .collect();
+    let now = tree.snapshot();
+    for (key, name, lasts) in told {
+        let times = published.iter().filter(|published| *published == name).count();
+        assert!(times <= 1 && (times == 1 || !lasts), "{name} was published {times} times");
+        let found = now.root().child(key).and_then(|node| node.attribute("name")?.as_text());
+        assert_eq!(found, (times == 1).then_some(name.as_str()), "{key}");
+    }
+    assert!(published.iter().any(|published| published == "again"));
+}
