@@ -22,12 +22,15 @@ use crate::support::{Cut, SCHEDULES, agree, int, newcomer, options, path, told};
 pub struct Line {
     log: Arc<Cut<MemoryLog>>,
     is_off: AtomicBool,
+    /// What is appended is, and nobody hears of it.
+    is_deaf: AtomicBool,
 }
 
 impl Line {
     fn new(engine: &Arc<Engine>, rng: &mut Rng, faults: u64) -> Arc<Line> {
         let log = Cut::new(engine.connect(rng, faults));
-        Arc::new(Line { log, is_off: AtomicBool::new(false) })
+        let (is_off, is_deaf) = Default::default();
+        Arc::new(Line { log, is_off, is_deaf })
     }
 
     fn cut(&self, is_off: bool) {
@@ -49,7 +52,11 @@ impl Log for Line {
     }
 
     fn append(&self, after: u64, message: &Bytes, within: Duration) -> Result<Appended, LogError> {
-        self.on()?.append(after, message, within)
+        let appended = self.on()?.append(after, message, within)?;
+        match self.is_deaf.load(Ordering::SeqCst) {
+            true => Err(LogError::NoAnswer { within, last: None }),
+            false => Ok(appended),
+        }
     }
 
     fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
@@ -358,6 +365,43 @@ fn entries_are_published_by_the_server_itself() {
         .collect();
     assert!(local.wait_for(ids[49], LONG));
     agree(&[first, second]);
+}
+
+#[test]
+fn an_entry_whose_place_is_not_known_has_one_only() {
+    let rng = &mut Rng::new(1);
+    let (_engine, servers) = world(rng, &["a"], 0);
+    let (server, line) = (&servers[0], &servers[0].line);
+    let id = server.update("entry", |tx| tx.put_attribute(&[], "n", 1)).unwrap().id.unwrap();
+    line.log.set(true);
+    line.is_deaf.store(true, Ordering::SeqCst);
+    assert!(matches!(server.local().publish_next(), Err(LocalError::NotPublished(_))));
+    line.is_deaf.store(false, Ordering::SeqCst);
+    // It is tried again behind another commit, so that it would be another message.
+    line.log.hold(true);
+    let tree = server.pair().0.open_tree("t").unwrap();
+    let (begun, has_begun) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| tree.update(|tx| tx.put_attribute(&[], "m", 2)).unwrap());
+        line.log.wait_held();
+        let again = scope.spawn(move || {
+            begun.send(()).unwrap();
+            server.local().publish_next().unwrap()
+        });
+        has_begun.recv().unwrap();
+        (0..1000).for_each(|_| std::thread::yield_now());
+        line.log.hold(false);
+        line.log.set(false);
+        // It may have come to know that first.
+        assert!(again.join().unwrap().is_none_or(|published| published == id));
+    });
+    let writers = server.pair().0.open_tree(WRITERS).unwrap();
+    let published = writers
+        .history(..)
+        .filter(|info| info.as_ref().unwrap().meta.message_text() == Some("entry"));
+    assert_eq!(published.count(), 1);
+    assert_eq!((int(&tree, "/", "n"), int(&tree, "/", "m")), (Some(1), Some(2)));
+    assert_eq!(server.local().outcome(id).unwrap(), LocalOutcome::Settled);
 }
 
 /// What was acknowledged: its name, and the node that was made, if one was.
