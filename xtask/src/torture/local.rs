@@ -8,7 +8,7 @@ use crate::error::{Result, fail};
 pub const USAGE: &str = "torture local [--schedules COUNT]";
 
 /// In about a minute.
-const SCHEDULES: u64 = 2_000;
+const SCHEDULES: u64 = 600;
 
 pub fn run(arguments: &[String]) -> Result<()> {
     let schedules = match arguments {
