@@ -257,6 +257,9 @@ impl Jungle {
     /// there yet, none is waited for. Who commits with [`Durability::Memory`] and acknowledges
     /// nothing before this has returned waits once for many commits.
     ///
+    /// Where the log of a cluster orders what is committed, that log makes it last; this waits for
+    /// the journal of this server all the same.
+    ///
     /// # Errors
     /// When the journal cannot make them last.
     ///
@@ -272,7 +275,7 @@ impl Jungle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn wait_until(&self, revision: Revision, durability: Durability) -> Result<(), NotWritten> {
-        self.shared.acknowledge(revision.min(self.revision()), Some(durability))
+        self.shared.written(revision.min(self.revision()), durability)
     }
 
     /// Makes a tree of one bare node.
@@ -573,22 +576,23 @@ impl Shared {
         revision: Revision,
         durability: Option<Durability>,
     ) -> Result<(), NotWritten> {
-        match &self.journal {
-            // What has its place in a log that others follow is safe there.
-            _ if self.sequencing().is_some() => Ok(()),
-            None => Ok(()),
-            Some(journal) => {
-                let waited = journal.wait(revision, durability.unwrap_or(self.durability));
-                waited.map_err(|error| NotWritten::Unsafe(self.stop(error)))
-            }
+        // What has its place in a log that others follow is safe there.
+        if self.sequencing().is_some() {
+            return Ok(());
         }
+        self.written(revision, durability.unwrap_or(self.durability))
+    }
+
+    /// Waits for the journal, whether or not the revision is safe elsewhere.
+    fn written(&self, revision: Revision, durability: Durability) -> Result<(), NotWritten> {
+        let Some(journal) = &self.journal else { return Ok(()) };
+        let waited = journal.wait(revision, durability);
+        waited.map_err(|error| NotWritten::Unsafe(self.stop(error)))
     }
 
     /// Lets the journal write what was followed, if that has become much: nobody else does.
     pub(crate) fn let_write(&self, revision: Revision) -> Result<(), NotWritten> {
-        let Some(journal) = &self.journal else { return Ok(()) };
-        let waited = journal.wait(revision, Durability::Memory);
-        waited.map_err(|error| NotWritten::Unsafe(self.stop(error)))
+        self.written(revision, Durability::Memory)
     }
 
     fn stop<E>(&self, error: E) -> E {
