@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jungle::{OpenOptions, Store};
-use jungle_cluster::{Cluster, ConnectError, ConnectOptions, JoinError, Joining, NatsLog, Options};
+use jungle_cluster::{
+    Cluster, ConnectError, ConnectOptions, JoinError, Joining, LaterLog, NatsLog, Options,
+};
 
 use crate::bar::Bar;
 use crate::failure::{Exit, Failure};
 use crate::folder;
+use crate::output::say;
 
 /// How a folder joins a cluster.
 #[derive(clap::Args)]
@@ -32,6 +35,10 @@ pub(crate) struct Membership {
     /// up to two minutes of commits are lost. Else such an engine is refused, if it says so
     #[arg(long, requires = "cluster")]
     cluster_unsynced: bool,
+    /// Take commits at level local as well: they are done here at once, also while the engine is
+    /// away, are kept in the folder `outbox` within the data, and get their places later
+    #[arg(long, requires = "cluster")]
+    local: bool,
     #[command(flatten)]
     link: Link,
 }
@@ -81,15 +88,44 @@ impl Membership {
         if let Some(server) = &self.server_name {
             options.server.clone_from(server);
         }
-        let joined = NatsLog::connect(engine, &options).map_err(JoinError::from);
-        let joined =
-            joined.and_then(|log| Cluster::follow_in_folder(Arc::new(log), folder, open, &options));
-        match joined {
-            Ok((store, cluster)) => Ok(Some((store, Arc::new(cluster)))),
-            Err(JoinError::Open(error)) => Err(folder::not_opened(&error)),
-            Err(error) => Err(not_joined(&error)),
+        let joined = match NatsLog::connect(engine, &options) {
+            Ok(log) => Cluster::follow_in_folder(Arc::new(log), folder, open, &options),
+            Err(away @ ConnectError::Connect { .. }) if self.local => {
+                resume(away, engine, folder, open, &options)
+            }
+            Err(error) => Err(error.into()),
+        };
+        let (store, cluster) = joined.map_err(|error| match error {
+            JoinError::Open(error) => folder::not_opened(&error),
+            error => not_joined(&error),
+        })?;
+        if self.local {
+            let outbox = open.clone().open(folder.join(OUTBOX));
+            let outbox = outbox.map_err(|error| folder::not_opened(&error))?;
+            cluster.local(outbox).map_err(|error| Failure::of(Exit::Error, &error))?;
         }
+        Ok(Some((store, Arc::new(cluster))))
     }
+}
+
+/// Where within the data commits at level local wait for their places.
+const OUTBOX: &str = "outbox";
+
+/// Goes on with what a server of a cluster has, until its engine can be reached.
+fn resume(
+    away: ConnectError,
+    engine: &str,
+    folder: &Path,
+    open: &OpenOptions,
+    options: &Options,
+) -> Result<(Store, Cluster), JoinError> {
+    let Some(id) = Cluster::log_of(folder)? else { return Err(away.into()) };
+    say(format_args!("the engine is away, and is looked for: {away}"));
+    let store = open.clone().open(folder)?;
+    let (addresses, later) = (engine.to_owned(), options.clone());
+    let log = LaterLog::new(id, move || Ok(Arc::new(NatsLog::connect(&addresses, &later)?) as _));
+    let cluster = Cluster::resume(Arc::new(log), &store, options)?;
+    Ok((store, cluster))
 }
 
 impl Link {

@@ -25,7 +25,7 @@ pub struct Cluster {
     /// Where this one serves.
     pub(crate) address: Arc<OnceLock<String>>,
     /// What it commits by itself, once that was asked for.
-    pub(crate) local: OnceLock<Arc<Local>>,
+    pub(crate) local: Arc<OnceLock<Arc<Local>>>,
     /// They end when the follower ends and the log is closed.
     pub(crate) threads: Mutex<Vec<thread::JoinHandle<()>>>,
 }
@@ -87,6 +87,12 @@ impl Cluster {
     /// When the engine does not answer.
     pub fn survey(&self, within: Duration) -> Result<Option<Survey>, LogError> {
         self.log.survey(within)
+    }
+
+    /// What this server commits by itself, once its outbox [was opened](Cluster::local).
+    #[must_use]
+    pub fn opened_local(&self) -> Option<&Arc<Local>> {
+        self.local.get()
     }
 
     /// Waits until a revision is here, for at most `within`; tells whether it is.

@@ -80,6 +80,7 @@ impl Follower {
             revision: place.revision().number(),
             hash: place.hash.map(|hash| blake3::Hash::from_bytes(hash).to_hex().to_string()),
             fault: place.fault.as_ref().map(ToString::to_string),
+            outbox: None,
         }
     }
 

@@ -20,6 +20,7 @@ use crate::nats::NatsLog;
 use crate::newcomer::{self, Restored, has_been, is_behind};
 use crate::options::{Joining, Options};
 use crate::sequencer::Appender;
+use crate::survey::ServerStatus;
 
 impl Cluster {
     /// Joins the cluster whose log an engine keeps, and follows all that it says before it returns;
@@ -202,8 +203,11 @@ impl Cluster {
     /// Says how this server stands to whoever asks.
     fn answer(&self, server: &str) {
         let (follower, address) = (Arc::clone(&self.follower), Arc::clone(&self.address));
-        let server = server.to_owned();
-        self.log.answer(Arc::new(move || follower.tell(&server, address.get())));
+        let (server, local) = (server.to_owned(), Arc::clone(&self.local));
+        self.log.answer(Arc::new(move || ServerStatus {
+            outbox: local.get().map(|local| local.status().told()),
+            ..follower.tell(&server, address.get())
+        }));
     }
 
     pub(crate) fn start(

@@ -63,4 +63,4 @@ pub use local::{
 pub use log::{Appended, Log, LogError, LogId, LogIdError, Tail};
 pub use nats::{ConnectError, NatsLog};
 pub use options::{Joining, Options};
-pub use survey::{LogStatus, Replica, ServerStatus, Survey, Tell};
+pub use survey::{LogStatus, OutboxStatus, Replica, ServerStatus, Survey, Tell};

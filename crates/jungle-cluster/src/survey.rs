@@ -84,6 +84,25 @@ pub struct ServerStatus {
     pub hash: Option<String>,
     /// Why it follows the log no further, if that is so.
     pub fault: Option<String>,
+    /// What it has committed by itself, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outbox: Option<OutboxStatus>,
+}
+
+/// What a server has committed by itself: see [`Local`](crate::Local).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct OutboxStatus {
+    /// The number of the server.
+    pub writer: u64,
+    /// How many commits have no place in the log yet.
+    pub pending: usize,
+    /// When the oldest of them was made, in microseconds since 1970.
+    pub oldest: Option<i64>,
+    /// How many were refused, and are kept.
+    pub refused: usize,
+    /// Why the oldest one could not be published when that was tried last.
+    pub error: Option<String>,
 }
 
 /// Says how a server stands.

@@ -32,7 +32,14 @@ impl Snapshot {
         Snapshot { tree, revision }
     }
 
-    /// The revision that made this version.
+    /// A version that follows a revision and has none of its own (yet): whoever made it keeps it
+    /// elsewhere.
+    #[must_use]
+    pub fn beyond(revision: Revision, tree: jungle_tree::Snapshot) -> Snapshot {
+        Snapshot { tree, revision }
+    }
+
+    /// The revision that made this version, or that it follows.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.revision

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{HeaderName, HeaderValue, Request};
+use axum::http::header::{CACHE_CONTROL, ETAG};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request};
+use axum::response::Response;
 use jungle::Revision;
 use jungle_cluster::Cluster;
 use serde_json::{Value, json};
@@ -14,8 +16,9 @@ use crate::metrics;
 use crate::problem::{Kind, Problem};
 
 /// `linearizable`: what is answered is at least as new as anything acknowledged anywhere before the
-/// request. `local`, as without it: what is here.
-const CONSISTENCY: HeaderName = HeaderName::from_static("jungle-consistency");
+/// request. `local`, as without it: what is here. `own`: with what was committed here at level
+/// local and has no place yet.
+pub(crate) const CONSISTENCY: HeaderName = HeaderName::from_static("jungle-consistency");
 /// A revision that the answer may not be older than: what the client has seen or written before.
 const REVISION: HeaderName = HeaderName::from_static("jungle-revision");
 
@@ -62,12 +65,12 @@ pub(crate) async fn fresh(app: &App, asked: Asked) -> Result<(), Problem> {
         wait(cluster, Revision::new(number)).await?;
     }
     match asked.consistency.as_ref().map(HeaderValue::as_bytes) {
-        None | Some(b"local") => Ok(()),
+        None | Some(b"local" | b"own") => Ok(()),
         Some(b"linearizable") => {
             let cluster = Arc::clone(cluster);
             aside(move || cluster.linearize(WAIT_MAX).map_err(behind)).await.map(drop)
         }
-        Some(_) => Err(Problem::bad("Jungle-Consistency is neither local nor linearizable")),
+        Some(_) => Err(Problem::bad("Jungle-Consistency is neither local, own nor linearizable")),
     }
 }
 
@@ -90,13 +93,31 @@ fn behind(why: impl std::fmt::Display) -> Problem {
 /// How the server stands in its cluster.
 pub(crate) fn health(cluster: &Cluster) -> Value {
     let status = cluster.status();
-    json!({
+    let mut health = json!({
         "followed": status.followed,
         "revision": status.revision.number(),
         "fault": status.fault.map(|fault| fault.to_string()),
         "checkpoint": status.checkpoint,
         "checkpoint_error": status.checkpoint_error.map(|error| error.to_string()),
-    })
+    });
+    if let Some(local) = cluster.opened_local() {
+        let status = local.status();
+        health["pending"] = status.pending.into();
+        health["refused"] = status.refused.into();
+    }
+    health
+}
+
+/// Does a request want to see what has no place yet?
+pub(crate) fn sees_own(headers: &HeaderMap) -> bool {
+    headers.get(CONSISTENCY).is_some_and(|value| value == "own")
+}
+
+/// What has no place yet has no revision either: nothing may keep an answer that shows it.
+pub(crate) fn unmark(answer: &mut Response) {
+    let headers = answer.headers_mut();
+    headers.remove(ETAG);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
 }
 
 /// What is counted of that.
@@ -116,7 +137,16 @@ pub(crate) fn metrics(cluster: &Cluster, text: &mut String) {
         ),
         ("jungle_cluster_stopped", "Whether it follows no further.", status.fault.is_some().into()),
     ];
-    for (name, help, value) in gauges {
+    let outbox = cluster.opened_local().map(|local| local.status()).map(|status| {
+        let count = |count| u64::try_from(count).unwrap_or(u64::MAX);
+        let pending = "Local commits without a place in the log.";
+        let refused = "Local commits that were refused, and are kept.";
+        [
+            ("jungle_local_pending", pending, count(status.pending)),
+            ("jungle_local_refused", refused, count(status.refused)),
+        ]
+    });
+    for (name, help, value) in gauges.into_iter().chain(outbox.into_iter().flatten()) {
         metrics::kind(text, name, "gauge", help);
         metrics::line(text, name, "", value);
     }

@@ -11,8 +11,8 @@ use std::time::Instant;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN,
-    REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, HeaderMap, HeaderName, HeaderValue,
+    IF_NONE_MATCH, ORIGIN, REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{Method, Request};
 use axum::middleware::Next;
@@ -79,7 +79,7 @@ pub(crate) async fn guard(
         .then(|| (request.method().clone(), request.uri().path().to_owned()));
     let mut response = match check(&app, &mut request, began) {
         Ok(()) => match cluster::fresh(&app, Asked::of(&request)).await {
-            Ok(()) => loaded(next.run(request)).await,
+            Ok(()) => answer(request, next).await,
             Err(problem) => problem.into_response(),
         },
         Err(answer) => *answer,
@@ -107,6 +107,19 @@ pub(crate) async fn guard(
     }
     app.metrics.answered(status.as_u16(), time);
     response
+}
+
+/// What the request is answered.
+async fn answer(mut request: Request<Body>, next: Next) -> Response {
+    let sees_own = cluster::sees_own(request.headers());
+    if sees_own {
+        request.headers_mut().remove(IF_NONE_MATCH);
+    }
+    let mut answer = loaded(next.run(request)).await;
+    if sees_own {
+        cluster::unmark(&mut answer);
+    }
+    answer
 }
 
 /// Part of a folder is read only when it is looked at; a look that fails unwinds up to here, and is

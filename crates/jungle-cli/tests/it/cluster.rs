@@ -9,7 +9,7 @@ use jungle_testkit::NatsServers;
 use serde_json::Value as Json;
 
 use super::Folder;
-use super::serving::{json, send};
+use super::serving::{Serving, json, send};
 use super::tryout::{Up, nats_server, runs, signal};
 
 /// Everything that any server has acknowledged.
@@ -114,6 +114,110 @@ fn a_server_reaches_the_engine_over_leaf_nodes() {
     let refused = folder.run(&["cluster", "up", "--topology", alone.to_str().unwrap()]);
     refused.check_code(2);
     assert!(refused.err.contains("no way leads from"), "{}", refused.err);
+}
+
+#[test]
+fn a_server_that_is_cut_off_takes_commits_and_others_have_them_later() {
+    let folder = Folder::new("cluster-local");
+    let mut engine = NatsServers::start(1);
+    let addresses = engine.addresses();
+    let start = |name: &str| {
+        let args = ["--data", name, "--cluster", &addresses, "--replicas", "1", "--local"];
+        Serving::start(&folder, &[&args[..], &["--server-name", name]].concat())
+    };
+    let (mut one, two) = (start("one"), start("two"));
+    let made = one.send("POST /api/v1/trees", r#"{"name":"t"}"#);
+    assert!(made.starts_with("HTTP/1.1 201 "), "{made}");
+    assert_eq!(two.count_all(), 0);
+    let post = |server: &Serving| -> Json {
+        let edits = r#"{"author":"ana","edits":[{"op":"append","attributes":{"n":1}}]}"#;
+        let kept = server.send("POST /api/v1/trees/t/local", edits);
+        assert!(kept.starts_with("HTTP/1.1 202 "), "{kept}");
+        json(&kept)
+    };
+    let own = |server: &Serving, path: &str| {
+        let path = format!("GET /api/v1/trees/t/node?path={path}");
+        send(server.address(), &path, "Jungle-Consistency: own\r\n", "")
+    };
+    engine.kill(0);
+    let mut made = vec![post(&one), post(&two)];
+    assert_ne!(made[0]["created"], made[1]["created"]);
+    // Seen here, by those who ask for it, and nowhere else.
+    let answer = own(&one, "/");
+    assert_eq!(json(&answer)["child_count"], 1);
+    assert!(answer.contains("cache-control: no-store") && !answer.contains("etag:"), "{answer}");
+    assert_eq!((one.count(), two.count()), (0, 0));
+    assert_eq!(one.get("/health")["cluster"]["pending"], 1);
+    // It is started again while the engine is away.
+    one.kill();
+    one = start("one");
+    made.push(post(&one));
+    assert_eq!(json(&own(&one, "/"))["child_count"], 2);
+    let listed = one.get("/api/v1/local");
+    assert_eq!((&listed["pending"], &listed["refused"]), (&2.into(), &serde_json::json!([])));
+
+    engine.restart(0);
+    for kept in &made {
+        let entry = format!("/api/v1/local/{}", kept["entry"].as_str().unwrap());
+        while one.get(&entry)["outcome"] != "settled" || two.get(&entry)["outcome"] != "settled" {
+            std::thread::yield_now();
+        }
+        // The path that was told names the same node everywhere.
+        let path = kept["created"][0].as_str().unwrap();
+        for server in [&one, &two] {
+            let node = server.get(&format!("/api/v1/trees/t/node?path={path}"));
+            assert_eq!(node["attributes"]["n"]["value"], 1, "{node}");
+        }
+    }
+    assert_eq!((one.count_all(), two.count_all()), (3, 3));
+    let status = folder.run(&["cluster", "status", "--cluster", &addresses]);
+    assert!(
+        status.out.contains("outbox   one: 0 commits without a place, 0 refused"),
+        "{}",
+        status.out
+    );
+}
+
+#[test]
+fn what_contradicts_others_is_refused_and_listed() {
+    let folder = Folder::new("cluster-refused");
+    let mut engine = NatsServers::start(1);
+    let addresses = engine.addresses();
+    let start = |name: &str| {
+        let args = ["--data", name, "--cluster", &addresses, "--replicas", "1", "--local"];
+        Serving::start(&folder, &args)
+    };
+    let (one, two) = (start("one"), start("two"));
+    assert!(one.send("POST /api/v1/trees", r#"{"name":"t"}"#).starts_with("HTTP/1.1 201 "));
+    assert!(one.append());
+    assert_eq!(two.count_all(), 1);
+    engine.kill(0);
+    let remove = r#"{"edits":[{"op":"remove","path":"/0"}]}"#;
+    let removed = one.send("POST /api/v1/trees/t/local", remove);
+    assert!(removed.starts_with("HTTP/1.1 202 "), "{removed}");
+    let put = r#"{"message":"mine","edits":[{"op":"put","path":"/0","attribute":"n","value":1}]}"#;
+    let kept = json(&two.send("POST /api/v1/trees/t/local", put));
+    engine.restart(0);
+    // Of the two the one that came to the log first is done.
+    let refused = loop {
+        let refused = [&one, &two].map(|server| server.get("/api/v1/local")["refused"].clone());
+        if let Some(at) = refused.iter().position(|refused| !refused[0].is_null()) {
+            break ([&one, &two][at], refused[at][0].clone());
+        }
+    };
+    let (server, refused) = refused;
+    assert_eq!(refused["tree"], "t");
+    let entry = format!("/api/v1/local/{}", refused["entry"].as_str().unwrap());
+    let told = server.get(&entry);
+    assert_eq!((&told["outcome"], &told["refused"]["why"]), (&"refused".into(), &refused["why"]));
+    if refused["entry"] == kept["entry"] {
+        assert_eq!(refused["message"], "mine");
+        assert_eq!(told["changes"], "~ /0 @n = 1\n");
+    }
+    let forgotten = server.send(&format!("DELETE {entry}"), "");
+    assert!(forgotten.starts_with("HTTP/1.1 204 "), "{forgotten}");
+    assert_eq!(server.get("/api/v1/local")["refused"], serde_json::json!([]));
+    assert!(server.send(&format!("DELETE {entry}"), "").starts_with("HTTP/1.1 404 "));
 }
 
 #[test]

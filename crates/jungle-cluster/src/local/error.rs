@@ -95,7 +95,6 @@ pub enum LocalError {
 
 /// Why a local update did nothing.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum LocalUpdateError<E> {
     /// The closure said so.
     #[error(transparent)]

@@ -29,6 +29,7 @@ use writers::settled;
 use crate::cluster::Cluster;
 use crate::follow::Follower;
 use crate::message;
+use crate::survey::OutboxStatus;
 
 /// An entry may not be longer: it has to fit into one message.
 const ENTRY_BYTES_MAX: usize = message::BYTES_MAX - (64 << 10);
@@ -177,6 +178,19 @@ impl Cluster {
     }
 }
 
+impl LocalStatus {
+    /// As it is told to others.
+    pub(crate) fn told(&self) -> OutboxStatus {
+        OutboxStatus {
+            writer: self.writer,
+            pending: self.pending,
+            oldest: self.oldest.map(Timestamp::as_micros),
+            refused: self.refused,
+            error: self.error.as_ref().map(ToString::to_string),
+        }
+    }
+}
+
 impl Local {
     /// As [`Cluster::local`], but nothing is published unless
     /// [that is asked for](Local::publish_next).
@@ -235,8 +249,11 @@ impl Local {
         let pending = Pending { number, time: now(), meta, changes, after };
         let bytes = pending.encode(branch)?;
         state.reserve(number + 1)?;
-        // What it follows has to be on disk as it is here.
+        // What it follows has to be on disk as it is here, and as surely as it will be: who is
+        // started again while the engine is away has nothing else to do it on.
         self.save(&mut state)?;
+        let durability = durability.unwrap_or_default();
+        self.jungle.wait_until(at, durability).map_err(LocalError::Outbox)?;
         let revision = state.outbox.add(number, at, &bytes)?;
         state.next = number + 1;
         let line = state.lines.entry(branch.branch_id());
@@ -244,17 +261,19 @@ impl Local {
         let outbox = state.outbox.jungle();
         drop(state);
         self.news.notify_all();
-        outbox.wait_until(revision, durability.unwrap_or_default()).map_err(LocalError::Outbox)?;
+        outbox.wait_until(revision, durability).map_err(LocalError::Outbox)?;
         Ok(Kept { value, id: Some(LocalId { writer: self.writer, number }) })
     }
 
-    /// The newest version of a branch with all that was done on this server.
+    /// The newest version of a branch with all that was done on this server. Its revision is the
+    /// one that all of that follows.
     ///
     /// # Errors
     /// When it cannot be worked out, or the branch was deleted.
-    pub fn snapshot(&self, branch: &TreeHandle) -> Result<Snapshot, LocalError> {
+    pub fn snapshot(&self, branch: &TreeHandle) -> Result<jungle_db::Snapshot, LocalError> {
         let mut state = self.lock();
-        Ok(self.tip(&mut state, branch)?.0)
+        let (tree, revision) = self.tip(&mut state, branch)?;
+        Ok(jungle_db::Snapshot::beyond(revision, tree))
     }
 
     /// How the outbox stands.

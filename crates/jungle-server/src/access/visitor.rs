@@ -7,6 +7,7 @@ use std::time::Instant;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use jungle::{CommitMeta, Durability, Jungle, Key, NoSuchTree, Revision, TreeHandle};
+use jungle_cluster::Local;
 use jungle_words::Found;
 use tokio::sync::watch;
 
@@ -14,6 +15,7 @@ use super::file::Access;
 use super::grants::Role;
 use super::view::View;
 use crate::app::{App, aside};
+use crate::cluster;
 use crate::problem::{Kind, Problem};
 use crate::query::{self, Query};
 
@@ -80,6 +82,8 @@ impl Until {
 pub(crate) struct Visitor {
     app: Arc<App>,
     who: Who,
+    /// What was committed on this server and has no place in the cluster's log yet, to be seen.
+    own: Option<Arc<Local>>,
 }
 
 impl Deref for Visitor {
@@ -99,7 +103,9 @@ impl FromRequestParts<Arc<App>> for Visitor {
             None => Who::Anybody,
             Some(_) => parts.extensions.remove().unwrap_or(Who::Stranger),
         };
-        Ok(Visitor { app: Arc::clone(app), who })
+        let cluster = app.cluster.as_ref().filter(|_| cluster::sees_own(&parts.headers));
+        let own = cluster.and_then(|cluster| cluster.opened_local()).cloned();
+        Ok(Visitor { app: Arc::clone(app), who, own })
     }
 }
 
@@ -162,7 +168,10 @@ impl Visitor {
         path: &[Key],
     ) -> Result<Found, Problem> {
         let tree = self.branch(name, query, Need::read(path))?;
-        Ok(jungle_words::find_or_newest(&tree, query.text("at")?)?)
+        match (query.text("at")?, &self.own) {
+            (None, Some(own)) => Ok(Found { snapshot: own.snapshot(&tree)?, tree }),
+            (at, _) => Ok(jungle_words::find_or_newest(&tree, at)?),
+        }
     }
 
     /// The names of the trees of which something may be read.

@@ -21,15 +21,15 @@ use crate::tag::{changed, check, expected};
 /// Bytes of a batch that is so short that it is done at once.
 const SHORT_BYTES_MAX: usize = 8 << 10;
 
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Batch {
+pub(super) struct Batch {
     author: Option<String>,
     message: Option<String>,
     durability: Option<Level>,
-    edits: Vec<Edit>,
+    pub(super) edits: Vec<Edit>,
 }
 
 /// What the commit has to survive.
@@ -42,7 +42,7 @@ enum Level {
 }
 
 impl Batch {
-    fn options(&self, app: &Visitor) -> Result<CommitOptions, Problem> {
+    pub(super) fn options(&self, app: &Visitor) -> Result<CommitOptions, Problem> {
         if self.edits.is_empty() || self.edits.len() > EDITS_MAX {
             let count = self.edits.len();
             let detail = format_args!("{count} edits; from 1 to {EDITS_MAX} make a commit");
@@ -52,7 +52,7 @@ impl Batch {
         Ok(CommitOptions::from(&meta))
     }
 
-    fn durability(&self) -> Option<Durability> {
+    pub(super) fn durability(&self) -> Option<Durability> {
         self.durability.map(|level| match level {
             Level::Memory => Durability::Memory,
             Level::Buffered => Durability::Buffered,

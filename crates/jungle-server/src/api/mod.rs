@@ -10,6 +10,7 @@ mod document;
 pub(crate) mod edit;
 pub(crate) mod event;
 mod keep;
+mod local;
 mod merge;
 mod node;
 mod revert;
@@ -40,6 +41,8 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/metrics", get(status::metrics))
         .route("/openapi.json", get(status::openapi))
         .route("/api/v1/cluster", get(status::cluster))
+        .route("/api/v1/local", get(local::list))
+        .route("/api/v1/local/{entry}", get(local::show).delete(local::forget))
         .nest("/api/v1", Router::new().route("/trees", get(trees::list).post(trees::create)))
         .nest("/api/v1/trees/{tree}", of_a_tree())
 }
@@ -52,6 +55,7 @@ fn of_a_tree() -> Router<Arc<App>> {
         .route("/children", get(children::list))
         .route("/search", get(search::search))
         .route("/commits", axum::routing::post(commit::commit))
+        .route("/local", axum::routing::post(local::commit))
         .route("/document", get(document::export).put(document::import))
         .route("/revisions", get(revisions::list))
         .route("/revisions/{revision}", get(revisions::show))

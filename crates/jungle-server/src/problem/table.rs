@@ -7,6 +7,7 @@ use jungle::{
     NoSuchBranch, NoSuchNode, NoSuchRevision, NoSuchTree, NotWritten, ParsePathError,
     RenameTreeError, RetentionError, RevertError, SetRootError, UpdateError, WatchError,
 };
+use jungle_cluster::{LocalError, LocalUpdateError};
 use jungle_words::FindError;
 
 use super::Problem;
@@ -125,6 +126,28 @@ impl From<NotWritten> for Problem {
             _ => Kind::Stopped,
         };
         Problem::new(kind, error)
+    }
+}
+
+impl From<LocalError> for Problem {
+    fn from(error: LocalError) -> Problem {
+        let kind = match &error {
+            LocalError::TooLong { .. } => Kind::TooLarge,
+            LocalError::NoRoom(_) => Kind::NoRoom,
+            LocalError::Revision(_) => Kind::NoSuchRevision,
+            LocalError::Outbox(_) | LocalError::Fault(_) | LocalError::Left => Kind::Stopped,
+            _ => Kind::Failed,
+        };
+        Problem::new(kind, error)
+    }
+}
+
+impl From<LocalUpdateError<Problem>> for Problem {
+    fn from(error: LocalUpdateError<Problem>) -> Problem {
+        match error {
+            LocalUpdateError::Closure(problem) => problem,
+            LocalUpdateError::NotKept(error) => error.into(),
+        }
     }
 }
 

@@ -41,6 +41,10 @@ const MATRIX: &[(&str, &str, &str, &str, &str)] = &[
     ("GET", "/openapi.json", "", "", "+ ? + + + + + + + +"),
     ("GET", "/metrics", "", "", "? ? x x x x x x x +"),
     ("GET", "/api/v1/cluster", "", "", "? ? x x x x x x x +"),
+    // This server commits nothing by itself: there is none for whoever may ask.
+    ("GET", "/api/v1/local", "", "", "? ? x x x x x x x -"),
+    ("GET", "/api/v1/local/{entry}", "", "", "? ? x x x x x x x -"),
+    ("DELETE", "/api/v1/local/{entry}", "", "", "? ? x x x x x x x -"),
     ("GET", "/api/v1/trees", "", "", "? ? + + + + + + + +"),
     ("POST", "/api/v1/trees", "", r#"{"name":"t2"}"#, "? ? x x x + x x x x"),
     ("POST", "/api/v1/trees", "", r#"{"name":"v"}"#, "? ? x x x x x x x x"),
@@ -62,6 +66,7 @@ const MATRIX: &[(&str, &str, &str, &str, &str)] = &[
     ("POST", "/api/v1/trees/{tree}/commits", "", PUT_ROOT, "? ? - x + + x x x x"),
     ("POST", "/api/v1/trees/{tree}/commits", "", PUT_A, "? ? - x + + x + x x"),
     ("POST", "/api/v1/trees/{tree}/commits", "?branch=draft", PUT_A, "? ? - x + + x + x x"),
+    ("POST", "/api/v1/trees/{tree}/local", "", PUT_ROOT, "? ? - x - - x - - x"),
     ("GET", "/api/v1/trees/{tree}/document", "", "", "? ? - + + + x x x +"),
     ("GET", "/api/v1/trees/{tree}/document", "?path=/a", "", "? ? - + + + + + x +"),
     ("PUT", "/api/v1/trees/{tree}/document", "", "[1]", "? ? - x + + x x x x"),
@@ -143,7 +148,7 @@ fn ask(guarded: &Guarded, who: &str, row: (&str, &str, &str, &str, &str)) -> cha
     let newest = newest.map_or(0, |tree| tree.snapshot().revision().number()).to_string();
     let path = [("{tree}", "t"), ("{board}", "t"), ("{key}", "0"), ("{name}", name)]
         .iter()
-        .chain(&[("{revision}", &*newest)])
+        .chain(&[("{revision}", &*newest), ("{entry}", "1-1")])
         .fold(route.to_owned(), |path, (name, value)| path.replace(name, value));
     let path = path + query;
     let header = (who != "stranger").then(|| guarded.header(who));

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
-use jungle_cluster::{ConnectError, LogStatus, Options, Replica, ServerStatus, Survey};
+use jungle_cluster::{
+    ConnectError, LogStatus, Options, OutboxStatus, Replica, ServerStatus, Survey,
+};
 
 use crate::cluster::Link;
 use crate::context::Context;
@@ -121,6 +123,14 @@ fn print(out: &mut impl Write, survey: &Survey) -> std::io::Result<()> {
                 plain(hash).chars().take(12).collect(),
             ],
         )?;
+    }
+    for server in &survey.servers {
+        if let Some(OutboxStatus { pending, refused, error, .. }) = &server.outbox {
+            let pending = count(*pending as u64, "commit");
+            let why = error.as_ref().map(|why| format!(" ({})", plain(why))).unwrap_or_default();
+            let name = plain(&server.server);
+            writeln!(out, "outbox   {name}: {pending} without a place{why}, {refused} refused")?;
+        }
     }
     Ok(())
 }

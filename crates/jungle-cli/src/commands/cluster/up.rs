@@ -41,6 +41,9 @@ pub(super) struct Args {
     /// at once, up to two minutes are lost
     #[arg(long)]
     unsynced: bool,
+    /// The servers take commits at level local as well: done there at once, in the log later
+    #[arg(long)]
+    local: bool,
 }
 
 /// How often it is looked whether all of them run.
@@ -159,7 +162,8 @@ fn start_server(
     let data = data.to_string_lossy();
     let place = ["--data", &data, "--listen", "127.0.0.1:0", "--json", "--log", "warn"];
     let engine = ["--cluster", addresses, "--cluster-domain", DOMAIN, "--replicas", replicas];
-    let cluster = [&engine[..], &["--server-name", name]].concat();
+    let local: &[&str] = if args.local { &["--local"] } else { &[] };
+    let cluster = [&engine[..], &["--server-name", name], local].concat();
     Leashed::start(&[&["serve", "--leash"], &place[..], &cluster[..], unsynced].concat())
 }
 

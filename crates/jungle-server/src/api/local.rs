@@ -1,0 +1,144 @@
+//! Level `local` of a cluster: commits that are done on this server at once, and get their places
+//! later.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::header::IF_MATCH;
+use axum::http::{Request, StatusCode};
+use axum::response::{IntoResponse, Response};
+use jungle::{CommitOptions, Path};
+use jungle_cluster::{Local, LocalId, LocalOutcome, Refused};
+use serde_json::{Value, json};
+
+use super::commit::{Batch, IDEMPOTENCY_KEY};
+use super::edit::Edits;
+use super::status::of_all;
+use super::{Named, json};
+use crate::access::{Need, Role, Visitor};
+use crate::app::aside;
+use crate::body;
+use crate::problem::{Kind, Problem};
+use crate::query::Query;
+
+pub(crate) async fn commit(
+    app: Visitor,
+    Named(name): Named<String>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    let query = Query::of(request.uri(), &["branch"])?;
+    let branch = app.branch(&name, &query, Need::part(Role::Write))?;
+    let local = outbox(&app)?;
+    body::must_be(request.headers(), "application/json")?;
+    if let Some(name) =
+        [IF_MATCH, IDEMPOTENCY_KEY].iter().find(|&it| request.headers().contains_key(it))
+    {
+        let detail = format_args!("{name} means nothing for a commit that has no place yet");
+        return Err(Problem::bad(detail).hint("commit it at `commits`, or leave that out"));
+    }
+    let body = body::whole(request, &app.options.limits).await?;
+    let answer = app.write(move |app| {
+        let batch: Batch = body::json(&body)?;
+        let options = CommitOptions { durability: batch.durability(), ..batch.options(app)? };
+        let edits = Edits { batch: &batch.edits, app, tree: &branch.name() };
+        let kept = local.update(&branch, &options, |draft| edits.apply(draft))?;
+        let created = kept.value.iter().map(|made| made.as_ref().map(Path::to_string));
+        Ok(json!({
+            "entry": kept.id.map(|id| id.to_string()),
+            "created": created.collect::<Vec<_>>(),
+        }))
+    });
+    Ok((StatusCode::ACCEPTED, json(&answer.await?)).into_response())
+}
+
+/// How the outbox stands, and what was refused.
+pub(crate) async fn list(app: Visitor) -> Result<Response, Problem> {
+    of_all(&app, "the outbox is")?;
+    let (local, visitor) = (outbox(&app)?, app.clone());
+    let told = aside(move || {
+        let refused = local.refused()?;
+        let status = local.status();
+        Ok(json!({
+            "writer": status.writer,
+            "pending": status.pending,
+            "oldest": status.oldest.map(jungle_words::time::text),
+            "error": status.error.map(|error| error.to_string()),
+            "refused": refused.iter().map(|refused| tell(&visitor, refused)).collect::<Vec<_>>(),
+        }))
+    });
+    Ok(json(&told.await?))
+}
+
+/// What became of an entry, of any server.
+pub(crate) async fn show(app: Visitor, Named(entry): Named<String>) -> Result<Response, Problem> {
+    of_all(&app, "the outbox is")?;
+    let (local, id, visitor) = (outbox(&app)?, id(&entry)?, app.clone());
+    let told = aside(move || {
+        let outcome = local.outcome(id)?;
+        let mut told = json!({"entry": id.to_string(), "outcome": word(outcome)});
+        if outcome == LocalOutcome::Refused
+            && let Some(refused) = local.refused()?.iter().find(|refused| refused.id == id)
+        {
+            told["refused"] = tell(&visitor, refused);
+            told["changes"] = refused.edit.changes.to_string().into();
+        }
+        Ok(told)
+    });
+    Ok(json(&told.await?))
+}
+
+/// Forgets a refused entry.
+pub(crate) async fn forget(app: Visitor, Named(entry): Named<String>) -> Result<Response, Problem> {
+    of_all(&app, "the outbox is")?;
+    let (local, id) = (outbox(&app)?, id(&entry)?);
+    app.write(move |app| {
+        let all = local.refused()?;
+        let refused = all.iter().find(|refused| refused.id == id).ok_or_else(|| {
+            Problem::new(Kind::NoSuchAddress, format_args!("no entry {id} was refused here"))
+        })?;
+        // Where the tree is no more, nobody can be asked.
+        if let Some(tree) = name_of(app, refused) {
+            app.check(&tree, Need::whole(Role::Admin))?;
+        }
+        Ok(local.forget(id)?)
+    })
+    .await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+fn outbox(app: &Visitor) -> Result<Arc<Local>, Problem> {
+    let local = app.cluster.as_ref().and_then(|cluster| cluster.opened_local());
+    local.cloned().ok_or_else(|| {
+        Problem::new(Kind::NoSuchAddress, "this server commits nothing by itself")
+            .hint("start it with `jungle serve --cluster ADDRESSES --local`")
+    })
+}
+
+fn id(text: &str) -> Result<LocalId, Problem> {
+    text.parse().map_err(|error| Problem::bad(format_args!("{text:?}: {error}")))
+}
+
+fn word(outcome: LocalOutcome) -> &'static str {
+    match outcome {
+        LocalOutcome::Refused => "refused",
+        LocalOutcome::Settled => "settled",
+        _ => "pending",
+    }
+}
+
+fn name_of(app: &Visitor, refused: &Refused) -> Option<Arc<str>> {
+    let edit = &refused.edit;
+    Some(app.everything()?.branch_with_id(edit.tree, edit.branch)?.name())
+}
+
+fn tell(app: &Visitor, refused: &Refused) -> Value {
+    json!({
+        "entry": refused.id.to_string(),
+        "why": refused.why,
+        "time": jungle_words::time::text(refused.time),
+        "author": refused.meta.author_name(),
+        "message": refused.meta.message_text(),
+        "tree": name_of(app, refused).as_deref(),
+        "edits": refused.edit.changes.iter().count(),
+    })
+}
