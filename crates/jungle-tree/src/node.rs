@@ -183,6 +183,11 @@ impl<'a> Node<'a> {
         directory(self.cell.memory(), self.content.kids).next
     }
 
+    /// No position in front of this one was ever given to a child.
+    pub(crate) fn lowest_position(self) -> i64 {
+        directory(self.cell.memory(), self.content.kids).low
+    }
+
     /// Has it children?
     #[must_use]
     #[inline]

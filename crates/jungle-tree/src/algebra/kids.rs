@@ -78,6 +78,15 @@ impl Kids {
         }
     }
 
+    /// The first position that is spoken of, there or gone.
+    pub(super) fn first_position(&self) -> Option<Position> {
+        let key = match self {
+            Kids::Few(list) => list.first().map(|(key, _)| key),
+            Kids::Many(map) => map.keys().next(),
+        };
+        key.and_then(position)
+    }
+
     /// The last position that is spoken of, there or gone.
     pub(super) fn last_position(&self) -> Option<Position> {
         let first_name = Key::from("");

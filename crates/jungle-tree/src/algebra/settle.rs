@@ -134,21 +134,35 @@ impl Rebaser<'_> {
         let (Some(position), Some(_)) = (position(key), self.head) else {
             return false;
         };
+        let before = self.effect.lowest_before(parent)..self.effect.next_before(parent);
+        let index = position.index();
         position.is_whole()
-            && position.index() >= self.effect.next_before(parent)
-            && position.index() < self.next_now(parent)
+            && !before.contains(&index)
+            && (self.lowest_now(parent)..self.next_now(parent)).contains(&index)
     }
 
-    /// The position that comes next in a node after theirs, where that is known.
+    /// A node after theirs, where that is known.
+    fn now(&self, id: Id) -> Option<Node<'_>> {
+        self.head.and_then(|head| head.at(&self.effect.path(id)).ok())
+    }
+
+    /// The position that comes next in a node after theirs.
     fn next_now(&self, parent: Id) -> i64 {
-        let node = self.head.and_then(|head| head.at(&self.effect.path(parent)).ok());
-        node.map_or(0, Node::next_position)
+        self.now(parent).map_or(0, Node::next_position)
+    }
+
+    /// The lowest position that a node has given after theirs.
+    fn lowest_now(&self, parent: Id) -> i64 {
+        self.now(parent).map_or(0, Node::lowest_position)
     }
 
     /// A free key near one that is taken, or was; a name is never replaced by another.
     fn free_key(&mut self, parent: Id, taken: &Key) -> Option<Key> {
         let free = self.effect.free_key(parent, taken)?;
         match position(&free) {
+            Some(position) if position.is_whole() && position.index() < 0 => {
+                Key::try_position(position.index().min(self.lowest_now(parent) - 1)).ok()
+            }
             Some(position) if position.is_whole() => {
                 Key::try_position(position.index().max(self.next_now(parent))).ok()
             }

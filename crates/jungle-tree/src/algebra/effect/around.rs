@@ -60,12 +60,19 @@ impl Effect<'_> {
         changes
     }
 
-    /// A free key near one that is taken: behind all that are or were, for a whole position; right
-    /// behind the taken one, for a fraction. A name is never replaced by another.
+    /// A free key near one that is taken: behind all that are or were, for a whole position, or in
+    /// front of them, for a negative one; right behind the taken one, for a fraction. A name is never
+    /// replaced by another.
     pub(in super::super) fn free_key(&mut self, parent: Id, taken: &Key) -> Option<Key> {
         let taken = position(taken)?;
+        let kids = &self.items[parent as usize].kids;
+        if taken.is_whole() && taken.index() < 0 {
+            let first = kids.first_position();
+            let low = first.map_or(0, |first| first.index()).min(self.lowest_before(parent));
+            return Key::try_position(low - 1).ok();
+        }
         if taken.is_whole() {
-            let last = self.items[parent as usize].kids.last_position();
+            let last = kids.last_position();
             let next = last.map_or(0, |last| last.index() + 1).max(self.next_before(parent));
             return Key::try_position(next).ok();
         }
@@ -85,6 +92,11 @@ impl Effect<'_> {
     /// The position that came next in a node before the changes that are told, where that is known.
     pub(in super::super) fn next_before(&self, id: Id) -> i64 {
         self.node_below(id).map_or(0, Node::next_position)
+    }
+
+    /// The lowest position that a node had given before the changes that are told, likewise.
+    pub(in super::super) fn lowest_before(&self, id: Id) -> i64 {
+        self.node_below(id).map_or(0, Node::lowest_position)
     }
 
     fn position_behind(&self, parent: Id, taken: &Position) -> Option<Position> {

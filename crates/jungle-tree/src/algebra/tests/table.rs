@@ -127,6 +127,7 @@ fn we_added() {
     row("+ /b/n", "+ /b/n", &[("OTS", "+/b/n")], &[]);
     row("+ /b/n;~ /b/n x=1", "+ /b/n;~ /b/n y=1", &[("OTS", "+/b/n x=1 y=1")], &[]);
     row("+ /5;~ /5 x=1;+ /6", "+ /5;+ /6", &[("OTS", "+/5;+/6;+/7 x=1;+/8")], &[]);
+    row("+ /-5;~ /-5 x=1;+ /-6", "+ /-5;+ /-6", &[("OTS", "+/-8;+/-7 x=1;+/-6;+/-5")], &[]);
     row("+ /5.80;~ /5.80 x=1", "+ /5.80", &[("OTS", "+/5.80;+/5.90 x=1")], &[]);
     row("+ /a/n", "- /a", &[("OTS", LEFT_A)], &[RemovedBelow]);
     row("+ /a/k/n;~ /a/k/n x=1", "- /a", &[("OTS", LEFT_A)], &[RemovedBelow, RemovedBelow]);
@@ -151,6 +152,19 @@ fn we_added_at_a_position_that_was_given() {
     let rebased = rebase_onto(&base, &ours, &head, &MergeOptions::new());
     let result = difference(&text(&base), &text(&applied(&head, &rebased.changes)));
     assert_eq!(result, "+/6;+/7;+/8;+/b/8");
+    assert_eq!(rebased.renamed.len(), 3);
+}
+
+/// The same in front of all that are there.
+#[test]
+fn we_added_in_front_where_a_position_was_given() {
+    let arena = Arena::new().unwrap();
+    let base = base(&arena);
+    let ours = changes(&arena, "+ /-1;+ /-2;+ /b/-1");
+    let head = applied(&base, &changes(&arena, "+ /-1;+ /-2;- /-1;+ /b/-7;- /b/-7"));
+    let rebased = rebase_onto(&base, &ours, &head, &MergeOptions::new());
+    let result = difference(&text(&base), &text(&applied(&head, &rebased.changes)));
+    assert_eq!(result, "+/-4;+/-3;+/-2;+/b/-8");
     assert_eq!(rebased.renamed.len(), 3);
 }
 
