@@ -17,6 +17,7 @@ use crate::named::{Identified, Named};
 use crate::origin::Origin;
 use crate::past::NoSuchRevision;
 use crate::planted::{Bug, is_awake};
+use crate::retention::Retention;
 use crate::revision::{CommitMeta, Revision};
 use crate::sequence::Sequencing;
 use crate::snapshot::Snapshot;
@@ -137,7 +138,8 @@ impl TreeHandle {
             return self.branch_in_sequence(sequencing, name, at);
         }
         let id = BranchId(self.shared.draw_id());
-        let (handle, revision) = self.branch_as(id, name, at, Moment::Now)?;
+        let (handle, revision) =
+            self.branch_as(id, name, (at, self.shared.retention), Moment::Now)?;
         self.shared.acknowledge(revision, None)?;
         Ok(handle)
     }
@@ -162,6 +164,7 @@ impl TreeHandle {
                 name,
                 from: self.head.id,
                 at,
+                retention: self.shared.retention,
             })
         })?;
         let made = made.and_then(|branch| self.on_branch_id(branch));
@@ -193,7 +196,7 @@ impl TreeHandle {
         &self,
         id: BranchId,
         name: &str,
-        at: Revision,
+        (at, retention): (Revision, Retention),
         moment: Moment<'_>,
     ) -> Result<(TreeHandle, Revision), BranchError> {
         let name = name::check(name)?;
@@ -208,6 +211,7 @@ impl TreeHandle {
             name: Arc::clone(&name),
             from: self.head.id,
             at: snapshot.revision(),
+            retention,
         };
         if self.head.lock().closed {
             return Err(NotWritten::Deleted.into());
@@ -219,7 +223,6 @@ impl TreeHandle {
             let history = History::new(HistoryEntry { id: line.version_id(), ..entry });
             let before = self.head.origin.clone();
             let origin = Some(Arc::new(Origin { from: self.head.id, snapshot, before }));
-            let retention = self.shared.retention;
             let head = Arc::new(Head::new((self.state.id, id), line, history, retention, origin));
             branches.by_name.insert(Arc::clone(&name), Arc::clone(&head));
             made = Some(head);

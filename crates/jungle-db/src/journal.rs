@@ -45,6 +45,8 @@ pub enum Event {
         branch: BranchId,
         /// Its name.
         name: Arc<str>,
+        /// What that branch keeps of its history, until something else is said.
+        retention: Retention,
     },
     /// A tree got another name.
     TreeRenamed {
@@ -70,6 +72,8 @@ pub enum Event {
         from: BranchId,
         /// The revision of that branch.
         at: Revision,
+        /// What it keeps of its history, until something else is said.
+        retention: Retention,
     },
     /// A branch was deleted.
     BranchDeleted {

@@ -294,7 +294,8 @@ impl Jungle {
         }
         let (tree, branch) = (TreeId(shared.draw_id()), BranchId(shared.draw_id()));
         let moment = Moment::Now;
-        let (state, revision) = shared.create(&mut catalog, (tree, branch), name, moment)?;
+        let (state, revision) =
+            shared.create(&mut catalog, (tree, branch), name, shared.retention, moment)?;
         drop(catalog);
         shared.acknowledge(revision, None)?;
         Ok(TreeHandle::main(shared, &state))
@@ -314,7 +315,8 @@ impl Jungle {
             let tree = TreeId(self.shared.next_id());
             let branch = BranchId(tree.0 + 1);
             made = Some(tree);
-            Ok(Event::TreeCreated { tree, branch, name: Arc::clone(name) })
+            let (name, retention) = (Arc::clone(name), self.shared.retention);
+            Ok(Event::TreeCreated { tree, branch, name, retention })
         })?;
         let catalog = self.shared.catalog();
         let made = made.and_then(|tree| catalog.by_id(tree));
@@ -606,17 +608,18 @@ impl Shared {
         catalog: &mut Catalog,
         (tree, branch): (TreeId, BranchId),
         name: Arc<str>,
+        retention: Retention,
         moment: Moment<'_>,
     ) -> Result<(Arc<TreeState>, Revision), NotWritten> {
         let time = moment.time(|| self.now());
-        let event = Event::TreeCreated { tree, branch, name: Arc::clone(&name) };
+        let event = Event::TreeCreated { tree, branch, name: Arc::clone(&name), retention };
         let meta = CommitMeta::new();
         let mut made = None;
         let revision = self.write(moment, time, &meta, Some(event), |revision| {
             let stamp = Stamp { revision, time, meta: meta.clone() };
             let root = Tree::new(&self.arena);
             let history = History::new(stamp.entry(root.version_id()));
-            let main = Head::new((tree, branch), root, history, self.retention, None);
+            let main = Head::new((tree, branch), root, history, retention, None);
             let state = Arc::new(TreeState {
                 id: tree,
                 name: Mutex::new(Arc::clone(&name)),

@@ -81,14 +81,14 @@ impl Jungle {
         }
         match &record.event {
             Event::Edited(edits) => self.replay_edits(record, edits, moment),
-            Event::TreeCreated { tree, branch, name } => {
+            Event::TreeCreated { tree, branch, name, retention } => {
                 let mut catalog = self.shared.catalog_mut();
                 if catalog.contains_key(name) || catalog.by_id(*tree).is_some() {
                     return Err(does_not_fit(format!("the tree {name:?}, or its id, is there")));
                 }
                 self.skip_ids(&[tree.0, branch.0])?;
-                let ids = (*tree, *branch);
-                self.shared.create(&mut catalog, ids, Arc::clone(name), moment)?;
+                let (ids, name) = ((*tree, *branch), Arc::clone(name));
+                self.shared.create(&mut catalog, ids, name, *retention, moment)?;
                 Ok(())
             }
             Event::TreeRenamed { tree, name } => {
@@ -116,13 +116,14 @@ impl Jungle {
 
     fn replay_name(&self, event: &Event, moment: Moment<'_>) -> Result<(), ReplayError> {
         match event {
-            Event::BranchCreated { tree, branch, name, from, at } => {
+            Event::BranchCreated { tree, branch, name, from, at, retention } => {
                 self.skip_ids(&[branch.0])?;
                 let from = self.handle_of(*tree, *from)?;
                 if from.on_branch_id(*branch).is_some() {
                     return Err(does_not_fit(format!("there is a branch {}", branch.0)));
                 }
-                from.branch_as(*branch, name, *at, moment).map(drop).map_err(branch_error)
+                let made = from.branch_as(*branch, name, (*at, *retention), moment);
+                made.map(drop).map_err(branch_error)
             }
             Event::BranchDeleted { tree, branch } => {
                 let handle = self.handle_of(*tree, *branch)?;

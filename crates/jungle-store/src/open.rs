@@ -124,8 +124,8 @@ impl OpenOptions {
     }
 
     /// What new trees and branches keep of their history, until
-    /// [`set_retention`](jungle_db::TreeHandle::set_retention) says otherwise. Only that is a
-    /// commit: who wants another rule than all gives it each time the folder is opened.
+    /// [`set_retention`](jungle_db::TreeHandle::set_retention) says otherwise. Those that are there
+    /// keep what they were told to keep when they were made.
     pub fn retention(mut self, retention: Retention) -> Self {
         self.jungle = self.jungle.retention(retention);
         self

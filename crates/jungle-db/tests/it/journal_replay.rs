@@ -128,10 +128,14 @@ fn ids_that_are_taken_or_leave_no_room_are_refused() {
     let tree = tree_in(&jungle, "t", 0);
     tree.branch("side", jungle.revision()).unwrap();
     let (id, main) = (tree.id(), tree.branch_id());
-    let created = |tree, branch| Event::TreeCreated { tree, branch, name: "other".into() };
+    let retention = Retention::All;
+    let created = |tree, branch| {
+        let name = "other".into();
+        Event::TreeCreated { tree, branch, name, retention }
+    };
     let branched = |branch| {
         let (name, at) = ("other".into(), Revision::new(1));
-        Event::BranchCreated { tree: id, branch, name, from: main, at }
+        Event::BranchCreated { tree: id, branch, name, from: main, at, retention }
     };
     let side = tree.on_branch("side").unwrap().branch_id();
     let largest = (TreeId(u64::MAX), BranchId(u64::MAX));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jungle_db::{
-    BranchEdit, BranchId, CommitMeta, CommitRecord, Event, Revision, Timestamp, TreeId,
+    BranchEdit, BranchId, CommitMeta, CommitRecord, Event, Retention, Revision, Timestamp, TreeId,
 };
 use jungle_tree::{Arena, Change, ChangeSet, Fraction, Key, Path, Position, Value};
 
@@ -58,17 +58,21 @@ fn event(input: &mut Input<'_>, arena: &Arena) -> Result<Event, DecodeError> {
             }
             Event::Edited(edits)
         }
-        kind::TREE_CREATED => {
-            Event::TreeCreated { tree: tree(input)?, branch: branch(input)?, name: name(input)? }
-        }
+        kind @ (kind::TREE_CREATED | kind::KEEPING_TREE_CREATED) => Event::TreeCreated {
+            tree: tree(input)?,
+            branch: branch(input)?,
+            name: name(input)?,
+            retention: retention_if(kind == kind::KEEPING_TREE_CREATED, input)?,
+        },
         kind::TREE_RENAMED => Event::TreeRenamed { tree: tree(input)?, name: name(input)? },
         kind::TREE_DELETED => Event::TreeDeleted { tree: tree(input)? },
-        kind::BRANCH_CREATED => Event::BranchCreated {
+        kind @ (kind::BRANCH_CREATED | kind::KEEPING_BRANCH_CREATED) => Event::BranchCreated {
             tree: tree(input)?,
             branch: branch(input)?,
             from: branch(input)?,
             at: revision(input)?,
             name: name(input)?,
+            retention: retention_if(kind == kind::KEEPING_BRANCH_CREATED, input)?,
         },
         kind::BRANCH_DELETED => Event::BranchDeleted { tree: tree(input)?, branch: branch(input)? },
         kind::TAG_CREATED => Event::TagCreated {
@@ -85,6 +89,11 @@ fn event(input: &mut Input<'_>, arena: &Arena) -> Result<Event, DecodeError> {
         },
         kind => return Err(no_such_kind(input, "event", kind)),
     })
+}
+
+/// What new trees and branches keep: everything, unless their kind says that a rule follows.
+fn retention_if(is_told: bool, input: &mut Input<'_>) -> Result<Retention, DecodeError> {
+    if is_told { get_retention(input) } else { Ok(Retention::All) }
 }
 
 fn tree(input: &mut Input<'_>) -> Result<TreeId, DecodeError> {

@@ -1,6 +1,6 @@
 //! Records into bytes.
 
-use jungle_db::{BranchEdit, CommitMeta, CommitRecord, Event};
+use jungle_db::{BranchEdit, CommitMeta, CommitRecord, Event, Retention};
 use jungle_tree::{Change, Key, KeyRef, ValueRef};
 
 use super::{HAS_AUTHOR, HAS_MESSAGE, RECORD_BYTES_MAX, kind, put_retention, subtree};
@@ -73,18 +73,28 @@ fn event(event: &Event, out: &mut Vec<u8>) -> Result<(), EncodeError> {
             begin(kind::EDITED, &[edits.len() as u64]);
             return edits.iter().try_for_each(|edit| branch_edit(edit, out));
         }
-        Event::TreeCreated { tree, branch, name } => {
-            begin(kind::TREE_CREATED, &[tree.0, branch.0]);
+        Event::TreeCreated { tree, branch, name, retention } => {
+            let all = *retention == Retention::All;
+            let kind = if all { kind::TREE_CREATED } else { kind::KEEPING_TREE_CREATED };
+            begin(kind, &[tree.0, branch.0]);
             put_bytes(out, name.as_bytes());
+            if !all {
+                put_retention(out, *retention);
+            }
         }
         Event::TreeRenamed { tree, name } => {
             begin(kind::TREE_RENAMED, &[tree.0]);
             put_bytes(out, name.as_bytes());
         }
         Event::TreeDeleted { tree } => begin(kind::TREE_DELETED, &[tree.0]),
-        Event::BranchCreated { tree, branch, name, from, at } => {
-            begin(kind::BRANCH_CREATED, &[tree.0, branch.0, from.0, at.number()]);
+        Event::BranchCreated { tree, branch, name, from, at, retention } => {
+            let all = *retention == Retention::All;
+            let kind = if all { kind::BRANCH_CREATED } else { kind::KEEPING_BRANCH_CREATED };
+            begin(kind, &[tree.0, branch.0, from.0, at.number()]);
             put_bytes(out, name.as_bytes());
+            if !all {
+                put_retention(out, *retention);
+            }
         }
         Event::BranchDeleted { tree, branch } => {
             begin(kind::BRANCH_DELETED, &[tree.0, branch.0]);

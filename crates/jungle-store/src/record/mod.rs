@@ -76,6 +76,9 @@ mod kind {
     pub(super) const TAG_CREATED: u8 = 6;
     pub(super) const TAG_DELETED: u8 = 7;
     pub(super) const RETENTION_SET: u8 = 8;
+    /// Trees and branches that do not keep everything.
+    pub(super) const KEEPING_TREE_CREATED: u8 = 9;
+    pub(super) const KEEPING_BRANCH_CREATED: u8 = 10;
 
     pub(super) const CHILD_ADDED: u8 = 0;
     pub(super) const CHILD_REMOVED: u8 = 1;

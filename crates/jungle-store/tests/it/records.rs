@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jungle_db::{CommitRecord, Event, Jungle, MemoryJournal, Revision};
+use jungle_db::{CommitRecord, Event, Jungle, MemoryJournal, Retention, Revision};
 use jungle_store::{decode, encode};
 use jungle_testkit::for_each_seed;
 use jungle_tree::{Arena, Change, Editor, Key, Subtree, Tree};
@@ -10,8 +10,13 @@ use jungle_tree::{Arena, Change, Editor, Key, Subtree, Tree};
 use crate::support::{every_kind_of_commit, portrait};
 
 fn records() -> (Arc<MemoryJournal>, Jungle) {
+    records_keeping(Retention::All)
+}
+
+fn records_keeping(retention: Retention) -> (Arc<MemoryJournal>, Jungle) {
     let journal = Arc::new(MemoryJournal::default());
-    let jungle = Jungle::builder().journal(Arc::clone(&journal)).build().unwrap();
+    let builder = Jungle::builder().journal(Arc::clone(&journal)).retention(retention);
+    let jungle = builder.build().unwrap();
     every_kind_of_commit(&jungle);
     (journal, jungle)
 }
@@ -24,7 +29,12 @@ fn encoded(record: &CommitRecord) -> Vec<u8> {
 
 #[test]
 fn every_kind_of_record_comes_back() {
-    let (journal, jungle) = records();
+    comes_back(Retention::All);
+    comes_back(Retention::Last(1_000));
+}
+
+fn comes_back(retention: Retention) {
+    let (journal, jungle) = records_keeping(retention);
     let copy = Jungle::new().unwrap();
     for record in journal.records() {
         let bytes = encoded(&record);
@@ -32,6 +42,10 @@ fn every_kind_of_record_comes_back() {
         assert_eq!(encoded(&again), bytes, "{record:?}");
         copy.replay(&again).unwrap();
     }
+    assert_eq!(
+        copy.open_tree("t").unwrap().retention(),
+        jungle.open_tree("t").unwrap().retention()
+    );
     assert_eq!(portrait(&copy), portrait(&jungle));
     let next = |jungle: &Jungle| {
         let tree = jungle.open_tree("t").unwrap().snapshot();
@@ -81,8 +95,9 @@ fn a_very_deep_subtree_comes_back() {
 
 #[test]
 fn mutated_records_are_refused_or_read_but_never_panic() {
-    let (journal, _) = records();
-    let bytes: Vec<Vec<u8>> = journal.records().iter().map(encoded).collect();
+    let kept = [Retention::All, Retention::Last(1_000)].map(|kept| records_keeping(kept).0);
+    let records = kept.iter().flat_map(|journal| journal.records());
+    let bytes: Vec<Vec<u8>> = records.map(|record| encoded(&record)).collect();
     let arena = Arena::new().unwrap();
     let mut refused = 0;
     for_each_seed(20_000, |rng| {

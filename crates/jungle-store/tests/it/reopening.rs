@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use jungle_db::{Clock, CommitOptions, Timestamp};
+use jungle_db::{Clock, CommitOptions, Retention, Timestamp};
 use jungle_store::{Durability, OpenOptions, Progress, Store};
 use jungle_tree::Key;
 
@@ -40,6 +40,26 @@ fn every_kind_of_commit_is_there_again() {
         let store = options().read_only().open(folder.path()).unwrap();
         assert_eq!(portrait(&store), more);
     }
+}
+
+/// Also where the folder is opened without that rule.
+#[test]
+fn trees_and_branches_keep_what_they_were_made_to_keep() {
+    let folder = Folder::new();
+    let store = OpenOptions::new().retention(Retention::Last(3)).open(folder.path()).unwrap();
+    let tree = store.create_tree("t").unwrap();
+    let side = tree.branch("side", store.revision()).unwrap();
+    for branch in [&tree, &side].repeat(10) {
+        branch.update(|tx| tx.append(&[])).unwrap();
+    }
+    drop((store, tree, side));
+    let store = OpenOptions::new().without_checkpoint().open(folder.path()).unwrap();
+    let tree = store.open_tree("t").unwrap();
+    for branch in [tree.on_branch("side").unwrap(), tree] {
+        assert_eq!(branch.retention(), Retention::Last(3));
+        assert_eq!(branch.history(..).count(), 3);
+    }
+    assert_eq!(store.create_tree("new").unwrap().retention(), Retention::All);
 }
 
 #[test]
