@@ -8,7 +8,7 @@ use axum::http::header::{CACHE_CONTROL, ETAG};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Request};
 use axum::response::Response;
 use jungle::Revision;
-use jungle_cluster::Cluster;
+use jungle_cluster::{Cluster, LocalStatus};
 use serde_json::{Value, json};
 
 use crate::app::{App, aside};
@@ -100,12 +100,18 @@ pub(crate) fn health(cluster: &Cluster) -> Value {
         "checkpoint": status.checkpoint,
         "checkpoint_error": status.checkpoint_error.map(|error| error.to_string()),
     });
-    if let Some(local) = cluster.opened_local() {
-        let status = local.status();
+    if let Some(status) = outbox(cluster) {
         health["pending"] = status.pending.into();
         health["refused"] = status.refused.into();
     }
     health
+}
+
+/// How the outbox stands. Whoever commits there keeps it locked until that is on disk: others are
+/// served meanwhile.
+fn outbox(cluster: &Cluster) -> Option<LocalStatus> {
+    let local = cluster.opened_local()?;
+    Some(tokio::task::block_in_place(|| local.status()))
 }
 
 /// Does a request want to see what has no place yet?
@@ -137,7 +143,7 @@ pub(crate) fn metrics(cluster: &Cluster, text: &mut String) {
         ),
         ("jungle_cluster_stopped", "Whether it follows no further.", status.fault.is_some().into()),
     ];
-    let outbox = cluster.opened_local().map(|local| local.status()).map(|status| {
+    let outbox = outbox(cluster).map(|status| {
         let count = |count| u64::try_from(count).unwrap_or(u64::MAX);
         let pending = "Local commits without a place in the log.";
         let refused = "Local commits that were refused, and are kept.";

@@ -169,7 +169,11 @@ impl Visitor {
     ) -> Result<Found, Problem> {
         let tree = self.branch(name, query, Need::read(path))?;
         match (query.text("at")?, &self.own) {
-            (None, Some(own)) => Ok(Found { snapshot: own.snapshot(&tree)?, tree }),
+            (None, Some(own)) => {
+                // Whoever commits there keeps it locked until that is on disk.
+                let snapshot = tokio::task::block_in_place(|| own.snapshot(&tree))?;
+                Ok(Found { snapshot, tree })
+            }
             (at, _) => Ok(jungle_words::find_or_newest(&tree, at)?),
         }
     }
