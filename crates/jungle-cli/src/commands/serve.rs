@@ -76,6 +76,9 @@ pub(crate) struct Args {
     /// Serve the addresses for load tools below /bench, too: one of them posts
     #[arg(long)]
     bench: bool,
+    /// Show it in the browser
+    #[arg(long, short)]
+    open: bool,
     /// What is noted on standard error: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log: LevelFilter,
@@ -117,7 +120,13 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     if args.expose && !server.address().ip().is_loopback() {
         say("other machines reach it: what --expose allows, a proxy must make good");
     }
-    tell(&server, args, place, context.format)?;
+    let url = format!("{}://{}", scheme(args.tls_cert.is_some()), server.address());
+    tell(&url, place, context.format)?;
+    if args.open
+        && let Err(error) = open::that_detached(&url)
+    {
+        say(format_args!("no browser could be started ({error}): open {url} in one"));
+    }
     if !args.leash {
         return server.run().map_err(failed);
     }
@@ -213,20 +222,14 @@ fn not_started(error: &StartError) -> Failure {
     }
 }
 
-fn tell(
-    server: &Server,
-    args: &Args,
-    place: Option<PathBuf>,
-    format: Format,
-) -> Result<(), Failure> {
-    let url = format!("{}://{}", scheme(args.tls_cert.is_some()), server.address());
+fn tell(url: &str, place: Option<PathBuf>, format: Format) -> Result<(), Failure> {
     let told = Told {
         explorer: format!("{url}/explorer/"),
         boards: format!("{url}/boards"),
         api: format!("{url}/api/v1"),
         openapi: format!("{url}/openapi.json"),
         data: place.map(|place| place.display().to_string()),
-        url,
+        url: url.to_owned(),
     };
     let mut out = stdout();
     match format {

@@ -1,3 +1,4 @@
+use std::fs;
 use std::process::Command;
 
 use jungle_testkit::NatsServers;
@@ -62,6 +63,30 @@ fn servers_of_a_cluster_have_the_same_trees() {
     engine.restart(0);
     assert!(b.append());
     assert_eq!(a.count_all(), 10);
+}
+
+/// What stands for the browser writes the address it was given into a pipe.
+#[test]
+fn is_shown_in_the_browser_when_asked() {
+    let folder = Folder::new("serve-open");
+    let browser = folder.0.join("xdg-open");
+    fs::write(&browser, "#!/bin/sh\necho \"$1\" >seen\n").unwrap();
+    for mut tool in [Command::new("chmod"), Command::new("mkfifo")] {
+        let is_pipe = tool.get_program() == "mkfifo";
+        if is_pipe {
+            tool.arg("seen")
+        } else {
+            tool.arg("+x").arg(&browser)
+        };
+        assert!(tool.current_dir(&folder.0).status().unwrap().success());
+    }
+    let usual = std::env::var("PATH").unwrap();
+    let mut command = folder.command(&["serve", "--json", "--memory", "--open"]);
+    command.args(["--listen", "127.0.0.1:0"]);
+    command.env("PATH", format!("{}:{usual}", folder.0.display()));
+    let serving = Serving::start_by(command);
+    let seen = fs::read_to_string(folder.0.join("seen")).unwrap();
+    assert_eq!(seen.trim(), serving.told["url"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value as Json;
@@ -21,7 +21,11 @@ pub(crate) struct Serving {
 impl Serving {
     pub(crate) fn start(folder: &Folder, args: &[&str]) -> Serving {
         let usual = ["serve", "--json", "--listen", "127.0.0.1:0"];
-        let mut command = folder.command(&[&usual, args].concat());
+        Serving::start_by(folder.command(&[&usual, args].concat()))
+    }
+
+    /// By a command that serves and tells it as JSON.
+    pub(crate) fn start_by(mut command: Command) -> Serving {
         command.env_remove("JUNGLE_DATA").stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
