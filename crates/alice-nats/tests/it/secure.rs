@@ -7,7 +7,10 @@ use std::thread;
 
 use alice::{Key, Node};
 use alice_nats::{ConnectError, ConnectOptions, Engine, Options};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jungle_testkit::NatsServers;
+use serde_json::{Value, json};
 
 const A: Key<u32> = Key::new("a");
 
@@ -61,6 +64,63 @@ fn user_may_be_known_by_a_key() {
     for stranger in [with_key(&other), ConnectOptions::new()] {
         assert!(matches!(connect(stranger).unwrap_err(), ConnectError::Connect { .. }));
     }
+}
+
+/// A statement about one key, signed by another: a JSON web token as the engine has them.
+fn signed(by: &nkeys::KeyPair, about: &nkeys::KeyPair, what: &Value) -> String {
+    let head = json!({"typ": "JWT", "alg": "ed25519-nkey"});
+    let claims = json!({
+        "jti": "ALICE", "iat": 0, "name": "alice",
+        "iss": by.public_key(), "sub": about.public_key(), "nats": what,
+    });
+    let text = [head, claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string())).join(".");
+    let signature = by.sign(text.as_bytes()).unwrap();
+    format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
+}
+
+/// An operator, who vouches for accounts, which vouch for users: none of it is known to the server
+/// but the operator's own key and the accounts.
+#[test]
+fn user_may_be_known_by_a_file_of_credentials() {
+    let operator = nkeys::KeyPair::new_operator();
+    let [of_system, account, other] = [(); 3].map(|()| nkeys::KeyPair::new_account());
+    let user = nkeys::KeyPair::new_user();
+    let all = ["subs", "data", "payload", "imports", "exports", "conn", "leaf", "streams"];
+    let stored = ["mem_storage", "disk_storage", "consumer"];
+    let limits = |names: &[&str]| -> Value {
+        let limits = names.iter().map(|&name| (name.to_owned(), json!(-1)));
+        json!({"type": "account", "version": 2, "limits": Value::Object(limits.collect())})
+    };
+    let of_operator = json!({"type": "operator", "version": 2});
+    let settings = format!(
+        "operator: {:?}\nsystem_account: {of_system}\nresolver: MEMORY\n\
+         resolver_preload: {{ {of_system}: {:?}, {account}: {:?} }}\n",
+        signed(&operator, &operator, &of_operator),
+        signed(&operator, &of_system, &limits(&all)),
+        signed(&operator, &account, &limits(&[&all[..], &stored[..]].concat())),
+        of_system = of_system.public_key(),
+        account = account.public_key(),
+    );
+    let servers = NatsServers::start_with(1, &settings);
+    let connect = |vouched: &nkeys::KeyPair| {
+        let of_user = json!({
+            "type": "user", "version": 2, "pub": {}, "sub": {},
+            "subs": -1, "data": -1, "payload": -1,
+        });
+        let credentials = format!(
+            "-----BEGIN NATS USER JWT-----\n{}\n------END NATS USER JWT------\n\n\
+             -----BEGIN USER NKEY SEED-----\n{}\n------END USER NKEY SEED------\n",
+            signed(vouched, &user, &of_user),
+            user.seed().unwrap(),
+        );
+        let client = ConnectOptions::with_credentials(&credentials).unwrap();
+        Engine::connect(&servers.addresses(), Options { client, ..Options::default() })
+    };
+    let engine = connect(&account).unwrap();
+    let queue = engine.peer("n").durable(&A);
+    queue.put(7).unwrap();
+    assert_eq!(*queue.take().unwrap().open().unwrap(), 7);
+    assert!(matches!(connect(&other).unwrap_err(), ConnectError::Connect { .. }));
 }
 
 /// As much of a server as a client needs to connect.
