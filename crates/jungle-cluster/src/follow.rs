@@ -214,7 +214,7 @@ impl Place {
             self.compare(&jungle, sequence, &message)?;
         }
         let records = message.records_after(jungle.revision(), jungle.arena());
-        self.redo(sequence, message.server, records)?;
+        self.redo(sequence, message.server(), records)?;
         self.pass(sequence, message.hash, bytes.len());
         Ok(())
     }
@@ -225,7 +225,7 @@ impl Place {
             let here = hash_of_branch(jungle, before.tree, before.branch);
             if here != Some(before.hash) {
                 let Before { tree, branch, .. } = *before;
-                let server = message.server.to_owned();
+                let server = message.server().to_owned();
                 return Err(Fault::Diverged { sequence, server, tree, branch });
             }
         }

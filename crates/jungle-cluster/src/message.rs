@@ -5,7 +5,8 @@
 //! "JGC"  version 1: 1 byte
 //! hash of the message before: 32 (zeros for the first)
 //! revision of the first record: 8
-//! name of the server that wrote it: 1 + that many
+//! name of the server that wrote it, `#`, and 16 hexadecimal digits that it drew as it joined: 1 + that
+//!     many (without the digits, as older servers wrote it)
 //! how many branches: 2, and for each: tree 8, branch 8, its content hash before this message 32
 //! how many records: 4, and for each: length 4 + that many, as `jungle_store::encode` writes it;
 //!     without any, what makes the message the only one of its kind: 8
@@ -29,6 +30,22 @@ pub(crate) const BYTES_MAX: usize = 900 << 10;
 /// No message links more branches than this: the others are left for the next one that has them.
 const LINKED_MAX: usize = 64;
 
+/// So many bytes of a server's name are in its messages, at most.
+const NAME_MAX: usize = u8::MAX as usize - 17;
+
+/// What a server is known by in its messages. Two may have the same name, and do the same at the same
+/// time: their messages must differ all the same, or one of them would be taken for both.
+pub(crate) fn mark(name: &str, drawn: u64) -> String {
+    format!("{}#{drawn:016x}", &name[..name.floor_char_boundary(NAME_MAX)])
+}
+
+/// The name in a mark.
+fn name_of(mark: &str) -> &str {
+    let is_drawn =
+        |digits: &str| digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    mark.rsplit_once('#').filter(|(_, digits)| is_drawn(digits)).map_or(mark, |(name, _)| name)
+}
+
 /// A branch as it was before a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Before {
@@ -39,9 +56,9 @@ pub(crate) struct Before {
 
 /// Writes a message that says nothing but that its server was there: that it has its place means
 /// that the log had everything before.
-pub(crate) fn write_empty(previous: &Hash, first: Revision, server: &str, nonce: u64) -> Bytes {
+pub(crate) fn write_empty(previous: &Hash, first: Revision, mark: &str, nonce: u64) -> Bytes {
     let mut out = BytesMut::with_capacity(128);
-    put_head(&mut out, previous, first, server, &[]);
+    put_head(&mut out, previous, first, mark, &[]);
     out.put_u32_le(0);
     out.put_u64_le(nonce);
     end(out)
@@ -51,7 +68,8 @@ pub(crate) fn write_empty(previous: &Hash, first: Revision, server: &str, nonce:
 pub(crate) struct Message<'m> {
     pub(crate) previous: Hash,
     pub(crate) first: Revision,
-    pub(crate) server: &'m str,
+    /// Of the server that wrote it.
+    mark: &'m str,
     pub(crate) before: Vec<Before>,
     records: Vec<&'m [u8]>,
     pub(crate) hash: Hash,
@@ -61,12 +79,12 @@ pub(crate) struct Message<'m> {
 pub(crate) fn write(
     previous: &Hash,
     first: Revision,
-    server: &str,
+    mark: &str,
     before: &[Before],
     records: &[Vec<u8>],
 ) -> (Bytes, usize) {
     let mut out = BytesMut::with_capacity(1024);
-    put_head(&mut out, previous, first, server, &before[..before.len().min(LINKED_MAX)]);
+    put_head(&mut out, previous, first, mark, &before[..before.len().min(LINKED_MAX)]);
     let mut room = BYTES_MAX.saturating_sub(out.len() + 4 + 32);
     let fitting = records.iter().take_while(|record| {
         let fits = record.len() + 4 <= room;
@@ -82,14 +100,14 @@ pub(crate) fn write(
     (end(out), count)
 }
 
-fn put_head(out: &mut BytesMut, previous: &Hash, first: Revision, server: &str, before: &[Before]) {
+fn put_head(out: &mut BytesMut, previous: &Hash, first: Revision, mark: &str, before: &[Before]) {
     out.put_slice(MAGIC);
     out.put_u8(VERSION);
     out.put_slice(previous);
     out.put_u64_le(first.number());
-    let server = &server.as_bytes()[..server.floor_char_boundary(usize::from(u8::MAX))];
-    out.put_u8(server.len() as u8);
-    out.put_slice(server);
+    let mark = &mark.as_bytes()[..mark.floor_char_boundary(usize::from(u8::MAX))];
+    out.put_u8(mark.len() as u8);
+    out.put_slice(mark);
     out.put_u16_le(before.len() as u16);
     for Before { tree, branch, hash } in before {
         out.put_u64_le(tree.0);
@@ -124,9 +142,9 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Message<'_>, MessageError> {
     let mut input = Input(body.get(4..).ok_or(MessageError::Length)?);
     let previous = input.chunk()?;
     let first = Revision::new(input.u64()?);
-    let server = u8::from_le_bytes(input.chunk()?);
-    let server = input.take(usize::from(server))?;
-    let server = str::from_utf8(server).map_err(|_| MessageError::NoMessage)?;
+    let mark = u8::from_le_bytes(input.chunk()?);
+    let mark = input.take(usize::from(mark))?;
+    let mark = str::from_utf8(mark).map_err(|_| MessageError::NoMessage)?;
     let count = u16::from_le_bytes(input.chunk()?);
     let before = (0..count).map(|_| input.before()).collect::<Result<_, _>>()?;
     let count = u32::from_le_bytes(input.chunk()?);
@@ -143,10 +161,15 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Message<'_>, MessageError> {
     if !input.0.is_empty() || !is_numbered {
         return Err(MessageError::Length);
     }
-    Ok(Message { previous, first, server, before, records, hash: *hash })
+    Ok(Message { previous, first, mark, before, records, hash: *hash })
 }
 
 impl Message<'_> {
+    /// The name of the server that wrote it.
+    pub(crate) fn server(&self) -> &str {
+        name_of(self.mark)
+    }
+
     /// The revision of the last record; of a message without any, that before it.
     pub(crate) fn last(&self) -> Revision {
         Revision::new(self.first.number() + self.records.len() as u64 - 1)

@@ -19,6 +19,8 @@ pub(crate) struct Appender {
     log: Arc<dyn Log>,
     follower: Arc<Follower>,
     pub(crate) server: String,
+    /// What it is known by in its messages.
+    mark: String,
     within: Duration,
     /// Taken while a message is on its way. It knows up to which question the log is known to have
     /// been asked: one of our messages that was sent after that has its place.
@@ -56,8 +58,9 @@ impl Appender {
         within: Duration,
     ) -> Appender {
         let (turns, asked) = (Turns::new(0), AtomicU64::new(0));
-        let (server, nonces) = (server.to_owned(), RandomState::new());
-        Appender { log, follower, server, within, turns, asked, nonces }
+        let nonces = RandomState::new();
+        let (server, mark) = (server.to_owned(), message::mark(server, nonces.hash_one(server)));
+        Appender { log, follower, server, mark, within, turns, asked, nonces }
     }
 
     /// Waits until all is here that was in the log when this was called, as a majority of those who
@@ -102,7 +105,7 @@ impl Appender {
         let previous = place.hash.unwrap_or_default();
         let nonce = self.nonces.hash_one((covered, place.sequence));
         let first = next(jungle.revision());
-        Some((place.sequence, message::write_empty(&previous, first, &self.server, nonce)))
+        Some((place.sequence, message::write_empty(&previous, first, &self.mark, nonce)))
     }
 
     /// A message of as many of the records as fit in, and the one that it comes after; `None` when
@@ -128,7 +131,7 @@ impl Appender {
         }
         let before = branches_before(jungle, records);
         let previous = place.hash.unwrap_or_default();
-        let (bytes, count) = message::write(&previous, first, &self.server, &before, &encoded);
+        let (bytes, count) = message::write(&previous, first, &self.mark, &before, &encoded);
         Ok(Some(Sent { after: place.sequence, bytes, count }))
     }
 }

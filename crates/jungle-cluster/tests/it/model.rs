@@ -57,6 +57,28 @@ fn servers_agree_whatever_the_log_does() {
     });
 }
 
+/// Messages are told apart by what their servers drew, if by nothing else.
+#[test]
+fn servers_of_one_name_that_do_the_same_do_it_twice() {
+    let (engine, rng) = (Arc::new(Engine::default()), &mut Rng::new(1));
+    let servers = [(); 2].map(|()| server(&engine.connect(rng, 0), "same"));
+    servers[0].0.create_tree("t").unwrap();
+    agree(&servers);
+    thread::scope(|scope| {
+        for (jungle, _) in &servers {
+            let tree = jungle.open_tree("t").unwrap();
+            scope.spawn(move || {
+                for _ in 0..200 {
+                    tree.update(|tx| tx.append(&[])).unwrap();
+                }
+            });
+        }
+    });
+    agree(&servers);
+    let tree = servers[0].0.open_tree("t").unwrap();
+    assert_eq!(tree.read().root().child_count(), 400);
+}
+
 /// Counts in one place, and appends, moves, removes and marks in others.
 pub fn work(tree: &TreeHandle, rng: &mut Rng, counts: &Counts) {
     let key = rng.below(KEYS) as i64;
