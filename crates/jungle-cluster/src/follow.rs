@@ -10,6 +10,7 @@ use crate::error::{CheckpointError, Fault, MessageError};
 use crate::keeper::Every;
 use crate::log::LogId;
 use crate::message::{self, Before, Hash, Message};
+use crate::rotation::Rotation;
 use crate::survey::ServerStatus;
 
 /// A Jungle, and how far it has followed the log.
@@ -19,6 +20,7 @@ pub(crate) struct Follower {
     /// When a checkpoint is due, or the follower has ended: who waits for that is not woken by each
     /// message.
     due: Condvar,
+    pub(crate) rotation: Rotation,
 }
 
 /// Where a follower is.
@@ -47,7 +49,8 @@ impl Follower {
         let is_placed = true;
         let place =
             Place { jungle, is_placed, sequence, hash, fault, checkpoint: 0, bytes: 0, every };
-        Follower { place: Mutex::new(place), moved: Condvar::new(), due: Condvar::new() }
+        let (moved, due, rotation) = Default::default();
+        Follower { place: Mutex::new(place), moved, due, rotation }
     }
 
     /// Of a Jungle of which it is still to be found out where in the log it is.
@@ -89,7 +92,7 @@ impl Follower {
         self.step(|place| match place.sequence + 1 {
             due if sequence < due => Ok(()),
             due if sequence > due => Err(Fault::Gap { expected: due, found: sequence }),
-            _ => place.follow(sequence, bytes),
+            _ => place.follow(sequence, bytes, &self.rotation),
         })
     }
 
@@ -105,6 +108,9 @@ impl Follower {
                 return Ok(());
             }
             place.redo(sequence, "this server", records.iter().map(|record| Ok(record.clone())))?;
+            if !records.is_empty() {
+                self.rotation.followed_own(sequence);
+            }
             place.pass(sequence, message::hash_of(message), message.len());
             Ok(())
         })
@@ -203,7 +209,7 @@ impl Place {
         self.jungle.as_ref().map(Jungle::revision).unwrap_or_default()
     }
 
-    fn follow(&mut self, sequence: u64, bytes: &[u8]) -> Result<(), Fault> {
+    fn follow(&mut self, sequence: u64, bytes: &[u8], rotation: &Rotation) -> Result<(), Fault> {
         let damaged = |reason| Fault::Damaged { sequence, reason };
         let message = message::read(bytes).map_err(damaged)?;
         if self.hash.is_some_and(|hash| hash != message.previous) {
@@ -215,6 +221,9 @@ impl Place {
         }
         let records = message.records_after(jungle.revision(), jungle.arena());
         self.redo(sequence, message.server(), records)?;
+        if !message.is_empty() {
+            rotation.followed(message.mark, sequence);
+        }
         self.pass(sequence, message.hash, bytes.len());
         Ok(())
     }

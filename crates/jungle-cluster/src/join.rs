@@ -197,6 +197,8 @@ impl Cluster {
         let (address, local, threads) = Default::default();
         let cluster = Cluster { follower, log, appender, keeper, address, local, threads };
         cluster.answer(&options.server);
+        let follower = Arc::clone(&cluster.follower);
+        cluster.log.hear_line(Arc::new(move |server| follower.rotation.heard(server)));
         Ok(cluster)
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::depot::Depot;
-use crate::log::{Appended, Log, LogError, LogId, Tail};
+use crate::log::{Appended, Heard, Log, LogError, LogId, Tail};
 use crate::nats::ConnectError;
 use crate::survey::{Survey, Tell};
 
@@ -26,6 +26,7 @@ pub struct LaterLog {
 #[derive(Default)]
 struct Waiting {
     tell: Option<Tell>,
+    heard: Option<Heard>,
     is_closed: bool,
 }
 
@@ -65,6 +66,9 @@ impl LaterLog {
         let log = (self.connect)().map_err(away)?;
         if let Some(tell) = waiting.tell.take() {
             log.answer(tell);
+        }
+        if let Some(heard) = waiting.heard.take() {
+            log.hear_line(heard);
         }
         Ok(self.log.get_or_init(|| log))
     }
@@ -111,6 +115,20 @@ impl Log for LaterLog {
         match self.log.get() {
             Some(log) => log.answer(tell),
             None => waiting.tell = Some(tell),
+        }
+    }
+
+    fn wait_in_line(&self, server: &str) {
+        if let Some(log) = self.log.get() {
+            log.wait_in_line(server);
+        }
+    }
+
+    fn hear_line(&self, heard: Heard) {
+        let mut waiting = self.waiting();
+        match self.log.get() {
+            Some(log) => log.hear_line(heard),
+            None => waiting.heard = Some(heard),
         }
     }
 

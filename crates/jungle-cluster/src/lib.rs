@@ -47,6 +47,7 @@ mod message;
 mod nats;
 mod newcomer;
 mod options;
+mod rotation;
 mod sequencer;
 mod survey;
 mod turns;
@@ -60,7 +61,7 @@ pub use local::{
     Kept, Local, LocalError, LocalId, LocalIdError, LocalOutcome, LocalStatus, LocalUpdateError,
     Refused, WRITERS,
 };
-pub use log::{Appended, Log, LogError, LogId, LogIdError, Tail};
+pub use log::{Appended, Heard, Log, LogError, LogId, LogIdError, Tail};
 pub use nats::{ConnectError, NatsLog};
 pub use options::{Joining, Options};
 pub use survey::{LogStatus, OutboxStatus, Replica, ServerStatus, Survey, Tell};

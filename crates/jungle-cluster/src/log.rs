@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -53,6 +54,13 @@ pub trait Log: Send + Sync {
     /// where servers cannot be asked.
     fn answer(&self, _tell: Tell) {}
 
+    /// Tells all servers that this one waits for its turn, having come too late. Nobody needs to
+    /// hear it.
+    fn wait_in_line(&self, _server: &str) {}
+
+    /// From now on, and until it is closed, `heard` is told which servers say so.
+    fn hear_line(&self, _heard: Heard) {}
+
     /// How all servers stand that answer `within` this time, and the log; `None` where they cannot
     /// be asked.
     ///
@@ -95,6 +103,9 @@ impl FromStr for LogId {
         number.map(|number| LogId(number.to_be_bytes())).ok_or(LogIdError)
     }
 }
+
+/// What is told which server waits for its turn.
+pub type Heard = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Messages with their sequences; waits for the next one.
 pub type Tail = Box<dyn Iterator<Item = (u64, Bytes)> + Send>;

@@ -5,8 +5,8 @@
 //! "JGC"  version 1: 1 byte
 //! hash of the message before: 32 (zeros for the first)
 //! revision of the first record: 8
-//! name of the server that wrote it, `#`, and 16 hexadecimal digits that it drew as it joined: 1 + that
-//!     many (without the digits, as older servers wrote it)
+//! name of the server that wrote it, `#`, and 16 hexadecimal digits that it drew as it joined:
+//!     1 + that many (older servers wrote their name alone)
 //! how many branches: 2, and for each: tree 8, branch 8, its content hash before this message 32
 //! how many records: 4, and for each: length 4 + that many, as `jungle_store::encode` writes it;
 //!     without any, what makes the message the only one of its kind: 8
@@ -33,8 +33,8 @@ const LINKED_MAX: usize = 64;
 /// So many bytes of a server's name are in its messages, at most.
 const NAME_MAX: usize = u8::MAX as usize - 17;
 
-/// What a server is known by in its messages. Two may have the same name, and do the same at the same
-/// time: their messages must differ all the same, or one of them would be taken for both.
+/// What a server is known by in its messages. Two may have the same name, and do the same at the
+/// same time: their messages must differ all the same, or one of them would be taken for both.
 pub(crate) fn mark(name: &str, drawn: u64) -> String {
     format!("{}#{drawn:016x}", &name[..name.floor_char_boundary(NAME_MAX)])
 }
@@ -69,7 +69,7 @@ pub(crate) struct Message<'m> {
     pub(crate) previous: Hash,
     pub(crate) first: Revision,
     /// Of the server that wrote it.
-    mark: &'m str,
+    pub(crate) mark: &'m str,
     pub(crate) before: Vec<Before>,
     records: Vec<&'m [u8]>,
     pub(crate) hash: Hash,
@@ -168,6 +168,11 @@ impl Message<'_> {
     /// The name of the server that wrote it.
     pub(crate) fn server(&self) -> &str {
         name_of(self.mark)
+    }
+
+    /// Does it say only that its server was there?
+    pub(crate) fn is_empty(&self) -> bool {
+        self.records.is_empty()
     }
 
     /// The revision of the last record; of a message without any, that before it.

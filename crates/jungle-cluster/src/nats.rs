@@ -25,7 +25,7 @@ use tokio::time::{Instant, sleep, timeout};
 use self::depot::NatsDepot;
 use self::synced::Synced;
 use crate::depot::Depot;
-use crate::log::{Appended, Log, LogError, LogId, Tail};
+use crate::log::{Appended, Heard, Log, LogError, LogId, Tail};
 use crate::options::Options;
 use crate::survey::{self, LogStatus, Survey, Tell};
 
@@ -279,6 +279,28 @@ impl Log for NatsLog {
         });
     }
 
+    fn wait_in_line(&self, server: &str) {
+        let Some(threads) = &self.threads else { return };
+        let (client, subject) = (self.jetstream.client(), line(&self.cluster));
+        let server = Bytes::copy_from_slice(server.as_bytes());
+        threads.spawn(async move {
+            // Who does not hear it does not wait.
+            let _ = client.publish(subject, server).await;
+        });
+    }
+
+    fn hear_line(&self, heard: Heard) {
+        let Some(threads) = &self.threads else { return };
+        let (client, subject) = (self.jetstream.client(), line(&self.cluster));
+        let mut closed = self.closed.subscribe();
+        threads.spawn(async move {
+            tokio::select! {
+                _ = closed.wait_for(|closed| *closed) => {}
+                () = hear(client, subject, heard) => {}
+            }
+        });
+    }
+
     fn survey(&self, within: Duration) -> Result<Option<Survey>, LogError> {
         let (client, stream) = (self.jetstream.client(), self.stream.clone());
         let asking = survey::ask(client, stream, survey::subject(&self.cluster), within);
@@ -301,6 +323,25 @@ impl Drop for NatsLog {
             // It may be let go by an async function, which cannot wait.
             threads.shutdown_background();
         }
+    }
+}
+
+/// The subject on which a cluster's servers say that they wait for their turn.
+fn line(name: &str) -> String {
+    format!("jungle.{name}.line")
+}
+
+/// Listens to who waits, as long as this runs.
+async fn hear(client: Client, subject: String, heard: Heard) {
+    loop {
+        if let Ok(mut line) = client.subscribe(subject.clone()).await {
+            while let Some(said) = line.next().await {
+                if let Ok(server) = str::from_utf8(&said.payload) {
+                    heard(server);
+                }
+            }
+        }
+        sleep(REST).await;
     }
 }
 

@@ -60,6 +60,7 @@ impl Appender {
         let (turns, asked) = (Turns::new(0), AtomicU64::new(0));
         let nonces = RandomState::new();
         let (server, mark) = (server.to_owned(), message::mark(server, nonces.hash_one(server)));
+        follower.rotation.set_own(&mark);
         Appender { log, follower, server, mark, within, turns, asked, nonces }
     }
 
@@ -145,6 +146,10 @@ struct Sent {
 }
 
 impl Sequencer for Appender {
+    fn await_turn(&self) {
+        self.follower.rotation.wait(|| self.log.wait_in_line(&self.mark));
+    }
+
     fn sequence(&self, records: &[CommitRecord]) -> Result<usize, SequenceError> {
         let mut proven = self.turns.take();
         let covered = self.asked.load(Ordering::SeqCst);
@@ -159,6 +164,7 @@ impl Sequencer for Appender {
             }
             Ok(Appended::Behind) => {
                 drop(proven);
+                self.log.wait_in_line(&self.mark);
                 let is_here = self.follower.wait_past(after, self.within);
                 if is_here { Ok(0) } else { Err(refused(CutOff)) }
             }

@@ -45,6 +45,8 @@ pub(crate) struct Attempt<'h> {
     merged: Option<Merged<'h>>,
     /// Does it make a revision? What was only read does not.
     writes: bool,
+    /// Which of the [tips](crate::sequence::Tip) it began at, if it did not begin at the head.
+    tip: Option<u64>,
 }
 
 /// A branch that is merged into another.
@@ -209,7 +211,19 @@ impl<'h> Attempt<'h> {
             renamed: Vec::new(),
             merged: None,
             writes,
+            tip: None,
         }
+    }
+
+    /// Says that it began at a tip.
+    pub(crate) fn of_tip(mut self, tip: Option<u64>) -> Self {
+        self.tip = tip;
+        self
+    }
+
+    /// Did it begin at something that has come to nothing?
+    pub(crate) fn is_lost(&self, tips: u64) -> bool {
+        self.tip.is_some_and(|tip| tip != tips)
     }
 
     /// Says which changes the editor made.
@@ -436,7 +450,12 @@ impl<'h> Attempt<'h> {
         self.changes.as_ref().expect("worked out before")
     }
 
-    fn overlap(&self, read: Option<Path>, conflicts: Vec<Conflict>, changes: ChangeSet) -> Failure {
+    pub(crate) fn overlap(
+        &self,
+        read: Option<Path>,
+        conflicts: Vec<Conflict>,
+        changes: ChangeSet,
+    ) -> Failure {
         Failure::Overlap(Overlap { branch: self.head.id, read, conflicts, changes })
     }
 
@@ -473,7 +492,7 @@ impl<'h> Attempt<'h> {
 }
 
 /// What an editor holds as a version, of a line of its own.
-fn version_of(editor: Editor) -> Snapshot {
+pub(crate) fn version_of(editor: Editor) -> Snapshot {
     if !editor.is_changed() {
         return editor.base().clone();
     }

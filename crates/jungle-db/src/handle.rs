@@ -19,6 +19,7 @@ use crate::past::{NoSuchRevision, Past};
 use crate::planted::{Bug, is_awake};
 use crate::revision::{CommitMeta, Revision, Timestamp};
 use crate::search::At;
+use crate::sequence::Tip;
 use crate::snapshot::Snapshot;
 use crate::transaction::{Conflicts, Transaction};
 use crate::watch::Watch;
@@ -201,23 +202,41 @@ impl TreeHandle {
         mut f: impl FnMut(&mut Draft) -> Result<T, E>,
     ) -> Result<Committed<T>, UpdateError<E>> {
         let mut turn = self.head.enter();
-        let mut runs = 0;
+        let (mut runs, mut overlaps) = (0, 0);
+        let mut may_begin_at_tip = true;
         loop {
             runs += 1;
+            if let Some(sequencing) = self.shared.sequencing() {
+                sequencing.await_turn();
+            }
             let base = self.head.snapshot();
             let began_at = base.revision();
-            let mut draft = Draft::new(base.into_tree(), options.clone());
-            let value = f(&mut draft).map_err(UpdateError::Closure)?;
+            let tip = if may_begin_at_tip { self.tip() } else { None };
+            let lost = tip.as_ref().map(|tip| tip.lost);
+            let base = tip.map_or_else(|| base.into_tree(), |tip| tip.tree);
+            let mut draft = Draft::new(base, options.clone());
+            let value = f(&mut draft);
+            if lost.is_some() && (value.is_err() || !draft.is_changed()) {
+                // It says so of what may come to nothing.
+                may_begin_at_tip = false;
+                continue;
+            }
+            may_begin_at_tip = true;
+            let value = value.map_err(UpdateError::Closure)?;
             if !draft.is_changed() {
                 return Ok(Committed { value, revision: began_at, renamed: Vec::new(), runs });
             }
-            let (mut attempt, options) = Attempt::of_draft(&self.head, draft);
+            let (attempt, options) = Attempt::of_draft(&self.head, draft);
+            let mut attempt = attempt.of_tip(lost);
             let attempts = std::slice::from_mut(&mut attempt);
             let revision = match rebase_and_publish(&self.shared, attempts, &options.meta) {
                 Ok(revision) => revision,
                 Err(Failure::NotWritten(error)) => return Err(UpdateError::NotWritten(error)),
+                // To keep others of this Jungle out would not have helped.
+                Err(Failure::Overlap(_)) if self.has_lost(lost) => continue,
                 Err(Failure::Overlap(_)) => {
-                    if runs >= PATIENCE && turn.is_none() && !is_awake(Bug::TurnForgotten) {
+                    overlaps += 1;
+                    if overlaps >= PATIENCE && turn.is_none() && !is_awake(Bug::TurnForgotten) {
                         turn = Some(self.head.take_turn());
                     }
                     continue;
@@ -229,6 +248,16 @@ impl TreeHandle {
             acknowledged.map_err(UpdateError::NotWritten)?;
             return Ok(Committed { value, revision, renamed: attempt.into_renamed(), runs });
         }
+    }
+
+    /// Where an update begins that waits for its place elsewhere, if that is not the head.
+    fn tip(&self) -> Option<Tip> {
+        self.shared.sequencing()?.tip(self.head.id)
+    }
+
+    /// Has this tip come to nothing?
+    fn has_lost(&self, tip: Option<u64>) -> bool {
+        tip.zip(self.shared.sequencing()).is_some_and(|(tip, sequencing)| tip != sequencing.lost())
     }
 
     /// Commits a draft; tells the revision and what got another key.

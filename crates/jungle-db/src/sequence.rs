@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::sync::{Arc, OnceLock};
 
-use jungle_tree::{Editor, apply};
+use jungle_tree::{ChangeSet, Editor, Snapshot, apply};
 
-use crate::commit::{Attempt, Failure};
+use crate::commit::{Attempt, Failure, version_of};
 use crate::head::lock;
 use crate::journal::{BranchId, CommitRecord, Event, JournalError};
 use crate::jungle::{Jungle, Shared};
@@ -55,6 +55,10 @@ use crate::write::NotWritten;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Sequencer: Send + Sync {
+    /// Waits a moment, if others are to go first. It is called before something is worked out that
+    /// would have to be worked out again after them; by itself it does not wait.
+    fn await_turn(&self) {}
+
     /// Asks for places for these records, which follow one another and the newest revision that was
     /// known as they were made, and waits for the answer. One call is made at a time.
     ///
@@ -82,7 +86,7 @@ const BATCH_MAX: usize = 1024;
 /// So often others are let go first before a batch is sent. Those who were just answered come back
 /// at once, most of them, and go along then; else they would wait for this batch and the next one.
 /// A turn in which nobody else wants to run takes a microsecond.
-const GATHER_TURNS: usize = 64;
+const GATHER_TURNS: usize = 256;
 
 /// The sequencer of a Jungle, and what waits for it.
 pub(crate) struct Sequencing {
@@ -109,6 +113,15 @@ struct Group {
     expected: usize,
     /// Nothing joins until all of it is decided.
     is_closed: bool,
+    /// How often something that had gathered came to nothing.
+    lost: u64,
+}
+
+/// A branch as it would be with all that has gathered.
+pub(crate) struct Tip {
+    pub(crate) tree: Snapshot,
+    /// The same as long as nothing of that has come to nothing.
+    pub(crate) lost: u64,
 }
 
 /// Records that are sent together.
@@ -152,6 +165,28 @@ impl Sequencing {
         }
     }
 
+    /// Waits a moment, if others are to go first.
+    pub(crate) fn await_turn(&self) {
+        self.sequencer.await_turn();
+    }
+
+    /// What there would be of a branch with all that has gathered: who begins there has nothing to
+    /// rebase over. `None` where nothing has.
+    pub(crate) fn tip(&self, branch: BranchId) -> Option<Tip> {
+        let mut group = lock(&self.group);
+        if group.is_closed || group.is_at_rest() {
+            return None;
+        }
+        let tree = version_of(group.editors.remove(&branch)?);
+        group.editors.insert(branch, Editor::new(tree.clone()));
+        Some(Tip { tree, lost: group.lost })
+    }
+
+    /// How often something that had gathered came to nothing.
+    pub(crate) fn lost(&self) -> u64 {
+        lock(&self.group).lost
+    }
+
     /// Commits all attempts as one revision, on top of whatever others do.
     pub(crate) fn commit(
         &self,
@@ -161,6 +196,9 @@ impl Sequencing {
     ) -> Result<Revision, Failure> {
         loop {
             let mut group = self.open_group();
+            if let Some(lost) = attempts.iter().find(|attempt| attempt.is_lost(group.lost)) {
+                return Err(lost.overlap(None, Vec::new(), ChangeSet::new()));
+            }
             let ticket = match group.join(shared, attempts, meta) {
                 Ok(ticket) => ticket,
                 // It is in the way of something that may come to nothing.
@@ -300,6 +338,7 @@ impl Drop for Sent<'_> {
             // What was worked out on top of it has come to nothing, too.
             mem::take(&mut group.batch).outcome.get_or_init(|| (0, None));
             group.records.clear();
+            group.lost += 1;
         }
         if group.records.is_empty() {
             group.reset();

@@ -14,6 +14,7 @@ mod memory;
 mod newcomer;
 mod open;
 pub mod point;
+mod posts;
 mod read;
 mod readers;
 mod reclaim;
@@ -81,6 +82,7 @@ pub fn sample(experiment: &str, case: &str, options: Options) -> Result<Sample, 
         "cluster" if case == "seen" => Some(failover::seen(options)?),
         "cluster" if case == "resume" => Some(failover::resume(options)?),
         "cluster" if case == "newcomer" => Some(newcomer::sample(options)?),
+        "cluster" if case == "posts" => Some(posts::sample(options)?),
         "cluster" if case == "share" => board::sample(case, options)?,
         "cluster" => cluster::sample(case, options)?,
         "commit" if case == "readers" => Some(readers::sample(options)?),

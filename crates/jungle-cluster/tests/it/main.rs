@@ -11,4 +11,5 @@ mod model;
 mod nats;
 mod outbox;
 mod support;
+mod tip;
 mod torture;

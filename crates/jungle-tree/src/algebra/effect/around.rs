@@ -61,8 +61,8 @@ impl Effect<'_> {
     }
 
     /// A free key near one that is taken: behind all that are or were, for a whole position, or in
-    /// front of them, for a negative one; right behind the taken one, for a fraction. A name is never
-    /// replaced by another.
+    /// front of them, for a negative one; right behind the taken one, for a fraction. A name is
+    /// never replaced by another.
     pub(in super::super) fn free_key(&mut self, parent: Id, taken: &Key) -> Option<Key> {
         let taken = position(taken)?;
         let kids = &self.items[parent as usize].kids;
