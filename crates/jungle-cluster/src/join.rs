@@ -15,9 +15,9 @@ use crate::follow::Follower;
 use crate::keeper::{Every, Keeper};
 use crate::log::{Log, LogId};
 use crate::membership;
-use crate::message::{self, Hash};
+use crate::message::{self, Hash, Message};
 use crate::nats::NatsLog;
-use crate::newcomer::{self, Restored, has_been, is_behind};
+use crate::newcomer::{self, Restored, has_been, is_behind, was_done};
 use crate::options::{Joining, Options};
 use crate::sequencer::Appender;
 use crate::survey::ServerStatus;
@@ -253,13 +253,31 @@ fn every(options: &Options) -> Every {
 /// Where in a log a Jungle is, and the hash of the message there, if that is there still.
 fn place_of(log: &dyn Log, jungle: &Jungle) -> Result<(u64, Option<Hash>), JoinError> {
     let bounds = log.bounds()?;
-    let sequence = find(log, jungle.revision(), bounds)?;
+    let here = jungle.revision();
+    let sequence = find(log, here, bounds)?;
+    if !is_told_of(log, jungle, bounds)? {
+        return Err(JoinError::Overtaken { here });
+    }
     // The message before is where it says that it is.
     let hash = match sequence {
         0 => Some(message::Hash::default()),
         _ => log.get(sequence)?.map(|bytes| message::hash_of(&bytes)),
     };
     Ok((sequence, hash))
+}
+
+/// Does the log say of the newest revision what was done here, as far as that is known? One that
+/// has lost something, and has gone on, has as many revisions again.
+fn is_told_of(log: &dyn Log, jungle: &Jungle, bounds: (u64, u64)) -> Result<bool, JoinError> {
+    let here = jungle.revision();
+    let sequence = match here.number() {
+        0 => return Ok(true),
+        _ => partition(log, bounds, |message| message.last() < here)?,
+    };
+    if sequence > bounds.1 {
+        return Ok(true);
+    }
+    with_message(log, sequence, |message| was_done(jungle, message))
 }
 
 /// Waits until the log is there, and follows it.
@@ -310,25 +328,39 @@ fn find(log: &dyn Log, here: Revision, (first, last): (u64, u64)) -> Result<u64,
             _ => Err(JoinError::NotEmpty { here }),
         };
     }
-    let revisions = |sequence: u64| -> Result<(Revision, Revision), JoinError> {
-        let bytes = log.get(sequence)?;
-        let bytes = bytes.ok_or(Fault::Gap { expected: sequence, found: sequence + 1 })?;
-        let read = message::read(&bytes);
-        let message = read.map_err(|reason| Fault::Damaged { sequence, reason })?;
-        Ok((message.first, message.last()))
-    };
-    let (oldest, newest) = (revisions(first)?.0, revisions(last)?.1);
+    let oldest = with_message(log, first, |message| message.first)?;
+    let newest = with_message(log, last, |message| message.last())?;
     if here > newest {
         return Err(JoinError::Ahead { here, log: newest });
     }
     if here.number() + 1 < oldest.number() {
         return Err(JoinError::TooOld { here, log: oldest });
     }
-    // Messages before `low` are in it whole, those from `high` on are not.
+    Ok(partition(log, (first, last), |message| message.last() <= here)? - 1)
+}
+
+/// The sequence of the first message of which something is not so that is so of all before.
+fn partition(
+    log: &dyn Log,
+    (first, last): (u64, u64),
+    is_so: impl Fn(&Message<'_>) -> bool,
+) -> Result<u64, JoinError> {
     let (mut low, mut high) = (first, last + 1);
     while low < high {
         let middle = low + (high - low) / 2;
-        if revisions(middle)?.1 <= here { low = middle + 1 } else { high = middle }
+        if with_message(log, middle, &is_so)? { low = middle + 1 } else { high = middle }
     }
-    Ok(low - 1)
+    Ok(low)
+}
+
+/// Looks at a message, which has to be there.
+fn with_message<T>(
+    log: &dyn Log,
+    sequence: u64,
+    look: impl FnOnce(&Message<'_>) -> T,
+) -> Result<T, JoinError> {
+    let bytes = log.get(sequence)?;
+    let bytes = bytes.ok_or(Fault::Gap { expected: sequence, found: sequence + 1 })?;
+    let read = message::read(&bytes);
+    Ok(look(&read.map_err(|reason| Fault::Damaged { sequence, reason })?))
 }
