@@ -19,6 +19,8 @@ pub(crate) struct Follower {
     /// When a checkpoint is due, or the follower has ended: who waits for that is not woken by each
     /// message.
     due: Condvar,
+    /// Is there nobody who would move it while somebody waits?
+    pub(crate) is_by_hand: bool,
 }
 
 /// Where a follower is.
@@ -47,7 +49,8 @@ impl Follower {
         let is_placed = true;
         let place =
             Place { jungle, is_placed, sequence, hash, fault, checkpoint: 0, bytes: 0, every };
-        Follower { place: Mutex::new(place), moved: Condvar::new(), due: Condvar::new() }
+        let (moved, due) = Default::default();
+        Follower { place: Mutex::new(place), moved, due, is_by_hand: false }
     }
 
     /// Of a Jungle of which it is still to be found out where in the log it is.
@@ -157,8 +160,8 @@ impl Follower {
     }
 
     /// Nothing more is followed, for this reason.
-    pub(crate) fn fail(&self, fault: Fault) {
-        let _ = self.step(|_| Err(fault));
+    pub(crate) fn fail(&self, fault: Fault) -> Result<(), Arc<Fault>> {
+        self.step(|_| Err(fault))
     }
 
     /// Waits until the follower is past this message, has ended, or the time is over; tells whether
@@ -185,6 +188,7 @@ impl Follower {
     fn wait_on(&self, news: &Condvar, within: Duration, is_so: impl Fn(&Place) -> bool) -> bool {
         let is_open =
             |place: &mut Place| !is_so(place) && place.fault.is_none() && place.jungle.is_some();
+        let within = if self.is_by_hand { Duration::ZERO } else { within };
         let waited = news.wait_timeout_while(self.place(), within, is_open);
         is_so(&waited.unwrap_or_else(PoisonError::into_inner).0)
     }

@@ -175,9 +175,10 @@ impl Cluster {
     /// A server that does not follow yet.
     fn made(
         log: Arc<dyn Log>,
-        follower: Follower,
+        mut follower: Follower,
         options: &Options,
     ) -> Result<Cluster, JoinError> {
+        follower.is_by_hand = options.is_by_hand();
         let follower = Arc::new(follower);
         let (server, within) = (&options.server, options.commit_within);
         let appender = Appender::new(Arc::clone(&log), Arc::clone(&follower), server, within);
@@ -195,7 +196,17 @@ impl Cluster {
             writing: Mutex::default(),
         });
         let (address, local, threads) = Default::default();
-        let cluster = Cluster { follower, log, appender, keeper, address, local, threads };
+        let cluster = Cluster {
+            follower,
+            log,
+            appender,
+            keeper,
+            address,
+            local,
+            #[cfg(feature = "sim")]
+            tail: Mutex::default(),
+            threads,
+        };
         cluster.answer(&options.server);
         Ok(cluster)
     }
@@ -210,11 +221,15 @@ impl Cluster {
         }));
     }
 
+    /// Has something done by a thread, unless this server has none.
     pub(crate) fn start(
         &self,
         name: &str,
         run: impl FnOnce() + Send + 'static,
     ) -> Result<(), JoinError> {
+        if self.follower.is_by_hand {
+            return Ok(());
+        }
         let thread = thread::Builder::new().name(name.to_owned()).spawn(run);
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         threads.push(thread.map_err(JoinError::Threads)?);
@@ -227,6 +242,10 @@ impl Cluster {
         const TOLD_EVERY: Duration = Duration::from_millis(200);
         /// So long without a message, and the engine is asked whether it is there at all.
         const QUIET: Duration = Duration::from_secs(5);
+        #[cfg(feature = "sim")]
+        if self.follower.is_by_hand {
+            return self.catch_up_by_hand(last);
+        }
         let from = self.follower.place().sequence;
         let (mut followed, mut since) = (from, Instant::now());
         while !self.follower.wait(TOLD_EVERY, |place| place.sequence >= last) {
@@ -285,39 +304,60 @@ fn follow_when_there(follower: &Follower, log: &dyn Log, jungle: &Jungle) {
     /// How often it is looked for.
     const LOOKED_FOR_EVERY: Duration = Duration::from_millis(100);
     while !follower.is_over() {
-        match place_of(log, jungle) {
-            Ok((sequence, hash)) => {
-                follower.start_behind(sequence, hash);
-                return follow_tail(follower, log, sequence + 1);
-            }
-            Err(JoinError::Log(_)) => follower.rest(LOOKED_FOR_EVERY),
-            Err(error) => return follower.fail(Fault::Apart(Box::new(error))),
+        match find_place(follower, log, jungle) {
+            Some(sequence) => return follow_tail(follower, log, sequence + 1),
+            None => follower.rest(LOOKED_FOR_EVERY),
         }
     }
 }
 
+/// Finds where in the log a follower is, and goes on from there; `None` while the log is away, or
+/// if it does not go on from there.
+pub(crate) fn find_place(follower: &Follower, log: &dyn Log, jungle: &Jungle) -> Option<u64> {
+    match place_of(log, jungle) {
+        Ok((sequence, hash)) => {
+            follower.start_behind(sequence, hash);
+            return Some(sequence);
+        }
+        Err(JoinError::Log(_)) => {}
+        // It is noted as the follower's.
+        Err(error) => drop(follower.fail(Fault::Apart(Box::new(error)))),
+    }
+    None
+}
+
 fn follow_tail(follower: &Follower, log: &dyn Log, from: u64) {
     for (sequence, bytes) in log.tail(from) {
-        // The engine passes over messages that a damaged server has lost; others may have them.
-        let due = follower.place().sequence + 1;
-        for missing in due..sequence {
-            match log.get(missing) {
-                Ok(Some(bytes)) if follower.follow(missing, &bytes).is_ok() => {}
-                Ok(found) => match log.bounds() {
-                    Ok((first, _)) if found.is_none() && first > missing => {
-                        return follower.fail(Fault::Trimmed { expected: missing, first });
-                    }
-                    _ => break,
-                },
-                Err(reason) => {
-                    return follower.fail(Fault::NotRead { sequence: missing, reason });
-                }
-            }
-        }
-        if follower.follow(sequence, &bytes).is_err() {
+        if follow_message(follower, log, sequence, &bytes).is_err() {
             return;
         }
     }
+}
+
+/// Follows a message as it came, and those that were passed over before it.
+pub(crate) fn follow_message(
+    follower: &Follower,
+    log: &dyn Log,
+    sequence: u64,
+    bytes: &[u8],
+) -> Result<(), Arc<Fault>> {
+    // The engine passes over messages that a damaged server has lost; others may have them.
+    let due = follower.place().sequence + 1;
+    for missing in due..sequence {
+        match log.get(missing) {
+            Ok(Some(bytes)) if follower.follow(missing, &bytes).is_ok() => {}
+            Ok(found) => match log.bounds() {
+                Ok((first, _)) if found.is_none() && first > missing => {
+                    return follower.fail(Fault::Trimmed { expected: missing, first });
+                }
+                _ => break,
+            },
+            Err(reason) => {
+                return follower.fail(Fault::NotRead { sequence: missing, reason });
+            }
+        }
+    }
+    follower.follow(sequence, bytes)
 }
 
 /// The sequence of the newest message of which everything is in a Jungle with this revision.

@@ -37,6 +37,8 @@ mod cluster;
 mod depot;
 mod error;
 mod follow;
+#[cfg(feature = "sim")]
+mod hand;
 mod join;
 mod keeper;
 mod later;
