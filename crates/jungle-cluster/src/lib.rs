@@ -49,6 +49,7 @@ mod message;
 mod nats;
 mod newcomer;
 mod options;
+pub mod planted;
 mod sequencer;
 mod survey;
 mod turns;

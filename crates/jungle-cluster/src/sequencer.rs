@@ -12,6 +12,7 @@ use crate::error::Fault;
 use crate::follow::{Follower, branches_before};
 use crate::log::{Appended, Log, LogError};
 use crate::message;
+use crate::planted::{Bug, is_awake};
 use crate::turns::Turns;
 
 /// Appends what one server commits.
@@ -160,6 +161,7 @@ impl Sequencer for Appender {
                 if is_here { Ok(0) } else { Err(refused(CutOff)) }
             }
             Err(error @ LogError::Refused { .. }) => Err(refused(error)),
+            Err(error) if is_awake(Bug::UnknownIsRefused) => Err(refused(error)),
             Err(error) => Err(undecided(error)),
         }
     }
