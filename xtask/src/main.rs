@@ -35,6 +35,7 @@ usage: cargo xtask TASK
   torture posts [ARGS]       a server is killed while others post to it (--kills N)
   torture soak [ARGS]        a load that is held: memory, files, disk, latency (--minutes N)
   torture lin [ARGS]         histories of a cluster under faults, checked (--schedules N)
+  torture sim [ARGS]         a cluster in one thread on a simulated engine (--seeds N, --seed S)
   torture local [ARGS]       servers that commit by themselves, cut off (--schedules N)
   torture cluster [ARGS]     commits on a cluster under faults of all kinds, counted (--schedules N)
   torture ledger             what all torture runs of this checkout sum up to

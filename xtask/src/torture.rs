@@ -18,9 +18,9 @@ use crate::error::{Context, Result, fail, no_arguments};
 use ledger::{Entry, children_cpu_seconds};
 
 /// The suites that `test` runs, each small enough for that by its own defaults.
-pub const SUITES: [&str; 13] = [
-    "model", "converge", "stress", "shuttle", "crash", "io", "rot", "erase", "kill", "syncs",
-    "meta", "fuzz", "planted",
+pub const SUITES: [&str; 14] = [
+    "model", "converge", "sim", "stress", "shuttle", "crash", "io", "rot", "erase", "kill",
+    "syncs", "meta", "fuzz", "planted",
 ];
 
 pub fn run(arguments: &[String]) -> Result<()> {

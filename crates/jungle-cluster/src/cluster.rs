@@ -26,6 +26,9 @@ pub struct Cluster {
     pub(crate) address: Arc<OnceLock<String>>,
     /// What it commits by itself, once that was asked for.
     pub(crate) local: Arc<OnceLock<Arc<Local>>>,
+    /// The log as it comes, where it is followed by hand.
+    #[cfg(feature = "sim")]
+    pub(crate) tail: Mutex<Option<crate::log::Tail>>,
     /// They end when the follower ends and the log is closed.
     pub(crate) threads: Mutex<Vec<thread::JoinHandle<()>>>,
 }

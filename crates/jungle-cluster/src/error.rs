@@ -228,6 +228,16 @@ pub enum JoinError {
         /// The oldest one of the log.
         log: Revision,
     },
+    /// The log has something else in the place of what the folder has.
+    #[error(
+        "the folder ends with revision {here}, and in the log that is another commit: the log has \
+         lost what the folder has, and has gone on; give an empty folder, and look at this one by \
+         itself"
+    )]
+    Overtaken {
+        /// The newest revision of the folder.
+        here: Revision,
+    },
     /// The log does not go back to what the folder has, and the newest checkpoint has something
     /// else in its place.
     #[error(

@@ -10,6 +10,7 @@ use crate::error::{CheckpointError, Fault, MessageError};
 use crate::keeper::Every;
 use crate::log::LogId;
 use crate::message::{self, Before, Hash, Message};
+use crate::planted::{Bug, is_awake};
 use crate::rotation::Rotation;
 use crate::survey::ServerStatus;
 
@@ -21,6 +22,8 @@ pub(crate) struct Follower {
     /// message.
     due: Condvar,
     pub(crate) rotation: Rotation,
+    /// Is there nobody who would move it while somebody waits?
+    pub(crate) is_by_hand: bool,
 }
 
 /// Where a follower is.
@@ -50,7 +53,7 @@ impl Follower {
         let place =
             Place { jungle, is_placed, sequence, hash, fault, checkpoint: 0, bytes: 0, every };
         let (moved, due, rotation) = Default::default();
-        Follower { place: Mutex::new(place), moved, due, rotation }
+        Follower { place: Mutex::new(place), moved, due, rotation, is_by_hand: false }
     }
 
     /// Of a Jungle of which it is still to be found out where in the log it is.
@@ -163,8 +166,8 @@ impl Follower {
     }
 
     /// Nothing more is followed, for this reason.
-    pub(crate) fn fail(&self, fault: Fault) {
-        let _ = self.step(|_| Err(fault));
+    pub(crate) fn fail(&self, fault: Fault) -> Result<(), Arc<Fault>> {
+        self.step(|_| Err(fault))
     }
 
     /// Waits until the follower is past this message, has ended, or the time is over; tells whether
@@ -191,6 +194,7 @@ impl Follower {
     fn wait_on(&self, news: &Condvar, within: Duration, is_so: impl Fn(&Place) -> bool) -> bool {
         let is_open =
             |place: &mut Place| !is_so(place) && place.fault.is_none() && place.jungle.is_some();
+        let within = if self.is_by_hand { Duration::ZERO } else { within };
         let waited = news.wait_timeout_while(self.place(), within, is_open);
         is_so(&waited.unwrap_or_else(PoisonError::into_inner).0)
     }
@@ -212,7 +216,8 @@ impl Place {
     fn follow(&mut self, sequence: u64, bytes: &[u8], rotation: &Rotation) -> Result<(), Fault> {
         let damaged = |reason| Fault::Damaged { sequence, reason };
         let message = message::read(bytes).map_err(damaged)?;
-        if self.hash.is_some_and(|hash| hash != message.previous) {
+        let is_linked = self.hash.is_none_or(|hash| hash == message.previous);
+        if !is_linked && !is_awake(Bug::LinkIgnored) {
             return Err(Fault::Unlinked { sequence });
         }
         let Some(jungle) = self.jungle.clone() else { return Ok(()) };

@@ -15,9 +15,9 @@ use crate::follow::Follower;
 use crate::keeper::{Every, Keeper};
 use crate::log::{Log, LogId};
 use crate::membership;
-use crate::message::{self, Hash};
+use crate::message::{self, Hash, Message};
 use crate::nats::NatsLog;
-use crate::newcomer::{self, Restored, has_been, is_behind};
+use crate::newcomer::{self, Restored, has_been, is_behind, was_done};
 use crate::options::{Joining, Options};
 use crate::sequencer::Appender;
 use crate::survey::ServerStatus;
@@ -175,9 +175,10 @@ impl Cluster {
     /// A server that does not follow yet.
     fn made(
         log: Arc<dyn Log>,
-        follower: Follower,
+        mut follower: Follower,
         options: &Options,
     ) -> Result<Cluster, JoinError> {
+        follower.is_by_hand = options.is_by_hand();
         let follower = Arc::new(follower);
         let (server, within) = (&options.server, options.commit_within);
         let appender = Appender::new(Arc::clone(&log), Arc::clone(&follower), server, within);
@@ -195,7 +196,17 @@ impl Cluster {
             writing: Mutex::default(),
         });
         let (address, local, threads) = Default::default();
-        let cluster = Cluster { follower, log, appender, keeper, address, local, threads };
+        let cluster = Cluster {
+            follower,
+            log,
+            appender,
+            keeper,
+            address,
+            local,
+            #[cfg(feature = "sim")]
+            tail: Mutex::default(),
+            threads,
+        };
         cluster.answer(&options.server);
         let follower = Arc::clone(&cluster.follower);
         cluster.log.hear_line(Arc::new(move |server| follower.rotation.heard(server)));
@@ -212,11 +223,15 @@ impl Cluster {
         }));
     }
 
+    /// Has something done by a thread, unless this server has none.
     pub(crate) fn start(
         &self,
         name: &str,
         run: impl FnOnce() + Send + 'static,
     ) -> Result<(), JoinError> {
+        if self.follower.is_by_hand {
+            return Ok(());
+        }
         let thread = thread::Builder::new().name(name.to_owned()).spawn(run);
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         threads.push(thread.map_err(JoinError::Threads)?);
@@ -229,6 +244,10 @@ impl Cluster {
         const TOLD_EVERY: Duration = Duration::from_millis(200);
         /// So long without a message, and the engine is asked whether it is there at all.
         const QUIET: Duration = Duration::from_secs(5);
+        #[cfg(feature = "sim")]
+        if self.follower.is_by_hand {
+            return self.catch_up_by_hand(last);
+        }
         let from = self.follower.place().sequence;
         let (mut followed, mut since) = (from, Instant::now());
         while !self.follower.wait(TOLD_EVERY, |place| place.sequence >= last) {
@@ -255,7 +274,11 @@ fn every(options: &Options) -> Every {
 /// Where in a log a Jungle is, and the hash of the message there, if that is there still.
 fn place_of(log: &dyn Log, jungle: &Jungle) -> Result<(u64, Option<Hash>), JoinError> {
     let bounds = log.bounds()?;
-    let sequence = find(log, jungle.revision(), bounds)?;
+    let here = jungle.revision();
+    let sequence = find(log, here, bounds)?;
+    if !is_told_of(log, jungle, bounds)? {
+        return Err(JoinError::Overtaken { here });
+    }
     // The message before is where it says that it is.
     let hash = match sequence {
         0 => Some(message::Hash::default()),
@@ -264,44 +287,79 @@ fn place_of(log: &dyn Log, jungle: &Jungle) -> Result<(u64, Option<Hash>), JoinE
     Ok((sequence, hash))
 }
 
+/// Does the log say of the newest revision what was done here, as far as that is known? One that
+/// has lost something, and has gone on, has as many revisions again.
+fn is_told_of(log: &dyn Log, jungle: &Jungle, bounds: (u64, u64)) -> Result<bool, JoinError> {
+    let here = jungle.revision();
+    let sequence = match here.number() {
+        0 => return Ok(true),
+        _ => partition(log, bounds, |message| message.last() < here)?,
+    };
+    if sequence > bounds.1 {
+        return Ok(true);
+    }
+    with_message(log, sequence, |message| was_done(jungle, message))
+}
+
 /// Waits until the log is there, and follows it.
 fn follow_when_there(follower: &Follower, log: &dyn Log, jungle: &Jungle) {
     /// How often it is looked for.
     const LOOKED_FOR_EVERY: Duration = Duration::from_millis(100);
     while !follower.is_over() {
-        match place_of(log, jungle) {
-            Ok((sequence, hash)) => {
-                follower.start_behind(sequence, hash);
-                return follow_tail(follower, log, sequence + 1);
-            }
-            Err(JoinError::Log(_)) => follower.rest(LOOKED_FOR_EVERY),
-            Err(error) => return follower.fail(Fault::Apart(Box::new(error))),
+        match find_place(follower, log, jungle) {
+            Some(sequence) => return follow_tail(follower, log, sequence + 1),
+            None => follower.rest(LOOKED_FOR_EVERY),
         }
     }
 }
 
+/// Finds where in the log a follower is, and goes on from there; `None` while the log is away, or
+/// if it does not go on from there.
+pub(crate) fn find_place(follower: &Follower, log: &dyn Log, jungle: &Jungle) -> Option<u64> {
+    match place_of(log, jungle) {
+        Ok((sequence, hash)) => {
+            follower.start_behind(sequence, hash);
+            return Some(sequence);
+        }
+        Err(JoinError::Log(_)) => {}
+        // It is noted as the follower's.
+        Err(error) => drop(follower.fail(Fault::Apart(Box::new(error)))),
+    }
+    None
+}
+
 fn follow_tail(follower: &Follower, log: &dyn Log, from: u64) {
     for (sequence, bytes) in log.tail(from) {
-        // The engine passes over messages that a damaged server has lost; others may have them.
-        let due = follower.place().sequence + 1;
-        for missing in due..sequence {
-            match log.get(missing) {
-                Ok(Some(bytes)) if follower.follow(missing, &bytes).is_ok() => {}
-                Ok(found) => match log.bounds() {
-                    Ok((first, _)) if found.is_none() && first > missing => {
-                        return follower.fail(Fault::Trimmed { expected: missing, first });
-                    }
-                    _ => break,
-                },
-                Err(reason) => {
-                    return follower.fail(Fault::NotRead { sequence: missing, reason });
-                }
-            }
-        }
-        if follower.follow(sequence, &bytes).is_err() {
+        if follow_message(follower, log, sequence, &bytes).is_err() {
             return;
         }
     }
+}
+
+/// Follows a message as it came, and those that were passed over before it.
+pub(crate) fn follow_message(
+    follower: &Follower,
+    log: &dyn Log,
+    sequence: u64,
+    bytes: &[u8],
+) -> Result<(), Arc<Fault>> {
+    // The engine passes over messages that a damaged server has lost; others may have them.
+    let due = follower.place().sequence + 1;
+    for missing in due..sequence {
+        match log.get(missing) {
+            Ok(Some(bytes)) if follower.follow(missing, &bytes).is_ok() => {}
+            Ok(found) => match log.bounds() {
+                Ok((first, _)) if found.is_none() && first > missing => {
+                    return follower.fail(Fault::Trimmed { expected: missing, first });
+                }
+                _ => break,
+            },
+            Err(reason) => {
+                return follower.fail(Fault::NotRead { sequence: missing, reason });
+            }
+        }
+    }
+    follower.follow(sequence, bytes)
 }
 
 /// The sequence of the newest message of which everything is in a Jungle with this revision.
@@ -312,25 +370,39 @@ fn find(log: &dyn Log, here: Revision, (first, last): (u64, u64)) -> Result<u64,
             _ => Err(JoinError::NotEmpty { here }),
         };
     }
-    let revisions = |sequence: u64| -> Result<(Revision, Revision), JoinError> {
-        let bytes = log.get(sequence)?;
-        let bytes = bytes.ok_or(Fault::Gap { expected: sequence, found: sequence + 1 })?;
-        let read = message::read(&bytes);
-        let message = read.map_err(|reason| Fault::Damaged { sequence, reason })?;
-        Ok((message.first, message.last()))
-    };
-    let (oldest, newest) = (revisions(first)?.0, revisions(last)?.1);
+    let oldest = with_message(log, first, |message| message.first)?;
+    let newest = with_message(log, last, |message| message.last())?;
     if here > newest {
         return Err(JoinError::Ahead { here, log: newest });
     }
     if here.number() + 1 < oldest.number() {
         return Err(JoinError::TooOld { here, log: oldest });
     }
-    // Messages before `low` are in it whole, those from `high` on are not.
+    Ok(partition(log, (first, last), |message| message.last() <= here)? - 1)
+}
+
+/// The sequence of the first message of which something is not so that is so of all before.
+fn partition(
+    log: &dyn Log,
+    (first, last): (u64, u64),
+    is_so: impl Fn(&Message<'_>) -> bool,
+) -> Result<u64, JoinError> {
     let (mut low, mut high) = (first, last + 1);
     while low < high {
         let middle = low + (high - low) / 2;
-        if revisions(middle)?.1 <= here { low = middle + 1 } else { high = middle }
+        if with_message(log, middle, &is_so)? { low = middle + 1 } else { high = middle }
     }
-    Ok(low - 1)
+    Ok(low)
+}
+
+/// Looks at a message, which has to be there.
+fn with_message<T>(
+    log: &dyn Log,
+    sequence: u64,
+    look: impl FnOnce(&Message<'_>) -> T,
+) -> Result<T, JoinError> {
+    let bytes = log.get(sequence)?;
+    let bytes = bytes.ok_or(Fault::Gap { expected: sequence, found: sequence + 1 })?;
+    let read = message::read(&bytes);
+    Ok(look(&read.map_err(|reason| Fault::Damaged { sequence, reason })?))
 }

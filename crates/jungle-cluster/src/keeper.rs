@@ -73,17 +73,21 @@ impl Keeper {
     /// Writes one whenever it is due, until the follower ends.
     pub(crate) fn keep(&self) {
         while !self.follower.is_over() {
-            let is_due = self.follower.wait_until_due(LOOK);
-            if !is_due {
+            if !self.follower.wait_until_due(LOOK) {
                 continue;
             }
-            if let Err(error) = self.write_if_first() {
-                tracing::warn!(%error, "no checkpoint was written: the log grows");
-                *lock(&self.failed) = Some(Arc::new(error));
-            }
+            self.keep_one();
             if self.follower.place().is_due() {
                 self.follower.rest(REST);
             }
+        }
+    }
+
+    /// Writes one that is due, unless another server has, or does, and notes what went wrong.
+    pub(crate) fn keep_one(&self) {
+        if let Err(error) = self.write_if_first() {
+            tracing::warn!(%error, "no checkpoint was written: the log grows");
+            *lock(&self.failed) = Some(Arc::new(error));
         }
     }
 

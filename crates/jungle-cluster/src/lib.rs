@@ -37,6 +37,8 @@ mod cluster;
 mod depot;
 mod error;
 mod follow;
+#[cfg(feature = "sim")]
+mod hand;
 mod join;
 mod keeper;
 mod later;
@@ -47,6 +49,7 @@ mod message;
 mod nats;
 mod newcomer;
 mod options;
+pub mod planted;
 mod rotation;
 mod sequencer;
 mod survey;

@@ -47,6 +47,14 @@ pub struct Options {
     pub checkpoint_bytes: u64,
     /// Is told now and then how far joining is.
     pub progress: Option<Arc<dyn Fn(Joining) + Send + Sync>>,
+    /// The server has no threads and waits for nothing: see [`Cluster::follow_next`],
+    /// [`Cluster::keep_if_due`] and [`Local::publish_next`], which are to be called in their place.
+    ///
+    /// [`Cluster::follow_next`]: crate::Cluster::follow_next
+    /// [`Cluster::keep_if_due`]: crate::Cluster::keep_if_due
+    /// [`Local::publish_next`]: crate::Local::publish_next
+    #[cfg(feature = "sim")]
+    pub by_hand: bool,
 }
 
 /// How far joining is.
@@ -70,6 +78,17 @@ pub enum Joining {
 }
 
 impl Options {
+    /// Has the server no threads?
+    #[cfg(feature = "sim")]
+    pub(crate) fn is_by_hand(&self) -> bool {
+        self.by_hand
+    }
+
+    #[cfg(not(feature = "sim"))]
+    pub(crate) fn is_by_hand(&self) -> bool {
+        false
+    }
+
     pub(crate) fn tell(&self, joining: Joining) {
         if let Some(tell) = &self.progress {
             tell(joining);
@@ -91,6 +110,8 @@ impl Default for Options {
             checkpoint_messages: 100_000,
             checkpoint_bytes: 64 << 20,
             progress: None,
+            #[cfg(feature = "sim")]
+            by_hand: false,
         }
     }
 }

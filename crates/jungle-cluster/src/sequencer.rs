@@ -12,6 +12,7 @@ use crate::error::Fault;
 use crate::follow::{Follower, branches_before};
 use crate::log::{Appended, Log, LogError};
 use crate::message;
+use crate::planted::{Bug, is_awake};
 use crate::turns::Turns;
 
 /// Appends what one server commits.
@@ -59,7 +60,9 @@ impl Appender {
     ) -> Appender {
         let (turns, asked) = (Turns::new(0), AtomicU64::new(0));
         let nonces = RandomState::new();
-        let (server, mark) = (server.to_owned(), message::mark(server, nonces.hash_one(server)));
+        // By hand, the same has to come out each time.
+        let drawn = if follower.is_by_hand { 0 } else { nonces.hash_one(server) };
+        let (server, mark) = (server.to_owned(), message::mark(server, drawn));
         follower.rotation.set_own(&mark);
         Appender { log, follower, server, mark, within, turns, asked, nonces }
     }
@@ -169,6 +172,7 @@ impl Sequencer for Appender {
                 if is_here { Ok(0) } else { Err(refused(CutOff)) }
             }
             Err(error @ LogError::Refused { .. }) => Err(refused(error)),
+            Err(error) if is_awake(Bug::UnknownIsRefused) => Err(refused(error)),
             Err(error) => Err(undecided(error)),
         }
     }

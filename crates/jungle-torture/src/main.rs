@@ -4,6 +4,7 @@
 //! - `model`: random edits on trees that share an arena, and random operations on a whole Jungle,
 //!   against reference models.
 //! - `converge`: replicas that merge in any order end equal.
+//! - `sim`: a cluster in one thread, on a simulated engine, under faults.
 //! - `stress`: readers beside a writer, and updates beside each other, on real threads; what
 //!   `tests/loom.rs` and `shuttle` do not see: the machine's own order of memory.
 //! - `shuttle`: the commit path, and Alice, under a scheduler of our own, in a build of its own.
@@ -26,6 +27,8 @@ mod options;
 mod planted;
 #[cfg(shuttle)]
 mod shuttle;
+#[cfg(not(shuttle))]
+mod sim;
 mod store;
 mod suite;
 #[path = "../../jungle-tree/tests/it/driver/mod.rs"]
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
             suite::run(&options, Suite { usual: 300, points_of_seed: 1, case })
         }
         "shuttle" => schedules(&options),
+        "sim" => simulations(&options),
         "fuzz" => fuzz::run(&options),
         "planted" => planted::run(&options),
         _ => store::run(&options),
@@ -100,5 +104,16 @@ fn schedules(options: &Options) -> Outcome {
 #[cfg(not(shuttle))]
 fn schedules(_: &Options) -> Outcome {
     println!("shuttle: this build has real locks; `cargo xtask torture shuttle` makes the other");
+    Outcome { failed: 1, ..Outcome::default() }
+}
+
+#[cfg(not(shuttle))]
+fn simulations(options: &Options) -> Outcome {
+    suite::run(options, Suite { usual: 1_000, points_of_seed: 1, case: sim::run })
+}
+
+#[cfg(shuttle)]
+fn simulations(_: &Options) -> Outcome {
+    println!("sim: it is in the usual build only, as `cargo xtask torture sim` makes it");
     Outcome { failed: 1, ..Outcome::default() }
 }

@@ -7,9 +7,10 @@ use crate::{planted, store};
 
 pub const USAGE: &str = "\
 usage: jungle-torture SUITE [--seed N] [--points N] [--threads N] [--long] [--wake BUG]
-suites: model, converge, stress, shuttle, crash, io, rot, erase, kill, syncs, meta, fuzz, planted
+suites: model, converge, sim, stress, shuttle, crash, io, rot, erase, kill, syncs, meta, fuzz,
+        planted
   --seed N     the seed of the first point; the day's number otherwise
-  --points N   how many points, each with the next seed
+  --points N   how many points, each with the next seed; `--seeds N` is the same
   --threads N  how many points at a time; 2 otherwise
   --long       50 times as many points
   --wake BUG   wakes a planted bug first; `planted` lists them
@@ -19,7 +20,7 @@ suites: model, converge, stress, shuttle, crash, io, rot, erase, kill, syncs, me
 /// How many times as many points a long run has.
 const LONG: u64 = 50;
 
-pub const SUITES: [&str; 6] = ["model", "converge", "stress", "shuttle", "fuzz", "planted"];
+pub const SUITES: [&str; 7] = ["model", "converge", "sim", "stress", "shuttle", "fuzz", "planted"];
 
 #[derive(Debug)]
 pub struct Options {
@@ -55,7 +56,7 @@ impl Options {
             };
             match name.as_str() {
                 "--seed" => options.seed = number(value()?)?,
-                "--points" => options.points = Some(number(value()?)?),
+                "--points" | "--seeds" => options.points = Some(number(value()?)?),
                 "--threads" => options.threads = number(value()?)?.clamp(1, 64) as usize,
                 "--long" => options.long = true,
                 "--wake" => options.wake = Some(value()?),

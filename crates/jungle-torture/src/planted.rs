@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+#[cfg(not(shuttle))]
+use jungle_cluster::planted::Bug as ClusterBug;
 use jungle_db::planted::Bug as DbBug;
 use jungle_store::planted::Bug as StoreBug;
 use jungle_tree::planted::Bug as TreeBug;
@@ -45,7 +47,7 @@ fn all() -> Vec<Planted> {
         let (suite, points) = of_store(*bug);
         (format!("{bug:?}"), suite, points)
     });
-    let all = of_tree.chain(of_db).chain(of_store);
+    let all = of_tree.chain(of_db).chain(of_store).chain(of_cluster());
     all.map(|(name, suite, points)| Planted { name, suite, points }).collect()
 }
 
@@ -53,7 +55,29 @@ fn all() -> Vec<Planted> {
 pub fn wake(name: &str) -> Option<()> {
     let of_tree = || jungle_tree::planted::wake(name).map(drop);
     let of_store = || jungle_store::planted::wake(name).map(drop);
-    jungle_db::planted::wake(name).map(drop).or_else(of_tree).or_else(of_store)
+    let of_db = jungle_db::planted::wake(name).map(drop);
+    of_db.or_else(of_tree).or_else(of_store).or_else(|| wake_of_cluster(name))
+}
+
+/// The bugs of a cluster, of which the build for `shuttle` has none.
+#[cfg(not(shuttle))]
+fn of_cluster() -> impl Iterator<Item = (String, &'static str, u64)> {
+    ClusterBug::ALL.iter().map(|bug| (format!("{bug:?}"), "sim", 1_000))
+}
+
+#[cfg(shuttle)]
+fn of_cluster() -> impl Iterator<Item = (String, &'static str, u64)> {
+    std::iter::empty()
+}
+
+#[cfg(not(shuttle))]
+fn wake_of_cluster(name: &str) -> Option<()> {
+    jungle_cluster::planted::wake(name).map(drop)
+}
+
+#[cfg(shuttle)]
+fn wake_of_cluster(_: &str) -> Option<()> {
+    None
 }
 
 /// The suite that looks for a bug of the store, and the points it may take.

@@ -29,6 +29,7 @@ use writers::settled;
 use crate::cluster::Cluster;
 use crate::follow::Follower;
 use crate::message;
+use crate::planted::{Bug, is_awake};
 use crate::survey::OutboxStatus;
 
 /// An entry may not be longer: it has to fit into one message.
@@ -502,7 +503,9 @@ impl State {
     fn reserve(&mut self, next: u64) -> Result<(), LocalError> {
         if next > self.reserved {
             let reserved = next + RESERVED;
-            self.outbox.reserve(reserved)?;
+            if !is_awake(Bug::NumbersForgotten) {
+                self.outbox.reserve(reserved)?;
+            }
             self.reserved = reserved;
         }
         Ok(())

@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use jungle_db::{CommitOptions, Durability, JungleTransaction, UpdateError};
+use jungle_db::{CommitOptions, Durability, JungleTransaction, Revision, UpdateError};
 use jungle_tree::apply;
 
 use super::error::LocalError;
@@ -73,7 +73,9 @@ impl Local {
             Err(_) => return Ok(None),
         }
         let mut state = self.lock();
-        // This finds the same contradiction, and refuses what has it.
+        // This finds the same contradiction, and refuses what has it; or that it is settled, for
+        // which nothing new need be there.
+        state.seen = Revision::default();
         self.advance(&mut state)?;
         state.error = None;
         if state.lines.is_empty() {

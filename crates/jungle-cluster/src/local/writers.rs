@@ -8,6 +8,7 @@ use jungle_tree::{EditError, Key};
 use super::error::LocalError;
 use super::outbox::Outbox;
 use crate::log::LogId;
+use crate::planted::{Bug, is_awake};
 
 /// The tree in which the servers that commit by themselves have their numbers. A child has the name
 /// of the `server` that drew it, and the number of its last entry that was `settled`. Who deletes
@@ -96,7 +97,9 @@ pub(super) fn settle(
     let at = [Key::from(writer)];
     let found = writers.attribute(&at, SETTLED).map_err(|_| LocalError::NoWriters)?;
     let number = i64::try_from(number).unwrap_or(i64::MAX);
-    if found.and_then(|found| found.as_int()).is_some_and(|settled| settled >= number) {
+    let is_settled =
+        found.and_then(|found| found.as_int()).is_some_and(|settled| settled >= number);
+    if is_settled && !is_awake(Bug::SettledForgotten) {
         return Ok(false);
     }
     writers.put_attribute(&at, SETTLED, number)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jungle_cluster::{Cluster, Fault, JoinError, Log};
-use jungle_db::{Jungle, NotWritten, UpdateError};
+use jungle_db::{CommitMeta, CommitOptions, Jungle, NotWritten, UpdateError};
 use jungle_store::Store;
 use jungle_testkit::{Rng, for_each_seed};
 
@@ -114,6 +114,32 @@ fn who_returns_goes_on_from_where_it_was() {
     let again_cluster = join(&engine, rng, &again).unwrap();
     put(&again.open_tree("t").unwrap(), "/", "n", 3);
     agree(&[(ours, cluster), (again, again_cluster)]);
+}
+
+/// As when the power of all servers of an engine goes that promises before it syncs.
+#[test]
+fn a_folder_does_not_join_a_log_that_went_on_without_it() {
+    let rng = &mut Rng::new(1);
+    let engine = Arc::new(Engine::default());
+    let (ours, cluster) = server(&engine.connect(rng, 0), "ours");
+    let tree = ours.create_tree("t").unwrap();
+    let said = |jungle: &Jungle, said: &str| {
+        let options = CommitOptions::from(&CommitMeta::new().message(said));
+        let tree = jungle.open_tree("t").unwrap();
+        tree.update_with(&options, |tx| tx.append(&[])).unwrap();
+    };
+    (0..3).for_each(|n| said(&ours, &n.to_string()));
+    // What its folder has.
+    let folder = Jungle::new().unwrap();
+    folder.create_tree("t").unwrap();
+    (0..3).for_each(|n| said(&folder, &n.to_string()));
+    drop((tree, cluster));
+    engine.messages().truncate(3);
+    let (others, _cluster) = server(&engine.connect(rng, 0), "others");
+    (0..3).for_each(|_| said(&others, "something else"));
+    let joined = join(&engine, rng, &folder).err();
+    let Some(JoinError::Overtaken { here }) = joined else { panic!("{joined:?}") };
+    assert_eq!(here, folder.revision());
 }
 
 /// What a crash of the process would leave: nobody closes the folder before it is copied.

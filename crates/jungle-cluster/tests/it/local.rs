@@ -336,6 +336,18 @@ fn entries_of_a_deleted_tree_are_refused() {
     assert_eq!(servers[0].local().outcome(lost).unwrap(), LocalOutcome::Refused);
 }
 
+/// As when the log has lost that this server has its number, and another one has it now.
+#[test]
+fn an_entry_that_is_settled_already_is_not_tried_for_ever() {
+    let rng = &mut Rng::new(1);
+    let (_engine, servers) = world(rng, &["a"], 0);
+    let writers = servers[0].pair().0.open_tree(WRITERS).unwrap();
+    writers.update(|tx| tx.put_attribute(&path("/0"), "settled", 100)).unwrap();
+    let id = servers[0].append("/", "late").id.unwrap();
+    assert_eq!(servers[0].local().publish_next().unwrap(), Some(id));
+    assert_eq!(servers[0].local().publish_next().unwrap(), None);
+}
+
 #[test]
 fn an_outbox_is_of_one_cluster_and_of_one_server() {
     let rng = &mut Rng::new(1);
