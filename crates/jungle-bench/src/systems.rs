@@ -42,6 +42,8 @@ pub enum System {
     Warp,
     /// The board in Cassandra, behind a web front as ours.
     Cassandra,
+    /// etcd, which keeps revisions until it is told to forget them.
+    Etcd,
     /// Ray's tasks, in Python.
     Ray,
     /// PostgreSQL, under its own benchmark of reads, and with a table of what was before.
@@ -82,6 +84,7 @@ impl System {
             System::Tokio => "tokio",
             System::Warp => "warp",
             System::Cassandra => "cassandra",
+            System::Etcd => "etcd",
             System::Ray => "ray",
             System::Postgres => "postgres",
             System::Machine => "machine",
@@ -121,6 +124,7 @@ impl System {
             System::Rayon | System::Crossbeam | System::Tokio => {
                 peers().join("dataflow/release/peer")
             }
+            System::Etcd => peers().join("etcd/peer"),
             System::Ray => peers().join("ray/bin/python"),
             System::Postgres => peers().join("postgres/peer.py"),
         }
@@ -130,6 +134,7 @@ impl System {
     /// Alice; of the store's, documents make nothing durable, and are all that can merge; of
     /// Alice's, rayon and Ray have no channel, and only rayon sorts. Warp and Cassandra are
     /// measured by our own program, and PostgreSQL is a store that also shows what idle cores do.
+    /// Of the neighbours, etcd is a server that does not compare revisions.
     pub fn takes_part(self, experiment: &str, case: &str) -> bool {
         match (experiment, case) {
             ("idle-trap", _) => self == System::Postgres,
@@ -138,11 +143,15 @@ impl System {
             ("store-peers", _) if self == System::Postgres => true,
             ("store-peers", "commit") => self.is_store() && !self.is_document(),
             ("store-peers", _) => self.is_store(),
+            ("neighbours", "served-diff") => false,
+            // What etcd's commits add goes where it has set 64 MB aside.
+            ("neighbours", "served-growth") => false,
+            ("neighbours", case) => self == System::Etcd && case.starts_with("served"),
             ("alice", "chain") => self.is_dataflow(),
             ("alice", "tree") => self == System::Rayon,
             ("alice", _) => self.is_dataflow() && !matches!(self, System::Rayon | System::Ray),
             _ if matches!(self, System::Warp | System::Cassandra | System::Postgres) => false,
-            _ => !self.is_store() && !self.is_dataflow(),
+            _ => !self.is_store() && !self.is_dataflow() && self != System::Etcd,
         }
     }
 

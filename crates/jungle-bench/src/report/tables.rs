@@ -12,8 +12,8 @@ use crate::systems::System;
 use crate::table::{against, quantity};
 
 /// Peers that one would want beside ours and that there are none of yet.
-const NOT_YET: &str = "Apache Jackrabbit Oak, ZooKeeper and etcd: \
-    `jungle-bench` does not measure them yet";
+const NOT_YET: &str =
+    "Apache Jackrabbit Oak and ZooKeeper: `jungle-bench` does not measure them yet";
 
 /// What was published of experiments of which only plots are left.
 const ELSEWHERE: [(&str, &str); 2] = [
