@@ -600,8 +600,11 @@ mod tests {
             CASES.iter().filter(told).map(|case| case.name).collect::<Vec<_>>()
         };
         let both = ["served-load", "served-commit", "served-read"];
-        let etcd = [&both[..], &["served-read-old", "served-folder"]].concat();
-        assert_eq!(takes_part(System::Etcd), etcd);
+        let [etcd, zookeeper] = [System::Etcd, System::Zookeeper].map(takes_part);
+        assert_eq!(etcd, [&both[..], &["served-read-old", "served-folder"]].concat());
+        assert_eq!(zookeeper, [&both[..], &["served-folder", "served-growth"]].concat());
+        assert!(takes_part(System::Oak).contains(&"embedded-diff"));
+        assert_eq!(takes_part(System::Oak).len(), 7);
     }
 
     /// Its program is a server, which would never end.

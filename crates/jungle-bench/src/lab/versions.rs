@@ -82,6 +82,8 @@ fn version(system: System) -> Option<String> {
             let version = text.split_once("go.etcd.io/etcd/server/v3 v")?.1.lines().next()?;
             Some(format!("etcd {version}, {}", said("go", &["version"])?))
         }
+        System::Zookeeper => on_java("zookeeper", "zookeeper"),
+        System::Oak => on_java("oak", "oak-segment-tar"),
         System::Java => said("java", &["-version"]),
         System::Imbl => of_peer("imbl", "imbl"),
         System::Redb => of_peer("store", "redb"),
@@ -108,6 +110,12 @@ fn of_maven(peer: &str, artifact: &str) -> Option<String> {
     let version = text.split_once(&format!("{artifact}</artifactId>"))?.1;
     let version = version.split_once("<version>")?.1.split_once("</version>")?.0;
     Some(version.to_owned())
+}
+
+/// The same, and what it runs on.
+fn on_java(peer: &str, artifact: &str) -> Option<String> {
+    let java = said("java", &["-version"])?;
+    Some(format!("{artifact} {}, {java}", of_maven(peer, artifact)?))
 }
 
 /// A package and its version, as a lockfile has them.

@@ -1,6 +1,6 @@
-//! Ours beside etcd, over HTTP from a server in a process of its own, and, without a server, in one
-//! process. Both load the same leaves, commit the same values, durably, and are asked the same; the
-//! peer in `bench/peers` does it alike.
+//! Ours beside etcd and ZooKeeper, over HTTP from a server in a process of its own, and beside
+//! Jackrabbit Oak, in one process. All load the same leaves, commit the same values, durably, and
+//! are asked the same; the peers in `bench/peers` do it alike.
 
 mod draws;
 mod embedded;
