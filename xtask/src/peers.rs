@@ -27,7 +27,7 @@ enum When {
 }
 
 /// Every peer; a new one is a row here. The settings are argued in `bench/peers/README.md`.
-const PEERS: [Peer; 9] = [
+const PEERS: [Peer; 12] = [
     Peer {
         name: "haskell",
         needs: &[("ghc", "ghc")],
@@ -170,20 +170,71 @@ const PEERS: [Peer; 9] = [
         // It is 67 MB.
         when: When::Named,
     },
+    Peer {
+        name: "etcd",
+        needs: &[("go", "golang-go")],
+        build: || {
+            let program = root().join("target/peers/etcd/peer");
+            let mut go = command("go", ["build", "-C", "bench/peers/etcd", "-o"]);
+            go.arg(program).arg(".");
+            vec![go]
+        },
+        smoke: || {
+            let words = ["served", "--tasks", "4", "--nodes-scale", "quick"];
+            vec![command("target/peers/etcd/peer", words)]
+        },
+        // It is 36 MB, and built of more.
+        when: When::Named,
+    },
+    Peer {
+        name: "zookeeper",
+        needs: &[("javac", "default-jdk-headless"), ("mvn", "maven")],
+        build: || on_jars("zookeeper"),
+        smoke: || vec![on_jars_smoke("zookeeper", "served")],
+        when: When::Named,
+    },
+    Peer {
+        name: "oak",
+        needs: &[("javac", "default-jdk-headless"), ("mvn", "maven")],
+        build: || on_jars("oak"),
+        smoke: || vec![on_jars_smoke("oak", "embedded")],
+        when: When::Named,
+    },
 ];
 
 /// Cassandra's programs as Maven has them, then the board that is kept in it.
 fn cassandra() -> Vec<Command> {
     let folder = "target/peers/cassandra";
-    let mut jars = command("mvn", ["--quiet", "--file", "bench/peers/cassandra/pom.xml"]);
-    let into = root().join(folder).join("jars");
-    jars.args([
-        "dependency:copy-dependencies".into(),
-        format!("-DoutputDirectory={}", into.display()),
-    ]);
     let mut front = cargo(["build", "--release", "--quiet"]);
     front.args(["--manifest-path", "bench/peers/cassandra/Cargo.toml", "--target-dir", folder]);
-    vec![jars, front]
+    vec![jars("cassandra"), front]
+}
+
+/// What a peer's `pom.xml` names, and what that needs.
+fn jars(peer: &str) -> Command {
+    let project = format!("bench/peers/{peer}/pom.xml");
+    let into = root().join("target/peers").join(peer).join("jars");
+    let mut jars = command("mvn", ["--quiet", "--file", &project, "dependency:copy-dependencies"]);
+    jars.arg(format!("-DoutputDirectory={}", into.display()));
+    jars
+}
+
+/// A system as Maven has it, then what measures it: the work is the same for all such.
+fn on_jars(peer: &str) -> Vec<Command> {
+    let folder = format!("target/peers/{peer}");
+    let (classes, path) = (format!("{folder}/classes"), format!("{folder}/jars/*"));
+    let mut javac = command("javac", ["-d", &classes, "-cp", &path]);
+    javac.args(["bench/peers/java/Options.java", "bench/peers/java/Rng.java"]);
+    javac.args(sources("jvm", "java")).args(sources(peer, "java"));
+    vec![jars(peer), javac]
+}
+
+fn on_jars_smoke(peer: &str, case: &str) -> Command {
+    let folder = format!("target/peers/{peer}");
+    let path = format!("{folder}/classes:{folder}/jars/*");
+    let mut java = command("java", ["-cp", &path, "Peer", case]);
+    java.args(["--tasks", "4", "--nodes-scale", "quick"]);
+    java
 }
 
 /// The board of the originals: Haskell's Jungle behind the Warp server.

@@ -201,6 +201,16 @@ const fn of_cassandra(
     beside_cassandra(name, ours, number, servers).of(System::Cassandra)
 }
 
+/// A number of the run of `neighbours RUN`: with several clients, `value` only.
+const fn of_neighbours(
+    name: &'static str,
+    run: &'static str,
+    number: Number,
+    unit: &'static str,
+) -> Case {
+    case("neighbours", name, Some(run)).from(run).number(number, unit).on(1)
+}
+
 /// A number that the model of `scale` is fed with.
 const fn of_model(name: &'static str, unit: &'static str) -> Case {
     one_of("scale", name, "parameters", unit)
@@ -455,6 +465,20 @@ const CASES: &[Case] = &[
     of_cassandra("read-quorum-unsynced", "unsynced", "cassandra-read-quorum", &[3]),
     beside_cassandra("write-quorum-unsynced", "unsynced", "write", &[3]),
     of_cassandra("write-quorum-unsynced", "unsynced", "cassandra-write-quorum", &[3]),
+    of_neighbours("served-load", "served", Number::Named("load"), "1/s"),
+    of_neighbours("served-commit", "served", Number::Value, "1/s").on_each(&[1, 64]),
+    of_neighbours("served-read", "served", Number::Named("read"), "us"),
+    of_neighbours("served-read-old", "served", Number::Named("read-old"), "us"),
+    of_neighbours("served-diff", "served", Number::Named("diff"), "us"),
+    of_neighbours("served-folder", "served", Number::Named("folder"), "B"),
+    of_neighbours("served-growth", "served", Number::Named("growth"), "B"),
+    of_neighbours("embedded-load", "embedded", Number::Named("load"), "1/s"),
+    of_neighbours("embedded-commit", "embedded", Number::Value, "1/s").on_each(&[1, 64]),
+    of_neighbours("embedded-read", "embedded", Number::Named("read"), "us"),
+    of_neighbours("embedded-read-old", "embedded", Number::Named("read-old"), "us"),
+    of_neighbours("embedded-diff", "embedded", Number::Named("diff"), "us"),
+    of_neighbours("embedded-folder", "embedded", Number::Named("folder"), "B"),
+    of_neighbours("embedded-growth", "embedded", Number::Named("growth"), "B"),
     of_model("prepare", "us"),
     of_model("joined", "us"),
     of_model("message", "us"),
@@ -498,7 +522,7 @@ const CASES: &[Case] = &[
 ];
 
 /// Experiments that are no part of `all --quick`: what they start takes minutes.
-const LONG: [&str; 1] = ["cassandra"];
+const LONG: [&str; 2] = ["cassandra", "neighbours"];
 
 /// The cases of an experiment, or of `all`.
 ///
@@ -544,7 +568,7 @@ pub fn find(experiment: &str, name: &str) -> Option<&'static Case> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CASES, Idle, cases, experiments, find, run};
+    use super::{CASES, Idle, LONG, cases, experiments, find, run};
     use crate::systems::System;
 
     #[test]
@@ -556,15 +580,31 @@ mod tests {
         assert_eq!(names.len(), CASES.len());
         assert_eq!(cases("all").unwrap().len(), CASES.len());
         assert!(cases("tea").unwrap_err().to_string().contains("read, write, point"));
-        assert_eq!(experiments(&cases("all").unwrap()).len(), 21);
+        assert_eq!(experiments(&cases("all").unwrap()).len(), 22);
     }
 
     #[test]
     fn all_of_them_are_quick_without_the_long_ones() {
-        let has = |experiment, is_quick| {
-            experiments(&run(experiment, is_quick).unwrap()).contains(&"cassandra")
+        for long in LONG {
+            let has = |experiment, is_quick| {
+                experiments(&run(experiment, is_quick).unwrap()).contains(&long)
+            };
+            assert!(has("all", false) && !has("all", true) && has(long, true));
+        }
+    }
+
+    #[test]
+    fn neighbours_are_asked_for_what_they_have() {
+        let takes_part = |system| {
+            let told = |case: &&super::Case| case.told(system).is_some();
+            CASES.iter().filter(told).map(|case| case.name).collect::<Vec<_>>()
         };
-        assert!(has("all", false) && !has("all", true) && has("cassandra", true));
+        let both = ["served-load", "served-commit", "served-read"];
+        let [etcd, zookeeper] = [System::Etcd, System::Zookeeper].map(takes_part);
+        assert_eq!(etcd, [&both[..], &["served-read-old", "served-folder"]].concat());
+        assert_eq!(zookeeper, [&both[..], &["served-folder", "served-growth"]].concat());
+        assert!(takes_part(System::Oak).contains(&"embedded-diff"));
+        assert_eq!(takes_part(System::Oak).len(), 7);
     }
 
     /// Its program is a server, which would never end.

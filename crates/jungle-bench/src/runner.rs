@@ -156,7 +156,7 @@ impl Rounds {
         let wrong = other_content(samples());
         for cell in &mut self.cells {
             let found = measured.get(&cell.program).and_then(|found| found.as_ref().ok());
-            if let Some(why) = found.and_then(|sample| wrong.get(&sample.case)) {
+            if let Some(why) = found.and_then(|sample| wrong.get(&of_content(sample))) {
                 cell.samples.clear();
                 cell.left_out = Some(Reason { cause: Cause::Failed, why: why.clone() });
             }
@@ -245,16 +245,23 @@ fn without_places(why: &str) -> String {
 /// What a sample may tell of what the system holds in the end.
 const CHECKSUM: &str = "checksum";
 
+/// What the content in the end depends on: the case, and on how many threads.
+type Content = (String, usize);
+
+fn of_content(sample: &Sample) -> Content {
+    (sample.case.clone(), sample.threads)
+}
+
 /// The cases after which the systems do not hold the same, and what they hold.
-fn other_content<'s>(measured: impl Iterator<Item = &'s Sample>) -> BTreeMap<String, String> {
-    let mut sums: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+fn other_content<'s>(measured: impl Iterator<Item = &'s Sample>) -> BTreeMap<Content, String> {
+    let mut sums: BTreeMap<Content, Vec<f64>> = BTreeMap::new();
     for sample in measured {
         let told = sample.extra.get(CHECKSUM);
-        sums.entry(sample.case.clone()).or_default().extend(told);
+        sums.entry(of_content(sample)).or_default().extend(told);
     }
     sums.retain(|_, sums| sums.iter().any(|sum| *sum != sums[0]));
     let why = |sums| format!("the systems do not hold the same: checksums {sums:?}");
-    sums.into_iter().map(|(case, sums)| (case, why(sums))).collect()
+    sums.into_iter().map(|(content, sums)| (content, why(sums))).collect()
 }
 
 fn number(sample: &Sample, number: Number) -> Result<f64, Reason> {
@@ -292,10 +299,12 @@ mod tests {
         let of = |case: &str| Sample { case: case.to_owned(), ..Sample::value(1.0, "us") };
         let held = |sum: f64| of("kept").with("checksum", sum);
         let other = of("merge").with("checksum", 4.0);
-        let same = [held(3.0), of("kept"), other.clone(), held(3.0)];
+        let more = Sample { threads: 64, ..held(5.0) };
+        let same = [held(3.0), of("kept"), other.clone(), held(3.0), more];
         assert!(other_content(same.iter()).is_empty());
         let wrong = other_content([held(3.0), other, held(4.0)].iter());
-        assert_eq!(wrong.keys().collect::<Vec<_>>(), ["kept"]);
-        assert!(wrong["kept"].contains("do not hold the same"));
+        let kept = ("kept".to_owned(), 1);
+        assert_eq!(wrong.keys().collect::<Vec<_>>(), [&kept]);
+        assert!(wrong[&kept].contains("do not hold the same"));
     }
 }

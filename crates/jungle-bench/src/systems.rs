@@ -42,6 +42,12 @@ pub enum System {
     Warp,
     /// The board in Cassandra, behind a web front as ours.
     Cassandra,
+    /// etcd, which keeps revisions until it is told to forget them.
+    Etcd,
+    /// ZooKeeper, which keeps no history.
+    Zookeeper,
+    /// Apache Jackrabbit Oak, its store of segments.
+    Oak,
     /// Ray's tasks, in Python.
     Ray,
     /// PostgreSQL, under its own benchmark of reads, and with a table of what was before.
@@ -82,6 +88,9 @@ impl System {
             System::Tokio => "tokio",
             System::Warp => "warp",
             System::Cassandra => "cassandra",
+            System::Etcd => "etcd",
+            System::Zookeeper => "zookeeper",
+            System::Oak => "oak",
             System::Ray => "ray",
             System::Postgres => "postgres",
             System::Machine => "machine",
@@ -121,6 +130,9 @@ impl System {
             System::Rayon | System::Crossbeam | System::Tokio => {
                 peers().join("dataflow/release/peer")
             }
+            System::Etcd => peers().join("etcd/peer"),
+            System::Zookeeper => peers().join("zookeeper/classes/Peer.class"),
+            System::Oak => peers().join("oak/classes/Peer.class"),
             System::Ray => peers().join("ray/bin/python"),
             System::Postgres => peers().join("postgres/peer.py"),
         }
@@ -130,6 +142,7 @@ impl System {
     /// Alice; of the store's, documents make nothing durable, and are all that can merge; of
     /// Alice's, rayon and Ray have no channel, and only rayon sorts. Warp and Cassandra are
     /// measured by our own program, and PostgreSQL is a store that also shows what idle cores do.
+    /// Of the neighbours, two are servers, of which one looks back and none compares revisions.
     pub fn takes_part(self, experiment: &str, case: &str) -> bool {
         match (experiment, case) {
             ("idle-trap", _) => self == System::Postgres,
@@ -138,11 +151,19 @@ impl System {
             ("store-peers", _) if self == System::Postgres => true,
             ("store-peers", "commit") => self.is_store() && !self.is_document(),
             ("store-peers", _) => self.is_store(),
+            ("neighbours", "served-diff") => false,
+            ("neighbours", "served-read-old") => self == System::Etcd,
+            // What etcd's commits add goes where it has set 64 MB aside.
+            ("neighbours", "served-growth") => self == System::Zookeeper,
+            ("neighbours", case) if case.starts_with("served") => {
+                matches!(self, System::Etcd | System::Zookeeper)
+            }
+            ("neighbours", _) => self == System::Oak,
             ("alice", "chain") => self.is_dataflow(),
             ("alice", "tree") => self == System::Rayon,
             ("alice", _) => self.is_dataflow() && !matches!(self, System::Rayon | System::Ray),
             _ if matches!(self, System::Warp | System::Cassandra | System::Postgres) => false,
-            _ => !self.is_store() && !self.is_dataflow(),
+            _ => !self.is_store() && !self.is_dataflow() && !self.is_neighbour(),
         }
     }
 
@@ -154,6 +175,10 @@ impl System {
 
     fn is_document(self) -> bool {
         matches!(self, System::Loro | System::Automerge)
+    }
+
+    fn is_neighbour(self) -> bool {
+        matches!(self, System::Etcd | System::Zookeeper | System::Oak)
     }
 
     fn is_dataflow(self) -> bool {
@@ -170,6 +195,7 @@ impl System {
         let mut argv: Vec<String> = match self {
             System::Jungle => vec!["".into(), "sample".into()],
             System::Java => java(),
+            System::Zookeeper | System::Oak => on_jars(self.name()),
             System::Ray => {
                 let program = root().join("bench/peers/ray/peer.py");
                 let files = [self.file(), program].map(|file| file.display().to_string());
@@ -219,6 +245,14 @@ fn java() -> Vec<String> {
         -XX:+UseTransparentHugePages -cp";
     let words = ["java"].into_iter().chain(flags.split_whitespace());
     words.map(str::to_owned).chain([classes, "Peer".to_owned()]).collect()
+}
+
+/// A peer that works with the programs of a system as Maven has them: `bench/peers/jvm`.
+fn on_jars(peer: &str) -> Vec<String> {
+    let [classes, jars] = ["classes", "jars/*"].map(|name| peers().join(peer).join(name));
+    let path = format!("{}:{}", classes.display(), jars.display());
+    let words = ["java", "-Xms2g", "-Xmx2g", "-XX:-UsePerfData", "-cp", &path, "Peer"];
+    words.map(str::to_owned).into()
 }
 
 /// Where `cargo xtask peers` puts the peers.

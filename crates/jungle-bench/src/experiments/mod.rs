@@ -11,6 +11,7 @@ pub mod folder;
 mod hot;
 mod larger;
 mod memory;
+mod neighbours;
 mod newcomer;
 mod open;
 pub mod point;
@@ -99,6 +100,7 @@ pub fn sample(experiment: &str, case: &str, options: Options) -> Result<Sample, 
         "diff" | "merge" => diff::sample(experiment, case, options)?,
         "hot" => hot::sample(case, options)?,
         "larger-than-memory" => larger::sample(case, options)?,
+        "neighbours" => neighbours::sample(case, options)?,
         "reclaim" => reclaim::sample(case, options)?,
         "revisions" => revisions::sample(case, options)?,
         "scale" => scale::sample(case, options)?,

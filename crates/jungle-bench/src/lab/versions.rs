@@ -74,12 +74,16 @@ fn version(system: System) -> Option<String> {
             Some(format!("warp {warp}, {}", said("ghc", &["--version"])?))
         }
         System::Cassandra => {
-            let project = root().join("bench/peers/cassandra/pom.xml");
-            let text = fs::read_to_string(project).ok()?;
-            let version = text.split_once("cassandra-all</artifactId>")?.1;
-            let version = version.split_once("<version>")?.1.split_once("</version>")?.0;
+            let version = of_maven("cassandra", "cassandra-all")?;
             Some(format!("cassandra {version}, {}", of_peer("cassandra", "scylla")?))
         }
+        System::Etcd => {
+            let text = fs::read_to_string(root().join("bench/peers/etcd/go.mod")).ok()?;
+            let version = text.split_once("go.etcd.io/etcd/server/v3 v")?.1.lines().next()?;
+            Some(format!("etcd {version}, {}", said("go", &["version"])?))
+        }
+        System::Zookeeper => on_java("zookeeper", "zookeeper"),
+        System::Oak => on_java("oak", "oak-segment-tar"),
         System::Java => said("java", &["-version"]),
         System::Imbl => of_peer("imbl", "imbl"),
         System::Redb => of_peer("store", "redb"),
@@ -97,6 +101,21 @@ fn version(system: System) -> Option<String> {
             said(&system.file().display().to_string(), &["-c", ask])
         }
     }
+}
+
+/// The version of an artifact that a peer is built with.
+fn of_maven(peer: &str, artifact: &str) -> Option<String> {
+    let project = root().join("bench/peers").join(peer).join("pom.xml");
+    let text = fs::read_to_string(project).ok()?;
+    let version = text.split_once(&format!("{artifact}</artifactId>"))?.1;
+    let version = version.split_once("<version>")?.1.split_once("</version>")?.0;
+    Some(version.to_owned())
+}
+
+/// The same, and what it runs on.
+fn on_java(peer: &str, artifact: &str) -> Option<String> {
+    let java = said("java", &["-version"])?;
+    Some(format!("{artifact} {}, {java}", of_maven(peer, artifact)?))
 }
 
 /// A package and its version, as a lockfile has them.

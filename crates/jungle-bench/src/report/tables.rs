@@ -11,10 +11,6 @@ use crate::stats::spread;
 use crate::systems::System;
 use crate::table::{against, quantity};
 
-/// Peers that one would want beside ours and that there are none of yet.
-const NOT_YET: &str = "Apache Jackrabbit Oak, ZooKeeper and etcd: \
-    `jungle-bench` does not measure them yet";
-
 /// What was published of experiments of which only plots are left.
 const ELSEWHERE: [(&str, &str); 2] = [
     (
@@ -161,6 +157,9 @@ pub fn not_measured(raws: &[Raw], unread: &[String], blocks: &mut Vec<Block>) {
     }
     let missing = missing.into_iter().map(|(line, of)| format!("{line} (for {})", of.join(", ")));
     let others = others.into_iter().map(|(line, of)| format!("{line} ({})", of.join("; ")));
-    let all = missing.chain(unread.iter().cloned()).chain(others).chain([NOT_YET.to_owned()]);
-    blocks.push(Block::List(all.collect()));
+    let all: Vec<String> = missing.chain(unread.iter().cloned()).chain(others).collect();
+    blocks.push(match all.is_empty() {
+        true => Block::Text("Everything was measured.".to_owned()),
+        false => Block::List(all),
+    });
 }

@@ -123,6 +123,22 @@ fn a_peer_that_is_missing_is_a_line() {
 }
 
 #[test]
+fn neighbours_that_are_missing_are_told_by_name() {
+    let folder = folder("neighbours");
+    measure("neighbours", &folder, "--case embedded-load --systems jungle,etcd,zookeeper,oak");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let report = read(&folder, "report.md");
+    assert!(report.contains("| embedded-load | 1 | jungle |"), "{report}");
+    for (peer, file) in
+        [("etcd", "peer"), ("zookeeper", "classes/Peer.class"), ("oak", "classes/Peer.class")]
+    {
+        let is_there = root.join("target/peers").join(peer).join(file).is_file();
+        let line = format!("{peer}: it is not built: `cargo xtask peers {peer}` (for neighbours)");
+        assert_eq!(report.contains(&line), !is_there, "{report}");
+    }
+}
+
+#[test]
 fn an_experiment_that_fails_is_a_line_and_is_tried_again() {
     let folder = folder("fails");
     let line = format!("cluster --report {} --quick --tiny --systems jungle", folder.display());

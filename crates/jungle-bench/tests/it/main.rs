@@ -60,6 +60,18 @@ fn every_experiment_checks_its_result() {
     }
 }
 
+/// Its other half needs the server, and the systems beside it are only there if they are named.
+#[test]
+fn neighbours_hold_what_was_committed() {
+    let output =
+        bench("neighbours --quick --tiny --rounds 1 --tasks 3 --systems jungle --case embedded");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let table = text(&output.stdout);
+    for case in ["load", "commit", "read", "read-old", "diff", "folder", "growth"] {
+        assert!(table.contains(&format!("neighbours embedded-{case} ")), "{table}");
+    }
+}
+
 #[test]
 fn an_unknown_experiment_is_told() {
     let output = bench("tea --systems jungle");

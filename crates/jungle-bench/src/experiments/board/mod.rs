@@ -7,7 +7,7 @@ mod e3;
 mod load;
 mod pages;
 pub mod placed;
-mod server;
+pub mod server;
 mod share;
 mod start;
 mod watchers;

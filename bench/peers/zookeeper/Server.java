@@ -1,0 +1,24 @@
+import java.io.IOException;
+import java.io.OutputStream;
+import org.apache.zookeeper.server.ZooKeeperServerMain;
+
+/** ZooKeeper itself, which ends with its standard input, so with whoever started it. */
+public final class Server {
+    private Server() {}
+
+    public static void main(String[] arguments) {
+        Thread leash = new Thread(Server::endWithInput);
+        leash.setDaemon(true);
+        leash.start();
+        ZooKeeperServerMain.main(arguments);
+    }
+
+    private static void endWithInput() {
+        try {
+            System.in.transferTo(OutputStream.nullOutputStream());
+        } catch (IOException gone) {
+            // Then it is closed.
+        }
+        Runtime.getRuntime().halt(1);
+    }
+}
