@@ -107,7 +107,7 @@ fn version(system: System) -> Option<String> {
 fn of_maven(peer: &str, artifact: &str) -> Option<String> {
     let project = root().join("bench/peers").join(peer).join("pom.xml");
     let text = fs::read_to_string(project).ok()?;
-    let version = text.split_once(&format!("{artifact}</artifactId>"))?.1;
+    let version = text.split_once(&format!("<artifactId>{artifact}</artifactId>"))?.1;
     let version = version.split_once("<version>")?.1.split_once("</version>")?.0;
     Some(version.to_owned())
 }
@@ -138,7 +138,18 @@ pub fn said(program: &str, arguments: &[&str]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::locked;
+    use super::{locked, of_maven};
+
+    /// A project's own name and version come first in its file.
+    #[test]
+    fn a_project_tells_the_version_of_what_it_needs() {
+        for (peer, artifact) in
+            [("zookeeper", "zookeeper"), ("oak", "oak-segment-tar"), ("cassandra", "cassandra-all")]
+        {
+            let version = of_maven(peer, artifact).unwrap();
+            assert!(version.split('.').count() == 3, "{artifact} {version}");
+        }
+    }
 
     #[test]
     fn a_lockfile_tells_versions() {
