@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use jungle_db::Revision;
 
+use crate::elsewhere::Elsewhere;
 use crate::error::{CheckpointError, Fault};
 use crate::follow::Follower;
 use crate::keeper::Keeper;
@@ -90,6 +91,22 @@ impl Cluster {
     /// When the engine does not answer.
     pub fn survey(&self, within: Duration) -> Result<Option<Survey>, LogError> {
         self.log.survey(within)
+    }
+
+    /// Asks the servers of other clusters of the engine which of them have a tree, or which trees
+    /// they have; waits `within` for answers, and no longer than it takes where one tree is there.
+    ///
+    /// A cluster has a log of its own, and so its own order of commits: a transaction spans trees
+    /// of one cluster. Two clusters may have trees of the same name.
+    ///
+    /// # Errors
+    /// When the engine does not answer.
+    pub fn elsewhere(
+        &self,
+        tree: Option<&str>,
+        within: Duration,
+    ) -> Result<Vec<Elsewhere>, LogError> {
+        self.log.elsewhere(tree, within)
     }
 
     /// What this server commits by itself, once its outbox [was opened](Cluster::local).

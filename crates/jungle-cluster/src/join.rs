@@ -10,6 +10,7 @@ use jungle_store::{OpenOptions, Store};
 use jungle_tree::ArenaOptions;
 
 use crate::cluster::Cluster;
+use crate::elsewhere::Elsewhere;
 use crate::error::{Fault, JoinError};
 use crate::follow::Follower;
 use crate::keeper::{Every, Keeper};
@@ -207,19 +208,27 @@ impl Cluster {
             tail: Mutex::default(),
             threads,
         };
-        cluster.answer(&options.server);
+        cluster.answer(options);
         let follower = Arc::clone(&cluster.follower);
         cluster.log.hear_line(Arc::new(move |server| follower.rotation.heard(server)));
         Ok(cluster)
     }
 
-    /// Says how this server stands to whoever asks.
-    fn answer(&self, server: &str) {
+    /// Says how this server stands, and which trees it has, to whoever asks.
+    fn answer(&self, options: &Options) {
         let (follower, address) = (Arc::clone(&self.follower), Arc::clone(&self.address));
-        let (server, local) = (server.to_owned(), Arc::clone(&self.local));
+        let (server, local) = (options.server.clone(), Arc::clone(&self.local));
         self.log.answer(Arc::new(move || ServerStatus {
             outbox: local.get().map(|local| local.status().told()),
             ..follower.tell(&server, address.get())
+        }));
+        let (follower, address) = (Arc::clone(&self.follower), Arc::clone(&self.address));
+        let (cluster, server) = (options.name.clone(), options.server.clone());
+        self.log.answer_trees(Arc::new(move |tree| {
+            let place = follower.place();
+            let jungle = place.jungle.clone().filter(|_| place.fault.is_none())?;
+            drop(place);
+            Elsewhere::tell((&cluster, &server), address.get(), &jungle, tree)
         }));
     }
 

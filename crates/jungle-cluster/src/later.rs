@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::depot::Depot;
+use crate::elsewhere::{Elsewhere, TellTrees};
 use crate::log::{Appended, Heard, Log, LogError, LogId, Tail};
 use crate::nats::ConnectError;
 use crate::survey::{Survey, Tell};
@@ -26,6 +27,7 @@ pub struct LaterLog {
 #[derive(Default)]
 struct Waiting {
     tell: Option<Tell>,
+    trees: Option<TellTrees>,
     heard: Option<Heard>,
     is_closed: bool,
 }
@@ -66,6 +68,9 @@ impl LaterLog {
         let log = (self.connect)().map_err(away)?;
         if let Some(tell) = waiting.tell.take() {
             log.answer(tell);
+        }
+        if let Some(tell) = waiting.trees.take() {
+            log.answer_trees(tell);
         }
         if let Some(heard) = waiting.heard.take() {
             log.hear_line(heard);
@@ -116,6 +121,18 @@ impl Log for LaterLog {
             Some(log) => log.answer(tell),
             None => waiting.tell = Some(tell),
         }
+    }
+
+    fn answer_trees(&self, tell: TellTrees) {
+        let mut waiting = self.waiting();
+        match self.log.get() {
+            Some(log) => log.answer_trees(tell),
+            None => waiting.trees = Some(tell),
+        }
+    }
+
+    fn elsewhere(&self, tree: Option<&str>, within: Duration) -> Result<Vec<Elsewhere>, LogError> {
+        self.log()?.elsewhere(tree, within)
     }
 
     fn wait_in_line(&self, server: &str) {

@@ -30,11 +30,15 @@
 //!   ([`Cluster::follow_in_folder`], [`Cluster::follow_in_memory`]).
 //! - An engine that is too old is refused, and one that keeps the log otherwise than it has to be
 //!   kept, or says that it promises before it syncs: [`ConnectError`].
+//! - Several clusters may share an engine, each with a [name](Options::name) and a log of its own:
+//!   so trees are spread over logs, and a server has those of its own cluster. Who has the others
+//!   can be [asked](Cluster::elsewhere).
 //! - A [`Log`], with its [`Depot`], is all that is needed of an engine.
 
 mod checkpoint;
 mod cluster;
 mod depot;
+mod elsewhere;
 mod error;
 mod follow;
 #[cfg(feature = "sim")]
@@ -58,6 +62,7 @@ mod turns;
 pub use async_nats::ConnectOptions;
 pub use cluster::{Cluster, Status};
 pub use depot::{Depot, Stored, WriteCheckpoint};
+pub use elsewhere::{Elsewhere, TellTrees};
 pub use error::{CheckpointError, Fault, JoinError, MessageError};
 pub use later::LaterLog;
 pub use local::{

@@ -9,6 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::depot::Depot;
+use crate::elsewhere::{Elsewhere, TellTrees};
 use crate::survey::{Survey, Tell};
 
 /// A log of messages that is the same for all servers of a cluster. Messages have the sequences 1,
@@ -53,6 +54,23 @@ pub trait Log: Send + Sync {
     /// From now on, and until it is closed, whoever asks is told how this server stands; nobody,
     /// where servers cannot be asked.
     fn answer(&self, _tell: Tell) {}
+
+    /// From now on, and until it is closed, servers of other clusters of the engine are told which
+    /// trees this one has.
+    fn answer_trees(&self, _tell: TellTrees) {}
+
+    /// Which servers of other clusters of the engine have a tree, or which trees they have; nobody,
+    /// where servers cannot be asked.
+    ///
+    /// # Errors
+    /// When the engine does not answer.
+    fn elsewhere(
+        &self,
+        _tree: Option<&str>,
+        _within: Duration,
+    ) -> Result<Vec<Elsewhere>, LogError> {
+        Ok(Vec::new())
+    }
 
     /// Tells all servers that this one waits for its turn, having come too late. Nobody needs to
     /// hear it.

@@ -1,9 +1,11 @@
 //! The log in NATS JetStream: one stream with one subject; checkpoints in its object store.
 
 mod depot;
+pub(crate) mod questions;
 pub(crate) mod synced;
 
 use std::future::Future;
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
@@ -25,6 +27,7 @@ use tokio::time::{Instant, sleep, timeout};
 use self::depot::NatsDepot;
 use self::synced::Synced;
 use crate::depot::Depot;
+use crate::elsewhere::{self, Elsewhere, Question, TellTrees};
 use crate::log::{Appended, Heard, Log, LogError, LogId, Tail};
 use crate::options::Options;
 use crate::survey::{self, LogStatus, Survey, Tell};
@@ -209,6 +212,20 @@ impl NatsLog {
     }
 }
 
+impl NatsLog {
+    /// Has something done until the log is closed.
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let Some(threads) = &self.threads else { return };
+        let mut closed = self.closed.subscribe();
+        threads.spawn(async move {
+            tokio::select! {
+                _ = closed.wait_for(|closed| *closed) => {}
+                () = task => {}
+            }
+        });
+    }
+}
+
 impl Log for NatsLog {
     fn id(&self) -> LogId {
         self.id
@@ -253,30 +270,25 @@ impl Log for NatsLog {
 
     fn tail(&self, from: u64) -> Tail {
         let (sender, mut receiver) = mpsc::channel(TAIL_AHEAD);
-        if let Some(threads) = &self.threads {
-            let mut closed = self.closed.subscribe();
-            let stream = self.stream.clone();
-            let client = self.jetstream.client();
-            threads.spawn(async move {
-                tokio::select! {
-                    _ = closed.wait_for(|closed| *closed) => {}
-                    () = tail(stream, client, from, sender) => {}
-                }
-            });
-        }
+        self.spawn(tail(self.stream.clone(), self.jetstream.client(), from, sender));
         Box::new(std::iter::from_fn(move || receiver.blocking_recv()))
     }
 
     fn answer(&self, tell: Tell) {
-        let Some(threads) = &self.threads else { return };
-        let (client, subject) = (self.jetstream.client(), survey::subject(&self.cluster));
-        let mut closed = self.closed.subscribe();
-        threads.spawn(async move {
-            tokio::select! {
-                _ = closed.wait_for(|closed| *closed) => {}
-                () = survey::answer(client, subject, tell) => {}
-            }
-        });
+        let client = self.jetstream.client();
+        let say = move |_: &[u8]| serde_json::to_vec(&tell()).ok();
+        self.spawn(questions::answer(client, survey::subject(&self.cluster), Arc::new(say)));
+    }
+
+    fn answer_trees(&self, tell: TellTrees) {
+        let (client, cluster) = (self.jetstream.client(), self.cluster.clone());
+        let say = move |bytes: &[u8]| Question::answer(bytes, &cluster, &tell);
+        self.spawn(questions::answer(client, elsewhere::SUBJECT.to_owned(), Arc::new(say)));
+    }
+
+    fn elsewhere(&self, tree: Option<&str>, within: Duration) -> Result<Vec<Elsewhere>, LogError> {
+        let question = Question::new(&self.cluster, tree);
+        self.wait(within + ANSWER_WITHIN, question.ask(self.jetstream.client(), within))?
     }
 
     fn wait_in_line(&self, server: &str) {
@@ -290,15 +302,7 @@ impl Log for NatsLog {
     }
 
     fn hear_line(&self, heard: Heard) {
-        let Some(threads) = &self.threads else { return };
-        let (client, subject) = (self.jetstream.client(), line(&self.cluster));
-        let mut closed = self.closed.subscribe();
-        threads.spawn(async move {
-            tokio::select! {
-                _ = closed.wait_for(|closed| *closed) => {}
-                () = hear(client, subject, heard) => {}
-            }
-        });
+        self.spawn(hear(self.jetstream.client(), line(&self.cluster), heard));
     }
 
     fn survey(&self, within: Duration) -> Result<Option<Survey>, LogError> {

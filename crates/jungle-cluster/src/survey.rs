@@ -6,17 +6,16 @@ use std::time::Duration;
 
 use async_nats::Client;
 use async_nats::jetstream::stream::{Info, Stream};
-use futures_util::StreamExt;
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep};
 
 use crate::log::{Log, LogError};
+use crate::nats::questions::Answers;
 use crate::nats::synced::{self, Synced};
 use crate::nats::{ANSWER_WITHIN, ConnectError, NatsLog, REST, no_answer};
 use crate::options::Options;
 
-/// Answers that are longer are no server's.
-const ANSWER_BYTES_MAX: usize = 16 << 10;
 /// More servers are not listed.
 const SERVERS_MAX: usize = 1_000;
 
@@ -173,9 +172,7 @@ pub(crate) async fn ask(
     within: Duration,
 ) -> Result<Survey, LogError> {
     let deadline = Instant::now() + within;
-    let inbox = client.new_inbox();
-    let mut answers = client.subscribe(inbox.clone()).await.map_err(no_answer)?;
-    client.publish_with_reply(subject, inbox, "".into()).await.map_err(no_answer)?;
+    let mut answers = Answers::ask(&client, subject, Bytes::new()).await?;
     let mut log = log_status(&stream).await?;
     log.syncs = match synced::ask(&client, &log.keepers()).await.map_err(no_answer)? {
         Synced::Always => Some(true),
@@ -183,16 +180,10 @@ pub(crate) async fn ask(
         Synced::Unknown => None,
     };
     let mut servers = Vec::new();
-    while let Ok(Some(answer)) = timeout_at(deadline, answers.next()).await {
-        // That nobody listens is told by an answer without anything in it.
-        if answer.status.is_some() || servers.len() == SERVERS_MAX {
-            break;
-        }
-        if answer.payload.len() <= ANSWER_BYTES_MAX
-            && let Ok(server) = serde_json::from_slice::<ServerStatus>(&answer.payload)
-        {
-            servers.push(server);
-        }
+    while servers.len() < SERVERS_MAX
+        && let Some(server) = answers.next::<ServerStatus>(deadline).await
+    {
+        servers.push(server);
     }
     servers.sort_by(|one, other| one.server.cmp(&other.server));
     Ok(Survey { log, servers })
@@ -206,30 +197,5 @@ async fn log_status(stream: &Stream) -> Result<LogStatus, LogError> {
             Err(error) if Instant::now() > deadline => break Err(no_answer(error)),
             Err(_) => sleep(REST).await,
         }
-    }
-}
-
-/// An answer must not go where the engine, or the log itself, would take it for something else.
-fn is_inbox(reply: &str) -> bool {
-    !reply.starts_with('$') && !reply.starts_with("jungle.")
-}
-
-/// Answers whoever asks, as long as this runs.
-pub(crate) async fn answer(client: Client, subject: String, tell: Tell) {
-    loop {
-        if let Ok(mut questions) = client.subscribe(subject.clone()).await {
-            while let Some(question) = questions.next().await {
-                // It may wait for what is being followed just now.
-                let tell = Arc::clone(&tell);
-                let told = tokio::task::spawn_blocking(move || tell()).await;
-                let bytes = told.ok().and_then(|told| serde_json::to_vec(&told).ok());
-                let reply = question.reply.filter(|reply| is_inbox(reply));
-                if let (Some(reply), Some(bytes)) = (reply, bytes) {
-                    // Who does not get it does not see this server.
-                    let _ = client.publish(reply, bytes.into()).await;
-                }
-            }
-        }
-        sleep(REST).await;
     }
 }

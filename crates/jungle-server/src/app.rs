@@ -40,6 +40,8 @@ pub(crate) struct App {
     pub(crate) documents: Arc<Semaphore>,
     /// A permit for each stream that watches.
     pub(crate) watchers: Arc<Semaphore>,
+    /// A permit for each who asks other clusters for a tree.
+    pub(crate) seekers: Semaphore,
     pub(crate) stopping: Stopping,
 }
 

@@ -12,6 +12,7 @@ use jungle_cluster::{Cluster, LocalStatus};
 use serde_json::{Value, json};
 
 use crate::app::{App, aside};
+use crate::elsewhere;
 use crate::metrics;
 use crate::problem::{Kind, Problem};
 
@@ -160,9 +161,12 @@ pub(crate) fn metrics(cluster: &Cluster, text: &mut String) {
 
 /// How all servers stand, and the engine's log.
 pub(crate) async fn survey(cluster: Option<&Arc<Cluster>>) -> Result<Value, Problem> {
-    let alone = || json!({"log": null, "servers": []});
+    let alone = || json!({"log": null, "servers": [], "elsewhere": []});
     let Some(cluster) = cluster else { return Ok(alone()) };
-    let cluster = Arc::clone(cluster);
-    let survey = aside(move || cluster.survey(ANSWERS_WITHIN).map_err(behind)).await?;
-    Ok(survey.map_or_else(alone, |survey| json!(survey)))
+    let asked = Arc::clone(cluster);
+    let survey = aside(move || asked.survey(ANSWERS_WITHIN).map_err(behind));
+    let (survey, elsewhere) = tokio::join!(survey, elsewhere::list(cluster));
+    let mut all = survey?.map_or_else(alone, |survey| json!(survey));
+    all["elsewhere"] = json!(elsewhere?);
+    Ok(all)
 }

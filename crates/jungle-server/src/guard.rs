@@ -21,6 +21,7 @@ use axum::response::{IntoResponse, Response};
 use crate::access::{self, Who};
 use crate::app::App;
 use crate::cluster::{self, Asked};
+use crate::elsewhere;
 use crate::options::Options;
 use crate::problem::{Kind, Problem};
 
@@ -79,7 +80,7 @@ pub(crate) async fn guard(
         .then(|| (request.method().clone(), request.uri().path().to_owned()));
     let mut response = match check(&app, &mut request, began) {
         Ok(()) => match cluster::fresh(&app, Asked::of(&request)).await {
-            Ok(()) => answer(request, next).await,
+            Ok(()) => answer(&app, request, next).await,
             Err(problem) => problem.into_response(),
         },
         Err(answer) => *answer,
@@ -110,7 +111,8 @@ pub(crate) async fn guard(
 }
 
 /// What the request is answered.
-async fn answer(mut request: Request<Body>, next: Next) -> Response {
+async fn answer(app: &App, mut request: Request<Body>, next: Next) -> Response {
+    let uri = app.cluster.is_some().then(|| request.uri().clone());
     let sees_own = cluster::sees_own(request.headers());
     if sees_own {
         request.headers_mut().remove(IF_NONE_MATCH);
@@ -119,7 +121,10 @@ async fn answer(mut request: Request<Body>, next: Next) -> Response {
     if sees_own {
         cluster::unmark(&mut answer);
     }
-    answer
+    match uri {
+        Some(uri) => elsewhere::tell(app, &uri, answer).await,
+        None => answer,
+    }
 }
 
 /// Part of a folder is read only when it is looked at; a look that fails unwinds up to here, and is

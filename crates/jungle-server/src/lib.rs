@@ -25,6 +25,7 @@ mod asset;
 mod board;
 mod body;
 mod cluster;
+mod elsewhere;
 mod explorer;
 mod guard;
 mod hub;

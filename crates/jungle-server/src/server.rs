@@ -24,7 +24,7 @@ use crate::problem::{Kind, Problem};
 use crate::rate::Rate;
 use crate::tag::Mark;
 use crate::tls::Acceptor;
-use crate::{api, board, explorer, tls};
+use crate::{api, board, elsewhere, explorer, tls};
 
 /// Threads for what takes long or waits for the disk.
 const ASIDE_THREADS_MAX: usize = 256;
@@ -246,6 +246,7 @@ fn app(
         writers: Semaphore::new(limits.commits_max),
         documents: Arc::new(Semaphore::new(limits.documents_max)),
         watchers: Arc::new(Semaphore::new(limits.watchers_max)),
+        seekers: Semaphore::new(elsewhere::SEEKERS_MAX),
         stopping: Stopping::new(stopping),
         options,
     })

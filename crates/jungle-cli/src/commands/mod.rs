@@ -66,7 +66,7 @@ pub(crate) enum Command {
     Verify(verify::Args),
     Backup(backup::Args),
     Restore(restore::Args),
-    Serve(serve::Args),
+    Serve(Box<serve::Args>),
     Access(access::Args),
     Cluster(cluster::Args),
     Alice(alice::Args),

@@ -67,6 +67,10 @@ pub(crate) struct Args {
     /// Let nobody change anything, whatever they may do otherwise
     #[arg(long)]
     read_only: bool,
+    /// Where others reach it, such as through a proxy: told to those who look for it, or for its
+    /// trees, in its cluster or another one of the same engine [default: where it listens]
+    #[arg(long, value_name = "URL", requires = "cluster", value_parser = public_url)]
+    public_url: Option<String>,
     /// Another name by which it is asked for, such as that of the proxy
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
@@ -154,16 +158,16 @@ fn start(args: &Args, place: Option<&PathBuf>) -> Result<Server, Failure> {
     options.bench = args.bench;
     if let Some(listen) = args.listen {
         options.listen = listen;
-        return begin(data(args, place)?, options);
+        return begin(args, data(args, place)?, options);
     }
     options.listen.set_port(PORT);
     if std::net::TcpListener::bind(options.listen).is_err() {
         options.listen.set_port(0);
     }
-    begin(data(args, place)?, options)
+    begin(args, data(args, place)?, options)
 }
 
-fn begin(data: Data, options: Options) -> Result<Server, Failure> {
+fn begin(args: &Args, data: Data, options: Options) -> Result<Server, Failure> {
     let cluster = match &data {
         Data::Cluster(_, cluster) => Some(Arc::clone(cluster)),
         _ => None,
@@ -171,9 +175,22 @@ fn begin(data: Data, options: Options) -> Result<Server, Failure> {
     let scheme = scheme(options.tls.is_some());
     let server = Server::start(data, options).map_err(|error| not_started(&error))?;
     if let Some(cluster) = cluster {
-        cluster.set_address(&format!("{scheme}://{}", server.address()));
+        let listens = || format!("{scheme}://{}", server.address());
+        cluster.set_address(&args.public_url.clone().unwrap_or_else(listens));
     }
     Ok(server)
+}
+
+/// An address of the web without anything behind the host, for which `--host` may be needed.
+fn public_url(text: &str) -> Result<String, String> {
+    let url = text.trim_end_matches('/');
+    let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    match host {
+        Some(host) if !host.is_empty() && !host.contains(['/', '?', '#', ' ', '@']) => {
+            Ok(url.into())
+        }
+        _ => Err("is not like https://trees.example".into()),
+    }
 }
 
 fn scheme(is_encrypted: bool) -> &'static str {

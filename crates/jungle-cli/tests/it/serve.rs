@@ -4,7 +4,7 @@ use std::process::Command;
 use jungle_testkit::NatsServers;
 
 use super::Folder;
-use super::serving::Serving;
+use super::serving::{Serving, json};
 
 #[test]
 fn end_in_order_loses_nothing() {
@@ -63,6 +63,46 @@ fn servers_of_a_cluster_have_the_same_trees() {
     engine.restart(0);
     assert!(b.append());
     assert_eq!(a.count_all(), 10);
+}
+
+#[test]
+fn server_says_which_other_cluster_has_a_tree() {
+    let (folder, engine) = (Folder::new("serve-elsewhere"), NatsServers::start(1));
+    let addresses = engine.addresses();
+    let start = |data: &str, cluster: &str, more: &[&str]| {
+        let join = ["--data", data, "--cluster", &addresses, "--replicas", "1"];
+        let name = ["--cluster-name", cluster, "--server-name", data];
+        Serving::start(&folder, &[&join[..], &name, more].concat())
+    };
+    let (a, twin) = (start("a", "books", &[]), start("twin", "books", &[]));
+    let b = start("b", "shop", &["--public-url", "https://shop.example/"]);
+    assert!(b.send("POST /api/v1/trees", r#"{"name":"t"}"#).starts_with("HTTP/1.1 201 "));
+    let posted = "POST /boards/t";
+    for asked in ["GET /api/v1/trees/t/node?path=/a", "DELETE /api/v1/trees/t", posted] {
+        let answer = a.send(asked, "");
+        assert!(answer.starts_with("HTTP/1.1 421 "), "{asked}: {answer}");
+    }
+    let told = json(&a.send("GET /api/v1/trees/t/node?path=/a", ""));
+    assert_eq!(told["type"], "urn:jungle:elsewhere");
+    let at = "https://shop.example";
+    assert_eq!(told["hint"], format!("ask for {at}/api/v1/trees/t/node?path=/a"));
+    let server = serde_json::json!([
+        {"cluster": "shop", "server": "b", "address": at, "trees": ["t"], "more": false}
+    ]);
+    assert_eq!(told["servers"], server);
+    let page = a.send("GET /boards/t", "");
+    assert!(page.contains(&format!(r#"<a href="{at}/boards/t">"#)), "{page}");
+    assert_eq!(a.get("/api/v1/cluster")["elsewhere"], server);
+    // What is nowhere is not there; and a cluster's own servers are not others.
+    assert!(a.send("GET /api/v1/trees/u", "").starts_with("HTTP/1.1 404 "));
+    assert!(a.send("POST /api/v1/trees", r#"{"name":"t"}"#).starts_with("HTTP/1.1 201 "));
+    assert!(a.append());
+    assert_eq!(twin.count_all(), 1);
+    assert_eq!(b.count_all(), 0);
+    let others = twin.get("/api/v1/cluster");
+    assert_eq!(others["elsewhere"], server);
+    let usage = folder.run(&["serve", "--cluster", &addresses, "--public-url", "shop.example"]);
+    assert_eq!(usage.code, Some(2), "{}", usage.err);
 }
 
 /// What stands for the browser writes the address it was given into a pipe.

@@ -143,7 +143,7 @@ impl Visitor {
     /// The tree of this name.
     pub(crate) fn tree(&self, name: &str, need: Need<'_>) -> Result<TreeHandle, Problem> {
         self.check(name, need)?;
-        Ok(self.trees.0.open_tree(name)?)
+        self.open(name)
     }
 
     /// The tree of this name, on the branch that the query says.
@@ -198,7 +198,7 @@ impl Visitor {
     }
 
     pub(crate) fn delete_tree(&self, name: &str) -> Result<(), Problem> {
-        self.check(name, Need::whole(Role::Admin))?;
+        self.tree(name, Need::whole(Role::Admin))?;
         Ok(self.trees.0.delete_tree(name)?)
     }
 
@@ -238,8 +238,14 @@ impl Visitor {
             return Err(NoSuchTree { name: tree.into() }.into());
         }
         // Whether it is there may be known now.
-        self.trees.0.open_tree(tree)?;
+        self.open(tree)?;
         Err(self.forbidden(tree, need))
+    }
+
+    /// Of one who may know whether it is there.
+    fn open(&self, name: &str) -> Result<TreeHandle, Problem> {
+        let tree = self.trees.0.open_tree(name);
+        tree.map_err(|error| Problem::from(error).missing(name))
     }
 
     /// As [`check`](Visitor::check), of a name that a tree shall get.

@@ -53,11 +53,11 @@ pub(crate) fn bench_routes() -> Router<Arc<App>> {
 /// The board of this name. A tree that is none is not told from one that is not there; nor is one
 /// that may not be read.
 fn open(app: &Visitor, name: &str, need: Need<'_>) -> Result<TreeHandle, Problem> {
-    let board = |tree: &TreeHandle| tree.read().root().attribute(BOARD).is_some();
-    let Some(tree) = app.tree(name, Need::whole(Role::Read)).ok().filter(board) else {
-        let detail = format_args!("there is no board {name:?}");
-        return Err(Problem::new(Kind::NoSuchTree, detail));
-    };
+    let none = || Problem::new(Kind::NoSuchTree, format_args!("there is no board {name:?}"));
+    let tree = app.tree(name, Need::whole(Role::Read)).map_err(|why| why.instead(none()))?;
+    if tree.read().root().attribute(BOARD).is_none() {
+        return Err(none());
+    }
     app.check(name, need)?;
     Ok(tree)
 }

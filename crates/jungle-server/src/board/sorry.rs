@@ -7,29 +7,40 @@ use axum::response::{IntoResponse, Response};
 use crate::problem::{Kind, Problem};
 
 /// A problem, as a page for people.
-pub(crate) struct Sorry(Problem);
+pub(crate) struct Sorry {
+    problem: Problem,
+    /// Where else to ask.
+    places: Vec<String>,
+}
 
 #[derive(Template)]
 #[template(path = "sorry.html")]
 struct Page<'a> {
     title: &'a str,
     detail: &'a str,
+    places: &'a [String],
+}
+
+impl Sorry {
+    pub(crate) fn with_places(problem: Problem, places: Vec<String>) -> Sorry {
+        Sorry { problem, places }
+    }
 }
 
 impl<P: Into<Problem>> From<P> for Sorry {
     fn from(problem: P) -> Sorry {
-        Sorry(problem.into())
+        Sorry::with_places(problem.into(), Vec::new())
     }
 }
 
 impl IntoResponse for Sorry {
     fn into_response(self) -> Response {
-        let Sorry(problem) = self;
-        let page = Page { title: problem.title(), detail: problem.detail() };
+        let Sorry { problem, places } = self;
+        let page = Page { title: problem.title(), detail: problem.detail(), places: &places };
         match html(&page) {
             Ok(page) => {
                 let mut answer = (problem.status(), page).into_response();
-                problem.put_header(&mut answer);
+                problem.mark(&mut answer);
                 answer
             }
             Err(_) => problem.into_response(),

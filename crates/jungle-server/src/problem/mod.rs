@@ -2,6 +2,8 @@
 
 mod table;
 
+use std::sync::Arc;
+
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -19,13 +21,18 @@ struct Parts {
     detail: String,
     more: Map<String, Value>,
     header: Option<(HeaderName, HeaderValue)>,
+    missing: Option<Missing>,
 }
+
+/// In an answer: the name of a tree that is not here, and that might be read if it was.
+#[derive(Clone, Debug)]
+pub(crate) struct Missing(pub(crate) Arc<str>);
 
 impl Problem {
     /// `detail` says what is wrong here.
     pub(crate) fn new(kind: Kind, detail: impl std::fmt::Display) -> Problem {
         let (detail, more) = (detail.to_string(), Map::new());
-        Problem(Box::new(Parts { kind, detail, more, header: None }))
+        Problem(Box::new(Parts { kind, detail, more, header: None, missing: None }))
     }
 
     /// A parameter, header or field is not as it must be.
@@ -42,6 +49,18 @@ impl Problem {
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Problem {
         self.0.more.insert(name.to_owned(), value.into());
         self
+    }
+
+    /// A tree is not here, which another server may have.
+    pub(crate) fn missing(mut self, tree: &str) -> Problem {
+        self.0.missing = Some(Missing(tree.into()));
+        self
+    }
+
+    /// Another problem, of the same tree.
+    pub(crate) fn instead(self, mut other: Problem) -> Problem {
+        other.0.missing = self.0.missing;
+        other
     }
 
     pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Problem {
@@ -67,10 +86,13 @@ impl Problem {
         self.0.kind.row().2
     }
 
-    /// Puts the header that belongs to it into an answer.
-    pub(crate) fn put_header(&self, answer: &mut Response) {
+    /// Puts into an answer what belongs to it besides the body.
+    pub(crate) fn mark(&self, answer: &mut Response) {
         if let Some((name, value)) = &self.0.header {
             answer.headers_mut().insert(name, value.clone());
+        }
+        if let Some(missing) = &self.0.missing {
+            answer.extensions_mut().insert(missing.clone());
         }
     }
 
@@ -96,7 +118,7 @@ impl IntoResponse for Problem {
         }
         let json = HeaderValue::from_static("application/problem+json");
         let mut response = (self.status(), [(CONTENT_TYPE, json)], self.body()).into_response();
-        self.put_header(&mut response);
+        self.mark(&mut response);
         response
     }
 }

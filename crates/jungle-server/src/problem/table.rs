@@ -36,6 +36,7 @@ pub(crate) enum Kind {
     TooLarge,
     UnsupportedMedia,
     Misdirected,
+    Elsewhere,
     OtherRequest,
     TooMany,
     Failed,
@@ -79,6 +80,9 @@ impl Kind {
             }
             Kind::Misdirected => {
                 ("misdirected", S::MISDIRECTED_REQUEST, "This server has not that name")
+            }
+            Kind::Elsewhere => {
+                ("elsewhere", S::MISDIRECTED_REQUEST, "Servers of another cluster have this tree")
             }
             Kind::OtherRequest => {
                 ("other-request", S::UNPROCESSABLE_ENTITY, "Another request had this key")

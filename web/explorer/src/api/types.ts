@@ -158,4 +158,15 @@ export interface Cluster {
   /** None where a server is alone. */
   log: Log | null
   servers: Server[]
+  elsewhere: Elsewhere[]
+}
+
+/** A server of another cluster of the same engine. */
+export interface Elsewhere {
+  cluster: string
+  server: string
+  address: string | null
+  trees: string[]
+  /** Whether it has more than these. */
+  more: boolean
 }

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import * as api from '../api/client.ts'
-import type { Cluster as Told, Log, Server } from '../api/types.ts'
+import type { Cluster as Told, Elsewhere, Log, Server } from '../api/types.ts'
+import { HOME, writeAddress } from '../model/address.ts'
 import { count, size } from '../model/value.ts'
 
 /** How often the servers are asked, in milliseconds. */
@@ -21,7 +22,7 @@ export function Cluster() {
         <tbody>
           {servers.map((server) => (
             <tr key={server.server} class={server.fault === null ? '' : 'bad'}>
-              <td>{isLink(server.address) ? <a href={`${server.address}/explorer/`}>{server.server}</a> : server.server}</td>
+              <td><Name {...server} /></td>
               <td class="number">{server.revision}</td>
               <td class="number">{server.followed}</td>
               <td>{state(server, log)}</td>
@@ -36,8 +37,45 @@ export function Cluster() {
         {log.replicas.map((replica) => `, ${replica.name} ${kept(replica)}`)}.
         At the same message all servers have the same hash.
       </p>
+      {told.elsewhere.length > 0 && <Others servers={told.elsewhere} />}
     </section>
   )
+}
+
+/** Trees that are not here: those of other clusters of the engine, one server of each with its trees. */
+function Others({ servers }: { servers: Elsewhere[] }) {
+  const clusters = [...new Set(servers.map((server) => server.cluster))]
+  return (
+    <>
+      <h2>Other clusters</h2>
+      <table class="trees">
+        <thead>
+          <tr><th>name</th><th>servers</th><th>trees</th></tr>
+        </thead>
+        <tbody>
+          {clusters.map((cluster) => {
+            const own = servers.filter((server) => server.cluster === cluster)
+            const at = own.find((server) => isLink(server.address)) ?? own[0]
+            return (
+              <tr key={cluster}>
+                <td>{cluster}</td>
+                <td>{own.map((server, index) => <>{index > 0 && ', '}<Name {...server} /></>)}</td>
+                <td>{at?.trees.map((tree, index) => <>{index > 0 && ', '}<Tree at={at} tree={tree} /></>)}{at?.more && ' …'}</td>
+              </tr>
+            )
+          })}
+        </tbody>
+      </table>
+    </>
+  )
+}
+
+function Name({ server, address }: { server: string; address: string | null }) {
+  return isLink(address) ? <a href={`${address}/explorer/`}>{server}</a> : <>{server}</>
+}
+
+function Tree({ at, tree }: { at: Elsewhere; tree: string }) {
+  return isLink(at.address) ? <a href={`${at.address}/explorer/${writeAddress({ ...HOME, tree })}`}>{tree}</a> : <>{tree}</>
 }
 
 function useCluster(): Told | undefined {

@@ -1,0 +1,77 @@
+//! Questions to whoever listens: nobody keeps a list of who that is.
+
+use std::sync::Arc;
+
+use async_nats::{Client, Subscriber};
+use bytes::Bytes;
+use futures_util::StreamExt;
+use serde::de::DeserializeOwned;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::{REST, no_answer};
+use crate::log::LogError;
+
+/// Questions and answers that are longer are not ours.
+const BYTES_MAX: usize = 512 << 10;
+
+/// The answers to a question, as they come.
+pub(crate) struct Answers(Subscriber);
+
+impl Answers {
+    pub(crate) async fn ask(
+        client: &Client,
+        subject: String,
+        question: Bytes,
+    ) -> Result<Answers, LogError> {
+        let inbox = client.new_inbox();
+        let answers = client.subscribe(inbox.clone()).await.map_err(no_answer)?;
+        client.publish_with_reply(subject, inbox, question).await.map_err(no_answer)?;
+        Ok(Answers(answers))
+    }
+
+    /// The next one that can be read; `None` when the time is over, or nobody listens.
+    pub(crate) async fn next<T: DeserializeOwned>(&mut self, deadline: Instant) -> Option<T> {
+        while let Ok(Some(answer)) = timeout_at(deadline, self.0.next()).await {
+            // That nobody listens is told by an answer without anything in it.
+            if answer.status.is_some() {
+                return None;
+            }
+            if answer.payload.len() <= BYTES_MAX
+                && let Ok(read) = serde_json::from_slice(&answer.payload)
+            {
+                return Some(read);
+            }
+        }
+        None
+    }
+}
+
+/// Gives the answer to a question, if there is one.
+pub(crate) type Say = Arc<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync>;
+
+/// Answers whoever asks, as long as this runs.
+pub(crate) async fn answer(client: Client, subject: String, say: Say) {
+    loop {
+        if let Ok(mut questions) = client.subscribe(subject.clone()).await {
+            while let Some(question) = questions.next().await {
+                let Some(reply) = question.reply.filter(|reply| is_inbox(reply)) else { continue };
+                if question.payload.len() > BYTES_MAX {
+                    continue;
+                }
+                // It may wait for what is being followed just now.
+                let say = Arc::clone(&say);
+                let said = tokio::task::spawn_blocking(move || say(&question.payload)).await;
+                if let Ok(Some(bytes)) = said {
+                    // Who does not get it does not see this server.
+                    let _ = client.publish(reply, bytes.into()).await;
+                }
+            }
+        }
+        sleep(REST).await;
+    }
+}
+
+/// An answer must not go where the engine, or the log itself, would take it for something else.
+fn is_inbox(reply: &str) -> bool {
+    !reply.starts_with('$') && !reply.starts_with("jungle.") && !reply.starts_with("jungle-")
+}
