@@ -87,7 +87,7 @@ fn loom(steps: &mut Steps) -> Result<()> {
         steps.step(&format!("loom {name}"), || {
             let mut command = cargo(["test", "--release", "-p", name, "--test", "loom"]);
             command.arg("--target-dir").arg(target_dir().join("loom"));
-            command.env("RUSTFLAGS", "--cfg loom");
+            command.env("RUSTFLAGS", "--cfg loom -Dwarnings");
             run_command(command)
         })?;
     }

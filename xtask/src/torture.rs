@@ -86,7 +86,7 @@ fn scheduled() -> Result<PathBuf> {
     let folder = target_dir().join("shuttle");
     let mut build = cargo(BUILD);
     build.arg("--target-dir").arg(&folder);
-    build.env("RUSTFLAGS", "--cfg shuttle -Ctarget-cpu=x86-64-v2");
+    build.env("RUSTFLAGS", "--cfg shuttle -Dwarnings -Ctarget-cpu=x86-64-v2");
     run_command(build)?;
     Ok(folder.join("release/jungle-torture"))
 }

@@ -243,7 +243,9 @@ fn two_readers_do_not_hide_each_other() {
         line.publish(&cell);
         line.reclaim(&cell);
         line.publish(&cell);
-        readers.map(|reader| reader.join().expect("it said why already"));
+        for reader in readers {
+            reader.join().expect("it said why already");
+        }
     });
 }
 
