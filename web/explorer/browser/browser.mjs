@@ -37,7 +37,7 @@ export async function serveGuarded(name, password) {
   return { ...server, stop }
 }
 
-/** Two servers that are one cluster, and their engine; `urls` is where they are. */
+/** Two servers that are one cluster, and their engine; `urls` is where they are, `engine` where it is. */
 export async function serveCluster() {
   // Where `cargo xtask nats` has put it, beside what cargo builds.
   const engine = join(dirname(command()), '..', 'nats-server-2.15.2', 'nats-server')
@@ -47,16 +47,28 @@ export async function serveCluster() {
   for await (const part of up.stdout) {
     told += part
     if (told.endsWith('\n')) {
-      const { servers } = JSON.parse(told)
-      return { urls: servers.map(({ url }) => url), stop: () => stop(up) }
+      const { servers, engine } = JSON.parse(told)
+      return { urls: servers.map(({ url }) => url), engine, stop: () => stop(up) }
     }
   }
   throw new Error(`the cluster said nothing of where it is: ${told}`)
 }
 
-/** Starts a server in memory, on a free port; `url` is where it is. */
-export async function serve(more = []) {
-  const usual = ['serve', '--memory', '--listen', '127.0.0.1:0', '--log', 'warn']
+/** The only server of a cluster of this name, on an engine that is there. */
+export async function serveAlone(engine, name) {
+  const folder = mkdtempSync(join(tmpdir(), 'jungle-'))
+  const cluster = ['--cluster', engine, '--cluster-name', name, '--replicas', '1', '--cluster-unsynced']
+  const server = await serve(cluster, ['--data', folder])
+  const stop = async () => {
+    await server.stop()
+    rmSync(folder, { recursive: true })
+  }
+  return { ...server, stop }
+}
+
+/** Starts a server, in memory if nothing else is said, on a free port; `url` is where it is. */
+export async function serve(more = [], where = ['--memory']) {
+  const usual = ['serve', ...where, '--listen', '127.0.0.1:0', '--log', 'warn']
   const server = spawn(command(), [...usual, ...more], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { after, before, test } from 'node:test'
-import { Api, launch, open, serve, serveCluster, serveGuarded } from './browser.mjs'
+import { Api, launch, open, serve, serveAlone, serveCluster, serveGuarded } from './browser.mjs'
 import { plant, sow } from './garden.mjs'
 
 let server
@@ -210,6 +210,15 @@ test('the servers of a cluster are listed, and have the same trees', { timeout: 
     await servers.getByRole('link', { name: 's0' }).click()
     await page.waitForURL(`${cluster.urls[0]}/explorer/`)
     await page.getByRole('link', { name: 'shared' }).waitFor()
+
+    const shop = await serveAlone(cluster.engine, 'shop')
+    try {
+      await new Api(shop.url).create('goods')
+      await servers.getByRole('link', { name: 'goods' }).click()
+      await page.waitForURL(`${shop.url}/explorer/?tree=goods`)
+    } finally {
+      await shop.stop()
+    }
     assert.deepEqual(visitor.complaints, [])
     await visitor.close()
   } finally {
