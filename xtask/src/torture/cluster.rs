@@ -1,6 +1,6 @@
 //! `torture cluster`: counted commits on three servers of ours while servers of the engine are
-//! killed, stopped, cut off from each other, wiped, damaged and out of room, and ours leave and
-//! come back.
+//! killed, stopped, cut off from each other, wiped, damaged and out of room, and ours leave, come
+//! back and have their clocks jump.
 
 use super::noted;
 use crate::command::cargo;
@@ -11,7 +11,7 @@ pub const USAGE: &str = "torture cluster [--schedules COUNT] [--seed SEED]";
 
 /// Of so many faults each, in about two minutes.
 const SCHEDULES: u64 = 3;
-const FAULTS: &str = "20";
+const FAULTS: &str = "22";
 /// How long the longest faults last: others have chosen a leader meanwhile.
 const LASTS_MS: &str = "12000";
 /// How soon after a fault a commit must be acknowledged.

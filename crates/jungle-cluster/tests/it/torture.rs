@@ -50,9 +50,11 @@ enum Fault {
     Damaged,
     /// One of ours leaves, and comes back.
     Away,
+    /// The clock of one of ours jumps, by up to a day, and back.
+    ClockJumped,
 }
 
-const KINDS: [Fault; 10] = [
+const KINDS: [Fault; 11] = [
     Fault::LeaderKilled,
     Fault::CutOff,
     Fault::Damaged,
@@ -63,6 +65,7 @@ const KINDS: [Fault; 10] = [
     Fault::Faltering,
     Fault::Wiped,
     Fault::DiskFull,
+    Fault::ClockJumped,
 ];
 
 #[test]
@@ -193,6 +196,14 @@ impl Schedule {
                 world.leave(ours);
                 world.tally.wait(self.rng.range(50..600), lasts);
                 world.enter(ours);
+            }
+            Fault::ClockJumped => {
+                let (ours, hours) = (self.rng.index(SERVERS), self.rng.range(1..25) as i64);
+                let hours = if self.rng.chance(1, 2) { hours } else { -hours };
+                println!("  the clock of s{ours} jumps by {hours} hours");
+                world.set_clock(ours, hours);
+                world.tally.wait(self.rng.range(50..600), lasts);
+                world.set_clock(ours, 0);
             }
         }
         let back = self.back(fault, world);

@@ -2,13 +2,13 @@
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, RwLock};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use jungle_cluster::{Cluster, Fault, NatsLog, Options};
-use jungle_db::Jungle;
+use jungle_db::{Clock, Jungle, Timestamp};
 use jungle_store::{OpenOptions, Store};
 use jungle_tree::ArenaOptions;
 
@@ -28,8 +28,22 @@ pub struct World {
     folder: PathBuf,
     /// None while one is away.
     servers: Vec<RwLock<Option<Server>>>,
+    /// Theirs, and a newcomer's.
+    clocks: [OffClock; SERVERS + 1],
     pub tally: Tally,
     is_over: AtomicBool,
+}
+
+/// The system's clock, and how many hours it is off.
+#[derive(Clone, Default)]
+struct OffClock(Arc<AtomicI64>);
+
+impl Clock for OffClock {
+    fn now(&self) -> Timestamp {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros();
+        let off = self.0.load(Ordering::Relaxed) * 3_600_000_000;
+        Timestamp::from_micros(i64::try_from(now).unwrap() + off)
+    }
 }
 
 /// What it has goes in this order.
@@ -44,6 +58,7 @@ impl Server {
         addresses: &str,
         at: usize,
         folder: Option<&Path>,
+        clock: OffClock,
     ) -> Result<Server, Box<dyn Error + Send + Sync>> {
         let within = Duration::from_secs(5);
         let options = Options {
@@ -56,12 +71,12 @@ impl Server {
         };
         let log = Arc::new(NatsLog::connect(addresses, &options)?);
         let Some(folder) = folder else {
-            let (builder, arena) = (Jungle::builder(), ArenaOptions::default());
+            let (builder, arena) = (Jungle::builder().clock(clock), ArenaOptions::default());
             let (jungle, cluster) = Cluster::follow_in_memory(log, &builder, &arena, &options)?;
             return Ok(Server { cluster, jungle, _store: None });
         };
-        let (store, cluster) =
-            Cluster::follow_in_folder(log, folder, &OpenOptions::new(), &options)?;
+        let open = OpenOptions::new().clock(clock);
+        let (store, cluster) = Cluster::follow_in_folder(log, folder, &open, &options)?;
         Ok(Server { cluster, jungle: Jungle::clone(&store), _store: Some(store) })
     }
 }
@@ -73,6 +88,7 @@ impl World {
             addresses: addresses.to_owned(),
             folder: std::env::temp_dir().join(name),
             servers: (0..SERVERS).map(|_| RwLock::default()).collect(),
+            clocks: Default::default(),
             tally: Tally::new(SERVERS),
             is_over: AtomicBool::new(false),
         };
@@ -121,7 +137,7 @@ impl World {
 
     /// As [`enter`](World::enter), but it may not get in; tells why.
     pub fn try_to_enter(&self, at: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let server = Server::join(&self.addresses, at, self.folder_of(at).as_deref())?;
+        let server = self.join(at)?;
         *self.servers[at].write().unwrap() = Some(server);
         Ok(())
     }
@@ -131,14 +147,23 @@ impl World {
     }
 
     fn newcomer(&self, at: usize) -> Server {
-        let folder = self.folder_of(at);
         let begun = Instant::now();
         loop {
-            match Server::join(&self.addresses, at, folder.as_deref()) {
+            match self.join(at) {
                 Ok(server) => return server,
                 Err(error) => assert!(begun.elapsed() < PATIENCE, "s{at} cannot join: {error:?}"),
             }
         }
+    }
+
+    fn join(&self, at: usize) -> Result<Server, Box<dyn Error + Send + Sync>> {
+        let clock = self.clocks[at].clone();
+        Server::join(&self.addresses, at, self.folder_of(at).as_deref(), clock)
+    }
+
+    /// Sets the clock of a server, so many hours off.
+    pub fn set_clock(&self, at: usize, hours: i64) {
+        self.clocks[at].0.store(hours, Ordering::Relaxed);
     }
 
     fn folder_of(&self, at: usize) -> Option<PathBuf> {
@@ -169,6 +194,9 @@ impl World {
         let newcomer = self.newcomer(SERVERS);
         let ought = (newcomer.jungle.revision(), portrait(&newcomer.jungle));
         assert_eq!(self.tally.wrong(&newcomer.jungle), [], "a newcomer");
+        let past = newcomer.jungle.open_tree("t").unwrap().history(..);
+        let times: Vec<Timestamp> = past.map(|info| info.unwrap().time).collect();
+        assert!(times.is_sorted_by(|newer, older| newer >= older), "time goes back");
         for at in 0..SERVERS {
             self.with(at, |server| {
                 server.cluster.sync(PATIENCE).unwrap();
