@@ -81,7 +81,7 @@ const PEERS: [Peer; 12] = [
     },
     Peer {
         name: "store",
-        needs: &[],
+        needs: &[("git", "git")],
         build: || {
             let mut build = cargo(["build", "--release", "--quiet"]);
             build.args(["--manifest-path", "bench/peers/store/Cargo.toml"]);
@@ -91,18 +91,22 @@ const PEERS: [Peer; 12] = [
             vec![build]
         },
         smoke: || {
-            let smoke = |(program, system)| {
+            let smoke = |(program, system, case)| {
                 let mut store = command(format!("target/peers/store/release/{program}"), [system]);
-                store.args(["kept", "--tasks", "4", "--nodes-scale", "quick"]);
+                store.args([case, "--tasks", "4", "--nodes-scale", "quick"]);
                 store
             };
             let systems = [
-                ("peer", "redb"),
-                ("peer", "lmdb"),
-                ("peer", "doltlite"),
-                ("peer-sqlite", "sqlite"),
-                ("peer-documents", "loro"),
-                ("peer-documents", "automerge"),
+                ("peer", "redb", "kept"),
+                ("peer", "lmdb", "kept"),
+                ("peer", "doltlite", "kept"),
+                ("peer", "doltlite", "merge-10-disk"),
+                ("peer-git", "git", "merge-10-disk"),
+                ("peer-sqlite", "sqlite", "kept"),
+                ("peer-documents", "loro", "kept"),
+                ("peer-documents", "automerge", "kept"),
+                ("peer-documents", "loro", "merge-10"),
+                ("peer-documents", "automerge", "merge-10"),
             ];
             systems.map(smoke).into()
         },

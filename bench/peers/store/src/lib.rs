@@ -4,7 +4,11 @@
 //! What all of them share is here. They are several programs, since DoltLite and SQLite have C
 //! functions of the same names.
 
+pub mod apart;
+pub mod children;
+pub mod history;
 pub mod run;
+pub mod subtree;
 pub mod support;
 pub mod versions;
 

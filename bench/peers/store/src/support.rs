@@ -88,7 +88,7 @@ pub fn value_of(leaf: u32, stamp: u64) -> Value {
 }
 
 /// One number for the values of all leaves.
-pub fn checksum(values: impl Iterator<Item = Value>) -> u32 {
+pub fn checksum<const N: usize>(values: impl Iterator<Item = [u8; N]>) -> u32 {
     values.flatten().fold(0, |sum: u32, byte| sum.wrapping_mul(31).wrapping_add(byte.into()))
 }
 

@@ -18,6 +18,16 @@ pub trait Versions: Sync {
     /// In what a revision differs from the one before.
     fn diff(&self, revision: u64) -> Result<Vec<Change>, Failure>;
 
+    /// The value of a leaf at the newest revision.
+    fn now(&self, leaf: u32) -> Result<Value, Failure> {
+        self.read(self.newest()?, leaf)
+    }
+
+    /// The newest so many revisions, the last one first, if it has a list of them.
+    fn list(&self, _count: u64) -> Result<Option<Vec<u64>>, Failure> {
+        Ok(None)
+    }
+
     /// The values of all leaves, of which there are so many, at the newest revision.
     fn values(&self, leaves: u32) -> Result<Vec<Value>, Failure> {
         let newest = self.newest()?;
@@ -46,6 +56,8 @@ pub type Change = (u32, Value);
 pub enum Place<'p> {
     /// In a folder, where it is made if it is not there.
     Folder(&'p Path),
+    /// The same, and nothing need be on the disk until it is closed.
+    Unsynced(&'p Path),
     /// In memory only.
     Memory,
 }
@@ -54,7 +66,7 @@ impl<'p> Place<'p> {
     /// The folder, of a store that is only asked for one.
     pub fn folder(self) -> Result<&'p Path, Failure> {
         match self {
-            Place::Folder(folder) => Ok(folder),
+            Place::Folder(folder) | Place::Unsynced(folder) => Ok(folder),
             Place::Memory => Err("it is measured in a folder only".into()),
         }
     }

@@ -83,6 +83,22 @@ impl Versions for Automerge {
         Ok(self.lock().hashes.len() as u64)
     }
 
+    /// From the newest change back to those it was made after.
+    fn list(&self, count: u64) -> Result<Option<Vec<u64>>, Failure> {
+        let mut open = self.lock();
+        let (mut found, mut at) = (Vec::new(), open.document.get_heads());
+        while found.len() < count as usize {
+            let hash = *at.first().ok_or("there are too few changes")?;
+            let change =
+                open.document.get_change_by_hash(&hash).ok_or("there is no such change")?;
+            at = change.deps().to_vec();
+            found.push(hash);
+        }
+        let mut known = open.hashes.iter().enumerate().rev();
+        let number = |hash: &ChangeHash| known.find(|(_, known)| *known == hash);
+        Ok(Some(found.iter().filter_map(number).map(|(at, _)| at as u64 + 1).collect()))
+    }
+
     fn read(&self, revision: u64, leaf: u32) -> Result<Value, Failure> {
         let open = self.lock();
         let version = open.version(revision)?;

@@ -62,6 +62,9 @@ impl Versions for Loro {
     }
 
     fn commit(&self, leaf: u32, value: &Value) -> Result<(), Failure> {
+        if self.document.is_detached() {
+            self.document.checkout_to_latest();
+        }
         self.put(leaf, value)?;
         self.document.commit();
         Ok(())
@@ -70,6 +73,10 @@ impl Versions for Loro {
     fn newest(&self) -> Result<u64, Failure> {
         let newest = self.document.oplog_frontiers().as_single().ok_or("it has two ends")?;
         Ok(newest.counter as u64 + 2 - self.leaves.len() as u64)
+    }
+
+    fn now(&self, leaf: u32) -> Result<Value, Failure> {
+        self.get(leaf)
     }
 
     fn read(&self, revision: u64, leaf: u32) -> Result<Value, Failure> {

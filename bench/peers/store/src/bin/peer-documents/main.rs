@@ -1,8 +1,11 @@
 //! Documents that are made to be edited apart and merged: Loro and Automerge. They are in memory;
 //! who uses them puts them on a disk, as a whole.
 
+mod apart;
 mod automerge;
+mod children;
 mod loro;
+mod subtree;
 
 use std::fs;
 use std::path::PathBuf;
@@ -24,6 +27,20 @@ fn document(options: &Options) -> Result<Outcome, Failure> {
         ("commit", _) => Err("its commits are not durable".into()),
         ("merge", "loro") => merge(options, &Loro::open(&Place::Memory.into())?),
         ("merge", "automerge") => merge(options, &Automerge::open(&Place::Memory.into())?),
+        ("merge-0" | "merge-10", "loro") => {
+            peer_store::apart::run(options, &mut apart::Loro::default())
+        }
+        ("merge-0" | "merge-10", "automerge") => {
+            peer_store::apart::run(options, &mut apart::Automerge::new()?)
+        }
+        ("subtree", "loro") => peer_store::subtree::run(options, &mut subtree::Loro::new()),
+        (case, "loro") if case.starts_with("children-") => {
+            peer_store::children::run(options, &mut children::Loro::new())
+        }
+        (case, "automerge") if case.starts_with("children-") => {
+            peer_store::children::run(options, &mut children::Automerge::new()?)
+        }
+        (case, _) if case.starts_with("history-") => peer_store::history::run(options, open),
         _ => run(options, open),
     }
 }
@@ -44,7 +61,7 @@ struct Saved(Option<PathBuf>);
 impl From<Place<'_>> for Saved {
     fn from(place: Place<'_>) -> Saved {
         Saved(match place {
-            Place::Folder(folder) => Some(folder.join("document")),
+            Place::Folder(folder) | Place::Unsynced(folder) => Some(folder.join("document")),
             Place::Memory => None,
         })
     }

@@ -1,28 +1,47 @@
 //! SQLite: nodes as they are, what they were before, and which of them each revision changed.
 
+mod children;
+mod subtree;
+
 use std::process::ExitCode;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use peer_store::run::run;
-use peer_store::support::{Failure, Value};
+use peer_store::support::{Failure, Options, Outcome, Value};
 use peer_store::versions::{Change, Place, Versions, leaf, path};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
 fn main() -> ExitCode {
-    peer_store::main(|options| run(options, open))
+    peer_store::main(store)
+}
+
+fn store(options: &Options) -> Result<Outcome, Failure> {
+    match options.case.split('-').next() {
+        Some("children") => peer_store::children::run(options, &mut children::Sqlite::new()?),
+        Some("history") => peer_store::history::run(options, open),
+        Some("subtree") => peer_store::subtree::run(options, &mut subtree::Sqlite::new()?),
+        _ => run(options, open),
+    }
 }
 
 fn open(_system: &str, place: Place<'_>) -> Result<Box<dyn Versions>, Failure> {
     let connection = match place {
-        Place::Folder(folder) => Connection::open(folder.join("sqlite"))?,
+        Place::Folder(folder) | Place::Unsynced(folder) => Connection::open(folder.join("sqlite"))?,
         Place::Memory => Connection::open_in_memory()?,
     };
+    prepare(&connection, SCHEMA)?;
+    if matches!(place, Place::Unsynced(_)) {
+        connection.execute_batch("PRAGMA synchronous = OFF")?;
+    }
+    Ok(Box::new(Sqlite(Mutex::new(connection))))
+}
+
+fn prepare(connection: &Connection, schema: &str) -> Result<(), Failure> {
     // Otherwise it plans a statement anew whenever it is given other values.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch(SETTINGS)?;
-    connection.execute_batch(SCHEMA)?;
-    Ok(Box::new(Sqlite(Mutex::new(connection))))
+    Ok(connection.execute_batch(schema)?)
 }
 
 /// One connection, which clients take in turn: several would wait for the file's lock by polling.
@@ -58,6 +77,8 @@ const SCHEMA: &str = "
 ";
 
 const NEWEST: &str = "SELECT max(revision) FROM changes";
+
+const LIST: &str = "SELECT revision FROM changes ORDER BY revision DESC LIMIT ?1";
 
 const ADD: &str = "INSERT INTO nodes VALUES (?1, 1, ?2)";
 
@@ -113,6 +134,14 @@ impl Versions for Sqlite {
 
     fn newest(&self) -> Result<u64, Failure> {
         Ok(newest(&self.lock())?.try_into()?)
+    }
+
+    fn list(&self, count: u64) -> Result<Option<Vec<u64>>, Failure> {
+        let connection = self.lock();
+        let mut list = connection.prepare_cached(LIST)?;
+        let revisions = list.query_map((i64::try_from(count)?,), |row| row.get::<_, i64>(0))?;
+        let revisions = revisions.map(|revision| Ok(u64::try_from(revision?)?));
+        revisions.collect::<Result<_, Failure>>().map(Some)
     }
 
     fn read(&self, revision: u64, leaf: u32) -> Result<Value, Failure> {

@@ -1,0 +1,155 @@
+//! git: a file for each leaf, five folders deep; a commit of its own for each revision. All of it
+//! by the plumbing of the `git` command, without a work tree.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::process::{Command, ExitCode, Stdio};
+
+use peer_store::apart::{self, Apart, Edit, Side};
+use peer_store::support::{Failure, Folder, Value};
+
+fn main() -> ExitCode {
+    peer_store::main(|options| match options.case.as_str() {
+        "merge-0-disk" | "merge-10-disk" => {
+            apart::run(options, &mut Git::new(Folder::new("git")?)?)
+        }
+        unknown => Err(format!("there is no case {unknown}").into()),
+    })
+}
+
+struct Git(Folder);
+
+impl Git {
+    fn new(folder: Folder) -> Result<Git, Failure> {
+        let git = Git(folder);
+        git.ask(["init", "--quiet", "--bare", "--initial-branch=main"], b"")?;
+        Ok(git)
+    }
+
+    /// What the command says when it is given this.
+    fn ask<A: AsRef<OsStr>>(
+        &self,
+        words: impl IntoIterator<Item = A>,
+        input: &[u8],
+    ) -> Result<Vec<u8>, Failure> {
+        let (said, is_well) = self.try_ask(words, input)?;
+        if is_well { Ok(said) } else { Err("git failed".into()) }
+    }
+
+    /// The same, and whether it says that all is well.
+    fn try_ask<A: AsRef<OsStr>>(
+        &self,
+        words: impl IntoIterator<Item = A>,
+        input: &[u8],
+    ) -> Result<(Vec<u8>, bool), Failure> {
+        let mut git = Command::new("git");
+        git.env("GIT_DIR", &self.0.0).env("GIT_INDEX_FILE", self.0.0.join("settled"));
+        // Nothing of whoever runs this.
+        git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+        for who in ["AUTHOR", "COMMITTER"] {
+            git.env(format!("GIT_{who}_NAME"), "peer").env(format!("GIT_{who}_EMAIL"), "peer");
+        }
+        git.args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut git = git.spawn()?;
+        let mut to = git.stdin.take().ok_or("git cannot be told anything")?;
+        let output = std::thread::scope(|scope| {
+            scope.spawn(move || to.write_all(input));
+            git.wait_with_output()
+        })?;
+        Ok((output.stdout, output.status.success()))
+    }
+
+    /// The tree of the merge, in which the main branch prevails, and the leaves of which both
+    /// branches have a value of their own.
+    fn settled(&self) -> Result<(String, Vec<u32>), Failure> {
+        let merge = ["merge-tree", "--write-tree", "--no-messages", "-z", "main", "side"];
+        let (said, _) = self.try_ask(merge, b"")?;
+        let said = String::from_utf8(said)?;
+        let (tree, conflicts) = said.split_once('\0').ok_or("git told of no tree")?;
+        // Stage 2 is the main branch's.
+        let of_main = |line: &str| {
+            let (told, path) = line.split_once('\t')?;
+            let told = told.strip_suffix(" 2")?;
+            Some((format!("{told}\t{path}\n"), leaf(path)))
+        };
+        let (lines, leaves): (Vec<String>, Vec<u32>) =
+            conflicts.split('\0').filter_map(of_main).unzip();
+        if leaves.is_empty() {
+            return Ok((tree.to_owned(), leaves));
+        }
+        self.ask(["read-tree", tree], b"")?;
+        self.ask(["update-index", "--index-info"], lines.concat().as_bytes())?;
+        Ok((text(self.ask(["write-tree"], b"")?)?, leaves))
+    }
+}
+
+fn text(said: Vec<u8>) -> Result<String, Failure> {
+    Ok(String::from_utf8(said)?.trim().to_owned())
+}
+
+fn path(leaf: u32) -> String {
+    let digits: Vec<String> = format!("{leaf:05}").chars().map(String::from).collect();
+    digits.join("/")
+}
+
+fn leaf(path: &str) -> u32 {
+    path.bytes().filter(u8::is_ascii_digit).fold(0, |leaf, digit| leaf * 10 + u32::from(digit - 48))
+}
+
+/// A commit in the words of `fast-import`.
+fn commit(into: &mut Vec<u8>, branch: &str, from: &str, edits: &[Edit]) -> Result<(), Failure> {
+    write!(into, "commit refs/heads/{branch}\ncommitter peer <peer> 0 +0000\ndata 0\n{from}")?;
+    for (leaf, value) in edits {
+        write!(into, "M 100644 inline {}\ndata {}\n", path(*leaf), value.len())?;
+        into.extend(value);
+        into.push(b'\n');
+    }
+    into.push(b'\n');
+    Ok(())
+}
+
+impl Apart for Git {
+    fn load(&mut self, values: &[Value]) -> Result<(), Failure> {
+        let all: Vec<Edit> = (0..).zip(values.iter().copied()).collect();
+        let mut told = Vec::new();
+        commit(&mut told, "main", "", &all)?;
+        self.ask(["fast-import", "--quiet"], &told)?;
+        Ok(())
+    }
+
+    fn part(&mut self) -> Result<(), Failure> {
+        self.ask(["branch", "--force", "side", "main"], b"")?;
+        Ok(())
+    }
+
+    fn commit(&mut self, side: Side, edits: &[Edit]) -> Result<(), Failure> {
+        let branch = if side == Side::Main { "main" } else { "side" };
+        let (mut told, first) = (Vec::new(), format!("from refs/heads/{branch}^0\n"));
+        for (at, edit) in edits.chunks(1).enumerate() {
+            commit(&mut told, branch, if at == 0 { &first } else { "" }, edit)?;
+        }
+        self.ask(["fast-import", "--quiet"], &told)?;
+        Ok(())
+    }
+
+    fn merge(&mut self) -> Result<Option<Vec<u32>>, Failure> {
+        let (tree, conflicts) = self.settled()?;
+        let commit = ["commit-tree", &tree, "-p", "main", "-p", "side", "-m", "merge"];
+        let commit = text(self.ask(commit, b"")?)?;
+        self.ask(["update-ref", "refs/heads/main", &commit], b"")?;
+        Ok(Some(conflicts))
+    }
+
+    fn values(&mut self, _leaves: u32) -> Result<Vec<Value>, Failure> {
+        let names = self.ask(["ls-tree", "-r", "--object-only", "main"], b"")?;
+        let mut told = &self.ask(["cat-file", "--batch"], &names)?[..];
+        let mut values = Vec::new();
+        while !told.is_empty() {
+            let head = told.iter().position(|byte| *byte == b'\n').ok_or("a file has no head")?;
+            let (value, rest) = told[head + 1..].split_first_chunk().ok_or("a file is short")?;
+            values.push(*value);
+            told = rest.get(1..).ok_or("a file does not end")?;
+        }
+        Ok(values)
+    }
+}
