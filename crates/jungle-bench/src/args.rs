@@ -72,14 +72,15 @@ enum Other {
 
 /// The systems that are measured if nothing else is said: not Ray, which is large.
 const SYSTEMS: &str = "jungle,haskell,haskell-intmap,java,imbl,redb,lmdb,doltlite,sqlite,\
-loro,automerge,rayon,crossbeam,tokio,warp,cassandra,etcd,zookeeper,oak,postgres";
+loro,automerge,git,rayon,crossbeam,tokio,warp,cassandra,etcd,zookeeper,oak,postgres";
 
 /// What is to be run.
 #[derive(clap::Args, Clone)]
 pub struct Request {
     /// read, write, point, memory, wide, diff, merge, hot, revisions, commit, flat, open,
     /// larger-than-memory, reclaim, store-peers, alice, board, cluster, cassandra, neighbours,
-    /// scale, idle-trap, or all; --quick leaves cassandra and neighbours out of all.
+    /// workloads, scale, idle-trap, or all; --quick leaves cassandra and neighbours out of all, and
+    /// workloads is never part of it.
     #[arg(required = true)]
     pub experiment: String,
     /// Numbers of threads, where a case can use several; 1 and 2, or with --report up to as many

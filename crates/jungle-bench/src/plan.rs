@@ -211,6 +211,16 @@ const fn of_neighbours(
     case("neighbours", name, Some(run)).from(run).number(number, unit).on(1)
 }
 
+/// A number of the run of `workloads RUN`.
+const fn of_workload(
+    name: &'static str,
+    run: &'static str,
+    number: Number,
+    unit: &'static str,
+) -> Case {
+    case("workloads", name, Some(run)).from(run).number(number, unit).on(1)
+}
+
 /// A number that the model of `scale` is fed with.
 const fn of_model(name: &'static str, unit: &'static str) -> Case {
     one_of("scale", name, "parameters", unit)
@@ -479,6 +489,49 @@ const CASES: &[Case] = &[
     of_neighbours("embedded-diff", "embedded", Number::Named("diff"), "us"),
     of_neighbours("embedded-folder", "embedded", Number::Named("folder"), "B"),
     of_neighbours("embedded-growth", "embedded", Number::Named("growth"), "B"),
+    of_workload("merge-0", "merge-0", Number::Value, "us"),
+    of_workload("merge-10", "merge-10", Number::Value, "us"),
+    of_workload("merge-10-conflicts", "merge-10", Number::Named("conflicts"), "x"),
+    of_workload("merge-0-disk", "merge-0-disk", Number::Value, "us"),
+    of_workload("merge-10-disk", "merge-10-disk", Number::Value, "us"),
+    of_workload("merge-10-disk-conflicts", "merge-10-disk", Number::Named("conflicts"), "x"),
+    of_workload("children-front-10000", "children-10000", Number::Named("front"), "us"),
+    of_workload("children-middle-10000", "children-10000", Number::Value, "us"),
+    of_workload("children-end-10000", "children-10000", Number::Named("end"), "us"),
+    of_workload("children-move-10000", "children-10000", Number::Named("move"), "us"),
+    of_workload("children-page-10000", "children-10000", Number::Named("page"), "us"),
+    of_workload("children-page-at-10000", "children-10000", Number::Named("page-at"), "us"),
+    of_workload("children-front-100000", "children-100000", Number::Named("front"), "us"),
+    of_workload("children-middle-100000", "children-100000", Number::Value, "us"),
+    of_workload("children-end-100000", "children-100000", Number::Named("end"), "us"),
+    of_workload("children-move-100000", "children-100000", Number::Named("move"), "us"),
+    of_workload("children-page-100000", "children-100000", Number::Named("page"), "us"),
+    of_workload("children-page-at-100000", "children-100000", Number::Named("page-at"), "us"),
+    of_workload("children-front-1000000", "children-1000000", Number::Named("front"), "us"),
+    of_workload("children-middle-1000000", "children-1000000", Number::Value, "us"),
+    of_workload("children-end-1000000", "children-1000000", Number::Named("end"), "us"),
+    of_workload("children-move-1000000", "children-1000000", Number::Named("move"), "us"),
+    of_workload("children-page-1000000", "children-1000000", Number::Named("page"), "us"),
+    of_workload("children-page-at-1000000", "children-1000000", Number::Named("page-at"), "us"),
+    of_workload("subtree", "subtree", Number::Value, "us"),
+    of_workload("subtree-bare", "subtree-bare", Number::Value, "us").from(""),
+    of_workload("subtree-read", "subtree", Number::Named("read"), "us"),
+    of_workload("history-old-100", "history-100", Number::Value, "us"),
+    of_workload("history-reopen-100", "history-100", Number::Named("reopen"), "us"),
+    of_workload("history-list-100", "history-100", Number::Named("list"), "us"),
+    of_workload("history-commit-100", "history-100", Number::Named("commit"), "us"),
+    of_workload("history-old-1000", "history-1000", Number::Value, "us"),
+    of_workload("history-reopen-1000", "history-1000", Number::Named("reopen"), "us"),
+    of_workload("history-list-1000", "history-1000", Number::Named("list"), "us"),
+    of_workload("history-commit-1000", "history-1000", Number::Named("commit"), "us"),
+    of_workload("history-old-10000", "history-10000", Number::Value, "us"),
+    of_workload("history-reopen-10000", "history-10000", Number::Named("reopen"), "us"),
+    of_workload("history-list-10000", "history-10000", Number::Named("list"), "us"),
+    of_workload("history-commit-10000", "history-10000", Number::Named("commit"), "us"),
+    of_workload("history-old-100000", "history-100000", Number::Value, "us"),
+    of_workload("history-reopen-100000", "history-100000", Number::Named("reopen"), "us"),
+    of_workload("history-list-100000", "history-100000", Number::Named("list"), "us"),
+    of_workload("history-commit-100000", "history-100000", Number::Named("commit"), "us"),
     of_model("prepare", "us"),
     of_model("joined", "us"),
     of_model("message", "us"),
@@ -524,6 +577,9 @@ const CASES: &[Case] = &[
 /// Experiments that are no part of `all --quick`: what they start takes minutes.
 const LONG: [&str; 2] = ["cassandra", "neighbours"];
 
+/// Experiments that are no part of `all` at all: whoever wants them names them.
+const NAMED: [&str; 1] = ["workloads"];
+
 /// The cases of an experiment, or of `all`.
 ///
 /// # Errors
@@ -542,15 +598,15 @@ pub fn cases(experiment: &str) -> Result<Vec<Case>, Failure> {
     Ok(found)
 }
 
-/// Those that are run for `experiment`: not the long ones, where all are asked for and quick.
+/// Those that are run for `experiment`: of all, not those that must be named, and not the long ones
+/// where it is to be quick.
 ///
 /// # Errors
 /// As [`cases`].
 pub fn run(experiment: &str, is_quick: bool) -> Result<Vec<Case>, Failure> {
     let mut cases = cases(experiment)?;
-    cases.retain(|case| {
-        !is_quick || case.experiment == experiment || !LONG.contains(&case.experiment)
-    });
+    let is_left_out = |name: &str| NAMED.contains(&name) || (is_quick && LONG.contains(&name));
+    cases.retain(|case| case.experiment == experiment || !is_left_out(case.experiment));
     Ok(cases)
 }
 
@@ -568,7 +624,9 @@ pub fn find(experiment: &str, name: &str) -> Option<&'static Case> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CASES, Idle, LONG, cases, experiments, find, run};
+    use clap::ValueEnum;
+
+    use super::{CASES, Idle, LONG, NAMED, cases, experiments, find, run};
     use crate::systems::System;
 
     #[test]
@@ -580,7 +638,7 @@ mod tests {
         assert_eq!(names.len(), CASES.len());
         assert_eq!(cases("all").unwrap().len(), CASES.len());
         assert!(cases("tea").unwrap_err().to_string().contains("read, write, point"));
-        assert_eq!(experiments(&cases("all").unwrap()).len(), 22);
+        assert_eq!(experiments(&cases("all").unwrap()).len(), 23);
     }
 
     #[test]
@@ -590,6 +648,12 @@ mod tests {
                 experiments(&run(experiment, is_quick).unwrap()).contains(&long)
             };
             assert!(has("all", false) && !has("all", true) && has(long, true));
+        }
+        for named in NAMED {
+            let has = |experiment, is_quick| {
+                experiments(&run(experiment, is_quick).unwrap()).contains(&named)
+            };
+            assert!(!has("all", false) && !has("all", true) && has(named, false));
         }
     }
 
@@ -605,6 +669,34 @@ mod tests {
         assert_eq!(zookeeper, [&both[..], &["served-folder", "served-growth"]].concat());
         assert!(takes_part(System::Oak).contains(&"embedded-diff"));
         assert_eq!(takes_part(System::Oak).len(), 7);
+    }
+
+    #[test]
+    fn workloads_are_raced_by_those_who_have_them() {
+        let racers = |name| {
+            let case = find("workloads", name).unwrap();
+            let told = |system: &System| case.told(*system).is_some();
+            System::value_variants()
+                .iter()
+                .copied()
+                .filter(told)
+                .map(System::name)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(racers("merge-10"), ["jungle", "loro", "automerge"]);
+        assert_eq!(racers("merge-10-disk-conflicts"), ["jungle", "doltlite", "git"]);
+        assert_eq!(
+            racers("children-move-10000"),
+            ["jungle", "doltlite", "sqlite", "loro", "automerge"]
+        );
+        assert_eq!(racers("subtree"), ["jungle", "redb", "doltlite", "sqlite", "loro"]);
+        assert_eq!(racers("subtree-bare"), ["redb"]);
+        let aged = ["jungle", "lmdb", "doltlite", "sqlite", "loro", "automerge"];
+        assert_eq!(racers("history-old-100"), aged);
+        assert_eq!(
+            racers("history-list-100"),
+            aged.into_iter().filter(|name| *name != "loro").collect::<Vec<_>>()
+        );
     }
 
     /// Its program is a server, which would never end.

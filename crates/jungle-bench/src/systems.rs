@@ -32,6 +32,8 @@ pub enum System {
     Loro,
     /// Automerge's documents.
     Automerge,
+    /// git, a file for each leaf.
+    Git,
     /// Rayon's pool.
     Rayon,
     /// Crossbeam's channel.
@@ -83,6 +85,7 @@ impl System {
             System::Sqlite => "sqlite",
             System::Loro => "loro",
             System::Automerge => "automerge",
+            System::Git => "git",
             System::Rayon => "rayon",
             System::Crossbeam => "crossbeam",
             System::Tokio => "tokio",
@@ -125,6 +128,7 @@ impl System {
             System::Redb | System::Lmdb | System::Doltlite => peers().join("store/release/peer"),
             System::Sqlite => peers().join("store/release/peer-sqlite"),
             System::Loro | System::Automerge => peers().join("store/release/peer-documents"),
+            System::Git => peers().join("store/release/peer-git"),
             System::Warp => peers().join("board/peer"),
             System::Cassandra => peers().join("cassandra/release/peer"),
             System::Rayon | System::Crossbeam | System::Tokio => {
@@ -146,6 +150,7 @@ impl System {
     pub fn takes_part(self, experiment: &str, case: &str) -> bool {
         match (experiment, case) {
             ("idle-trap", _) => self == System::Postgres,
+            ("store-peers", _) if self == System::Git => false,
             ("store-peers", "commit-memory") => self == System::Sqlite || self.is_document(),
             ("store-peers", "merge") => self.is_document(),
             ("store-peers", _) if self == System::Postgres => true,
@@ -159,6 +164,7 @@ impl System {
                 matches!(self, System::Etcd | System::Zookeeper)
             }
             ("neighbours", _) => self == System::Oak,
+            ("workloads", case) => self.takes_part_in_workload(case),
             ("alice", "chain") => self.is_dataflow(),
             ("alice", "tree") => self == System::Rayon,
             ("alice", _) => self.is_dataflow() && !matches!(self, System::Rayon | System::Ray),
@@ -167,10 +173,34 @@ impl System {
         }
     }
 
+    /// Documents merge in memory, git and DoltLite in their files. Of those that move something in
+    /// memory, Automerge has no subtree, and redb would have to order children as SQLite does.
+    fn takes_part_in_workload(self, case: &str) -> bool {
+        match case.split('-').next() {
+            Some("merge") if case.contains("-disk") => {
+                matches!(self, System::Doltlite | System::Git)
+            }
+            Some("merge") => self.is_document(),
+            Some("children") => {
+                self.is_document() || matches!(self, System::Sqlite | System::Doltlite)
+            }
+            Some("subtree") if case == "subtree-bare" => self == System::Redb,
+            Some("subtree") => {
+                matches!(self, System::Loro | System::Sqlite | System::Doltlite | System::Redb)
+            }
+            // Loro puts commits of one writer together, so it has no list of them.
+            Some("history") if case.contains("-list-") && self == System::Loro => false,
+            Some("history") => self.is_store() && !matches!(self, System::Redb | System::Git),
+            _ => false,
+        }
+    }
+
     fn is_store(self) -> bool {
-        let is_durable =
-            matches!(self, System::Redb | System::Lmdb | System::Doltlite | System::Sqlite);
-        is_durable || self.is_document()
+        let has_files = matches!(
+            self,
+            System::Redb | System::Lmdb | System::Doltlite | System::Sqlite | System::Git
+        );
+        has_files || self.is_document()
     }
 
     fn is_document(self) -> bool {

@@ -25,6 +25,7 @@ mod store_peers;
 mod turns;
 mod walker;
 mod wide;
+mod workloads;
 pub mod write;
 
 use clap::Args;
@@ -105,6 +106,7 @@ pub fn sample(experiment: &str, case: &str, options: Options) -> Result<Sample, 
         "revisions" => revisions::sample(case, options)?,
         "scale" => scale::sample(case, options)?,
         "store-peers" => store_peers::sample(case, options)?,
+        "workloads" => workloads::sample(case, options)?,
         _ => None,
     };
     let sample = measured.ok_or_else(|| format!("there is no case {experiment} {case}"))?;

@@ -84,6 +84,7 @@ fn version(system: System) -> Option<String> {
         }
         System::Zookeeper => on_java("zookeeper", "zookeeper"),
         System::Oak => on_java("oak", "oak-segment-tar"),
+        System::Git => said("git", &["--version"]),
         System::Java => said("java", &["-version"]),
         System::Imbl => of_peer("imbl", "imbl"),
         System::Redb => of_peer("store", "redb"),

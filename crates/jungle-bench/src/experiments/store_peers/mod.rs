@@ -17,8 +17,8 @@ use crate::sample::Sample;
 use crate::stats::median;
 use crate::workload::{Random, on_workers};
 
-const TREE: &str = "leaves";
-const KEY: &str = "value";
+pub(super) const TREE: &str = "leaves";
+pub(super) const KEY: &str = "value";
 const LEAVES: u32 = 100_000;
 const LEAVES_TINY: u32 = 1_000;
 
@@ -30,7 +30,7 @@ const TASK_REVISIONS: u64 = 5;
 const READS: u64 = 2_000;
 const DIFFS: u64 = 500;
 
-type Value = [u8; 32];
+pub(super) type Value = [u8; 32];
 
 /// `commit` = durable commits a second. `kept` = the median of the microseconds to read a leaf of
 /// an old revision; `diff` = to compare a revision with the one before; `folder` = bytes on disk in
@@ -46,16 +46,16 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     }))
 }
 
-fn leaves(options: Options) -> u32 {
+pub(super) fn leaves(options: Options) -> u32 {
     if options.tiny { LEAVES_TINY } else { LEAVES }
 }
 
 /// Five steps, each one of ten.
-fn path(leaf: u32) -> [Key; 5] {
+pub(super) fn path(leaf: u32) -> [Key; 5] {
     std::array::from_fn(|level| Key::from(u64::from(leaf / 10u32.pow(4 - level as u32) % 10)))
 }
 
-fn value_of(leaf: u32, stamp: u64) -> Value {
+pub(super) fn value_of(leaf: u32, stamp: u64) -> Value {
     let mut value = [0x76; 32];
     value[..8].copy_from_slice(&u64::from(leaf).to_le_bytes());
     value[8..16].copy_from_slice(&stamp.to_le_bytes());
@@ -68,7 +68,7 @@ fn load(folder: &Folder, options: Options) -> Result<(), Failure> {
     Ok(store.close()?)
 }
 
-fn plant(tree: &TreeHandle, options: Options) -> Result<(), Failure> {
+pub(super) fn plant(tree: &TreeHandle, options: Options) -> Result<(), Failure> {
     tree.update(|tx| {
         for leaf in 0..leaves(options) {
             let path = path(leaf);
@@ -90,7 +90,7 @@ fn open(folder: &Folder) -> Result<(Store, TreeHandle), Failure> {
     Ok((store, tree))
 }
 
-fn put(tree: &TreeHandle, leaf: u32, stamp: u64) -> Result<Revision, String> {
+pub(super) fn put(tree: &TreeHandle, leaf: u32, stamp: u64) -> Result<Revision, String> {
     let (path, value) = (path(leaf), value_of(leaf, stamp));
     let put = tree.update(|tx| tx.put_attribute(&path, KEY, &value[..]));
     put.map(|put| put.revision).map_err(|error: UpdateError<EditError>| error.to_string())
@@ -147,14 +147,14 @@ fn kept(folder: &Folder, options: Options) -> Result<Sample, Failure> {
 }
 
 /// One number for the values of all leaves.
-fn checksum(tree: &TreeHandle, leaves: u32) -> u32 {
+pub(super) fn checksum(tree: &TreeHandle, leaves: u32) -> u32 {
     let snapshot = tree.snapshot();
     let value = |leaf| snapshot.root().at(&path(leaf)).ok().and_then(value);
     let bytes = (0..leaves).filter_map(value).flatten();
     bytes.fold(0, |sum: u32, byte| sum.wrapping_mul(31).wrapping_add(byte.into()))
 }
 
-fn value(node: jungle::Node<'_>) -> Option<Value> {
+pub(super) fn value(node: jungle::Node<'_>) -> Option<Value> {
     node.attribute(KEY)?.as_bytes()?.try_into().ok()
 }
 

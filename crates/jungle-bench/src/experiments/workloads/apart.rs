@@ -1,0 +1,140 @@
+//! Two branches that are edited apart and merged, of which none, or a tenth, of the edits are of
+//! leaves that both edit.
+
+use std::mem;
+use std::time::Instant;
+
+use jungle::{CommitMeta, Conflict, Jungle, Memory, MergeOptions, Path, TreeHandle};
+
+use crate::Failure;
+use crate::experiments::Options;
+use crate::experiments::folder::{Folder, options as open_options};
+use crate::experiments::store_peers::{
+    TREE, Value, checksum, leaves, path, plant, put, value, value_of,
+};
+use crate::sample::Sample;
+use crate::stats::median;
+use crate::workload::Random;
+
+/// How many merges there are, and how many values each branch has committed before each.
+const MERGES: u64 = 3;
+const EDITS: u64 = 1_000;
+
+/// Every so many-th edit is of a leaf that the other branch edits as well, where they overlap.
+const OVERLAP_EVERY: u64 = 10;
+
+/// The median of the microseconds of a merge, until the result is committed: `merge-0`, `merge-10`
+/// in memory, or `-disk`. `conflicts` = leaves that both had changed and that it told of.
+pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
+    Ok(Some(match case {
+        "merge-0" | "merge-10" => {
+            merge(&Jungle::memory()?.create_tree(TREE)?, options, case == "merge-10")?
+        }
+        "merge-0-disk" | "merge-10-disk" => {
+            let folder = Folder::new(case)?;
+            let store = open_options().open(&folder.0)?;
+            let sample = merge(&store.create_tree(TREE)?, options, case == "merge-10-disk")?;
+            store.close()?;
+            sample
+        }
+        _ => return Ok(None),
+    }))
+}
+
+/// A leaf, and which of its values it gets.
+type Edit = (u32, u64);
+
+/// What both branches do before a merge.
+struct Turn {
+    main: Vec<Edit>,
+    side: Vec<Edit>,
+    /// The leaves that both edit, in order.
+    both: Vec<u32>,
+}
+
+impl Turn {
+    /// No leaf twice on a branch; as the peers draw them.
+    fn drawn(turn: u64, options: Options, is_overlapping: bool) -> Turn {
+        let edits = EDITS.min(u64::from(leaves(options)) / 10);
+        let mut random = Random(options.seed + turn);
+        let mut drawn = vec![false; leaves(options) as usize];
+        let mut leaf = || {
+            loop {
+                let leaf = random.below(leaves(options).into()) as u32;
+                if !mem::replace(&mut drawn[leaf as usize], true) {
+                    return leaf;
+                }
+            }
+        };
+        let mut all = Turn { main: Vec::new(), side: Vec::new(), both: Vec::new() };
+        for edit in 0..edits {
+            let stamp = 2 * (turn * edits + edit) + 1;
+            let main = leaf();
+            let is_both = is_overlapping && edit % OVERLAP_EVERY == 0;
+            let side = if is_both { main } else { leaf() };
+            all.main.push((main, stamp));
+            all.side.push((side, stamp + 1));
+            all.both.extend(is_both.then_some(main));
+        }
+        all.both.sort_unstable();
+        all
+    }
+}
+
+fn merge(main: &TreeHandle, options: Options, is_overlapping: bool) -> Result<Sample, Failure> {
+    plant(main, options)?;
+    let mut held: Vec<Value> = (0..leaves(options)).map(|leaf| value_of(leaf, 0)).collect();
+    let (mut times, mut told, mut wrong) = (Vec::new(), 0, 0);
+    for turn in 0..MERGES {
+        let name = format!("side-{turn}");
+        let turn = Turn::drawn(turn, options, is_overlapping);
+        let side = main.branch(&name, main.snapshot().revision())?;
+        for (branch, edits) in [(main, &turn.main), (&side, &turn.side)] {
+            edits.iter().try_for_each(|(leaf, stamp)| put(branch, *leaf, *stamp).map(drop))?;
+        }
+        let begun = Instant::now();
+        let merge = main.merge(&name, &MergeOptions::new())?;
+        let found: Vec<Path> =
+            merge.conflicts().iter().map(|it: &Conflict| it.path.clone()).collect();
+        merge.commit(&CommitMeta::new())?;
+        times.push(1e6 * begun.elapsed().as_secs_f64());
+        told += found.len();
+        let are_right = turn.both.len() == found.len()
+            && turn.both.iter().all(|leaf| found.iter().any(|found| found[..] == path(*leaf)));
+        wrong += u64::from(!are_right);
+        for (leaf, stamp) in turn.side.iter().chain(&turn.main) {
+            held[*leaf as usize] = value_of(*leaf, *stamp);
+        }
+    }
+    let merged = main.snapshot();
+    let is_wrong = |(leaf, ought): &(u32, &Value)| {
+        merged.root().at(&path(*leaf)).ok().and_then(value).as_ref() != Some(*ought)
+    };
+    wrong += (0..).zip(&held).filter(is_wrong).count() as u64;
+    let sample = Sample { operations: MERGES, ..Sample::value(median(&times), "us") }
+        .with("conflicts", told as f64 / MERGES as f64)
+        .with("checksum", checksum(main, leaves(options)).into());
+    Ok(sample.check_none(wrong, "leaves or lists of conflicts are not as they ought to be"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Options, Turn};
+
+    #[test]
+    fn a_tenth_of_the_edits_overlap_if_any() {
+        let options = Options { threads: 1, tasks: 1, seed: 7, quick: true, tiny: true };
+        for (is_overlapping, both) in [(false, 0), (true, 10)] {
+            let turn = Turn::drawn(1, options, is_overlapping);
+            let mut all: Vec<u32> = turn.main.iter().chain(&turn.side).map(|edit| edit.0).collect();
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!((turn.main.len(), turn.both.len(), all.len()), (100, both, 200 - both));
+            let at_once = |leaf: &u32| {
+                let place = |edits: &[(u32, u64)]| edits.iter().position(|edit| edit.0 == *leaf);
+                place(&turn.main).is_some() && place(&turn.main) == place(&turn.side)
+            };
+            assert!(turn.both.iter().all(at_once));
+        }
+    }
+}

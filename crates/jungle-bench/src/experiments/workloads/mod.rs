@@ -1,0 +1,27 @@
+//! Our side of the common workloads that `bench/peers/store` has as well: branches that overlap,
+//! one node of many ordered children, a subtree that is moved, and long histories.
+
+mod apart;
+mod children;
+mod history;
+mod subtree;
+
+use super::Options;
+use crate::Failure;
+use crate::sample::Sample;
+
+/// `merge-0`, `merge-10`, both also with `-disk`, `children-COUNT`, `subtree` and `history-COUNT`.
+pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
+    Ok(match case.split('-').next() {
+        Some("merge") => apart::sample(case, options)?,
+        Some("children") => Some(children::sample(case, options)?),
+        Some("history") => Some(history::sample(case, options)?),
+        Some("subtree") => Some(subtree::sample(options)?),
+        _ => None,
+    })
+}
+
+/// One number for these bytes, in this order: the peers' is the same.
+fn checksum(bytes: impl IntoIterator<Item = u8>) -> u32 {
+    bytes.into_iter().fold(0, |sum: u32, byte| sum.wrapping_mul(31).wrapping_add(byte.into()))
+}
