@@ -7,7 +7,7 @@
 
 use jungle_tree::{
     Change, ChangeSet, Conflict, Editor, MergeOptions, Node, Path, Snapshot, Tree, apply, diff,
-    rebase_onto,
+    rebase_onto, stands,
 };
 
 use crate::draft::{Draft, Parts};
@@ -15,7 +15,7 @@ use crate::handle::CommitOptions;
 use crate::head::{Head, HeadState, Stamp};
 use crate::journal::{BranchEdit, BranchId, CommitRecord, Event};
 use crate::jungle::Shared;
-use crate::log::{Log, is_free};
+use crate::log::Log;
 use crate::origin::Merges;
 use crate::planted::{Bug, is_awake};
 use crate::read::Read;
@@ -292,7 +292,7 @@ impl<'h> Attempt<'h> {
             return Err(self.overlap(read, Vec::new(), ours));
         }
         if let Some(log) = self.log.changes()
-            && is_free(log, base.root(), head.root())
+            && stands(log, base.root(), head.root())
         {
             // The old one first: two editors at once need twice the memory to work in.
             drop(self.editor.take());
@@ -391,7 +391,7 @@ impl<'h> Attempt<'h> {
         let is_base = base.root().is_same(now.root());
         if let Some(log) = self.log.changes()
             && (is_base || self.changed_read(base, now.root()).is_none())
-            && (is_base || is_free(log, base.root(), now.root()))
+            && (is_base || stands(log, base.root(), now.root()))
         {
             let changes = log.to_vec().into();
             drop(self.editor.take());
@@ -434,11 +434,7 @@ impl<'h> Attempt<'h> {
 
     /// The time of the newest revision of the branch.
     pub(crate) fn newest_time(&self) -> Result<Timestamp, NotWritten> {
-        let state = self.head.lock();
-        if state.closed {
-            return Err(NotWritten::Deleted);
-        }
-        Ok(state.history.newest().time)
+        self.head.newest_time()
     }
 
     pub(crate) fn editor_of_head(&self) -> Editor {

@@ -20,6 +20,7 @@ use crate::snapshot::Snapshot;
 use crate::sync::{
     AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, PoisonError, thread_local,
 };
+use crate::write::NotWritten;
 
 /// Locks a mutex whose data stays good when a thread panics: every critical section here either
 /// changes one thing or publishes, and publishing does not panic half-way.
@@ -73,6 +74,15 @@ pub(crate) struct Stamp {
 }
 
 impl Head {
+    /// The time of the newest revision of the branch.
+    pub(crate) fn newest_time(&self) -> Result<Timestamp, NotWritten> {
+        let state = self.lock();
+        if state.closed {
+            return Err(NotWritten::Deleted);
+        }
+        Ok(state.history.newest().time)
+    }
+
     /// A branch whose newest version is that of `tree`, as its history says.
     pub(crate) fn new(
         (tree_id, id): (TreeId, BranchId),

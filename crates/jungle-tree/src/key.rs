@@ -169,6 +169,12 @@ impl Position {
         matches!(self.0, Place::Whole(_))
     }
 
+    /// Whether it ends as those do that have a [`Signature`].
+    #[must_use]
+    pub fn is_signed(&self) -> bool {
+        Signature::ends(self.fraction().as_bytes())
+    }
+
     /// A position strictly between two others; `None` is the open end on that side.
     ///
     /// - Between two positions it is a fraction behind the integer of the left one, even if there

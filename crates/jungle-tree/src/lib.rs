@@ -46,7 +46,7 @@ mod walk;
 pub use algebra::{
     ApplyError, Change, ChangeSet, Conflict, ConflictKind, MergeError, MergeOptions, Merged,
     Rebased, Resolution, Rule, RuleFunction, Subtree, apply, copy_subtree, diff, diff_at, merge,
-    rebase, rebase_onto, rebase_over,
+    rebase, rebase_onto, rebase_over, stands,
 };
 pub use arena::{
     Arena, ArenaError, ArenaOptions, ArenaUsage, ImageError, SLAB_BYTES, SavedImage, SlabError,

@@ -44,6 +44,20 @@ impl Signature {
         signature
     }
 
+    /// Do these digits end with a signature?
+    pub(crate) fn ends(digits: &[u8]) -> bool {
+        let Some((&lengths, digits)) = digits.split_last() else { return false };
+        let (writer, drawing) = (usize::from(lengths >> 4), usize::from(lengths & 15));
+        // Only a zero begins with one.
+        let is_number = |number: &[u8]| number.len() == 1 || number[0] != 0;
+        (1..=NUMBER_DIGITS_MAX).contains(&writer)
+            && (1..=NUMBER_DIGITS_MAX).contains(&drawing)
+            && digits.len().checked_sub(writer + drawing).is_some_and(|at| {
+                let (writer, drawing) = digits[at..].split_at(writer);
+                is_number(writer) && is_number(drawing)
+            })
+    }
+
     /// The digits, of which the last is not zero.
     pub(crate) fn digits(&self) -> &[u8] {
         &self.digits[..usize::from(self.len)]
@@ -69,10 +83,19 @@ mod tests {
         }
         for (at, one) in all.iter().enumerate() {
             assert_ne!(one.digits().last(), Some(&0));
+            assert!(Signature::ends(one.digits()));
             for other in &all[..at] {
                 assert!(!one.digits().ends_with(other.digits()), "{one:?} {other:?}");
                 assert!(!other.digits().ends_with(one.digits()), "{one:?} {other:?}");
             }
+        }
+    }
+
+    #[test]
+    fn other_digits_are_no_signature() {
+        for digits in [&[][..], &[0x11], &[7, 0x11], &[0, 1, 7, 0x22], &[1, 7, 0x10], &[1, 7, 0x91]]
+        {
+            assert!(!Signature::ends(digits), "{digits:?}");
         }
     }
 

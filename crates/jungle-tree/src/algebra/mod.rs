@@ -18,6 +18,7 @@ mod options;
 mod ours;
 mod rebase;
 mod settle;
+mod stands;
 
 pub use apply::{ApplyError, apply, copy_subtree};
 pub use change::{Change, ChangeSet, Subtree};
@@ -26,6 +27,7 @@ pub use diff::{diff, diff_at};
 pub use merge::{MergeError, Merged, merge};
 pub use options::{MergeOptions, Resolution, Rule, RuleFunction};
 pub use rebase::{Rebased, rebase, rebase_onto, rebase_over};
+pub use stands::stands;
 
 #[cfg(test)]
 mod tests;
