@@ -1,5 +1,6 @@
 //! Following the log: one message after the other, each held against what is here.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ pub(crate) struct Follower {
     /// message.
     due: Condvar,
     pub(crate) rotation: Rotation,
+    /// Nothing more is followed: to be asked without waiting for a message that is being followed.
+    has_ended: AtomicBool,
     /// Is there nobody who would move it while somebody waits?
     pub(crate) is_by_hand: bool,
 }
@@ -53,7 +56,8 @@ impl Follower {
         let place =
             Place { jungle, is_placed, sequence, hash, fault, checkpoint: 0, bytes: 0, every };
         let (moved, due, rotation) = Default::default();
-        Follower { place: Mutex::new(place), moved, due, rotation, is_by_hand: false }
+        let (place, has_ended) = (Mutex::new(place), AtomicBool::new(false));
+        Follower { place, moved, due, rotation, has_ended, is_by_hand: false }
     }
 
     /// Of a Jungle of which it is still to be found out where in the log it is.
@@ -143,8 +147,7 @@ impl Follower {
 
     /// Will it follow nothing more?
     pub(crate) fn is_over(&self) -> bool {
-        let place = self.place();
-        place.jungle.is_none() || place.fault.is_some()
+        self.has_ended.load(Ordering::SeqCst)
     }
 
     fn step(&self, f: impl FnOnce(&mut Place) -> Result<(), Fault>) -> Result<(), Arc<Fault>> {
@@ -154,6 +157,7 @@ impl Follower {
         }
         let stepped = f(&mut place).map_err(|fault| {
             tracing::error!(%fault, "the log is followed no further");
+            self.has_ended.store(true, Ordering::SeqCst);
             Arc::clone(place.fault.insert(Arc::new(fault)))
         });
         let is_news = stepped.is_err() || place.is_due();
@@ -202,6 +206,7 @@ impl Follower {
     /// Lets go of the Jungle.
     pub(crate) fn end(&self) {
         self.place().jungle = None;
+        self.has_ended.store(true, Ordering::SeqCst);
         self.moved.notify_all();
         self.due.notify_all();
     }

@@ -6,10 +6,10 @@ use std::fmt;
 
 use jungle_tree::{
     Attributes, Change, ChangeSet, Cursor, EditError, Editor, Key, NoSuchNode, Node, Path,
-    Position, Signature, ValueRef,
+    Position, Signature, ValueRef, diff,
 };
 
-use crate::commit::freeze;
+use crate::commit::version_of;
 use crate::durability::Durability;
 use crate::handle::CommitOptions;
 use crate::log::Log;
@@ -111,8 +111,9 @@ impl Draft {
     /// let tree = Jungle::new()?.create_tree("board")?;
     /// let mut draft = Draft::signed(&tree.snapshot(), CommitOptions::default(), 1, 7);
     /// draft.append(&[])?;
-    /// let (changes, next) = draft.into_changes();
+    /// let (changes, version, next) = draft.into_changes();
     /// assert_eq!((changes.to_string().as_str(), next), ("+ /0.010711\n", 8));
+    /// assert_eq!(version.root().child_count(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -126,16 +127,18 @@ impl Draft {
         Draft { signer, ..Draft::new(base.clone(), options) }
     }
 
-    /// What it did to the version it began with, and the number of the next drawing of a signed
-    /// one.
+    /// What it did to the version it began with, what that came to, and the number of the next
+    /// drawing of a signed one.
     #[must_use]
-    pub fn into_changes(self) -> (ChangeSet, u64) {
+    pub fn into_changes(self) -> (ChangeSet, jungle_tree::Snapshot, u64) {
         let next = self.signer.map_or(0, |signer| signer.next);
-        let changes = match self.log.changes() {
-            Some(log) => log.to_vec().into(),
-            None => freeze(self.editor).1,
+        let base = self.editor.base().clone();
+        let version = version_of(self.editor);
+        let changes = match self.log {
+            Log::Complete(changes) => changes.into(),
+            Log::Incomplete => diff(&base, &version),
         };
-        (changes, next)
+        (changes, version, next)
     }
 
     /// What its commit is called.

@@ -92,7 +92,7 @@ pub use replay::ReplayError;
 pub use restore::RestoreError;
 pub use retention::{Retention, RetentionError};
 pub use revision::{Clock, CommitMeta, NoClock, Revision, RevisionInfo, Timestamp};
-pub use sequence::{SequenceError, Sequencer};
+pub use sequence::{Placed, SequenceError, Sequencer, Series};
 pub use snapshot::{JungleSnapshot, Snapshot};
 pub use space::{Space, SpaceQuery, TreeSpace};
 pub use state::{

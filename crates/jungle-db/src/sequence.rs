@@ -9,6 +9,8 @@
 //! top of what those before it would make of the tree, in editors that nobody else sees. If the
 //! batch has lost its place to somebody else's, all of them are worked out again, on top of that.
 
+mod series;
+
 use std::collections::BTreeMap;
 use std::mem;
 use std::sync::{Arc, OnceLock};
@@ -22,6 +24,8 @@ use crate::jungle::{Jungle, Shared};
 use crate::revision::{CommitMeta, Revision, Timestamp};
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError, yield_now};
 use crate::write::NotWritten;
+
+pub use series::{Placed, Series};
 
 /// Where commits get their places, for Jungles that are to be equal: a log, the same for all.
 ///

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use jungle_db::{CommitMeta, Revision, Timestamp, TreeHandle};
 use jungle_tree::{
     ApplyError, ChangeSet, ConflictKind, EditError, Editor, MergeOptions, Resolution, Snapshot,
-    Tree, apply, rebase_onto,
+    Tree, apply, rebase_onto, stands,
 };
 
 use super::error::LocalError;
@@ -71,10 +71,16 @@ impl Line {
         if base.root().is_equal(head.root()) {
             pending.extend(left.cloned());
         } else {
-            moved.is_rewritten = true;
             let mut onto = head.clone();
             for entry in left {
-                match rebased(&base, &entry.changes, &onto) {
+                // Most need only be done as they are, which takes no look at all that others did.
+                let is_free = stands(&entry.changes, base.root(), onto.root());
+                let changes = match is_free {
+                    true => Ok(entry.changes.clone()),
+                    false => rebased(&base, &entry.changes, &onto),
+                };
+                moved.is_rewritten |= !is_free;
+                match changes {
                     Ok(changes) => {
                         onto = applied(&onto, &changes).map_err(LocalError::NoRoom)?;
                         let after = onto.clone();

@@ -10,17 +10,18 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jungle_db::{
-    BranchEdit, BranchId, CommitOptions, CommitRecord, Draft, Durability, Event, Jungle, Revision,
-    Timestamp, TreeHandle,
+    BranchEdit, BranchId, CommitOptions, CommitRecord, Draft, Durability, Event, Jungle,
+    NotWritten, Revision, Timestamp, TreeHandle,
 };
 use jungle_tree::Snapshot;
 
 pub use error::{LocalError, LocalUpdateError};
-use line::{Line, Pending, applied};
+use line::{Line, Moved, Pending, applied};
 use outbox::Outbox;
 pub use outbox::Refused;
 pub use writers::WRITERS;
@@ -35,7 +36,7 @@ use crate::survey::OutboxStatus;
 /// An entry may not be longer: it has to fit into one message.
 const ENTRY_BYTES_MAX: usize = message::BYTES_MAX - (64 << 10);
 /// So many numbers are set aside with one sync.
-const RESERVED: u64 = 1024;
+const RESERVED: u64 = 16 << 10;
 
 /// What a server commits by itself: it is done at once, and answered at once, whether or not the
 /// engine can be reached. It is kept in an **outbox**, and published behind: each entry gets its
@@ -71,6 +72,11 @@ const RESERVED: u64 = 1024;
 pub struct Local {
     jungle: Jungle,
     follower: Arc<Follower>,
+    /// What is waited on, apart from the state, for it to last.
+    outbox: Jungle,
+    usual: Durability,
+    /// The newest revision that an entry has followed.
+    followed: AtomicU64,
     writer: u64,
     state: Mutex<State>,
     /// There is something to publish, or it is over.
@@ -94,6 +100,8 @@ pub struct Kept<T> {
     pub value: T,
     /// Its name; `None` when nothing was changed.
     pub id: Option<LocalId>,
+    /// The revision of the outbox that has it, for [`Local::wait_until`].
+    pub revision: Revision,
 }
 
 /// What became of an entry.
@@ -207,6 +215,7 @@ impl Local {
         let server = &cluster.appender.server;
         let writer = writers::number(&jungle, &outbox, cluster.log.id(), server)?;
         let next = outbox.reserved();
+        let waited_on = outbox.jungle();
         let mut state = State {
             lines: BTreeMap::new(),
             next,
@@ -220,13 +229,18 @@ impl Local {
         state.read(&jungle, writer)?;
         let follower = Arc::clone(&cluster.follower);
         let state = Mutex::new(state);
-        Ok(Arc::new(Local { jungle, follower, writer, state, news: Condvar::new() }))
+        let (news, followed) = (Condvar::new(), AtomicU64::new(0));
+        let (outbox, usual) = (waited_on.clone(), waited_on.durability());
+        Ok(Arc::new(Local { jungle, follower, outbox, usual, followed, writer, state, news }))
     }
 
     /// Edits a branch in one atomic step, on top of all that was done on this server. The closure
     /// runs once, and nobody else edits here meanwhile; it must not ask this `Local` for anything.
     /// Positions it is given are signed, except those that [`Draft::bulk`] and [`Draft::cursor`]
     /// give: an entry with such a one is refused if others have used it.
+    ///
+    /// It waits until that lasts as `options` say, or, where they say nothing, as the outbox was
+    /// [opened](jungle_db::Jungle::durability) to promise.
     ///
     /// # Errors
     /// What the closure says, or that it cannot be kept.
@@ -237,33 +251,85 @@ impl Local {
         f: impl FnOnce(&mut Draft) -> Result<T, E>,
     ) -> Result<Kept<T>, LocalUpdateError<E>> {
         let mut state = self.lock();
+        let tip = self.tip(&mut state, branch)?;
+        self.keep(state, tip, branch, options, f)
+    }
+
+    /// As [`update`](Local::update), on top of what is at hand: all that was done on this server
+    /// itself, but what others did last may be missing, for as long as one publishing takes. For
+    /// edits that need nothing of theirs, such as adding a message to a board, of which there may
+    /// be many: these need not be worked out anew each time that others have done something.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn extend<T, E>(
+        &self,
+        branch: &TreeHandle,
+        options: &CommitOptions,
+        f: impl FnOnce(&mut Draft) -> Result<T, E>,
+    ) -> Result<Kept<T>, LocalUpdateError<E>> {
+        let mut state = self.lock();
+        let tip = match state.lines.get(&branch.branch_id()) {
+            Some(line) => (line.tip().clone(), line.at),
+            None => self.tip(&mut state, branch)?,
+        };
+        self.keep(state, tip, branch, options, f)
+    }
+
+    /// Waits until all lasts that was kept up to a [revision of the outbox](Kept::revision). Who
+    /// has many who wait keeps with [`Durability::Memory`], and waits here for all of them.
+    ///
+    /// # Errors
+    /// When it cannot be made to last.
+    pub fn wait_until(&self, revision: Revision, durability: Durability) -> Result<(), NotWritten> {
+        // What the entries follow is in another file: who is started again while the engine is
+        // away has nothing else to do them on.
+        let followed = Revision::new(self.followed.load(Ordering::SeqCst));
+        self.jungle.wait_until(followed, durability)?;
+        self.outbox.wait_until(revision, durability)
+    }
+
+    /// What an outbox promises when nothing else is asked for.
+    #[must_use]
+    pub fn durability(&self) -> Durability {
+        self.usual
+    }
+
+    /// Edits what is there, adds that to the outbox, and waits until it lasts.
+    fn keep<T, E>(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        (base, at): (Snapshot, Revision),
+        branch: &TreeHandle,
+        options: &CommitOptions,
+        f: impl FnOnce(&mut Draft) -> Result<T, E>,
+    ) -> Result<Kept<T>, LocalUpdateError<E>> {
         self.check_open()?;
-        let (base, at) = self.tip(&mut state, branch)?;
         let mut draft = Draft::signed(&base, options.clone(), self.writer, state.next);
         let value = f(&mut draft).map_err(LocalUpdateError::Closure)?;
         if !draft.is_changed() {
-            return Ok(Kept { value, id: None });
+            return Ok(Kept { value, id: None, revision: Revision::default() });
         }
         let CommitOptions { meta, durability, .. } = draft.options().clone();
-        let (changes, number) = draft.into_changes();
-        let after = applied(&base, &changes).map_err(LocalError::NoRoom)?;
+        let (changes, after, number) = draft.into_changes();
         let pending = Pending { number, time: now(), meta, changes, after };
         let bytes = pending.encode(branch)?;
         state.reserve(number + 1)?;
-        // What it follows has to be on disk as it is here, and as surely as it will be: who is
-        // started again while the engine is away has nothing else to do it on.
-        self.save(&mut state)?;
-        let durability = durability.unwrap_or_default();
-        self.jungle.wait_until(at, durability).map_err(LocalError::Outbox)?;
+        // Those before it have to be on disk as they are here. What has its place meanwhile may
+        // be there still: that is found out when it is read back.
+        if state.unsaved.lines.values().any(|rewrite| *rewrite == Rewrite::All) {
+            self.save(&mut state)?;
+        }
+        self.followed.fetch_max(at.number(), Ordering::SeqCst);
         let revision = state.outbox.add(number, at, &bytes)?;
         state.next = number + 1;
         let line = state.lines.entry(branch.branch_id());
         line.or_insert_with(|| Line::new(branch.clone(), base, at)).pending.push_back(pending);
-        let outbox = state.outbox.jungle();
         drop(state);
         self.news.notify_all();
-        outbox.wait_until(revision, durability).map_err(LocalError::Outbox)?;
-        Ok(Kept { value, id: Some(LocalId { writer: self.writer, number }) })
+        let waited = self.wait_until(revision, durability.unwrap_or(self.usual));
+        waited.map_err(LocalError::Outbox)?;
+        Ok(Kept { value, id: Some(LocalId { writer: self.writer, number }), revision })
     }
 
     /// The newest version of a branch with all that was done on this server. Its revision is the
@@ -272,9 +338,23 @@ impl Local {
     /// # Errors
     /// When it cannot be worked out, or the branch was deleted.
     pub fn snapshot(&self, branch: &TreeHandle) -> Result<jungle_db::Snapshot, LocalError> {
+        self.look(branch).map(|(snapshot, _)| snapshot)
+    }
+
+    /// The same, with the newest entry in it that has no place yet. Two looks with the same
+    /// revision and the same entry have shown the same.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn look(
+        &self,
+        branch: &TreeHandle,
+    ) -> Result<(jungle_db::Snapshot, Option<LocalId>), LocalError> {
         let mut state = self.lock();
         let (tree, revision) = self.tip(&mut state, branch)?;
-        Ok(jungle_db::Snapshot::beyond(revision, tree))
+        let newest = state.lines.get(&branch.branch_id()).and_then(|line| line.pending.back());
+        let newest = newest.map(|entry| LocalId { writer: self.writer, number: entry.number });
+        Ok((jungle_db::Snapshot::beyond(revision, tree), newest))
     }
 
     /// How the outbox stands.
@@ -352,6 +432,9 @@ impl Local {
 
     /// Is this a server still, of what is as it should be?
     fn check_open(&self) -> Result<(), LocalError> {
+        if !self.follower.is_over() {
+            return Ok(());
+        }
         let place = self.follower.place();
         match &place.fault {
             Some(fault) => Err(LocalError::Fault(Arc::clone(fault))),
@@ -419,11 +502,7 @@ impl Local {
             // All of a line, or nothing.
             let head = Snapshot::clone(&*branch.at(now)?);
             let moved = line.advance(settled, &head, now)?;
-            state.unsaved.gone.extend(moved.gone);
-            state.unsaved.refused.extend(moved.refused);
-            let unsaved = state.unsaved.lines.entry(id).or_insert(Rewrite::Base);
-            *unsaved =
-                (*unsaved).max(if moved.is_rewritten { Rewrite::All } else { Rewrite::Base });
+            state.unsaved.note(id, moved);
         }
         state.lines.retain(|_, line| !line.pending.is_empty());
         state.seen = now;
@@ -440,7 +519,7 @@ impl Local {
         if gone.is_empty() && refused.is_empty() && lines.is_empty() {
             return Ok(());
         }
-        self.jungle.wait_until(state.seen, Durability::Sync).map_err(LocalError::Outbox)?;
+        self.jungle.wait_until(state.seen, self.usual).map_err(LocalError::Outbox)?;
         let mut entries = Vec::new();
         for (id, rewrite) in lines {
             let Some(line) = state.lines.get(id) else { continue };
@@ -456,6 +535,16 @@ impl Local {
         state.outbox.write(gone, refused, &entries)?;
         state.unsaved = Unsaved::default();
         Ok(())
+    }
+}
+
+impl Unsaved {
+    fn note(&mut self, branch: BranchId, moved: Moved) {
+        let Moved { gone, refused, is_rewritten } = moved;
+        self.gone.extend(gone);
+        self.refused.extend(refused);
+        let unsaved = self.lines.entry(branch).or_insert(Rewrite::Base);
+        *unsaved = (*unsaved).max(if is_rewritten { Rewrite::All } else { Rewrite::Base });
     }
 }
 
@@ -484,6 +573,14 @@ impl State {
                     }
                 },
             };
+            // Those before it had moved on as it was made.
+            if entry.base > line.at
+                && let Ok(head) = line.branch.at(entry.base)
+            {
+                let by_then = writers::settled(jungle, writer, entry.base)?;
+                let moved = line.advance(by_then, &head, entry.base)?;
+                self.unsaved.note(line.branch.branch_id(), moved);
+            }
             let after = match applied(line.tip(), &entry.edit.changes) {
                 Ok(after) => after,
                 Err(error) if line::is_full(&error) => return Err(LocalError::NoRoom(error)),

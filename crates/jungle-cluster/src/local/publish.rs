@@ -1,37 +1,39 @@
-//! Publishing what was committed here: one entry after the other gets its place.
+//! Publishing what was committed here: the oldest entries get their places, in their order.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use jungle_db::{CommitOptions, Durability, JungleTransaction, Revision, UpdateError};
-use jungle_tree::apply;
+use jungle_db::{Revision, Series, TreeHandle};
+use jungle_tree::{ChangeSet, Snapshot, stands};
 
 use super::error::LocalError;
-use super::line::{Line, rebased};
-use super::writers::settle;
+use super::line::{Pending, rebased};
+use super::writers::{self, settle};
 use super::{Local, LocalId};
 
 /// So long it is waited after something went wrong.
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
+/// So many entries get their places together at most.
+const SERIES_MAX: usize = 1024;
+/// So many have their places before that is written down, unless there is nothing else to do. Until
+/// then they are read back after a crash, and found to have them.
+const GONE_MAX: usize = 4096;
 
-/// The oldest entry.
+/// An entry that is to be published.
 struct Next {
-    number: u64,
-    /// Its branch, with this entry alone.
-    line: Line,
+    branch: TreeHandle,
+    /// What it was done on.
+    base: Snapshot,
+    entry: Pending,
 }
 
-/// Why an entry has no place.
+/// Why no more entries are added to those that wait for their place.
 enum Unplaced {
+    /// There are so many.
+    Full,
     /// It contradicts what others did.
     Contradicts,
     Failed(LocalError),
-}
-
-impl From<LocalError> for Unplaced {
-    fn from(error: LocalError) -> Unplaced {
-        Unplaced::Failed(error)
-    }
 }
 
 impl Local {
@@ -44,8 +46,8 @@ impl Local {
             if state.unwrap_or_else(PoisonError::into_inner).is_over {
                 return;
             }
-            let Err(error) = self.publish_next() else { continue };
-            tracing::debug!(%error, "a local commit is not published yet");
+            let Err(error) = self.publish(SERIES_MAX) else { continue };
+            tracing::debug!(%error, "local commits are not published yet");
             let mut state = self.lock();
             state.error = Some(Arc::new(error));
             let waited = self.news.wait_timeout_while(state, AGAIN_AFTER, |state| !state.is_over);
@@ -60,17 +62,36 @@ impl Local {
     /// When it has no place yet, or that is not known: it is tried again by the next call, and is
     /// never published twice.
     pub fn publish_next(&self) -> Result<Option<LocalId>, LocalError> {
-        let Some(next) = self.next()? else { return Ok(None) };
-        let meta = next.line.pending[0].meta.clone();
-        // The log has it: it need not be waited for the disk here.
-        let durability = Some(Durability::Memory);
-        let options = CommitOptions { meta, durability, ..CommitOptions::default() };
-        let placed = self.jungle.update(&options, |tx| self.place(tx, &next));
-        match placed {
-            Ok(_) | Err(UpdateError::Closure(Unplaced::Contradicts)) => {}
-            Err(UpdateError::Closure(Unplaced::Failed(error))) => return Err(error),
-            Err(UpdateError::NotWritten(error)) => return Err(LocalError::NotPublished(error)),
-            Err(_) => return Ok(None),
+        self.publish(1)
+    }
+
+    /// Publishes so many of the oldest entries, as far as they get their places together; gives the
+    /// name of the first.
+    fn publish(&self, most: usize) -> Result<Option<LocalId>, LocalError> {
+        let oldest = self.oldest(most)?;
+        let Some(first) = oldest.first() else { return Ok(None) };
+        let id = LocalId { writer: self.writer, number: first.entry.number };
+        let writers = writers::open(&self.jungle)?;
+        let mut branches: Vec<&TreeHandle> = oldest.iter().map(|next| &next.branch).collect();
+        branches.push(&writers);
+        branches.sort_by_key(|branch| branch.branch_id());
+        branches.dedup_by_key(|branch| branch.branch_id());
+        loop {
+            let worked_out = self.jungle.in_series(&branches, |series| {
+                let mut added = 0;
+                let mut each = oldest.iter();
+                let why = each.try_for_each(|next| self.place(series, &writers, next, &mut added));
+                (added, why)
+            });
+            let Some(placed) = worked_out.map_err(LocalError::NotPublished)? else {
+                return Err(LocalError::Left);
+            };
+            match placed.value {
+                (0, Err(Unplaced::Failed(error))) => return Err(error),
+                // Others came first.
+                (1.., _) | (0, Err(Unplaced::Full)) if placed.commits == 0 => {}
+                _ => break,
+            }
         }
         let mut state = self.lock();
         // This finds the same contradiction, and refuses what has it; or that it is settled, for
@@ -78,42 +99,63 @@ impl Local {
         state.seen = Revision::default();
         self.advance(&mut state)?;
         state.error = None;
-        if state.lines.is_empty() {
-            self.save(&mut state)?;
+        if state.lines.is_empty() || state.unsaved.gone.len() >= GONE_MAX {
+            // What has its place is to be on disk before; nobody else waits for that.
+            let seen = state.seen;
+            drop(state);
+            self.jungle.wait_until(seen, self.usual).map_err(LocalError::Outbox)?;
+            self.save(&mut self.lock())?;
         }
-        Ok(Some(LocalId { writer: self.writer, number: next.number }))
+        Ok(Some(id))
     }
 
-    fn next(&self) -> Result<Option<Next>, LocalError> {
+    /// The oldest entries of all branches, in their order.
+    fn oldest(&self, most: usize) -> Result<Vec<Next>, LocalError> {
         let mut state = self.lock();
         if state.is_over {
             return Err(LocalError::Left);
         }
         self.advance(&mut state)?;
-        let first = |line: &Line| line.pending.front().map(|entry| entry.number);
-        let oldest = state.lines.values().min_by_key(|line| first(line).unwrap_or(u64::MAX));
-        let Some((line, entry)) = oldest.and_then(|line| Some((line, line.pending.front()?)))
-        else {
-            return Ok(None);
-        };
-        let mut alone = Line::new(line.branch.clone(), line.base.clone(), line.at);
-        alone.pending.push_back(entry.clone());
-        Ok(Some(Next { number: entry.number, line: alone }))
+        let mut oldest = Vec::new();
+        for line in state.lines.values() {
+            let mut base = &line.base;
+            for entry in line.pending.iter().take(most) {
+                let branch = line.branch.clone();
+                oldest.push(Next { branch, base: base.clone(), entry: entry.clone() });
+                base = &entry.after;
+            }
+        }
+        oldest.sort_by_key(|next| next.entry.number);
+        oldest.truncate(most);
+        Ok(oldest)
     }
 
-    /// Does the entry on what is there now, and notes that it has its place, in one commit.
-    fn place(&self, tx: &mut JungleTransaction, next: &Next) -> Result<(), Unplaced> {
-        if !settle(tx, self.writer, next.number)? {
-            return Ok(());
+    /// Does an entry on what has gathered, and notes that it has its place, in one commit.
+    fn place(
+        &self,
+        series: &mut Series<'_>,
+        writers: &TreeHandle,
+        Next { branch, base, entry }: &Next,
+        added: &mut usize,
+    ) -> Result<(), Unplaced> {
+        if series.is_full() {
+            return Err(Unplaced::Full);
         }
-        let draft = tx.on(&next.line.branch);
-        let entry = &next.line.pending[0];
-        let changes = rebased(&next.line.base, &entry.changes, draft.base());
-        let changes = changes.map_err(|_| Unplaced::Contradicts)?;
-        if changes.is_empty() {
-            return Ok(());
+        let noted = settle(series.root(writers), self.writer, entry.number);
+        let Some(noted) = noted.map_err(Unplaced::Failed)? else { return Ok(()) };
+        let mut edits = vec![(writers, ChangeSet::from(vec![noted]))];
+        let changes = if stands(&entry.changes, base.root(), series.root(branch)) {
+            entry.changes.clone()
+        } else {
+            let version = series.version(branch);
+            rebased(base, &entry.changes, &version).map_err(|_| Unplaced::Contradicts)?
+        };
+        if !changes.is_empty() {
+            edits.push((branch, changes));
         }
-        draft.bulk(|editor| apply(editor, &changes)).map_err(LocalError::NoRoom)?;
+        let committed = series.commit(&entry.meta, edits);
+        committed.map_err(|error| Unplaced::Failed(LocalError::NotPublished(error)))?;
+        *added += 1;
         Ok(())
     }
 }

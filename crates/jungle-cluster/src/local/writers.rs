@@ -3,7 +3,7 @@
 
 use jungle_db::{CommitMeta, CommitOptions, CreateTreeError, Jungle, Revision, TreeHandle};
 use jungle_db::{NotWritten, UpdateError};
-use jungle_tree::{EditError, Key};
+use jungle_tree::{Change, EditError, Key, Node, Path};
 
 use super::error::LocalError;
 use super::outbox::Outbox;
@@ -69,7 +69,7 @@ fn index(key: &Key) -> u64 {
     }
 }
 
-fn open(jungle: &Jungle) -> Result<TreeHandle, LocalError> {
+pub(super) fn open(jungle: &Jungle) -> Result<TreeHandle, LocalError> {
     jungle.open_tree(WRITERS).map_err(|_| LocalError::NoWriters)
 }
 
@@ -87,21 +87,18 @@ pub(super) fn settled(jungle: &Jungle, writer: u64, at: Revision) -> Result<u64,
     Ok(settled.unwrap_or(0).try_into().unwrap_or(0))
 }
 
-/// Notes in a transaction that an entry is settled; `false` when it is noted already.
+/// The change that notes that an entry is settled; `None` when it is noted already.
 pub(super) fn settle(
-    tx: &mut jungle_db::JungleTransaction,
+    writers: Node<'_>,
     writer: u64,
     number: u64,
-) -> Result<bool, LocalError> {
-    let writers = tx.tree(WRITERS).map_err(|_| LocalError::NoWriters)?;
-    let at = [Key::from(writer)];
-    let found = writers.attribute(&at, SETTLED).map_err(|_| LocalError::NoWriters)?;
+) -> Result<Option<Change>, LocalError> {
+    let path = Path::root().join(Key::from(writer));
+    let node = writers.at(&path).map_err(|_| LocalError::NoWriters)?;
+    let found = node.attribute(SETTLED).and_then(|found| found.as_int());
     let number = i64::try_from(number).unwrap_or(i64::MAX);
-    let is_settled =
-        found.and_then(|found| found.as_int()).is_some_and(|settled| settled >= number);
-    if is_settled && !is_awake(Bug::SettledForgotten) {
-        return Ok(false);
+    if found.is_some_and(|settled| settled >= number) && !is_awake(Bug::SettledForgotten) {
+        return Ok(None);
     }
-    writers.put_attribute(&at, SETTLED, number)?;
-    Ok(true)
+    Ok(Some(Change::AttributePut { path, key: SETTLED.into(), value: number.into() }))
 }

@@ -162,6 +162,16 @@ impl Server {
         self.local().update(&tree, &options, f)
     }
 
+    /// Appends below the root without looking at what others did last.
+    fn extend(&self, name: &str) -> Result<Kept<Path>, LocalUpdateError<EditError>> {
+        let tree = self.pair().0.open_tree("t").unwrap();
+        self.local().extend(&tree, &CommitOptions::default(), |tx| {
+            let path = Path::root().join(tx.append(&[])?);
+            tx.put_attribute(&path, "name", name)?;
+            Ok(path)
+        })
+    }
+
     /// Appends below a node, and names what it has appended.
     fn append(&self, at: &str, name: &str) -> Kept<Path> {
         let parent = path(at);
@@ -226,6 +236,53 @@ fn names(root: Node<'_>) -> BTreeSet<String> {
 }
 
 #[test]
+fn entries_that_follow_different_revisions_are_read_back() {
+    let rng = &mut Rng::new(1);
+    let (engine, mut servers) = world(rng, &["a", "b"], 0);
+    let early = servers[0].append("/", "early");
+    // What comes later is done on what the other one made meanwhile.
+    let theirs = servers[1].tree().update(|tx| tx.append(&[])).unwrap().value;
+    let theirs = Path::root().join(theirs);
+    servers[0].tree();
+    let later = servers[0].append(&theirs.to_string(), "later");
+    let behind = servers[0].extend("behind").unwrap();
+    servers[0].restart(&engine, rng, 0);
+    let status = servers[0].local().status();
+    assert_eq!((status.pending, status.refused), (3, 0));
+    let tree = servers[0].tree();
+    let here = servers[0].local().snapshot(&tree).unwrap();
+    for (path, name) in [(&early.value, "early"), (&later.value, "later")] {
+        assert_eq!(name_at(here.root(), path).as_deref(), Some(name));
+    }
+    servers[0].publish();
+    all_agree(&mut servers);
+    let there = servers[1].tree().snapshot();
+    assert_eq!(name_at(there.root(), &later.value).as_deref(), Some("later"));
+    assert_eq!(name_at(there.root(), &behind.value).as_deref(), Some("behind"));
+}
+
+#[test]
+fn what_extends_sees_its_own_and_may_miss_what_others_did_last() {
+    let rng = &mut Rng::new(1);
+    let (_engine, mut servers) = world(rng, &["a", "b"], 0);
+    let first = servers[0].extend("first").unwrap();
+    servers[1].tree().update(|tx| tx.put_attribute(&[], "name", "theirs")).unwrap();
+    let tree = servers[0].tree();
+    let options = CommitOptions::default();
+    let seen = servers[0].local().extend(&tree, &options, |tx| {
+        let name = tx.attribute(&[], "name")?.and_then(|name| name.as_text()).map(str::to_owned);
+        Ok::<_, EditError>((name, tx.exists(&first.value)))
+    });
+    assert_eq!(seen.unwrap().value, (None, true));
+    let (here, newest) = servers[0].local().look(&tree).unwrap();
+    assert_eq!(name_at(here.root(), &[]).as_deref(), Some("theirs"));
+    assert_eq!(newest, first.id);
+    servers[0].publish();
+    assert_eq!(servers[0].local().look(&tree).unwrap().1, None);
+    all_agree(&mut servers);
+}
+
+#[test]
 fn a_server_that_is_cut_off_goes_on_and_is_heard_later() {
     let rng = &mut Rng::new(1);
     let (engine, mut servers) = world(rng, &["a", "b"], 0);
@@ -252,12 +309,12 @@ fn a_server_that_is_cut_off_goes_on_and_is_heard_later() {
     assert_eq!(servers[0].local().status().pending, 1);
     // What comes later has the later number, although nobody remembers what was given.
     let later = servers[0].append("/", "later");
-    assert_eq!(later.value.to_string(), "/1.00040312");
+    assert_eq!(later.value.to_string(), "/1.00400312");
     // Again, while it is cut off: what it gives then is its own, too.
     servers[0].resume(&engine, rng, 0);
     assert_eq!(servers[0].local().status().pending, 2);
     let cut = servers[0].append("/", "cut");
-    assert_eq!(cut.value.to_string(), "/2.00080512");
+    assert_eq!(cut.value.to_string(), "/2.00800512");
     let tree = servers[0].pair().0.open_tree("t").unwrap();
     let refused = tree.update(|tx| tx.append(&[]));
     assert!(matches!(refused, Err(UpdateError::NotWritten(NotWritten::Refused(_)))));

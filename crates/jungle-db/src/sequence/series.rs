@@ -1,0 +1,185 @@
+//! Several commits that are worked out one after the other, and get their places together.
+
+use jungle_tree::{ChangeSet, Editor, Node, Snapshot, apply};
+
+use super::{BATCH_MAX, Group, Sequencing, Ticket};
+use crate::commit::version_of;
+use crate::handle::TreeHandle;
+use crate::journal::{BranchEdit, BranchId, CommitRecord, Event};
+use crate::jungle::{Jungle, Shared};
+use crate::revision::{CommitMeta, Revision, Timestamp};
+use crate::write::NotWritten;
+
+/// Commits that are added to those that wait for the next place in the log, each on top of all
+/// before it: see [`Jungle::in_series`].
+pub struct Series<'g> {
+    group: &'g mut Group,
+    shared: &'g Shared,
+    /// The newest revision with all that has gathered, and its time.
+    newest: (Revision, Timestamp),
+    added: usize,
+}
+
+/// What became of a series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Placed<T> {
+    /// What the closure gave.
+    pub value: T,
+    /// How many commits have their places, counted from the first. Others came before the rest,
+    /// or the rest did not fit: nothing of it was done, and it is to be worked out anew.
+    pub commits: usize,
+}
+
+impl Jungle {
+    /// Commits several things, one revision each, without waiting for the place of one before the
+    /// next is worked out: for who has much to commit and need not be asked between. The closure
+    /// adds them; it runs once, and nobody else commits meanwhile. It may edit these branches only.
+    ///
+    /// A Jungle that has no [`Sequencer`](crate::Sequencer) publishes each commit at once, and has
+    /// nothing to gather: `None` is what it says then, and the closure does not run.
+    ///
+    /// ```
+    /// # use std::sync::{Arc, Mutex};
+    /// # use jungle_db::{CommitRecord, SequenceError, Sequencer};
+    /// # struct Log(Mutex<Option<Jungle>>);
+    /// # impl Sequencer for Log {
+    /// #     fn sequence(&self, records: &[CommitRecord]) -> Result<usize, SequenceError> {
+    /// #         let follower = self.0.lock().unwrap().clone().unwrap();
+    /// #         records.iter().for_each(|record| drop(follower.follow(record).unwrap()));
+    /// #         Ok(records.len())
+    /// #     }
+    /// # }
+    /// use jungle_db::{CommitMeta, Jungle};
+    /// use jungle_tree::Change;
+    /// let jungle = Jungle::new()?;
+    /// # let log = Arc::new(Log(Mutex::new(Some(jungle.clone()))));
+    /// # jungle.sequence_with(log.clone());
+    /// let board = jungle.create_tree("board")?;
+    /// let placed = jungle.in_series(&[&board], |series| {
+    ///     for name in ["a", "b"] {
+    ///         let changes = vec![Change::ChildAdded { path: format!("/~{name}").parse()? }];
+    ///         series.commit(&CommitMeta::new(), vec![(&board, changes.into())])?;
+    ///     }
+    ///     Ok::<_, Box<dyn std::error::Error>>(())
+    /// })?;
+    /// assert_eq!(placed.expect("it has a sequencer").commits, 2);
+    /// assert_eq!(board.read().root().child_count(), 2);
+    /// # log.0.lock().unwrap().take();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a branch was deleted, or no place was had, or that is not known.
+    pub fn in_series<T>(
+        &self,
+        branches: &[&TreeHandle],
+        f: impl FnOnce(&mut Series<'_>) -> T,
+    ) -> Result<Option<Placed<T>>, NotWritten> {
+        let Some(sequencing) = self.shared.sequencing() else { return Ok(None) };
+        sequencing.await_turn();
+        sequencing.in_series(&self.shared, branches, f).map(Some)
+    }
+}
+
+impl Sequencing {
+    fn in_series<T>(
+        &self,
+        shared: &Shared,
+        branches: &[&TreeHandle],
+        f: impl FnOnce(&mut Series<'_>) -> T,
+    ) -> Result<Placed<T>, NotWritten> {
+        let mut group = self.open_group();
+        if group.is_at_rest() {
+            group.reset();
+        }
+        // Before the heads are looked at: if they are newer, the records are refused for their
+        // numbers.
+        let (newest, mut time) = group.newest(shared);
+        for branch in branches {
+            time = time.max(branch.head.newest_time()?);
+            let editor = group.editors.entry(branch.head.id);
+            editor.or_insert_with(|| Editor::new(branch.head.reader.snapshot()));
+        }
+        let (batch, first) = (std::sync::Arc::clone(&group.batch), group.records.len());
+        let mut series = Series { group: &mut group, shared, newest: (newest, time), added: 0 };
+        let value = f(&mut series);
+        let (added, (revision, _)) = (series.added, series.newest);
+        if added == 0 {
+            return Ok(Placed { value, commits: 0 });
+        }
+        let last = Ticket { batch, index: first + added - 1, revision };
+        let (placed, outcome) = loop {
+            if let Some(outcome) = last.outcome() {
+                let (placed, _) = last.batch.outcome.get().expect("it is known");
+                break (placed.saturating_sub(first).min(added), outcome);
+            }
+            group = self.wait_for_news(group, &last.batch.news);
+        };
+        match outcome {
+            Err(error) if placed == 0 => Err(error),
+            _ => Ok(Placed { value, commits: placed }),
+        }
+    }
+}
+
+impl Series<'_> {
+    /// Is there no room for more? What is added all the same waits longer.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.group.is_closed || self.group.records.len() >= BATCH_MAX
+    }
+
+    /// The root of a branch with all that has gathered. It is one of those that the series edits.
+    ///
+    /// # Panics
+    /// When it is none of those.
+    #[must_use]
+    pub fn root(&self, branch: &TreeHandle) -> Node<'_> {
+        self.group.editors[&branch.head.id].root()
+    }
+
+    /// The same as a version.
+    ///
+    /// # Panics
+    /// When it is none of those.
+    pub fn version(&mut self, branch: &TreeHandle) -> Snapshot {
+        let editor = self.group.editors.remove(&branch.head.id).expect("one of the branches");
+        let version = version_of(editor);
+        self.group.editors.insert(branch.head.id, Editor::new(version.clone()));
+        version
+    }
+
+    /// Adds a commit, with changes that can be done on what has gathered.
+    ///
+    /// # Errors
+    /// When they cannot be done: nothing more gathers then.
+    ///
+    /// # Panics
+    /// When a branch is none of those that the series edits.
+    pub fn commit(
+        &mut self,
+        meta: &CommitMeta,
+        edits: Vec<(&TreeHandle, ChangeSet)>,
+    ) -> Result<(), NotWritten> {
+        for (branch, changes) in &edits {
+            let editor = self.group.editors.get_mut(&branch.head.id).expect("one of the branches");
+            if let Err(error) = apply(editor, changes) {
+                // It may be changed in part.
+                self.group.is_closed = true;
+                return Err(NotWritten::NoRoom(error));
+            }
+        }
+        let edits = edits.into_iter().map(|(branch, changes)| {
+            let (tree, branch): (_, BranchId) = (branch.head.tree, branch.head.id);
+            BranchEdit { tree, branch, changes, merged: None }
+        });
+        let (newest, time) = self.newest;
+        self.newest = (newest.next(), time.max(self.shared.now()));
+        let (revision, time) = self.newest;
+        let event = Event::Edited(edits.collect());
+        self.group.push(CommitRecord { revision, time, meta: meta.clone(), event });
+        self.added += 1;
+        Ok(())
+    }
+}
