@@ -64,6 +64,11 @@ pub(crate) struct Link {
 }
 
 impl Membership {
+    /// Does it take commits at level local?
+    pub(crate) fn is_local(&self) -> bool {
+        self.local
+    }
+
     /// Opens a folder and joins with it, if that is wanted.
     pub(crate) fn join(
         &self,

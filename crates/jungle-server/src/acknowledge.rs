@@ -2,9 +2,11 @@
 //! So a commit needs no thread that sleeps, and as many share a sync as come while the last one
 //! runs.
 
+use std::sync::Arc;
 use std::thread::Builder;
 
 use jungle::{Durability, Jungle, NotWritten, Revision};
+use jungle_cluster::Local;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::problem::{Kind, Problem};
@@ -29,8 +31,26 @@ impl Acknowledger {
     /// When the system refuses a thread.
     pub(crate) fn start(jungle: Jungle) -> std::io::Result<Acknowledger> {
         let usual = jungle.durability();
+        let wait = move |revision, durability| jungle.wait_until(revision, durability);
+        Acknowledger::with(usual, wait)
+    }
+
+    /// The same for an outbox and its revisions.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn of_outbox(local: Arc<Local>) -> std::io::Result<Acknowledger> {
+        let usual = local.durability();
+        let wait = move |revision, durability| local.wait_until(revision, durability);
+        Acknowledger::with(usual, wait)
+    }
+
+    fn with(
+        usual: Durability,
+        wait: impl Fn(Revision, Durability) -> Result<(), NotWritten> + Send + 'static,
+    ) -> std::io::Result<Acknowledger> {
         let (send, asked) = mpsc::unbounded_channel();
-        Builder::new().name("acknowledge".to_owned()).spawn(move || run(&jungle, asked))?;
+        Builder::new().name("acknowledge".to_owned()).spawn(move || run(wait, asked))?;
         Ok(Acknowledger { send, usual })
     }
 
@@ -53,7 +73,10 @@ impl Acknowledger {
 }
 
 /// Waits once for all who have asked since it began to wait for those before them.
-fn run(jungle: &Jungle, mut asked: mpsc::UnboundedReceiver<Asked>) {
+fn run(
+    wait: impl Fn(Revision, Durability) -> Result<(), NotWritten>,
+    mut asked: mpsc::UnboundedReceiver<Asked>,
+) {
     while let Some(first) = asked.blocking_recv() {
         let mut group = vec![first];
         while let Ok(next) = asked.try_recv() {
@@ -62,7 +85,7 @@ fn run(jungle: &Jungle, mut asked: mpsc::UnboundedReceiver<Asked>) {
         let newest = group.iter().map(|asked| asked.revision).max().unwrap_or_default();
         let is_synced = group.iter().any(|asked| asked.durability == Durability::Sync);
         let durability = if is_synced { Durability::Sync } else { Durability::Buffered };
-        let waited = jungle.wait_until(newest, durability);
+        let waited = wait(newest, durability);
         for asked in group {
             // Some have gone meanwhile.
             let _ = asked.done.send(waited.clone());

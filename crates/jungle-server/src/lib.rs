@@ -44,6 +44,6 @@ mod tls;
 
 pub use access::{Access, AccessError, Grant, NoSuchRole, Person, Role};
 pub use limits::Limits;
-pub use options::{Options, StartError};
+pub use options::{BoardLevel, Options, StartError};
 pub use server::{Data, Server, StopError};
 pub use tls::{Tls, TlsError};

@@ -34,8 +34,26 @@ pub struct Options {
     pub read_only: bool,
     /// The `GET` addresses for load tools, below `/bench`: a page that posts when it is looked at.
     pub bench: bool,
+    /// When a message of a board is answered.
+    pub boards: BoardLevel,
     /// How much it accepts.
     pub limits: Limits,
+}
+
+/// At which level of a cluster messages of boards are posted and edited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BoardLevel {
+    /// A message is answered when it has its place in the cluster's log: all servers will show it.
+    #[default]
+    Quorum,
+    /// A message is answered when it is in the outbox of this server, whether or not the engine can
+    /// be reached. It is shown here at once, and by the others as soon as it is published. One that
+    /// contradicts what others did meanwhile (an edit of a message that they have removed, any
+    /// message of a board that they have deleted) is refused then, although it was answered: it
+    /// disappears here, and is kept with the reason, to be looked at. A board itself is made at
+    /// level quorum. Needs a cluster whose [outbox](jungle_cluster::Cluster::local) is open.
+    Local,
 }
 
 impl Default for Options {
@@ -48,6 +66,7 @@ impl Default for Options {
             expose: false,
             read_only: false,
             bench: false,
+            boards: BoardLevel::default(),
             limits: Limits::default(),
         }
     }
@@ -94,6 +113,9 @@ pub enum StartError {
         /// Why.
         source: io::Error,
     },
+    /// Boards are to be posted to at level local, and there is no outbox.
+    #[error("messages of boards cannot be kept here: this server has no outbox")]
+    NoOutbox,
     /// The system refused threads.
     #[error("cannot start threads")]
     Threads(#[source] io::Error),

@@ -19,7 +19,7 @@ use crate::guard::{Hosts, guard};
 use crate::hub::Hubs;
 use crate::metrics::Metrics;
 use crate::once::Once;
-use crate::options::{Options, StartError};
+use crate::options::{BoardLevel, Options, StartError};
 use crate::problem::{Kind, Problem};
 use crate::rate::Rate;
 use crate::tag::Mark;
@@ -97,7 +97,7 @@ impl Server {
         let listener = listen(&runtime, &options).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         let (stop, stopping) = watch::channel(false);
-        let app = app(&data, gate, options, stopping).map_err(StartError::Threads)?;
+        let app = app(&data, gate, options, stopping)?;
         let app = Arc::new(app);
         let serve = move || {
             let router = router(&app);
@@ -217,11 +217,12 @@ fn app(
     gate: Option<Gate>,
     options: Options,
     stopping: watch::Receiver<bool>,
-) -> std::io::Result<App> {
+) -> Result<App, StartError> {
+    let acknowledger = |store: &Store| Acknowledger::start(store.jungle().clone());
     let (jungle, disk) = match data {
         Data::Memory(jungle) => (jungle.clone(), None),
         Data::Folder(store) => {
-            (store.jungle().clone(), Some(Acknowledger::start(store.jungle().clone())?))
+            (store.jungle().clone(), Some(acknowledger(store).map_err(StartError::Threads)?))
         }
         // What has its place in the log waits for nothing more.
         Data::Cluster(store, _) => (store.jungle().clone(), None),
@@ -230,12 +231,21 @@ fn app(
         Data::Cluster(_, cluster) => Some(Arc::clone(cluster)),
         Data::Memory(_) | Data::Folder(_) => None,
     };
+    let boards = match options.boards {
+        BoardLevel::Quorum => board::Level::Quorum,
+        BoardLevel::Local => {
+            let local = cluster.as_ref().and_then(|cluster| cluster.opened_local());
+            let local = local.ok_or(StartError::NoOutbox)?;
+            board::Level::local(local).map_err(StartError::Threads)?
+        }
+    };
     let limits = &options.limits;
     Ok(App {
         trees: Trees::new(jungle),
         gate,
         disk,
         cluster,
+        boards,
         hosts: Hosts::new(&options),
         metrics: Metrics::new(),
         rate: Rate::new(limits.requests_per_second_max),

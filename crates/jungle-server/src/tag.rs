@@ -1,11 +1,14 @@
 //! `ETag`s: which revision an answer shows, so that a client can ask whether there is a newer one
 //! and write only if there is none.
 
+use std::fmt;
+
 use axum::body::Body;
 use axum::http::header::{ETAG, HeaderName, IF_MATCH, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use jungle::{Clock, Revision, SystemClock};
+use jungle_cluster::LocalId;
 
 use crate::problem::{Kind, Problem};
 
@@ -13,36 +16,76 @@ use crate::problem::{Kind, Problem};
 /// behind the same address, whose answers a client may still have.
 pub(crate) struct Mark(u32);
 
+/// What an answer shows: a revision, and on a server that commits by itself what has none yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Edition {
+    revision: Revision,
+    /// The number of the newest entry of the outbox; 0 when all have their places.
+    entry: u64,
+}
+
+impl Edition {
+    pub(crate) fn new(revision: Revision, newest: Option<LocalId>) -> Edition {
+        Edition { revision, entry: newest.map_or(0, |newest| newest.number) }
+    }
+
+    pub(crate) fn revision(self) -> Revision {
+        self.revision
+    }
+
+    /// Is there something in it that has no revision yet?
+    pub(crate) fn is_ahead(self) -> bool {
+        self.entry != 0
+    }
+}
+
+impl From<Revision> for Edition {
+    fn from(revision: Revision) -> Edition {
+        Edition::new(revision, None)
+    }
+}
+
+/// In an address, and the id of an event: `12`, or `12-37`.
+impl fmt::Display for Edition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.entry {
+            0 => write!(f, "{}", self.revision),
+            entry => write!(f, "{}-{entry}", self.revision),
+        }
+    }
+}
+
 impl Mark {
     pub(crate) fn new() -> Mark {
         Mark(SystemClock.now().as_micros() as u32)
     }
 
-    /// `"12.1f3a"`
-    pub(crate) fn tag(&self, revision: Revision) -> HeaderValue {
-        let text = format!("\"{revision}.{:x}\"", self.0);
+    /// `"12.1f3a"`, or `"12-37.1f3a"`
+    pub(crate) fn tag(&self, edition: impl Into<Edition>) -> HeaderValue {
+        let text = format!("\"{}.{:x}\"", edition.into(), self.0);
         HeaderValue::try_from(text).expect("digits and quotes")
     }
 
     /// Says in a header which revision an answer shows.
-    pub(crate) fn show(&self, revision: Revision, answer: impl IntoResponse) -> Response {
+    pub(crate) fn show(&self, edition: impl Into<Edition>, answer: impl IntoResponse) -> Response {
         let mut response = answer.into_response();
-        response.headers_mut().insert(ETAG, self.tag(revision));
+        response.headers_mut().insert(ETAG, self.tag(edition));
         response
     }
 
     /// The answer that nothing is new, if the client has this revision already.
-    pub(crate) fn unchanged(&self, headers: &HeaderMap, revision: Revision) -> Option<Response> {
+    pub(crate) fn unchanged(
+        &self,
+        headers: &HeaderMap,
+        edition: impl Into<Edition>,
+    ) -> Option<Response> {
         if !headers.contains_key(IF_NONE_MATCH) {
             return None;
         }
-        let tag = self.tag(revision);
-        let tag = tag.to_str().expect("digits and quotes");
-        let is_known = list(headers, &IF_NONE_MATCH).any(|known| known == "*" || known == tag);
-        is_known.then(|| {
-            let response = (StatusCode::NOT_MODIFIED, [(ETAG, self.tag(revision))], Body::empty());
-            response.into_response()
-        })
+        let tag = self.tag(edition);
+        let text = tag.to_str().expect("digits and quotes");
+        let is_known = list(headers, &IF_NONE_MATCH).any(|known| known == "*" || known == text);
+        is_known.then(|| (StatusCode::NOT_MODIFIED, [(ETAG, tag)], Body::empty()).into_response())
     }
 }
 
@@ -103,9 +146,14 @@ mod tests {
         for known in ["\"12.1f3a\"", "*", "\"1.1f3a\", W/\"12.1f3a\""] {
             assert!(is_known(known), "{known}");
         }
-        for other in ["\"12\"", "\"12.1f3b\"", "12.1f3a", "\"13.1f3a\"", ""] {
+        for other in ["\"12-3.1f3a\"", "\"12\"", "\"12.1f3b\"", "12.1f3a", "\"13.1f3a\"", ""] {
             assert!(!is_known(other), "{other}");
         }
+        let own = |number| Edition::new(Revision::new(12), Some(LocalId { writer: 1, number }));
+        assert_eq!(mark.tag(own(3)), "\"12-3.1f3a\"");
+        let known = headers(IF_NONE_MATCH, "\"12-3.1f3a\"");
+        assert!(mark.unchanged(&known, own(3)).is_some());
+        assert!(mark.unchanged(&known, own(4)).is_none());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use jungle::{ArenaError, Durability, Jungle, Memory, OpenOptions, SystemClock};
-use jungle_server::{Data, Options, Server, StartError, Tls};
+use jungle_server::{BoardLevel, Data, Options, Server, StartError, Tls};
 use serde::Serialize;
 use tracing::level_filters::LevelFilter;
 
@@ -77,6 +77,9 @@ pub(crate) struct Args {
     /// What an acknowledged commit survives
     #[arg(long, value_enum, default_value_t, value_name = "LEVEL")]
     durability: Level,
+    /// When a message of a board is answered; `local` needs --local
+    #[arg(long, value_enum, default_value_t, value_name = "LEVEL")]
+    boards_at: BoardsAt,
     /// Serve the addresses for load tools below /bench, too: one of them posts
     #[arg(long)]
     bench: bool,
@@ -100,6 +103,16 @@ enum Level {
     Buffered,
     /// Only an end in order
     Memory,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, ValueEnum)]
+enum BoardsAt {
+    /// When it has its place in the cluster's log, and all servers will show it
+    #[default]
+    Quorum,
+    /// When it is in the outbox of this server, which shows it at once; the others follow. One that
+    /// contradicts what they did meanwhile is refused later, although it was answered
+    Local,
 }
 
 /// What is told; the names of the fields are those of the JSON form.
@@ -156,6 +169,12 @@ fn start(args: &Args, place: Option<&PathBuf>) -> Result<Server, Failure> {
     options.tls = tls.map(|(cert, key)| Tls { cert, key });
     options.access = args.access.clone().or_else(|| access::of_folder(place?));
     options.bench = args.bench;
+    if args.boards_at == BoardsAt::Local {
+        if !args.membership.is_local() {
+            return Err(Failure::usage("--boards-at local needs --local"));
+        }
+        options.boards = BoardLevel::Local;
+    }
     if let Some(listen) = args.listen {
         options.listen = listen;
         return begin(args, data(args, place)?, options);

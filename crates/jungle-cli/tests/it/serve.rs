@@ -141,3 +141,9 @@ fn address_that_others_reach_is_refused_with_a_hint() {
         assert_eq!(usage.code, Some(2));
     }
 }
+
+#[test]
+fn boards_at_level_local_need_an_outbox() {
+    let folder = Folder::new("serve-boards-at");
+    folder.run(&["serve", "--data", "data", "--boards-at", "local"]).check_code(2);
+}

@@ -1,7 +1,9 @@
 //! Events for those who watch.
 
+use std::fmt::Display;
+
 use bytes::Bytes;
-use jungle::{Change, Revision, WatchEvent};
+use jungle::{Change, WatchEvent};
 use jungle_words::time;
 use serde_json::json;
 
@@ -28,11 +30,11 @@ pub(crate) fn frame(event: &WatchEvent, is_wanted: &dyn Fn(&Change) -> bool, vie
     if is_cut {
         data["cut"] = true.into();
     }
-    named("change", Some(info.revision), &data.to_string())
+    named("change", Some(&info.revision), &data.to_string())
 }
 
 /// An event; `data` is one line.
-pub(crate) fn named(name: &str, id: Option<Revision>, data: &str) -> Bytes {
+pub(crate) fn named(name: &str, id: Option<&dyn Display>, data: &str) -> Bytes {
     let id = id.map_or_else(String::new, |id| format!("id: {id}\n"));
     Bytes::from(format!("{id}event: {name}\ndata: {data}\n\n"))
 }

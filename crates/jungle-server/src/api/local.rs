@@ -48,7 +48,11 @@ pub(crate) async fn commit(
             "created": created.collect::<Vec<_>>(),
         }))
     });
-    Ok((StatusCode::ACCEPTED, json(&answer.await?)).into_response())
+    let answer = answer.await?;
+    if let Some(outbox) = app.boards.outbox() {
+        outbox.tell();
+    }
+    Ok((StatusCode::ACCEPTED, json(&answer)).into_response())
 }
 
 /// How the outbox stands, and what was refused.

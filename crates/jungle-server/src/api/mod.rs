@@ -10,6 +10,7 @@ mod document;
 pub(crate) mod edit;
 pub(crate) mod event;
 mod keep;
+mod live;
 mod local;
 mod merge;
 mod node;
@@ -55,7 +56,7 @@ fn of_a_tree() -> Router<Arc<App>> {
         .route("/children", get(children::list))
         .route("/search", get(search::search))
         .route("/commits", axum::routing::post(commit::commit))
-        .route("/local", axum::routing::post(local::commit))
+        .route("/local", get(live::watch).post(local::commit))
         .route("/document", get(document::export).put(document::import))
         .route("/revisions", get(revisions::list))
         .route("/revisions/{revision}", get(revisions::show))

@@ -18,11 +18,11 @@ use crate::hub::Subscription;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
 
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// A sign of life is sent when nothing happened for this long, so that nobody between takes the
 /// connection for dead.
-const QUIET: Duration = Duration::from_secs(15);
+pub(super) const QUIET: Duration = Duration::from_secs(15);
 
 /// Events that are read from the history at once.
 const BATCH: usize = 64;
@@ -131,26 +131,26 @@ impl Reader {
 }
 
 /// Where the events go.
-struct Out {
-    send: mpsc::Sender<Bytes>,
-    end: End,
+pub(super) struct Out {
+    pub(super) send: mpsc::Sender<Bytes>,
+    pub(super) end: End,
 }
 
 /// Why a stream ends although the client is there.
 #[derive(Clone)]
-struct End {
+pub(super) struct End {
     stopping: Stopping,
     visitor: Visitor,
 }
 
 impl End {
-    fn of(visitor: &Visitor) -> End {
+    pub(super) fn of(visitor: &Visitor) -> End {
         End { stopping: visitor.stopping.clone(), visitor: visitor.clone() }
     }
 
     /// Waits until the server stops, or something else was granted: the client that comes again,
     /// which loses nothing by it, is asked anew who it is.
-    async fn wait(&mut self) {
+    pub(super) async fn wait(&mut self) {
         tokio::select! {
             () = self.stopping.wait() => {}
             () = self.visitor.changed() => {}
@@ -159,10 +159,15 @@ impl End {
 }
 
 /// Nobody listens any more, or nobody should.
-struct Ended;
+pub(super) struct Ended;
 
 impl Out {
-    async fn send(&mut self, frame: Bytes) -> Result<(), Ended> {
+    /// Waits until nobody listens any more.
+    pub(super) async fn closed(&self) {
+        self.send.closed().await;
+    }
+
+    pub(super) async fn send(&mut self, frame: Bytes) -> Result<(), Ended> {
         tokio::select! {
             sent = self.send.send(frame) => sent.map_err(|_| Ended),
             () = self.end.wait() => Err(Ended),

@@ -36,6 +36,6 @@ pub(super) async fn post(app: Visitor, uri: Uri) -> Result<Response, Problem> {
     let board = open(&app, name, Need::whole(Role::Write))?;
     let author = app.name().or(query.text("author")?).unwrap_or_default();
     let words = Words::new(author, query.long_text("text").unwrap_or("hello"))?;
-    app.commit(None, || Ok(((), add(&board, &words)?))).await?;
+    add(&app, &board, &words).await?;
     Ok("posted\n".into_response())
 }

@@ -1,10 +1,12 @@
-//! Rendered pages, each as long as its revision is the newest.
+//! Rendered pages, each as long as nothing newer is there.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use jungle::{BranchId, Revision};
+use jungle::BranchId;
+
+use crate::tag::Edition;
 
 /// Pages that are kept; where there are more, all are forgotten.
 const PAGES_MAX: usize = 1000;
@@ -17,7 +19,7 @@ pub(crate) struct Cache(Mutex<Pages>);
 
 #[derive(Default)]
 struct Pages {
-    by_board: HashMap<BranchId, HashMap<Box<str>, (Revision, Bytes)>>,
+    by_board: HashMap<BranchId, HashMap<Box<str>, (Edition, Bytes)>>,
     count: usize,
     bytes: usize,
 }
@@ -31,11 +33,11 @@ impl Cache {
     pub(super) fn page<E>(
         &self,
         (board, query): (BranchId, &str),
-        revision: Revision,
+        edition: Edition,
         make: impl FnOnce() -> Result<String, E>,
     ) -> Result<Bytes, E> {
         if let Some((of, page)) = self.lock().by_board.get(&board).and_then(|it| it.get(query))
-            && *of == revision
+            && *of == edition
         {
             return Ok(page.clone());
         }
@@ -47,7 +49,7 @@ impl Cache {
         pages.count += 1;
         pages.bytes += page.len();
         let of_board = pages.by_board.entry(board).or_default();
-        if let Some((_, old)) = of_board.insert(query.into(), (revision, page.clone())) {
+        if let Some((_, old)) = of_board.insert(query.into(), (edition, page.clone())) {
             pages.count -= 1;
             pages.bytes -= old.len();
         }

@@ -36,7 +36,7 @@ pub(super) async fn list(app: Visitor, uri: Uri) -> Result<Response, Sorry> {
     let names = app.names();
     let boards = names.iter().filter_map(|name| {
         let tree = super::open(&app, name, Need::whole(Role::Read)).ok()?;
-        let messages = tree.read().root().child_count();
+        let messages = app.boards.look(&tree).ok()?.snapshot.root().child_count();
         Some(Board { name: name.to_string(), place: place(name), messages })
     });
     let mut boards: Vec<Board> = boards.take(BOARDS_MAX + 1).collect();

@@ -1,12 +1,18 @@
 //! A single message: its versions, and editing it.
 
+use std::sync::Arc;
+
 use askama::Template;
 use axum::body::Body;
 use axum::http::{Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
-use jungle::{CommitError, CommitMeta, CommitOptions, Key, Path, TreeHandle};
+use jungle::{
+    CommitError, CommitMeta, CommitOptions, Draft, Key, Node, Path, Revision, Snapshot, TreeHandle,
+    ValueRef,
+};
 
 use super::create::form;
+use super::level::Outbox;
 use super::message::{Message, Words};
 use super::sorry::{Sorry, render, written};
 use super::{open, place};
@@ -52,36 +58,35 @@ fn page(
     app: &App,
     board: &TreeHandle,
     path: &Path,
-    refused: Option<&Refused>,
+    draft: Option<&str>,
 ) -> Result<String, Problem> {
     let name = board.name();
-    let message = current(board, path)?;
+    let message = current(&app.boards.look(board)?.snapshot, &name, path)?;
     let (versions, is_complete) = message.versions(board, path);
     render(&Page {
         has_accounts: app.gate.is_some(),
         name: &name,
         place: place(&name),
-        draft: refused.map_or_else(|| message.text.clone(), |refused| refused.text.clone()),
+        draft: draft.unwrap_or(&message.text).to_owned(),
         message,
         versions,
         is_complete,
-        refused: refused.map(|refused| refused.why),
+        refused: draft.map(|_| REFUSED),
     })
 }
 
-fn current(board: &TreeHandle, path: &Path) -> Result<Message, Problem> {
-    let snapshot = board.snapshot();
+fn current(snapshot: &Snapshot, board: &str, path: &Path) -> Result<Message, Problem> {
     let key = path.last().expect("a message is below the root").as_ref();
     let node = snapshot.root().at(path).ok();
-    let message = node.and_then(|node| Message::of(&board.name(), key, node));
+    let message = node.and_then(|node| Message::of(board, key, node));
     message.ok_or_else(|| Problem::new(Kind::NoSuchNode, "there is no such message"))
 }
 
-/// An edit that was not done, with what was written.
-struct Refused {
-    why: &'static str,
-    text: String,
-}
+/// An edit that was not done.
+struct Refused;
+
+const REFUSED: &str = "Somebody edited this message meanwhile. What you wrote is below; save it \
+                       again to replace what is there now.";
 
 pub(super) async fn edit(
     app: Visitor,
@@ -94,49 +99,90 @@ pub(super) async fn edit(
     let form = form(&app, request, &["author", "text", "edits"]).await?;
     let words = Words::of(&app, &form)?;
     let seen = form.parsed("edits")?.unwrap_or(0);
-    let done = app.write(move |app| {
-        let Err(refused) = save(&board, &path, &words, seen)? else {
-            return Ok(None);
-        };
-        page(app, &board, &path, Some(&refused)).map(Some)
-    });
-    Ok(match done.await? {
-        None => Redirect::to(&place(&name)).into_response(),
-        Some(page) => (StatusCode::CONFLICT, written(page)).into_response(),
-    })
+    let edit = Arc::new(Edit { board, path, words, seen });
+    let saved = match app.boards.outbox() {
+        Some(outbox) => {
+            let (saved, kept) = edit.keep(&app, outbox)?;
+            outbox.wait(kept).await?;
+            saved
+        }
+        None => {
+            let edit = Arc::clone(&edit);
+            app.write(move |app| edit.commit(app)).await?
+        }
+    };
+    if saved.is_ok() {
+        return Ok(Redirect::to(&place(&name)).into_response());
+    }
+    let page = move || page(&app, &edit.board, &edit.path, Some(&edit.words.text));
+    Ok((StatusCode::CONFLICT, written(aside(page).await?)).into_response())
 }
 
 /// Makes a message say something else, unless it was edited since it was `seen` to have so many
 /// edits.
-fn save(
-    board: &TreeHandle,
-    path: &Path,
-    words: &Words,
+struct Edit {
+    board: TreeHandle,
+    path: Path,
+    words: Words,
     seen: i64,
-) -> Result<Result<(), Refused>, Problem> {
-    let refused = || Refused {
-        why: "Somebody edited this message meanwhile. What you wrote is below; save it again to \
-              replace what is there now.",
-        text: words.text.clone(),
-    };
-    let message = current(board, path)?;
-    let meta = CommitMeta::new().author(&words.author).message("an edited message");
-    let mut tx = board.begin(CommitOptions::from(&meta));
-    let edits = tx.attribute(path, "edits")?.and_then(|edits| edits.as_int()).unwrap_or(0);
-    if edits != seen {
-        return Ok(Err(refused()));
+}
+
+impl Edit {
+    fn meta(&self) -> CommitMeta {
+        CommitMeta::new().author(&self.words.author).message("an edited message")
     }
-    if message.text == words.text && message.author == words.author {
-        return Ok(Ok(()));
+
+    /// At level quorum.
+    fn commit(&self, app: &App) -> Result<Result<(), Refused>, Problem> {
+        current(&app.boards.look(&self.board)?.snapshot, &self.board.name(), &self.path)?;
+        let mut tx = self.board.begin(CommitOptions::from(&self.meta()));
+        let began_at = tx.began_at();
+        if self.rewrite(&mut tx, Some(began_at))?.is_err() {
+            return Ok(Err(Refused));
+        }
+        match tx.commit() {
+            Ok(_) => Ok(Ok(())),
+            Err(CommitError::Conflict(_)) => Ok(Err(Refused)),
+            Err(error) => Err(error.into()),
+        }
     }
-    let began_at = i64::try_from(tx.began_at().number()).unwrap_or(i64::MAX);
-    words.put(&mut tx, path)?;
-    tx.put_attribute(path, "edits", edits.saturating_add(1))?;
-    // Where the version lies that this one replaces.
-    tx.put_attribute(path, "before", began_at)?;
-    match tx.commit() {
-        Ok(_) => Ok(Ok(())),
-        Err(CommitError::Conflict(_)) => Ok(Err(refused())),
-        Err(error) => Err(error.into()),
+
+    /// At level local; it is to be waited for.
+    fn keep(&self, app: &App, outbox: &Outbox) -> Result<(Result<(), Refused>, Revision), Problem> {
+        let shown = app.boards.look(&self.board)?.snapshot;
+        let revision = shown.revision();
+        current(&shown, &self.board.name(), &self.path)?;
+        // A version that has no place yet has no revision either: it is not found again.
+        let edits = |root: Node<'_>| {
+            let node = root.at(&self.path).ok()?;
+            Some(node.attribute("edits").and_then(ValueRef::as_int).unwrap_or(0))
+        };
+        let is_placed = |tree: &Snapshot| edits(tree.root()) == Some(self.seen);
+        let before = self.board.at(revision).is_ok_and(|tree| is_placed(&tree)).then_some(revision);
+        outbox.edit(&self.board, &self.meta(), |draft| self.rewrite(draft, before))
+    }
+
+    /// The version that this one replaces is found at revision `before`.
+    fn rewrite(
+        &self,
+        draft: &mut Draft,
+        before: Option<Revision>,
+    ) -> Result<Result<(), Refused>, Problem> {
+        let Edit { path, words, seen, .. } = self;
+        let edits = draft.attribute(path, "edits")?.and_then(ValueRef::as_int).unwrap_or(0);
+        if edits != *seen {
+            return Ok(Err(Refused));
+        }
+        let says = |name| draft.attribute(path, name).ok().flatten().and_then(ValueRef::as_text);
+        if says("text") == Some(&words.text) && says("author") == Some(&words.author) {
+            return Ok(Ok(()));
+        }
+        words.put(draft, path)?;
+        draft.put_attribute(path, "edits", edits.saturating_add(1))?;
+        if let Some(before) = before {
+            let before = i64::try_from(before.number()).unwrap_or(i64::MAX);
+            draft.put_attribute(path, "before", before)?;
+        }
+        Ok(Ok(()))
     }
 }

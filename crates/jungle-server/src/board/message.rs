@@ -96,10 +96,12 @@ impl Message {
         })
     }
 
-    /// The versions before this one, the newest first, and whether those are all.
+    /// The versions before this one, the newest first, and whether those are all. One that was
+    /// replaced before it had its place in a cluster's log is not found.
     pub(super) fn versions(&self, board: &TreeHandle, path: &Path) -> (Vec<Message>, bool) {
         let mut versions: Vec<Message> = Vec::new();
-        let (name, mut before) = (board.name(), self.before);
+        let (name, mut before, mut edits) = (board.name(), self.before, self.edits);
+        let mut is_complete = true;
         while let Some(revision) = before {
             let snapshot = board.at(revision).ok();
             let node = snapshot.as_ref().and_then(|snapshot| snapshot.root().at(path).ok());
@@ -108,12 +110,14 @@ impl Message {
                 Some(version) if versions.len() < VERSIONS_MAX => {
                     // An attribute that somebody made up must not lead in circles.
                     before = version.before.filter(|older| *older < revision);
+                    is_complete &= version.edits == edits - 1;
+                    edits = version.edits;
                     versions.push(version);
                 }
                 _ => return (versions, false),
             }
         }
-        (versions, true)
+        (versions, is_complete && edits == 0)
     }
 }
 

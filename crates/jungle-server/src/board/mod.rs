@@ -2,13 +2,15 @@
 //!
 //! Pages are whole without script; with it, new messages come by themselves. A page follows from a
 //! revision alone, so it is kept by the server as long as the revision is the newest, and browsers
-//! ask for it with its `ETag`.
+//! ask for it with its `ETag`. Where messages are posted at level local, it follows from a revision
+//! and the newest entry of the outbox.
 
 mod assets;
 mod bench;
 mod cache;
 mod create;
 mod edit;
+mod level;
 mod message;
 mod post;
 mod sorry;
@@ -28,6 +30,7 @@ use crate::problem::{Kind, Problem};
 
 pub(crate) use cache::Cache;
 pub(crate) use create::form;
+pub(crate) use level::Level;
 pub(crate) use sorry::{Sorry, html};
 
 /// The attribute of a root that makes a tree a board.

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::Request;
 use axum::response::Redirect;
-use jungle::{CommitMeta, CommitOptions, Durability, Revision, TreeHandle};
+use jungle::{CommitMeta, CommitOptions, Durability, TreeHandle};
 
 use super::create::form;
 use super::message::Words;
@@ -22,14 +22,19 @@ pub(super) async fn post(
     Query::of(request.uri(), &[])?;
     let board = open(&app, &name, Need::whole(Role::Write))?;
     let words = Words::of(&app, &form(&app, request, &["author", "text"]).await?)?;
-    app.commit(None, || Ok(((), add(&board, &words)?))).await?;
+    add(&app, &board, &words).await?;
     Ok(Redirect::to(&place(&name)))
 }
 
-/// Adds a message to a board; the disk is still to be waited for.
-pub(super) fn add(board: &TreeHandle, words: &Words) -> Result<Revision, Problem> {
+/// Adds a message to a board, and waits until it is as safe as it has to be.
+pub(super) async fn add(app: &Visitor, board: &TreeHandle, words: &Words) -> Result<(), Problem> {
     let meta = CommitMeta::new().author(&words.author).message("a message");
+    if let Some(outbox) = app.boards.outbox() {
+        let kept = outbox.add(board, &meta, |tx| Ok(words.post(tx)?))?;
+        return outbox.wait(kept).await;
+    }
     let durability = Some(Durability::Memory);
     let options = CommitOptions { durability, ..CommitOptions::from(&meta) };
-    Ok(board.update_with(&options, |tx| words.post(tx))?.revision)
+    let add = || Ok(((), board.update_with(&options, |tx| words.post(tx))?.revision));
+    app.commit(None, add).await
 }

@@ -6,13 +6,16 @@ use axum::http::header::HeaderMap;
 use axum::response::Response;
 use jungle::{Children, Key, Node, Snapshot};
 
+use super::level::Shown;
 use super::message::Message;
 use super::sorry::{Sorry, render, written};
 use super::{open, part, place};
 use crate::access::{Need, Role, Visitor};
 use crate::api::Named;
+use crate::app::App;
 use crate::problem::Problem;
 use crate::query::Query;
+use crate::tag::Edition;
 
 /// Messages on a page, if nothing else is said.
 const PAGE: usize = 50;
@@ -95,25 +98,24 @@ pub(super) async fn view(
     headers: HeaderMap,
 ) -> Result<Response, Sorry> {
     let board = open(&app, &name, Need::whole(Role::Read))?;
-    let snapshot = board.snapshot();
-    let revision = snapshot.revision();
-    if let Some(unchanged) = app.mark.unchanged(&headers, revision) {
+    let Shown { snapshot, edition } = app.boards.look(&board)?;
+    if let Some(unchanged) = app.mark.unchanged(&headers, edition) {
         return Ok(unchanged);
     }
     let text = uri.query().unwrap_or_default();
     let make = || {
         let query = Query::parse(text, &["before", "after", "first", "limit"])?;
-        page(&name, &snapshot, &query, app.gate.is_some())
+        page(&app, &name, (&snapshot, edition), &query)
     };
-    let page = app.pages.page((board.branch_id(), text), revision, make)?;
-    Ok(app.mark.show(revision, written(page)))
+    let page = app.pages.page((board.branch_id(), text), edition, make)?;
+    Ok(app.mark.show(edition, written(page)))
 }
 
 fn page(
+    app: &App,
     name: &str,
-    snapshot: &Snapshot,
+    (snapshot, edition): (&Snapshot, Edition),
     query: &Query,
-    has_accounts: bool,
 ) -> Result<String, Problem> {
     let limit = query.parsed("limit")?.unwrap_or(PAGE);
     if limit == 0 || limit > PAGE_MAX {
@@ -124,12 +126,12 @@ fn page(
     let key = |message: Option<&Message>| message.map(|message| part(&message.key));
     let newer = key(messages.first()).filter(|_| has_newer);
     let older = key(messages.last()).filter(|_| has_older);
-    let revision = snapshot.revision();
+    let watch = if app.boards.outbox().is_some() { "local" } else { "watch" };
     render(&Page {
-        has_accounts,
+        has_accounts: app.gate.is_some(),
         name,
         place: place(name),
-        watch: format!("/api/v1/trees/{}/watch?after={revision}", part(name)),
+        watch: format!("/api/v1/trees/{}/{watch}?after={edition}", part(name)),
         total: root.child_count(),
         messages,
         newer,

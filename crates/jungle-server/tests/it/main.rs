@@ -6,6 +6,7 @@
 mod access;
 mod bad_requests;
 mod board;
+mod board_local;
 mod catalogue;
 mod commits;
 mod contract;

@@ -66,6 +66,7 @@ const MATRIX: &[(&str, &str, &str, &str, &str)] = &[
     ("POST", "/api/v1/trees/{tree}/commits", "", PUT_ROOT, "? ? - x + + x x x x"),
     ("POST", "/api/v1/trees/{tree}/commits", "", PUT_A, "? ? - x + + x + x x"),
     ("POST", "/api/v1/trees/{tree}/commits", "?branch=draft", PUT_A, "? ? - x + + x + x x"),
+    ("GET", "/api/v1/trees/{tree}/local", "", "", "? ? - - - - x x x -"),
     ("POST", "/api/v1/trees/{tree}/local", "", PUT_ROOT, "? ? - x - - x - - x"),
     ("GET", "/api/v1/trees/{tree}/document", "", "", "? ? - + + + x x x +"),
     ("GET", "/api/v1/trees/{tree}/document", "?path=/a", "", "? ? - + + + + + x +"),
