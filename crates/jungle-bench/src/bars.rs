@@ -185,6 +185,8 @@ pub const RULES: &[Rule] = &[
     rule("cassandra", "read-one-unsynced", 3, Times(System::Cassandra, 8.0)),
     rule("cassandra", "read-quorum-unsynced", 3, Times(System::Cassandra, 15.0)),
     rule("cassandra", "write-quorum-unsynced", 3, Times(System::Cassandra, 3.0)),
+    rule("cassandra", "write-local", 3, Times(System::Cassandra, 5.0)),
+    rule("cassandra", "write-local-unsynced", 3, Times(System::Cassandra, 5.0)),
 ];
 
 #[cfg(test)]

@@ -340,13 +340,13 @@ const CLAIMS: &[Claim] = &[
         CLUSTER,
         "E5: writes, quorum against QUORUM",
         "≥ 3 ×",
-        Rules(|rule| is_of_cassandra(rule, "write") && rule.threads > 1),
+        Rules(|rule| is_of_cassandra(rule, "write-quorum")),
     ),
     claim(
         CLUSTER,
         "E5: writes, local against ONE",
         "≥ 5 ×",
-        Elsewhere("the board's servers post at level quorum only"),
+        Rules(|rule| is_of_cassandra(rule, "write-local")),
     ),
     claim(
         CLUSTER,

@@ -33,7 +33,7 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
     let requests = if options.tiny { 200 } else { REQUESTS };
     let engine = NatsServers::start(3);
     let folder = Folder::new("share")?;
-    let cluster = |count| cluster(&engine, &folder, count, &[]);
+    let cluster = |count| cluster(&engine, &folder, (&format!("of-{count}"), count), &[]);
     let (alone, three) = (cluster(1)?, cluster(SERVERS)?);
     let clients = Placed::here(&engine.addresses(), SERVERS)?;
     let (mut alones, mut threes) = (Vec::new(), Vec::new());
@@ -51,20 +51,20 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
     Ok(sample.with("page-three", median(&threes)).with("share", share))
 }
 
-/// So many servers with two boards in a cluster of their own, started with these options as well.
+/// So many servers with two boards in a cluster of this name, started with these options as well.
 ///
 /// # Errors
 /// When one does not start, or does not come to have what the first has.
 pub fn cluster(
     engine: &NatsServers,
     folder: &Folder,
-    count: usize,
+    (name, count): (&str, usize),
     more: &[&str],
 ) -> Result<Vec<Serving>, Failure> {
-    let (addresses, name) = (engine.addresses(), format!("of-{count}"));
+    let addresses = engine.addresses();
     let start = |at: usize| {
         let data = folder.0.join(format!("{name}-{at}")).display().to_string();
-        let member = ["--data", &data, "--cluster", &addresses, "--cluster-name", &name];
+        let member = ["--data", &data, "--cluster", &addresses, "--cluster-name", name];
         Serving::jungle(&[&member, more].concat())
     };
     let servers = (0..count).map(start).collect::<Result<Vec<_>, Failure>>()?;

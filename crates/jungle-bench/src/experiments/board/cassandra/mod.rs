@@ -38,7 +38,8 @@ const POST: &str = "post?board=w&author=somebody&text=hello";
 /// Answers a second of all servers together, as many as `threads` says: `read` and `write` of ours,
 /// `cassandra-read-one` and so on of Cassandra, at ONE and, where there are several nodes, at
 /// QUORUM. Both sync before they answer, or neither does; `bytes` and `cassandra-bytes` = of the
-/// page that is shown.
+/// page that is shown. Of several servers of ours there are as many more that post at level local:
+/// `write-local` is what these answer, `write-local-settled` the same until all of them show all.
 pub fn sample(is_synced: bool, options: Options) -> Result<Sample, Failure> {
     let (folder, servers) = (Folder::new("cassandra")?, options.threads);
     let turns = if options.tiny { 1 } else { 4 };
@@ -52,10 +53,14 @@ pub fn sample(is_synced: bool, options: Options) -> Result<Sample, Failure> {
         false => NatsServers::start_unsynced(servers),
     });
     let mut boards = vec![Board::ours(&folder, engine.as_ref(), is_synced, servers)?];
+    if let Some(engine) = &engine {
+        boards.push(Board::local(&folder, engine, is_synced, servers)?);
+    }
     if let Some(nodes) = &nodes {
         boards.push(Board::theirs(nodes, servers, options.tiny)?);
     }
-    let lengths: Vec<usize> = boards.iter().map(|board| board.bytes.1).collect();
+    let is_read = |board: &&Board| board.loads.iter().any(|load| load.name.contains("read"));
+    let lengths: Vec<usize> = boards.iter().filter(is_read).map(|board| board.bytes.1).collect();
     if lengths.iter().any(|length| length.abs_diff(lengths[0]) * LENGTHS > lengths[0]) {
         return Err(format!("the pages that are shown have {lengths:?} bytes").into());
     }
@@ -69,6 +74,9 @@ pub fn sample(is_synced: bool, options: Options) -> Result<Sample, Failure> {
         sample = sample.with(board.bytes.0, board.bytes.1 as f64);
         for load in &board.loads {
             sample = sample.with(load.name, median(&load.rates));
+            if let Some((name, rates)) = &load.settled {
+                sample = sample.with(name, median(rates));
+            }
         }
     }
     let lost = boards.iter().map(Board::lost).sum::<Result<u64, Failure>>()?;
@@ -112,11 +120,13 @@ struct Load {
     path: String,
     posted: u64,
     rates: Vec<f64>,
+    /// The rates until all servers show everything, where they answer before that.
+    settled: Option<(&'static str, Vec<f64>)>,
 }
 
 impl Load {
     fn new(name: &'static str, path: impl Into<String>) -> Load {
-        Load { name, path: path.into(), posted: 0, rates: Vec::new() }
+        Load { name, path: path.into(), posted: 0, rates: Vec::new(), settled: None }
     }
 
     /// Asks all servers at once: answers a second of all together, until the last has ended.
@@ -157,12 +167,33 @@ impl Board {
             }
             Some(engine) => {
                 let unsynced: &[&str] = if is_synced { &[] } else { &["--cluster-unsynced"] };
-                cluster(engine, folder, count, &[&durability, unsynced].concat())?
+                cluster(engine, folder, ("quorum", count), &[&durability, unsynced].concat())?
             }
         };
         let loads =
             vec![Load::new("read", "/boards/b"), Load::new("write", format!("/bench/{POST}"))];
         let (warm_up, bytes) = (Duration::ZERO, ("bytes", 0));
+        Board { servers, count: messages, loads, warm_up, bytes }.shown("/boards/b")
+    }
+
+    /// Ours at level local: what is answered is in an outbox, which is synced where the logs are.
+    fn local(
+        folder: &Folder,
+        engine: &NatsServers,
+        is_synced: bool,
+        count: usize,
+    ) -> Result<Board, Failure> {
+        let options: &[&str] = match is_synced {
+            true => &["--local", "--boards-at", "local", "--durability", "sync"],
+            false => {
+                let unsynced = ["--durability", "buffered", "--cluster-unsynced"];
+                &[&["--local", "--boards-at", "local"], &unsynced[..]].concat()
+            }
+        };
+        let servers = cluster(engine, folder, ("local", count), options)?;
+        let mut load = Load::new("write-local", format!("/bench/{POST}"));
+        load.settled = Some(("write-local-settled", Vec::new()));
+        let (loads, warm_up, bytes) = (vec![load], Duration::ZERO, ("local-bytes", 0));
         Board { servers, count: messages, loads, warm_up, bytes }.shown("/boards/b")
     }
 
@@ -208,6 +239,10 @@ impl Board {
         loop {
             for load in &mut self.loads {
                 load.run(&self.servers, size)?;
+                if load.settled.is_some() {
+                    let there = |server| wait_for(server, self.count, "w", load.posted);
+                    self.servers.iter().try_for_each(there)?;
+                }
             }
             if begun.elapsed() >= self.warm_up {
                 return Ok(());
@@ -217,9 +252,19 @@ impl Board {
 
     fn turn(&mut self, size: Size) -> Result<(), Failure> {
         for load in &mut self.loads {
+            let begun = Instant::now();
             let rate = load.run(&self.servers, size)?;
             eprintln!("{}: {rate:.0}/s", load.name);
             load.rates.push(rate);
+            if let Some((name, rates)) = &mut load.settled {
+                let all = load.posted;
+                let there = |server| wait_for(server, self.count, "w", all);
+                self.servers.iter().try_for_each(there)?;
+                let posted = size.requests * self.servers.len() as u64;
+                let rate = posted as f64 / begun.elapsed().as_secs_f64();
+                eprintln!("{name}: {rate:.0}/s");
+                rates.push(rate);
+            }
         }
         Ok(())
     }
