@@ -6,10 +6,9 @@ use std::fmt;
 
 use jungle_tree::{
     Attributes, Change, ChangeSet, Cursor, EditError, Editor, Key, NoSuchNode, Node, Path,
-    Position, Signature, ValueRef, diff,
+    Position, Signature, Tree, ValueRef, diff,
 };
 
-use crate::commit::version_of;
 use crate::durability::Durability;
 use crate::handle::CommitOptions;
 use crate::log::Log;
@@ -111,9 +110,10 @@ impl Draft {
     /// let tree = Jungle::new()?.create_tree("board")?;
     /// let mut draft = Draft::signed(&tree.snapshot(), CommitOptions::default(), 1, 7);
     /// draft.append(&[])?;
-    /// let (changes, version, next) = draft.into_changes();
+    /// let mut line = jungle_tree::Tree::from_snapshot(&tree.snapshot());
+    /// let (changes, next) = draft.into_changes(&mut line);
     /// assert_eq!((changes.to_string().as_str(), next), ("+ /0.010711\n", 8));
-    /// assert_eq!(version.root().child_count(), 1);
+    /// assert_eq!(line.snapshot().root().child_count(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -127,18 +127,18 @@ impl Draft {
         Draft { signer, ..Draft::new(base.clone(), options) }
     }
 
-    /// What it did to the version it began with, what that came to, and the number of the next
-    /// drawing of a signed one.
+    /// What it did to the version it began with, and the number of the next drawing of a signed
+    /// one. What that came to becomes the newest version of `line`.
     #[must_use]
-    pub fn into_changes(self) -> (ChangeSet, jungle_tree::Snapshot, u64) {
+    pub fn into_changes(self, line: &mut Tree) -> (ChangeSet, u64) {
         let next = self.signer.map_or(0, |signer| signer.next);
         let base = self.editor.base().clone();
-        let version = version_of(self.editor);
+        line.publish(self.editor);
         let changes = match self.log {
             Log::Complete(changes) => changes.into(),
-            Log::Incomplete => diff(&base, &version),
+            Log::Incomplete => diff(&base, &line.snapshot()),
         };
-        (changes, version, next)
+        (changes, next)
     }
 
     /// What its commit is called.

@@ -1,6 +1,8 @@
 //! A branch as it is on this server: what the log has of it, and what has no place yet on top.
 
 use std::collections::VecDeque;
+use std::mem;
+use std::sync::Arc;
 
 use jungle_db::{CommitMeta, Revision, Timestamp, TreeHandle};
 use jungle_tree::{
@@ -17,18 +19,17 @@ pub(super) struct Line {
     pub(super) base: Snapshot,
     /// The newest revision that the base knows of.
     pub(super) at: Revision,
-    pub(super) pending: VecDeque<Pending>,
+    pub(super) pending: VecDeque<Arc<Pending>>,
+    /// The newest version, with all entries.
+    tip: Tree,
 }
 
 /// An entry without a place.
-#[derive(Clone)]
 pub(super) struct Pending {
     pub(super) number: u64,
     pub(super) time: Timestamp,
     pub(super) meta: CommitMeta,
     pub(super) changes: ChangeSet,
-    /// The branch with this entry and all before it.
-    pub(super) after: Snapshot,
 }
 
 /// What has come of the entries of a line.
@@ -44,12 +45,25 @@ pub(super) struct Moved {
 
 impl Line {
     pub(super) fn new(branch: TreeHandle, base: Snapshot, at: Revision) -> Line {
-        Line { branch, base, at, pending: VecDeque::new() }
+        let tip = Tree::from_snapshot(&base);
+        Line { branch, base, at, pending: VecDeque::new(), tip }
     }
 
     /// The newest version.
-    pub(super) fn tip(&self) -> &Snapshot {
-        self.pending.back().map_or(&self.base, |last| &last.after)
+    pub(super) fn tip(&self) -> Snapshot {
+        self.tip.snapshot()
+    }
+
+    /// Where the next version is to be put, by whoever adds an entry then.
+    pub(super) fn tip_mut(&mut self) -> &mut Tree {
+        &mut self.tip
+    }
+
+    /// Adds an entry that was kept elsewhere; all is as it was when that cannot be done.
+    pub(super) fn add(&mut self, entry: Pending) -> Result<(), ApplyError> {
+        self.tip.edit(|editor| apply(editor, &entry.changes))?;
+        self.pending.push_back(Arc::new(entry));
+        Ok(())
     }
 
     /// Brings it on top of what the log has up to revision `now`, where all entries up to `settled`
@@ -61,36 +75,45 @@ impl Line {
         now: Revision,
     ) -> Result<Moved, LocalError> {
         let mut moved = Moved::default();
-        let mut base = self.base.clone();
-        let mut left = self.pending.iter().peekable();
-        while let Some(placed) = left.next_if(|entry| entry.number <= settled) {
-            base = placed.after.clone();
-            moved.gone.push(placed.number);
+        let is_settled = |entry: &Arc<Pending>| entry.number <= settled;
+        let count = self.pending.iter().take_while(|entry| is_settled(entry)).count();
+        if count == 0 && self.base.root().is_equal(head.root()) {
+            (self.base, self.at) = (head.clone(), now);
+            return Ok(moved);
         }
-        let mut pending = VecDeque::with_capacity(left.len());
-        if base.root().is_equal(head.root()) {
-            pending.extend(left.cloned());
-        } else {
-            let mut onto = head.clone();
-            for entry in left {
-                // Most need only be done as they are, which takes no look at all that others did.
-                let is_free = stands(&entry.changes, base.root(), onto.root());
-                let changes = match is_free {
-                    true => Ok(entry.changes.clone()),
-                    false => rebased(&base, &entry.changes, &onto),
-                };
-                moved.is_rewritten |= !is_free;
-                match changes {
+        // What it was without those that have their places, and what it is with them.
+        let mut then = Editor::new(self.base.clone());
+        let mut onto = Editor::new(head.clone());
+        let mut pending = VecDeque::with_capacity(self.pending.len() - count);
+        for entry in &self.pending {
+            if is_settled(entry) {
+                moved.gone.push(entry.number);
+            } else {
+                match moved_onto(&mut then, entry, &mut onto) {
                     Ok(changes) => {
-                        onto = applied(&onto, &changes).map_err(LocalError::NoRoom)?;
-                        let after = onto.clone();
-                        pending.push_back(Pending { changes, after, ..entry.clone() });
+                        let entry = changes.map_or_else(
+                            || Arc::clone(entry),
+                            |changes| {
+                                moved.is_rewritten = true;
+                                let (number, time) = (entry.number, entry.time);
+                                Arc::new(Pending {
+                                    number,
+                                    time,
+                                    meta: entry.meta.clone(),
+                                    changes,
+                                })
+                            },
+                        );
+                        apply(&mut onto, &entry.changes).map_err(LocalError::NoRoom)?;
+                        pending.push_back(entry);
                     }
                     Err(why) => moved.refused.push((entry.number, why)),
                 }
-                base = entry.after.clone();
             }
+            apply(&mut then, &entry.changes).map_err(LocalError::NoRoom)?;
         }
+        self.tip = Tree::from_snapshot(head);
+        self.tip.publish(onto);
         (self.base, self.at, self.pending) = (head.clone(), now, pending);
         Ok(moved)
     }
@@ -101,13 +124,42 @@ impl Line {
     }
 }
 
-/// Changes, as they are to be done after what others did, or why they cannot be: an attribute is
-/// what was said last, and all else that others have changed is left as it is.
+/// The changes of an entry that was done on what `then` has, as they are to be done on what `onto`
+/// has: `None` when they are the same. Most are, which takes no look at all that others did.
+fn moved_onto(
+    then: &mut Editor,
+    entry: &Pending,
+    onto: &mut Editor,
+) -> Result<Option<ChangeSet>, String> {
+    if stands(&entry.changes, then.root(), onto.root()) {
+        return Ok(None);
+    }
+    rebased(&frozen(then), &entry.changes, &frozen(onto))
+}
+
+/// What an editor has, as a version; it goes on from there.
+pub(super) fn frozen(editor: &mut Editor) -> Snapshot {
+    if !editor.is_changed() {
+        return editor.base().clone();
+    }
+    let base = editor.base().clone();
+    let mut line = Tree::from_snapshot(&base);
+    line.publish(mem::replace(editor, Editor::new(base)));
+    *editor = Editor::new(line.snapshot());
+    line.snapshot()
+}
+
+/// Changes, as they are to be done after what others did (`None` when that is nothing), or why they
+/// cannot be: an attribute is what was said last, and all else that others have changed is left as
+/// it is.
 pub(super) fn rebased(
     base: &Snapshot,
     ours: &ChangeSet,
     onto: &Snapshot,
-) -> Result<ChangeSet, String> {
+) -> Result<Option<ChangeSet>, String> {
+    if base.root().is_equal(onto.root()) {
+        return Ok(None);
+    }
     let options = MergeOptions::new().resolution(Resolution::Ours);
     let rebased = rebase_onto(base, ours, onto, &options);
     let mut conflicts = rebased.conflicts.iter();
@@ -117,17 +169,8 @@ pub(super) fn rebased(
     // A path that was given to a client stays that node's, so it cannot become another.
     match rebased.renamed.first() {
         Some((from, _)) => Err(format!("{from}: another node has this position")),
-        None => Ok(rebased.changes),
+        None => Ok(Some(rebased.changes)),
     }
-}
-
-/// The version with these changes.
-pub(super) fn applied(base: &Snapshot, changes: &ChangeSet) -> Result<Snapshot, ApplyError> {
-    let mut line = Tree::from_snapshot(base);
-    let mut editor = Editor::new(line.snapshot());
-    apply(&mut editor, changes)?;
-    line.publish(editor);
-    Ok(line.snapshot())
 }
 
 /// Was there no room, whatever was to be done?

@@ -18,10 +18,10 @@ use jungle_db::{
     BranchEdit, BranchId, CommitOptions, CommitRecord, Draft, Durability, Event, Jungle,
     NotWritten, Revision, Timestamp, TreeHandle,
 };
-use jungle_tree::Snapshot;
+use jungle_tree::{Snapshot, Tree};
 
 pub use error::{LocalError, LocalUpdateError};
-use line::{Line, Moved, Pending, applied};
+use line::{Line, Moved, Pending};
 use outbox::Outbox;
 pub use outbox::Refused;
 pub use writers::WRITERS;
@@ -270,7 +270,7 @@ impl Local {
     ) -> Result<Kept<T>, LocalUpdateError<E>> {
         let mut state = self.lock();
         let tip = match state.lines.get(&branch.branch_id()) {
-            Some(line) => (line.tip().clone(), line.at),
+            Some(line) => (line.tip(), line.at),
             None => self.tip(&mut state, branch)?,
         };
         self.keep(state, tip, branch, options, f)
@@ -311,21 +311,27 @@ impl Local {
             return Ok(Kept { value, id: None, revision: Revision::default() });
         }
         let CommitOptions { meta, durability, .. } = draft.options().clone();
-        let (changes, after, number) = draft.into_changes();
-        let pending = Pending { number, time: now(), meta, changes, after };
-        let bytes = pending.encode(branch)?;
-        state.reserve(number + 1)?;
         // Those before it have to be on disk as they are here. What has its place meanwhile may
         // be there still: that is found out when it is read back.
         if state.unsaved.lines.values().any(|rewrite| *rewrite == Rewrite::All) {
             self.save(&mut state)?;
         }
         self.followed.fetch_max(at.number(), Ordering::SeqCst);
-        let revision = state.outbox.add(number, at, &bytes)?;
-        state.next = number + 1;
-        let line = state.lines.entry(branch.branch_id());
-        line.or_insert_with(|| Line::new(branch.clone(), base, at)).pending.push_back(pending);
+        let id = branch.branch_id();
+        let line = state.lines.remove(&id);
+        let mut line = line.unwrap_or_else(|| Line::new(branch.clone(), base.clone(), at));
+        let (changes, number) = draft.into_changes(line.tip_mut());
+        let pending = Pending { number, time: now(), meta, changes };
+        let added = state.add(&pending, at, branch);
+        match &added {
+            Ok(_) => line.pending.push_back(Arc::new(pending)),
+            Err(_) => *line.tip_mut() = Tree::from_snapshot(&base),
+        }
+        if !line.pending.is_empty() {
+            state.lines.insert(id, line);
+        }
         drop(state);
+        let revision = added?;
         self.news.notify_all();
         let waited = self.wait_until(revision, durability.unwrap_or(self.usual));
         waited.map_err(LocalError::Outbox)?;
@@ -462,7 +468,7 @@ impl Local {
         self.at_newest(|now| {
             self.advance_to(state, now)?;
             if let Some(line) = state.lines.get(&branch.branch_id()) {
-                return Ok((line.tip().clone(), line.at));
+                return Ok((line.tip(), line.at));
             }
             Ok((Snapshot::clone(&*branch.at(now)?), now))
         })
@@ -581,19 +587,29 @@ impl State {
                 let moved = line.advance(by_then, &head, entry.base)?;
                 self.unsaved.note(line.branch.branch_id(), moved);
             }
-            let after = match applied(line.tip(), &entry.edit.changes) {
-                Ok(after) => after,
-                Err(error) if line::is_full(&error) => return Err(LocalError::NoRoom(error)),
-                Err(error) => {
-                    self.unsaved.refused.push((entry.number, error.to_string()));
-                    continue;
-                }
-            };
             let (number, time, meta) = (entry.number, entry.time, entry.meta);
             let changes = entry.edit.changes;
-            line.pending.push_back(Pending { number, time, meta, changes, after });
+            match line.add(Pending { number, time, meta, changes }) {
+                Ok(()) => {}
+                Err(error) if line::is_full(&error) => return Err(LocalError::NoRoom(error)),
+                Err(error) => self.unsaved.refused.push((number, error.to_string())),
+            }
         }
         Ok(())
+    }
+
+    /// Writes an entry into the outbox.
+    fn add(
+        &mut self,
+        entry: &Pending,
+        at: Revision,
+        branch: &TreeHandle,
+    ) -> Result<Revision, LocalError> {
+        let bytes = entry.encode(branch)?;
+        self.reserve(entry.number + 1)?;
+        let revision = self.outbox.add(entry.number, at, &bytes)?;
+        self.next = entry.number + 1;
+        Ok(revision)
     }
 
     /// Sets numbers aside, so that none below `next` is given again.

@@ -4,10 +4,10 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use jungle_db::{Revision, Series, TreeHandle};
-use jungle_tree::{ChangeSet, Snapshot, stands};
+use jungle_tree::{ChangeSet, Editor, Snapshot, apply, stands};
 
 use super::error::LocalError;
-use super::line::{Pending, rebased};
+use super::line::{Pending, frozen, rebased};
 use super::writers::{self, settle};
 use super::{Local, LocalId};
 
@@ -19,12 +19,12 @@ const SERIES_MAX: usize = 1024;
 /// then they are read back after a crash, and found to have them.
 const GONE_MAX: usize = 4096;
 
-/// An entry that is to be published.
-struct Next {
-    branch: TreeHandle,
-    /// What it was done on.
-    base: Snapshot,
-    entry: Pending,
+/// Entries that are to be published.
+struct Oldest {
+    /// Their branches, and what the first of each was done on.
+    lines: Vec<(TreeHandle, Snapshot)>,
+    /// Which of the branches, and the entry; in their order.
+    entries: Vec<(usize, Arc<Pending>)>,
 }
 
 /// Why no more entries are added to those that wait for their place.
@@ -69,18 +69,21 @@ impl Local {
     /// name of the first.
     fn publish(&self, most: usize) -> Result<Option<LocalId>, LocalError> {
         let oldest = self.oldest(most)?;
-        let Some(first) = oldest.first() else { return Ok(None) };
-        let id = LocalId { writer: self.writer, number: first.entry.number };
+        let Some((_, first)) = oldest.entries.first() else { return Ok(None) };
+        let id = LocalId { writer: self.writer, number: first.number };
         let writers = writers::open(&self.jungle)?;
-        let mut branches: Vec<&TreeHandle> = oldest.iter().map(|next| &next.branch).collect();
+        let mut branches: Vec<&TreeHandle> =
+            oldest.lines.iter().map(|(branch, _)| branch).collect();
         branches.push(&writers);
-        branches.sort_by_key(|branch| branch.branch_id());
-        branches.dedup_by_key(|branch| branch.branch_id());
         loop {
             let worked_out = self.jungle.in_series(&branches, |series| {
-                let mut added = 0;
-                let mut each = oldest.iter();
-                let why = each.try_for_each(|next| self.place(series, &writers, next, &mut added));
+                let thens = oldest.lines.iter().map(|(_, base)| Editor::new(base.clone()));
+                let (mut thens, mut added): (Vec<Editor>, usize) = (thens.collect(), 0);
+                let why = oldest.entries.iter().try_for_each(|(line, entry)| {
+                    let (branch, then) = (&oldest.lines[*line].0, &mut thens[*line]);
+                    added += usize::from(self.place(series, &writers, branch, then, entry)?);
+                    Ok(())
+                });
                 (added, why)
             });
             let Some(placed) = worked_out.map_err(LocalError::NotPublished)? else {
@@ -110,52 +113,54 @@ impl Local {
     }
 
     /// The oldest entries of all branches, in their order.
-    fn oldest(&self, most: usize) -> Result<Vec<Next>, LocalError> {
+    fn oldest(&self, most: usize) -> Result<Oldest, LocalError> {
         let mut state = self.lock();
         if state.is_over {
             return Err(LocalError::Left);
         }
         self.advance(&mut state)?;
-        let mut oldest = Vec::new();
-        for line in state.lines.values() {
-            let mut base = &line.base;
-            for entry in line.pending.iter().take(most) {
-                let branch = line.branch.clone();
-                oldest.push(Next { branch, base: base.clone(), entry: entry.clone() });
-                base = &entry.after;
-            }
-        }
-        oldest.sort_by_key(|next| next.entry.number);
-        oldest.truncate(most);
-        Ok(oldest)
+        let lines = state.lines.values().map(|line| (line.branch.clone(), line.base.clone()));
+        let entries = state.lines.values().enumerate().flat_map(|(at, line)| {
+            line.pending.iter().take(most).map(move |entry| (at, Arc::clone(entry)))
+        });
+        let (lines, mut entries) = (lines.collect(), entries.collect::<Vec<_>>());
+        entries.sort_by_key(|(_, entry)| entry.number);
+        entries.truncate(most);
+        Ok(Oldest { lines, entries })
     }
 
-    /// Does an entry on what has gathered, and notes that it has its place, in one commit.
+    /// Does an entry on what has gathered, and notes that it has its place, in one commit; tells
+    /// whether it had none before.
     fn place(
         &self,
         series: &mut Series<'_>,
         writers: &TreeHandle,
-        Next { branch, base, entry }: &Next,
-        added: &mut usize,
-    ) -> Result<(), Unplaced> {
+        branch: &TreeHandle,
+        then: &mut Editor,
+        entry: &Pending,
+    ) -> Result<bool, Unplaced> {
         if series.is_full() {
             return Err(Unplaced::Full);
         }
         let noted = settle(series.root(writers), self.writer, entry.number);
-        let Some(noted) = noted.map_err(Unplaced::Failed)? else { return Ok(()) };
-        let mut edits = vec![(writers, ChangeSet::from(vec![noted]))];
-        let changes = if stands(&entry.changes, base.root(), series.root(branch)) {
-            entry.changes.clone()
-        } else {
-            let version = series.version(branch);
-            rebased(base, &entry.changes, &version).map_err(|_| Unplaced::Contradicts)?
-        };
-        if !changes.is_empty() {
-            edits.push((branch, changes));
+        let noted = noted.map_err(Unplaced::Failed)?;
+        let is_new = noted.is_some();
+        if let Some(noted) = noted {
+            let changes = match stands(&entry.changes, then.root(), series.root(branch)) {
+                true => None,
+                false => rebased(&frozen(then), &entry.changes, &series.version(branch))
+                    .map_err(|_| Unplaced::Contradicts)?,
+            };
+            let changes = changes.unwrap_or_else(|| entry.changes.clone());
+            let mut edits = vec![(writers, ChangeSet::from(vec![noted]))];
+            if !changes.is_empty() {
+                edits.push((branch, changes));
+            }
+            let committed = series.commit(&entry.meta, edits);
+            committed.map_err(|error| Unplaced::Failed(LocalError::NotPublished(error)))?;
         }
-        let committed = series.commit(&entry.meta, edits);
-        committed.map_err(|error| Unplaced::Failed(LocalError::NotPublished(error)))?;
-        *added += 1;
-        Ok(())
+        let done = apply(then, &entry.changes);
+        done.map_err(|error| Unplaced::Failed(LocalError::NoRoom(error)))?;
+        Ok(is_new)
     }
 }
