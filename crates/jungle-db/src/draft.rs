@@ -318,7 +318,8 @@ impl Draft {
     }
 
     /// Adds an empty child as the `index`-th position (0: the first). Counts as a read of the
-    /// children's keys.
+    /// children's keys, and looks at all before that: beside a sibling that is known it costs the
+    /// same among a million children.
     ///
     /// # Errors
     /// When there is no such node, or no room.
