@@ -1,5 +1,5 @@
 //! What Jungle's tests share: repeatable randomness, the way a failure names its seed, the
-//! reference model of a tree, and servers of the engine under Alice.
+//! reference model of a tree, servers of the engine under Alice, and machines to run them on.
 //!
 //! A random test takes its [`Rng`] from [`for_each_seed`]. When the test panics, the seed is
 //! printed; `JUNGLE_SEED=<seed>` in the environment then runs that one case again.
@@ -15,11 +15,13 @@
 //! });
 //! ```
 
+mod machines;
 mod model;
 mod nats;
 mod relay;
 mod rng;
 
+pub use machines::Machines;
 pub use model::{
     MODEL_NAME_BYTES_MAX, MODEL_POSITIONS, ModelError, ModelKey, ModelNode, ModelValue,
 };

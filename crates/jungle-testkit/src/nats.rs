@@ -1,5 +1,5 @@
 //! Real servers of the engine under Alice's remote keys, for tests and measurements: on loopback,
-//! on ports that are free, in a folder that goes with them.
+//! on ports that are free, or on machines of the test's own; in a folder that goes with them.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use crate::machines::{Machine, Machines};
 use crate::relay::{Passage, Relays};
 
 /// Where `cargo xtask nats` puts the server, below the folder that cargo builds into.
@@ -19,6 +20,10 @@ pub const NATS_SERVER: &str = "nats-server-2.15.2/nats-server";
 const READY_WITHIN: Duration = Duration::from_secs(30);
 /// How often servers are started on other ports when somebody took one meanwhile.
 const STARTS_MAX: u32 = 5;
+
+const LOOPBACK: &str = "127.0.0.1";
+/// The ports on machines of their own: for clients, and for each other.
+const PORTS: [u16; 2] = [4222, 6222];
 
 /// One server, or several that are one engine. They are killed when this is dropped.
 pub struct NatsServers {
@@ -33,12 +38,15 @@ pub struct NatsServers {
 
 struct Server {
     name: String,
+    /// It is in the test's own network if it has none.
+    machine: Option<Machine>,
+    host: String,
     /// 0 until it has chosen one.
     port: u16,
-    /// Its own for the others, and those at which it finds them.
-    routes: Vec<u16>,
+    /// Its own address for the others, and those at which it finds them.
+    routes: Vec<String>,
     /// The one at which the others are told to find it, if that is not its own.
-    told: Option<u16>,
+    told: Option<String>,
     running: Option<Running>,
 }
 
@@ -94,13 +102,31 @@ impl NatsServers {
             for (at, server) in engine.servers.iter_mut().enumerate() {
                 let others = (0..count).filter(|&other| other != at);
                 server.routes.truncate(1);
-                server.routes.extend(others.map(|other| relays.port(at, other)));
+                server.routes.extend(others.map(|other| on_loopback(relays.port(at, other))));
                 // They tell each other where others are, and would go there themselves.
-                server.told = Some(relays.refusing());
+                server.told = Some(on_loopback(relays.refusing()));
             }
             engine.relays = Some(relays);
             Ok(engine)
         })
+    }
+
+    /// As [`start`](NatsServers::start): one on each machine, on the usual ports.
+    ///
+    /// # Panics
+    /// As there.
+    #[must_use]
+    pub fn start_on(machines: &Machines) -> NatsServers {
+        let [clients, routes] = PORTS;
+        let hosts: Vec<String> = (0..machines.count()).map(|at| machines.address(at)).collect();
+        let routes = hosts.iter().map(|host| format!("{host}:{routes}")).collect();
+        let mut engine = at_addresses(routes, "");
+        for (at, (server, host)) in engine.servers.iter_mut().zip(hosts).enumerate() {
+            (server.machine, server.host) = (Some(machines.machine(at)), host);
+            server.port = clients;
+        }
+        assert!(engine.start_all(), "the servers did not start on their machines");
+        engine
     }
 
     fn begin(make: impl Fn() -> std::io::Result<NatsServers>) -> NatsServers {
@@ -262,11 +288,13 @@ impl NatsServers {
     /// The address of one of them.
     #[must_use]
     pub fn address(&self, at: usize) -> String {
-        format!("nats://127.0.0.1:{}", self.servers[at].port)
+        format!("nats://{}:{}", self.servers[at].host, self.servers[at].port)
     }
 
     fn launch(&mut self, at: usize) -> bool {
-        self.launch_by(at, Command::new(program()))
+        let machine = self.servers[at].machine;
+        let usual = || Command::new(program());
+        self.launch_by(at, machine.map_or_else(usual, |machine| machine.command(program())))
     }
 
     fn launch_by(&mut self, at: usize, mut command: Command) -> bool {
@@ -287,7 +315,8 @@ impl NatsServers {
             })
         });
         server.running = Some(Running { child, lines });
-        let clients = server.wait_for("Listening for client connections on 127.0.0.1:");
+        let listening = format!("Listening for client connections on {}:", server.host);
+        let clients = server.wait_for(&listening);
         let Some(port) = clients.and_then(|port| port.parse().ok()) else {
             return false;
         };
@@ -298,20 +327,20 @@ impl NatsServers {
 
 impl Server {
     fn config(&self, folder: &Path, is_synced: bool) -> String {
-        let Server { name, port, routes, told, .. } = self;
-        let told = told.map(|port| format!("advertise: \"127.0.0.1:{port}\", "));
+        let Server { name, host, port, routes, told, .. } = self;
+        let told = told.as_ref().map(|address| format!("advertise: \"{address}\", "));
         let port = if *port == 0 { "-1".to_owned() } else { port.to_string() };
         let store = folder.join("store");
         let mut config = format!(
-            "server_name: {name}\nlisten: \"127.0.0.1:{port}\"\njetstream {{ store_dir: {store:?}, \
+            "server_name: {name}\nlisten: \"{host}:{port}\"\njetstream {{ store_dir: {store:?}, \
              max_file_store: 4GB, sync_interval: {} }}\n",
             if is_synced { "always" } else { "2m" }
         );
         if let Some((own, others)) = routes.split_first() {
             let others: Vec<String> =
-                others.iter().map(|port| format!("\"nats-route://127.0.0.1:{port}\"")).collect();
+                others.iter().map(|address| format!("\"nats-route://{address}\"")).collect();
             config += &format!(
-                "cluster {{ name: jungle, listen: \"127.0.0.1:{own}\", {}routes: [{}] }}\n",
+                "cluster {{ name: jungle, listen: \"{own}\", {}routes: [{}] }}\n",
                 told.unwrap_or_default(),
                 others.join(", ")
             );
@@ -348,21 +377,31 @@ impl Drop for NatsServers {
     }
 }
 
-/// Servers that have not started yet, each with its own port for the others first.
+/// Servers on loopback that have not started yet, with these ports for each other.
 fn servers(ports: &[u16], settings: &str) -> NatsServers {
+    at_addresses(ports.iter().copied().map(on_loopback).collect(), settings)
+}
+
+fn on_loopback(port: u16) -> String {
+    format!("{LOOPBACK}:{port}")
+}
+
+/// Each has its own address for the others first.
+fn at_addresses(addresses: Vec<String>, settings: &str) -> NatsServers {
     static STARTED: AtomicU32 = AtomicU32::new(0);
     let number = STARTED.fetch_add(1, Ordering::SeqCst);
     let name = format!("jungle-nats-{}-{number}", std::process::id());
     let server = |at: usize| {
-        let mut routes = ports.to_vec();
+        let mut routes = addresses.clone();
         routes.rotate_left(at);
         if routes.len() == 1 {
             routes.clear();
         }
-        Server { name: format!("n{at}"), port: 0, routes, told: None, running: None }
+        let (name, host) = (format!("n{at}"), LOOPBACK.to_owned());
+        Server { name, machine: None, host, port: 0, routes, told: None, running: None }
     };
     NatsServers {
-        servers: (0..ports.len()).map(server).collect(),
+        servers: (0..addresses.len()).map(server).collect(),
         folder: std::env::temp_dir().join(name),
         settings: settings.to_owned(),
         is_synced: true,
