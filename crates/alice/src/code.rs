@@ -67,7 +67,7 @@ where
     pub(crate) fn begin(self) -> Result<Code, DeclareError> {
         let task = Arc::new(self);
         match task.arm() {
-            Look::Ready(inputs) => task.start(inputs),
+            Look::Ready(inputs) => Arc::clone(&task).start(inputs),
             Look::NotYet => {}
             Look::Closed => return Err(DeclareError::Closed),
         }
@@ -89,9 +89,14 @@ where
         self.is_over.load(Ordering::SeqCst)
     }
 
-    fn start(self: &Arc<Self>, inputs: P::Values) {
+    fn start(self: Arc<Self>, inputs: P::Values) {
         self.work.lock().expect(UNPOISONED).inputs = Some(inputs);
-        turn::schedule(Arc::clone(self) as Arc<dyn Runnable>, self.run);
+        self.schedule();
+    }
+
+    fn schedule(self: Arc<Self>) {
+        let run = self.run;
+        turn::schedule(self, run);
     }
 
     fn run_once(&self, body: &mut F, mut inputs: P::Values) {
@@ -165,8 +170,9 @@ where
             match self.arm() {
                 Look::Ready(next) if turn::goes_on(&*self, self.run) => inputs = next,
                 Look::Ready(next) => {
+                    work.inputs = Some(next);
                     drop(work);
-                    return self.start(next);
+                    return self.schedule();
                 }
                 Look::NotYet | Look::Closed => return,
             }

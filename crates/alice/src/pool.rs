@@ -27,21 +27,23 @@ use crate::turn::{self, Ready};
 #[derive(Clone)]
 pub struct Pool(Arc<Inner>);
 
-/// Which pool it is, as long as it lives.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PoolId(usize);
-
 struct Inner {
     /// Rayon's own for the process, if none.
     threads: Option<ThreadPool>,
-    /// Ready code segments with a priority. The pool's own queues know none, so a job that is about
-    /// to run looks here first.
-    urgent: Mutex<Urgent>,
-    urgent_count: AtomicUsize,
+    /// Shared with its workers, which must not keep the pool itself.
+    urgent: Arc<Urgent>,
+}
+
+/// Ready code segments with a priority. The pool's own queues know none, so a job that is about to
+/// run looks here first.
+#[derive(Default)]
+pub(crate) struct Urgent {
+    waiting: Mutex<Waiting>,
+    count: AtomicUsize,
 }
 
 #[derive(Default)]
-struct Urgent {
+struct Waiting {
     heap: BinaryHeap<Ranked>,
     arrivals: u64,
 }
@@ -82,56 +84,59 @@ impl Pool {
     }
 
     fn from(threads: Option<ThreadPool>) -> Pool {
-        let (urgent, urgent_count) = (Mutex::default(), AtomicUsize::new(0));
-        Pool(Arc::new(Inner { threads, urgent, urgent_count }))
+        Pool(Arc::new(Inner { threads, urgent: Arc::default() }))
     }
 
-    /// What tells it from the other pools.
-    pub(crate) fn id(&self) -> PoolId {
-        PoolId(Arc::as_ptr(&self.0).addr())
+    /// What of its code segments is urgent; also what tells it from other pools.
+    pub(crate) fn urgent(&self) -> &Arc<Urgent> {
+        &self.0.urgent
     }
 
-    /// Has a thread of the pool run it.
-    pub(crate) fn run(&self, ready: Ready) {
+    /// Has a thread of its pool run it.
+    pub(crate) fn run(ready: Ready) {
+        // A worker is where it is already, and spares the count of the pool's owners, for which
+        // all workers would fight.
+        let pool = (!turn::is_worker_of(ready.pool())).then(|| ready.pool().clone());
         if ready.priority() == 0 {
-            // It knows its pool, whose own count all workers would fight for.
-            self.spawn(move || turn::work(Arc::clone(&ready).pool(), Some(ready)));
+            spawn(pool.as_ref(), move || turn::work(ready));
         } else {
-            let pool = self.clone();
-            self.push_urgent(ready);
-            self.spawn(move || turn::work(&pool, None));
+            let urgent = Arc::clone(ready.pool().urgent());
+            urgent.push(ready);
+            spawn(pool.as_ref(), move || turn::work_urgent(urgent));
         }
     }
+}
 
-    /// First come, first served: the newest first would let a chain starve what waits beside it.
-    fn spawn(&self, job: impl FnOnce() + Send + 'static) {
-        match &self.0.threads {
-            Some(threads) => threads.spawn_fifo(job),
-            None => rayon_core::spawn_fifo(job),
-        }
+/// First come, first served: the newest first would let a chain starve what waits beside it.
+fn spawn(pool: Option<&Pool>, job: impl FnOnce() + Send + 'static) {
+    match pool.and_then(|pool| pool.0.threads.as_ref()) {
+        Some(threads) => threads.spawn_fifo(job),
+        None => rayon_core::spawn_fifo(job),
+    }
+}
+
+impl Urgent {
+    fn push(&self, ready: Ready) {
+        let mut waiting = self.waiting.lock().expect(UNPOISONED);
+        waiting.arrivals += 1;
+        let (priority, arrival) = (ready.priority(), waiting.arrivals);
+        waiting.heap.push(Ranked { priority, arrival, ready });
+        self.count.store(waiting.heap.len(), Ordering::SeqCst);
     }
 
-    fn push_urgent(&self, ready: Ready) {
-        let mut urgent = self.0.urgent.lock().expect(UNPOISONED);
-        urgent.arrivals += 1;
-        let (priority, arrival) = (ready.priority(), urgent.arrivals);
-        urgent.heap.push(Ranked { priority, arrival, ready });
-        self.0.urgent_count.store(urgent.heap.len(), Ordering::SeqCst);
-    }
-
-    pub(crate) fn has_urgent(&self) -> bool {
-        self.0.urgent_count.load(Ordering::SeqCst) > 0
+    pub(crate) fn is_there(&self) -> bool {
+        self.count.load(Ordering::SeqCst) > 0
     }
 
     /// The most urgent that waits, if it is at least this urgent.
-    pub(crate) fn pop_urgent(&self, least: u8) -> Option<Ready> {
-        if !self.has_urgent() {
+    pub(crate) fn pop(&self, least: u8) -> Option<Ready> {
+        if !self.is_there() {
             return None;
         }
-        let mut urgent = self.0.urgent.lock().expect(UNPOISONED);
-        let most = urgent.heap.peek().filter(|most| most.priority >= least).is_some();
-        let popped = if most { urgent.heap.pop() } else { None };
-        self.0.urgent_count.store(urgent.heap.len(), Ordering::SeqCst);
+        let mut waiting = self.waiting.lock().expect(UNPOISONED);
+        let most = waiting.heap.peek().filter(|most| most.priority >= least).is_some();
+        let popped = if most { waiting.heap.pop() } else { None };
+        self.count.store(waiting.heap.len(), Ordering::SeqCst);
         popped.map(|ranked| ranked.ready)
     }
 }

@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::pool::{Pool, PoolId};
+use crate::pool::{Pool, Urgent};
 use crate::sync::thread_local;
 
 /// Where a code segment runs when its last input arrives.
@@ -45,8 +45,10 @@ pub(crate) type Ready = Arc<dyn Runnable>;
 #[derive(Default)]
 struct Turn {
     is_inside: Cell<bool>,
-    /// Which pool's worker this thread is at the moment.
-    worker_of: Cell<Option<PoolId>>,
+    /// Which pool's worker this thread is at the moment, by where what is urgent there waits.
+    worker_of: Cell<Option<usize>>,
+    /// That itself, kept from one job to the next: all workers would fight for its count.
+    urgent: Cell<Option<Arc<Urgent>>>,
     /// How many code segments it has run in this job.
     runs: Cell<u32>,
     /// To be run here, by falling priority.
@@ -77,7 +79,7 @@ pub(crate) fn schedule(ready: Ready, run: Run) {
         Run::Next | Run::Pool => Some(ready),
     });
     if let Some(ready) = for_pool {
-        ready.pool().clone().run(ready);
+        Pool::run(ready);
     }
 }
 
@@ -87,7 +89,7 @@ pub(crate) fn goes_on(running: &dyn Runnable, run: Run) -> bool {
     TURN.with(|turn| {
         let is_alone = || {
             let nothing_here = turn.here.borrow().is_empty() && turn.next.borrow().is_none();
-            nothing_here && !running.pool().has_urgent()
+            nothing_here && !running.pool().urgent().is_there()
         };
         match run {
             Run::Here => is_alone(),
@@ -111,31 +113,47 @@ pub(crate) fn run_here() {
     });
 }
 
-/// A job of the pool: runs this one, or the most urgent one that waits, and what follows from it.
-pub(crate) fn work(pool: &Pool, ready: Option<Ready>) {
+/// Whether this thread is a worker of the pool, in one of its jobs.
+pub(crate) fn is_worker_of(pool: &Pool) -> bool {
+    TURN.with(|turn| turn.is_worker_of(pool))
+}
+
+/// A job of its pool: runs this one, or a more urgent one that waits, and what follows from it.
+pub(crate) fn work(ready: Ready) {
     TURN.with(|turn| {
-        // Code that waits inside rayon may be given another job meanwhile.
-        let was_inside = turn.is_inside.replace(true);
-        let was_worker_of = turn.worker_of.replace(Some(pool.id()));
-        turn.runs.set(0);
-        let mut ready = ready;
-        while let Some(this) = turn.choose(pool, &mut ready) {
-            this.run();
-            ready = ready.or_else(|| turn.next.take());
-            if !turn.has_more_runs()
-                && let Some(later) = ready.take()
-            {
-                pool.run(later);
-            }
-        }
-        turn.worker_of.replace(was_worker_of);
-        turn.is_inside.set(was_inside);
+        let kept = turn.urgent.take().filter(|kept| Arc::ptr_eq(kept, ready.pool().urgent()));
+        let urgent = kept.unwrap_or_else(|| Arc::clone(ready.pool().urgent()));
+        turn.work(urgent, Some(ready));
     });
+}
+
+/// A job of a pool: runs the most urgent one that waits, and what follows from it.
+pub(crate) fn work_urgent(urgent: Arc<Urgent>) {
+    TURN.with(|turn| turn.work(urgent, None));
 }
 
 impl Turn {
     fn is_worker_of(&self, pool: &Pool) -> bool {
-        self.worker_of.get() == Some(pool.id())
+        self.worker_of.get() == Some(Arc::as_ptr(pool.urgent()).addr())
+    }
+
+    fn work(&self, urgent: Arc<Urgent>, mut ready: Option<Ready>) {
+        // Code that waits inside rayon may be given another job meanwhile.
+        let was_inside = self.is_inside.replace(true);
+        let was_worker_of = self.worker_of.replace(Some(Arc::as_ptr(&urgent).addr()));
+        self.runs.set(0);
+        while let Some(this) = self.choose(&urgent, &mut ready) {
+            this.run();
+            ready = ready.or_else(|| self.next.take());
+            if !self.has_more_runs()
+                && let Some(later) = ready.take()
+            {
+                Pool::run(later);
+            }
+        }
+        self.worker_of.set(was_worker_of);
+        self.is_inside.set(was_inside);
+        self.urgent.set(Some(urgent));
     }
 
     /// Counts one more run; false when others should have their turn.
@@ -158,8 +176,8 @@ impl Turn {
     }
 
     /// What must be run here, then what is urgent, then what is ready.
-    fn choose(&self, pool: &Pool, ready: &mut Option<Ready>) -> Option<Ready> {
+    fn choose(&self, urgent: &Urgent, ready: &mut Option<Ready>) -> Option<Ready> {
         let least = ready.as_ref().map_or(0, |ready| ready.priority().saturating_add(1));
-        self.pop_here().or_else(|| pool.pop_urgent(least)).or_else(|| ready.take())
+        self.pop_here().or_else(|| urgent.pop(least)).or_else(|| ready.take())
     }
 }
