@@ -14,6 +14,8 @@ use crate::error::EngineError;
 
 pub(crate) struct Streams {
     pub(crate) stream: Stream,
+    /// Several puts may be stored as one.
+    pub(crate) takes_batches: bool,
 }
 
 /// Why the stream cannot be used.
@@ -39,11 +41,19 @@ impl Streams {
                 Err(error) => return Err(StreamError::Engine(error.into())),
             }
         };
-        match difference(&wanted, &stream.cached_info().config) {
-            None => Ok(Streams { stream }),
-            Some(what) => Err(StreamError::Differs { name: wanted.name, what }),
+        let found = &stream.cached_info().config;
+        if let Some(what) = difference(&wanted, found) {
+            return Err(StreamError::Differs { name: wanted.name, what });
         }
+        let takes_batches = found.allow_atomic_publish || allow_batches(shared, found).await;
+        Ok(Streams { stream, takes_batches })
     }
+}
+
+/// A stream that was made before there were batches gets them, if we may change it.
+async fn allow_batches(shared: &Shared, found: &Config) -> bool {
+    let config = Config { allow_atomic_publish: true, ..found.clone() };
+    shared.jetstream.update_stream(config).await.is_ok()
 }
 
 fn config(shared: &Shared) -> Config {
@@ -60,6 +70,8 @@ fn config(shared: &Shared) -> Config {
         duplicate_window: shared.options.remember,
         // For `update`.
         allow_rollup: true,
+        // For `put_all`.
+        allow_atomic_publish: true,
         // For peeks that wait.
         republish: Some(Republish {
             source: format!("alice.{space}.keep.>"),

@@ -4,11 +4,13 @@
 use std::sync::Arc;
 
 use alice::Wait;
+use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 
-use super::publish::{Id, Keep, publish};
+use super::publish::{Id, Keep, bytes_max, publish, publish_batch};
 use super::taken::{NotDone, Taken, confirm};
-use super::{Durable, ended};
+use super::{Durable, Names, ended};
+use crate::engine::Shared;
 use crate::error::{NotReceived, NotSent, SendError};
 use crate::parcel::{Parcel, Portable};
 
@@ -16,9 +18,9 @@ use crate::parcel::{Parcel, Portable};
 pub const TOGETHER_MAX: usize = 256;
 
 impl<T: Portable> Durable<T> {
-    /// As [`put`](Durable::put) of each, with up to [`TOGETHER_MAX`] under way at once: for many it
-    /// is many times as quick. They come in their order, unless the engine fails meanwhile and some
-    /// of them have to be tried again.
+    /// As [`put`](Durable::put) of each, but up to [`TOGETHER_MAX`] and a megabyte at once, which
+    /// the engine stores, and syncs, together: for many it is many times as quick. They come in
+    /// their order, unless the engine fails meanwhile and some of them have to be tried again.
     ///
     /// ```no_run
     /// # use std::time::Duration;
@@ -45,18 +47,36 @@ impl<T: Portable> Durable<T> {
         data: impl IntoIterator<Item = P>,
     ) -> Vec<Result<u64, SendError<T>>> {
         let parcels: Vec<Parcel<T>> = data.into_iter().map(Into::into).collect();
-        let putting = parcels.iter().map(|parcel| async {
-            let form = parcel.wire(self.compress)?;
-            let id = Id::new(self.shared.next_id());
-            publish(&self.shared, self.names()?, form, &id, Keep::All).await
-        });
-        let put = stream::iter(putting).buffered(TOGETHER_MAX).collect::<Vec<_>>();
         let put = self
             .shared
-            .wait_for(put)
+            .wait_for(self.put_each(&parcels))
             .unwrap_or_else(|inside| parcels.iter().map(|_| Err(NotSent::from(inside))).collect());
         let put = parcels.into_iter().zip(put);
         put.map(|(parcel, put)| put.map_err(|why| SendError { parcel, why })).collect()
+    }
+
+    async fn put_each(&self, parcels: &[Parcel<T>]) -> Vec<Result<u64, NotSent>> {
+        let names = match self.names() {
+            Ok(names) => names,
+            Err(error) => return parcels.iter().map(|_| Err(error.clone().into())).collect(),
+        };
+        let (mut put, mut batch) = (Vec::with_capacity(parcels.len()), Batch::default());
+        for parcel in parcels {
+            match parcel.wire(self.compress) {
+                Ok(form) => {
+                    if !batch.has_room(&self.shared, &form) {
+                        put.extend(std::mem::take(&mut batch).put(&self.shared, names).await);
+                    }
+                    batch.add(Id::new(self.shared.next_id()), form);
+                }
+                Err(error) => {
+                    put.extend(std::mem::take(&mut batch).put(&self.shared, names).await);
+                    put.push(Err(error.into()));
+                }
+            }
+        }
+        put.extend(batch.put(&self.shared, names).await);
+        put
     }
 
     /// Takes what is there, up to so many (and up to [`TOGETHER_MAX`]), until each is
@@ -79,6 +99,39 @@ impl<T: Portable> Durable<T> {
             let taken = pulled.into_iter();
             Ok(taken.map(|(it, origin)| Taken::new(Arc::clone(&self.shared), it, origin)).collect())
         })?
+    }
+}
+
+/// What is put together.
+#[derive(Default)]
+struct Batch {
+    puts: Vec<(Id, Bytes)>,
+    bytes: usize,
+}
+
+impl Batch {
+    fn has_room(&self, shared: &Shared, form: &Bytes) -> bool {
+        let bytes = self.bytes + form.len();
+        self.puts.is_empty() || (self.puts.len() < TOGETHER_MAX && bytes <= bytes_max(shared))
+    }
+
+    fn add(&mut self, id: Id, form: Bytes) {
+        self.bytes += form.len();
+        self.puts.push((id, form));
+    }
+
+    /// All at once, or, if that fails, each by itself.
+    async fn put(self, shared: &Shared, names: &Names) -> Vec<Result<u64, NotSent>> {
+        if self.puts.len() > 1
+            && let Some(first) = publish_batch(shared, names, &self.puts).await
+        {
+            return (first..).take(self.puts.len()).map(Ok).collect();
+        }
+        let putting = self
+            .puts
+            .into_iter()
+            .map(|(id, form)| async move { publish(shared, names, form, &id, Keep::All).await });
+        stream::iter(putting).buffered(TOGETHER_MAX).collect().await
     }
 }
 

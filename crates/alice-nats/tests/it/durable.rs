@@ -270,6 +270,47 @@ fn stream_that_is_another_one_is_refused() {
 #[test]
 fn too_large_segment_is_refused() {
     let (engine, _servers) = engine();
-    let why = engine.peer("n").durable(&B).put("x".repeat(1 << 20)).unwrap_err().why;
+    let queue = engine.peer("n").durable(&B);
+    let why = queue.put("x".repeat(1 << 20)).unwrap_err().why;
     assert!(matches!(why, NotSent::TooLarge { .. }));
+    // Beside others as well, which are put, also where they are too much for one batch.
+    let [large, too_large] = [1 << 19, 1 << 20].map(|bytes| "x".repeat(bytes));
+    let all = ["a", "b", &too_large, "c", &large, &large, "d"].map(str::to_owned);
+    let put = queue.put_all(all.clone()).into_iter().map(Result::ok).collect::<Vec<_>>();
+    assert_eq!(put, [Some(1), Some(2), None, Some(3), Some(4), Some(5), Some(6)]);
+    for text in all.iter().filter(|text| text.len() < 1 << 20) {
+        let taken = queue.take_within(LONG).unwrap();
+        assert_eq!(**taken.open().unwrap(), *text);
+        taken.done().unwrap();
+    }
+}
+
+#[test]
+fn stream_from_before_there_were_batches_gets_them() {
+    let (engine, servers) = engine();
+    engine.peer("n").durable(&A).put(1).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let takes_batches = |change: bool| {
+        runtime.block_on(async {
+            let client = async_nats::connect(servers.addresses()).await.unwrap();
+            let context = async_nats::jetstream::new(client);
+            let mut stream = context.get_stream("alice-default").await.unwrap();
+            let mut config = stream.info().await.unwrap().config.clone();
+            if change {
+                config.allow_atomic_publish = false;
+                context.update_stream(&config).await.unwrap();
+            }
+            config.allow_atomic_publish
+        })
+    };
+    assert!(!takes_batches(true));
+    // Who found them there does without: each is put by itself.
+    let put = |engine: &alice_nats::Engine| -> Vec<u64> {
+        let put = engine.peer("n").durable(&A).put_all(2..5);
+        put.into_iter().map(Result::unwrap).collect()
+    };
+    assert_eq!(put(&engine), [2, 3, 4]);
+    assert!(!takes_batches(false));
+    assert_eq!(put(&connect(&servers, Options::default())), [5, 6, 7]);
+    assert!(takes_batches(false));
 }

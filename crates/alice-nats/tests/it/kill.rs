@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 
 use crate::{LONG, NOW};
 use alice::Key;
-use alice_nats::{Engine, NotReceived, Options, Taken};
+use alice_nats::{Durable, Engine, NotReceived, Options, Taken};
 use jungle_testkit::{NatsServers, Rng, for_each_seed};
 
-const JOBS: Key<u64> = Key::new("jobs");
-const DONE: Key<u64> = Key::new("done");
+pub(crate) const JOBS: Key<u64> = Key::new("jobs");
+pub(crate) const DONE: Key<u64> = Key::new("done");
 
 /// Tells a process of this program that it is a taker, and of which engine.
 const TAKER: &str = "ALICE_TAKER_OF";
 /// How many segments; the full test has 10,000.
 const SEGMENTS: &str = "ALICE_KILL_SEGMENTS";
 
-fn options() -> Options {
+pub(crate) fn options() -> Options {
     let redeliver_after = Duration::from_secs(1);
     Options { replicas: 3, redeliver_after, ..Options::default() }
 }
@@ -37,10 +37,7 @@ fn work(engine: &Engine, patience: Duration) {
     }
 }
 
-fn worked(
-    job: Taken<u64>,
-    done: &alice_nats::Durable<u64>,
-) -> Result<(), Box<dyn std::error::Error>> {
+fn worked(job: Taken<u64>, done: &Durable<u64>) -> Result<(), Box<dyn std::error::Error>> {
     job.put(done, *job.open()? * 2)?;
     Ok(job.done()?)
 }
@@ -61,7 +58,7 @@ fn taker_works_until_nothing_is_left() {
     assert!(results.eq((0..10).map(|job| job * 2)));
 }
 
-fn take_now(queue: &alice_nats::Durable<u64>) -> Option<alice::Segment<u64>> {
+fn take_now(queue: &Durable<u64>) -> Option<alice::Segment<u64>> {
     let taken = queue.take_within(NOW).ok()?;
     let data = taken.open().unwrap();
     taken.done().unwrap();
@@ -81,7 +78,7 @@ fn nothing_is_lost_or_done_twice_while_takers_and_the_leader_are_killed() {
         let jobs = engine.peer("farm").durable(&JOBS);
         jobs.put(0).unwrap();
         let results = thread::scope(|scope| {
-            let put = scope.spawn(|| (1..count).for_each(|job| _ = jobs.put(job).unwrap()));
+            let put = scope.spawn(|| put(&jobs, count));
             let results = receive(&engine, &mut servers, count, rng);
             put.join().unwrap();
             results
@@ -92,6 +89,17 @@ fn nothing_is_lost_or_done_twice_while_takers_and_the_leader_are_killed() {
         assert!(engine.peer("home").durable(&DONE).take_within(NOW).is_err());
         println!("{count} segments, {KILLS} takers killed, {:.1} s", began.elapsed().as_secs_f32());
     });
+}
+
+/// One by one, and several at once.
+fn put(jobs: &Durable<u64>, count: u64) {
+    let mut next = 1;
+    while next < count {
+        jobs.put(next).unwrap();
+        let many = next + 1..count.min(next + 40);
+        next = many.end.max(next + 1);
+        jobs.put_all(many).into_iter().for_each(|put| _ = put.unwrap());
+    }
 }
 
 /// The results, those with an index that was seen already only once. Meanwhile one of two takers
@@ -129,11 +137,15 @@ fn receive(engine: &Engine, servers: &mut NatsServers, count: u64, rng: &mut Rng
 }
 
 /// A process that takes, until this is dropped.
-struct Taker(Child);
+pub(crate) struct Taker(Child);
 
 impl Taker {
     fn start(addresses: &str) -> Taker {
-        let mut taker = Command::new(std::env::current_exe().unwrap());
+        Taker::start_by(Command::new(std::env::current_exe().unwrap()), addresses)
+    }
+
+    /// By a command that runs this program.
+    pub(crate) fn start_by(mut taker: Command, addresses: &str) -> Taker {
         taker.args(["--exact", "kill::taker_works_until_nothing_is_left", "--nocapture"]);
         taker.env(TAKER, addresses).stdin(Stdio::null()).stdout(Stdio::null());
         Taker(taker.spawn().unwrap())
