@@ -8,6 +8,7 @@ mod forms;
 mod history;
 mod kill;
 mod live;
+mod network;
 mod secure;
 mod topology;
 
