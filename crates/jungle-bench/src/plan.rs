@@ -398,6 +398,7 @@ const CASES: &[Case] = &[
     of_alice("bitonic", "sort", "x"),
     of_alice("overhead", "overhead", "x"),
     of_alice("overhead-pool", "overhead", "x"),
+    of_alice("overhead-pool-newest", "overhead", "x"),
     of_alice("overhead-work", "overhead", "x"),
     of_alice("overhead-pool-work", "overhead", "x"),
     of_alice("live", "remote", "us"),

@@ -22,16 +22,20 @@ const STEPS: u64 = 500;
 const LINK: Key<u64> = Key::new("link");
 const END: Key<u64> = Key::new("end");
 
-/// How many times as long as rayon: `overhead` of empty closures, `overhead-pool` when each goes
-/// through the pool, `overhead-work` with a microsecond of work in each; and the microseconds.
+/// How many times as long as rayon: `overhead` of empty closures, `overhead-work` with a
+/// microsecond of work in each. `overhead-pool` and `overhead-pool-work` when each goes through the
+/// pool, which serves first who came first, against rayon's calls that do; `overhead-pool-newest`
+/// against its usual ones, by which a chain keeps others out. And the microseconds.
 pub fn sample(options: Options) -> Result<Sample, Failure> {
     let pool = &Pool::new(options.threads)?;
     let rayon = &Arc::new(ThreadPoolBuilder::new().num_threads(options.threads).build()?);
     let all: Vec<Turn<'_>> = vec![
-        ("rayon", Box::new(|| spawned(rayon, 0))),
+        ("rayon", Box::new(|| spawned(rayon, 0, Order::NewestFirst))),
+        ("rayon-fair", Box::new(|| spawned(rayon, 0, Order::OldestFirst))),
         ("next", Box::new(|| one(pool, Run::Next))),
         ("pool", Box::new(|| one(pool, Run::Pool))),
-        ("rayon-work", Box::new(|| spawned(rayon, STEPS))),
+        ("rayon-work", Box::new(|| spawned(rayon, STEPS, Order::NewestFirst))),
+        ("rayon-fair-work", Box::new(|| spawned(rayon, STEPS, Order::OldestFirst))),
         ("next-work", Box::new(|| working(pool, Run::Next))),
         ("pool-work", Box::new(|| working(pool, Run::Pool))),
     ];
@@ -39,9 +43,10 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
     let ratio = |a: &str, b: &str| number(&numbers, a) / number(&numbers, b);
     let ratios = [
         ("overhead", ratio("next", "rayon")),
-        ("overhead-pool", ratio("pool", "rayon")),
+        ("overhead-pool", ratio("pool", "rayon-fair")),
+        ("overhead-pool-newest", ratio("pool", "rayon")),
         ("overhead-work", ratio("next-work", "rayon-work")),
-        ("overhead-pool-work", ratio("pool-work", "rayon-work")),
+        ("overhead-pool-work", ratio("pool-work", "rayon-fair-work")),
     ];
     numbers.splice(0..0, ratios);
     Ok(named("x", &numbers))
@@ -55,21 +60,31 @@ fn work(steps: u64) {
     }));
 }
 
-fn spawned(pool: &Arc<ThreadPool>, steps: u64) -> Result<f64, Failure> {
+/// Which of the closures of a worker runs next.
+#[derive(Clone, Copy)]
+enum Order {
+    NewestFirst,
+    OldestFirst,
+}
+
+fn spawned(pool: &Arc<ThreadPool>, steps: u64, order: Order) -> Result<f64, Failure> {
     let (end, ended) = channel();
     let begun = Instant::now();
-    pool.spawn(move || link(1, steps, end));
+    pool.spawn(move || link(1, steps, order, end));
     let links = ended.recv()?;
     let seconds = begun.elapsed().as_secs_f64();
     if links == LINKS { Ok(seconds) } else { Err("rayon's chain is too short".into()) }
 }
 
-fn link(number: u64, steps: u64, end: Sender<u64>) {
+fn link(number: u64, steps: u64, order: Order, end: Sender<u64>) {
     work(steps);
-    if number < LINKS {
-        rayon_core::spawn(move || link(number + 1, steps, end));
-    } else {
-        end.send(number).expect("somebody waits for the end");
+    if number == LINKS {
+        return end.send(number).expect("somebody waits for the end");
+    }
+    let next = move || link(number + 1, steps, order, end);
+    match order {
+        Order::NewestFirst => rayon_core::spawn(next),
+        Order::OldestFirst => rayon_core::spawn_fifo(next),
     }
 }
 
