@@ -65,8 +65,8 @@ fn take_now(queue: &Durable<u64>) -> Option<alice::Segment<u64>> {
     Some(data)
 }
 
-/// So often in the test a taker is killed.
-const KILLS: u64 = 20;
+/// So often a taker is killed.
+const EACH: Duration = Duration::from_secs(1);
 
 #[test]
 fn nothing_is_lost_or_done_twice_while_takers_and_the_leader_are_killed() {
@@ -77,17 +77,17 @@ fn nothing_is_lost_or_done_twice_while_takers_and_the_leader_are_killed() {
         let engine = Engine::connect(&servers.addresses(), options()).unwrap();
         let jobs = engine.peer("farm").durable(&JOBS);
         jobs.put(0).unwrap();
-        let results = thread::scope(|scope| {
+        let (results, kills) = thread::scope(|scope| {
             let put = scope.spawn(|| put(&jobs, count));
-            let results = receive(&engine, &mut servers, count, rng);
+            let received = receive(&engine, &mut servers, count, rng);
             put.join().unwrap();
-            results
+            received
         });
         let all: BTreeSet<u64> = results.iter().copied().collect();
         assert!(all.into_iter().eq((0..count).map(|job| job * 2)), "some are lost");
         assert_eq!(results.len() as u64, count, "some are there twice");
         assert!(engine.peer("home").durable(&DONE).take_within(NOW).is_err());
-        println!("{count} segments, {KILLS} takers killed, {:.1} s", began.elapsed().as_secs_f32());
+        println!("{count} segments, {kills} takers killed, {:.1} s", began.elapsed().as_secs_f32());
     });
 }
 
@@ -102,14 +102,19 @@ fn put(jobs: &Durable<u64>, count: u64) {
     }
 }
 
-/// The results, those with an index that was seen already only once. Meanwhile one of two takers
-/// is killed from time to time, and the leader of the engine once.
-fn receive(engine: &Engine, servers: &mut NatsServers, count: u64, rng: &mut Rng) -> Vec<u64> {
+/// The results, those with an index that was seen already only once, and how many takers were
+/// killed. Meanwhile one of two takers is killed every second, and the leader of the engine once.
+fn receive(
+    engine: &Engine,
+    servers: &mut NatsServers,
+    count: u64,
+    rng: &mut Rng,
+) -> (Vec<u64>, u32) {
     let done = engine.peer("home").durable(&DONE);
     let (mut results, mut seen) = (Vec::new(), BTreeSet::new());
     let addresses = servers.addresses();
     let mut takers = [Taker::start(&addresses), Taker::start(&addresses)];
-    let mut dead = None;
+    let (mut dead, mut killed, mut kills) = (None, Instant::now(), 0);
     while (results.len() as u64) < count {
         let taken = match done.take_within(LONG * 2) {
             Ok(taken) => taken,
@@ -117,10 +122,11 @@ fn receive(engine: &Engine, servers: &mut NatsServers, count: u64, rng: &mut Rng
         };
         if seen.insert(taken.index()) {
             results.push(*taken.open().unwrap());
-            let at = results.len() as u64;
-            if at.is_multiple_of(count / KILLS) {
+            if killed.elapsed() >= EACH {
                 takers[rng.index(2)] = Taker::start(&addresses);
+                (killed, kills) = (Instant::now(), kills + 1);
             }
+            let at = results.len() as u64;
             if at == count / 3 {
                 let leader = engine.leader().unwrap().expect("it has just answered");
                 let leader = servers.position(&leader).expect("it is one of ours");
@@ -133,7 +139,7 @@ fn receive(engine: &Engine, servers: &mut NatsServers, count: u64, rng: &mut Rng
         // If that is not confirmed, it comes again, with the same index.
         let _ = taken.done();
     }
-    results
+    (results, kills)
 }
 
 /// A process that takes, until this is dropped.
