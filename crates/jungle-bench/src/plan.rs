@@ -460,6 +460,8 @@ const CASES: &[Case] = &[
     one_of("cluster", "newcomer", "newcomer", "ms"),
     one_of("cluster", "newcomer-memory", "newcomer", "ms"),
     one_of("cluster", "checkpoint", "newcomer", "ms"),
+    one_of("cluster", "tree-seen", "tree", "ms"),
+    one_of("cluster", "tree-seen-p99", "tree", "ms"),
     beside_cassandra("read-one", "sync", "read", &[1, 3]),
     of_cassandra("read-one", "sync", "cassandra-read-one", &[1, 3]),
     beside_cassandra("write-one", "sync", "write", &[1]),

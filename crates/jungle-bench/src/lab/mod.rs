@@ -13,7 +13,7 @@ use std::time::Instant;
 
 pub use self::machine::{Machine, cores};
 pub use self::raw::{Cause, Conditions, LeftOut, Raw, Settings};
-pub use self::versions::said;
+pub use self::versions::{engine, said};
 use crate::args::Request;
 use crate::plan;
 use crate::runner::{self, Found};

@@ -51,7 +51,7 @@ fn program() -> Option<String> {
 }
 
 /// The engine's server, where the experiments find it.
-fn engine() -> String {
+pub fn engine() -> String {
     if let Ok(program) = std::env::var("NATS_SERVER") {
         return program;
     }

@@ -10,6 +10,7 @@ pub mod placed;
 pub mod server;
 mod share;
 mod start;
+mod tree;
 mod watchers;
 
 use super::Options;
@@ -30,6 +31,7 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
         "pages" => pages::sample(options)?,
         "start" => start::sample(options)?,
         "share" => share::sample(options)?,
+        "tree" => tree::sample(options)?,
         _ => return Ok(None),
     }))
 }

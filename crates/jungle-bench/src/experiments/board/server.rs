@@ -2,12 +2,14 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value as Json;
 
 use crate::Failure;
+use crate::lab::engine;
 use crate::systems::System;
 
 /// No answer takes so long, unless something is wrong.
@@ -26,17 +28,26 @@ impl Serving {
     /// # Errors
     /// When it is not there, or does not say where it listens.
     pub fn jungle(options: &[&str]) -> Result<Serving, Failure> {
-        let program = std::env::current_exe()?.with_file_name("jungle");
-        if !program.is_file() {
-            let hint = "build it with `cargo build --release -p jungle-cli`";
-            return Err(format!("{} is not there: {hint}", program.display()).into());
-        }
-        let mut command = Command::new(program);
+        let mut command = jungle()?;
         command.args(["serve", "--json", "--bench", "--listen", "127.0.0.1:0", "--log", "error"]);
-        command.args(options).env_remove("JUNGLE_DATA");
+        command.args(options);
         Serving::start(command, |line| {
             serde_json::from_str::<Json>(line).ok()?["url"].as_str().map(str::to_owned)
         })
+    }
+
+    /// `jungle cluster up` with these options, whose folders are in this one; and what it tells
+    /// of its servers.
+    ///
+    /// # Errors
+    /// As [`jungle`](Serving::jungle).
+    pub fn cluster_up(folder: &Path, options: &[&str]) -> Result<(Serving, Json), Failure> {
+        let mut command = jungle()?;
+        command.args(["cluster", "up", "--json"]).args(options);
+        command.env("NATS_SERVER", engine()).env("TMPDIR", folder);
+        let serving = Serving::start(command, |line| Some(line.to_owned()))?;
+        let told = serde_json::from_str(&serving.address)?;
+        Ok((serving, told))
     }
 
     /// The board in Haskell on Warp, if it is built.
@@ -143,6 +154,18 @@ impl Drop for Serving {
     }
 }
 
+/// The program that lies beside this one.
+fn jungle() -> Result<Command, Failure> {
+    let program = std::env::current_exe()?.with_file_name("jungle");
+    if !program.is_file() {
+        let hint = "build it with `cargo build --release -p jungle-cli`";
+        return Err(format!("{} is not there: {hint}", program.display()).into());
+    }
+    let mut command = Command::new(program);
+    command.env_remove("JUNGLE_DATA");
+    Ok(command)
+}
+
 fn connect(address: &str) -> std::io::Result<TcpStream> {
     let stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
@@ -160,8 +183,16 @@ impl Client {
     /// # Errors
     /// When the server cannot be reached.
     pub fn new(serving: &Serving) -> std::io::Result<Client> {
-        let address = serving.address.clone();
-        Ok(Client { stream: BufReader::new(connect(&address)?), address })
+        Client::at(&serving.address)
+    }
+
+    /// Of whoever serves there.
+    ///
+    /// # Errors
+    /// As [`new`](Client::new).
+    pub fn at(address: &str) -> std::io::Result<Client> {
+        let stream = BufReader::new(connect(address)?);
+        Ok(Client { stream, address: address.to_owned() })
     }
 
     /// Sends a request; gives the body of the answer, whose length must be said.
@@ -169,12 +200,27 @@ impl Client {
     /// # Errors
     /// When it is not answered with success, or with a place to go to.
     pub fn ask(&mut self, head: &str, media: &str, body: &str) -> Result<Vec<u8>, Failure> {
+        self.send(&format!("{head} HTTP/1.1\r\nContent-Type: {media}"), body)?;
+        self.answer().map_err(|error| format!("{head}: {error}").into())
+    }
+
+    /// Sends a request, `head` with the lines that it is to have besides those of all, without
+    /// waiting for its [answer](Client::answer).
+    ///
+    /// # Errors
+    /// When it cannot be sent.
+    pub fn send(&mut self, head: &str, body: &str) -> std::io::Result<()> {
         let (address, length) = (&self.address, body.len());
-        let request = format!(
-            "{head} HTTP/1.1\r\nHost: {address}\r\nContent-Type: {media}\r\n\
-             Content-Length: {length}\r\n\r\n{body}"
-        );
-        self.stream.get_mut().write_all(request.as_bytes())?;
+        let request =
+            format!("{head}\r\nHost: {address}\r\nContent-Length: {length}\r\n\r\n{body}");
+        self.stream.get_mut().write_all(request.as_bytes())
+    }
+
+    /// The body of the answer to what was sent.
+    ///
+    /// # Errors
+    /// As [`ask`](Client::ask).
+    pub fn answer(&mut self) -> Result<Vec<u8>, Failure> {
         let status = self.line()?;
         let mut length = 0;
         loop {
@@ -190,7 +236,7 @@ impl Client {
         self.stream.read_exact(&mut body)?;
         match status.split(' ').nth(1) {
             Some(code) if code.starts_with('2') || code == "303" => Ok(body),
-            _ => Err(format!("{head}: {status}: {}", String::from_utf8_lossy(&body)).into()),
+            _ => Err(format!("{status}: {}", String::from_utf8_lossy(&body)).into()),
         }
     }
 

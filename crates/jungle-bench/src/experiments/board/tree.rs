@@ -1,0 +1,114 @@
+//! How long a commit takes through a tree of servers: from a leaf over the root, where the engine
+//! is, to a leaf on the other side. `jungle cluster up` starts them, each in a process of its own.
+
+use std::time::Instant;
+
+use serde_json::Value as Json;
+
+use super::super::Options;
+use super::super::folder::Folder;
+use super::super::turns::named;
+use super::server::{Client, Serving};
+use crate::Failure;
+use crate::sample::Sample;
+use crate::stats::{median, quantile};
+
+/// A root with two below it, which have two each; each but the root reaches the engine through a
+/// leaf node of its own, which is connected with that of the one above it.
+const SHAPE: [&str; 4] = ["--topology", "tree:2", "--servers", "7"];
+
+/// Who commits, and on whom it is waited for: each leaf in its turn, and another one on the other
+/// side.
+const WAYS: [(usize, usize); 4] = [(3, 5), (5, 4), (4, 6), (6, 3)];
+
+/// Milliseconds from when a leaf of the tree is sent a commit until another one shows it, both over
+/// HTTP: the median, and `tree-seen-p99`.
+pub fn sample(options: Options) -> Result<Sample, Failure> {
+    let commits = match (options.tiny, options.quick) {
+        (true, _) => 8,
+        (_, true) => 300,
+        _ => 4_000,
+    };
+    let folder = Folder::new("tree")?;
+    let (up, told) = Serving::cluster_up(&folder.0, &SHAPE)?;
+    let mut servers = servers(&told)?;
+    let made = servers[0].ask("POST /api/v1/trees", "application/json", r#"{"name":"t"}"#)?;
+    let made = number(&made, "revision")?;
+    wait_for(&mut servers, made)?;
+    let mut seen = Vec::new();
+    for n in 1..=commits {
+        let (from, to) = WAYS[n as usize % WAYS.len()];
+        seen.push(1e3 * commit(&mut servers, (from, to), n, made + n)?);
+    }
+    let lost = different(&mut servers, made + commits)?;
+    drop(servers);
+    up.stop()?;
+    let numbers = [("tree-seen", median(&seen)), ("tree-seen-p99", quantile(&seen, 0.99))];
+    Ok(named("ms", &numbers).check_none(lost, "servers are not what the first is"))
+}
+
+/// Connections with all of them, in the order of the tree.
+fn servers(told: &Json) -> Result<Vec<Client>, Failure> {
+    let servers = told["servers"].as_array().ok_or("no servers are told of")?;
+    let client = |server: &Json| {
+        let url = server["url"].as_str().ok_or("a server does not say where it is")?;
+        Ok(Client::at(url.trim_start_matches("http://"))?)
+    };
+    servers.iter().map(client).collect()
+}
+
+/// Seconds from when one is sent a commit until the other, which is asked before that for nothing
+/// older than it, answers with it.
+fn commit(
+    servers: &mut [Client],
+    (from, to): (usize, usize),
+    n: u64,
+    revision: u64,
+) -> Result<f64, Failure> {
+    let put = format!(r#"{{"op":"put","path":"/","attribute":"n","value":{n}}}"#);
+    servers[to].send(&at(revision), "")?;
+    let begun = Instant::now();
+    let head = "POST /api/v1/trees/t/commits HTTP/1.1\r\nContent-Type: application/json";
+    servers[from].send(head, &format!(r#"{{"edits":[{put}]}}"#))?;
+    let shown = servers[to].answer()?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let made = number(&servers[from].answer()?, "revision")?;
+    let shown: Json = serde_json::from_slice(&shown)?;
+    match made == revision && shown["attributes"]["n"]["value"] == n {
+        true => Ok(seconds),
+        false => Err(format!("commit {n} is revision {made}, and there is {shown}").into()),
+    }
+}
+
+/// Asks for the root of the tree as it is at a revision or later.
+fn at(revision: u64) -> String {
+    format!("GET /api/v1/trees/t/node HTTP/1.1\r\nJungle-Revision: {revision}")
+}
+
+/// Waits until all of them show a revision.
+fn wait_for(servers: &mut [Client], revision: u64) -> Result<(), Failure> {
+    servers.iter_mut().try_for_each(|server| {
+        server.send(&at(revision), "")?;
+        server.answer().map(drop)
+    })
+}
+
+/// How many of them are not where all commits are, or have got there in another way than the first.
+fn different(servers: &mut [Client], revision: u64) -> Result<u64, Failure> {
+    wait_for(servers, revision)?;
+    let survey = servers[0].ask("GET /api/v1/cluster", "", "")?;
+    let survey: Json = serde_json::from_slice(&survey)?;
+    let all = survey["servers"].as_array().ok_or("no servers are told of")?;
+    let is_same = |server: &&Json| {
+        server["revision"] == revision
+            && !server["hash"].is_null()
+            && server["hash"] == all[0]["hash"]
+    };
+    let same = all.iter().filter(is_same).count();
+    Ok(servers.len().abs_diff(same) as u64)
+}
+
+fn number(answer: &[u8], name: &str) -> Result<u64, Failure> {
+    let answer: Json = serde_json::from_slice(answer)?;
+    answer[name].as_u64().ok_or_else(|| format!("no {name} in {answer}").into())
+}
