@@ -28,6 +28,11 @@ pub(crate) struct Membership {
     /// What this server is called in messages and reports [default: its process]
     #[arg(long, value_name = "NAME", requires = "cluster")]
     server_name: Option<String>,
+    /// Follow a copy of the log nearby, which the leaf node with this JetStream domain keeps, so
+    /// that each commit comes over the link to it once, however many servers are there; made if it
+    /// is not there. --cluster-domain is to be said, too
+    #[arg(long, value_name = "DOMAIN", requires = "cluster")]
+    cluster_mirror: Option<String>,
     /// On how many of the engine's servers the log of commits is kept; all servers say the same
     #[arg(long, value_name = "COUNT", default_value_t = 3, requires = "cluster")]
     replicas: usize,
@@ -85,6 +90,7 @@ impl Membership {
             client: self.link.client()?,
             name: self.cluster_name.clone(),
             domain: self.link.domain(),
+            mirror: self.cluster_mirror.clone(),
             replicas: self.replicas,
             allow_unsynced: self.cluster_unsynced,
             progress: Some(Arc::new(joining())),

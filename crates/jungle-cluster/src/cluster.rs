@@ -14,7 +14,7 @@ use crate::keeper::Keeper;
 use crate::local::Local;
 use crate::log::{Log, LogError};
 use crate::sequencer::Appender;
-use crate::survey::Survey;
+use crate::survey::{MirrorStatus, Survey};
 
 /// A Jungle that is one server of a cluster: what it commits the others have, and the reverse.
 /// Dropping this leaves the cluster: the Jungle can be read on as it is, and takes no more commits.
@@ -51,6 +51,8 @@ pub struct Status {
     /// Why this server could not write the checkpoint that was due, if none was written since.
     /// Nothing is lost by that, but the log grows.
     pub checkpoint_error: Option<Arc<CheckpointError>>,
+    /// The copy of the log that is followed, if there is to be one.
+    pub mirror: Option<MirrorStatus>,
 }
 
 impl Cluster {
@@ -64,6 +66,7 @@ impl Cluster {
             fault: place.fault.clone(),
             checkpoint: place.checkpoint,
             checkpoint_error: self.keeper.failed(),
+            mirror: self.log.mirror(),
         }
     }
 

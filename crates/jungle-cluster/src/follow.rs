@@ -91,6 +91,7 @@ impl Follower {
             hash: place.hash.map(|hash| blake3::Hash::from_bytes(hash).to_hex().to_string()),
             fault: place.fault.as_ref().map(ToString::to_string),
             outbox: None,
+            mirror: None,
         }
     }
 

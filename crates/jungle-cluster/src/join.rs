@@ -218,8 +218,10 @@ impl Cluster {
     fn answer(&self, options: &Options) {
         let (follower, address) = (Arc::clone(&self.follower), Arc::clone(&self.address));
         let (server, local) = (options.server.clone(), Arc::clone(&self.local));
+        let log = Arc::downgrade(&self.log);
         self.log.answer(Arc::new(move || ServerStatus {
             outbox: local.get().map(|local| local.status().told()),
+            mirror: log.upgrade().and_then(|log| log.mirror()),
             ..follower.tell(&server, address.get())
         }));
         let (follower, address) = (Arc::clone(&self.follower), Arc::clone(&self.address));

@@ -9,7 +9,7 @@ use crate::depot::Depot;
 use crate::elsewhere::{Elsewhere, TellTrees};
 use crate::log::{Appended, Heard, Log, LogError, LogId, Tail};
 use crate::nats::ConnectError;
-use crate::survey::{Survey, Tell};
+use crate::survey::{MirrorStatus, Survey, Tell};
 
 /// How the log is come by.
 type Connect = dyn Fn() -> Result<Arc<dyn Log>, ConnectError> + Send + Sync;
@@ -133,6 +133,10 @@ impl Log for LaterLog {
 
     fn elsewhere(&self, tree: Option<&str>, within: Duration) -> Result<Vec<Elsewhere>, LogError> {
         self.log()?.elsewhere(tree, within)
+    }
+
+    fn mirror(&self) -> Option<MirrorStatus> {
+        self.log.get()?.mirror()
     }
 
     fn wait_in_line(&self, server: &str) {

@@ -72,4 +72,4 @@ pub use local::{
 pub use log::{Appended, Heard, Log, LogError, LogId, LogIdError, Tail};
 pub use nats::{ConnectError, NatsLog};
 pub use options::{Joining, Options};
-pub use survey::{LogStatus, OutboxStatus, Replica, ServerStatus, Survey, Tell};
+pub use survey::{LogStatus, MirrorStatus, OutboxStatus, Replica, ServerStatus, Survey, Tell};

@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use crate::depot::Depot;
 use crate::elsewhere::{Elsewhere, TellTrees};
-use crate::survey::{Survey, Tell};
+use crate::survey::{MirrorStatus, Survey, Tell};
 
 /// A log of messages that is the same for all servers of a cluster. Messages have the sequences 1,
 /// 2, 3 and so on, without gaps; the oldest ones may be gone.
@@ -70,6 +70,11 @@ pub trait Log: Send + Sync {
         _within: Duration,
     ) -> Result<Vec<Elsewhere>, LogError> {
         Ok(Vec::new())
+    }
+
+    /// The copy of the log nearby that [`tail`](Log::tail) comes from, if there is to be one.
+    fn mirror(&self) -> Option<MirrorStatus> {
+        None
     }
 
     /// Tells all servers that this one waits for its turn, having come too late. Nobody needs to

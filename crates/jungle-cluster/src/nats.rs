@@ -1,8 +1,10 @@
 //! The log in NATS JetStream: one stream with one subject; checkpoints in its object store.
 
 mod depot;
+mod mirror;
 pub(crate) mod questions;
 pub(crate) mod synced;
+mod tail;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -10,7 +12,6 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use async_nats::Client;
-use async_nats::jetstream::consumer::{DeliverPolicy, push};
 use async_nats::jetstream::context::{ContextBuilder, GetStreamErrorKind, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{
@@ -22,15 +23,17 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 use self::depot::NatsDepot;
+use self::mirror::Mirror;
 use self::synced::Synced;
+use self::tail::Feed;
 use crate::depot::Depot;
 use crate::elsewhere::{self, Elsewhere, Question, TellTrees};
 use crate::log::{Appended, Heard, Log, LogError, LogId, Tail};
 use crate::options::Options;
-use crate::survey::{self, LogStatus, Survey, Tell};
+use crate::survey::{self, LogStatus, MirrorStatus, Survey, Tell};
 
 /// How long one answer may take before it is asked again: the server that had it may be dead.
 const ACK_WITHIN: Duration = Duration::from_secs(2);
@@ -41,8 +44,6 @@ pub(crate) const REST: Duration = Duration::from_millis(20);
 /// After so long without an answer the engine is asked anew: what a server kept that has died may
 /// say nothing more, and not that it has ended either.
 const QUIET: Duration = Duration::from_secs(10);
-/// After so long without a message it is looked whether the log has one.
-const LOOK_AFTER: Duration = Duration::from_secs(1);
 /// Messages that were read and not followed yet.
 const TAIL_AHEAD: usize = 64;
 /// What comes twice within this time is noticed by the engine itself; we notice it always.
@@ -55,6 +56,8 @@ const IN_FLIGHT: u64 = 10164;
 /// A log that NATS JetStream keeps.
 pub struct NatsLog {
     stream: Stream,
+    /// A copy of it nearby, to be followed in its place.
+    mirror: Option<Mirror>,
     /// None where somebody only looks.
     depot: Option<NatsDepot>,
     jetstream: jetstream::Context,
@@ -112,8 +115,8 @@ pub enum ConnectError {
         /// The name.
         name: String,
     },
-    /// There is a log, and it is kept otherwise than it has to be.
-    #[error("the log {stream} of the engine has {setting} = {found}, and {wanted} is needed")]
+    /// There is a log, or a mirror of it, and it is kept otherwise than it has to be.
+    #[error("the stream {stream} of the engine has {setting} = {found}, and {wanted} is needed")]
     Setting {
         /// The stream.
         stream: String,
@@ -123,6 +126,27 @@ pub enum ConnectError {
         found: String,
         /// What it has to be.
         wanted: String,
+    },
+    /// A mirror is to be in the domain of the log, or that is not known.
+    #[error(
+        "a mirror in domain {domain:?} needs the domain of the log to be named as well, and that \
+         is another one"
+    )]
+    MirrorDomain {
+        /// The domain of the mirror.
+        domain: String,
+    },
+    /// The mirror of the log could not be made or looked at.
+    #[error(
+        "the engine's domain {domain:?} gives no mirror of the log: has its leaf node `jetstream \
+         {{ domain: {domain} }}`?"
+    )]
+    Mirror {
+        /// The domain.
+        domain: String,
+        /// Why.
+        #[source]
+        source: async_nats::Error,
     },
     /// A server of the engine says yes before its disk does.
     #[error(
@@ -145,7 +169,8 @@ impl NatsLog {
     /// Connects to an engine, and makes the log of the cluster if there is none.
     ///
     /// # Errors
-    /// When the engine cannot be reached or used, or keeps the log otherwise than it has to be.
+    /// When the engine cannot be reached or used, or keeps the log, or the mirror that was asked
+    /// for, otherwise than it has to be.
     pub fn connect(addresses: &str, options: &Options) -> Result<NatsLog, ConnectError> {
         let (threads, jetstream) = connect(addresses, options)?;
         let mut id = LogId::default();
@@ -158,7 +183,14 @@ impl NatsLog {
             check_synced(&threads, &jetstream, &stream, options)?;
         }
         let depot = open_depot(&threads, &jetstream, options)?;
-        Ok(NatsLog::new(threads, jetstream, stream, Some(depot), &options.name))
+        let mirror = options.mirror.as_ref().map(|domain| {
+            let log = (&jetstream, &stream, options.domain.as_deref());
+            Mirror::open(&threads, log, domain, options.join_within)
+        });
+        let mirror = mirror.transpose()?;
+        let mut log = NatsLog::new(threads, jetstream, stream, Some(depot), &options.name);
+        log.mirror = mirror;
+        Ok(log)
     }
 
     /// As [`connect`](NatsLog::connect), without making a log, or asking that it be kept in some
@@ -193,6 +225,7 @@ impl NatsLog {
         NatsLog {
             id,
             stream,
+            mirror: None,
             depot,
             jetstream,
             cluster: cluster.to_owned(),
@@ -270,7 +303,9 @@ impl Log for NatsLog {
 
     fn tail(&self, from: u64) -> Tail {
         let (sender, mut receiver) = mpsc::channel(TAIL_AHEAD);
-        self.spawn(tail(self.stream.clone(), self.jetstream.client(), from, sender));
+        let (log, mirror) = (self.stream.clone(), self.mirror.clone());
+        let feed = Feed { log, mirror, client: self.jetstream.client(), due: from, sender };
+        self.spawn(feed.run());
         Box::new(std::iter::from_fn(move || receiver.blocking_recv()))
     }
 
@@ -309,6 +344,10 @@ impl Log for NatsLog {
         let (client, stream) = (self.jetstream.client(), self.stream.clone());
         let asking = survey::ask(client, stream, survey::subject(&self.cluster), within);
         self.wait(within + ANSWER_WITHIN, asking)?.map(Some)
+    }
+
+    fn mirror(&self) -> Option<MirrorStatus> {
+        Some(self.mirror.as_ref()?.status())
     }
 
     fn close(&self) {
@@ -356,7 +395,7 @@ fn connect(
 ) -> Result<(Runtime, jetstream::Context), ConnectError> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let is_name = |name: &str| (1..=64).contains(&name.len()) && name.chars().all(fits);
-    let names = [Some(&options.name), options.domain.as_ref()];
+    let names = [Some(&options.name), options.domain.as_ref(), options.mirror.as_ref()];
     if let Some(name) = names.into_iter().flatten().find(|name| !is_name(name)) {
         return Err(ConnectError::Name { name: name.clone() });
     }
@@ -377,13 +416,20 @@ fn connect(
         let version = client.server_info().version;
         return Err(ConnectError::TooOld { version });
     }
-    let prefix = options.domain.as_ref().map_or("$JS.API".to_owned(), |it| format!("$JS.{it}.API"));
-    let context = ContextBuilder::new().api_prefix(prefix);
-    let jetstream = {
-        let _tasks = threads.enter();
-        context.timeout(ACK_WITHIN).ack_timeout(ACK_WITHIN).build(client)
-    };
+    let jetstream = context(&threads, client, options.domain.as_deref());
     Ok((threads, jetstream))
+}
+
+/// How what is kept in a domain is asked for.
+fn context(threads: &Runtime, client: Client, domain: Option<&str>) -> jetstream::Context {
+    let context = ContextBuilder::new().api_prefix(api_of(domain));
+    let _tasks = threads.enter();
+    context.timeout(ACK_WITHIN).ack_timeout(ACK_WITHIN).build(client)
+}
+
+/// What the subjects begin with on which a domain is asked.
+fn api_of(domain: Option<&str>) -> String {
+    domain.map_or("$JS.API".to_owned(), |domain| format!("$JS.{domain}.API"))
 }
 
 /// Waits on an ordinary thread, or on one of a runtime of the caller's, which is kept waiting then.
@@ -608,40 +654,4 @@ async fn get(stream: &Stream, sequence: u64, within: Duration) -> Result<Option<
             Err(_) => sleep(REST).await,
         }
     }
-}
-
-async fn tail(stream: Stream, client: Client, from: u64, sender: mpsc::Sender<(u64, Bytes)>) {
-    let mut due = from;
-    loop {
-        let config = push::OrderedConfig {
-            deliver_subject: client.new_inbox(),
-            deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: due },
-            ..push::OrderedConfig::default()
-        };
-        if let Ok(consumer) = stream.create_consumer(config).await
-            && let Ok(mut messages) = consumer.messages().await
-        {
-            loop {
-                match timeout(LOOK_AFTER, messages.next()).await {
-                    Ok(Some(Ok(message))) => {
-                        let Ok(info) = message.info() else { break };
-                        let sequence = info.stream_sequence;
-                        due = sequence + 1;
-                        if sender.send((sequence, message.message.payload.clone())).await.is_err() {
-                            return;
-                        }
-                    }
-                    Err(_) if ends_before(&stream, due).await => {}
-                    // It has ended, or whoever sent it has, without a word.
-                    _ => break,
-                }
-            }
-        }
-        sleep(REST).await;
-    }
-}
-
-/// Is a message not there yet, as the leader has it?
-async fn ends_before(stream: &Stream, due: u64) -> bool {
-    stream.get_info().await.is_ok_and(|info| info.state.last_sequence < due)
 }

@@ -28,6 +28,12 @@ pub struct Options {
     /// The JetStream domain in which the log is kept. To be named where the engine is reached
     /// through a leaf node, which passes on only what names one.
     pub domain: Option<String>,
+    /// The JetStream domain of a leaf node nearby, which is to have a copy of the log that servers
+    /// there follow: then each message comes over the link to it once, however many they are. It
+    /// is made if it is not there. Appending, and asking for what is newest, go to the log itself;
+    /// so does following it while the copy is behind, or away. [`domain`](Options::domain) is to be
+    /// named as well.
+    pub mirror: Option<String>,
     /// On how many servers of the engine the log is kept: 1, 3 or 5. One is lost with its server's
     /// disk; of three, one may be lost, and of five, two. All servers of a cluster say the same.
     pub replicas: usize,
@@ -103,6 +109,7 @@ impl Default for Options {
             name: "jungle".to_owned(),
             server: format!("server-{}", std::process::id()),
             domain: None,
+            mirror: None,
             replicas: 1,
             allow_unsynced: false,
             commit_within: Duration::from_secs(30),

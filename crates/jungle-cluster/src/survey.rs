@@ -86,6 +86,19 @@ pub struct ServerStatus {
     /// What it has committed by itself, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outbox: Option<OutboxStatus>,
+    /// The copy of the log that it follows, if there is to be one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mirror: Option<MirrorStatus>,
+}
+
+/// A copy of the log near a server: see [`Options::mirror`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct MirrorStatus {
+    /// The domain of the engine that has it.
+    pub domain: String,
+    /// Why the log itself is followed in its place, if that is so.
+    pub error: Option<String>,
 }
 
 /// What a server has committed by itself: see [`Local`](crate::Local).

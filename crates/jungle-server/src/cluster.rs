@@ -101,6 +101,9 @@ pub(crate) fn health(cluster: &Cluster) -> Value {
         "checkpoint": status.checkpoint,
         "checkpoint_error": status.checkpoint_error.map(|error| error.to_string()),
     });
+    if let Some(mirror) = status.mirror {
+        health["mirror"] = json!(mirror);
+    }
     if let Some(status) = outbox(cluster) {
         health["pending"] = status.pending.into();
         health["refused"] = status.refused.into();
@@ -141,6 +144,11 @@ pub(crate) fn metrics(cluster: &Cluster, text: &mut String) {
             "jungle_cluster_checkpoint_failed",
             "Whether this server could not write the last one that was due.",
             status.checkpoint_error.is_some().into(),
+        ),
+        (
+            "jungle_cluster_mirror_passed_over",
+            "Whether the log is followed where a copy nearby should be.",
+            status.mirror.is_some_and(|mirror| mirror.error.is_some()).into(),
         ),
         ("jungle_cluster_stopped", "Whether it follows no further.", status.fault.is_some().into()),
     ];

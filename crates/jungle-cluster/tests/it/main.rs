@@ -7,6 +7,7 @@ mod life;
 mod lin;
 mod local;
 mod memory;
+mod mirror;
 mod model;
 mod nats;
 mod outbox;

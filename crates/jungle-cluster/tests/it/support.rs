@@ -27,8 +27,16 @@ pub fn options(server: &str) -> Options {
 
 /// A new server, in memory.
 pub fn newcomer(log: Arc<impl Log + 'static>, name: &str) -> Result<(Jungle, Cluster), JoinError> {
+    newcomer_with(log, &options(name))
+}
+
+/// The same with other options.
+pub fn newcomer_with(
+    log: Arc<impl Log + 'static>,
+    options: &Options,
+) -> Result<(Jungle, Cluster), JoinError> {
     let arena = ArenaOptions::default();
-    Cluster::follow_in_memory(log, &Jungle::builder(), &arena, &options(name))
+    Cluster::follow_in_memory(log, &Jungle::builder(), &arena, options)
 }
 
 /// A connection that can be cut: nothing comes until it is there again, and whoever is asked for

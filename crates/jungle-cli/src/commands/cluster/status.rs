@@ -5,7 +5,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use jungle_cluster::{
-    ConnectError, LogStatus, Options, OutboxStatus, Replica, ServerStatus, Survey,
+    ConnectError, LogStatus, MirrorStatus, Options, OutboxStatus, Replica, ServerStatus, Survey,
 };
 
 use crate::cluster::Link;
@@ -130,6 +130,14 @@ fn print(out: &mut impl Write, survey: &Survey) -> std::io::Result<()> {
             let why = error.as_ref().map(|why| format!(" ({})", plain(why))).unwrap_or_default();
             let name = plain(&server.server);
             writeln!(out, "outbox   {name}: {pending} without a place{why}, {refused} refused")?;
+        }
+        if let Some(MirrorStatus { domain, error, .. }) = &server.mirror {
+            let (name, domain) = (plain(&server.server), plain(domain));
+            let followed = match error {
+                None => "followed".to_owned(),
+                Some(why) => format!("PASSED OVER, the log itself is followed: {}", plain(why)),
+            };
+            writeln!(out, "mirror   {name}: in domain {domain}, {followed}")?;
         }
     }
     Ok(())
