@@ -7,4 +7,4 @@ mod servers;
 
 pub(crate) use ends::Ends;
 pub(crate) use leashed::{Leashed, start_engine};
-pub(crate) use servers::{DOMAIN, Plan, Servers, find};
+pub(crate) use servers::{DOMAIN, Plan, Servers, domain_of, find};

@@ -47,6 +47,13 @@ pub(crate) struct Plan {
     /// Leaf nodes, which keep nothing and pass everything on: the place of whom each is connected
     /// to. Place 0 is the engine's servers, 1 the first relay, and so on.
     pub(crate) relays: Vec<usize>,
+    /// Each of them has JetStream all the same, in a [domain of its own](domain_of), for a mirror.
+    pub(crate) has_mirrors: bool,
+}
+
+/// The domain of what the relay at this place keeps, if it keeps something.
+pub(crate) fn domain_of(place: usize) -> String {
+    format!("{DOMAIN}-{place}")
 }
 
 /// Servers that are one engine. They are killed, and what they kept is removed, when this is
@@ -128,7 +135,11 @@ impl Servers {
         for at in 0..self.plan.relays.len() {
             let to = self.place(self.plan.relays[at]).iter().filter_map(|server| server.ports);
             let to: Vec<u16> = to.map(|(_, relays)| relays).collect();
-            self.launch(program, &relay(at + 1, &to))?;
+            let mut config = relay(at + 1, &to);
+            if self.plan.has_mirrors {
+                config += &jetstream(&domain_of(at + 1), "");
+            }
+            self.launch(program, &config)?;
             self.wait_for(count + at, "Leafnode connection created")?;
         }
         Ok(())
@@ -198,8 +209,8 @@ fn keeper(at: usize, routes: &[u16], syncs_always: bool) -> String {
     let sync = if syncs_always { ", sync_interval: always" } else { "" };
     let mut config = format!(
         "server_name: n{at}\nlisten: \"127.0.0.1:-1\"\nleafnodes {{ listen: \"127.0.0.1:-1\" }}\n\
-         jetstream {{ store_dir: \"{{store}}\", domain: {DOMAIN}, max_file_store: 1GB{sync} }}\n\
-         {ACCOUNTS}"
+         {}{ACCOUNTS}",
+        jetstream(DOMAIN, sync)
     );
     if routes.len() > 1 {
         let route = |port: &u16| format!("\"nats-route://127.0.0.1:{port}\"");
@@ -211,6 +222,11 @@ fn keeper(at: usize, routes: &[u16], syncs_always: bool) -> String {
         );
     }
     config
+}
+
+fn jetstream(domain: &str, more: &str) -> String {
+    let size = "max_file_store: 1GB";
+    format!("jetstream {{ store_dir: \"{{store}}\", domain: {domain}, {size}{more} }}\n")
 }
 
 /// One that passes everything on.

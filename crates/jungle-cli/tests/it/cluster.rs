@@ -117,6 +117,31 @@ fn a_server_reaches_the_engine_over_leaf_nodes() {
 }
 
 #[test]
+fn servers_at_leaf_nodes_follow_the_mirrors_that_are_there() {
+    let folder = Folder::new("cluster-mirrors");
+    let shape = ["--servers", "3", "--topology", "tree:1", "--engine-servers", "1", "--mirrors"];
+    let up = Up::start(&folder, &[&["cluster", "up"], &shape[..]].concat());
+    let made = send(address(&up, 2), "POST /api/v1/trees", "", r#"{"name":"far"}"#);
+    assert!(made.starts_with("HTTP/1.1 201 "), "{made}");
+    let mirror = |domain: &str| serde_json::json!({"domain": domain, "error": null});
+    for (at, domain) in [(1, "tryout-1"), (2, "tryout-2")] {
+        // It is filled when there is something for it, and looked at a second later.
+        while json(&send(address(&up, at), "GET /health", "", ""))["cluster"]["mirror"]
+            != mirror(domain)
+        {
+            send(address(&up, at), "GET /api/v1/cluster", "", "");
+        }
+    }
+    let there = send(address(&up, 1), "GET /api/v1/trees/far", ALL, "");
+    assert!(there.starts_with("HTTP/1.1 200 "), "{there}");
+    let engine = up.told["engine"].as_str().unwrap();
+    let told = folder.run(&["cluster", "status", "--cluster", engine]);
+    told.check_code(0);
+    assert!(told.out.contains("mirror   s2: in domain tryout-2, followed"), "{}", told.out);
+    assert!(!told.out.contains("mirror   s0"), "{}", told.out);
+}
+
+#[test]
 fn a_server_that_is_cut_off_takes_commits_and_others_have_them_later() {
     let folder = Folder::new("cluster-local");
     let mut engine = NatsServers::start(1);
@@ -264,22 +289,41 @@ fn a_machine_without_a_part_of_the_log_gets_files_for_a_leaf_node() {
     }
     let keys = folder.0.join("tls").display().to_string();
     let args = ["cluster", "config", "files", "--tls", &keys, "--host", "hub"];
-    let made = folder.run(&[&args[..], &["--leaf", "far", "--leaf", "farther=far"]].concat());
+    let leaves = ["--leaf", "far", "--leaf", "farther=far", "--leaf", "other", "--mirror", "far"];
+    let made = folder.run(&[&args[..], &leaves].concat());
     made.check_code(0);
     let text = |name: &str| fs::read_to_string(folder.0.join("files").join(name)).unwrap();
-    for host in ["hub", "far", "farther"] {
+    for host in ["hub", "far", "farther", "other"] {
         let config = folder.0.join("files").join(host).join("nats.conf");
         let looked = Command::new(nats_server()).arg("-t").arg("-c").arg(&config).output().unwrap();
         assert!(looked.status.success(), "{}", String::from_utf8_lossy(&looked.stderr));
         let (config, unit) = (text(&format!("{host}/nats.conf")), format!("{host}/jungle.service"));
-        let users = r#"[ { user: "hub" }, { user: "far" }, { user: "farther" } ]"#;
+        let users = r#"[ { user: "hub" }, { user: "far" }, { user: "farther" }, "#;
         assert!(config.contains(users) && config.contains("leafnodes {"), "{config}");
         assert!(text(&unit).contains("--cluster-domain jungle"), "{}", text(&unit));
     }
     assert!(text("far/nats.conf").contains(r#"urls: [ "tls://hub:7422" ]"#));
     assert!(text("farther/nats.conf").contains(r#"urls: [ "tls://far:7422" ]"#));
     assert!(text("farther/jungle.service").contains("--cluster tls://farther:4222 "));
-    assert!(text("README.md").contains("And far, farther, with a leaf node"));
+    assert!(text("README.md").contains("And far, farther, other, with a leaf node"));
+    // Who is connected through the one with the mirror follows it as well.
+    for (host, keeps, follows) in [
+        ("hub", true, false),
+        ("far", true, true),
+        ("farther", false, true),
+        ("other", false, false),
+    ] {
+        let config = text(&format!("{host}/nats.conf"));
+        assert_eq!(config.contains("jetstream: enabled"), keeps, "{config}");
+        assert_eq!(config.contains(r#"domain: "far""#), host == "far", "{config}");
+        for file in ["jungle.service", "compose.yaml"] {
+            let text = text(&format!("{host}/{file}"));
+            let said =
+                text.contains("--cluster-mirror far") || text.contains("--cluster-mirror=far\n");
+            assert_eq!(said, follows, "{text}");
+            assert!(!text.contains("follow"), "{text}");
+        }
+    }
 }
 
 #[test]
@@ -320,6 +364,8 @@ fn files_for_real_machines_are_taken_by_the_engine_and_are_each_others() {
         (&["--host", "a", "--host", "a"], "a machine is named twice"),
         (&["--host", "a", "--leaf", "a"], "a machine is named twice"),
         (&["--host", "a", "--leaf", "c=b", "--leaf", "b"], "c is to reach the log through \"b\""),
+        (&["--host", "a", "--mirror", "a"], "\"a\" is no leaf that could have a mirror"),
+        (&["--host", "a", "--leaf", "jungle", "--mirror", "jungle"], "the domain of a mirror"),
         (&["--host", "a b"], "is no name of a machine"),
         (&["--host", "a", "--name", "a.b"], "is no name of a cluster"),
         (&["--host", "a", "--tls", "/a\"b"], "is no plain path"),

@@ -24,6 +24,9 @@ pub(super) struct Args {
     /// Leaf nodes beside them: the place of whom each is connected to; 0 is they, 1 the first leaf
     #[arg(long, value_name = "PLACES", value_delimiter = ',')]
     relays: Vec<usize>,
+    /// The leaf nodes keep what they are given as well
+    #[arg(long, requires = "relays")]
+    mirrors: bool,
 }
 
 /// How often it is looked whether they run.
@@ -32,7 +35,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(200);
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let ends = Ends::listen()?.with_input();
     let (servers, relays) = (args.servers, args.relays.clone());
-    let plan = Plan { servers, syncs_always: args.sync, relays };
+    let (syncs_always, has_mirrors) = (args.sync, args.mirrors);
+    let plan = Plan { servers, syncs_always, relays, has_mirrors };
     let mut servers = Servers::start(&args.nats_server, plan)?;
     {
         let mut out = stdout();

@@ -30,6 +30,10 @@ pub(super) struct Args {
     /// engine, once for each; NAME=OTHER is connected with the leaf node of that one
     #[arg(long = "leaf", value_name = "NAME[=OTHER]")]
     leaves: Vec<Leaf>,
+    /// A --leaf that keeps a copy of the log, which comes over the link to it once: its server
+    /// follows that, and so do those of all leaves that are connected through it
+    #[arg(long = "mirror", value_name = "NAME")]
+    mirrors: Vec<String>,
     /// The cluster's name
     #[arg(long, value_name = "NAME", default_value = "jungle")]
     name: String,
@@ -67,6 +71,7 @@ const PER_HOST: [(&str, &str); 3] = [
 ];
 const ROUTES: &str = include_str!("templates/routes.conf");
 const LEAFNODES: &str = include_str!("templates/leafnodes.conf");
+const MIRROR: &str = include_str!("templates/mirror.conf");
 const README: &str = include_str!("templates/README.md");
 
 #[derive(Serialize)]
@@ -122,7 +127,8 @@ fn check(args: &Args) -> Result<(), Failure> {
         return Err(Failure::usage(format_args!("{count} machines are not one, three or five"))
             .with_hint("of three one may be lost, of five two; four are no better than three"));
     }
-    check_leaves(&args.leaves)
+    check_leaves(&args.leaves)?;
+    check_mirrors(args)
 }
 
 /// Each leads to the log, over leaves that were named before it.
@@ -138,6 +144,41 @@ fn check_leaves(leaves: &[Leaf]) -> Result<(), Failure> {
             Err(Failure::usage(format_args!("{name} is to reach the log through {through:?}"))
                 .with_hint("name that one as a --leaf before it"))
         }
+    }
+}
+
+/// Each is at a leaf, and has a domain of its own.
+fn check_mirrors(args: &Args) -> Result<(), Failure> {
+    let is_leaf = |name: &&String| args.leaves.iter().any(|leaf| leaf.name == **name);
+    if let Some(name) = args.mirrors.iter().find(|name| !is_leaf(name)) {
+        return Err(Failure::usage(format_args!("{name:?} is no leaf that could have a mirror"))
+            .with_hint("the other machines have the log itself; name it as a --leaf as well"));
+    }
+    let mut domains: Vec<String> = args.mirrors.iter().map(|name| domain_of(name)).collect();
+    domains.push(args.name.clone());
+    domains.sort();
+    let twice = domains.windows(2).find(|two| two[0] == two[1]).map(|two| &two[0]);
+    let long = domains.iter().find(|domain| domain.len() > 64);
+    match twice.or(long) {
+        None => Ok(()),
+        Some(domain) => {
+            Err(Failure::usage(format_args!("{domain:?} would be the domain of a mirror"))
+                .with_hint("each needs its own, of at most 64 letters, after its machine's name"))
+        }
+    }
+}
+
+/// The engine's domain at a leaf: it may have no points.
+fn domain_of(leaf: &str) -> String {
+    leaf.replace('.', "-")
+}
+
+/// The nearest mirror on the way from a machine to the log.
+fn mirror_of<'a>(args: &'a Args, host: &'a str) -> Option<&'a str> {
+    let leaf = args.leaves.iter().find(|leaf| leaf.name == host)?;
+    match args.mirrors.contains(&leaf.name) {
+        true => Some(&leaf.name),
+        false => mirror_of(args, leaf.through.as_deref()?),
     }
 }
 
@@ -170,11 +211,23 @@ fn fill(template: &str, args: &Args, host: &str) -> String {
     };
     let routes = if hosts.len() > 1 { ROUTES } else { "" };
     let leafnodes = if leaves.is_empty() { "" } else { LEAFNODES };
-    let parts = template.replace("\n{routes}\n", routes).replace("{leafnodes}\n", leafnodes);
+    let is_mirror = args.mirrors.iter().any(|mirror| mirror == host);
+    let [jetstream, enabled] = if is_mirror { [MIRROR, "jetstream: enabled, "] } else { ["", ""] };
+    let mirror = mirror_of(args, host).map(domain_of);
+    let follow =
+        |line: &str| mirror.as_ref().map_or(String::new(), |mirror| line.to_owned() + mirror);
+    let parts = template
+        .replace("\n{routes}\n", routes)
+        .replace("{leafnodes}\n", leafnodes)
+        .replace("{mirror}\n", jetstream);
     let facts = [
         ("{users}", list(&|host| format!("{{ user: \"{host}\" }}"), &all)),
         ("{through}", list(&|host| format!("\"tls://{host}:7422\""), &through)),
         ("{leaves}", told_leaves),
+        ("{enabled}", enabled.to_owned()),
+        ("{domain}", domain_of(host)),
+        (" {follow}", follow(" --cluster-mirror ")),
+        ("\n{follow-line}", follow("\n      - --cluster-mirror=")),
         ("{others}", list(&|host| format!("\"tls://{host}:6222\""), &others)),
         ("{addresses}", addresses.join(",")),
         ("{hosts}", hosts.join(", ")),

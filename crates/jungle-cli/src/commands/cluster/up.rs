@@ -11,7 +11,7 @@ use super::sites::{Site, sites};
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::output::{Format, json_line, say, stdout};
-use crate::tryout::{DOMAIN, Ends, Leashed, find, start_engine};
+use crate::tryout::{DOMAIN, Ends, Leashed, domain_of, find, start_engine};
 
 const HELP: &str = "\
 It starts nats-server and `jungle serve`, each a process of its own, and prints where they are. \
@@ -31,6 +31,9 @@ pub(super) struct Args {
     /// is connected with that of a neighbour [default: all reach it directly]
     #[arg(long, value_name = "SHAPE")]
     topology: Option<String>,
+    /// The leaf nodes keep copies of the log, which the servers follow
+    #[arg(long, requires = "topology")]
+    mirrors: bool,
     /// How many servers the engine has, each of which keeps the log; of three, one may be lost
     #[arg(long, value_name = "COUNT", default_value = "3", value_parser = ["1", "3", "5"])]
     engine_servers: String,
@@ -98,7 +101,8 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let mut running: Vec<(String, Leashed)> = Vec::new();
     for (at, site) in sites.iter().enumerate() {
         let address = places.get(at).unwrap_or(&places[0]);
-        let server = start_server(&site.name, &folder.0, address, args)?;
+        let mirror = site.through.filter(|_| args.mirrors).map(|_| domain_of(at));
+        let server = start_server((&site.name, mirror), &folder.0, address, args)?;
         running.push((site.name.clone(), server));
     }
     let mut servers = Vec::new();
@@ -146,12 +150,13 @@ fn start_sites(
     }
     if !relays.is_empty() {
         more.extend(["--relays", &relays]);
+        more.extend(args.mirrors.then_some("--mirrors"));
     }
     start_engine(program, &args.engine_servers, &more)
 }
 
 fn start_server(
-    name: &str,
+    (name, mirror): (&str, Option<String>),
     folder: &Path,
     addresses: &str,
     args: &Args,
@@ -163,7 +168,9 @@ fn start_server(
     let place = ["--data", &data, "--listen", "127.0.0.1:0", "--json", "--log", "warn"];
     let engine = ["--cluster", addresses, "--cluster-domain", DOMAIN, "--replicas", replicas];
     let local: &[&str] = if args.local { &["--local"] } else { &[] };
-    let cluster = [&engine[..], &["--server-name", name], local].concat();
+    let mirror = mirror.as_ref().map(|domain| ["--cluster-mirror", domain.as_str()]);
+    let mirror = mirror.as_ref().map_or(&[][..], |mirror| mirror);
+    let cluster = [&engine[..], &["--server-name", name], local, mirror].concat();
     Leashed::start(&[&["serve", "--leash"], &place[..], &cluster[..], unsynced].concat())
 }
 
