@@ -1,5 +1,6 @@
 //! What Jungle's tests share: repeatable randomness, the way a failure names its seed, the
-//! reference model of a tree, servers of the engine under Alice, and machines to run them on.
+//! reference model of a tree, servers of the engine under Alice, machines to run them on, and the
+//! tally of what became of commits.
 //!
 //! A random test takes its [`Rng`] from [`for_each_seed`]. When the test panics, the seed is
 //! printed; `JUNGLE_SEED=<seed>` in the environment then runs that one case again.
@@ -20,6 +21,7 @@ mod model;
 mod nats;
 mod relay;
 mod rng;
+mod tally;
 
 pub use machines::Machines;
 pub use model::{
@@ -28,3 +30,4 @@ pub use model::{
 pub use nats::{NATS_SERVER, NatsServers};
 pub use relay::Passage;
 pub use rng::{Rng, for_each_seed};
+pub use tally::{Back, Counts, Outcome, Tally};

@@ -10,9 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jungle_cluster::{Fault as Stopped, Survey};
-use jungle_testkit::{NatsServers, Passage, Rng, for_each_seed};
+use jungle_testkit::{Back, NatsServers, Passage, Rng, for_each_seed};
 
-use self::tally::Back;
 use self::world::{PATIENCE, SERVERS, World};
 use crate::support::{SCHEDULES, SEED, options, told};
 

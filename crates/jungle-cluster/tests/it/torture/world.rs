@@ -10,9 +10,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use jungle_cluster::{Cluster, Fault, NatsLog, Options};
 use jungle_db::{Clock, Jungle, Timestamp};
 use jungle_store::{OpenOptions, Store};
+use jungle_testkit::Tally;
 use jungle_tree::ArenaOptions;
 
-use super::tally::Tally;
+use super::tally;
 use crate::support::{options, portrait};
 
 pub const SERVERS: usize = 3;
@@ -114,7 +115,7 @@ impl World {
         while !self.is_over.load(Ordering::Relaxed) {
             let begun = Instant::now();
             if let Some(server) = &*self.servers[at].read().unwrap() {
-                self.tally.commit(at, &server.jungle.open_tree("t").unwrap());
+                tally::commit(&self.tally, at, &server.jungle.open_tree("t").unwrap());
             }
             thread::park_timeout(PACE.saturating_sub(begun.elapsed()));
         }
@@ -193,7 +194,7 @@ impl World {
         }
         let newcomer = self.newcomer(SERVERS);
         let ought = (newcomer.jungle.revision(), portrait(&newcomer.jungle));
-        assert_eq!(self.tally.wrong(&newcomer.jungle), [], "a newcomer");
+        assert_eq!(tally::wrong(&self.tally, &newcomer.jungle), [], "a newcomer");
         let past = newcomer.jungle.open_tree("t").unwrap().history(..);
         let times: Vec<Timestamp> = past.map(|info| info.unwrap().time).collect();
         assert!(times.is_sorted_by(|newer, older| newer >= older), "time goes back");
@@ -203,7 +204,7 @@ impl World {
                 let status = server.cluster.status();
                 assert!(status.fault.is_none(), "{status:?}");
                 assert_eq!((server.jungle.revision(), portrait(&server.jungle)), ought, "s{at}");
-                assert_eq!(self.tally.wrong(&server.jungle), [], "s{at}");
+                assert_eq!(tally::wrong(&self.tally, &server.jungle), [], "s{at}");
             });
         }
         for at in 0..SERVERS {
