@@ -10,8 +10,11 @@
 //! out as ever and nobody takes them. A route to nowhere would tell the sender.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -75,7 +78,8 @@ impl Machines {
     /// them. If it does not, nothing is run, and why is printed.
     ///
     /// `test` is the whole name of the test that calls this, as the test program lists it: it is
-    /// run again by that. What is above this call in the test is therefore done twice.
+    /// run again by that. What is above this call in the test is therefore done twice. Its
+    /// temporary files have a folder of their own, which goes with it.
     ///
     /// # Panics
     /// When the test does, or the program has no such test.
@@ -89,10 +93,13 @@ impl Machines {
             println!("skipped: the system gives no machines of a test's own: {why}");
             return false;
         }
+        let temporary = Temporary::new();
         let (log, output) = std::io::pipe().expect("there are pipes");
         let program = std::env::current_exe().expect("a test knows its own file");
         let mut again = unshared(program);
-        again.args([test, "--exact", "--nocapture", "--test-threads=1"]).env(INSIDE, "1");
+        again.args([test, "--exact", "--nocapture", "--quiet"]).env(INSIDE, "1");
+        // By their process alone, tests that are all the first one could not be told apart.
+        again.env("TMPDIR", &temporary.0);
         let errors = output.try_clone().expect("a pipe has as many ends as are wanted");
         again.stdin(Stdio::piped()).stdout(output).stderr(errors);
         let mut child = again.spawn().expect("it was there for the trial");
@@ -230,6 +237,26 @@ impl Drop for Machines {
             let _ = holder.kill();
             let _ = holder.wait();
         }
+    }
+}
+
+/// A folder for temporary files, gone with this.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new() -> Temporary {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::SeqCst);
+        let name = format!("jungle-machines-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir_all(&folder).expect("temporary files can be made");
+        Temporary(folder)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
