@@ -7,6 +7,7 @@ mod http;
 mod ledger;
 mod lin;
 mod local;
+mod machines;
 mod serving;
 
 use std::io::{BufRead, BufReader};
@@ -27,7 +28,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let Some((suite, rest)) = arguments.split_first() else {
         return fail(format!(
             "no suite given; there are {}, `http`, `hostile`, `posts`, `soak`, `engine`, \
-             `lin`, `cluster`, `local` and `ledger`",
+             `lin`, `cluster`, `machines`, `local` and `ledger`",
             SUITES.join(", ")
         ));
     };
@@ -46,6 +47,9 @@ pub fn run(arguments: &[String]) -> Result<()> {
     }
     if suite == "cluster" {
         return cluster::run(rest);
+    }
+    if suite == "machines" {
+        return machines::run(rest);
     }
     if suite == "local" {
         return local::run(rest);

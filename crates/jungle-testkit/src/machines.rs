@@ -240,7 +240,7 @@ impl Drop for Machines {
     }
 }
 
-/// A folder for temporary files, gone with this.
+/// A folder for temporary files, gone with this; but what failed can be looked at.
 struct Temporary(PathBuf);
 
 impl Temporary {
@@ -256,6 +256,10 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
+        if thread::panicking() {
+            println!("what was written is in {}", self.0.display());
+            return;
+        }
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -11,6 +11,7 @@ mod files;
 mod find;
 mod get;
 mod locks;
+mod machines;
 mod posting;
 mod published;
 mod serve;

@@ -112,8 +112,13 @@ pub(crate) struct Client {
 impl Client {
     /// Nothing if nobody listens any more.
     pub(crate) fn new(address: &str) -> Option<Client> {
-        let stream = TcpStream::connect(address).ok()?;
-        stream.set_read_timeout(Some(PATIENCE)).ok()?;
+        Client::within(address, PATIENCE)
+    }
+
+    /// That gives up when anything takes so long.
+    pub(crate) fn within(address: &str, limit: Duration) -> Option<Client> {
+        let stream = TcpStream::connect_timeout(&address.parse().ok()?, limit).ok()?;
+        stream.set_read_timeout(Some(limit)).ok()?;
         stream.set_nodelay(true).ok()?;
         Some(Client { stream: BufReader::new(stream), address: address.to_owned() })
     }
@@ -121,6 +126,11 @@ impl Client {
     /// Sends a request; gives the status of the answer, of which the length must be said. Nothing
     /// if the server has gone.
     pub(crate) fn ask(&mut self, head: &str, media: &str, body: &str) -> Option<u16> {
+        self.answer(head, media, body).map(|(status, _)| status)
+    }
+
+    /// The same, with the answer's body.
+    pub(crate) fn answer(&mut self, head: &str, media: &str, body: &str) -> Option<(u16, String)> {
         self.send(head, media, body)?;
         let status = self.line()?.split(' ').nth(1)?.parse().ok()?;
         let mut length = 0;
@@ -133,8 +143,9 @@ impl Client {
                 length = said.trim().parse().ok()?;
             }
         }
-        self.stream.read_exact(&mut vec![0; length]).ok()?;
-        Some(status)
+        let mut body = vec![0; length];
+        self.stream.read_exact(&mut body).ok()?;
+        Some((status, String::from_utf8(body).ok()?))
     }
 
     /// Sends a request without looking at its answer.

@@ -1,0 +1,103 @@
+//! Who posts and reads.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jungle_testkit::Outcome;
+use serde_json::Value as Json;
+
+use super::super::serving::Client;
+use super::SERVERS;
+use super::server::READ_WITHIN;
+use super::world::World;
+
+/// One makes one request in this time, if it can: more load would show how slow the machine is.
+const PACE: Duration = Duration::from_millis(50);
+/// After so long one goes on without an answer.
+const POST_WITHIN: Duration = Duration::from_secs(5);
+
+pub(crate) const JSON: &str = "application/json";
+const POST: &str = "POST /api/v1/trees/t/commits";
+const READ: &str = "GET /api/v1/trees/t/node";
+/// How a commit is told apart that was refused from one that may be made yet.
+const NOT_WRITTEN: &str = "the commit was not written";
+
+impl World<'_> {
+    /// Posts to one server, at one of its addresses, until all is over.
+    pub(crate) fn post(&self, at: usize, address: &str) {
+        let mut client = None;
+        while !self.is_over() {
+            let begun = Instant::now();
+            let number = self.tally.begin();
+            let outcome = post_once(&mut client, address, number);
+            self.tally.note(at, number, outcome);
+            thread::park_timeout(PACE.saturating_sub(begun.elapsed()));
+        }
+    }
+
+    /// Reads from one server, as who sits at its machine, until all is over.
+    pub(crate) fn read(&self, at: usize) {
+        let server = self.server(at);
+        while !self.is_over() {
+            let (life, begun) = (server.life(), Instant::now());
+            let client = Client::within(&server.desk(), READ_WITHIN);
+            let status = client.and_then(|mut client| client.ask(READ, JSON, ""));
+            server.answered(life, status == Some(200), begun);
+            thread::park_timeout(PACE.saturating_sub(begun.elapsed()));
+        }
+    }
+}
+
+/// How many posts are swept at a time.
+const SWEPT: usize = 500;
+
+impl World<'_> {
+    /// Removes posts that are there and may be, until all is over: there are never more and more.
+    /// From then on they are unknown, so one that comes again is found.
+    pub(crate) fn sweep(&self) {
+        for at in (0..SERVERS).cycle().take_while(|_| !self.is_over()) {
+            let begun = Instant::now();
+            let _ = self.sweep_once(at);
+            thread::park_timeout((20 * PACE).saturating_sub(begun.elapsed()));
+        }
+    }
+
+    fn sweep_once(&self, at: usize) -> Option<()> {
+        let page = self.newest(at, &format!("GET /api/v1/trees/t/children?limit={SWEPT}"))?;
+        let posts = page["children"].as_array()?.iter().map(|child| {
+            (child["attributes"]["number"]["value"].as_i64().unwrap(), &child["path"])
+        });
+        let posts = posts.filter(|(number, _)| self.tally.may_be(*number));
+        let (numbers, paths): (Vec<i64>, Vec<&Json>) = posts.unzip();
+        let edits = paths.iter().map(|path| format!(r#"{{"op":"remove","path":{path}}}"#));
+        let edits = edits.collect::<Vec<_>>().join(",");
+        let mut client = Client::within(&self.server(at).address(), READ_WITHIN)?;
+        match client.answer(POST, JSON, &format!(r#"{{"edits":[{edits}]}}"#)) {
+            Some((200, _)) => self.tally.forget(&numbers),
+            // Removed by one of which that was not known.
+            Some((404 | 409, _)) => {}
+            Some((503, told)) if told.contains(NOT_WRITTEN) => {}
+            Some((503, _)) | None => self.tally.doubt(&numbers),
+            Some((status, told)) => panic!("m{at} answered {status}: {told}"),
+        }
+        Some(())
+    }
+}
+
+fn post_once(client: &mut Option<Client>, address: &str, number: i64) -> Outcome {
+    if client.is_none() {
+        *client = Client::within(address, POST_WITHIN);
+    }
+    let Some(connection) = client else { return Outcome::Refused };
+    let edit = format!(r#"{{"edits":[{{"op":"append","attributes":{{"number":{number}}}}}]}}"#);
+    match connection.answer(POST, JSON, &edit) {
+        Some((200, _)) => Outcome::Acknowledged,
+        Some((503, told)) if told.contains(NOT_WRITTEN) => Outcome::Refused,
+        Some((503, _)) => Outcome::Undecided,
+        Some((status, told)) => panic!("{address} answered {status}: {told}"),
+        None => {
+            *client = None;
+            Outcome::Undecided
+        }
+    }
+}
