@@ -10,6 +10,7 @@ use jungle_store::{OpenOptions, Store};
 use jungle_tree::ArenaOptions;
 
 use crate::cluster::Cluster;
+use crate::collector;
 use crate::elsewhere::Elsewhere;
 use crate::error::{Fault, JoinError};
 use crate::follow::Follower;
@@ -209,6 +210,8 @@ impl Cluster {
             threads,
         };
         cluster.answer(options);
+        let collecting = Arc::clone(&cluster.follower);
+        cluster.start("memory", move || collector::collect(&collecting))?;
         let follower = Arc::clone(&cluster.follower);
         cluster.log.hear_line(Arc::new(move |server| follower.rotation.heard(server)));
         Ok(cluster)

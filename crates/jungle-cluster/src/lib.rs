@@ -37,6 +37,7 @@
 
 mod checkpoint;
 mod cluster;
+mod collector;
 mod depot;
 mod elsewhere;
 mod error;

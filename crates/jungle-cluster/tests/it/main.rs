@@ -11,6 +11,7 @@ mod mirror;
 mod model;
 mod nats;
 mod outbox;
+mod reclaim;
 mod support;
 mod tip;
 mod torture;
