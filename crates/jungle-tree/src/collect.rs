@@ -125,10 +125,8 @@ impl Collection<'_> {
             payload.sweep(&arena.payload, *cut, |handle| Record::load(memory, handle).birth());
         arena.hashes.clear();
         arena.frozen.store(0, Ordering::SeqCst);
-        let mut lane = arena.lane();
-        let allocator = lane.allocator();
-        blocks.give_to(&mut allocator.blocks);
-        payload.give_to(&mut allocator.payload);
+        blocks.give_to(&arena.blocks);
+        payload.give_to(&arena.payload);
         Collected {
             structure_bytes: structure.0,
             payload_bytes: values.0,
@@ -210,7 +208,7 @@ impl<const SHIFT: u32> Heap<SHIFT> {
     }
 
     fn take_spare(&mut self, slabs: &Slabs) {
-        self.taken.extend((0..CLASSES).map(|class| slabs.take_spare(class)));
+        self.taken.extend((0..CLASSES).map(|class| slabs.take_spare(class, usize::MAX)));
     }
 
     fn note_taken(&mut self) {
@@ -219,9 +217,10 @@ impl<const SHIFT: u32> Heap<SHIFT> {
         }
     }
 
-    fn give_to(&mut self, lists: &mut FreeLists<SHIFT>) {
+    /// Whichever writer needs some has a part of it: one alone could not use it all.
+    fn give_to(&mut self, slabs: &Slabs) {
         for (class, handles) in self.found.iter_mut().enumerate() {
-            lists.extend(class, std::mem::take(handles));
+            slabs.add_spare(class, std::mem::take(handles));
         }
     }
 
@@ -367,6 +366,30 @@ mod tests {
         }
         let usage = arena.usage();
         assert!(usage.structure_bytes + usage.payload_bytes < 8 << 20, "{usage:?}");
+    }
+
+    #[test]
+    fn what_is_given_back_is_used_again_by_whoever_writes() {
+        let arena = Arena::new().expect("address space");
+        let made = || {
+            let mut tree = Tree::new(&arena);
+            wide(&mut tree, 500);
+            tree
+        };
+        let taken = || arena.usage().structure_bytes + arena.usage().payload_bytes;
+        // Every other one goes, so there is hardly a slab without anything that is alive.
+        let mut trees: Vec<Option<Tree>> = (0..400).map(|_| Some(made())).collect();
+        let before = taken();
+        trees.iter_mut().step_by(2).for_each(|tree| *tree = None);
+        arena.collect();
+        let made_anew = std::thread::scope(|scope| {
+            let make = || (0..50).map(|_| made()).collect::<Vec<_>>();
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(make)).collect();
+            threads.into_iter().flat_map(|thread| thread.join().expect("there is room")).count()
+        });
+        assert_eq!(made_anew, 200);
+        let (after, limit) = (taken(), before + before / 4);
+        assert!(after < limit, "{before} bytes before, {after} with as many trees again");
     }
 
     #[test]

@@ -8,6 +8,8 @@ const EXACT_WORDS: usize = 64;
 const STEPS: usize = 4;
 /// Larger records get slabs of their own.
 const CLASS_WORDS_MAX: usize = SLAB_WORDS / 2;
+/// So many records that nobody has a writer takes for itself at a time: others need some, too.
+const SPARE_MAX: usize = 1 << 10;
 /// 64 exact classes, then 4 steps in each of the 6 doublings from 64 to 4096 words.
 pub(crate) const CLASSES: usize = EXACT_WORDS + 1 + STEPS * 6;
 
@@ -89,7 +91,7 @@ impl<const SHIFT: u32> FreeLists<SHIFT> {
 
     #[cold]
     fn refill(list: &mut Class, slabs: &Slabs, class: usize) {
-        list.free = slabs.take_spare(class);
+        list.free = slabs.take_spare(class, SPARE_MAX);
         if !list.free.is_empty() {
             return;
         }
@@ -115,16 +117,6 @@ impl<const SHIFT: u32> FreeLists<SHIFT> {
                 slabs.give_back(first, words.div_ceil(SLAB_WORDS));
             }
         }
-    }
-
-    /// Adds free records of a class. What is longer stays where it is: it may be millions, and
-    /// others wait for the lane.
-    pub(crate) fn extend(&mut self, class: usize, mut handles: Vec<u32>) {
-        let free = &mut self.classes[class].free;
-        if handles.len() > free.len() {
-            std::mem::swap(free, &mut handles);
-        }
-        free.append(&mut handles);
     }
 
     /// Takes the lists of given-back records, for a collection that looks at all of memory.

@@ -187,19 +187,27 @@ impl Slabs {
         self.table().uses.get(slab).copied().unwrap_or(SlabUse::Free)
     }
 
-    /// Free records of a class that were found as slabs were loaded, to be put into a list.
-    pub(crate) fn take_spare(&self, class: usize) -> Vec<u32> {
+    /// Free records of a class that nobody has in a list, at most so many.
+    pub(crate) fn take_spare(&self, class: usize, most: usize) -> Vec<u32> {
         let mut spare = self.spare.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        spare.get_mut(class).map(std::mem::take).unwrap_or_default()
+        match spare.get_mut(class) {
+            Some(list) if list.len() > most => list.split_off(list.len() - most),
+            Some(list) => std::mem::take(list),
+            None => Vec::new(),
+        }
     }
 
-    /// Notes free records that nobody has in a list.
-    pub(crate) fn add_spare(&self, class: usize, handles: impl Iterator<Item = u32>) {
+    /// Notes free records that nobody has in a list. They may be millions: a longer list than what
+    /// is there stays where it is.
+    pub(crate) fn add_spare(&self, class: usize, mut handles: Vec<u32>) {
         let mut spare = self.spare.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if spare.len() <= class {
             spare.resize_with(class + 1, Vec::new);
         }
-        spare[class].extend(handles);
+        if handles.len() > spare[class].len() {
+            std::mem::swap(&mut spare[class], &mut handles);
+        }
+        spare[class].append(&mut handles);
     }
 
     fn table(&self) -> std::sync::MutexGuard<'_, Table> {

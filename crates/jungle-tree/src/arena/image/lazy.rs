@@ -90,7 +90,7 @@ impl Lazy {
         let starts = (0..SLAB_WORDS / words).map(|i| slab * SLAB_WORDS + i * words);
         let free =
             starts.filter(|&at| birth_of(self.is_payload, region.get(at), region.get(at + 1)) == 0);
-        slabs.add_spare(class, free.map(|at| (at >> shift) as u32));
+        slabs.add_spare(class, free.map(|at| (at >> shift) as u32).collect());
     }
 }
 
