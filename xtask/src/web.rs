@@ -59,7 +59,8 @@ fn built() -> Result<BTreeMap<String, Vec<u8>>> {
 /// Debian's Chromium against the real server.
 fn browser() -> Result<()> {
     need("chromium", "chromium")?;
-    run_command(cargo(["build", "-p", "jungle-cli"]))?;
+    // As the other tests have built it.
+    run_command(cargo(["test", "--workspace", "--all-features", "--no-run", "--quiet"]))?;
     let mut tests = npm(["run", "--silent", "browser"]);
     tests.env("JUNGLE_COMMAND", target_dir().join("debug/jungle"));
     run_command(tests)

@@ -32,21 +32,31 @@ pub(crate) fn collect(follower: &Follower) {
 
 /// Collects if more is taken than that; tells how much may be taken from now on.
 fn collected(jungle: &Jungle, limit: usize) -> usize {
-    let usage = jungle.arena().usage();
-    let taken = usage.structure_bytes + usage.payload_bytes;
+    let taken = taken(jungle);
     if taken <= limit {
         return limit;
     }
     // What was there at first is not garbage, and all of it would be loaded.
-    let alive = if limit == 0 { taken } else { taken.saturating_sub(give_back(jungle)) };
-    // What was given back is taken first, before there is any more.
-    (2 * alive + SLACK_BYTES).max(taken)
+    let free = if limit == 0 { 0 } else { give_back(jungle) };
+    limit_after(self::taken(jungle), free)
 }
 
-/// Tells how many bytes.
+fn taken(jungle: &Jungle) -> usize {
+    let usage = jungle.arena().usage();
+    usage.structure_bytes + usage.payload_bytes
+}
+
+/// What is free is used before more is taken, but records of one size are of no use to others: so
+/// that a tracing is not all for one of them, a little more may be taken even then.
+fn limit_after(taken: usize, free: usize) -> usize {
+    let alive = taken.saturating_sub(free);
+    (2 * alive + SLACK_BYTES).max(taken + SLACK_BYTES / 8)
+}
+
+/// Tells how many bytes are free.
 fn give_back(jungle: &Jungle) -> usize {
     match jungle.collect() {
-        Ok(collected) => collected.structure_bytes + collected.payload_bytes,
+        Ok(collected) => collected.free_bytes,
         Err(error) => {
             tracing::warn!(%error, "memory that nobody uses was not given back");
             0

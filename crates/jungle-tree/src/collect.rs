@@ -32,6 +32,9 @@ pub struct Collected {
     pub payload_bytes: usize,
     /// Bytes of these that were given back to the system.
     pub returned_bytes: usize,
+    /// Bytes that stay taken and are free for what is written next: what was reclaimed now and was
+    /// not given back, and what had been before.
+    pub free_bytes: usize,
 }
 
 impl Arena {
@@ -87,8 +90,8 @@ impl<'a> CollectionTurn<'a> {
             blocks.take_over(&mut allocator.blocks);
             payload.take_over(&mut allocator.payload);
         }
-        blocks.take_spare(&arena.blocks);
-        payload.take_spare(&arena.payload);
+        blocks.taken.extend(arena.blocks.take_all_spare());
+        payload.taken.extend(arena.payload.take_all_spare());
         drop(lanes);
         Collection { arena, _turn: turn, cut, roots, grafts, blocks, payload }
     }
@@ -128,9 +131,10 @@ impl Collection<'_> {
         blocks.give_to(&arena.blocks);
         payload.give_to(&arena.payload);
         Collected {
-            structure_bytes: structure.0,
-            payload_bytes: values.0,
-            returned_bytes: structure.1 + values.1,
+            structure_bytes: structure.reclaimed,
+            payload_bytes: values.reclaimed,
+            returned_bytes: structure.returned + values.returned,
+            free_bytes: structure.free + values.free,
         }
     }
 }
@@ -139,6 +143,23 @@ impl Drop for Collection<'_> {
     fn drop(&mut self) {
         // Also when it was not finished: the lines may reuse again.
         self.arena.frozen.store(0, Ordering::SeqCst);
+    }
+}
+
+/// What was found in a region, in bytes.
+#[derive(Default)]
+struct Swept {
+    reclaimed: usize,
+    returned: usize,
+    free: usize,
+}
+
+impl Swept {
+    /// So many words.
+    fn add(&mut self, reclaimed: usize, returned: usize, free: usize) {
+        self.reclaimed += reclaimed * WORD_BYTES;
+        self.returned += returned * WORD_BYTES;
+        self.free += free * WORD_BYTES;
     }
 }
 
@@ -207,10 +228,6 @@ impl<const SHIFT: u32> Heap<SHIFT> {
         self.taken.extend(lists.take_lists().filter(|list| !list.is_empty()));
     }
 
-    fn take_spare(&mut self, slabs: &Slabs) {
-        self.taken.extend((0..CLASSES).map(|class| slabs.take_spare(class, usize::MAX)));
-    }
-
     fn note_taken(&mut self) {
         for handle in std::mem::take(&mut self.taken).into_iter().flatten() {
             self.free.set(handle);
@@ -224,18 +241,18 @@ impl<const SHIFT: u32> Heap<SHIFT> {
         }
     }
 
-    /// Finds what is free; gives the bytes reclaimed, and those of them that the system got.
-    fn sweep(&mut self, slabs: &Slabs, cut: u64, birth: impl Fn(u32) -> u64) -> (usize, usize) {
-        let (mut reclaimed, mut returned) = (0, 0);
+    /// Finds what is free.
+    fn sweep(&mut self, slabs: &Slabs, cut: u64, birth: impl Fn(u32) -> u64) -> Swept {
+        let mut swept = Swept::default();
         for slab in 1..self.uses.len() {
-            let words = match self.uses[slab] {
+            match self.uses[slab] {
                 // Nothing in here is alive, so it need not be loaded.
                 SlabUse::Class(_) if slabs.is_absent(slab) && !self.is_marked(slab) => {
                     slabs.give_back(slab, 1);
-                    (SLAB_WORDS, 0)
+                    swept.add(SLAB_WORDS, 0, 0);
                 }
                 SlabUse::Class(class) => {
-                    self.sweep_slab(slabs, slab, usize::from(class), cut, &birth)
+                    self.sweep_slab(slabs, slab, usize::from(class), (cut, &birth), &mut swept);
                 }
                 SlabUse::Large(count) => {
                     let first = ((slab * SLAB_WORDS) >> SHIFT) as u32;
@@ -244,29 +261,27 @@ impl<const SHIFT: u32> Heap<SHIFT> {
                         true => !self.marks.get(first),
                         false => self.is_dead(first, cut, &birth),
                     };
-                    let words = if dead { count as usize * SLAB_WORDS } else { 0 };
                     if dead {
+                        let words = count as usize * SLAB_WORDS;
                         slabs.give_back(slab, count as usize);
+                        swept.add(words, words, 0);
                     }
-                    (words, words)
                 }
-                SlabUse::Free | SlabUse::LargeTail => (0, 0),
-            };
-            reclaimed += words.0 * WORD_BYTES;
-            returned += words.1 * WORD_BYTES;
+                SlabUse::Free | SlabUse::LargeTail => {}
+            }
         }
-        (reclaimed, returned)
+        swept
     }
 
-    /// Finds what is free in one slab; gives the words reclaimed, and returned to the system.
+    /// Finds what is free in one slab.
     fn sweep_slab(
         &mut self,
         slabs: &Slabs,
         slab: usize,
         class: usize,
-        cut: u64,
-        birth: &impl Fn(u32) -> u64,
-    ) -> (usize, usize) {
+        (cut, birth): (u64, &impl Fn(u32) -> u64),
+        swept: &mut Swept,
+    ) {
         let words = class_words(class);
         let records = SLAB_WORDS / words;
         let handles = (0..records).map(|i| ((slab * SLAB_WORDS + i * words) >> SHIFT) as u32);
@@ -274,16 +289,16 @@ impl<const SHIFT: u32> Heap<SHIFT> {
         let free: Vec<u32> = handles.filter(|&handle| self.free.get(handle)).collect();
         if dead.len() + free.len() == records {
             slabs.give_back(slab, 1);
-            return (dead.len() * words, SLAB_WORDS);
+            return swept.add(dead.len() * words, SLAB_WORDS, 0);
         }
         for &handle in &dead {
             let at = (handle as usize) << SHIFT;
             // The whole header of a block, or of a record: free now.
             (0..1 << SHIFT).for_each(|i| slabs.region.words_view().set(at + i, 0));
         }
+        swept.add(dead.len() * words, 0, (dead.len() + free.len()) * words);
         self.found[class].extend(free);
         self.found[class].extend(&dead);
-        (dead.len() * words, 0)
     }
 
     /// Was something in this slab found? That does not load it: a long value is found by its
@@ -366,6 +381,25 @@ mod tests {
         }
         let usage = arena.usage();
         assert!(usage.structure_bytes + usage.payload_bytes < 8 << 20, "{usage:?}");
+    }
+
+    #[test]
+    fn edits_that_begin_and_end_on_different_threads_use_the_same_memory_again() {
+        let arena = Arena::new().expect("address space");
+        let mut tree = Tree::new(&arena);
+        wide(&mut tree, 100);
+        let reader = tree.reader();
+        let begun = |i: i64| {
+            let mut editor = Editor::new(reader.snapshot());
+            editor.put_attribute(&[Key::from(7)], "text", i).expect("there is room");
+            editor
+        };
+        for i in 0..500 {
+            let editor = std::thread::scope(|scope| scope.spawn(|| begun(i)).join());
+            tree.publish(editor.expect("it does not panic"));
+        }
+        let usage = arena.usage();
+        assert!(usage.structure_bytes + usage.payload_bytes < 16 << 20, "{usage:?}");
     }
 
     #[test]

@@ -8,8 +8,12 @@ const EXACT_WORDS: usize = 64;
 const STEPS: usize = 4;
 /// Larger records get slabs of their own.
 const CLASS_WORDS_MAX: usize = SLAB_WORDS / 2;
-/// So many records that nobody has a writer takes for itself at a time: others need some, too.
+/// So many records that nobody has a writer takes for itself at a time, or gives away of those it
+/// has too many of: others need some, too.
 const SPARE_MAX: usize = 1 << 10;
+/// No writer keeps more in a list than this: where one puts in what another removes, it would keep
+/// all of it.
+const FREE_MAX: usize = 4 * SPARE_MAX;
 /// 64 exact classes, then 4 steps in each of the 6 doublings from 64 to 4096 words.
 pub(crate) const CLASSES: usize = EXACT_WORDS + 1 + STEPS * 6;
 
@@ -111,7 +115,14 @@ impl<const SHIFT: u32> FreeLists<SHIFT> {
     #[inline(always)]
     pub(crate) fn give(&mut self, slabs: &Slabs, handle: u32, words: usize) {
         match class_of(words) {
-            Some(class) => self.classes[class].free.push(handle),
+            Some(class) => {
+                let free = &mut self.classes[class].free;
+                // Looked at only where the list would have to grow.
+                if free.len() == free.capacity() && free.len() >= FREE_MAX {
+                    slabs.add_spare(class, free.split_off(free.len() - SPARE_MAX));
+                }
+                free.push(handle);
+            }
             None => {
                 let first = ((handle as usize) << SHIFT) / SLAB_WORDS;
                 slabs.give_back(first, words.div_ceil(SLAB_WORDS));
@@ -122,5 +133,27 @@ impl<const SHIFT: u32> FreeLists<SHIFT> {
     /// Takes the lists of given-back records, for a collection that looks at all of memory.
     pub(crate) fn take_lists(&mut self) -> impl Iterator<Item = Vec<u32>> {
         self.classes.iter_mut().map(|class| std::mem::take(&mut class.free))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FreeLists;
+    use crate::arena::region::Region;
+    use crate::arena::slab::{SLAB_WORDS, Slabs};
+
+    #[test]
+    fn what_one_takes_and_another_gives_goes_round() {
+        const WORDS: usize = 8;
+        let region = Region::reserve(1024 * SLAB_WORDS).expect("address space");
+        let slabs = Slabs::new(region, Region::reserve(1024).expect("address space"));
+        let (mut takes, mut gives) = (FreeLists::<0>::new(), FreeLists::<0>::new());
+        for _ in 0..100 {
+            let handles: Vec<u32> = (0..10_000).map(|_| takes.take(&slabs, WORDS)).collect();
+            handles.into_iter().for_each(|handle| gives.give(&slabs, handle, WORDS));
+        }
+        // Of 10,000 records at a time, and as many as a list may hold.
+        let most = (10_000 + super::FREE_MAX) * WORDS / SLAB_WORDS + 3;
+        assert!(slabs.used() <= most, "{} slabs instead of {most}", slabs.used());
     }
 }

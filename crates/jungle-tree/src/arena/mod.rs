@@ -215,7 +215,7 @@ pub struct ArenaUsage {
 const LANES: usize = 32;
 
 /// A place where writers find allocators that nobody uses; writers on different threads start at
-/// different ones. There are as many in it as edits ran at the same time.
+/// different ones. There are as many in all of them as edits ran at the same time.
 #[derive(Default)]
 #[repr(align(128))]
 struct Lane(Mutex<Idle>);
@@ -346,9 +346,17 @@ impl ArenaInner {
     pub(crate) fn lane(&self) -> LaneGuard<'_> {
         let mut lane = self.hold_lane();
         if lane.idle.is_empty() {
-            lane.idle.push(Box::new(Allocator::new()));
+            lane.idle.push(self.idle_elsewhere());
         }
         lane
+    }
+
+    /// An allocator that is idle in another lane, or a new one: long edits may end where others
+    /// began, and each allocator has memory that nobody else uses.
+    #[cold]
+    fn idle_elsewhere(&self) -> Box<Allocator> {
+        let mut lanes = self.lanes.iter().filter_map(|lane| lane.0.try_lock().ok());
+        lanes.find_map(|mut idle| idle.pop()).unwrap_or_else(|| Box::new(Allocator::new()))
     }
 
     /// An allocator of its own for an edit that may take long, and its version number.

@@ -189,18 +189,21 @@ impl Slabs {
 
     /// Free records of a class that nobody has in a list, at most so many.
     pub(crate) fn take_spare(&self, class: usize, most: usize) -> Vec<u32> {
-        let mut spare = self.spare.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        match spare.get_mut(class) {
-            Some(list) if list.len() > most => list.split_off(list.len() - most),
-            Some(list) => std::mem::take(list),
-            None => Vec::new(),
-        }
+        let mut spare = self.spare();
+        let Some(list) = spare.get_mut(class) else { return Vec::new() };
+        // Copied, so that who has them has no room for as many as there are.
+        list.drain(list.len().saturating_sub(most)..).collect()
+    }
+
+    /// All free records that nobody has in a list.
+    pub(crate) fn take_all_spare(&self) -> Vec<Vec<u32>> {
+        std::mem::take(&mut self.spare())
     }
 
     /// Notes free records that nobody has in a list. They may be millions: a longer list than what
     /// is there stays where it is.
     pub(crate) fn add_spare(&self, class: usize, mut handles: Vec<u32>) {
-        let mut spare = self.spare.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut spare = self.spare();
         if spare.len() <= class {
             spare.resize_with(class + 1, Vec::new);
         }
@@ -208,6 +211,10 @@ impl Slabs {
             std::mem::swap(&mut spare[class], &mut handles);
         }
         spare[class].append(&mut handles);
+    }
+
+    fn spare(&self) -> std::sync::MutexGuard<'_, Vec<Vec<u32>>> {
+        self.spare.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     fn table(&self) -> std::sync::MutexGuard<'_, Table> {
