@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::machines::{Machine, Machines};
@@ -205,6 +206,11 @@ impl NatsServers {
     /// When it does not run.
     pub fn pause(&mut self, at: usize) {
         self.signal(at, "-STOP");
+        // Until one of its threads has run again, the others go on, and answer.
+        let running = self.servers[at].running.as_ref().expect("it runs");
+        while !is_stopped(running.child.id()) {
+            thread::yield_now();
+        }
     }
 
     /// Lets one go on that was [paused](NatsServers::pause).
@@ -414,6 +420,16 @@ fn free_ports(count: usize) -> std::io::Result<Vec<u16>> {
     let listeners = (0..count).map(|_| TcpListener::bind("127.0.0.1:0"));
     let listeners: Vec<TcpListener> = listeners.collect::<Result<_, _>>()?;
     listeners.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
+}
+
+/// Have all threads of a process stopped? Where the system does not tell, they are taken to have.
+fn is_stopped(process: u32) -> bool {
+    let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return true };
+    threads.flatten().all(|thread| {
+        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        // Behind the name, which may have brackets in it. One that has ended is not there.
+        stat.rsplit_once(") ").is_none_or(|(_, state)| state.starts_with(['T', 'Z']))
+    })
 }
 
 fn program() -> PathBuf {
