@@ -32,13 +32,12 @@ pub(crate) fn collect(follower: &Follower) {
 
 /// Collects if more is taken than that; tells how much may be taken from now on.
 fn collected(jungle: &Jungle, limit: usize) -> usize {
-    let taken = taken(jungle);
-    if taken <= limit {
+    if taken(jungle) <= limit {
         return limit;
     }
     // What was there at first is not garbage, and all of it would be loaded.
     let free = if limit == 0 { 0 } else { give_back(jungle) };
-    limit_after(self::taken(jungle), free)
+    limit_after(taken(jungle), free)
 }
 
 fn taken(jungle: &Jungle) -> usize {
