@@ -468,10 +468,7 @@ impl<'h> Attempt<'h> {
             self.changes = Some(ChangeSet::new());
             return Ok(());
         }
-        let (base, changes) = freeze(self.take_editor());
-        // The editor has become a version of another line: it is made again.
-        let mut editor = Editor::new(base);
-        apply(&mut editor, &changes).map_err(NotWritten::NoRoom)?;
+        let (editor, changes) = redone(self.take_editor())?;
         self.editor = Some(editor);
         self.changes = Some(changes);
         Ok(())
@@ -509,4 +506,13 @@ pub(crate) fn freeze(editor: Editor) -> (Snapshot, ChangeSet) {
     line.publish(editor);
     let changes = diff(&base, &line.snapshot());
     (base, changes)
+}
+
+/// What an editor changed, and another editor that did the same, since the first has become a
+/// version of another line.
+pub(crate) fn redone(editor: Editor) -> Result<(Editor, ChangeSet), NotWritten> {
+    let (base, changes) = freeze(editor);
+    let mut editor = Editor::new(base);
+    apply(&mut editor, &changes).map_err(NotWritten::NoRoom)?;
+    Ok((editor, changes))
 }

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use jungle_cluster::Cluster;
-use jungle_db::{CommitMeta, Jungle, NotWritten, TreeHandle, UpdateError};
+use jungle_db::{
+    CommitMeta, CommitOptions, Draft, Jungle, NotWritten, Placed, TreeHandle, UpdateError,
+};
 use jungle_testkit::{Rng, for_each_seed};
 use jungle_tree::{EditError, Key};
 
@@ -43,6 +45,12 @@ fn servers_agree_whatever_the_log_does() {
                 let tree = jungle.open_tree("t").unwrap();
                 scope.spawn(move || (0..25).for_each(|_| work(&tree, &mut rng, counts)));
             }
+            for (jungle, _) in &servers {
+                let (mut rng, counts) = (rng.fork(), &counts);
+                let tree = jungle.open_tree("t").unwrap();
+                let series = move |_| work_in_series(jungle, &tree, &mut rng, counts);
+                scope.spawn(move || (0..10).for_each(series));
+            }
         });
         agree(&servers);
         let tree = servers[0].0.open_tree("t").unwrap();
@@ -79,33 +87,81 @@ fn servers_of_one_name_that_do_the_same_do_it_twice() {
     assert_eq!(tree.read().root().child_count(), 400);
 }
 
-/// Counts in one place, and appends, moves, removes and marks in others.
-pub fn work(tree: &TreeHandle, rng: &mut Rng, counts: &Counts) {
-    let key = rng.below(KEYS) as i64;
-    let name = format!("n{key}");
-    let kind = rng.below(4);
-    let at = rng.below(8);
-    let done = tree.update(|tx| {
-        match kind {
+/// Counts in one place, and appends, moves or removes in others.
+struct Edit {
+    key: i64,
+    kind: u64,
+    at: u64,
+}
+
+impl Edit {
+    fn drawn(rng: &mut Rng) -> Edit {
+        Edit { key: rng.below(KEYS) as i64, kind: rng.below(4), at: rng.below(8) }
+    }
+
+    fn name(&self) -> String {
+        format!("n{}", self.key)
+    }
+
+    /// Tells what was counted.
+    fn apply(&self, tx: &mut Draft) -> Result<i64, EditError> {
+        let at = [Key::from(self.at)];
+        match self.kind {
             0 => drop(tx.append(&[])?),
-            1 if tx.exists(&[Key::from(at)]) => tx.remove(&[Key::from(at)])?,
-            2 if tx.exists(&[Key::from(at)]) && !tx.exists(&[Key::from("moved")]) => {
-                tx.move_node(&[Key::from(at)], &[], &Key::from("moved"))?;
+            1 if tx.exists(&at) => tx.remove(&at)?,
+            2 if tx.exists(&at) && !tx.exists(&[Key::from("moved")]) => {
+                tx.move_node(&at, &[], &Key::from("moved"))?;
             }
             _ => {}
         }
+        let name = self.name();
         let count = tx.attribute(&[], &name).unwrap().and_then(|n| n.as_int()).unwrap_or(0);
-        tx.put_attribute(&[], &name, count + 1)
-    });
-    let mut counts = counts.lock().unwrap();
-    let count = counts.entry(key).or_default();
-    match done {
-        Ok(_) => count.0 += 1,
-        Err(UpdateError::NotWritten(NotWritten::Undecided(_))) => count.1 += 1,
-        Err(UpdateError::<EditError>::NotWritten(NotWritten::Refused(_))) => {}
-        Err(error) => panic!("{error:?}"),
+        tx.put_attribute(&[], &name, count + 1)?;
+        Ok(count + 1)
     }
-    drop(counts);
+
+    fn note(&self, done: Result<(), NotWritten>, counts: &Counts) {
+        let mut counts = counts.lock().unwrap();
+        let count = counts.entry(self.key).or_default();
+        match done {
+            Ok(()) => count.0 += 1,
+            Err(NotWritten::Undecided(_)) => count.1 += 1,
+            Err(NotWritten::Refused(_)) => {}
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+}
+
+/// Several at a time, of which each follows the one before.
+fn work_in_series(jungle: &Jungle, tree: &TreeHandle, rng: &mut Rng, counts: &Counts) {
+    let edits: Vec<Edit> = (0..rng.range(1..5)).map(|_| Edit::drawn(rng)).collect();
+    let placed = jungle.in_series(&[tree], |series| {
+        let options = CommitOptions::default();
+        let update = |edit: &Edit| series.update(tree, &options, |tx| edit.apply(tx)).unwrap();
+        edits.iter().map(update).collect::<Vec<_>>()
+    });
+    match placed.map(|placed| placed.expect("it has a sequencer")) {
+        Ok(Placed { value, commits, .. }) => {
+            for (edit, committed) in edits.iter().zip(value).take(commits) {
+                // What was worked out before it had its place is what is there.
+                let there = tree.at(committed.revision).unwrap();
+                let count = there.root().attribute(&edit.name()).and_then(|n| n.as_int());
+                assert_eq!(count, Some(committed.value));
+                edit.note(Ok(()), counts);
+            }
+        }
+        Err(error) => edits.iter().for_each(|edit| edit.note(Err(error.clone()), counts)),
+    }
+}
+
+/// Counts, edits and marks.
+pub fn work(tree: &TreeHandle, rng: &mut Rng, counts: &Counts) {
+    let edit = Edit::drawn(rng);
+    let done = tree.update(|tx| edit.apply(tx)).map(drop).map_err(|error| match error {
+        UpdateError::NotWritten(error) => error,
+        error => panic!("{error:?}"),
+    });
+    edit.note(done, counts);
     if rng.chance(1, 10) {
         let mark = format!("b{}", rng.below(5));
         // It may be there, or not be known whether it is.

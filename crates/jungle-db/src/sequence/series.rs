@@ -3,8 +3,9 @@
 use jungle_tree::{ChangeSet, Editor, Node, Snapshot, apply};
 
 use super::{BATCH_MAX, Group, Sequencing, Ticket};
-use crate::commit::version_of;
-use crate::handle::TreeHandle;
+use crate::commit::{redone, version_of};
+use crate::draft::{Draft, Parts};
+use crate::handle::{CommitOptions, Committed, TreeHandle, UpdateError};
 use crate::journal::{BranchEdit, BranchId, CommitRecord, Event};
 use crate::jungle::{Jungle, Shared};
 use crate::revision::{CommitMeta, Revision, Timestamp};
@@ -50,7 +51,7 @@ impl Jungle {
     /// #         Ok(records.len())
     /// #     }
     /// # }
-    /// use jungle_db::{CommitMeta, Jungle};
+    /// use jungle_db::{CommitMeta, CommitOptions, Jungle};
     /// use jungle_tree::Change;
     /// let jungle = Jungle::new()?;
     /// # let log = Arc::new(Log(Mutex::new(Some(jungle.clone()))));
@@ -61,10 +62,11 @@ impl Jungle {
     ///         let changes = vec![Change::ChildAdded { path: format!("/~{name}").parse()? }];
     ///         series.commit(&CommitMeta::new(), vec![(&board, changes.into())])?;
     ///     }
+    ///     series.update(&board, &CommitOptions::default(), |tx| tx.append(&[]))?;
     ///     Ok::<_, Box<dyn std::error::Error>>(())
     /// })?;
-    /// assert_eq!(placed.expect("it has a sequencer").commits, 2);
-    /// assert_eq!(board.read().root().child_count(), 2);
+    /// assert_eq!(placed.expect("it has a sequencer").commits, 3);
+    /// assert_eq!(board.read().root().child_count(), 3);
     /// # log.0.lock().unwrap().take();
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -124,6 +126,52 @@ impl Sequencing {
 }
 
 impl Series<'_> {
+    /// How many commits have been added.
+    #[must_use]
+    pub fn commits(&self) -> usize {
+        self.added
+    }
+
+    /// Works out a commit in a draft of what has gathered, and adds it: an
+    /// [`update`](TreeHandle::update_with) that does not wait for its place. Where nothing was
+    /// edited nothing is added, and the revision is the newest that has gathered.
+    ///
+    /// What `f` read is true as soon as all that was added before has its place. What it says where
+    /// that is not so means nothing: it is to be asked anew.
+    ///
+    /// # Errors
+    /// What `f` says; nothing was added then. Or when the changes cannot be done: nothing more
+    /// gathers then.
+    ///
+    /// # Panics
+    /// When the branch is none of those that the series edits.
+    pub fn update<T, E>(
+        &mut self,
+        branch: &TreeHandle,
+        options: &CommitOptions,
+        f: impl FnOnce(&mut Draft) -> Result<T, E>,
+    ) -> Result<Committed<T>, UpdateError<E>> {
+        let mut draft = Draft::new(self.version(branch), options.clone());
+        let value = f(&mut draft).map_err(UpdateError::Closure)?;
+        if !draft.is_changed() {
+            return Ok(self.worked_out(value));
+        }
+        let Parts { editor, log, options, .. } = draft.into_parts();
+        // It began with all that has gathered, so it is what is to be gathered on.
+        let (editor, changes) = match log.changes() {
+            Some(log) => (editor, log.to_vec().into()),
+            None => redone(editor).map_err(UpdateError::NotWritten)?,
+        };
+        self.group.editors.insert(branch.head.id, editor);
+        let edit = edit_of(branch, changes);
+        self.push(&options.meta, vec![edit]);
+        Ok(self.worked_out(value))
+    }
+
+    fn worked_out<T>(&self, value: T) -> Committed<T> {
+        Committed { value, revision: self.newest.0, renamed: Vec::new(), runs: 1 }
+    }
+
     /// Is there no room for more? What is added all the same waits longer.
     #[must_use]
     pub fn is_full(&self) -> bool {
@@ -170,16 +218,22 @@ impl Series<'_> {
                 return Err(NotWritten::NoRoom(error));
             }
         }
-        let edits = edits.into_iter().map(|(branch, changes)| {
-            let (tree, branch): (_, BranchId) = (branch.head.tree, branch.head.id);
-            BranchEdit { tree, branch, changes, merged: None }
-        });
+        let edits = edits.into_iter().map(|(branch, changes)| edit_of(branch, changes));
+        self.push(meta, edits.collect());
+        Ok(())
+    }
+
+    fn push(&mut self, meta: &CommitMeta, edits: Vec<BranchEdit>) {
         let (newest, time) = self.newest;
         self.newest = (newest.next(), time.max(self.shared.now()));
         let (revision, time) = self.newest;
-        let event = Event::Edited(edits.collect());
+        let event = Event::Edited(edits);
         self.group.push(CommitRecord { revision, time, meta: meta.clone(), event });
         self.added += 1;
-        Ok(())
     }
+}
+
+fn edit_of(branch: &TreeHandle, changes: ChangeSet) -> BranchEdit {
+    let (tree, branch): (_, BranchId) = (branch.head.tree, branch.head.id);
+    BranchEdit { tree, branch, changes, merged: None }
 }
