@@ -8,6 +8,7 @@ use tokio::sync::{Semaphore, watch};
 use crate::access::{Gate, Trees};
 use crate::acknowledge::Acknowledger;
 use crate::board::{Cache, Level};
+use crate::committer::Committer;
 use crate::guard::Hosts;
 use crate::hub::Hubs;
 use crate::metrics::Metrics;
@@ -26,6 +27,8 @@ pub(crate) struct App {
     pub(crate) disk: Option<Acknowledger>,
     /// Where it is one server of several.
     pub(crate) cluster: Option<Arc<Cluster>>,
+    /// There, who commits.
+    pub(crate) committer: Option<Committer>,
     /// At which level messages of boards are committed.
     pub(crate) boards: Level,
     pub(crate) options: Options,

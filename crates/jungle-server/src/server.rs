@@ -15,6 +15,7 @@ use crate::accept::accept;
 use crate::access::{self, Gate, Trees};
 use crate::acknowledge::Acknowledger;
 use crate::app::{App, Stopping};
+use crate::committer::Committer;
 use crate::guard::{Hosts, guard};
 use crate::hub::Hubs;
 use crate::metrics::Metrics;
@@ -231,6 +232,8 @@ fn app(
         Data::Cluster(_, cluster) => Some(Arc::clone(cluster)),
         Data::Memory(_) | Data::Folder(_) => None,
     };
+    let committer = cluster.as_ref().map(|_| Committer::start(&jungle)).transpose();
+    let committer = committer.map_err(StartError::Threads)?;
     let boards = match options.boards {
         BoardLevel::Quorum => board::Level::Quorum,
         BoardLevel::Local => {
@@ -245,6 +248,7 @@ fn app(
         gate,
         disk,
         cluster,
+        committer,
         boards,
         hosts: Hosts::new(&options),
         metrics: Metrics::new(),

@@ -6,7 +6,10 @@ use std::time::Instant;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use jungle::{CommitMeta, Durability, Jungle, Key, NoSuchTree, Revision, TreeHandle};
+use jungle::{
+    CommitMeta, CommitOptions, Committed, Draft, Durability, Jungle, Key, NoSuchTree, Revision,
+    TreeHandle,
+};
 use jungle_cluster::Local;
 use jungle_words::Found;
 use tokio::sync::watch;
@@ -307,6 +310,26 @@ impl Visitor {
             },
             Who::Anybody | Who::Stranger => std::future::pending().await,
         }
+    }
+
+    /// Commits something short on top of whatever others do, and waits until that survives what it
+    /// has to.
+    pub(crate) async fn update<T: Send + 'static>(
+        &self,
+        tree: &TreeHandle,
+        options: CommitOptions,
+        mut f: impl FnMut(&mut Draft) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<Committed<T>, Problem> {
+        let durability = options.durability;
+        let at_once = CommitOptions { durability: Some(Durability::Memory), ..options };
+        if let Some(committer) = &self.committer {
+            return committer.update(tree, &at_once, f).await;
+        }
+        let committed = tree.update_with(&at_once, &mut f)?;
+        if let Some(disk) = &self.disk {
+            disk.wait(committed.revision, durability).await?;
+        }
+        Ok(committed)
     }
 
     /// Does something short that commits with [`Durability::Memory`], at once, and waits then until

@@ -73,15 +73,7 @@ pub(crate) async fn commit(
     let key = idempotency_key(request.headers())?;
     let body = body::whole(request, &app.options.limits).await?;
     let answer = match key {
-        None if body.len() <= SHORT_BYTES_MAX => {
-            let batch: Batch = body::json(&body)?;
-            let quick = || {
-                let answer = do_it(&app, &tree, &batch, Some(Durability::Memory), expected)?;
-                let revision = answer.revision;
-                Ok((answer, revision))
-            };
-            app.commit(batch.durability(), quick).await?
-        }
+        None if body.len() <= SHORT_BYTES_MAX => short(&app, &tree, &body, expected).await?,
         None => app.write(move |app| parse_and_do(app, &tree, &body, expected)).await?,
         Some(key) => once(&app, key, tree, body, expected).await?,
     };
@@ -125,6 +117,12 @@ pub(crate) struct Done {
 }
 
 impl Done {
+    /// With what was made, and whether anything was changed.
+    fn of(committed: Committed<(Created, bool)>) -> (Created, Done) {
+        let Committed { revision, renamed, value: (created, is_changed), .. } = committed;
+        (created, Done { revision, is_changed, renamed })
+    }
+
     pub(crate) fn json(&self) -> Json {
         let renamed = self.renamed.iter();
         let renamed =
@@ -144,6 +142,34 @@ impl Done {
         };
         to.iter().chain(&made[from.depth()..]).cloned().collect()
     }
+}
+
+/// Does it on the thread that serves, or the one that commits for all.
+async fn short(
+    app: &Visitor,
+    tree: &TreeHandle,
+    body: &[u8],
+    expected: Option<Revision>,
+) -> Result<Answer, Problem> {
+    let batch: Batch = body::json(body)?;
+    let durability = batch.durability();
+    if expected.is_some() {
+        let quick = || {
+            let answer = do_it(app, tree, &batch, Some(Durability::Memory), expected)?;
+            let revision = answer.revision;
+            Ok((answer, revision))
+        };
+        return app.commit(durability, quick).await;
+    }
+    let options = CommitOptions { durability, ..batch.options(app)? };
+    let (name, visitor) = (tree.name(), app.clone());
+    let committed = app.update(tree, options, move |draft| {
+        let edits = Edits { batch: &batch.edits, app: &visitor, tree: &name };
+        let created = edits.apply(draft)?;
+        Ok((created, draft.is_changed()))
+    });
+    let (created, done) = Done::of(committed.await?);
+    Ok(answer(&created, &done))
 }
 
 fn parse_and_do(
@@ -169,10 +195,14 @@ fn do_it(
         None => anywhere(tree, &options, &edits)?,
         Some(_) => compare_and_set(tree, options, &edits, expected)?,
     };
+    Ok(answer(&created, &done))
+}
+
+fn answer(created: &Created, done: &Done) -> Answer {
     let mut answer = done.json();
     let paths = created.iter().map(|made| made.as_ref().map(|made| done.place(made).to_string()));
     answer["created"] = paths.collect::<Vec<_>>().into();
-    Ok(Answer { revision: done.revision, body: answer.to_string().into() })
+    Answer { revision: done.revision, body: answer.to_string().into() }
 }
 
 /// Commits on top of whatever others did meanwhile.
@@ -185,8 +215,7 @@ fn anywhere(
         let created = edits.apply(draft)?;
         Ok::<_, Problem>((created, draft.is_changed()))
     })?;
-    let Committed { revision, renamed, value: (created, is_changed), .. } = committed;
-    Ok((created, Done { revision, is_changed, renamed }))
+    Ok(Done::of(committed))
 }
 
 /// Commits if nobody has committed since the revision that is expected.

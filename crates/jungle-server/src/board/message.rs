@@ -24,6 +24,7 @@ const NOBODY: &str = "anonymous";
 const VERSIONS_MAX: usize = 100;
 
 /// What a form says.
+#[derive(Clone)]
 pub(super) struct Words {
     pub(super) author: String,
     pub(super) text: String,

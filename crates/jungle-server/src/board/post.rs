@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::Request;
 use axum::response::Redirect;
-use jungle::{CommitMeta, CommitOptions, Durability, TreeHandle};
+use jungle::{CommitMeta, CommitOptions, TreeHandle};
 
 use super::create::form;
 use super::message::Words;
@@ -33,8 +33,7 @@ pub(super) async fn add(app: &Visitor, board: &TreeHandle, words: &Words) -> Res
         let kept = outbox.add(board, &meta, |tx| Ok(words.post(tx)?))?;
         return outbox.wait(kept).await;
     }
-    let durability = Some(Durability::Memory);
-    let options = CommitOptions { durability, ..CommitOptions::from(&meta) };
-    let add = || Ok(((), board.update_with(&options, |tx| words.post(tx))?.revision));
-    app.commit(None, add).await
+    let words = words.clone();
+    app.update(board, CommitOptions::from(&meta), move |tx| Ok(words.post(tx)?)).await?;
+    Ok(())
 }

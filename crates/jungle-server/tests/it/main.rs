@@ -9,6 +9,7 @@ mod board;
 mod board_local;
 mod catalogue;
 mod commits;
+mod committing;
 mod contract;
 mod damage;
 mod documents;
