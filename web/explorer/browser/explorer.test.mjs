@@ -216,11 +216,12 @@ test('the servers of a cluster are listed, and have the same trees', { timeout: 
       await new Api(shop.url).create('goods')
       await servers.getByRole('link', { name: 'goods' }).click()
       await page.waitForURL(`${shop.url}/explorer/?tree=goods`)
+      // While its server is there: a page whose server stops complains.
+      assert.deepEqual(visitor.complaints, [])
+      await visitor.close()
     } finally {
       await shop.stop()
     }
-    assert.deepEqual(visitor.complaints, [])
-    await visitor.close()
   } finally {
     await cluster.stop()
   }
