@@ -140,8 +140,7 @@ impl Series<'_> {
     /// that is not so means nothing: it is to be asked anew.
     ///
     /// # Errors
-    /// What `f` says; nothing was added then. Or when the changes cannot be done: nothing more
-    /// gathers then.
+    /// What `f` says, or when there is no room. Nothing was added then.
     ///
     /// # Panics
     /// When the branch is none of those that the series edits.

@@ -164,9 +164,7 @@ async fn short(
     let options = CommitOptions { durability, ..batch.options(app)? };
     let (name, visitor) = (tree.name(), app.clone());
     let committed = app.update(tree, options, move |draft| {
-        let edits = Edits { batch: &batch.edits, app: &visitor, tree: &name };
-        let created = edits.apply(draft)?;
-        Ok((created, draft.is_changed()))
+        Edits { batch: &batch.edits, app: &visitor, tree: &name }.all(draft)
     });
     let (created, done) = Done::of(committed.await?);
     Ok(answer(&created, &done))
@@ -211,11 +209,7 @@ fn anywhere(
     options: &CommitOptions,
     edits: &Edits<'_>,
 ) -> Result<(Created, Done), Problem> {
-    let committed = tree.update_with(options, |draft| {
-        let created = edits.apply(draft)?;
-        Ok::<_, Problem>((created, draft.is_changed()))
-    })?;
-    Ok(Done::of(committed))
+    Ok(Done::of(tree.update_with(options, |draft| edits.all(draft))?))
 }
 
 /// Commits if nobody has committed since the revision that is expected.

@@ -97,6 +97,11 @@ impl Edits<'_> {
         Ok(created)
     }
 
+    /// The same, and whether anything was changed.
+    pub(super) fn all(&self, draft: &mut Draft) -> Result<(Created, bool), Problem> {
+        Ok((self.apply(draft)?, draft.is_changed()))
+    }
+
     fn one(
         &self,
         draft: &mut Draft,
