@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use axum::http::header::{HeaderValue, RETRY_AFTER};
 use jungle_cluster::Cluster;
 use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout;
 
 use crate::access::{Gate, Trees};
 use crate::acknowledge::Acknowledger;
@@ -36,11 +38,13 @@ pub(crate) struct App {
     pub(crate) metrics: Metrics,
     pub(crate) rate: Rate,
     pub(crate) hubs: Hubs,
-    pub(crate) once: Once,
+    pub(crate) once: Arc<Once>,
     pub(crate) mark: Mark,
     pub(crate) pages: Cache,
-    /// A permit for each commit that is under way.
-    pub(crate) writers: Semaphore,
+    /// A permit for each commit that is under way and may take long.
+    pub(crate) writers: Arc<Semaphore>,
+    /// A permit for each who looks at much.
+    pub(crate) readers: Arc<Semaphore>,
     /// A permit for each export and import.
     pub(crate) documents: Arc<Semaphore>,
     /// A permit for each stream that watches.
@@ -48,6 +52,22 @@ pub(crate) struct App {
     /// A permit for each who asks other clusters for a tree.
     pub(crate) seekers: Semaphore,
     pub(crate) stopping: Stopping,
+}
+
+impl App {
+    /// Does what looks at much, off the threads that serve: so many at a time.
+    pub(crate) async fn in_line<T: Send + 'static>(
+        &self,
+        f: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let line_time = self.options.limits.line_time;
+        let permit = timeout(line_time, Arc::clone(&self.readers).acquire_owned()).await;
+        let permit = permit.map_err(|_| {
+            let detail = "too much is being searched and compared here";
+            Problem::new(Kind::TooMany, detail).header(RETRY_AFTER, HeaderValue::from_static("5"))
+        })?;
+        aside_with(permit, f).await
+    }
 }
 
 /// Tells all who wait for it that the server stops: streams end then.
@@ -72,4 +92,18 @@ pub(crate) async fn aside<T: Send + 'static>(
     // Part of a folder is read only when it is looked at.
     let done = tokio::task::spawn_blocking(|| jungle::loading(f)?).await;
     done.unwrap_or_else(|_| Err(Problem::new(Kind::Failed, "the request was given up")))
+}
+
+/// The same, with something that is given back when it is done: not when the client goes away,
+/// since it goes on then.
+pub(crate) async fn aside_with<T: Send + 'static>(
+    permit: impl Send + 'static,
+    f: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    aside(move || {
+        let done = f();
+        drop(permit);
+        done
+    })
+    .await
 }

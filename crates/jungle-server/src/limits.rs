@@ -40,6 +40,11 @@ pub struct Limits {
     /// wait in line. More make larger groups for one sync, until they get in each other's way in
     /// memory; 32.
     pub commits_max: usize,
+    /// Searches, diffs, merges and far pages at a time; the others wait in line, so that commits
+    /// always find a thread; 8.
+    pub long_reads_max: usize,
+    /// How long they wait there, before they are refused; 10 s.
+    pub line_time: Duration,
     /// Exports and imports at a time; 8.
     pub documents_max: usize,
     /// How long requests that are being worked on may take when the server stops; 10 s.
@@ -61,6 +66,8 @@ impl Default for Limits {
             requests_per_second_max: 250,
             watchers_max: 2048,
             commits_max: 32,
+            long_reads_max: 8,
+            line_time: Duration::from_secs(10),
             documents_max: 8,
             stop_time: Duration::from_secs(10),
         }
@@ -75,6 +82,8 @@ pub(crate) const PATH_KEYS_MAX: usize = 512;
 pub(crate) const AUTHOR_BYTES_MAX: usize = 255;
 /// Bytes of a message that says why.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 4096;
+/// Bytes that the paths of all nodes made by a batch take in memory.
+pub(crate) const MADE_BYTES_MAX: usize = 8 << 20;
 /// Edits in a batch.
 pub(crate) const EDITS_MAX: usize = 10_000;
 /// Things on a page.

@@ -2,30 +2,39 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, Hash, RandomState};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use jungle::Revision;
 
 use crate::problem::{Kind, Problem};
 
-/// Keys that are remembered.
-const KEYS_MAX: usize = 10_000;
+/// Answers that are remembered.
+const ANSWERS_MAX: usize = 10_000;
+
+/// Bytes of these.
+const ANSWERS_BYTES_MAX: usize = 64 << 20;
 
 /// Bytes of a key.
 const KEY_BYTES_MAX: usize = 255;
 
-/// The answers to requests with a key, the newest of them.
+/// The answers to requests with a key, the newest of them. Each user has keys of their own.
 #[derive(Default)]
 pub(crate) struct Once {
     hasher: RandomState,
     known: Mutex<Known>,
 }
 
+/// Whose key it is, and the key.
+type Key = (Option<Arc<str>>, Arc<str>);
+
 #[derive(Default)]
 struct Known {
-    by_key: HashMap<Box<str>, Entry>,
-    oldest_first: VecDeque<Box<str>>,
+    by_key: HashMap<Key, Entry>,
+    /// Those with an answer: a request that is being worked on is not forgotten.
+    oldest_first: VecDeque<Key>,
+    /// Of the answers.
+    bytes: usize,
 }
 
 struct Entry {
@@ -41,49 +50,79 @@ pub(crate) struct Answer {
     pub(crate) body: Bytes,
 }
 
+/// What is to be done with a request that has a key.
+pub(crate) enum Turn {
+    /// Nothing: this was its answer.
+    Done(Answer),
+    /// It is the first.
+    First(First),
+}
+
+/// A request that is the first with its key. When it is dropped without an answer, because it
+/// failed or was given up, its key is free again.
+pub(crate) struct First {
+    once: Arc<Once>,
+    key: Key,
+}
+
 impl Once {
-    /// The answer that a request with this key had; `None` if it is the first.
-    pub(crate) fn begin(&self, key: &str, request: impl Hash) -> Result<Option<Answer>, Problem> {
+    /// Takes a request with a key of a user's.
+    pub(crate) fn begin(
+        self: &Arc<Once>,
+        user: Option<&str>,
+        key: &str,
+        request: impl Hash,
+    ) -> Result<Turn, Problem> {
         if key.is_empty() || key.len() > KEY_BYTES_MAX {
             let detail = format_args!("Idempotency-Key has 1 to {KEY_BYTES_MAX} bytes");
             return Err(Problem::bad(detail));
         }
         let hash = self.hasher.hash_one(request);
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        match known.by_key.get(key) {
+        let of: Key = (user.map(Arc::from), key.into());
+        let mut known = self.known();
+        match known.by_key.get(&of) {
             Some(entry) if entry.hash != hash => {
                 let detail = format_args!("the key {key:?} was sent with another request");
-                return Err(Problem::new(Kind::OtherRequest, detail));
+                Err(Problem::new(Kind::OtherRequest, detail))
             }
-            Some(Entry { answer: Some(answer), .. }) => return Ok(Some(answer.clone())),
+            Some(Entry { answer: Some(answer), .. }) => Ok(Turn::Done(answer.clone())),
             Some(_) => {
                 let detail = format_args!("the request with the key {key:?} is not done yet");
-                return Err(Problem::new(Kind::Busy, detail).hint("send it again in a moment"));
-            }
-            None => {}
-        }
-        while known.by_key.len() >= KEYS_MAX {
-            let Some(oldest) = known.oldest_first.pop_front() else { break };
-            known.by_key.remove(&oldest);
-        }
-        known.by_key.insert(key.into(), Entry { hash, answer: None });
-        known.oldest_first.push_back(key.into());
-        Ok(None)
-    }
-
-    /// Remembers the answer; of a request that failed nothing is remembered.
-    pub(crate) fn end(&self, key: &str, answer: Option<Answer>) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        match answer {
-            Some(answer) => {
-                if let Some(entry) = known.by_key.get_mut(key) {
-                    entry.answer = Some(answer);
-                }
+                Err(Problem::new(Kind::Busy, detail).hint("send it again in a moment"))
             }
             None => {
-                known.by_key.remove(key);
-                known.oldest_first.retain(|other| **other != *key);
+                known.by_key.insert(of.clone(), Entry { hash, answer: None });
+                Ok(Turn::First(First { once: Arc::clone(self), key: of }))
             }
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl First {
+    /// Remembers the answer.
+    pub(crate) fn answered(self, answer: &Answer) {
+        let mut known = self.once.known();
+        let Some(entry) = known.by_key.get_mut(&self.key) else { return };
+        entry.answer = Some(answer.clone());
+        known.bytes += answer.body.len();
+        known.oldest_first.push_back(self.key.clone());
+        while known.oldest_first.len() > ANSWERS_MAX || known.bytes > ANSWERS_BYTES_MAX {
+            let Some(oldest) = known.oldest_first.pop_front() else { break };
+            let forgotten = known.by_key.remove(&oldest).and_then(|entry| entry.answer);
+            known.bytes -= forgotten.map_or(0, |answer| answer.body.len());
+        }
+    }
+}
+
+impl Drop for First {
+    fn drop(&mut self) {
+        let mut known = self.once.known();
+        if known.by_key.get(&self.key).is_some_and(|entry| entry.answer.is_none()) {
+            known.by_key.remove(&self.key);
         }
     }
 }
@@ -92,27 +131,56 @@ impl Once {
 mod tests {
     use super::*;
 
-    #[test]
-    fn answer_is_remembered_for_the_same_request_only() {
-        let once = Once::default();
-        assert!(once.begin("a", "request").unwrap().is_none());
-        assert_eq!(once.begin("a", "request").err().unwrap().status(), 409);
-        let answer = Answer { revision: Revision::new(7), body: Bytes::from_static(b"x") };
-        once.end("a", Some(answer));
-        assert_eq!(once.begin("a", "request").unwrap().unwrap().body, "x");
-        assert_eq!(once.begin("a", "other").err().unwrap().status(), 422);
-        assert!(once.begin("b", "request").unwrap().is_none());
-        once.end("b", None);
-        assert!(once.begin("b", "other").unwrap().is_none());
+    fn begin(once: &Arc<Once>, key: &str, request: &str) -> Result<Turn, u16> {
+        once.begin(None, key, request).map_err(|problem| problem.status().as_u16())
+    }
+
+    fn first(once: &Arc<Once>, user: Option<&str>, key: &str) -> First {
+        match once.begin(user, key, "request") {
+            Ok(Turn::First(first)) => first,
+            Ok(Turn::Done(_)) => panic!("{key} was answered"),
+            Err(problem) => panic!("{key}: {}", problem.detail()),
+        }
+    }
+
+    fn answer(bytes: usize) -> Answer {
+        Answer { revision: Revision::new(7), body: vec![b'x'; bytes].into() }
     }
 
     #[test]
-    fn oldest_key_is_forgotten() {
-        let once = Once::default();
-        for key in 0..=KEYS_MAX {
-            assert!(once.begin(&key.to_string(), "request").unwrap().is_none());
+    fn answer_is_remembered_for_the_same_request_of_the_same_user_only() {
+        let once = Arc::new(Once::default());
+        let ours = first(&once, None, "a");
+        assert_eq!(begin(&once, "a", "request").err(), Some(409));
+        ours.answered(&answer(1));
+        let again = begin(&once, "a", "request");
+        assert!(matches!(again, Ok(Turn::Done(answer)) if answer.body == "x"));
+        assert_eq!(begin(&once, "a", "other").err(), Some(422));
+        first(&once, Some("ana"), "a").answered(&answer(1));
+    }
+
+    #[test]
+    fn key_of_a_request_that_is_given_up_is_free() {
+        let once = Arc::new(Once::default());
+        drop(first(&once, None, "b"));
+        assert!(matches!(begin(&once, "b", "other"), Ok(Turn::First(_))));
+    }
+
+    #[test]
+    fn oldest_answers_are_forgotten_and_none_that_is_still_to_come() {
+        let once = Arc::new(Once::default());
+        let slow = first(&once, None, "slow");
+        for key in 0..=ANSWERS_MAX {
+            first(&once, None, &key.to_string()).answered(&answer(1));
         }
-        assert!(once.begin("0", "other").unwrap().is_none());
-        assert!(once.begin(&KEYS_MAX.to_string(), "other").is_err());
+        assert!(matches!(begin(&once, "0", "other"), Ok(Turn::First(_))));
+        assert_eq!(begin(&once, &ANSWERS_MAX.to_string(), "other").err(), Some(422));
+        assert_eq!(begin(&once, "slow", "request").err(), Some(409));
+        first(&once, None, "large").answered(&answer(ANSWERS_BYTES_MAX - 1));
+        slow.answered(&answer(1));
+        assert_eq!(begin(&once, &ANSWERS_MAX.to_string(), "request").err(), None);
+        assert!(matches!(begin(&once, "large", "request"), Ok(Turn::Done(_))));
+        let known = once.known();
+        assert_eq!((known.bytes, known.oldest_first.len()), (ANSWERS_BYTES_MAX, 2));
     }
 }

@@ -1,6 +1,7 @@
 //! The parameters of a request: text, each of them once, and no others than an address has.
 
 use std::borrow::Cow;
+use std::fmt::{self, Write};
 use std::str::FromStr;
 
 use axum::http::Uri;
@@ -94,12 +95,36 @@ impl Query {
 /// A path that a client wrote.
 pub(crate) fn path(text: &str) -> Result<Path, Problem> {
     limit("path", text, PATH_BYTES_MAX)?;
-    let path: Path = text.parse().map_err(|error| Problem::from(error).within("path"))?;
-    if path.depth() > PATH_KEYS_MAX {
-        let keys = path.depth();
-        return Err(Problem::bad(format_args!("a path of {keys} keys; {PATH_KEYS_MAX} at most")));
-    }
+    limit_keys(text.parse().map_err(|error| Problem::from(error).within("path"))?)
+}
+
+/// A path that comes to be by what a client wrote: it must be one that can be asked for.
+pub(crate) fn reachable(path: Path) -> Result<Path, Problem> {
+    let path = limit_keys(path)?;
+    limit_bytes("path", text_bytes(&path), PATH_BYTES_MAX)?;
     Ok(path)
+}
+
+/// How long a path is as text.
+pub(crate) fn text_bytes(path: &Path) -> usize {
+    struct Counter(usize);
+    impl fmt::Write for Counter {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0 += text.len();
+            Ok(())
+        }
+    }
+    let mut counter = Counter(0);
+    // Counting never fails.
+    let _ = write!(counter, "{path}");
+    counter.0
+}
+
+fn limit_keys(path: Path) -> Result<Path, Problem> {
+    match path.depth() {
+        ..=PATH_KEYS_MAX => Ok(path),
+        keys => Err(Problem::bad(format_args!("a path of {keys} keys; {PATH_KEYS_MAX} at most"))),
+    }
 }
 
 /// Who commits, and why.
@@ -129,8 +154,11 @@ pub(crate) fn name(text: &str) -> Result<&str, Problem> {
 }
 
 pub(crate) fn limit(name: &str, text: &str, bytes_max: usize) -> Result<(), Problem> {
-    if text.len() > bytes_max {
-        let bytes = text.len();
+    limit_bytes(name, text.len(), bytes_max)
+}
+
+fn limit_bytes(name: &str, bytes: usize, bytes_max: usize) -> Result<(), Problem> {
+    if bytes > bytes_max {
         return Err(Problem::bad(format_args!("{name} has {bytes} bytes; {bytes_max} at most")));
     }
     Ok(())

@@ -19,7 +19,6 @@ use crate::committer::Committer;
 use crate::guard::{Hosts, guard};
 use crate::hub::Hubs;
 use crate::metrics::Metrics;
-use crate::once::Once;
 use crate::options::{BoardLevel, Options, StartError};
 use crate::problem::{Kind, Problem};
 use crate::rate::Rate;
@@ -88,7 +87,8 @@ impl Server {
         let address = options.listen;
         let gate = options.access.as_deref().map(Gate::open).transpose();
         let gate = gate.map_err(StartError::Access)?;
-        if let Some(why) = options.exposure() {
+        let access = gate.as_ref().map(Gate::access);
+        if let Some(why) = options.exposure(access.as_deref()) {
             return Err(StartError::Exposed { address, why });
         }
         let tls = options.tls.as_ref().map(tls::acceptor).transpose().map_err(StartError::Tls)?;
@@ -254,10 +254,11 @@ fn app(
         metrics: Metrics::new(),
         rate: Rate::new(limits.requests_per_second_max),
         hubs: Hubs::default(),
-        once: Once::default(),
+        once: Arc::default(),
         mark: Mark::new(),
         pages: board::Cache::default(),
-        writers: Semaphore::new(limits.commits_max),
+        writers: Arc::new(Semaphore::new(limits.commits_max)),
+        readers: Arc::new(Semaphore::new(limits.long_reads_max)),
         documents: Arc::new(Semaphore::new(limits.documents_max)),
         watchers: Arc::new(Semaphore::new(limits.watchers_max)),
         seekers: Semaphore::new(elsewhere::SEEKERS_MAX),

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use super::file::Access;
 use super::grants::Role;
 use super::view::View;
-use crate::app::{App, aside};
+use crate::app::{App, aside_with};
 use crate::cluster;
 use crate::problem::{Kind, Problem};
 use crate::query::{self, Query};
@@ -360,10 +360,8 @@ impl Visitor {
             return f(self);
         }
         // Never closed; and whoever waits here has not begun.
-        let permit = self.writers.acquire().await;
+        let permit = Arc::clone(&self.writers).acquire_owned().await;
         let visitor = self.clone();
-        let done = aside(move || f(&visitor)).await;
-        drop(permit);
-        done
+        aside_with(permit, move || f(&visitor)).await
     }
 }

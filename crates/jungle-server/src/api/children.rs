@@ -10,7 +10,6 @@ use serde_json::Value as Json;
 use super::value::Attributes;
 use super::{Named, written};
 use crate::access::Visitor;
-use crate::app::aside;
 use crate::limits::PAGE_BYTES;
 use crate::problem::Problem;
 use crate::query::Query;
@@ -172,6 +171,6 @@ pub(crate) async fn list(
                 + &format!(r#""children":{children},"next":{next}}}"#),
         )
     };
-    let body = if is_long { aside(body).await? } else { body()? };
+    let body = if is_long { app.in_line(body).await? } else { body()? };
     Ok(app.mark.show(revision, written(body)))
 }

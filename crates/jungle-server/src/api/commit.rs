@@ -13,7 +13,7 @@ use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
 use crate::limits::EDITS_MAX;
-use crate::once::Answer;
+use crate::once::{Answer, Turn};
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::tag::{changed, check, expected};
@@ -96,15 +96,14 @@ async fn once(
     body: Bytes,
     expected: Option<Revision>,
 ) -> Result<Answer, Problem> {
-    // What one was answered, no other is.
-    let request = (app.name(), tree.branch_id(), &body, expected);
-    if let Some(answer) = app.once.begin(&key, request)? {
-        return Ok(answer);
-    }
+    let first = match app.once.begin(app.name(), &key, (tree.branch_id(), &body, expected))? {
+        Turn::Done(answer) => return Ok(answer),
+        Turn::First(first) => first,
+    };
     app.write(move |app| {
-        let answer = parse_and_do(app, &tree, &body, expected);
-        app.once.end(&key, answer.as_ref().ok().cloned());
-        answer
+        let answer = parse_and_do(app, &tree, &body, expected)?;
+        first.answered(&answer);
+        Ok(answer)
     })
     .await
 }

@@ -8,7 +8,6 @@ use serde::Serialize;
 use super::change::Shown;
 use super::{Named, written};
 use crate::access::{Need, View, Visitor};
-use crate::app::aside;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
 
@@ -42,7 +41,7 @@ pub(crate) async fn diff(
     };
     let view = app.view(&name);
     let page = move || Ok(page((&from, &to.snapshot), &path, &view, (after, limit)));
-    let answer = aside(page).await?;
+    let answer = app.in_line(page).await?;
     Ok(written(answer))
 }
 

@@ -17,7 +17,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::{Named, written};
 use crate::access::{Need, Visitor};
-use crate::app::{App, aside};
+use crate::app::{App, aside_with};
 use crate::body::{self, Incoming, Outgoing};
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
@@ -88,11 +88,8 @@ pub(crate) async fn import(
         ..ImportOptions::default()
     };
     let commit = CommitOptions { meta, ..CommitOptions::default() };
-    let done = aside(move || {
-        let done = read(&tree, &path, expected, (body, &options), commit);
-        drop(permit);
-        done
-    });
+    let import = move || read(&tree, &path, expected, (body, &options), commit);
+    let done = aside_with(permit, import);
     let (revision, is_changed, summary) = done.await?;
     let answer = json!({
         "revision": revision.number(),

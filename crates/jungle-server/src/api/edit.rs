@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::value::New;
 use crate::access::{Need, Visitor};
+use crate::limits::MADE_BYTES_MAX;
 use crate::problem::{Kind, Problem};
 use crate::query;
 
@@ -90,8 +91,13 @@ impl Edits<'_> {
     /// Does all edits, or tells which one cannot be done; the draft must be dropped then.
     pub(crate) fn apply(&self, draft: &mut Draft) -> Result<Created, Problem> {
         let mut created = Vec::with_capacity(self.batch.len());
+        let mut bytes = 0;
         for (index, edit) in self.batch.iter().enumerate() {
-            let made = self.one(draft, edit, &created);
+            let made = self.one(draft, edit, &created).and_then(|made| {
+                bytes += made.as_ref().map_or(0, made_bytes);
+                limit_made(bytes)?;
+                Ok(made)
+            });
             created.push(made.map_err(|problem| problem.within(format_args!("edit {index}")))?);
         }
         Ok(created)
@@ -112,7 +118,7 @@ impl Edits<'_> {
         match edit {
             Edit::Append { path, under, attributes } => {
                 let parent = place(path.as_ref(), under)?;
-                let child = parent.join(draft.append(&parent)?);
+                let child = query::reachable(parent.join(draft.append(&parent)?))?;
                 return fill(draft, child, attributes);
             }
             Edit::Insert { path, under, attributes } => {
@@ -179,7 +185,7 @@ impl Edits<'_> {
             Side::Before => draft.insert_before(parent, position)?,
             Side::After => draft.insert_after(parent, position)?,
         };
-        fill(draft, Path::from(parent).join(key), attributes)
+        fill(draft, query::reachable(Path::from(parent).join(key))?, attributes)
     }
 }
 
@@ -196,7 +202,21 @@ fn place(
     let base = created.get(under).and_then(Option::as_ref).ok_or_else(|| {
         Problem::bad(format_args!("under is {under}, and no edit before made a node there"))
     })?;
-    Ok(base.iter().cloned().chain(below()).collect())
+    query::reachable(base.iter().cloned().chain(below()).collect())
+}
+
+/// About how much memory the path of a node that was made takes, here and in the answer.
+fn made_bytes(path: &Path) -> usize {
+    path.depth() * size_of::<Key>() + query::text_bytes(path)
+}
+
+/// A short batch can make nodes deep below one another: their paths are longer than all of it.
+fn limit_made(bytes: usize) -> Result<(), Problem> {
+    if bytes <= MADE_BYTES_MAX {
+        return Ok(());
+    }
+    let detail = format_args!("the paths of what is made take more than {MADE_BYTES_MAX} bytes");
+    Err(Problem::bad(detail).hint("make what lies deep in several commits"))
 }
 
 fn split(path: &Path) -> Result<(&Key, &[Key]), Problem> {

@@ -16,7 +16,6 @@ use super::edit::PathText;
 use super::value::New;
 use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
-use crate::app::aside;
 use crate::body;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
@@ -65,11 +64,12 @@ pub(crate) async fn preview(
     if let Some(branch) = query.text("into")? {
         into = into.on_branch(branch)?;
     }
-    let (revision, answer) = aside(move || {
-        let merge = into.merge(&from, &MergeOptions::new())?;
-        Ok((merge.theirs().revision(), previewed(&merge, &from, into.branch_name())))
-    })
-    .await?;
+    let (revision, answer) = app
+        .in_line(move || {
+            let merge = into.merge(&from, &MergeOptions::new())?;
+            Ok((merge.theirs().revision(), previewed(&merge, &from, into.branch_name())))
+        })
+        .await?;
     Ok(app.mark.show(revision, written(answer.to_string())))
 }
 
@@ -111,7 +111,7 @@ pub(crate) async fn merge(
         into = into.on_branch(branch)?;
     }
     let meta = app.meta(wanted.author.as_deref(), wanted.message.as_deref())?;
-    let done = aside(move || do_it(&into, &wanted, expected, &meta)).await?;
+    let done = app.in_line(move || do_it(&into, &wanted, expected, &meta)).await?;
     Ok(app.mark.show(done.revision, written(done.json().to_string())))
 }
 

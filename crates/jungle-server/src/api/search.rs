@@ -10,7 +10,6 @@ use super::children::Page;
 use super::value::New;
 use super::{Named, written};
 use crate::access::Visitor;
-use crate::app::aside;
 use crate::problem::Problem;
 use crate::query::{self, Query};
 
@@ -124,7 +123,7 @@ pub(crate) async fn search(
     let snapshot = app.version(&name, &query, &path)?.snapshot;
     snapshot.root().at(&path)?;
     let revision = snapshot.revision();
-    let found = aside(move || find(&snapshot, &path, after.as_ref(), &wanted, limit)).await?;
+    let found = app.in_line(move || find(&snapshot, &path, after.as_ref(), &wanted, limit)).await?;
     Ok(app.mark.show(revision, written(found)))
 }
 

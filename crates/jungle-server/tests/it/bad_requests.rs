@@ -259,6 +259,39 @@ fn body_that_does_not_come_is_given_up() {
 }
 
 #[test]
+fn what_looks_at_much_is_refused_where_there_are_too_many_and_the_rest_goes_on() {
+    let served = Served::with(|options| {
+        options.limits = limits(|limits| {
+            limits.long_reads_max = 0;
+            limits.line_time = Duration::ZERO;
+            limits.documents_max = 0;
+            limits.watchers_max = 0;
+        });
+    })
+    .tree("t");
+    let tree = "/api/v1/trees/t";
+    served.post(&format!("{tree}/commits"), r#"{"edits":[{"op":"append"}]}"#).expect(200);
+    served.post(&format!("{tree}/branches"), r#"{"name":"b"}"#).expect(201);
+    for much in [
+        "search?where=a%3D1",
+        "diff?from=1&to=2",
+        "merges?from=b",
+        "children?offset=50000000",
+        "document",
+        "watch",
+    ] {
+        let answer = served.get(&format!("{tree}/{much}"));
+        assert_eq!(answer.problem(), "too-many", "{much}: {}", answer.text);
+        assert_eq!(answer.status, 429);
+    }
+    let merge = served.post(&format!("{tree}/merges"), r#"{"from":"b"}"#);
+    assert_eq!(merge.status, 429);
+    assert_eq!(merge.header("retry-after"), "5");
+    served.post(&format!("{tree}/commits"), r#"{"edits":[{"op":"append"}]}"#).expect(200);
+    served.get(&format!("{tree}/node?path=/1")).expect(200);
+}
+
+#[test]
 fn connection_beyond_the_limit_is_refused_and_others_go_on() {
     let served = Served::with(|options| {
         options.limits = limits(|limits| limits.connections_max = 3);

@@ -74,6 +74,34 @@ fn batch_that_cannot_be_done_does_nothing() {
 }
 
 #[test]
+fn batch_cannot_make_what_no_path_leads_to_nor_more_paths_than_fit() {
+    let served = Served::memory().tree("t");
+    let before = served.get("/api/v1/trees/t").expect(200);
+    // Each below the one before: short to write, and as deep as there are edits.
+    let chain = |nodes: usize| -> Vec<Json> {
+        let below = (0..nodes - 1).map(|at| json!({"op": "append", "under": at}));
+        std::iter::once(json!({"op": "append"})).chain(below).collect()
+    };
+    let deep = commit(&served, &chain(513).into());
+    assert_eq!(deep.problem(), "bad-request");
+    assert!(deep.text.contains("edit 512: a path of 513 keys; 512 at most"), "{}", deep.text);
+    let long = "x".repeat(4000);
+    let long = json!([
+        {"op": "insert", "path": format!("/{long}")},
+        {"op": "insert", "under": 0, "path": format!("/{long}")},
+        {"op": "insert", "under": 1, "path": format!("/{long}")},
+    ]);
+    let long = commit(&served, &long);
+    assert!(long.text.contains("edit 2: path has 12003 bytes; 8192 at most"), "{}", long.text);
+    let mut many = chain(510);
+    many.extend(vec![json!({"op": "append", "under": 509}); 9490]);
+    let many = commit(&served, &many.into());
+    assert!(many.text.contains("the paths of what is made take more than"), "{}", many.text);
+    assert_eq!(served.get("/api/v1/trees/t").expect(200), before);
+    commit(&served, &chain(512).into()).expect(200);
+}
+
+#[test]
 fn commit_that_changes_nothing_makes_no_revision() {
     let served = Served::memory().tree("t");
     commit(&served, &json!([{"op": "put", "attribute": "a", "value": 1}])).expect(200);
