@@ -2,7 +2,7 @@
 //! every answer says to browsers.
 
 use std::future::poll_fn;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -32,8 +32,9 @@ pub(crate) struct Peer(pub(crate) SocketAddr);
 /// The names by which the server may be asked for. A page of another site can make its own name
 /// mean this machine; what its script asks then has that name.
 pub(crate) struct Hosts {
-    /// Nothing is looked at: the server is exposed, and nobody said under which names.
-    any: bool,
+    /// Others reach it, at addresses that it does not know: any may be asked for. No page of
+    /// another site can make an address its name.
+    any_address: bool,
     names: Vec<String>,
 }
 
@@ -42,13 +43,15 @@ impl Hosts {
         let own = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
         let own = own.into_iter().chain([bare(&options.listen.to_string()).to_owned()]);
         Hosts {
-            any: !options.listen.ip().is_loopback() && options.hosts.is_empty(),
+            any_address: !options.listen.ip().is_loopback(),
             names: own.chain(options.hosts.iter().cloned()).collect(),
         }
     }
 
     fn has(&self, host: &str) -> bool {
-        self.any || self.names.iter().any(|name| name.eq_ignore_ascii_case(bare(host)))
+        let host = bare(host);
+        self.names.iter().any(|name| name.eq_ignore_ascii_case(host))
+            || (self.any_address && is_address(host))
     }
 }
 
@@ -57,6 +60,15 @@ fn bare(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
+    }
+}
+
+/// `192.0.2.1`, `[2001:db8::1]`.
+fn is_address(host: &str) -> bool {
+    let in_brackets = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    match in_brackets {
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        None => host.parse::<Ipv4Addr>().is_ok(),
     }
 }
 
@@ -219,6 +231,23 @@ mod tests {
         }
         for other in ["", "evil.example", "localhost.evil.example", "127.0.0.2", "[::2]:1"] {
             assert!(!hosts.has(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn exposed_server_is_asked_for_by_any_address_and_by_its_names_only() {
+        let listen = "0.0.0.0:7070".parse().unwrap();
+        for names in [vec![], vec!["tree.example".to_owned()]] {
+            let named = !names.is_empty();
+            let hosts = Hosts::new(&Options { listen, hosts: names, ..Options::default() });
+            for own in ["192.0.2.7:7070", "[2001:db8::1]:7070", "10.0.0.1", "localhost:7070"] {
+                assert!(hosts.has(own), "{own}");
+            }
+            for other in ["evil.example:7070", "7.evil.example", "", "[x]", "1.2.3", "2001:db8::1"]
+            {
+                assert!(!hosts.has(other), "{other}");
+            }
+            assert_eq!(hosts.has("tree.example"), named);
         }
     }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use crate::access::AccessError;
+use crate::access::{Access, AccessError};
 use crate::limits::Limits;
 use crate::tls::{Tls, TlsError};
 
@@ -20,7 +20,8 @@ use crate::tls::{Tls, TlsError};
 pub struct Options {
     /// The address; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// Other names by which it is asked for, such as that of a proxy's public address.
+    /// Other names by which it is asked for, such as that of a proxy's public address. One that
+    /// others reach may be asked for by any address, too.
     pub hosts: Vec<String>,
     /// The file that says who may do what (see [`Access`](crate::Access)); it is read again when it
     /// changes. Without it, whoever reaches the server may do everything.
@@ -74,11 +75,14 @@ impl Default for Options {
 
 impl Options {
     /// What others who reach it could do that they should not, unless they may.
-    pub(crate) fn exposure(&self) -> Option<&'static str> {
+    pub(crate) fn exposure(&self, access: Option<&Access>) -> Option<&'static str> {
         if self.listen.ip().is_loopback() || self.expose {
             return None;
         }
-        match (&self.tls, &self.access) {
+        match (&self.tls, access) {
+            (_, Some(access)) if !access.has_admin() => {
+                Some("nobody is made an admin in the access file")
+            }
             (Some(_), Some(_)) => None,
             (None, Some(_)) => Some("what is sent is not encrypted"),
             (Some(_), None) => Some("nobody is asked who they are"),

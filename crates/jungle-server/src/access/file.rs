@@ -254,6 +254,11 @@ impl Access {
         }))
     }
 
+    /// Is somebody an admin of something? Else nobody can make a tree.
+    pub(crate) fn has_admin(&self) -> bool {
+        self.grants.iter().any(|grant| grant.role == Role::Admin)
+    }
+
     /// All that was granted.
     #[must_use]
     pub fn grants(&self) -> &[Grant] {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jungle::{Jungle, Memory};
-use jungle_server::{Data, Options, Role, Server, StartError, Tls, TlsError};
+use jungle_server::{Access, Data, Options, Role, Server, StartError, Tls, TlsError};
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::{
@@ -129,6 +129,14 @@ fn others_reach_it_only_encrypted_and_asked_or_where_that_is_said() {
     ] {
         assert_eq!(start(options), expected);
     }
+    // Nobody is left who may make a tree.
+    let mut access = Access::read(&guarded.file).unwrap();
+    for who in ["ana", "ended"] {
+        access.revoke(who, None).unwrap();
+    }
+    access.write(&guarded.file).unwrap();
+    let options = Options { tls: tls(), access: Some(guarded.file.clone()), ..usual() };
+    assert_eq!(start(options), "nobody is made an admin in the access file");
 }
 
 #[test]
