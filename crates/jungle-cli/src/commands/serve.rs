@@ -2,9 +2,10 @@
 
 use std::env;
 use std::error::Error;
-use std::io::Write;
+use std::fs::DirBuilder;
+use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -124,6 +125,8 @@ struct Told {
     api: String,
     openapi: String,
     data: Option<String>,
+    /// What an acknowledged commit survives.
+    durability: Option<&'static str>,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
@@ -138,7 +141,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         say("other machines reach it: what --expose allows, a proxy must make good");
     }
     let url = format!("{}://{}", scheme(args.tls_cert.is_some()), server.address());
-    tell(&url, place, context.format)?;
+    tell(&url, place, args.durability, context.format)?;
     if args.open
         && let Err(error) = open::that_detached(&url)
     {
@@ -220,7 +223,7 @@ fn data(args: &Args, place: Option<&PathBuf>) -> Result<Data, Failure> {
     let Some(place) = place else {
         return Jungle::memory().map(Data::Memory).map_err(|error: ArenaError| failed(error));
     };
-    std::fs::create_dir_all(place).map_err(|error| {
+    create_private(place).map_err(|error| {
         Failure::new(Exit::Error, format_args!("cannot make {}: {error}", place.display()))
             .with_hint("say another folder with --data, or --memory")
     })?;
@@ -243,6 +246,15 @@ fn data(args: &Args, place: Option<&PathBuf>) -> Result<Data, Failure> {
     Ok(data)
 }
 
+/// Makes a folder, and those it is in, for their owner only.
+fn create_private(place: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(place)
+}
+
 fn not_started(error: &StartError) -> Failure {
     if let StartError::Access(error) = error {
         return access::not_done(error);
@@ -258,12 +270,18 @@ fn not_started(error: &StartError) -> Failure {
     }
 }
 
-fn tell(url: &str, place: Option<PathBuf>, format: Format) -> Result<(), Failure> {
+fn tell(url: &str, place: Option<PathBuf>, level: Level, format: Format) -> Result<(), Failure> {
+    let (durability, survives) = match level {
+        Level::Sync => ("sync", "a loss of power"),
+        Level::Buffered => ("buffered", "a crash of the server, not of the system"),
+        Level::Memory => ("memory", "only an end in order"),
+    };
     let told = Told {
         explorer: format!("{url}/explorer/"),
         boards: format!("{url}/boards"),
         api: format!("{url}/api/v1"),
         openapi: format!("{url}/openapi.json"),
+        durability: place.is_some().then_some(durability),
         data: place.map(|place| place.display().to_string()),
         url: url.to_owned(),
     };
@@ -275,7 +293,10 @@ fn tell(url: &str, place: Option<PathBuf>, format: Format) -> Result<(), Failure
             writeln!(out, "boards   {}", told.boards)?;
             writeln!(out, "API      {}, described by {}", told.api, told.openapi)?;
             match &told.data {
-                Some(place) => writeln!(out, "data     {place}")?,
+                Some(place) => {
+                    writeln!(out, "data     {place}")?;
+                    writeln!(out, "commits  survive {survives} (--durability {durability})")?;
+                }
                 None => writeln!(out, "data     in memory: gone at the end")?,
             }
         }

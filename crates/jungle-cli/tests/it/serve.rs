@@ -11,6 +11,7 @@ fn end_in_order_loses_nothing() {
     let folder = Folder::new("serve-end");
     let mut serving = Serving::start(&folder, &["--data", "data", "--durability", "memory"]);
     assert_eq!(serving.told["data"], "data");
+    assert_eq!(serving.told["durability"], "memory");
     assert!(serving.send("POST /api/v1/trees", r#"{"name":"t"}"#).starts_with("HTTP/1.1 201 "));
     assert!((0..10).all(|_| serving.append()));
     let id = serving.child.id().to_string();
@@ -127,6 +128,18 @@ fn is_shown_in_the_browser_when_asked() {
     let serving = Serving::start_by(command);
     let seen = fs::read_to_string(folder.0.join("seen")).unwrap();
     assert_eq!(seen.trim(), serving.told["url"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn folder_is_made_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("serve-private");
+    drop(Serving::start(&folder, &["--data", "above/data"]));
+    for made in ["above", "above/data", "above/data/log"] {
+        let mode = fs::metadata(folder.0.join(made)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "{made}");
+    }
 }
 
 #[test]
