@@ -351,20 +351,37 @@ impl Segment {
             // Whole, but not in its place: no tear makes that.
             return true;
         }
-        let mut budget = rest.len().saturating_mul(SEARCH_FACTOR);
-        for at in 1..rest.len() {
-            let Some(len) = declared(&rest[at..]).filter(|len| *len <= rest.len() - at) else {
-                continue;
-            };
-            let Some(left) = budget.checked_sub(len) else {
-                return true;
-            };
-            budget = left;
-            let says_so = |frame: Frame<'_>| (frame.unsynced as usize) < at;
-            if Frame::read(&rest[at..]).is_some_and(says_so) {
-                return true;
-            }
-        }
-        false
+        let says_so = |behind, frame: Frame<'_>| (frame.unsynced as usize) < behind;
+        search(rest, says_so) != Search::Nothing
     }
+}
+
+/// What came of a search for a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Search {
+    /// Where it begins.
+    At(usize),
+    /// There is none.
+    Nothing,
+    /// It would take too long to tell.
+    GivenUp,
+}
+
+/// Looks behind the beginning of these bytes for the first whole frame that counts; where it
+/// begins, too, has a say in that.
+pub(crate) fn search(rest: &[u8], counts: impl Fn(usize, Frame<'_>) -> bool) -> Search {
+    let mut budget = rest.len().saturating_mul(SEARCH_FACTOR);
+    for at in 1..rest.len() {
+        let Some(len) = declared(&rest[at..]).filter(|len| *len <= rest.len() - at) else {
+            continue;
+        };
+        let Some(left) = budget.checked_sub(len) else {
+            return Search::GivenUp;
+        };
+        budget = left;
+        if Frame::read(&rest[at..]).is_some_and(|frame| counts(at, frame)) {
+            return Search::At(at);
+        }
+    }
+    Search::Nothing
 }

@@ -6,7 +6,7 @@ use jungle_tree::{ArenaOptions, CheckError, SlabError, loading};
 use crate::checkpoint::{LoadError, load};
 use crate::error::{Damage, IoError, OpenError};
 use crate::log::LogPosition;
-use crate::pages::PagesError;
+use crate::pages::{PAGES, PagesError};
 use crate::progress::Progress;
 use crate::recover::{Cut, End, recover_by, segments};
 use crate::segment::name;
@@ -63,7 +63,7 @@ pub enum VerifyError {
         /// The name of the branch.
         branch: Box<str>,
         /// What is wrong.
-        source: CheckError,
+        source: TreeFault,
     },
     /// The checkpoint is not what the log says.
     #[error("the checkpoint is not what the log says: {what}")]
@@ -71,6 +71,76 @@ pub enum VerifyError {
         /// What differs.
         what: Box<str>,
     },
+}
+
+/// What is wrong with a branch of a tree.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TreeFault {
+    /// It is not well formed.
+    #[error(transparent)]
+    Form(#[from] CheckError),
+    /// Part of it cannot be loaded.
+    #[error(transparent)]
+    Slab(#[from] SlabError),
+    /// Part of its history cannot be loaded.
+    #[error(transparent)]
+    History(#[from] ArchiveError),
+}
+
+impl VerifyError {
+    /// The file that is damaged, relative to the folder, where it is one.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            VerifyError::Open(
+                OpenError::Damaged { file, .. }
+                | OpenError::Record { file, .. }
+                | OpenError::Replay { file, .. }
+                | OpenError::UnknownFormat { file, .. },
+            ) => Some(file),
+            VerifyError::Open(OpenError::Io(error)) => Some(&error.file),
+            VerifyError::Open(OpenError::Checkpoint(_)) | VerifyError::Pages(_) => Some(PAGES),
+            _ => None,
+        }
+    }
+
+    /// Where in the file, in bytes, if that is known.
+    #[must_use]
+    pub fn offset(&self) -> Option<u64> {
+        match self {
+            VerifyError::Open(
+                OpenError::Damaged { offset, .. }
+                | OpenError::Record { offset, .. }
+                | OpenError::Replay { offset, .. },
+            ) => Some(*offset),
+            _ => None,
+        }
+    }
+
+    /// The newest revision in front of it, if that is known.
+    #[must_use]
+    pub fn after(&self) -> Option<Revision> {
+        match self {
+            VerifyError::Open(OpenError::Damaged { revision, .. }) => *revision,
+            VerifyError::Open(
+                OpenError::Record { revision, .. }
+                | OpenError::Replay { revision, .. }
+                | OpenError::Missing { revision },
+            ) => revision.number().checked_sub(1).map(Revision::new),
+            _ => None,
+        }
+    }
+
+    /// By what two damages of the log are known to be the same.
+    pub(crate) fn place(&self) -> Option<(Option<&str>, u64)> {
+        match (self, self.offset()) {
+            (VerifyError::Open(OpenError::Missing { revision }), _) => {
+                Some((None, revision.number()))
+            }
+            (_, offset) => offset.map(|offset| (self.file(), offset)),
+        }
+    }
 }
 
 impl From<IoError> for VerifyError {
@@ -107,7 +177,7 @@ impl Store {
     /// As [`verify`](Store::verify).
     pub fn verify_telling(&self, progress: &Progress) -> Result<Verified, VerifyError> {
         let mut verified = Verified { checkpoint: self.checkpointed(), ..Verified::default() };
-        loading(|| forms(self, &mut verified))??;
+        forms(self, &mut verified)?;
         if let Some(pages) = self.checkpoints.opened() {
             verified.values = pages.check()?;
         }
@@ -123,7 +193,11 @@ impl Store {
         verified.log_bytes = end.as_ref().map_or(self.report().log_bytes, |end| end.at.bytes);
         verified.cut = end.and_then(|end| end.cut);
         verified.revision = again.revision();
-        loading(|| compare(self, &again))??;
+        compare(self, &again, &mut |error| match self.revision() > again.revision() {
+            // It was made, named or deleted since.
+            true => Ok(()),
+            false => Err(error),
+        })?;
         Ok(verified)
     }
 
@@ -189,42 +263,50 @@ fn forms(jungle: &Jungle, verified: &mut Verified) -> Result<(), VerifyError> {
         for branch in main.list_branches() {
             let Ok(head) = main.on_branch(&branch) else { continue };
             verified.branches += 1;
-            let report = head.snapshot().check().map_err(|source| {
-                let (tree, branch) = ((&*name).into(), (&*branch).into());
-                VerifyError::Tree { tree, branch, source }
-            })?;
-            verified.nodes += report.nodes;
+            verified.nodes += check_branch(&head)?;
         }
     }
     Ok(())
 }
 
-/// Holds a Jungle against what its log says. What was made, named or deleted since that was read is
-/// left out.
-fn compare(jungle: &Jungle, again: &Jungle) -> Result<(), VerifyError> {
-    let goes_on = || jungle.revision() > again.revision();
-    let differs = |what: String| match goes_on() {
-        true => Ok(()),
-        false => Err(VerifyError::Differs { what: what.into() }),
-    };
+/// Checks the form of a branch's newest version, and reads its history; gives how many nodes it
+/// has.
+pub(crate) fn check_branch(head: &TreeHandle) -> Result<u64, VerifyError> {
+    let checked = loading(|| -> Result<u64, TreeFault> {
+        let nodes = head.snapshot().check()?.nodes;
+        head.history(..).try_for_each(|entry| entry.map(drop))?;
+        Ok(nodes)
+    });
+    checked.map_err(TreeFault::from).flatten().map_err(|source| {
+        let (tree, branch) = ((*head.name()).into(), head.branch_name().into());
+        VerifyError::Tree { tree, branch, source }
+    })
+}
+
+/// Holds a Jungle against what its log says, and hands over what differs, until that is an error.
+pub(crate) fn compare(
+    jungle: &Jungle,
+    again: &Jungle,
+    differs: &mut dyn FnMut(VerifyError) -> Result<(), VerifyError>,
+) -> Result<(), VerifyError> {
+    let mut tell = |what: String| differs(VerifyError::Differs { what: what.into() });
     if jungle.list_trees() != again.list_trees() {
-        differs("other trees".into())?;
+        tell("other trees".into())?;
     }
     for name in again.list_trees() {
         let (Ok(is), Ok(ought)) = (jungle.open_tree(&name), again.open_tree(&name)) else {
-            differs(format!("there is no tree {name:?}"))?;
+            tell(format!("there is no tree {name:?}"))?;
             continue;
         };
         if (is.list_branches(), is.list_tags()) != (ought.list_branches(), ought.list_tags()) {
-            differs(format!("the tree {name:?} has other branches or tags"))?;
+            tell(format!("the tree {name:?} has other branches or tags"))?;
         }
         for branch in ought.list_branches() {
             let (Ok(is), Ok(ought)) = (is.on_branch(&branch), ought.on_branch(&branch)) else {
                 continue;
             };
-            if let Some(revision) = first_difference(&is, &ought)? {
-                let what = format!("revision {revision} of tree {name:?}, branch {branch:?}");
-                differs(what)?;
+            if let Some(revision) = loading(|| first_difference(&is, &ought))?? {
+                tell(format!("revision {revision} of tree {name:?}, branch {branch:?}"))?;
             }
         }
     }

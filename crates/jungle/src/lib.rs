@@ -40,7 +40,7 @@ pub use jungle_json as json;
 pub use jungle_store::{
     BackupError, BackupReport, CheckpointError, CheckpointReport, Cut, Damage, DiskUsage,
     EraseError, EraseQuery, EraseReport, IoError, LoadError, LogError, LogStats, OpenError,
-    OpenOptions, OpenReport, Progress, Store, Verified, VerifyError,
+    OpenOptions, OpenReport, Progress, Remedy, Store, Survey, TreeFault, Verified, VerifyError,
 };
 /// The names of `jungle-tree`; [`Snapshot`] here is that of the database, which derefs to the
 /// tree's.

@@ -22,5 +22,6 @@ mod segments;
 mod space;
 mod stream;
 mod support;
+mod survey;
 #[cfg(feature = "sim")]
 mod tail;

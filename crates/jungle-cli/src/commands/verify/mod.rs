@@ -1,0 +1,132 @@
+//! `jungle verify`: whether a folder is whole.
+
+mod survey;
+
+use std::io::Write;
+
+use jungle::{OpenOptions, Progress, Store};
+use serde::Serialize;
+
+use crate::bar::Bar;
+use crate::context::{Context, Folder};
+use crate::failure::{Exit, Failure};
+use crate::folder::{is_damage, not_opened, reading};
+use crate::output::{Format, count, grouped, json_line, size, stdout};
+
+const HELP: &str = "\
+It opens the folder without changing it, reads every byte of the log and the checkpoint, holds \
+them against their checksums, does all commits again, and checks that what comes out is well \
+formed and what the checkpoint has. A torn end is no damage: it was never acknowledged, and is cut \
+off when the folder is opened to write. If anything is damaged, it goes on behind that, and tells \
+what else is, what is still whole, and what to do. A damaged checkpoint loses nothing while the \
+log is whole.";
+
+/// Check that a folder is whole, without changing it
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Args {
+    /// The folder
+    dir: String,
+}
+
+/// What is told of a whole folder; the names of the fields are those of the JSON form.
+#[derive(Serialize)]
+struct Told {
+    whole: bool,
+    /// The newest revision.
+    revision: u64,
+    /// The newest revision that is in the checkpoint.
+    checkpoint: Option<u64>,
+    /// Does the log go back to the first revision?
+    log_is_complete: bool,
+    segments: u64,
+    log_bytes: u64,
+    was_closed: bool,
+    /// Bytes behind the end that were never acknowledged.
+    torn_bytes: u64,
+    trees: u64,
+    branches: u64,
+    nodes: u64,
+}
+
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
+    let held = context.held.filter(|(dir, _)| *dir == args.dir);
+    let opened = match held {
+        Some((_, store)) => Ok(Folder::Held(store)),
+        None => OpenOptions::new()
+            .read_only()
+            .progress(reading())
+            .open(&args.dir)
+            .map(|s| Folder::Own(s.into())),
+    };
+    let survey = match opened {
+        Ok(store) => match verified(&store) {
+            Some(told) => return print_whole(&told, context.format),
+            None => store.survey(&surveying()),
+        },
+        Err(error) if is_damage(&error) => {
+            OpenOptions::new().progress(surveying()).survey(&args.dir)
+        }
+        Err(error) => return Err(not_opened(&error)),
+    };
+    let survey = survey.map_err(|error| not_opened(&error))?;
+    let Some(first) = survey.damages.first() else {
+        return Err(Failure::new(Exit::Error, "somebody changed it meanwhile: try again"));
+    };
+    survey::print(&survey, context.format)?;
+    Err(Failure::of(Exit::Damaged, first).with_hint(survey::hint(&survey, &args.dir)))
+}
+
+fn surveying() -> Progress {
+    Bar::of_revisions("looking for what is whole")
+}
+
+/// What is told of a folder in which nothing is damaged.
+fn verified(store: &Store) -> Option<Told> {
+    let report = store.report();
+    if report.ignored.is_some() {
+        return None;
+    }
+    let found = store.verify_telling(&Bar::of_revisions("checking")).ok()?;
+    Some(Told {
+        whole: true,
+        revision: found.revision.number(),
+        checkpoint: Some(store.checkpointed().number()).filter(|&newest| newest > 0),
+        log_is_complete: found.log_is_complete,
+        segments: found.segments,
+        log_bytes: found.log_bytes,
+        was_closed: report.was_closed,
+        torn_bytes: found.cut.map_or(0, |cut| cut.bytes),
+        trees: found.trees,
+        branches: found.branches,
+        nodes: found.nodes,
+    })
+}
+
+fn print_whole(told: &Told, format: Format) -> Result<(), Failure> {
+    let mut out = stdout();
+    match format {
+        Format::Json => json_line(&mut out, told)?,
+        Format::Text => print(&mut out, told)?,
+    }
+    Ok(out.flush()?)
+}
+
+fn print(out: &mut impl Write, told: &Told) -> std::io::Result<()> {
+    writeln!(out, "whole, up to revision {}", told.revision)?;
+    writeln!(out, "log     {} in {}", size(told.log_bytes), count(told.segments, "segment"))?;
+    match told.checkpoint {
+        Some(revision) => writeln!(out, "pages   a checkpoint of revision {revision}")?,
+        None => writeln!(out, "pages   none yet")?,
+    }
+    if !told.log_is_complete {
+        writeln!(out, "        the only copy of what was before the log")?;
+    }
+    let (trees, branches) = (count(told.trees, "tree"), grouped(told.branches));
+    writeln!(out, "trees   {trees}, branches {branches}, {}", count(told.nodes, "node"))?;
+    match (told.was_closed, told.torn_bytes) {
+        (true, _) => writeln!(out, "closed  yes"),
+        (false, 0) => writeln!(out, "closed  no, but nothing is torn"),
+        (false, torn) => writeln!(out, "closed  no; {} torn, never acknowledged", size(torn)),
+    }
+}

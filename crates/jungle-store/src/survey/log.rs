@@ -1,0 +1,172 @@
+//! The log's bytes, each segment by itself: what is whole does not depend on what was before it.
+
+use super::Surveyor;
+use crate::error::{Damage, IoError, OpenError};
+use crate::frame::Frame;
+use crate::mark::Mark;
+use crate::recover::{Search, search, segments};
+use crate::segment::{SEGMENT_HEADER, SegmentHeader, name, read_file};
+use crate::wire::Input;
+use jungle_db::Revision;
+
+/// What the next frame, or segment, must say to be in its place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Next {
+    check: u32,
+    revision: u64,
+}
+
+impl Next {
+    fn before(self) -> Option<Revision> {
+        self.revision.checked_sub(1).filter(|&newest| newest > 0).map(Revision::new)
+    }
+}
+
+/// What ends a segment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// A frame that says so: another segment follows.
+    Sealed,
+    /// The log's own end, which is known to be behind this revision.
+    Closed(u64),
+    /// The log's own end, wherever that is: it may be torn.
+    Open,
+}
+
+impl Surveyor<'_> {
+    /// Looks at all segments.
+    pub(super) fn log(&mut self) -> Result<(), IoError> {
+        let written = self.written.map_or(u64::MAX, |written| written.segment);
+        let mut firsts = segments(&**self.disk)?;
+        firsts.retain(|&first| first <= written);
+        let mut next: Option<Next> = None;
+        for (at, &first) in firsts.iter().enumerate() {
+            let end = match self.mark {
+                _ if at + 1 < firsts.len() => End::Sealed,
+                Some(Mark::Closed { revision, .. }) => End::Closed(revision),
+                _ => End::Open,
+            };
+            self.is_whole = true;
+            if let Some(gap) = next.take_if(|next| next.revision < first) {
+                let revision = Revision::new(gap.revision);
+                self.wrong(OpenError::Missing { revision });
+            }
+            next = self.segment(first, next, end);
+            self.found.segments += 1;
+            self.found.whole_segments += u64::from(self.is_whole);
+        }
+        Ok(())
+    }
+
+    /// Looks at a segment; gives what follows it, if that is known.
+    fn segment(&mut self, first: u64, before: Option<Next>, end: End) -> Option<Next> {
+        let name = name(first);
+        let mut bytes = match read_file(&**self.disk, &name) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                self.wrong(error);
+                return None;
+            }
+        };
+        if let Some(written) = self.written.filter(|written| written.segment == first) {
+            bytes.truncate(written.offset as usize);
+        } else if let Err(what) = is_long_enough(&bytes) {
+            self.damaged(&name, bytes.len(), before, what);
+        }
+        let next = match SegmentHeader::read(&name, &bytes) {
+            Ok((header, check)) if header.first == first => {
+                if before.is_some_and(|before| before.check != header.previous) {
+                    self.damaged(&name, 0, before, Damage::Chain);
+                }
+                Some(Next { check, revision: first })
+            }
+            Ok(_) => {
+                self.damaged(&name, 0, before, Damage::Header);
+                None
+            }
+            Err(error) => {
+                self.wrong(error);
+                None
+            }
+        };
+        self.frames(&name, &bytes, next, end)
+    }
+
+    fn frames(
+        &mut self,
+        name: &str,
+        bytes: &[u8],
+        mut next: Option<Next>,
+        end: End,
+    ) -> Option<Next> {
+        let mut at = SEGMENT_HEADER.min(bytes.len());
+        loop {
+            let frame = Frame::read(&bytes[at..]);
+            if let Some(frame) = frame {
+                let is = Next { check: frame.previous, revision: frame.first };
+                if next.is_some_and(|next| next != is) {
+                    self.damaged(name, at, next, Damage::Chain);
+                }
+                let count = records(frame.records);
+                next = Some(Next { check: frame.check, revision: frame.first + count });
+                if count == 0 {
+                    // The next segment follows the frame before this one.
+                    return Some(is);
+                }
+                self.found.note_whole(frame.first..=frame.first + count - 1);
+                at += frame.len;
+                continue;
+            }
+            let rest = &bytes[at..];
+            let is_end = match end {
+                End::Closed(revision) => next.is_some_and(|next| next.revision > revision),
+                End::Open => rest.iter().all(|&byte| byte == 0),
+                End::Sealed => false,
+            };
+            if is_end {
+                return next;
+            }
+            // What lies behind a torn end was not synced, as little as that.
+            let counts =
+                |behind, frame: Frame<'_>| end != End::Open || (frame.unsynced as usize) < behind;
+            let Search::At(behind) = search(rest, counts) else {
+                if end != End::Open {
+                    let is_zeros = rest.iter().all(|&byte| byte == 0);
+                    let what = if is_zeros { Damage::EndsEarly } else { Damage::Checksum };
+                    self.damaged(name, at, next, what);
+                }
+                return None;
+            };
+            self.damaged(name, at, next, Damage::Checksum);
+            at += behind;
+            next = None;
+        }
+    }
+
+    fn damaged(&mut self, file: &str, offset: usize, next: Option<Next>, what: Damage) {
+        let newest = next.and_then(Next::before);
+        self.wrong(OpenError::damaged(file, offset as u64, newest, what));
+    }
+
+    fn wrong(&mut self, error: OpenError) {
+        self.is_whole = false;
+        self.found.note(error.into());
+    }
+}
+
+fn is_long_enough(bytes: &[u8]) -> Result<(), Damage> {
+    match SegmentHeader::read("", bytes) {
+        Ok((header, _)) if header.bytes > bytes.len() as u64 => Err(Damage::TooShort),
+        _ => Ok(()),
+    }
+}
+
+/// How many records a frame has.
+fn records(bytes: &[u8]) -> u64 {
+    let mut input = Input::new(bytes);
+    let mut count = 0;
+    while !input.is_empty() && input.bytes().is_ok() {
+        count += 1;
+    }
+    count
+}
