@@ -78,7 +78,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         out.flush()?;
     }
     if context.format == Format::Text {
-        let bytes = (file_bytes, memory_bytes(&store));
+        // What is new is in the checkpoint, too, before it is counted.
+        store.checkpoint().map_err(failed)?;
+        let folder_bytes = store.disk_bytes().map_err(failed)?;
+        let bytes = (folder_bytes, file_bytes, memory_bytes(&store));
         explore(&mut out, &tree, &versions, &place, bytes)?;
     }
     Ok(out.flush()?)
@@ -196,10 +199,10 @@ fn explore(
     tree: &TreeHandle,
     versions: &[String],
     place: &FilePath,
-    (files, memory): (u64, u64),
+    (folder, files, memory): (u64, u64, u64),
 ) -> Result<(), Failure> {
     let (Some(a), Some(b)) = (versions.first(), versions.last()) else { return Ok(()) };
-    let (place, folder) = (place.display(), folder_bytes(place));
+    let place = place.display();
     writeln!(out)?;
     writeln!(out, "{place} has all of them: {} for {} of files.", size(folder), size(files))?;
     writeln!(out, "In memory they take {}.", size(memory))?;
@@ -236,12 +239,6 @@ fn explore(
 fn memory_bytes(store: &Store) -> u64 {
     let usage = store.arena().usage();
     (usage.structure_bytes + usage.payload_bytes) as u64
-}
-
-/// What the files of the folder take, zeros for later included.
-fn folder_bytes(place: &FilePath) -> u64 {
-    let files = fs::read_dir(place.join("log")).into_iter().flatten().flatten();
-    files.filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
 }
 
 fn millis(time: Duration) -> String {
