@@ -34,6 +34,7 @@ usage: cargo xtask TASK
   torture hostile            idle, slow and deaf connections beside somebody who means well
   torture posts [ARGS]       a server is killed while others post to it (--kills N)
   torture soak [ARGS]        a load that is held: memory, files, disk, latency (--minutes N)
+  torture published [ARGS]   versions of a real document, kept and compared (--versions N; npm)
   torture lin [ARGS]         histories of a cluster under faults, checked (--schedules N)
   torture sim [ARGS]         a cluster in one thread on a simulated engine (--seeds N, --seed S)
   torture local [ARGS]       servers that commit by themselves, cut off (--schedules N)

@@ -27,8 +27,8 @@ pub const SUITES: [&str; 14] = [
 pub fn run(arguments: &[String]) -> Result<()> {
     let Some((suite, rest)) = arguments.split_first() else {
         return fail(format!(
-            "no suite given; there are {}, `http`, `hostile`, `posts`, `soak`, `engine`, \
-             `lin`, `cluster`, `machines`, `local` and `ledger`",
+            "no suite given; there are {}, `http`, `hostile`, `posts`, `soak`, `published`, \
+             `engine`, `lin`, `cluster`, `machines`, `local` and `ledger`",
             SUITES.join(", ")
         ));
     };
@@ -59,6 +59,9 @@ pub fn run(arguments: &[String]) -> Result<()> {
     }
     if suite == "posts" {
         return serving::posts(rest);
+    }
+    if suite == "published" {
+        return serving::published(rest);
     }
     if suite == "soak" {
         return serving::soak(rest);

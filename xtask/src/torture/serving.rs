@@ -1,6 +1,7 @@
-//! `torture posts` and `torture soak`: a real server that is killed while others post to it, and
-//! one under a load that is held. Both are tests, which run with the others, briefly; here they are
-//! alone, in release and longer, and say what they measured.
+//! `torture posts`, `soak` and `published`: a real server that is killed while others post to it,
+//! one under a load that is held, and published versions of a real document. All are tests, which
+//! run with the others, briefly; here they are alone, in release and longer, and say what they
+//! measured.
 
 use super::noted;
 use crate::command::cargo;
@@ -8,6 +9,9 @@ use crate::error::{Context, Result, fail};
 
 /// How often the server is killed when nothing is said.
 const KILLS: &str = "200";
+
+/// How many versions are taken when nothing is said.
+const VERSIONS: &str = "50";
 
 /// Minutes of load when nothing is said.
 const MINUTES: u64 = 5;
@@ -28,6 +32,15 @@ pub fn soak(arguments: &[String]) -> Result<()> {
         _ => return fail("usage: cargo xtask torture soak [--minutes N]"),
     };
     run("soak", ("JUNGLE_SOAK_SECONDS", &(60 * minutes).to_string()))
+}
+
+pub fn published(arguments: &[String]) -> Result<()> {
+    let versions = match arguments {
+        [] => VERSIONS,
+        [flag, versions] if flag == "--versions" => versions,
+        _ => return fail("usage: cargo xtask torture published [--versions N]"),
+    };
+    run("published", ("JUNGLE_VERSIONS", versions))
 }
 
 fn run(test: &str, (name, value): (&str, &str)) -> Result<()> {

@@ -98,19 +98,25 @@ fn an_independent_diff_finds_the_same() {
         folder.write("a.json", &before.to_string());
         folder.write("b.json", &after.to_string());
         let ended = folder.run(&["diff", "a.json", "b.json", "--json"]);
-        let ours: BTreeSet<String> = ended.out.lines().map(canonical).collect();
-        let mut theirs = BTreeSet::new();
-        independent("", Some(&before), Some(&after), &mut theirs);
+        let (ours, theirs) = (told(&ended.out), independent(&before, &after));
         assert_eq!((ended.code, ours), (Some(0), theirs), "{before}\n{after}");
     });
 }
 
-fn canonical(line: &str) -> String {
-    serde_json::from_str::<Value>(line).unwrap().to_string()
+/// The differences that a command told, in the form of [`independent`].
+pub(super) fn told(out: &str) -> BTreeSet<String> {
+    let canonical = |line| serde_json::from_str::<Value>(line).unwrap().to_string();
+    out.lines().map(canonical).collect()
 }
 
 /// A diff of documents, not of trees: the simplest there is.
-fn independent(
+pub(super) fn independent(before: &Value, after: &Value) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    collect("", Some(before), Some(after), &mut found);
+    found
+}
+
+fn collect(
     path: &str,
     before: Option<&Value>,
     after: Option<&Value>,
@@ -125,14 +131,14 @@ fn independent(
             let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
             for name in names {
                 let path = format!("{path}/{}", jungle_tree::Key::from(name.as_str()));
-                independent(&path, before.get(name), after.get(name), found);
+                collect(&path, before.get(name), after.get(name), found);
             }
             return;
         }
         (Some(Value::Array(before)), Some(Value::Array(after))) => {
             for index in 0..before.len().max(after.len()) {
                 let path = format!("{path}/{index}");
-                independent(&path, before.get(index), after.get(index), found);
+                collect(&path, before.get(index), after.get(index), found);
             }
             return;
         }
