@@ -1,6 +1,6 @@
 //! Progress of what takes long.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -67,7 +67,41 @@ impl<'n> Bar<'n> {
         }
     }
 
+    /// Does something that may print, with the bar out of the way.
+    pub(crate) fn aside<T>(&self, f: impl FnOnce() -> T) -> T {
+        match &self.bar {
+            Some(bar) => bar.suspend(f),
+            None => f(),
+        }
+    }
+
     pub(crate) fn end(self) {}
+}
+
+/// Passes on what is written, and shows how much it was.
+pub(crate) struct Counted<'n, W> {
+    out: W,
+    written: u64,
+    bar: Bar<'n>,
+}
+
+impl<'n, W: Write> Counted<'n, W> {
+    pub(crate) fn new(out: W, name: &'n str) -> Counted<'n, W> {
+        Counted { out, written: 0, bar: Bar::new(name, None) }
+    }
+}
+
+impl<W: Write> Write for Counted<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.written += written as u64;
+        self.bar.set(self.written);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 impl Drop for Bar<'_> {
@@ -75,5 +109,20 @@ impl Drop for Bar<'_> {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_is_what_was_taken() {
+        let mut room = [0; 5];
+        let mut counted = Counted::new(&mut room[..], "test");
+        assert_eq!(counted.write(b"abc").unwrap(), 3);
+        assert_eq!(counted.write(b"def").unwrap(), 2, "there is room for no more");
+        assert_eq!(counted.written, 5);
+        assert_eq!(&room, b"abcde");
     }
 }

@@ -1,13 +1,14 @@
 //! `jungle export`: a tree, or a part of it, out of a folder.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path as FilePath;
 
 use jungle_json::{ExportOptions, Layout, Member, export, value_at};
 use jungle_words::Found;
 
 use crate::args;
+use crate::bar::Counted;
 use crate::context::Context;
 use crate::document::path;
 use crate::failure::{Exit, Failure};
@@ -54,8 +55,14 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         }
         (None, Form::Folder) => Err(Failure::usage("a folder of files has no place in a pipe")
             .with_hint("--output FOLDER says where to write it")),
-        (None, _) => {
+        // What is written there is seen.
+        (None, _) if io::stdout().is_terminal() => {
             let mut out = stdout();
+            write(args, &found, &mut out)?;
+            Ok(out.flush()?)
+        }
+        (None, _) => {
+            let mut out = buffered(Counted::new(stdout(), &args.tree));
             write(args, &found, &mut out)?;
             Ok(out.flush()?)
         }
@@ -63,11 +70,17 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             let cannot = |error: std::io::Error| {
                 Failure::new(Exit::Error, format_args!("cannot write {output}: {error}"))
             };
-            let mut out = BufWriter::new(File::create(output).map_err(cannot)?);
+            let file = File::create(output).map_err(cannot)?;
+            let mut out = buffered(Counted::new(file, output));
             write(args, &found, &mut out)?;
             out.flush().map_err(cannot)
         }
     }
+}
+
+/// In pieces that are worth counting.
+fn buffered<W: Write>(out: W) -> BufWriter<W> {
+    BufWriter::with_capacity(64 << 10, out)
 }
 
 fn write(args: &Args, found: &Found, out: &mut impl Write) -> Result<(), Failure> {

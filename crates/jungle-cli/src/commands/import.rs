@@ -127,13 +127,20 @@ impl Work<'_> {
 
     /// Each line of a file is a revision.
     fn lines(&self, out: &mut impl Write, file: &str, meta: &CommitMeta) -> Result<(), Failure> {
-        let (reader, _) = reader(file)?;
-        ndjson::read(file, &mut BufReader::new(reader), |line, place| {
+        let (reader, bytes) = reader(file)?;
+        let mut bar = Bar::new(file, bytes);
+        ndjson::read(file, &mut BufReader::new(reader), |line, place, read| {
             let text = line.value.get();
-            self.commit(out, line.meta(meta.clone()), (place, &line.tags), |editor| {
-                let read = import(text.as_bytes(), editor, &[], &self.options, &mut |_| ());
-                read.map(|summary| summary.bytes).map_err(|error| refused(place, &error))
-            })
+            let commit = || {
+                self.commit(out, line.meta(meta.clone()), (place, &line.tags), |editor| {
+                    let read = import(text.as_bytes(), editor, &[], &self.options, &mut |_| ());
+                    read.map(|summary| summary.bytes).map_err(|error| refused(place, &error))
+                })
+            };
+            // Each prints a line.
+            bar.aside(commit)?;
+            bar.set(read);
+            Ok(())
         })
     }
 

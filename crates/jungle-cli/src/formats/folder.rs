@@ -8,12 +8,14 @@ use std::path::{Path as FilePath, PathBuf};
 use jungle_json::{ORDER_KEY, VALUE_KEY, write_value};
 use jungle_tree::{Editor, Key, KeyRef, Node, Path, VALUE_BYTES_MAX, ValueRef};
 
+use crate::bar::Bar;
 use crate::failure::{Exit, Failure, failed};
 
 /// Makes the tree stand for a folder; what it has already is left alone. Gives the bytes of the
 /// files.
 pub(crate) fn import(editor: &mut Editor, folder: &str) -> Result<u64, Failure> {
     let mut bytes = 0;
+    let mut bar = Bar::new(folder, None);
     let mut todo = vec![(PathBuf::from(folder), Path::root())];
     clear_value(editor, &[])?;
     while let Some((folder, path)) = todo.pop() {
@@ -31,6 +33,7 @@ pub(crate) fn import(editor: &mut Editor, folder: &str) -> Result<u64, Failure> 
                 todo.push((file.path(), child));
             } else if kind.is_file() {
                 bytes += put_file(editor, &child, &file.path())?;
+                bar.set(bytes);
             } else {
                 return Err(wrong(&file.path(), &"it is neither a file nor a folder"));
             }
@@ -106,8 +109,12 @@ fn put_file(editor: &mut Editor, path: &Path, file: &FilePath) -> Result<u64, Fa
 /// are written as JSON.
 pub(crate) fn export(root: Node<'_>, folder: &FilePath) -> Result<(), Failure> {
     make_empty(folder)?;
+    let mut bar = Bar::of_steps("nodes", root.subtree_count());
+    let mut done = 0;
     let mut todo = vec![(root, folder.to_owned())];
     while let Some((node, folder)) = todo.pop() {
+        done += 1;
+        bar.set(done);
         let attributes = node.attributes().filter(|(key, _)| *key != ORDER_KEY);
         for (key, value) in attributes {
             write_file(&folder.join(file_name(key, &folder)?), value)?;
@@ -120,7 +127,10 @@ pub(crate) fn export(root: Node<'_>, folder: &FilePath) -> Result<(), Failure> {
             let path = folder.join(file_name(&name, &folder)?);
             let is_file = !child.has_children() && child.attributes().nth(1).is_none();
             match child.attribute(VALUE_KEY).filter(|_| is_file) {
-                Some(value) => write_file(&path, value)?,
+                Some(value) => {
+                    write_file(&path, value)?;
+                    done += 1;
+                }
                 None => {
                     fs::create_dir(&path).map_err(|error| cannot_write(&path, &error))?;
                     todo.push((child, path));

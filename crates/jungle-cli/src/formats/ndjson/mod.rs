@@ -19,19 +19,22 @@ impl Line<'_> {
     }
 }
 
-/// Gives each line to `f`, with its number.
+/// Gives each line to `f`, with its number, and how many bytes were read up to its end.
 pub(crate) fn read(
     file: &str,
     reader: &mut impl BufRead,
-    mut f: impl FnMut(Line<'_>, &str) -> Result<(), Failure>,
+    mut f: impl FnMut(Line<'_>, &str, u64) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut text = String::new();
+    let mut bytes = 0;
     for number in 1_u64.. {
         let place = format!("{}, line {number}", shown(file));
         let wrong = |what: &dyn std::fmt::Display| {
             Failure::new(Exit::Error, format_args!("{place}: {what}"))
         };
-        match read_line(reader, &mut text).map_err(|error| wrong(&error))? {
+        let read = read_line(reader, &mut text).map_err(|error| wrong(&error))?;
+        bytes += read as u64;
+        match read {
             0 => break,
             LINE_BYTES_MAX => {
                 return Err(wrong(&format_args!("longer than {LINE_BYTES_MAX} bytes")));
@@ -45,7 +48,7 @@ pub(crate) fn read(
                  and perhaps `author`, `message` and `tags`",
             )
         })?;
-        f(line, &place)?;
+        f(line, &place, bytes)?;
     }
     Ok(())
 }
