@@ -8,3 +8,4 @@ mod model;
 mod reuse;
 mod spill;
 mod straight;
+mod walks;
