@@ -86,7 +86,12 @@ pub fn counting(
 
 /// The command that repeats one seed.
 pub fn again(options: &Options, seed: u64) -> String {
+    again_with(options, seed, 1)
+}
+
+/// The command that repeats so many points from a seed on.
+pub fn again_with(options: &Options, seed: u64, points: u64) -> String {
     let wake = options.wake.as_ref().map_or(String::new(), |bug| format!(" --wake {bug}"));
     let command = "JUNGLE_TRACE=1 cargo xtask torture";
-    format!("{command} {} --seed {seed} --points 1{wake}", options.suite)
+    format!("{command} {} --seed {seed} --points {points}{wake}", options.suite)
 }

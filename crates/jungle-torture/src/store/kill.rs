@@ -9,7 +9,7 @@ use jungle_testkit::Rng;
 
 use super::child::{self, Folder, WRITERS};
 use crate::options::Options;
-use crate::suite::Outcome;
+use crate::suite::{Outcome, again_with};
 
 /// A folder is killed upon so often; then a new one is begun, for the beginning is a moment, too.
 const ROUNDS_A_FOLDER: u64 = 20;
@@ -18,7 +18,7 @@ pub fn run(options: &Options) -> Outcome {
     let rounds = options.points(200);
     let (mut rng, mut outcome) = (Rng::new(options.seed), Outcome::default());
     let mut acknowledged = 0;
-    println!("kill: {rounds} rounds from seed {}", options.seed);
+    println!("kill: {rounds} points from seed {}", options.seed);
     let mut folder = Folder::new("kill");
     let mut counts = [0; WRITERS];
     for round in 0..rounds {
@@ -34,6 +34,8 @@ pub fn run(options: &Options) -> Outcome {
             Err(wrong) => {
                 outcome.failed += 1;
                 println!("round {round}: {wrong}");
+                // The moments are drawn one after the other, so it takes all up to this one.
+                println!("failed; again: {}", again_with(options, options.seed, round + 1));
                 break;
             }
         }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use super::child::{self, Folder};
 use crate::options::Options;
-use crate::suite::Outcome;
+use crate::suite::{Outcome, again_with};
 
 const CALLS: &str = "trace=pwrite64,write,fdatasync,fsync,rename,renameat,renameat2";
 
@@ -17,6 +17,7 @@ pub fn run(options: &Options) -> Outcome {
         return Outcome { skipped: 1, ..Outcome::default() };
     }
     let commits = options.points(1_000);
+    println!("syncs: {commits} points from seed {}", options.seed);
     let folder = Folder::new("syncs");
     let traced = folder.0.with_extension("trace");
     let inner = child::command("client", &folder.0, commits);
@@ -40,6 +41,9 @@ pub fn run(options: &Options) -> Outcome {
     if !status.success() || outcome.passed + outcome.failed < commits {
         outcome.failed += 1;
         println!("{} commits of {commits} were seen", outcome.passed);
+    }
+    if outcome.failed > 0 {
+        println!("failed; again: {}", again_with(options, options.seed, commits));
     }
     println!("syncs: {} commits, {} new segments", outcome.passed, seen.renames);
     outcome
