@@ -9,7 +9,7 @@ pub const USAGE: &str = "\
 usage: jungle-torture SUITE [--seed N] [--points N] [--threads N] [--long] [--wake BUG]
 suites: model, converge, sim, stress, shuttle, crash, io, rot, erase, kill, syncs, meta, fuzz,
         planted
-  --seed N     the seed of the first point; the day's number otherwise
+  --seed N     the seed of the first point; the day's number otherwise, of `planted` always the same
   --points N   how many points, each with the next seed; `--seeds N` is the same
   --threads N  how many points at a time; 2 otherwise
   --long       50 times as many points
@@ -40,9 +40,10 @@ impl Options {
         if !SUITES.contains(&suite.as_str()) && !store::SUITES.contains(&suite.as_str()) {
             return Err(format!("there is no suite `{suite}`"));
         }
+        let seed = if suite == "planted" { planted::SEED } else { today() };
         let mut options = Options {
             suite,
-            seed: today(),
+            seed,
             points: None,
             threads: 2,
             wake: None,
