@@ -66,13 +66,19 @@ fn crates_with_features() -> Result<Vec<String>> {
     Ok(featured.filter_map(|package| package["name"].as_str()).map(str::to_owned).collect())
 }
 
+/// Where the suites begin here, so that the same tests pass or fail on all days. Whoever looks for
+/// something new runs a suite by hand: that begins at the day's number.
+const SEED: &str = "20780000000";
+
 fn torture_suites(steps: &mut Steps) -> Result<()> {
     if !torture::is_there() {
         steps.skip("torture", "this checkout has no torture suites");
         return Ok(());
     }
     for suite in torture::SUITES {
-        steps.step(&format!("torture {suite}"), || torture::run(&[suite.to_owned()]))?;
+        steps.step(&format!("torture {suite}"), || {
+            torture::run(&[suite, "--seed", SEED].map(str::to_owned))
+        })?;
     }
     Ok(())
 }
