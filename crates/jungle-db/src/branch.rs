@@ -9,6 +9,7 @@ use crate::commit::Moment;
 use crate::handle::TreeHandle;
 use crate::head::{Head, lock};
 use crate::history::{History, HistoryEntry};
+use crate::index::Index;
 use crate::journal::{BranchId, Event};
 use crate::jungle::TreeState;
 use crate::lookup::Found;
@@ -26,11 +27,12 @@ use crate::write::NotWritten;
 /// The name of the branch that every tree has.
 pub const MAIN_BRANCH: &str = "main";
 
-/// The branches of a tree besides the main one, and its tags.
+/// The branches of a tree besides the main one, its tags and its indexes.
 #[derive(Default)]
 pub(crate) struct Branches {
     pub(crate) by_name: Named<Head>,
     pub(crate) tags: BTreeMap<Arc<str>, Snapshot>,
+    pub(crate) indexes: BTreeMap<Arc<str>, Arc<Index>>,
 }
 
 /// Why a branch or a tag was not made.
@@ -305,6 +307,7 @@ impl TreeHandle {
             head.close(&mut state);
             branches.by_name.remove(name);
             self.state.merges.forget(head.id);
+            branches.indexes.values().for_each(|index| index.forget(head.id));
         })?)
     }
 

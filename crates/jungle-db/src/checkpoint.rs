@@ -8,6 +8,7 @@ use crate::archive::ArchiveError;
 use crate::branch::{Branches, MAIN_BRANCH};
 use crate::head::{Head, HeadState, lock};
 use crate::history::{HISTORY_PIECE, HistoryEntry, Part};
+use crate::index::{Built, Index};
 use crate::journal::BranchId;
 use crate::jungle::{Jungle, TreeState};
 use crate::pause::Paused;
@@ -15,8 +16,8 @@ use crate::retention::Retention;
 use crate::revision::Revision;
 use crate::snapshot::Snapshot;
 use crate::state::{
-    JungleState, SavedBranch, SavedHistory, SavedMerge, SavedOrigin, SavedTag, SavedTree,
-    SavedVersion,
+    JungleState, SavedBranch, SavedBuilt, SavedHistory, SavedIndex, SavedMerge, SavedOrigin,
+    SavedTag, SavedTree, SavedVersion,
 };
 use crate::sync::MutexGuard;
 
@@ -92,6 +93,7 @@ impl Jungle {
     /// ```
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
+        self.refresh_indexes();
         let (state, taken, held) = self.shared.pause(|Paused { trees, mut heads }| {
             let taken = trees.iter().map(|(state, own)| Taken::new(state, own, &mut heads));
             let taken: Vec<Taken> = taken.collect();
@@ -128,6 +130,8 @@ impl Taken {
         let tags = tags.collect();
         let merges = state.merges.all().into_iter();
         let merges = merges.map(|(branches, at)| SavedMerge { branches, at: pin(&at) }).collect();
+        let indexes = branches.indexes.iter();
+        let indexes = indexes.map(|(key, index)| saved_index(key, index, &mut pin)).collect();
         let tree = SavedTree {
             id: state.id,
             name: Arc::clone(&lock(&state.name)),
@@ -135,6 +139,7 @@ impl Taken {
             origins: Vec::new(),
             tags,
             merges,
+            indexes,
         };
         let main = (&Arc::from(MAIN_BRANCH), &state.main);
         let named = std::iter::once(main).chain(branches.by_name.iter());
@@ -166,6 +171,19 @@ impl TakenBranch {
         let history = SavedHistory { dropped, pieces, anchor, last };
         SavedBranch { id: head.id, name, retention, history }
     }
+}
+
+fn saved_index(
+    key: &Arc<str>,
+    index: &Index,
+    mut pin: impl FnMut(&Snapshot) -> SavedVersion,
+) -> SavedIndex {
+    let built = lock(&index.built);
+    let built = built.iter().map(|(&branch, Built { of, index })| {
+        let index = Snapshot::new(index.as_snapshot().clone(), of.revision());
+        SavedBuilt { branch, of: pin(of), id: pin(&index).id }
+    });
+    SavedIndex { key: Arc::clone(key), built: built.collect() }
 }
 
 fn saved(snapshot: &Snapshot) -> SavedVersion {

@@ -163,6 +163,8 @@ impl Copying<'_> {
         for SavedVersion { id, .. } in tags.chain(origins).chain(merges) {
             *id = self.version(*id, false)?;
         }
+        // They have what is to be taken out, and are worked out again.
+        tree.indexes.iter_mut().for_each(|index| index.built.clear());
         Ok(())
     }
 

@@ -100,6 +100,20 @@ pub enum Event {
         /// Its name.
         name: Arc<str>,
     },
+    /// An index was made, for all branches of a tree.
+    IndexCreated {
+        /// The tree.
+        tree: TreeId,
+        /// The key of the attributes that it is about.
+        key: Arc<str>,
+    },
+    /// An index was dropped.
+    IndexDropped {
+        /// The tree.
+        tree: TreeId,
+        /// Its key.
+        key: Arc<str>,
+    },
     /// It was said what a branch keeps of its history.
     RetentionSet {
         /// The tree.

@@ -414,6 +414,7 @@ impl Jungle {
     /// # Errors
     /// When the archive does not tell all that is kept: then nothing is given back.
     pub fn collect(&self) -> Result<Collected, ArchiveError> {
+        self.refresh_indexes();
         // What is in the archive is read without a lock. It only becomes less.
         let mut stored = BTreeMap::new();
         for head in self.shared.heads() {

@@ -44,6 +44,7 @@ mod erase;
 mod handle;
 mod head;
 mod history;
+mod index;
 mod journal;
 mod jungle;
 mod log;
@@ -80,6 +81,7 @@ pub use durability::Durability;
 pub use erase::{EraseRootError, Erased, ErasedMove, Eraser, Erasure, MOVES_TOLD_MAX};
 pub use handle::{CommitOptions, Committed, RevertError, SetRootError, TreeHandle, UpdateError};
 pub use history::{HISTORY_PIECE, HistoryEntry};
+pub use index::IndexError;
 pub use journal::{
     BranchEdit, BranchId, CommitRecord, Event, Journal, JournalError, MemoryJournal, TreeId,
 };
@@ -96,8 +98,8 @@ pub use sequence::{Placed, SequenceError, Sequencer, Series};
 pub use snapshot::{JungleSnapshot, Snapshot};
 pub use space::{Space, SpaceQuery, TreeSpace};
 pub use state::{
-    HistoryAnchor, JungleState, SavedBranch, SavedHistory, SavedMerge, SavedOrigin, SavedTag,
-    SavedTree, SavedVersion,
+    HistoryAnchor, JungleState, SavedBranch, SavedBuilt, SavedHistory, SavedIndex, SavedMerge,
+    SavedOrigin, SavedTag, SavedTree, SavedVersion,
 };
 pub use transaction::{CommitError, Conflicts, Transaction};
 pub use watch::{Watch, WatchError, WatchEvent};

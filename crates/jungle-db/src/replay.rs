@@ -7,6 +7,7 @@ use jungle_tree::{ApplyError, Editor, apply};
 use crate::branch::{BranchError, MAIN_BRANCH};
 use crate::commit::{Attempt, Failure, Moment, lock_all, publish};
 use crate::handle::TreeHandle;
+use crate::index::IndexError;
 use crate::journal::{BranchEdit, BranchId, CommitRecord, Event, TreeId};
 use crate::jungle::{Jungle, TreeState};
 use crate::restore::NUMBER_END;
@@ -147,9 +148,16 @@ impl Jungle {
                 Ok(())
             }
             Event::TagDeleted { tree, name } => {
-                let state = self.tree_of(*tree)?;
-                let handle = TreeHandle::main(&self.shared, &state);
+                let handle = self.main_of(*tree)?;
                 handle.delete_tag_at(name, moment).map(drop).map_err(branch_error)
+            }
+            Event::IndexCreated { tree, key } => {
+                let handle = self.main_of(*tree)?;
+                handle.create_index_at(key, moment).map(drop).map_err(index_error)
+            }
+            Event::IndexDropped { tree, key } => {
+                let handle = self.main_of(*tree)?;
+                handle.drop_index_at(key, moment).map(drop).map_err(index_error)
             }
             _ => Err(does_not_fit("it is of a kind that is not known here")),
         }
@@ -202,15 +210,25 @@ impl Jungle {
         found.ok_or_else(|| does_not_fit(format!("there is no tree {}", id.0)))
     }
 
+    fn main_of(&self, id: TreeId) -> Result<TreeHandle, ReplayError> {
+        Ok(TreeHandle::main(&self.shared, &self.tree_of(id)?))
+    }
+
     pub(crate) fn handle_of(
         &self,
         tree: TreeId,
         branch: BranchId,
     ) -> Result<TreeHandle, ReplayError> {
-        let state = self.tree_of(tree)?;
-        let main = TreeHandle::main(&self.shared, &state);
+        let main = self.main_of(tree)?;
         let found = main.on_branch_id(branch);
         found.ok_or_else(|| does_not_fit(format!("there is no branch {}", branch.0)))
+    }
+}
+
+fn index_error(error: IndexError) -> ReplayError {
+    match error {
+        IndexError::NotWritten(error) => error.into(),
+        other => does_not_fit(other),
     }
 }
 

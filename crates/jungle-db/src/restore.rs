@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use jungle_tree::{Arena, Tree, TreeReader, VersionId};
+use jungle_tree::{Arena, AttributeIndex, Tree, TreeReader, VersionId};
 
 use crate::archive::{Archive, Shelf, are_in_order};
 use crate::branch::{Branches, MAIN_BRANCH};
 use crate::head::Head;
 use crate::history::{HISTORY_PIECE, History};
+use crate::index::{Built, Index};
 use crate::journal::{BranchId, TreeId};
 use crate::jungle::{Builder, Catalog, Jungle, TreeState};
 use crate::name::{self, NameError};
@@ -16,7 +17,9 @@ use crate::named::Named;
 use crate::origin::{Merges, Origin};
 use crate::revision::Revision;
 use crate::snapshot::Snapshot;
-use crate::state::{JungleState, SavedBranch, SavedHistory, SavedTree, SavedVersion};
+use crate::state::{
+    JungleState, SavedBranch, SavedBuilt, SavedHistory, SavedIndex, SavedTree, SavedVersion,
+};
 use crate::sync::Mutex;
 
 /// Revisions and ids of a state are below this, so that there is room to go on.
@@ -29,7 +32,7 @@ pub enum RestoreError {
     /// A name cannot be one.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// A tree, a branch or a tag is there twice.
+    /// A tree, a branch, a tag or an index is there twice.
     #[error("the {what} {name:?} is there twice")]
     Twice {
         /// Of what kind it is.
@@ -163,6 +166,7 @@ impl Restore<'_> {
                 return Err(twice("branch or tag", &tag.name));
             }
         }
+        let indexes = self.indexes(saved, &reader)?;
         let merges = Merges::default();
         for merge in &saved.merges {
             let (a, b) = merge.branches;
@@ -172,7 +176,7 @@ impl Restore<'_> {
             id: saved.id,
             name: Mutex::new(Arc::clone(&saved.name)),
             main,
-            branches: Mutex::new(Branches { by_name, tags }),
+            branches: Mutex::new(Branches { by_name, tags, indexes }),
             merges,
         })
     }
@@ -199,6 +203,29 @@ impl Restore<'_> {
         }
         let newest = saved.history.last.last().expect("a history was found not to be empty");
         Tree::from_version(&self.arena, newest.id).ok_or_else(|| no_version(tree, newest.revision))
+    }
+
+    fn indexes(
+        &self,
+        tree: &SavedTree,
+        reader: &TreeReader,
+    ) -> Result<BTreeMap<Arc<str>, Arc<Index>>, RestoreError> {
+        let mut indexes = BTreeMap::new();
+        for SavedIndex { key, built } in &tree.indexes {
+            let mut all = BTreeMap::new();
+            for SavedBuilt { branch, of, id } in built {
+                let of = self.version(tree, reader, *of)?;
+                self.is_drawn(tree, of.revision(), *id)?;
+                let index = AttributeIndex::from_version(&self.arena, key, *id);
+                let index = index.ok_or_else(|| no_version(tree, of.revision()))?;
+                all.insert(*branch, Built { of, index });
+            }
+            let index = Index::restored(all);
+            if indexes.insert(Arc::clone(key), Arc::new(index)).is_some() {
+                return Err(twice("index", key));
+            }
+        }
+        Ok(indexes)
     }
 
     /// Where the branches began, by their ids.

@@ -40,6 +40,8 @@ pub struct SavedTree {
     pub tags: Vec<SavedTag>,
     /// What was merged.
     pub merges: Vec<SavedMerge>,
+    /// Its indexes, in the order of their keys.
+    pub indexes: Vec<SavedIndex>,
 }
 
 /// A branch of a [`SavedTree`].
@@ -129,4 +131,25 @@ pub struct SavedMerge {
     pub branches: (BranchId, BranchId),
     /// The newest version that both have.
     pub at: SavedVersion,
+}
+
+/// An index of a [`SavedTree`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedIndex {
+    /// The key of the attributes that it is about.
+    pub key: Arc<str>,
+    /// What was worked out of it, at most once for each branch. All of it can be left out: it is
+    /// worked out again then.
+    pub built: Vec<SavedBuilt>,
+}
+
+/// A [`SavedIndex`] of one version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedBuilt {
+    /// The branch it was asked for.
+    pub branch: BranchId,
+    /// The version that it is of.
+    pub of: SavedVersion,
+    /// Where it lies: it is a tree, too.
+    pub id: VersionId,
 }

@@ -1,7 +1,7 @@
 //! Whether a folder is whole.
 
 use jungle_db::{ArchiveError, Jungle, NoSuchRevision, Revision, TreeHandle};
-use jungle_tree::{ArenaOptions, CheckError, SlabError, loading};
+use jungle_tree::{ArenaOptions, AttributeIndex, CheckError, EditError, SlabError, loading};
 
 use crate::checkpoint::{LoadError, load};
 use crate::error::{Damage, IoError, OpenError};
@@ -86,6 +86,15 @@ pub enum TreeFault {
     /// Part of its history cannot be loaded.
     #[error(transparent)]
     History(#[from] ArchiveError),
+    /// An index of it finds something else than is there.
+    #[error("its index of {key:?} is not what is there; drop it and make it again")]
+    Index {
+        /// The key of the index.
+        key: Box<str>,
+    },
+    /// There is no room to hold an index against what is there.
+    #[error("an index could not be looked at: {0}")]
+    NoRoom(#[from] EditError),
 }
 
 impl VerifyError {
@@ -275,12 +284,22 @@ pub(crate) fn check_branch(head: &TreeHandle) -> Result<u64, VerifyError> {
     let checked = loading(|| -> Result<u64, TreeFault> {
         let nodes = head.snapshot().check()?.nodes;
         head.history(..).try_for_each(|entry| entry.map(drop))?;
+        head.list_indexes().iter().try_for_each(|key| check_index(head, key))?;
         Ok(nodes)
     });
     checked.map_err(TreeFault::from).flatten().map_err(|source| {
         let (tree, branch) = ((*head.name()).into(), head.branch_name().into());
         VerifyError::Tree { tree, branch, source }
     })
+}
+
+/// Holds an index against one that is worked out anew.
+fn check_index(head: &TreeHandle, key: &str) -> Result<(), TreeFault> {
+    let newest = head.snapshot();
+    let Some(kept) = head.index(key, &newest)? else { return Ok(()) };
+    let anew = AttributeIndex::build(&newest, key)?;
+    let is_equal = kept.as_snapshot().root().is_equal(anew.as_snapshot().root());
+    is_equal.then_some(()).ok_or_else(|| TreeFault::Index { key: key.into() })
 }
 
 /// Holds a Jungle against what its log says, and hands over what differs, until that is an error.
@@ -300,6 +319,9 @@ pub(crate) fn compare(
         };
         if (is.list_branches(), is.list_tags()) != (ought.list_branches(), ought.list_tags()) {
             tell(format!("the tree {name:?} has other branches or tags"))?;
+        }
+        if is.list_indexes() != ought.list_indexes() {
+            tell(format!("the tree {name:?} has other indexes"))?;
         }
         for branch in ought.list_branches() {
             let (Ok(is), Ok(ought)) = (is.on_branch(&branch), ought.on_branch(&branch)) else {

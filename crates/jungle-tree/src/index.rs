@@ -6,13 +6,14 @@ use std::ops::RangeBounds;
 use std::sync::{Arc, Mutex};
 
 use crate::algebra::{Change, diff};
+use crate::arena::Arena;
 use crate::edit::{EditError, Editor};
 use crate::key::{Key, KeyRef};
 use crate::node::Node;
 use crate::path::Path;
 use crate::planted::{Bug, is_awake};
 use crate::snapshot::Snapshot;
-use crate::tree::Tree;
+use crate::tree::{Tree, VersionId};
 use crate::value::{Value, ValueRef};
 use crate::walk::Walk;
 
@@ -50,8 +51,8 @@ use crate::walk::Walk;
 pub struct AttributeIndex {
     key: Box<str>,
     snapshot: Snapshot,
-    /// The line on which all versions of the index are published: so what a newer version no
-    /// longer uses can be reused.
+    /// The line on which an index and those made from it, one after the other, are published: so
+    /// what a newer one no longer uses can be reused.
     line: Arc<Mutex<Tree>>,
 }
 
@@ -71,15 +72,24 @@ impl AttributeIndex {
         let mut editor = Editor::new(tree.snapshot());
         add_all(&mut editor, key, &[], snapshot.root())?;
         tree.publish(editor);
-        Ok(AttributeIndex {
-            key: key.into(),
-            snapshot: tree.snapshot(),
-            line: Arc::new(Mutex::new(tree)),
-        })
+        Ok(AttributeIndex::newest_of(key, tree))
+    }
+
+    /// The index whose tree was saved as this version, and found again; see
+    /// [`Tree::from_version`], also for what whoever calls makes sure of. `None` when no root of
+    /// that version lies there.
+    #[must_use]
+    pub fn from_version(arena: &Arena, key: &str, id: VersionId) -> Option<AttributeIndex> {
+        Tree::from_version(arena, id).map(|tree| AttributeIndex::newest_of(key, tree))
+    }
+
+    fn newest_of(key: &str, tree: Tree) -> AttributeIndex {
+        let snapshot = tree.snapshot();
+        AttributeIndex { key: key.into(), snapshot, line: Arc::new(Mutex::new(tree)) }
     }
 
     /// The index of the version `new`, made from this one, which is that of the version `old`:
-    /// costs what differs between the two.
+    /// costs what differs between the two. Neither has to be the newer one.
     ///
     /// # Errors
     /// When there is no room for the index.
@@ -121,12 +131,16 @@ impl AttributeIndex {
             }
         }
         let mut line = self.line.lock().unwrap_or_else(|e| e.into_inner());
+        if line.version_id() == self.snapshot.version_id() {
+            line.publish(editor);
+            let (key, snapshot) = (self.key.clone(), line.snapshot());
+            return Ok(AttributeIndex { key, snapshot, line: Arc::clone(&self.line) });
+        }
+        drop(line);
+        // Another index was made from this one before.
+        let mut line = Tree::from_snapshot(&self.snapshot);
         line.publish(editor);
-        Ok(AttributeIndex {
-            key: self.key.clone(),
-            snapshot: line.snapshot(),
-            line: Arc::clone(&self.line),
-        })
+        Ok(AttributeIndex::newest_of(&self.key, line))
     }
 
     /// The key of the attribute.
@@ -335,7 +349,6 @@ mod tests {
     use jungle_testkit::{Rng, for_each_seed};
 
     use super::*;
-    use crate::Arena;
 
     fn value(rng: &mut Rng) -> Value {
         match rng.below(8) {
@@ -378,6 +391,36 @@ mod tests {
             }
         }
         found
+    }
+
+    #[test]
+    fn several_indexes_are_made_from_one() {
+        for_each_seed(60, |rng| {
+            let arena = Arena::new().unwrap();
+            let mut tree = Tree::new(&arena);
+            let index = AttributeIndex::build(&tree.snapshot(), "x").unwrap();
+            let mut made = vec![(tree.snapshot(), index)];
+            for _ in 0..12 {
+                let (before, index) = rng.pick(&made).clone();
+                let mut editor = Editor::new(before.clone());
+                (0..rng.below(8)).for_each(|_| random_edit(rng, &mut editor));
+                tree.publish(editor);
+                let after = tree.snapshot();
+                let index = index.updated(&before, &after).unwrap();
+                made.push((after, index));
+                if made.len() > 5 {
+                    made.swap_remove(rng.index(made.len()));
+                }
+                if rng.chance(1, 4) {
+                    arena.collect();
+                }
+                for (snapshot, index) in &made {
+                    let built = AttributeIndex::build(snapshot, "x").unwrap();
+                    let (kept, built) = (index.as_snapshot().root(), built.as_snapshot().root());
+                    assert!(kept.is_equal(built));
+                }
+            }
+        });
     }
 
     #[test]

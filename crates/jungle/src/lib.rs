@@ -45,11 +45,12 @@ pub use jungle_store::{
 /// The names of `jungle-tree`; [`Snapshot`] here is that of the database, which derefs to the
 /// tree's.
 pub use jungle_tree::{
-    ApplyError, Arena, ArenaError, ArenaOptions, ArenaUsage, Attributes, Change, ChangeSet,
-    Children, Conflict, ConflictKind, ContentHash, Cursor, EditError, Editor, Key, KeyError,
-    KeyRef, Measured, MergeError, MergeOptions, Merged, NoSuchNode, Node, ParsePathError, Path,
-    Position, Reading, Rebased, Resolution, Rule, SlabError, Subtree, Value, ValueError, ValueRef,
-    Walk, apply, copy_subtree, diff, diff_at, loading, merge, rebase, rebase_onto, rebase_over,
+    ApplyError, Arena, ArenaError, ArenaOptions, ArenaUsage, AttributeIndex, Attributes, Change,
+    ChangeSet, Children, Conflict, ConflictKind, ContentHash, Cursor, EditError, Editor, Key,
+    KeyError, KeyRef, Measured, MergeError, MergeOptions, Merged, NoSuchNode, Node, ParsePathError,
+    Path, Position, Reading, Rebased, Resolution, Rule, SlabError, Subtree, Value, ValueError,
+    ValueRef, Walk, apply, copy_subtree, diff, diff_at, loading, merge, rebase, rebase_onto,
+    rebase_over,
 };
 pub use memory::Memory;
 pub use open::Open;

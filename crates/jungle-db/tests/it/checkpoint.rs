@@ -1,6 +1,7 @@
 //! What a Jungle is besides its arena, taken out and put together again.
 
 mod beside;
+mod indexes;
 mod lazy;
 mod nonsense;
 mod random;

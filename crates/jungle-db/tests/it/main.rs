@@ -9,6 +9,7 @@ mod conformance;
 mod driver;
 mod erase;
 mod history;
+mod indexes;
 mod journal_replay;
 mod model;
 mod multi_tree;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use jungle_db::{
     BranchId, CommitMeta, HistoryAnchor, HistoryEntry, JungleState, Retention, Revision,
-    SavedBranch, SavedHistory, SavedMerge, SavedOrigin, SavedTag, SavedTree, SavedVersion,
-    Timestamp, TreeId,
+    SavedBranch, SavedBuilt, SavedHistory, SavedIndex, SavedMerge, SavedOrigin, SavedTag,
+    SavedTree, SavedVersion, Timestamp, TreeId,
 };
 use jungle_tree::VersionId;
 
@@ -26,6 +26,12 @@ pub(super) fn encode_state(state: &JungleState, log: LogPosition) -> Vec<u8> {
         put_varint(&mut out, number);
     }
     put_list(&mut out, &state.trees, put_tree);
+    // Where there are none the bytes are those that they were before there were indexes.
+    if state.trees.iter().any(|tree| !tree.indexes.is_empty()) {
+        for tree in &state.trees {
+            put_list(&mut out, &tree.indexes, put_index);
+        }
+    }
     out
 }
 
@@ -39,8 +45,14 @@ pub(super) fn decode_state(bytes: &[u8]) -> Result<(JungleState, LogPosition), D
         bytes: input.varint()?,
     };
     let (revision, next_id) = (revision(&mut input)?, input.varint()?);
-    let state = JungleState { revision, next_id, trees: list(&mut input, tree)? };
+    let mut trees = list(&mut input, tree)?;
+    if !input.is_empty() {
+        for tree in &mut trees {
+            tree.indexes = list(&mut input, index)?;
+        }
+    }
     end(&input)?;
+    let state = JungleState { revision, next_id, trees };
     Ok((state, log))
 }
 
@@ -82,7 +94,7 @@ fn list<T>(
 }
 
 fn put_tree(out: &mut Vec<u8>, tree: &SavedTree) {
-    let SavedTree { id, name, branches, origins, tags, merges } = tree;
+    let SavedTree { id, name, branches, origins, tags, merges, indexes: _ } = tree;
     put_varint(out, id.0);
     put_bytes(out, name.as_bytes());
     put_list(out, branches, put_branch);
@@ -119,7 +131,26 @@ fn tree(input: &mut Input<'_>) -> Result<SavedTree, DecodeError> {
             let branches = (branch(input)?, branch(input)?);
             Ok(SavedMerge { branches, at: version(input)? })
         })?,
+        indexes: Vec::new(),
     })
+}
+
+fn put_index(out: &mut Vec<u8>, SavedIndex { key, built }: &SavedIndex) {
+    put_bytes(out, key.as_bytes());
+    put_list(out, built, |out, SavedBuilt { branch, of, id }| {
+        put_varint(out, branch.0);
+        put_version(out, *of);
+        put_id(out, *id);
+    });
+}
+
+fn index(input: &mut Input<'_>) -> Result<SavedIndex, DecodeError> {
+    let key = input.text()?.into();
+    let built = list(input, |input| {
+        let (branch, of) = (branch(input)?, version(input)?);
+        Ok(SavedBuilt { branch, of, id: version_id(input)? })
+    })?;
+    Ok(SavedIndex { key, built })
 }
 
 fn put_branch(out: &mut Vec<u8>, branch: &SavedBranch) {
@@ -156,15 +187,23 @@ fn saved_branch(input: &mut Input<'_>) -> Result<SavedBranch, DecodeError> {
 }
 
 fn put_version(out: &mut Vec<u8>, SavedVersion { revision, id }: SavedVersion) {
+    put_varint(out, revision.number());
+    put_id(out, id);
+}
+
+fn put_id(out: &mut Vec<u8>, id: VersionId) {
     let (handle, version) = id.to_parts();
-    for number in [revision.number(), u64::from(handle), version] {
-        put_varint(out, number);
-    }
+    put_varint(out, u64::from(handle));
+    put_varint(out, version);
 }
 
 fn version(input: &mut Input<'_>) -> Result<SavedVersion, DecodeError> {
-    let (revision, handle) = (revision(input)?, small(input)?);
-    Ok(SavedVersion { revision, id: VersionId::from_parts(handle, input.varint()?) })
+    Ok(SavedVersion { revision: revision(input)?, id: version_id(input)? })
+}
+
+fn version_id(input: &mut Input<'_>) -> Result<VersionId, DecodeError> {
+    let handle = small(input)?;
+    Ok(VersionId::from_parts(handle, input.varint()?))
 }
 
 /// What does not change much from entry to entry is written as what is added to it.

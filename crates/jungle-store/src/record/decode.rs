@@ -82,6 +82,8 @@ fn event(input: &mut Input<'_>, arena: &Arena) -> Result<Event, DecodeError> {
             name: name(input)?,
         },
         kind::TAG_DELETED => Event::TagDeleted { tree: tree(input)?, name: name(input)? },
+        kind::INDEX_CREATED => Event::IndexCreated { tree: tree(input)?, key: name(input)? },
+        kind::INDEX_DROPPED => Event::IndexDropped { tree: tree(input)?, key: name(input)? },
         kind::RETENTION_SET => Event::RetentionSet {
             tree: tree(input)?,
             branch: branch(input)?,

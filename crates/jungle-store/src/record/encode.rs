@@ -107,6 +107,14 @@ fn event(event: &Event, out: &mut Vec<u8>) -> Result<(), EncodeError> {
             begin(kind::TAG_DELETED, &[tree.0]);
             put_bytes(out, name.as_bytes());
         }
+        Event::IndexCreated { tree, key } => {
+            begin(kind::INDEX_CREATED, &[tree.0]);
+            put_bytes(out, key.as_bytes());
+        }
+        Event::IndexDropped { tree, key } => {
+            begin(kind::INDEX_DROPPED, &[tree.0]);
+            put_bytes(out, key.as_bytes());
+        }
         Event::RetentionSet { tree, branch, retention } => {
             begin(kind::RETENTION_SET, &[tree.0, branch.0]);
             put_retention(out, *retention);

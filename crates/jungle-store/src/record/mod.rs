@@ -79,6 +79,8 @@ mod kind {
     /// Trees and branches that do not keep everything.
     pub(super) const KEEPING_TREE_CREATED: u8 = 9;
     pub(super) const KEEPING_BRANCH_CREATED: u8 = 10;
+    pub(super) const INDEX_CREATED: u8 = 11;
+    pub(super) const INDEX_DROPPED: u8 = 12;
 
     pub(super) const CHILD_ADDED: u8 = 0;
     pub(super) const CHILD_REMOVED: u8 = 1;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jungle_db::{Clock, Jungle, Retention, Revision, Timestamp};
 use jungle_store::{OpenError, OpenOptions, Store, decode, encode};
-use jungle_tree::Arena;
+use jungle_tree::{Arena, EditError, Key, Value};
 
 use crate::support::{Folder, every_kind_of_commit, portrait};
 
@@ -88,7 +88,7 @@ fn golden_folder_of_version_1_is_read() {
 }
 
 /// The same with a checkpoint, which is the only copy of what the log was cut off from: all that is
-/// kept, and what came behind it. `pages` is compressed, since most of it are zeros.
+/// kept, and what came behind it.
 #[test]
 fn golden_checkpoint_of_version_1_is_read() {
     let (expected, golden) = (golden().join("version-1-pages.txt"), golden());
@@ -103,16 +103,10 @@ fn golden_checkpoint_of_version_1_is_read() {
         store.open_tree("t").unwrap().update(|tx| tx.append(&[])).unwrap();
         fs::write(&expected, sampled(&store)).unwrap();
         store.close().unwrap();
-        let pages = fs::read(folder.join("pages")).unwrap();
-        fs::write(folder.join("pages.lz4"), lz4_flex::compress_prepend_size(&pages)).unwrap();
-        ["pages", "log/next"].iter().for_each(|name| drop(fs::remove_file(folder.join(name))));
+        pack(&folder);
     }
     let folder = copy("version-1-pages");
-    let pages = fs::read(folder.path().join("pages.lz4")).unwrap();
-    fs::remove_file(folder.path().join("pages.lz4")).unwrap();
-    let pages = lz4_flex::decompress_size_prepended(&pages).unwrap();
-    fs::write(folder.path().join("pages"), pages).unwrap();
-
+    unpack(&folder);
     let store = Store::open(folder.path()).unwrap();
     let verified = store.verify().unwrap();
     assert!(!verified.log_is_complete && verified.checkpoint < verified.revision);
@@ -121,6 +115,71 @@ fn golden_checkpoint_of_version_1_is_read() {
     store.create_tree("goes on").unwrap();
     store.checkpoint().unwrap();
     store.verify().unwrap();
+}
+
+/// The same with indexes, one of which was worked out and is in the checkpoint.
+#[test]
+fn golden_indexes_of_version_1_are_read() {
+    let golden = golden();
+    let folder = golden.join("version-1-indexes");
+    if std::env::var_os("JUNGLE_GOLDEN").is_some() && !folder.exists() {
+        let clock = Steps(std::sync::atomic::AtomicI64::new(1_700_000_000_000_000));
+        let options = OpenOptions::new().segment_bytes(512).checkpoint_every(u64::MAX);
+        let store = options.clock(clock).open(&folder).unwrap();
+        indexed(&store);
+        store.close().unwrap();
+        pack(&folder);
+    }
+    let folder = copy("version-1-indexes");
+    unpack(&folder);
+    let store = Store::open(folder.path()).unwrap();
+    let tree = store.open_tree("t").unwrap();
+    assert_eq!(tree.list_indexes().join(" "), "later size word");
+    let newest = tree.snapshot();
+    let found = |key: &str, value: Value| {
+        let index = tree.index(key, &newest).unwrap().unwrap();
+        index.find(value.as_ref()).map(|path| path.to_string()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(found("size", 3.into()), "/3 /10 /17 /24 /31 /38 /45");
+    assert_eq!(found("word", "odd".into()).split(' ').count(), 24);
+    assert_eq!(found("later", true.into()), "/0");
+    store.verify().unwrap();
+}
+
+/// Some in the checkpoint, and some behind it.
+fn indexed(store: &Store) {
+    let tree = store.create_tree("t").unwrap();
+    ["size", "word", "gone"].iter().for_each(|key| tree.create_index(key).unwrap());
+    tree.update(|tx| {
+        for i in 0..50 {
+            let key = [tx.append(&[])?];
+            tx.put_attribute(&key, "size", i % 7)?;
+            tx.put_attribute(&key, "word", ["even", "odd"][i as usize % 2])?;
+        }
+        Ok::<_, EditError>(())
+    })
+    .unwrap();
+    tree.index("size", &tree.snapshot()).unwrap().unwrap();
+    tree.index("gone", &tree.snapshot()).unwrap().unwrap();
+    store.checkpoint().unwrap();
+    tree.drop_index("gone").unwrap();
+    tree.update(|tx| tx.remove_attribute(&[Key::from(1)], "word")).unwrap();
+    tree.create_index("later").unwrap();
+    tree.update(|tx| tx.put_attribute(&[Key::from(0)], "later", true)).unwrap();
+}
+
+/// Most of `pages` are zeros.
+fn pack(folder: &Path) {
+    let pages = fs::read(folder.join("pages")).unwrap();
+    fs::write(folder.join("pages.lz4"), lz4_flex::compress_prepend_size(&pages)).unwrap();
+    ["pages", "log/next"].iter().for_each(|name| drop(fs::remove_file(folder.join(name))));
+}
+
+fn unpack(folder: &Folder) {
+    let pages = fs::read(folder.path().join("pages.lz4")).unwrap();
+    fs::remove_file(folder.path().join("pages.lz4")).unwrap();
+    let pages = lz4_flex::decompress_size_prepended(&pages).unwrap();
+    fs::write(folder.path().join("pages"), pages).unwrap();
 }
 
 /// Some of a portrait: all of it would be long.

@@ -32,6 +32,8 @@ pub fn secrets(jungle: &Jungle, rng: &mut Rng, commits: u64) {
         ["ana", "ben"].iter().try_for_each(|name| tx.insert_child(&[], &Key::from(*name)))
     })
     .unwrap();
+    let indexes = ["ana", "text"];
+    indexes.iter().for_each(|key| main.create_index(key).unwrap());
     for n in 0..commits {
         let branches = main.list_branches();
         let tree = main.on_branch(&branches[rng.index(branches.len())]).unwrap();
@@ -56,6 +58,7 @@ pub fn secrets(jungle: &Jungle, rng: &mut Rng, commits: u64) {
                     drop(merge.commit(&meta));
                 }
             }
+            3 => indexes.iter().for_each(|key| drop(tree.index(key, &tree.snapshot()).unwrap())),
             _ => {}
         }
     }

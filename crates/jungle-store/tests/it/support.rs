@@ -43,6 +43,11 @@ pub fn portrait(jungle: &Jungle) -> Vec<String> {
                 portrait.push(format!("{name} {} {hash} {next} {info:?}", branch.branch_name()));
             }
         }
+        for key in main.list_indexes() {
+            let index = main.index(&key, &main.snapshot()).unwrap().unwrap();
+            let paths: Vec<String> = index.range(..).map(|path| path.to_string()).collect();
+            portrait.push(format!("{name} index {key:?} {paths:?}"));
+        }
         for (tag, revision) in main.list_tags() {
             let hash = main.at_tag(&tag).unwrap().root().content_hash();
             portrait.push(format!("{name} {tag} {hash} {revision}"));
@@ -96,6 +101,9 @@ pub fn every_kind_of_commit(jungle: &Jungle) {
     for retention in [Retention::Last(300), Retention::ByAge(Duration::MAX), Retention::All] {
         tree.set_retention(retention).unwrap();
     }
+    ["n", "m", ""].iter().for_each(|key| tree.create_index(key).unwrap());
+    tree.drop_index("m").unwrap();
+    tree.index("n", &tree.snapshot()).unwrap();
     tree.branch("gone", at).unwrap();
     tree.delete_branch("gone").unwrap();
     assert_eq!(tree.branch_name(), MAIN_BRANCH);
