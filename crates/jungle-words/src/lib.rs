@@ -14,7 +14,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! - [`Expr`]: what must be true of a node.
+//! - [`Expr`]: what must be true of a node; [`create_index`]: the indexes that it,
+//!   and [`with_attribute`], are looked up in.
 //! - [`find`]: a revision by number, tag, branch, steps back or time; [`Info`], [`Tags`]: what is
 //!   told of it; [`time`]: times as they are written.
 //! - [`keep`]: how much of a history is kept.
@@ -27,6 +28,6 @@ pub mod keep;
 mod revision;
 pub mod time;
 
-pub use expr::{Expr, HELP as EXPRESSION_HELP, ParseError};
+pub use expr::{Expr, HELP as EXPRESSION_HELP, ParseError, create_index, with_attribute};
 pub use info::{Info, Tags};
 pub use revision::{FindError, Found, HELP as REVISION_HELP, find, find_or_newest};

@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
+use jungle_tree::{Key, Path};
 use jungle_words::Expr;
 
 use crate::context::Context;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, failed};
 use crate::output::{Format, stdout};
 use crate::source::{Choice, Source, usage};
 
@@ -41,28 +42,55 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         return Err(usage(&args.place, FORMS));
     }
     let mut out = stdout();
-    let mut walk = source.snapshot.root().walk();
     let mut found = 0;
     let limit = args.limit.unwrap_or(u64::MAX);
-    while found < limit {
-        let Some(node) = walk.next() else {
-            break;
-        };
-        if !expr.is_true(node, walk.key()) {
-            continue;
-        }
-        found += 1;
-        match context.format {
-            Format::Text => writeln!(out, "{}", walk.path())?,
-            Format::Json => {
-                let path = serde_json::Value::from(walk.path().to_string());
-                writeln!(out, "{{\"path\":{path}}}")?;
+    let each = |path: Path| -> Result<bool, Failure> {
+        if found < limit {
+            found += 1;
+            match context.format {
+                Format::Text => writeln!(out, "{path}")?,
+                Format::Json => {
+                    let path = serde_json::Value::from(path.to_string());
+                    writeln!(out, "{{\"path\":{path}}}")?;
+                }
             }
         }
-    }
+        Ok(found < limit)
+    };
+    find(&source, &expr, each)?;
     out.flush()?;
     if found == 0 && limit > 0 {
         return Err(Failure::silent(Exit::NotFound));
+    }
+    Ok(())
+}
+
+/// Gives what is found in document order, for as long as more is wanted: by indexes where there are
+/// some that help.
+fn find(
+    source: &Source<'_>,
+    expr: &Expr,
+    mut each: impl FnMut(Path) -> Result<bool, Failure>,
+) -> Result<(), Failure> {
+    let root = source.snapshot.root();
+    let candidates = match &source.found {
+        Some(found) => expr.candidates(&found.tree, &found.snapshot).map_err(failed)?,
+        None => None,
+    };
+    if let Some(candidates) = candidates {
+        for path in candidates {
+            let node = root.at(&path).map_err(failed)?;
+            if expr.is_true(node, path.last().map(Key::as_ref)) && !each(path)? {
+                break;
+            }
+        }
+        return Ok(());
+    }
+    let mut walk = root.walk();
+    while let Some(node) = walk.next() {
+        if expr.is_true(node, walk.key()) && !each(walk.path())? {
+            break;
+        }
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ pub(crate) mod find;
 pub(crate) mod gc;
 pub(crate) mod get;
 pub(crate) mod import;
+pub(crate) mod index;
 pub(crate) mod keep;
 pub(crate) mod log;
 pub(crate) mod ls;
@@ -59,6 +60,7 @@ pub(crate) enum Command {
     Merge(merge::Args),
     Revert(revert::Args),
     Watch(watch::Args),
+    Index(index::Args),
     Keep(keep::Args),
     Du(du::Args),
     Gc(gc::Args),
@@ -104,6 +106,7 @@ fn run_loaded(command: &Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Merge(args) => merge::run(args, context),
         Command::Revert(args) => revert::run(args, context),
         Command::Watch(args) => watch::run(args, context),
+        Command::Index(args) => index::run(args, context),
         Command::Keep(args) => keep::run(args, context),
         Command::Du(args) => du::run(args, context),
         Command::Gc(args) => gc::run(args, context),

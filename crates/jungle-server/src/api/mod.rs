@@ -9,6 +9,7 @@ mod diff;
 mod document;
 pub(crate) mod edit;
 pub(crate) mod event;
+mod indexes;
 mod keep;
 mod live;
 mod local;
@@ -66,6 +67,7 @@ fn of_a_tree() -> Router<Arc<App>> {
         .route("/branches/{name}", delete(branches::delete))
         .route("/tags", get(branches::list_tags).post(branches::create_tag))
         .route("/tags/{name}", delete(branches::delete_tag))
+        .route("/indexes", get(indexes::list).post(indexes::create).delete(indexes::drop))
         .route("/keep", get(keep::show).put(keep::set))
         .route("/merges", get(merge::preview).post(merge::merge))
         .route("/watch", get(watch::watch))

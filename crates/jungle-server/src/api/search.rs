@@ -3,7 +3,7 @@
 use axum::http::Uri;
 use axum::response::Response;
 use jungle::{Children, Key, KeyRef, Node, Path, Snapshot, Value};
-use jungle_words::Expr;
+use jungle_words::{Expr, Found, with_attribute};
 use serde_json::Value as Json;
 
 use super::children::Page;
@@ -41,6 +41,15 @@ impl Wanted {
             }
             _ => Err(Problem::bad("say `where`, or `attribute` and perhaps `value`")),
         }
+    }
+
+    /// Where it may be met, where indexes tell that.
+    fn candidates(&self, Found { tree, snapshot }: &Found) -> Result<Option<Vec<Path>>, Problem> {
+        Ok(match self {
+            Wanted::Expr(expr) => expr.candidates(tree, snapshot)?,
+            Wanted::Has(key) => with_attribute(tree, snapshot, key, None)?,
+            Wanted::Equal(key, value) => with_attribute(tree, snapshot, key, Some(value))?,
+        })
     }
 
     fn is_met(&self, node: Node<'_>, key: Option<KeyRef<'_>>) -> bool {
@@ -120,11 +129,41 @@ pub(crate) async fn search(
     if after.as_ref().is_some_and(|after| !after.starts_with(&path)) {
         return Err(Problem::bad("after is not below path"));
     }
-    let snapshot = app.version(&name, &query, &path)?.snapshot;
-    snapshot.root().at(&path)?;
-    let revision = snapshot.revision();
-    let found = app.in_line(move || find(&snapshot, &path, after.as_ref(), &wanted, limit)).await?;
+    let version = app.version(&name, &query, &path)?;
+    version.snapshot.root().at(&path)?;
+    let revision = version.snapshot.revision();
+    let find = move || match wanted.candidates(&version)? {
+        Some(candidates) => look_up(&version.snapshot, &path, after, &wanted, limit, candidates),
+        None => find(&version.snapshot, &path, after.as_ref(), &wanted, limit),
+    };
+    let found = app.in_line(find).await?;
     Ok(app.mark.show(revision, written(found)))
+}
+
+/// Looks at those nodes only; they are in document order.
+fn look_up(
+    snapshot: &Snapshot,
+    path: &Path,
+    after: Option<Path>,
+    wanted: &Wanted,
+    limit: usize,
+    candidates: Vec<Path>,
+) -> Result<String, Problem> {
+    let (mut page, mut visited, mut next) = (Page::new(limit), 0, Json::Null);
+    let is_behind = |it: &Path| after.as_ref().is_none_or(|after| it > after);
+    let is_asked = |it: &Path| it.starts_with(path) && is_behind(it);
+    for candidate in candidates.into_iter().filter(is_asked) {
+        visited += 1;
+        let node = snapshot.root().at(&candidate)?;
+        if wanted.is_met(node, candidate.last().map(Key::as_ref)) {
+            page.push(&candidate, node);
+        }
+        if page.is_full() {
+            next = candidate.to_string().into();
+            break;
+        }
+    }
+    Ok(told(snapshot, page, visited, &next))
 }
 
 fn find(
@@ -151,8 +190,10 @@ fn find(
             break;
         }
     }
+    Ok(told(snapshot, page, visited, &next))
+}
+
+fn told(snapshot: &Snapshot, page: Page, visited: u64, next: &Json) -> String {
     let (revision, matches) = (snapshot.revision(), page.end());
-    Ok(format!(
-        r#"{{"revision":{revision},"matches":{matches},"visited":{visited},"next":{next}}}"#
-    ))
+    format!(r#"{{"revision":{revision},"matches":{matches},"visited":{visited},"next":{next}}}"#)
 }

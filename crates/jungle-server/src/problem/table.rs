@@ -3,9 +3,10 @@
 use axum::http::StatusCode;
 use jungle::json::ImportError;
 use jungle::{
-    BranchError, CommitError, CreateTreeError, DeleteTreeError, EditError, MergeBranchError,
-    NoSuchBranch, NoSuchNode, NoSuchRevision, NoSuchTree, NotWritten, ParsePathError,
-    RenameTreeError, RetentionError, RevertError, SetRootError, UpdateError, WatchError,
+    BranchError, CommitError, CreateTreeError, DeleteTreeError, EditError, IndexError,
+    MergeBranchError, NoSuchBranch, NoSuchNode, NoSuchRevision, NoSuchTree, NotWritten,
+    ParsePathError, RenameTreeError, RetentionError, RevertError, SetRootError, UpdateError,
+    WatchError,
 };
 use jungle_cluster::{LocalError, LocalUpdateError};
 use jungle_words::FindError;
@@ -25,6 +26,7 @@ pub(crate) enum Kind {
     NoSuchRevision,
     NoSuchNode,
     NoSuchAttribute,
+    NoSuchIndex,
     MethodNotAllowed,
     TimedOut,
     Exists,
@@ -64,6 +66,7 @@ impl Kind {
             Kind::NoSuchAttribute => {
                 ("no-such-attribute", S::NOT_FOUND, "The node has no such attribute")
             }
+            Kind::NoSuchIndex => ("no-such-index", S::NOT_FOUND, "The tree has no such index"),
             Kind::MethodNotAllowed => {
                 ("method-not-allowed", S::METHOD_NOT_ALLOWED, "This address has no such method")
             }
@@ -161,6 +164,18 @@ impl From<RetentionError> for Problem {
             RetentionError::NotWritten(error) => error.into(),
             error => Problem::new(Kind::Failed, error),
         }
+    }
+}
+
+impl From<IndexError> for Problem {
+    fn from(error: IndexError) -> Problem {
+        let kind = match error {
+            IndexError::NotWritten(error) => return error.into(),
+            IndexError::Exists { .. } => Kind::Exists,
+            IndexError::NoSuchIndex { .. } => Kind::NoSuchIndex,
+            _ => Kind::BadRequest,
+        };
+        Problem::new(kind, error)
     }
 }
 

@@ -42,6 +42,7 @@ fn reads() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
         ),
         ("/api/v1/trees/t/search?attribute=n&", with(&[("value", VALUES), ("limit", COUNTS)])),
         ("/api/v1/trees/t/search?", vec![("where", EXPRESSIONS)]),
+        ("/api/v1/trees/t/indexes?", Vec::new()),
         (
             "/api/v1/trees/t/revisions?",
             branch(&[("order", WORDS), ("after", NUMBERS), ("limit", COUNTS)]),
@@ -59,13 +60,14 @@ fn reads() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
 }
 
 /// Addresses that take JSON, and a member that is missing in none of the bodies below.
-const WRITES: [(&str, &str); 9] = [
+const WRITES: [(&str, &str); 10] = [
     ("POST", "/api/v1/trees"),
     ("PATCH", "/api/v1/trees/t"),
     ("POST", "/api/v1/trees/t/commits"),
     ("POST", "/api/v1/trees/t/reverts"),
     ("POST", "/api/v1/trees/t/branches"),
     ("POST", "/api/v1/trees/t/tags"),
+    ("POST", "/api/v1/trees/t/indexes"),
     ("POST", "/api/v1/trees/t/merges"),
     ("PUT", "/api/v1/trees/t/keep"),
     ("PUT", "/api/v1/trees/t/document"),

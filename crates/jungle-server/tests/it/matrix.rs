@@ -83,6 +83,9 @@ const MATRIX: &[(&str, &str, &str, &str, &str)] = &[
     ("GET", "/api/v1/trees/{tree}/tags", "", "", "? ? - + + + + + + +"),
     ("POST", "/api/v1/trees/{tree}/tags", "", r#"{"name":"new"}"#, "? ? - x + + x x x x"),
     ("DELETE", "/api/v1/trees/{tree}/tags/{name}", "", "", "? ? - x x + x x x x"),
+    ("GET", "/api/v1/trees/{tree}/indexes", "", "", "? ? - + + + + + + +"),
+    ("POST", "/api/v1/trees/{tree}/indexes", "", r#"{"key":"n"}"#, "? ? - x x + x x x x"),
+    ("DELETE", "/api/v1/trees/{tree}/indexes", "?key=indexed", "", "? ? - x x + x x x x"),
     ("GET", "/api/v1/trees/{tree}/keep", "", "", "? ? - + + + x x x +"),
     ("PUT", "/api/v1/trees/{tree}/keep", "", r#"{"keep":"9"}"#, "? ? - x x + x x x x"),
     ("GET", "/api/v1/trees/{tree}/merges", "?from=draft", "", "? ? - + + + x x x +"),
@@ -130,6 +133,7 @@ fn server(read_only: bool) -> Guarded {
     tree.update(|tx| tx.put_attribute(&["a".into()], "n", 1)).unwrap();
     let newest = tree.snapshot().revision();
     let draft = tree.branch("draft", newest).unwrap();
+    tree.create_index("indexed").unwrap();
     tree.tag("v1", newest).unwrap();
     draft.update(|tx| tx.put_attribute(&[], "draft", 1)).unwrap();
     guarded

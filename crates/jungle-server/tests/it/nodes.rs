@@ -159,6 +159,50 @@ fn search_finds_in_document_order_and_goes_on() {
 }
 
 #[test]
+fn search_by_an_index_finds_the_same() {
+    let served = with_children(300);
+    let nested = r#"{"i":7,"list":[7,{"i":7.0}],"deep":{"i":"x","more":{"i":7}}}"#;
+    served.send("PUT", "/api/v1/trees/t/document?path=/5", &[], Some(nested)).expect(200);
+    let queries = [
+        "where=i+%3D+7",
+        "where=i+%3E+297+or+i+%3D+x",
+        "where=%40value+%3D+7",
+        "where=i+%3D+7+and+not+exists+list",
+        "path=/5&where=i+%3D+7",
+        "attribute=i&value=7",
+        "path=/5&attribute=i",
+        "at=main~1&where=i+%3D+7",
+        "attribute=i&value=7.0",
+    ];
+    let pages = |query: &str| {
+        let (mut after, mut matches, mut visited) = (String::new(), Vec::new(), 0);
+        loop {
+            let address = format!("/api/v1/trees/t/search?{query}&limit=2{after}");
+            let page = served.get(&address).expect(200);
+            matches.extend(page["matches"].as_array().unwrap().clone());
+            visited += page["visited"].as_u64().unwrap();
+            let Some(next) = page["next"].as_str() else { return (matches, visited) };
+            after = format!("&after={next}");
+        }
+    };
+    let all = || queries.map(pages);
+    let walked = all();
+    let index = r#"{"key":"i"}"#;
+    served.post("/api/v1/trees/t/indexes", index).expect(201);
+    assert_eq!(served.post("/api/v1/trees/t/indexes", index).problem(), "exists");
+    let listed = served.get("/api/v1/trees/t/indexes").expect(200);
+    assert_eq!(listed, json!({"indexes": [{"key": ""}, {"key": "i"}]}));
+    for ((query, walked), found) in queries.iter().zip(walked).zip(all()) {
+        assert_eq!(found.0, walked.0, "{query}");
+        let (few, many) = (found.1, walked.1);
+        assert!(few <= many && (few < 20 || query.starts_with("path")), "{query}: {few}, {many}");
+    }
+    served.send("DELETE", "/api/v1/trees/t/indexes?key=i", &[], None).expect(204);
+    let again = served.send("DELETE", "/api/v1/trees/t/indexes?key=i", &[], None);
+    assert_eq!(again.problem(), "no-such-index");
+}
+
+#[test]
 fn search_goes_on_below_what_it_found() {
     let served = Served::memory().tree("t");
     let document = r#"{"a":{"x":1,"b":{"x":2,"c":{"x":3}}},"d":{"x":4}}"#;

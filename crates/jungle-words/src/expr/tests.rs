@@ -1,6 +1,10 @@
 use jungle_json::{ImportOptions, import};
 use jungle_tree::{Arena, Tree};
 
+use jungle_db::{Jungle, TreeHandle};
+use jungle_testkit::{Rng, for_each_seed};
+use jungle_tree::{EditError, Path, Value};
+
 use super::*;
 
 fn tree() -> Tree {
@@ -104,4 +108,143 @@ fn depth_is_limited_and_length_is_not() {
     assert!(Expr::parse(&"not ".repeat(100_000)).is_err());
     let long = vec!["a = 2"; 10_000].join(" or ") + " or a = 1";
     assert!(Expr::parse(&long).unwrap().is_true(tree().snapshot().root(), None));
+}
+
+const MEMBERS: [&str; 3] = ["a", "b", ""];
+const LITERALS: [&str; 14] = [
+    "null",
+    "true",
+    "false",
+    "0",
+    "-3",
+    "7",
+    "7.0",
+    "-0.0",
+    "1e999",
+    "9007199254740993",
+    "word",
+    "wo",
+    "\"\"",
+    "\"7\"",
+];
+
+fn random_value(rng: &mut Rng) -> Value {
+    match rng.below(10) {
+        0 => Value::Null,
+        1 => Value::from(rng.chance(1, 2)),
+        2 => {
+            Value::from([-0.0, 0.0, 7.0, f64::NAN, f64::INFINITY, 9007199254740992.0][rng.index(6)])
+        }
+        3 => Value::from([b"7.00".to_vec(), b"-3.0".to_vec(), b"x".to_vec()][rng.index(3)].clone()),
+        4 => Value::from(["word", "wo", "", "7", "zebra"][rng.index(5)]),
+        5 => Value::from([i64::MIN, i64::MAX, 9007199254740993][rng.index(3)]),
+        6 => Value::from("word".repeat([1, 255, 256, 257][rng.index(4)])),
+        _ => Value::from(rng.below(12) as i64 - 4),
+    }
+}
+
+/// Members as attributes and as children with a value, and elements of arrays.
+fn random_tree(rng: &mut Rng) -> TreeHandle {
+    let tree = Jungle::new().unwrap().create_tree("t").unwrap();
+    let mut nodes = vec![Path::root()];
+    tree.update(|tx| {
+        for _ in 0..rng.below(60) {
+            let path = nodes[rng.index(nodes.len())].clone();
+            let member = MEMBERS[rng.index(MEMBERS.len())];
+            let value = random_value(rng);
+            match rng.below(4) {
+                0 => {
+                    let key = tx.append(&path)?;
+                    nodes.push(path.join(key));
+                }
+                1 => {
+                    let child = path.join(Key::from(member));
+                    if tx.insert_child(&path, &Key::from(member)).is_ok() {
+                        nodes.push(child.clone());
+                    }
+                    tx.put_attribute(&child, VALUE_KEY, &value)?;
+                }
+                _ => tx.put_attribute(&path, member, &value)?,
+            }
+        }
+        Ok::<_, EditError>(())
+    })
+    .unwrap();
+    tree
+}
+
+fn random_expr(rng: &mut Rng, depth: u32) -> String {
+    let member = ["a", "b", "@value", "@name"][rng.index(4)];
+    match rng.below(if depth == 0 { 6 } else { 10 }) {
+        0 => format!("exists {member}"),
+        1 => format!("{member} ~ {}", LITERALS[rng.index(LITERALS.len())]),
+        2..6 => {
+            let sign = ["=", "!=", "<", "<=", ">", ">="][rng.index(6)];
+            format!("{member} {sign} {}", LITERALS[rng.index(LITERALS.len())])
+        }
+        6 => format!("not ({})", random_expr(rng, depth - 1)),
+        7 => format!("({} or {})", random_expr(rng, depth - 1), random_expr(rng, depth - 1)),
+        _ => format!("({} and {})", random_expr(rng, depth - 1), random_expr(rng, depth - 1)),
+    }
+}
+
+#[test]
+fn indexes_find_what_a_walk_finds() {
+    let mut planned = 0;
+    for_each_seed(200, |rng| {
+        let tree = random_tree(rng);
+        create_index(&tree, "a").unwrap();
+        if rng.chance(1, 2) {
+            create_index(&tree, "b").unwrap();
+        }
+        let version = tree.snapshot();
+        for _ in 0..20 {
+            let text = random_expr(rng, 2);
+            let expr = Expr::parse(&text).unwrap();
+            let Some(candidates) = expr.candidates(&tree, &version).unwrap() else { continue };
+            planned += 1;
+            let (mut walk, mut walked) = (version.root().walk(), Vec::new());
+            while let Some(node) = walk.next() {
+                if expr.is_true(node, walk.key()) {
+                    walked.push(walk.path());
+                }
+            }
+            let is_true = |path: &&Path| {
+                let node = version.root().at(path).unwrap();
+                expr.is_true(node, path.last().map(Key::as_ref))
+            };
+            let found: Vec<Path> = candidates.iter().filter(is_true).cloned().collect();
+            assert_eq!(found, walked, "{text}");
+        }
+    });
+    assert!(planned > 500, "{planned}");
+}
+
+#[test]
+fn the_narrowest_index_is_used() {
+    let tree = Jungle::new().unwrap().create_tree("t").unwrap();
+    tree.update(|tx| {
+        (0..1_000).try_for_each(|i| {
+            let key = [tx.append(&[])?];
+            tx.put_attribute(&key, "a", i % 2)?;
+            tx.put_attribute(&key, "b", i)
+        })
+    })
+    .unwrap();
+    for key in ["a", "b"] {
+        create_index(&tree, key).unwrap();
+    }
+    for (text, count) in [
+        ("a = 1", Some(500)),
+        ("a >= 0 and b = 3", Some(1)),
+        ("b <= 9", Some(10)),
+        ("b <= 9 or a = 1", Some(505)),
+        ("b < 10 or c = 1", None),
+        ("b <= 9 and c = 1", Some(10)),
+        ("not b < 10", None),
+        ("b ~ 99", Some(1_000)),
+    ] {
+        let found = Expr::parse(text).unwrap().candidates(&tree, &tree.snapshot()).unwrap();
+        assert_eq!(found.map(|found| found.len()), count, "{text}");
+    }
 }

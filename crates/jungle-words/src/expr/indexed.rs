@@ -1,0 +1,251 @@
+//! Where the nodes may be for which an expression is true, by the indexes of a tree.
+//!
+//! An expression looks at members as they are in JSON: an attribute, or, in a dictionary, a child
+//! that stands for a scalar. So an index of the member's key is of use beside one of
+//! [`VALUE_KEY`], which has those children.
+
+use std::cmp::Ordering;
+use std::collections::Bound;
+
+use jungle_db::{IndexError, Snapshot, TreeHandle};
+use jungle_json::VALUE_KEY;
+use jungle_tree::{AttributeIndex, EditError, Key, Path, Value};
+
+use super::{Expr, Field, Literal, Term, Test};
+
+/// With more nodes to look at than this, a walk over all is as good.
+const CANDIDATES_MAX: usize = 100_000;
+
+/// Makes the indexes that expressions about a member need: that of its key, and that of
+/// [`VALUE_KEY`] if there is none.
+///
+/// # Errors
+/// When there is one of this key, no attribute can have it, or nothing can be written.
+///
+/// ```
+/// use jungle_db::Jungle;
+/// let tree = Jungle::new()?.create_tree("posts")?;
+/// jungle_words::create_index(&tree, "stars")?;
+/// assert_eq!(tree.list_indexes().len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn create_index(tree: &TreeHandle, key: &str) -> Result<(), IndexError> {
+    tree.create_index(key)?;
+    match tree.create_index(VALUE_KEY) {
+        Err(IndexError::Exists { .. }) => Ok(()),
+        other => other,
+    }
+}
+
+/// The paths of all nodes of a version with an attribute of this key, and of this value if one is
+/// given, in document order, where the tree has an index of it that tells. `None` where all nodes
+/// are to be looked at.
+///
+/// # Errors
+/// When there is no room for the index.
+pub fn with_attribute(
+    tree: &TreeHandle,
+    of: &Snapshot,
+    key: &str,
+    value: Option<&Value>,
+) -> Result<Option<Vec<Path>>, EditError> {
+    let Some(index) = tree.index(key, of)? else {
+        return Ok(None);
+    };
+    let most = CANDIDATES_MAX + 1;
+    let mut found: Vec<Path> = match value {
+        Some(value) => index.find(value.as_ref()).take(most).collect(),
+        None => index.range(..).take(most).collect(),
+    };
+    found.sort_unstable();
+    Ok((found.len() < most).then_some(found))
+}
+
+impl Expr {
+    /// The paths of all nodes of a version for which it may be true, in document order, where the
+    /// indexes of the tree tell: each is to be looked at by [`Expr::is_true`]. `None` where all
+    /// nodes are to be looked at.
+    ///
+    /// # Errors
+    /// When there is no room for an index.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// use jungle_words::Expr;
+    /// let tree = Jungle::new()?.create_tree("posts")?;
+    /// tree.update(|tx| {
+    ///     let post = tx.append(&[])?;
+    ///     tx.put_attribute(&[post], "stars", 5)
+    /// })?;
+    /// let expr = Expr::parse("stars > 3 and not exists hidden")?;
+    /// assert!(expr.candidates(&tree, &tree.snapshot())?.is_none());
+    /// jungle_words::create_index(&tree, "stars")?;
+    /// let found = expr.candidates(&tree, &tree.snapshot())?.unwrap();
+    /// assert_eq!(found, ["/0".parse()?]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn candidates(
+        &self,
+        tree: &TreeHandle,
+        of: &Snapshot,
+    ) -> Result<Option<Vec<Path>>, EditError> {
+        let Some(plan) = plan(&self.0, &tree.list_indexes()) else {
+            return Ok(None);
+        };
+        let (mut found, mut looked) = (Vec::new(), 0);
+        for lookup in plan.lookups {
+            if !lookup.run(tree, of, &mut found, &mut looked)? {
+                return Ok(None);
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        Ok(Some(found))
+    }
+}
+
+/// What to look up for a term: what it is true of is in one of them.
+struct Plan<'e> {
+    lookups: Vec<Lookup<'e>>,
+    /// How much of an index is to be gone through: the less the better.
+    width: Width,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Width {
+    One,
+    Range,
+    All,
+}
+
+/// Nodes with a member whose value is in one of these ranges.
+struct Lookup<'e> {
+    member: &'e Key,
+    name: &'e str,
+    ranges: Vec<Range>,
+}
+
+type Range = (Bound<Value>, Bound<Value>);
+
+/// Recurses by the depth of the expression, which is limited.
+fn plan<'e>(term: &'e Term, indexes: &[impl AsRef<str>]) -> Option<Plan<'e>> {
+    match term {
+        Term::All(all) => {
+            let plans = all.iter().filter_map(|term| plan(term, indexes));
+            plans.min_by_key(|plan| plan.width)
+        }
+        Term::Any(any) => {
+            let plans: Option<Vec<Plan<'_>>> = any.iter().map(|term| plan(term, indexes)).collect();
+            let plans = plans?;
+            let width = plans.iter().map(|plan| plan.width).max()?;
+            let lookups = plans.into_iter().flat_map(|plan| plan.lookups).collect();
+            Some(Plan { lookups, width })
+        }
+        Term::Compare(Field::Member(member @ Key::Name(name)), test) => {
+            let has = |key: &str| indexes.iter().any(|index| index.as_ref() == key);
+            if !has(name) || !has(VALUE_KEY) {
+                return None;
+            }
+            let (ranges, width) = ranges(test);
+            Some(Plan { lookups: vec![Lookup { member, name, ranges }], width })
+        }
+        // Something with this name may be there that is no value.
+        Term::Compare(..) | Term::Exists(_) | Term::Not(_) => None,
+    }
+}
+
+impl Lookup<'_> {
+    /// Adds what it finds; says if that is few enough.
+    fn run(
+        self,
+        tree: &TreeHandle,
+        of: &Snapshot,
+        found: &mut Vec<Path>,
+        looked: &mut usize,
+    ) -> Result<bool, EditError> {
+        let Lookup { member, name, ranges } = self;
+        // They may have been dropped since.
+        let (Some(own), Some(values)) = (tree.index(name, of)?, tree.index(VALUE_KEY, of)?) else {
+            return Ok(false);
+        };
+        let mut add =
+            |index: &AttributeIndex, range: &Range, node: fn(Path, &Key) -> Option<Path>| {
+                for path in index.range(range.clone()) {
+                    *looked += 1;
+                    if *looked > CANDIDATES_MAX {
+                        return false;
+                    }
+                    found.extend(node(path, member));
+                }
+                true
+            };
+        let parent = |path: Path, member: &Key| {
+            let (last, parent) = path.split_last()?;
+            (last == member).then(|| Path::from(parent))
+        };
+        Ok(ranges
+            .iter()
+            .all(|range| add(&own, range, |path, _| Some(path)) && add(&values, range, parent)))
+    }
+}
+
+/// The values that a test may be true of.
+fn ranges(test: &Test) -> (Vec<Range>, Width) {
+    use Bound::{Excluded, Included, Unbounded};
+    let (literal, orders) = match test {
+        Test::Equal(literal) => (literal, [Ordering::Equal; 2]),
+        Test::Order(literal, orders) => (literal, *orders),
+        Test::NotEqual(_) | Test::Like(_) => return (vec![(Unbounded, Unbounded)], Width::All),
+    };
+    let width = if orders == [Ordering::Equal; 2] { Width::One } else { Width::Range };
+    let (from_it, up_to_it) =
+        (!orders.contains(&Ordering::Less), !orders.contains(&Ordering::Greater));
+    // From the first value of a kind, or the one that is compared with, to that or the last.
+    let between = |first: Value, low: Value, high: Value, end: Bound<Value>| {
+        let start = Included(if from_it { low } else { first });
+        (start, if up_to_it { Included(high) } else { end })
+    };
+    let ranges = match literal {
+        Literal::Null => vec![(Included(Value::Null), Included(Value::Null))],
+        Literal::Bool(bool) => {
+            let end = Included(Value::Bool(true));
+            vec![between(Value::Bool(false), Value::Bool(*bool), Value::Bool(*bool), end)]
+        }
+        Literal::Text(text) => {
+            let end = Excluded(Value::from(Vec::new()));
+            // Longer ones are in any order.
+            let is_long = text.len() > AttributeIndex::VALUE_BYTES_ORDERED;
+            match is_long && width != Width::One {
+                true => vec![(Included(Value::from("")), end)],
+                false => {
+                    let text = Value::from(text.as_str());
+                    vec![between(Value::from(""), text.clone(), text, end)]
+                }
+            }
+        }
+        Literal::Int(int) => numbers((*int, *int), *int as f64, between),
+        // So far integers may be apart that are one float.
+        Literal::Float(float) => {
+            let int = *float as i64;
+            numbers((int.saturating_sub(1024), int.saturating_add(1024)), *float, between)
+        }
+    };
+    (ranges, width)
+}
+
+/// Integers and floats; and texts of numbers, which are in no order.
+fn numbers(
+    (low, high): (i64, i64),
+    float: f64,
+    between: impl Fn(Value, Value, Value, Bound<Value>) -> Range,
+) -> Vec<Range> {
+    use Bound::{Included, Unbounded};
+    // The two zeros are equal.
+    let (least, most) = if float == 0.0 { (-0.0, 0.0) } else { (float, float) };
+    let (first, last) = (Value::Float(f64::NEG_INFINITY), Value::Float(f64::INFINITY));
+    vec![
+        between(i64::MIN.into(), low.into(), high.into(), Included(i64::MAX.into())),
+        between(first, Value::Float(least), Value::Float(most), Included(last)),
+        (Included(Value::from(Vec::new())), Unbounded),
+    ]
+}
