@@ -214,6 +214,7 @@ fn servers_that_come_and_go_agree_whatever_the_log_does() {
         let first = server(&engine.connect(rng, 0), "s0");
         let tree = first.0.create_tree("t").unwrap();
         tree.tag("begin", tree.snapshot().revision()).unwrap();
+        tree.create_index("n").unwrap();
         let (counts, mut servers, mut damaged) = (Counts::default(), vec![first], 0);
         for step in 1..rng.range(20..80) {
             let at = rng.index(servers.len());

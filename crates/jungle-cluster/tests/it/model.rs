@@ -9,7 +9,7 @@ use jungle_db::{
     CommitMeta, CommitOptions, Draft, Jungle, NotWritten, Placed, TreeHandle, UpdateError,
 };
 use jungle_testkit::{Rng, for_each_seed};
-use jungle_tree::{EditError, Key};
+use jungle_tree::{EditError, Key, Tree};
 
 use crate::memory::Engine;
 use crate::support::{agree, int, server};
@@ -165,11 +165,21 @@ pub fn work(tree: &TreeHandle, rng: &mut Rng, counts: &Counts) {
     if rng.chance(1, 10) {
         let mark = format!("b{}", rng.below(5));
         // It may be there, or not be known whether it is.
+        let key = *rng.pick(&["n", "m"]);
+        drop(match rng.below(6) {
+            0 => tree.create_index(key),
+            1 => tree.drop_index(key),
+            _ => Ok(()),
+        });
         let _ = match rng.below(3) {
             0 => tree.branch(&mark, tree.snapshot().revision()).map(drop),
             1 => tree.tag(&format!("t{mark}"), tree.snapshot().revision()),
             _ => tree.delete_branch(&mark),
         };
-        let _ = tree.set_root(&tree.snapshot(), &CommitMeta::new());
+        // Without the comparison this would undo what others have counted meanwhile.
+        let seen = tree.snapshot();
+        let mut marked = Tree::from_snapshot(&seen);
+        marked.put_attribute(&[], "mark", &*mark).unwrap();
+        let _ = tree.compare_and_set_root(&seen, &marked.snapshot(), &CommitMeta::new());
     }
 }

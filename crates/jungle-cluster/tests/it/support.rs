@@ -158,7 +158,7 @@ pub fn agree(servers: &[(Jungle, Cluster)]) -> Vec<(String, String)> {
     first.1
 }
 
-/// The heads and tags of all trees.
+/// The heads, indexes and tags of all trees.
 pub fn portrait(jungle: &Jungle) -> Vec<(String, String)> {
     let mut portrait = Vec::new();
     for name in jungle.list_trees() {
@@ -167,6 +167,11 @@ pub fn portrait(jungle: &Jungle) -> Vec<(String, String)> {
             let head = main.on_branch(&branch).unwrap().snapshot();
             let hash = head.root().content_hash();
             portrait.push((format!("{name} {branch}"), format!("{} {hash}", head.revision())));
+        }
+        for key in main.list_indexes() {
+            let index = main.index(&key, &main.snapshot()).unwrap().unwrap();
+            let hash = index.as_snapshot().root().content_hash();
+            portrait.push((format!("{name} index {key}"), hash.to_string()));
         }
         for (tag, revision) in main.list_tags() {
             portrait.push((format!("{name} {tag}"), revision.to_string()));
