@@ -23,6 +23,8 @@ jungle_tree::planted_bugs! {
     TurnForgotten,
     /// A tag does not hold its revision: it goes when retention drops it.
     TagDropped,
+    /// An index is not brought up to the version that it is asked for.
+    IndexStays,
     /// Asked for a time, it gives the revision after it.
     TimeOffByOne,
     /// Retention by number keeps one too few.

@@ -12,7 +12,7 @@ mod shared;
 mod sketch;
 pub mod threads;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -84,6 +84,7 @@ struct Tree {
     /// The main one too.
     branches: BTreeMap<String, Branch>,
     tags: BTreeMap<String, (Revision, Rc<Content>)>,
+    indexes: BTreeSet<&'static str>,
 }
 
 /// A transaction that is open, on one branch.
@@ -164,6 +165,7 @@ impl World {
             42..44 => self.commit_multi(rng),
             44 => self.create_branch(rng),
             45 if rng.chance(1, 3) => self.delete_branch(rng),
+            46 if rng.chance(1, 3) => self.index(rng),
             46 => self.tag(rng),
             47..49 => self.merge(rng),
             49 => self.set_root(rng),

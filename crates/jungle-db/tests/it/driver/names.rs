@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use jungle_db::{BranchError, CommitMeta, CreateTreeError, RenameTreeError, Timestamp};
+use jungle_db::{BranchError, CommitMeta, CreateTreeError, IndexError, RenameTreeError, Timestamp};
 use jungle_testkit::Rng;
-use jungle_tree::{MergeOptions, Resolution, Rule, merge};
+use jungle_tree::{MergeOptions, Path, Resolution, Rule, merge};
 
 use super::branch::{Branch, Version};
+use super::op::ATTRIBUTES;
 use super::{Tree, World, content, some_meta};
 
 const TREES: [&str; 4] = ["t", "u", "v", "w"];
@@ -32,7 +33,8 @@ impl World {
                 let main = Branch::new(handle, first, self.retention);
                 let branches = BTreeMap::from([("main".to_owned(), main)]);
                 let name = name.to_owned();
-                self.trees.push(Tree { name, id, branches, tags: BTreeMap::new() });
+                let (tags, indexes) = Default::default();
+                self.trees.push(Tree { name, id, branches, tags, indexes });
             }
             Err(CreateTreeError::Exists { .. }) => assert!(is_taken),
             Err(error) => panic!("{error}"),
@@ -151,6 +153,48 @@ impl World {
         tree.check_names();
     }
 
+    pub fn index(&mut self, rng: &mut Rng) {
+        let (tree, key) = (rng.index(self.trees.len()), *rng.pick(&ATTRIBUTES));
+        let tree = &mut self.trees[tree];
+        let (main, is_there) = (&tree.branches["main"].handle, tree.indexes.contains(key));
+        if is_there && rng.chance(1, 3) {
+            main.drop_index(key).expect("it is there");
+            tree.indexes.remove(key);
+        } else if is_there {
+            let refused = main.create_index(key);
+            assert!(matches!(refused, Err(IndexError::Exists { .. })));
+            return;
+        } else {
+            main.create_index(key).expect("there is none");
+            tree.indexes.insert(key);
+        }
+        self.now.next();
+        tree.check_names();
+    }
+
+    /// Indexes of a version of each tree, the newest or an older one, find what is there.
+    pub fn check_indexes(&self, rng: &mut Rng) {
+        for tree in &self.trees {
+            let at = rng.index(tree.branches.len());
+            let branch = tree.branches.values().nth(at).expect("counted");
+            let version = if rng.chance(1, 3) { rng.pick(branch.kept()) } else { branch.newest() };
+            let snapshot = branch.handle.at(version.revision).expect("it is kept");
+            for key in ATTRIBUTES {
+                let index = branch.handle.index(key, &snapshot).expect("there is room");
+                assert_eq!(index.is_some(), tree.indexes.contains(key));
+                let Some(index) = index else { continue };
+                let mut with = version.content.iter().filter(|(_, it)| it.contains_key(key));
+                let mut found: Vec<Path> = index.range(..).collect();
+                found.sort();
+                assert!(found.iter().eq(with.clone().map(|(path, _)| path)), "index of {key}");
+                if let Some((path, attributes)) = with.next_back() {
+                    let value = attributes[key].as_ref();
+                    assert_eq!(index.find(value).last().as_ref(), Some(path), "index of {key}");
+                }
+            }
+        }
+    }
+
     /// Merges a branch into the one it left, or the other way round.
     pub fn merge(&mut self, rng: &mut Rng) {
         let tree = rng.index(self.trees.len());
@@ -224,5 +268,7 @@ impl Tree {
         let tags = main.list_tags();
         let tags = tags.iter().map(|(name, revision)| (&**name, *revision));
         assert!(tags.eq(self.tags.iter().map(|(name, tag)| (&**name, tag.0))), "the tags");
+        let indexes = main.list_indexes();
+        assert!(indexes.iter().map(|key| &**key).eq(self.indexes.iter().copied()), "the indexes");
     }
 }

@@ -8,7 +8,7 @@ use jungle_tree::{EditError, Key, Path, Position, Snapshot, Value};
 use super::content::{self, Attributes, Content};
 
 const NAMES: [&str; 4] = ["a", "b", "c", ""];
-const ATTRIBUTES: [&str; 2] = ["m", "n"];
+pub const ATTRIBUTES: [&str; 2] = ["m", "n"];
 /// More nodes than this are not added to.
 const NODES_MAX: usize = 40;
 

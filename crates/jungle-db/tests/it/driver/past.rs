@@ -37,6 +37,9 @@ impl World {
     }
 
     pub fn look_back(&mut self, rng: &mut Rng) {
+        if rng.chance(1, 4) {
+            self.check_indexes(rng);
+        }
         let newest = self.now.revision;
         let branch = self.some_branch(rng);
         let revision = Revision::new(rng.below(newest.number() + 3));
@@ -142,6 +145,7 @@ impl World {
         let newest = self.now.revision;
         self.check_snapshot();
         self.check_tags();
+        self.check_indexes(rng);
         for (snapshot, held) in &self.held {
             assert_eq!(content::whole(snapshot), **held, "what was held");
         }
@@ -190,6 +194,8 @@ impl World {
             let tags = main.list_tags();
             let tags = tags.iter().map(|(name, revision)| (&**name, *revision));
             assert!(tags.eq(tree.tags.iter().map(|(name, tag)| (&**name, tag.0))), "tags");
+            let indexes = main.list_indexes();
+            assert!(indexes.iter().map(|key| &**key).eq(tree.indexes.iter().copied()), "indexes");
         }
     }
 }
