@@ -19,7 +19,7 @@ use crate::origin::Origin;
 use crate::past::NoSuchRevision;
 use crate::planted::{Bug, is_awake};
 use crate::retention::Retention;
-use crate::revision::{CommitMeta, Revision};
+use crate::revision::Revision;
 use crate::sequence::Sequencing;
 use crate::snapshot::Snapshot;
 use crate::write::NotWritten;
@@ -155,7 +155,7 @@ impl TreeHandle {
         let checked = name::check(name)?;
         let tree = self.state.id;
         let mut made = None;
-        sequencing.place(&self.shared, || {
+        sequencing.place(&self.shared, &self.meta, || {
             let at = self.check_mark(name, at)?;
             let branch = BranchId(self.shared.next_id());
             made = Some(branch);
@@ -219,8 +219,7 @@ impl TreeHandle {
             return Err(NotWritten::Deleted.into());
         }
         let mut made = None;
-        let meta = CommitMeta::new();
-        let revision = self.shared.write(moment, time, &meta, Some(event), |_| {
+        let revision = self.shared.write(moment, time, &self.meta, Some(event), |_| {
             let line = Tree::from_snapshot(&snapshot);
             let history = History::new(HistoryEntry { id: line.version_id(), ..entry });
             let before = self.head.origin.clone();
@@ -240,7 +239,7 @@ impl TreeHandle {
     /// When there is none.
     pub fn on_branch(&self, name: &str) -> Result<TreeHandle, NoSuchBranch> {
         if name == MAIN_BRANCH {
-            return Ok(TreeHandle::main(&self.shared, &self.state));
+            return Ok(self.on_main());
         }
         let branches = lock(&self.state.branches);
         let found = branches.by_name.get_key_value(name).ok_or_else(|| no_such_branch(name))?;
@@ -250,10 +249,14 @@ impl TreeHandle {
     /// The branch with this id, of the same tree.
     pub(crate) fn on_branch_id(&self, id: BranchId) -> Option<TreeHandle> {
         if id == self.state.main.id {
-            return Some(TreeHandle::main(&self.shared, &self.state));
+            return Some(self.on_main());
         }
         let branches = lock(&self.state.branches);
         branches.by_name.by_id(id).map(|found| self.on(found))
+    }
+
+    fn on_main(&self) -> TreeHandle {
+        TreeHandle { head: Arc::clone(&self.state.main), branch: None, ..self.clone() }
     }
 
     fn on(&self, (name, head): (&Arc<str>, &Arc<Head>)) -> TreeHandle {
@@ -278,7 +281,7 @@ impl TreeHandle {
                 return Err(BranchError::Main);
             }
             let tree = self.state.id;
-            sequencing.place(&self.shared, || {
+            sequencing.place(&self.shared, &self.meta, || {
                 let branches = lock(&self.state.branches);
                 let head = branches.by_name.get(name).ok_or_else(|| no_such_branch(name))?;
                 Ok::<_, BranchError>(Event::BranchDeleted { tree, branch: head.id })
@@ -302,8 +305,7 @@ impl TreeHandle {
         let time = moment.time(|| self.shared.now());
         let mut state = head.lock();
         let event = Event::BranchDeleted { tree: self.state.id, branch: head.id };
-        let meta = CommitMeta::new();
-        Ok(self.shared.write(moment, time, &meta, Some(event), |_| {
+        Ok(self.shared.write(moment, time, &self.meta, Some(event), |_| {
             head.close(&mut state);
             branches.by_name.remove(name);
             self.state.merges.forget(head.id);
@@ -319,7 +321,7 @@ impl TreeHandle {
     pub fn tag(&self, name: &str, at: Revision) -> Result<(), BranchError> {
         if let Some(sequencing) = self.shared.sequencing() {
             let (checked, tree, branch) = (name::check(name)?, self.state.id, self.head.id);
-            sequencing.place(&self.shared, || {
+            sequencing.place(&self.shared, &self.meta, || {
                 let at = self.check_mark(name, at)?;
                 let name = Arc::clone(&checked);
                 Ok::<_, BranchError>(Event::TagCreated { tree, name, branch, at })
@@ -350,8 +352,7 @@ impl TreeHandle {
             branch: self.head.id,
             at: snapshot.revision(),
         };
-        let meta = CommitMeta::new();
-        Ok(self.shared.write(moment, time, &meta, Some(event), |_| {
+        Ok(self.shared.write(moment, time, &self.meta, Some(event), |_| {
             branches.tags.insert(name, snapshot);
         })?)
     }
@@ -383,7 +384,7 @@ impl TreeHandle {
     pub fn delete_tag(&self, name: &str) -> Result<(), BranchError> {
         if let Some(sequencing) = self.shared.sequencing() {
             let tree = self.state.id;
-            sequencing.place(&self.shared, || {
+            sequencing.place(&self.shared, &self.meta, || {
                 let branches = lock(&self.state.branches);
                 let found = branches.tags.get_key_value(name).map(|(name, _)| Arc::clone(name));
                 let name = found.ok_or_else(|| no_such_branch(name))?;
@@ -405,8 +406,7 @@ impl TreeHandle {
         let key = key.ok_or_else(|| no_such_branch(name))?;
         let time = moment.time(|| self.shared.now());
         let event = Event::TagDeleted { tree: self.state.id, name: key };
-        let meta = CommitMeta::new();
-        Ok(self.shared.write(moment, time, &meta, Some(event), |_| {
+        Ok(self.shared.write(moment, time, &self.meta, Some(event), |_| {
             branches.tags.remove(name);
         })?)
     }

@@ -43,6 +43,8 @@ pub struct TreeHandle {
     pub(crate) state: Arc<TreeState>,
     pub(crate) head: Arc<Head>,
     pub(crate) branch: Option<Arc<str>>,
+    /// Of what is done by it that is no edit.
+    pub(crate) meta: CommitMeta,
 }
 
 /// What a commit came to.
@@ -129,7 +131,28 @@ impl TreeHandle {
             state: Arc::clone(state),
             head: Arc::clone(&state.main),
             branch: None,
+            meta: CommitMeta::new(),
         }
+    }
+
+    /// This handle, for somebody: what is done by it that is no edit (making and deleting branches,
+    /// tags and indexes, saying what is kept) is written down with this author and message. Edits
+    /// say it themselves.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use jungle_db::{CommitMeta, Jungle, MemoryJournal};
+    /// let journal = Arc::new(MemoryJournal::default());
+    /// let jungle = Jungle::builder().journal(Arc::clone(&journal)).build()?;
+    /// let ana = CommitMeta::new().author("ana");
+    /// let tree = jungle.by(&ana).create_tree("board")?;
+    /// tree.by(&ana).tag("begin", jungle.revision())?;
+    /// assert!(journal.records().iter().all(|record| record.meta == ana));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn by(&self, meta: &CommitMeta) -> TreeHandle {
+        TreeHandle { meta: meta.clone(), ..self.clone() }
     }
 
     /// The name of the tree now.

@@ -18,7 +18,7 @@ use crate::head::lock;
 use crate::journal::{BranchId, Event};
 use crate::jungle::{Jungle, TreeState};
 use crate::planted::{Bug, is_awake};
-use crate::revision::{CommitMeta, Revision};
+use crate::revision::Revision;
 use crate::snapshot::Snapshot;
 use crate::sync::Mutex;
 use crate::write::NotWritten;
@@ -179,7 +179,7 @@ impl TreeHandle {
     pub fn create_index(&self, key: &str) -> Result<(), IndexError> {
         if let Some(sequencing) = self.shared.sequencing() {
             let tree = self.state.id;
-            sequencing.place(&self.shared, || {
+            sequencing.place(&self.shared, &self.meta, || {
                 self.check_new_index(&lock(&self.state.branches), key)?;
                 Ok::<_, IndexError>(Event::IndexCreated { tree, key: key.into() })
             })?;
@@ -213,8 +213,7 @@ impl TreeHandle {
         let time = moment.time(|| self.shared.now());
         let key: Arc<str> = key.into();
         let event = Event::IndexCreated { tree: self.state.id, key: Arc::clone(&key) };
-        let meta = CommitMeta::new();
-        Ok(self.shared.write(moment, time, &meta, Some(event), |_| {
+        Ok(self.shared.write(moment, time, &self.meta, Some(event), |_| {
             branches.indexes.insert(key, Arc::default());
         })?)
     }
@@ -226,7 +225,7 @@ impl TreeHandle {
     pub fn drop_index(&self, key: &str) -> Result<(), IndexError> {
         if let Some(sequencing) = self.shared.sequencing() {
             let tree = self.state.id;
-            sequencing.place(&self.shared, || {
+            sequencing.place(&self.shared, &self.meta, || {
                 let branches = lock(&self.state.branches);
                 let found = branches.indexes.get_key_value(key).map(|(key, _)| Arc::clone(key));
                 let key = found.ok_or_else(|| no_such_index(key))?;
@@ -250,8 +249,7 @@ impl TreeHandle {
             key: found.ok_or_else(|| no_such_index(key))?,
         };
         let time = moment.time(|| self.shared.now());
-        let meta = CommitMeta::new();
-        Ok(self.shared.write(moment, time, &meta, Some(event), |_| {
+        Ok(self.shared.write(moment, time, &self.meta, Some(event), |_| {
             branches.indexes.remove(key);
         })?)
     }

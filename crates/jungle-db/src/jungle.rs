@@ -41,6 +41,8 @@ use crate::write::NotWritten;
 #[derive(Clone)]
 pub struct Jungle {
     pub(crate) shared: Arc<Shared>,
+    /// Of what is done by it that is no edit.
+    meta: CommitMeta,
 }
 
 /// What a Jungle is made of: see [`Jungle::builder`].
@@ -210,7 +212,7 @@ impl Builder {
             catalog: RwLock::new(catalog),
             checkpoints: Mutex::default(),
         };
-        Jungle { shared: Arc::new(shared) }
+        Jungle { shared: Arc::new(shared), meta: CommitMeta::new() }
     }
 }
 
@@ -233,6 +235,13 @@ impl Jungle {
             durability: Durability::default(),
             retention: Retention::All,
         }
+    }
+
+    /// This Jungle, for somebody: trees are made, renamed and deleted by it with this author and
+    /// message. See also [`TreeHandle::by`].
+    #[must_use]
+    pub fn by(&self, meta: &CommitMeta) -> Jungle {
+        Jungle { meta: meta.clone(), ..self.clone() }
     }
 
     /// The memory its trees live in.
@@ -293,9 +302,9 @@ impl Jungle {
             return Err(CreateTreeError::Exists { name: (&*name).into() });
         }
         let (tree, branch) = (TreeId(shared.draw_id()), BranchId(shared.draw_id()));
-        let moment = Moment::Now;
+        let (retention, moment) = (shared.retention, Moment::Now);
         let (state, revision) =
-            shared.create(&mut catalog, (tree, branch), name, shared.retention, moment)?;
+            shared.create(&mut catalog, (tree, branch), name, retention, (moment, &self.meta))?;
         drop(catalog);
         shared.acknowledge(revision, None)?;
         Ok(TreeHandle::main(shared, &state))
@@ -307,7 +316,7 @@ impl Jungle {
         name: &Arc<str>,
     ) -> Result<TreeHandle, CreateTreeError> {
         let mut made = None;
-        sequencing.place(&self.shared, || {
+        sequencing.place(&self.shared, &self.meta, || {
             if self.shared.catalog().contains_key(name) {
                 return Err(CreateTreeError::Exists { name: (&**name).into() });
             }
@@ -363,7 +372,7 @@ impl Jungle {
     pub fn rename_tree(&self, name: &str, new: &str) -> Result<(), RenameTreeError> {
         let new = name::check(new)?;
         if let Some(sequencing) = self.shared.sequencing() {
-            sequencing.place(&self.shared, || {
+            sequencing.place(&self.shared, &self.meta, || {
                 let catalog = self.shared.catalog();
                 let tree = catalog.get(name).ok_or_else(|| no_such_tree(name))?.id;
                 if catalog.contains_key(&new) {
@@ -378,7 +387,7 @@ impl Jungle {
         if catalog.contains_key(&new) {
             return Err(RenameTreeError::Exists { name: (&*new).into() });
         }
-        let revision = self.shared.rename(&mut catalog, &state, new, Moment::Now)?;
+        let revision = self.shared.rename(&mut catalog, &state, new, (Moment::Now, &self.meta))?;
         drop(catalog);
         Ok(self.shared.acknowledge(revision, None)?)
     }
@@ -390,7 +399,7 @@ impl Jungle {
     /// When there is no tree of this name, or nothing can be written.
     pub fn delete_tree(&self, name: &str) -> Result<(), DeleteTreeError> {
         if let Some(sequencing) = self.shared.sequencing() {
-            sequencing.place(&self.shared, || {
+            sequencing.place(&self.shared, &self.meta, || {
                 let tree = self.shared.catalog().get(name).map(|state| state.id);
                 let tree = tree.ok_or_else(|| no_such_tree(name))?;
                 Ok::<_, DeleteTreeError>(Event::TreeDeleted { tree })
@@ -399,7 +408,7 @@ impl Jungle {
         }
         let mut catalog = self.shared.catalog_mut();
         let state = Arc::clone(catalog.get(name).ok_or_else(|| no_such_tree(name))?);
-        let revision = self.shared.delete(&mut catalog, &state, Moment::Now)?;
+        let revision = self.shared.delete(&mut catalog, &state, (Moment::Now, &self.meta))?;
         drop(catalog);
         Ok(self.shared.acknowledge(revision, None)?)
     }
@@ -610,13 +619,12 @@ impl Shared {
         (tree, branch): (TreeId, BranchId),
         name: Arc<str>,
         retention: Retention,
-        moment: Moment<'_>,
+        (moment, meta): (Moment<'_>, &CommitMeta),
     ) -> Result<(Arc<TreeState>, Revision), NotWritten> {
         let time = moment.time(|| self.now());
         let event = Event::TreeCreated { tree, branch, name: Arc::clone(&name), retention };
-        let meta = CommitMeta::new();
         let mut made = None;
-        let revision = self.write(moment, time, &meta, Some(event), |revision| {
+        let revision = self.write(moment, time, meta, Some(event), |revision| {
             let stamp = Stamp { revision, time, meta: meta.clone() };
             let root = Tree::new(&self.arena);
             let history = History::new(stamp.entry(root.version_id()));
@@ -640,11 +648,11 @@ impl Shared {
         catalog: &mut Catalog,
         state: &Arc<TreeState>,
         new: Arc<str>,
-        moment: Moment<'_>,
+        (moment, meta): (Moment<'_>, &CommitMeta),
     ) -> Result<Revision, NotWritten> {
         let time = moment.time(|| self.now());
         let event = Event::TreeRenamed { tree: state.id, name: Arc::clone(&new) };
-        self.write(moment, time, &CommitMeta::new(), Some(event), |_| {
+        self.write(moment, time, meta, Some(event), |_| {
             let mut name = lock(&state.name);
             catalog.remove(&name);
             catalog.insert(Arc::clone(&new), Arc::clone(state));
@@ -657,7 +665,7 @@ impl Shared {
         &self,
         catalog: &mut Catalog,
         state: &Arc<TreeState>,
-        moment: Moment<'_>,
+        (moment, meta): (Moment<'_>, &CommitMeta),
     ) -> Result<Revision, NotWritten> {
         let time = moment.time(|| self.now());
         let mut branches = lock(&state.branches);
@@ -666,7 +674,7 @@ impl Shared {
         heads.sort_by_key(|head| head.id);
         let mut guards: Vec<_> = heads.iter().map(|head| head.lock()).collect();
         let event = Event::TreeDeleted { tree: state.id };
-        self.write(moment, time, &CommitMeta::new(), Some(event), |_| {
+        self.write(moment, time, meta, Some(event), |_| {
             for (head, guard) in heads.iter().zip(&mut guards) {
                 head.close(guard);
             }

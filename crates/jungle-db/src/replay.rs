@@ -80,6 +80,7 @@ impl Jungle {
         if record.revision != newest.next() {
             return Err(ReplayError::NotNext { newest, found: record.revision });
         }
+        let by = (moment, &record.meta);
         match &record.event {
             Event::Edited(edits) => self.replay_edits(record, edits, moment),
             Event::TreeCreated { tree, branch, name, retention } => {
@@ -89,19 +90,19 @@ impl Jungle {
                 }
                 self.skip_ids(&[tree.0, branch.0])?;
                 let (ids, name) = ((*tree, *branch), Arc::clone(name));
-                self.shared.create(&mut catalog, ids, name, *retention, moment)?;
+                self.shared.create(&mut catalog, ids, name, *retention, by)?;
                 Ok(())
             }
             Event::TreeRenamed { tree, name } => {
                 let state = self.tree_of(*tree)?;
                 let mut catalog = self.shared.catalog_mut();
-                self.shared.rename(&mut catalog, &state, Arc::clone(name), moment)?;
+                self.shared.rename(&mut catalog, &state, Arc::clone(name), by)?;
                 Ok(())
             }
             Event::TreeDeleted { tree } => {
                 let state = self.tree_of(*tree)?;
                 let mut catalog = self.shared.catalog_mut();
-                self.shared.delete(&mut catalog, &state, moment)?;
+                self.shared.delete(&mut catalog, &state, by)?;
                 Ok(())
             }
             event => self.replay_name(event, moment),

@@ -9,7 +9,7 @@ use crate::handle::TreeHandle;
 use crate::history::History;
 use crate::journal::Event;
 use crate::planted::{Bug, is_awake};
-use crate::revision::{CommitMeta, Revision, Timestamp};
+use crate::revision::{Revision, Timestamp};
 use crate::write::NotWritten;
 
 /// So many revisions of a branch are dropped at a time, while its writers wait: in about 0.1 ms.
@@ -78,7 +78,7 @@ impl TreeHandle {
     pub fn set_retention(&self, retention: Retention) -> Result<(), RetentionError> {
         if let Some(sequencing) = self.shared.sequencing() {
             let (tree, branch) = (self.state.id, self.head.id);
-            sequencing.place(&self.shared, || {
+            sequencing.place(&self.shared, &self.meta, || {
                 if self.head.lock().closed {
                     return Err(NotWritten::Deleted);
                 }
@@ -104,7 +104,7 @@ impl TreeHandle {
         let (tree, branch) = (self.state.id, self.head.id);
         let time = moment.time(|| self.shared.now());
         let event = Event::RetentionSet { tree, branch, retention };
-        self.shared.write(moment, time, &CommitMeta::new(), Some(event), |_| {
+        self.shared.write(moment, time, &self.meta, Some(event), |_| {
             state.set_retention(retention, time);
         })
     }

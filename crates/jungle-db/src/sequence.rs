@@ -224,13 +224,14 @@ impl Sequencing {
     pub(crate) fn place<E: From<NotWritten>>(
         &self,
         shared: &Shared,
+        meta: &CommitMeta,
         mut event: impl FnMut() -> Result<Event, E>,
     ) -> Result<Revision, E> {
         let _other = lock(&self.other);
         loop {
             let mut group = self.open_group();
             let event = event()?;
-            let ticket = group.join_with(shared, event);
+            let ticket = group.join_with(shared, meta, event);
             if let Outcome::Placed(revision) = self.wait(group, &ticket)? {
                 return Ok(revision);
             }
@@ -407,11 +408,11 @@ impl Group {
     }
 
     /// Adds what is no edit. What would follow it does not fit to what is there before.
-    fn join_with(&mut self, shared: &Shared, event: Event) -> Ticket {
+    fn join_with(&mut self, shared: &Shared, meta: &CommitMeta, event: Event) -> Ticket {
         let (newest, time) = self.newest(shared);
         let time = time.max(shared.now());
-        let meta = CommitMeta::new();
-        let ticket = self.push(CommitRecord { revision: newest.next(), time, meta, event });
+        let (revision, meta) = (newest.next(), meta.clone());
+        let ticket = self.push(CommitRecord { revision, time, meta, event });
         self.is_closed = true;
         ticket
     }

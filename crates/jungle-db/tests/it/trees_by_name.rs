@@ -1,7 +1,10 @@
 //! Trees are made, found, renamed and deleted by name.
 
+use std::sync::Arc;
+
 use jungle_db::{
-    CreateTreeError, DeleteTreeError, Jungle, NameError, NotWritten, RenameTreeError, UpdateError,
+    CommitMeta, CreateTreeError, DeleteTreeError, Jungle, MemoryJournal, NameError, NotWritten,
+    RenameTreeError, Retention, UpdateError,
 };
 
 use crate::support::{put, tree_of};
@@ -58,4 +61,39 @@ fn a_deleted_tree_is_read_by_who_has_it_and_written_by_nobody() {
     let again = jungle.create_tree("t").unwrap();
     assert_ne!(again.id(), tree.id());
     assert_eq!(again.read().root().child_count(), 0);
+}
+
+#[test]
+fn what_is_no_edit_has_an_author_too() {
+    let journal = Arc::new(MemoryJournal::default());
+    let jungle = Jungle::builder().journal(Arc::clone(&journal)).build().unwrap();
+    let ana = CommitMeta::new().author("ana").message("as agreed");
+    let by_ana = jungle.by(&ana);
+    let tree = by_ana.create_tree("t").unwrap().by(&ana);
+    let first = jungle.revision();
+    let side = tree.branch("side", first).unwrap();
+    side.tag("tag", first).unwrap();
+    let main = side.on_branch("main").unwrap();
+    main.delete_tag("tag").unwrap();
+    main.delete_branch("side").unwrap();
+    main.create_index("n").unwrap();
+    main.drop_index("n").unwrap();
+    main.set_retention(Retention::Last(3)).unwrap();
+    by_ana.rename_tree("t", "u").unwrap();
+    by_ana.delete_tree("u").unwrap();
+    let records = journal.records();
+    assert_eq!(records.len(), 10);
+    records.iter().for_each(|record| assert_eq!(record.meta, ana, "{record:?}"));
+    // Edits say it themselves, and so do other handles.
+    let tree = by_ana.create_tree("t").unwrap();
+    tree.by(&ana).update(|tx| tx.append(&[])).unwrap();
+    jungle.open_tree("t").unwrap().tag("tag", jungle.revision()).unwrap();
+    for record in &journal.records()[11..] {
+        assert_eq!(record.meta, CommitMeta::new(), "{record:?}");
+    }
+    let again = Jungle::new().unwrap();
+    journal.records().iter().try_for_each(|record| again.replay(record)).unwrap();
+    let tree = again.open_tree("t").unwrap();
+    let made = tree.history(..).last().unwrap().unwrap();
+    assert_eq!(made.meta, ana);
 }

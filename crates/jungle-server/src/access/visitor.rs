@@ -146,7 +146,7 @@ impl Visitor {
     /// The tree of this name.
     pub(crate) fn tree(&self, name: &str, need: Need<'_>) -> Result<TreeHandle, Problem> {
         self.check(name, need)?;
-        self.open(name)
+        Ok(self.open(name)?.by(&self.meta(None, None)?))
     }
 
     /// The tree of this name, on the branch that the query says.
@@ -190,19 +190,19 @@ impl Visitor {
 
     pub(crate) fn create_tree(&self, name: &str) -> Result<TreeHandle, Problem> {
         self.check_name(name)?;
-        Ok(self.trees.0.create_tree(name)?)
+        Ok(self.trees.0.by(&self.meta(None, None)?).create_tree(name)?)
     }
 
     pub(crate) fn rename_tree(&self, name: &str, new: &str) -> Result<TreeHandle, Problem> {
         let tree = self.tree(name, Need::whole(Role::Admin))?;
         self.check_name(new)?;
-        self.trees.0.rename_tree(name, new)?;
+        self.trees.0.by(&self.meta(None, None)?).rename_tree(name, new)?;
         Ok(tree)
     }
 
     pub(crate) fn delete_tree(&self, name: &str) -> Result<(), Problem> {
         self.tree(name, Need::whole(Role::Admin))?;
-        Ok(self.trees.0.delete_tree(name)?)
+        Ok(self.trees.0.by(&self.meta(None, None)?).delete_tree(name)?)
     }
 
     /// All of it, for those who may read everything.

@@ -118,6 +118,9 @@ fn author_is_who_commits_whatever_the_request_says() {
     guarded.send("ana", "PUT", import, Some("[1]")).expect(200);
     let newest = guarded.get("ana", "/api/v1/trees/t/revisions?limit=1").expect(200);
     assert_eq!(newest["revisions"][0]["author"], "ana");
+    guarded.send("ana", "POST", "/api/v1/trees", Some(r#"{"name":"new"}"#)).expect(201);
+    let made = guarded.get("ana", "/api/v1/trees/new/revisions").expect(200);
+    assert_eq!(made["revisions"][0]["author"], "ana");
     let form = |path: &str, form: &str| {
         let (media, header) = ("application/x-www-form-urlencoded", guarded.header("ana"));
         let headers = [("content-type", media), ("authorization", &header)];
