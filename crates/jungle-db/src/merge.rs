@@ -132,17 +132,20 @@ impl Merge {
     /// Does it, with the conflicts resolved as the options said. What was committed meanwhile is
     /// built upon.
     ///
-    /// That conflicts were resolved is a commit even where nothing of ours is left: the next merge
-    /// does not find them again.
+    /// That both have from now on what ours was is a commit even where nothing of ours is left:
+    /// wherever the log is read, the next merge begins from there, and does not find again what
+    /// was merged, or settled, before.
     ///
     /// # Errors
     /// When what was committed meanwhile contradicts it (merge anew then), or nothing can be
     /// written.
     pub fn commit(self, meta: &CommitMeta) -> Result<Committed<()>, CommitError> {
-        let Merge { handle, from, ours, theirs, merged, .. } = self;
+        let Merge { handle, from, base, ours, theirs, merged } = self;
         let mut renamed = merged.renamed;
         let mut revision = theirs.revision();
-        if merged.editor.is_changed() || !merged.conflicts.is_empty() {
+        // Else it makes no difference which of them the next merge begins from.
+        let is_news = !base.root().is_equal(ours.root());
+        if merged.editor.is_changed() || !merged.conflicts.is_empty() || is_news {
             let attempt = Attempt::of_editor(&handle.head, merged.editor)
                 .even_unchanged()
                 .with_changes(merged.changes)
@@ -156,8 +159,6 @@ impl Merge {
                 })?;
             revision = done.0;
             renamed.extend(done.1);
-        } else {
-            handle.state.merges.note(from, handle.head.id, &ours);
         }
         Ok(Committed { renamed, ..committed(revision) })
     }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use jungle_db::{BranchError, CommitMeta, Jungle, MemoryJournal, Retention, Revision, UpdateError};
+use jungle_db::{
+    BranchError, CommitMeta, Jungle, MemoryJournal, Retention, Revision, TreeHandle, UpdateError,
+};
 use jungle_tree::{Key, MergeOptions, Resolution};
 
 use crate::support::{append, int, path, put, tree_in, tree_of};
@@ -68,6 +70,46 @@ fn a_branch_is_merged_once_and_again() {
     assert_eq!(back.conflicts(), []);
     back.commit(&CommitMeta::new()).unwrap();
     assert!(side.read().root().is_equal(main.read().root()));
+}
+
+/// What both did is nothing to be done, but from then on it is what both begin from.
+#[test]
+fn a_merge_that_changes_nothing_is_written_down() {
+    let journal = Arc::new(MemoryJournal::default());
+    let jungle = Jungle::builder().journal(Arc::clone(&journal)).build().unwrap();
+    let main = tree_in(&jungle, "t", 2);
+    let side = main.branch("side", jungle.revision()).unwrap();
+    let merge = |jungle: &Jungle| {
+        let main = jungle.open_tree("t").unwrap();
+        let before = jungle.revision();
+        main.merge("side", &MergeOptions::new()).unwrap().commit(&CommitMeta::new()).unwrap();
+        jungle.revision() > before
+    };
+    put(&side, "/0", "n", 1);
+    put(&main, "/0", "n", 1);
+    assert!(merge(&jungle) && !merge(&jungle));
+    // Main takes it away again, which side has not done since.
+    main.update(|tx| tx.remove_attribute(&path("/0"), "n")).unwrap();
+    put(&side, "/1", "n", 2);
+    let again = Jungle::new().unwrap();
+    journal.records().iter().try_for_each(|record| again.replay(record)).unwrap();
+    again.end_replay();
+    for jungle in [jungle, again] {
+        assert!(merge(&jungle) && !merge(&jungle));
+        let main = jungle.open_tree("t").unwrap();
+        assert_eq!((int(&main, "/0", "n"), int(&main, "/1", "n")), (None, Some(2)));
+        // The other way round nothing is news for ever.
+        let side = main.on_branch("side").unwrap();
+        let back = |into: &TreeHandle, from: &str| {
+            let merge = into.merge(from, &MergeOptions::new()).unwrap();
+            merge.commit(&CommitMeta::new()).unwrap();
+        };
+        back(&side, "main");
+        let before = jungle.revision();
+        back(&main, "side");
+        back(&side, "main");
+        assert_eq!(jungle.revision(), before);
+    }
 }
 
 #[test]

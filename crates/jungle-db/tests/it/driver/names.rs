@@ -223,8 +223,9 @@ impl World {
             return;
         }
         let done = preview.commit(&meta).expect("nobody came between");
-        // That conflicts were resolved is a revision, too.
-        let is_changed = expected.editor.is_changed() || !expected.conflicts.is_empty();
+        // That conflicts were resolved is a revision, too, and so is that the base has moved.
+        let is_news = !base.root().is_equal(ours.root());
+        let is_changed = expected.editor.is_changed() || !expected.conflicts.is_empty() || is_news;
         let mut line = jungle_tree::Tree::from_snapshot(&theirs);
         line.publish(expected.editor);
         let content = Rc::new(content::of(line.read().root()));
