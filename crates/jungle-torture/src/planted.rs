@@ -44,6 +44,7 @@ fn all() -> Vec<Planted> {
         | DbBug::TagDropped
         | DbBug::TimeOffByOne
         | DbBug::RetentionOffByOne
+        | DbBug::IndexStays
         | DbBug::MergeBaseForgotten => (format!("{bug:?}"), "model", 500),
         _ => (format!("{bug:?}"), "shuttle", 20_000),
     });

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::arena::Memory;
+use crate::arena::{BIRTH_OLDEST, Memory};
 use crate::attributes::{self, ATTRIBUTES_WORDS_MAX};
 use crate::block::{
     self, BRANCH, BUCKET, Content, DIRECTORY, Directory, HEIGHT_MAX, Header, RECORD_WORDS_MAX,
@@ -124,9 +124,11 @@ impl Check<'_> {
     fn root(&mut self, handle: u32, version: u64) -> Checked {
         let header = self.header(handle)?;
         let birth = header.birth();
+        // In an image, whatever was in a line's queue was born first of all.
+        let was_queued = is_queued(birth) || birth == BIRTH_OLDEST;
         must!(
             handle,
-            birth == version || is_queued(birth),
+            birth == version || was_queued,
             "the root of version {version} was born in {birth}"
         );
         must!(handle, header.kind() == 0, "the root's block is of kind {}", header.kind());

@@ -1,33 +1,65 @@
 //! Power is lost at every call that changes the disk, and what is found then is opened.
 
-use std::sync::Arc;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use jungle_store::Store;
 use jungle_store::disk::sim::{Fate, Keep, SimDisk, World};
 use jungle_testkit::Rng;
 
 use super::crowd;
-use super::workload::{Known, Progress, Workload, open, portrait};
+use super::workload::{Known, Progress, Workload, open, past, portrait};
+use super::{CRASHES_OF_SEED, Options, Outcome, counting};
+
+/// One crash in so many is looked at thoroughly, which takes as long as five others.
+const THOROUGH_ONE_IN: u64 = 16;
+
+/// How many crashes there were of a kind.
+#[derive(Default)]
+struct Counts {
+    during_recovery: AtomicU64,
+    reclaiming: AtomicU64,
+    thorough: AtomicU64,
+}
+
+pub fn run(options: &Options) -> Outcome {
+    let counts = Arc::new(Counts::default());
+    let outcome = counting(options, (220_000, CRASHES_OF_SEED), "crash points", |rng| {
+        if rng.chance(1, 4) { crowd::run(rng) } else { one(rng, &counts) }
+    });
+    let number = |count: &AtomicU64| count.load(Ordering::Relaxed);
+    println!(
+        "crash: {} of them during a recovery, {} while something was reclaimed; {} verified",
+        number(&counts.during_recovery),
+        number(&counts.reclaiming),
+        number(&counts.thorough)
+    );
+    outcome
+}
 
 /// One workload, with a crash at each of its calls; tells how many there were.
-pub fn run(rng: &mut Rng) -> u64 {
-    if rng.chance(1, 4) {
-        return crowd::run(rng);
-    }
+fn one(rng: &mut Rng, counts: &Arc<Counts>) -> u64 {
     let workload = Workload::random(rng);
     let known = Arc::new(workload.rehearse());
     let progress = Arc::new(Progress::default());
-    let points = Arc::new(AtomicU64::new(0));
+    let seen = Arc::new(Mutex::new(Ok(0)));
     let disk = SimDisk::new();
     {
-        let (known, progress, points) = (known.clone(), progress.clone(), points.clone());
-        let segment_bytes = workload.segment_bytes;
+        let (known, progress, seen) = (known.clone(), progress.clone(), seen.clone());
+        let (segment_bytes, counts) = (workload.segment_bytes, Arc::clone(counts));
         let mut rng = rng.fork();
         disk.watch(move |call, world| {
-            if call.kind.changes() {
-                let after = After { known: &known, progress: &progress, segment_bytes };
-                points.fetch_add(after.all_kinds(world, &mut rng), Ordering::Relaxed);
+            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            if let (Ok(points), true) = (&mut *seen, call.kind.changes()) {
+                let (known, progress, counts) = (&known, &progress, &counts);
+                let after = After { known, progress, counts, segment_bytes };
+                let found = || after.all_kinds(world, &mut rng);
+                // A checkpoint's engine would take what is wrong for its own: told below instead.
+                match catch_unwind(AssertUnwindSafe(found)) {
+                    Ok(more) => *points += more,
+                    Err(wrong) => *seen = Err(wrong),
+                }
             }
             Fate::Go
         });
@@ -35,14 +67,27 @@ pub fn run(rng: &mut Rng) -> u64 {
     let done = workload.perform(&disk, &known, &progress);
     drop(done.unwrap_or_else(|refused| panic!("nothing failed, but {refused:?}")));
     disk.unwatch();
-    points.load(Ordering::Relaxed)
+    let seen = std::mem::replace(&mut *seen.lock().expect("all is caught"), Ok(0));
+    seen.unwrap_or_else(|wrong| resume_unwind(wrong))
 }
 
 /// What must hold after a crash.
 struct After<'k> {
     known: &'k Known,
     progress: &'k Progress,
+    counts: &'k Counts,
     segment_bytes: u64,
+}
+
+/// What is done with a folder that was opened after a crash, and found to be right.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Then {
+    /// It takes a commit.
+    Commit,
+    /// It is verified before that, and each revision that it keeps is read.
+    Verify,
+    /// Power is lost once more behind the commit, which lasts.
+    CrashAgain,
 }
 
 impl After<'_> {
@@ -60,8 +105,11 @@ impl After<'_> {
             if rng.chance(1, 6) {
                 points += self.during_recovery(&found, rng);
             } else {
-                self.check(&found, rng.chance(1, 4));
+                self.check(&found, Then::random(rng));
             }
+        }
+        if self.progress.reclaims.load(Ordering::SeqCst) {
+            self.counts.reclaiming.fetch_add(points, Ordering::Relaxed);
         }
         points
     }
@@ -81,14 +129,16 @@ impl After<'_> {
         });
         let store = self.open(found);
         found.unwatch();
-        self.check_open(found, store, false);
+        self.check_open(found, store, Then::Commit);
         let images = std::mem::take(&mut *images.lock().expect("nothing panics while it is held"));
-        images.iter().for_each(|image| self.check(image, false));
-        images.len() as u64
+        images.iter().for_each(|image| self.check(image, Then::random(rng)));
+        let points = images.len() as u64;
+        self.counts.during_recovery.fetch_add(points, Ordering::Relaxed);
+        points
     }
 
-    fn check(&self, found: &SimDisk, and_again: bool) {
-        self.check_open(found, self.open(found), and_again);
+    fn check(&self, found: &SimDisk, then: Then) {
+        self.check_open(found, self.open(found), then);
     }
 
     fn open(&self, found: &SimDisk) -> Store {
@@ -98,7 +148,7 @@ impl After<'_> {
 
     /// All that was acknowledged is there, and beyond it what was under way at most; and it goes
     /// on from there.
-    fn check_open(&self, found: &SimDisk, store: Store, and_again: bool) {
+    fn check_open(&self, found: &SimDisk, store: Store, then: Then) {
         let least = self.progress.acknowledged.load(Ordering::SeqCst);
         let most = self.progress.begun.load(Ordering::SeqCst);
         let revision = store.revision().number();
@@ -110,12 +160,39 @@ impl After<'_> {
         let is = portrait(&store).unwrap_or_else(|error| panic!("revision {revision}: {error}"));
         let ought = &self.known.portraits[revision as usize];
         assert!(is == *ought, "revision {revision} is\n{is}and ought to be\n{ought}");
+        if then == Then::Verify {
+            self.verify(&store, revision);
+        }
         store.create_tree("after").expect("a store that is open takes commits");
-        if and_again {
+        if then == Then::CrashAgain {
             let image = found.world().crash(Keep::Nothing, &mut |_| 0);
             let store = open(&image, self.segment_bytes);
             let store = store.unwrap_or_else(|error| panic!("refused later: {error}"));
             assert!(store.revision().number() == revision + 1 && store.open_tree("after").is_ok());
+        }
+    }
+
+    /// Each byte of the log and each value of the checkpoint is whole, the one says what the other
+    /// does, all trees are well formed, and each revision that is kept is what it was.
+    fn verify(&self, store: &Store, revision: u64) {
+        let verified = store.verify();
+        let verified = verified.unwrap_or_else(|error| panic!("revision {revision}: {error}"));
+        assert_eq!(verified.revision.number(), revision, "what was verified");
+        let is = past(store).unwrap_or_else(|error| panic!("revision {revision}: {error}"));
+        let ought = &self.known.pasts[revision as usize];
+        assert!(is == *ought, "the past of {revision} is\n{is}and ought to be\n{ought}");
+        self.counts.thorough.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Then {
+    fn random(rng: &mut Rng) -> Then {
+        if rng.chance(1, THOROUGH_ONE_IN) {
+            Then::Verify
+        } else if rng.chance(1, 4) {
+            Then::CrashAgain
+        } else {
+            Then::Commit
         }
     }
 }

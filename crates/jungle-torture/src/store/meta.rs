@@ -77,7 +77,7 @@ fn plainly(seed: u64, steps: u64) -> String {
     let mut rng = Rng::new(seed);
     for at in 0..steps {
         // Nothing refuses it; what cannot be done is not.
-        let _ = step(&jungle, at, &mut rng, Durability::Memory, Kinds::All);
+        let _ = step(&jungle, at, &mut rng, Durability::Memory, Kinds::Unshared);
     }
     everything(&jungle)
 }
@@ -87,7 +87,7 @@ fn under(setting: &Setting, (seed, steps): (u64, u64), plain: &str, dice: &mut R
     let mut rng = Rng::new(seed);
     for at in 0..steps {
         folder = folder.disturbed(dice);
-        let done = || step(&folder.store, at, &mut rng, setting.durability, Kinds::All);
+        let done = || step(&folder.store, at, &mut rng, setting.durability, Kinds::Unshared);
         // What cannot be done is not.
         let _ = loading(done).expect("nothing is damaged");
     }

@@ -1,13 +1,15 @@
 //! What the suites have a store do, and what they know about it: the state after each revision.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use jungle_db::{ArchiveError, CommitMeta, CommitOptions, Jungle, Retention, TreeHandle};
+use jungle_db::{
+    ArchiveError, CommitMeta, CommitOptions, Draft, Jungle, Retention, Snapshot, TreeHandle,
+};
 use jungle_store::disk::sim::SimDisk;
 use jungle_store::{Durability, OpenError, OpenOptions, Store};
 use jungle_testkit::Rng;
-use jungle_tree::{ArenaOptions, EditError, Key, loading};
+use jungle_tree::{ArenaOptions, EditError, Key, MergeOptions, loading};
 
 /// All that can be told of a Jungle cheaply.
 pub type Portrait = String;
@@ -36,12 +38,16 @@ pub struct Progress {
     pub acknowledged: AtomicU64,
     /// The newest revision that the step under way makes.
     pub begun: AtomicU64,
+    /// Is a file made smaller, or what is not kept any more given back?
+    pub reclaims: AtomicBool,
 }
 
-/// The state after each revision, and the newest revision after each step.
+/// The state after each revision, with all the past it keeps, and the newest revision after each
+/// step.
 #[derive(Default)]
 pub struct Known {
     pub portraits: Vec<Portrait>,
+    pub pasts: Vec<Portrait>,
     revisions: Vec<u64>,
 }
 
@@ -64,7 +70,9 @@ impl Workload {
 
     /// Runs it undisturbed, to know what it makes.
     pub fn rehearse(&self) -> Known {
-        let mut known = Known { portraits: vec![String::new()], revisions: Vec::new() };
+        let mut known = Known::default();
+        known.portraits.push(String::new());
+        known.pasts.push(String::new());
         let disk = SimDisk::new();
         let store = self.open(&disk).expect("an undisturbed disk");
         let mut rng = Rng::new(self.seed);
@@ -77,6 +85,7 @@ impl Workload {
             assert!(revision as usize <= known.portraits.len(), "a step makes one revision");
             if revision as usize == known.portraits.len() {
                 known.portraits.push(portrait(&store).expect("an undisturbed disk"));
+                known.pasts.push(past(&store).expect("an undisturbed disk"));
             }
             known.revisions.push(revision);
         }
@@ -96,12 +105,16 @@ impl Workload {
         let mut dice = Rng::new(!self.seed);
         for step in 0..self.steps {
             if self.checkpoints && dice.chance(1, 4) {
+                // What is not kept is in no checkpoint any more, nor in the log before it.
+                progress.reclaims.store(is_forgetful(&store), Ordering::SeqCst);
                 // That there is none is no loss.
                 let _ = store.checkpoint();
             }
             if self.checkpoints && dice.chance(1, 8) {
+                progress.reclaims.store(true, Ordering::SeqCst);
                 let _ = store.compact();
             }
+            progress.reclaims.store(false, Ordering::SeqCst);
             if self.collects && dice.chance(1, 4) {
                 // What cannot be loaded is told by the next step that needs it.
                 let _ = loading(|| store.collect());
@@ -113,7 +126,7 @@ impl Workload {
             }
             let durability = self.durability(&mut rng);
             progress.begun.store(known.revisions[step as usize], Ordering::SeqCst);
-            let kinds = self.kinds(durability);
+            let (kinds, before) = (self.kinds(durability), store.revision().number());
             let done = loading(|| self::step(&store, step, &mut rng, durability, kinds));
             let Ok(done) = done else {
                 return Err(Refused::Load);
@@ -123,8 +136,11 @@ impl Workload {
                 assert!(more.is_err(), "a commit after one that failed");
                 return Err(Refused::Commit);
             }
-            if durability == Durability::Sync {
-                progress.acknowledge(known.revisions[step as usize]);
+            let revision = store.revision().number();
+            assert_eq!(revision, known.revisions[step as usize], "after step {step} of {self:?}");
+            // A step that found nothing to do has not waited for those before it.
+            if durability == Durability::Sync && revision > before {
+                progress.acknowledge(revision);
             }
         }
         if self.closes {
@@ -163,6 +179,16 @@ impl Progress {
     }
 }
 
+/// Is there a branch that does not keep everything?
+fn is_forgetful(jungle: &Jungle) -> bool {
+    let trees = jungle.list_trees().into_iter().filter_map(|name| jungle.open_tree(&name).ok());
+    trees.into_iter().any(|tree| {
+        let branches = tree.list_branches();
+        let mut branches = branches.iter().filter_map(|branch| tree.on_branch(branch).ok());
+        branches.any(|branch| branch.retention() != Retention::All)
+    })
+}
+
 /// Small arenas: thousands are made a second.
 pub fn open(disk: &SimDisk, segment_bytes: u64) -> Result<Store, OpenError> {
     let arena =
@@ -176,6 +202,32 @@ pub fn open(disk: &SimDisk, segment_bytes: u64) -> Result<Store, OpenError> {
 /// or why some of it cannot be read.
 pub fn portrait(jungle: &Jungle) -> Result<Portrait, String> {
     loading(|| look(jungle)).map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+}
+
+/// The hash of each revision that each branch keeps, and what is wrong with its form; or why some
+/// of it cannot be read.
+pub fn past(jungle: &Jungle) -> Result<Portrait, String> {
+    loading(|| look_back(jungle)).map_err(|error| error.to_string())?
+}
+
+fn look_back(jungle: &Jungle) -> Result<Portrait, String> {
+    let mut seen = String::new();
+    for name in jungle.list_trees() {
+        let Ok(main) = jungle.open_tree(&name) else { continue };
+        for branch in main.list_branches() {
+            let Ok(branch) = main.on_branch(&branch) else { continue };
+            for info in branch.history(..) {
+                let revision = info.map_err(|error| error.to_string())?.revision;
+                let snapshot = branch.at(revision).map_err(|error| error.to_string())?;
+                let (label, hash) = (branch.branch_name(), snapshot.root().content_hash());
+                seen.push_str(&format!("{name} {label} {revision} {hash}\n"));
+                if let Err(wrong) = snapshot.check() {
+                    seen.push_str(&format!("it is not whole: {wrong}\n"));
+                }
+            }
+        }
+    }
+    Ok(seen)
 }
 
 fn look(jungle: &Jungle) -> Result<Portrait, ArchiveError> {
@@ -193,6 +245,11 @@ fn look(jungle: &Jungle) -> Result<Portrait, ArchiveError> {
         for (tag, revision) in main.list_tags() {
             add(format_args!("{name} {tag} {revision}\n"));
         }
+        for key in main.list_indexes() {
+            let index = main.index(&key, &main.snapshot()).ok().flatten();
+            let hash = index.map(|index| index.as_snapshot().root().content_hash());
+            add(format_args!("{name} index {key} {hash:?}\n"));
+        }
     }
     Ok(portrait)
 }
@@ -201,6 +258,9 @@ fn look(jungle: &Jungle) -> Result<Portrait, ArchiveError> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kinds {
     All,
+    /// All but grafts: what was grafted is the same memory as what it was taken from, until the log
+    /// is read again, and by that merges tell what was moved.
+    Unshared,
     Updates,
 }
 
@@ -217,51 +277,84 @@ pub fn step(
         return store.create_tree("first").map(drop).map_err(drop);
     };
     let tree = store.open_tree(&name).map_err(drop)?;
-    match rng.below(if kinds == Kinds::All { 24 } else { 14 }) {
+    let branches = tree.list_branches();
+    let on = tree.on_branch(rng.pick::<Arc<str>>(&branches)).map_err(drop)?;
+    match rng.below(if kinds == Kinds::Updates { 14 } else { 27 }) {
         14 => store.create_tree(&format!("tree {step}")).map(drop).map_err(drop),
-        15 => tree
-            .branch(&format!("branch {step}"), tree.snapshot().revision())
-            .map(drop)
-            .map_err(drop),
-        16 => tree.tag(&format!("tag {step}"), tree.snapshot().revision()).map_err(drop),
+        15 => {
+            on.branch(&format!("branch {step}"), on.snapshot().revision()).map(drop).map_err(drop)
+        }
+        16 => on.tag(&format!("tag {step}"), on.snapshot().revision()).map_err(drop),
         17 => store.rename_tree(&name, &format!("renamed {step}")).map_err(drop),
         18 if names.len() > 1 => store.delete_tree(&name).map_err(drop),
         19 => spanning(store, rng),
-        20..23 => tree.set_retention(Retention::Last(rng.range(1..5) as usize)).map_err(drop),
-        23 => tree.set_retention(Retention::All).map_err(drop),
-        _ => update(&tree, rng, durability),
+        20..23 => on.set_retention(Retention::Last(rng.range(1..5) as usize)).map_err(drop),
+        23 => on.set_retention(Retention::All).map_err(drop),
+        26 => index(&on, ["text", "n"][rng.index(2)]),
+        24.. => merge(&tree, on.branch_name(), rng.pick::<Arc<str>>(&branches)),
+        _ => {
+            let other = store.open_tree(rng.pick::<Arc<str>>(&names)).map_err(drop)?.snapshot();
+            let other = (kinds != Kinds::Unshared).then_some(other);
+            update(&on, other.as_ref(), rng, durability)
+        }
     }
 }
 
-fn update(tree: &TreeHandle, rng: &mut Rng, durability: Durability) -> Result<(), ()> {
+/// Merges one branch into another, if there is anything in it that the other does not have.
+fn merge(tree: &TreeHandle, into: &str, from: &str) -> Result<(), ()> {
+    if into == from {
+        return Ok(());
+    }
+    let into = tree.on_branch(into).map_err(drop)?;
+    let merge = into.merge(from, &MergeOptions::new()).map_err(drop)?;
+    merge.commit(&CommitMeta::new().author("who merges")).map(drop).map_err(drop)
+}
+
+/// Makes an index; asks for one that is there, and drops every other.
+fn index(tree: &TreeHandle, key: &str) -> Result<(), ()> {
+    let newest = tree.snapshot();
+    match tree.index(key, &newest).map_err(drop)? {
+        None => tree.create_index(key).map_err(drop),
+        Some(_) if newest.revision().number().is_multiple_of(2) => {
+            tree.drop_index(key).map_err(drop)
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// Nodes of what is grafted, at most: it may be the tree itself.
+const GRAFTED_MAX: u64 = 40;
+
+/// An update; `other` is a tree to take parts of, if any; it may be the same one.
+fn update(
+    tree: &TreeHandle,
+    other: Option<&Snapshot>,
+    rng: &mut Rng,
+    durability: Durability,
+) -> Result<(), ()> {
     let meta = CommitMeta::new().author("a writer");
     let options = CommitOptions { meta, durability: Some(durability), ..Default::default() };
-    let (what, n) = (rng.below(6), rng.below(8));
+    let (what, n) = (rng.below(9), rng.below(8));
     // Now and then longer than a sector, and than a small segment.
     let long = "x".repeat([3, 3, 3, 40, 600, 1500][rng.index(6)]);
+    let name = Key::from(format!("part {n}").as_str());
+    let root = other.map(|other| other.root());
+    let source = root.map(|root| root.last_child().map_or(root, |(_, child)| child));
+    let source = source.filter(|source| source.subtree_count() < GRAFTED_MAX);
     let done = tree.update_with(&options, |tx| {
-        let count = tx.child_count(&[]).unwrap_or_default();
-        match what {
-            0 if count > 0 => {
-                let first = tx.child_keys(&[]).ok().and_then(|mut keys| keys.next());
-                tx.remove(&[first.expect("counted")])
+        let keys: Vec<Key> = tx.child_keys(&[]).into_iter().flatten().collect();
+        match (what, &keys[..], source) {
+            (0, [first, ..], _) => tx.remove(std::slice::from_ref(first)),
+            (1, keys, Some(source)) if !keys.contains(&name) => {
+                tx.insert_subtree(&[], &name, source)
             }
-            1 => {
-                let source = tx.base().clone();
-                tx.insert_child(&[], &Key::from(format!("graft {count} {n}").as_str())).or_else(
-                    |error| match error {
-                        EditError::ChildExists { .. } => Ok(()),
-                        other => Err(other),
-                    },
-                )?;
-                drop(source);
-                tx.append(&[]).map(drop)
-            }
-            2 => tx.put_attribute(&[], "text", long.as_str()),
-            3 => tx.bulk(|editor| {
+            (2, ..) => tx.put_attribute(&[], "text", long.as_str()),
+            (3, ..) => tx.bulk(|editor| {
                 let child = editor.add_child(&[])?;
                 (0..n).try_for_each(|_| editor.add_child(std::slice::from_ref(&child)).map(drop))
             }),
+            (4, [first, .., last], _) => shift(tx, first, last, &name),
+            (5, [first, ..], Some(source)) => tx.set_subtree(std::slice::from_ref(first), source),
             _ => {
                 let child = tx.append(&[])?;
                 tx.put_attribute(&[child], "n", n as i64)
@@ -269,6 +362,15 @@ fn update(tree: &TreeHandle, rng: &mut Rng, durability: Durability) -> Result<()
         }
     });
     done.map(drop).map_err(drop)
+}
+
+/// Moves a child below another one, or beside it where the key is taken there.
+fn shift(tx: &mut Draft, from: &Key, parent: &Key, key: &Key) -> Result<(), EditError> {
+    let (from, parent) = (std::slice::from_ref(from), std::slice::from_ref(parent));
+    match tx.move_node(from, parent, key) {
+        Err(EditError::ChildExists { .. }) => tx.put_attribute(from, "stays", true),
+        done => done,
+    }
 }
 
 fn spanning(store: &Jungle, rng: &mut Rng) -> Result<(), ()> {
