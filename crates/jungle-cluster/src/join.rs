@@ -1,5 +1,6 @@
 //! Joining a cluster: with what is here, or with the newest checkpoint.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -376,7 +377,9 @@ pub(crate) fn follow_message(
     follower.follow(sequence, bytes)
 }
 
-/// The sequence of the newest message of which everything is in a Jungle with this revision.
+/// The sequence of the first message with which a Jungle has this revision: those behind it that
+/// have nothing are to be followed yet, as is one that has something else for this revision, which
+/// is found out by its link.
 fn find(log: &dyn Log, here: Revision, (first, last): (u64, u64)) -> Result<u64, JoinError> {
     if last < first || last == 0 {
         return match here.number() {
@@ -392,7 +395,16 @@ fn find(log: &dyn Log, here: Revision, (first, last): (u64, u64)) -> Result<u64,
     if here.number() + 1 < oldest.number() {
         return Err(JoinError::TooOld { here, log: oldest });
     }
-    Ok(partition(log, (first, last), |message| message.last() <= here)? - 1)
+    // Told of the message that is found, which is the last of which it is not behind.
+    let is_whole = Cell::new(false);
+    let sequence = partition(log, (first, last), |message| {
+        let is_behind = message.last() < here;
+        if !is_behind {
+            is_whole.set(message.last() == here);
+        }
+        is_behind
+    })?;
+    Ok(if is_whole.get() { sequence } else { sequence - 1 })
 }
 
 /// The sequence of the first message of which something is not so that is so of all before.

@@ -142,6 +142,35 @@ fn a_folder_does_not_join_a_log_that_went_on_without_it() {
     assert_eq!(here, folder.revision());
 }
 
+/// As it is when an engine has lost its end, and a server that had followed it wrote the next
+/// message before it noticed: that has the revision of what the folder got from the log as it is.
+#[test]
+fn a_message_for_a_revision_that_is_here_already_is_not_taken_for_its_own() {
+    let rng = &mut Rng::new(1);
+    let commit = |jungle: &Jungle, n: i64| put(&jungle.open_tree("t").unwrap(), "/", "n", n);
+    let (lost, log) = (Arc::new(Engine::default()), Arc::new(Engine::default()));
+    let (before, before_cluster) = server(&lost.connect(rng, 0), "before");
+    before.create_tree("t").unwrap();
+    commit(&before, 1);
+    *log.messages() = lost.messages()[..1].to_vec();
+    let (after, after_cluster) = server(&log.connect(rng, 0), "after");
+    commit(&after, 2);
+    agree(&[(after, after_cluster)]);
+    // What its folder has.
+    let folder = Jungle::new().unwrap();
+    folder.create_tree("t").unwrap();
+    commit(&folder, 2);
+    // It has the place of the next message, and the revision of the one before.
+    let late = lost.messages()[1].clone();
+    log.messages().push(late);
+    drop(before_cluster);
+    let fault = match join(&log, rng, &folder).err() {
+        Some(JoinError::Fault(fault)) => fault,
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(&*fault, Fault::Unlinked { sequence: 3 }), "{fault:?}");
+}
+
 /// What a crash of the process would leave: nobody closes the folder before it is copied.
 #[test]
 fn what_is_followed_is_in_the_folder_before_that_is_closed() {
