@@ -238,7 +238,9 @@ impl World {
         } else {
             assert_eq!((done.revision, &*content), (theirs.revision(), &*target.newest().content));
         }
-        let common = if base.revision() < ours.revision() { ours } else { base };
+        // What is not written down moves nothing, so it is the same wherever the log is read.
+        let has_moved = is_changed && base.revision() < ours.revision();
+        let common = if has_moved { ours } else { base };
         tree.branches.get_mut(&child).expect("looked at before").origin = Some((parent, common));
     }
 
