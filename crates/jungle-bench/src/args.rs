@@ -116,7 +116,8 @@ pub struct Request {
     /// report.md, report.html, plots. What is there already is not measured again.
     #[arg(long, value_name = "FOLDER", conflicts_with = "json")]
     pub report: Option<PathBuf>,
-    /// Measure again what is there already.
+    /// Measure again what is there already. It stays where something that it was measured with is
+    /// missing now, or fails.
     #[arg(long, requires = "report")]
     pub again: bool,
     /// Keep cores busy that a measurement on fewer threads leaves idle, and the measurement on the

@@ -215,7 +215,9 @@ fn measure(program: &Program, deadline: Option<Instant>) -> Result<Sample, Reaso
         return Err(no_time("the experiment's was over before it was begun"));
     }
     let _busy = program.beside.map(Occupied::beside).transpose().map_err(|error| failed(&error))?;
-    let command = program.command().map_err(|error| failed(&error))?;
+    let mut command = program.command().map_err(|error| failed(&error))?;
+    // What it says when it fails goes into the report.
+    command.env("RUST_BACKTRACE", "0");
     let output = watchdog::output(command, deadline).map_err(|error| failed(&error))?;
     let Some(Output { status, stdout, stderr }) = output else {
         return Err(no_time("the experiment's was over before it had ended"));
@@ -228,10 +230,17 @@ fn measure(program: &Program, deadline: Option<Instant>) -> Result<Sample, Reaso
         return Err(failed(&format_args!("wrong result: {check}")));
     }
     if !status.success() {
-        let stderr = String::from_utf8_lossy(&stderr);
-        return Err(failed(&format_args!("{status}: {}", stderr.trim())));
+        return Err(failed(&format_args!("{status}: {}", last_words(&stderr))));
     }
     sample.map_err(|error| failed(&error))
+}
+
+/// What a program said that failed, on one line, which a table has room for. Of a panic what it is
+/// about, not how to see more of it.
+fn last_words(stderr: &[u8]) -> String {
+    let stderr = String::from_utf8_lossy(stderr);
+    let is_aside = |line: &&str| line.is_empty() || line.starts_with("note: run with `RUST_BACK");
+    stderr.lines().map(str::trim).filter(|line| !is_aside(line)).collect::<Vec<_>>().join(" ")
 }
 
 /// Without the folders of this machine, which are nobody's business who reads a report.

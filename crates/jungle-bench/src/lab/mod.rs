@@ -15,12 +15,14 @@ pub use self::machine::{Machine, cores};
 pub use self::raw::{Cause, Conditions, LeftOut, Raw, Settings};
 pub use self::versions::{engine, said};
 use crate::args::Request;
-use crate::plan;
+use crate::plan::{self, Case};
 use crate::runner::{self, Found};
 use crate::systems::System;
 use crate::{Failure, report};
 
-/// Runs what is asked for and not there yet, and writes the report into the folder.
+/// Runs what is asked for and not there yet, and writes the report into the folder. What is there
+/// stays where a program that it was measured with is missing now or fails: a report loses figures
+/// only to other figures.
 ///
 /// # Errors
 /// When there is no such experiment, or the folder cannot be written to. An experiment that fails
@@ -36,7 +38,24 @@ pub fn run(request: &Request, folder: &Path) -> Result<(), Failure> {
             eprintln!("{place}: is there");
             continue;
         }
-        let raw = lab.measure(name)?;
+        let before = Raw::read(&Raw::path(folder, name)).ok();
+        let cases = plan::cases(name)?;
+        let stays = |left_out: &[LeftOut]| {
+            let Some(lost) = before.as_ref().and_then(|raw| raw.lost(left_out)) else {
+                return false;
+            };
+            let (what, why) = (lost.what(), lost.reason());
+            let how = format!("to replace it, remove raw/{name}.json");
+            eprintln!("{place}: stays as it was, which has {what} ({why}); {how}");
+            true
+        };
+        if stays(&lab.missing(&cases)) {
+            continue;
+        }
+        let raw = lab.measure(name, &cases)?;
+        if stays(&raw.left_out) {
+            continue;
+        }
         raw.write(folder)?;
         eprintln!(
             "{place}: {} figures in {:.0} s, {} left out",
@@ -77,17 +96,21 @@ impl Lab {
         found.is_ok_and(|raw| raw.stands_for(&self.machine, &self.versions, &self.settings))
     }
 
-    fn measure(&self, experiment: &'static str) -> Result<Raw, Failure> {
-        let (taken, load, begun) = (now(), machine::load(), Instant::now());
-        let cases = plan::cases(experiment)?;
-        let deadline = begun + shares::share(experiment, self.request.quick);
-        let Found { rows, mut left_out } = runner::run_until(&cases, &self.request, deadline);
+    /// Who takes part in these cases, and is not there.
+    fn missing(&self, cases: &[Case]) -> Vec<LeftOut> {
         let takes_part = |system: &&System| {
             cases.iter().any(|case| {
                 case.system.map_or_else(|| case.told(**system).is_some(), |of| of == **system)
             })
         };
-        left_out.extend(self.missing.iter().filter(takes_part).map(|system| missing(*system)));
+        self.missing.iter().filter(takes_part).map(|system| missing(*system)).collect()
+    }
+
+    fn measure(&self, experiment: &'static str, cases: &[Case]) -> Result<Raw, Failure> {
+        let (taken, load, begun) = (now(), machine::load(), Instant::now());
+        let deadline = begun + shares::share(experiment, self.request.quick);
+        let Found { rows, mut left_out } = runner::run_until(cases, &self.request, deadline);
+        left_out.extend(self.missing(cases));
         let seconds = begun.elapsed().as_secs_f64();
         Ok(Raw {
             experiment: experiment.to_owned(),

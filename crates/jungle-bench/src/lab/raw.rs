@@ -130,6 +130,13 @@ impl Raw {
         is_same && self.left_out.iter().all(|left| left.cause != Cause::Failed)
     }
 
+    /// The first of these that has figures here, and has none now because something is missing or
+    /// failed.
+    pub fn lost<'l>(&self, left_out: &'l [LeftOut]) -> Option<&'l LeftOut> {
+        let is_fault = |left: &&LeftOut| left.cause != Cause::NoTime;
+        left_out.iter().filter(is_fault).find(|left| self.rows.iter().any(|row| left.is_of(row)))
+    }
+
     /// Reads one.
     ///
     /// # Errors
@@ -154,6 +161,13 @@ impl Raw {
 }
 
 impl LeftOut {
+    /// Would this row have been measured with it?
+    fn is_of(&self, row: &Row) -> bool {
+        self.system == row.system.name()
+            && self.case.as_ref().is_none_or(|case| case == row.case)
+            && self.threads.is_none_or(|threads| threads == row.threads)
+    }
+
     /// What it is.
     pub fn what(&self) -> String {
         let case = self.case.as_deref().unwrap_or("all cases");

@@ -141,18 +141,54 @@ fn neighbours_that_are_missing_are_told_by_name() {
 #[test]
 fn an_experiment_that_fails_is_a_line_and_is_tried_again() {
     let folder = folder("fails");
-    let line = format!("cluster --report {} --quick --tiny --systems jungle", folder.display());
-    let run = || {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_jungle-bench"));
-        command.args(line.split(' ')).env("NATS_SERVER", folder.join("no-server"));
-        told(command.output().unwrap())
-    };
+    let run = || without_engine("cluster", &folder, "");
     let (stdout, stderr) = run();
     assert!(stderr.contains("cluster: 0 figures in"), "{stderr}");
     assert!(stdout.contains(" 0 pass, 0 FAIL, "), "{stdout}");
     let report = read(&folder, "report.md");
-    assert!(report.contains("- cluster: failed: exit status: 101: "), "{report}");
+    let why = report.lines().find(|line| line.starts_with("- cluster: failed: exit status: 101: "));
+    assert!(why.unwrap().contains("the server can be started"), "{report}");
+    assert!(!report.contains("RUST_BACKTRACE") && !report.contains("stack backtrace"), "{report}");
     assert!(run().1.contains("0 figures in"), "it is tried again");
+}
+
+#[test]
+fn figures_stay_when_a_program_is_missing_or_fails() {
+    let folder = folder("stays");
+    let only = "--case remote-live";
+    measure("alice", &folder, &format!("{only} --systems jungle"));
+    let raw = read(&folder, "raw/alice.json");
+    let (_, stderr) = without_engine("alice", &folder, &format!("{only} --again"));
+    let told = "[1/1] alice: stays as it was, which has remote-live, jungle, 2 threads (failed: ";
+    assert!(
+        stderr.contains(told) && stderr.ends_with("; to replace it, remove raw/alice.json\n"),
+        "{stderr}"
+    );
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert_eq!(read(&folder, "raw/alice.json"), raw);
+
+    // Of somebody who is not there it is known before anything is measured.
+    let mut other: serde_json::Value = serde_json::from_str(&raw).unwrap();
+    other["rows"][0]["system"] = "tokio".into();
+    fs::write(folder.join("raw/alice.json"), other.to_string()).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let is_there = root.join("target/peers/dataflow/release/peer").is_file();
+    let (_, stderr) = measure("alice", &folder, &format!("{only} --systems jungle,tokio"));
+    assert_eq!(stderr.contains("stays as it was, which has all cases, tokio"), !is_there);
+
+    fs::remove_file(folder.join("raw/alice.json")).unwrap();
+    let (_, stderr) = without_engine("alice", &folder, only);
+    assert!(stderr.contains("alice: 0 figures in"), "{stderr}");
+}
+
+/// Runs a tiny experiment where no engine can be started; gives what it tells.
+fn without_engine(experiment: &str, folder: &Path, more: &str) -> (String, String) {
+    let place = folder.display();
+    let line =
+        format!("{experiment} --report {place} --quick --tiny --rounds 2 --systems jungle {more}");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_jungle-bench"));
+    command.args(line.split_whitespace()).env("NATS_SERVER", folder.join("no-server"));
+    told(command.output().unwrap())
 }
 
 #[test]
