@@ -347,7 +347,7 @@ impl TreeHandle {
         loop {
             let now = self.head.snapshot();
             let began_at = now.revision();
-            if expected.is_some_and(|expected| expected.version() != now.version()) {
+            if expected.is_some_and(|expected| !expected.is_same(&now)) {
                 return Err(SetRootError::Changed { newest: began_at });
             }
             if now.root().is_same(new) {

@@ -64,10 +64,20 @@ impl Snapshot {
         Arena::from_inner(Arc::clone(&self.cell.arena))
     }
 
-    /// Do both show the very same version?
+    /// Do both show the very same version? Those of different arenas never do, whatever their
+    /// numbers.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let (one, other) = (Tree::new(&Arena::new()?), Tree::new(&Arena::new()?));
+    /// assert!(one.snapshot().is_same(&one.snapshot()));
+    /// assert_eq!(one.snapshot().version(), other.snapshot().version());
+    /// assert!(!one.snapshot().is_same(&other.snapshot()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_same(&self, other: &Snapshot) -> bool {
-        self.pinned.handle == other.pinned.handle && self.pinned.version == other.pinned.version
+        self.cell.shares_arena(&other.cell) && self.pinned.version == other.pinned.version
     }
 
     pub(crate) fn cell(&self) -> &Arc<LineCell> {

@@ -383,6 +383,22 @@ fn the_root_is_set_whatever_was_or_only_if_it_is_as_expected() {
 }
 
 #[test]
+fn a_version_of_another_jungle_is_never_the_expected_one() {
+    let [(_jungle, tree), (_other, stranger)] = [tree_of(2), tree_of(2)];
+    let (ours, theirs) = (tree.snapshot(), stranger.snapshot());
+    assert_eq!(ours.version(), theirs.version(), "each Jungle counts from the same number");
+    append(&tree, &[]);
+    tree.set_root(&ours, &CommitMeta::new()).unwrap();
+    append(&stranger, &[]);
+    stranger.set_root(&theirs, &CommitMeta::new()).unwrap();
+    let now = stranger.snapshot();
+    assert_eq!(tree.snapshot().version(), now.version());
+    let error = tree.compare_and_set_root(&now, &ours, &CommitMeta::new()).unwrap_err();
+    assert!(matches!(error, SetRootError::Changed { .. }));
+    assert!(tree.compare_and_set_root(&tree.snapshot(), &ours, &CommitMeta::new()).is_ok());
+}
+
+#[test]
 fn an_update_inside_of_another_is_an_ordinary_competitor() {
     let (_jungle, tree) = tree_of(1);
     let tries = Cell::new(0);
