@@ -247,6 +247,13 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// What [`identity`](Node::identity) knows it by, each by itself: the children that it shares,
+    /// and the attributes.
+    pub(crate) fn parts(self) -> [Option<u64>; 2] {
+        let Content { kids, attrs } = self.content;
+        [(kids != 0).then(|| u64::from(kids)), (attrs != 0).then(|| 1 << 32 | u64::from(attrs))]
+    }
+
     /// The children in which two nodes of an arena differ, with what is on either side, in no
     /// particular order. What they share is skipped, so it costs what differs.
     ///

@@ -4,14 +4,14 @@
 //! below nodes that both have, at the same place. That makes the differences independent of each
 //! other: whatever is added takes a key that was free, whatever is moved goes from a key that only
 //! the old version has to one that only the new version has. So they can be applied in any order,
-//! as long as what is below an added or moved node comes after it.
+//! as long as what is below an added or moved node comes after it. A node that was moved is
+//! compared with what it was, as if both had been where it is now: that is the next *level*.
 
 use std::cell::OnceCell;
 use std::cmp::Ordering;
-use std::collections::HashMap;
-use std::hash::Hash;
 use std::sync::Arc;
 
+use super::moves::{self, Moves};
 use super::{Change, ChangeSet, Subtree};
 use crate::attributes::Attributes;
 use crate::key::{Key, KeyRef};
@@ -23,20 +23,27 @@ use crate::value::ValueRef;
 /// An added subtree of at most this many nodes is told node by node.
 const TOLD_NODES_MAX: u64 = 16;
 
+/// Nodes moved out of or into nodes that were moved, and so on: so deep they are looked for.
+const MOVES_IN_MOVES_MAX: usize = 16;
+
 /// At most this many keys for the paths of a subtree that is told node by node.
 const TOLD_KEYS_MAX: u64 = 1 << 16;
 
 /// What happened from `a` to `b`: applied to `a`, it gives the content of `b`.
 ///
 /// The cost is that of what differs: what both share is skipped. In different arenas nothing is
-/// shared, and content hashes are compared instead. The changes come in document order; they can
-/// be applied one after the other.
+/// shared, and content hashes are compared instead. The changes come in document order, but for
+/// those in something moved, which come after it; they can be applied one after the other.
 ///
 /// - A child added that is small is a [`Change::ChildAdded`] followed by what is in it; a larger
 ///   one is one [`Change::SubtreeSet`] that shares the version `b`.
-/// - A child removed here and added there is one [`Change::Moved`]. It is recognised by its
-///   children, or by its attributes when it has none (in different arenas: by its content), where
-///   both parents are in `a` and in `b`; what lies deeper in something added or removed goes with
+/// - A child removed here and added there is one [`Change::Moved`], followed by what else was done
+///   to it. It is recognised by the memory it shares with what it was: its children as they are or,
+///   where something below was edited, at least half of the children and attributes of the nearest
+///   hundred nodes below; without children, by its attributes. (In different arenas: by its
+///   content, all of it.) A leaf that was moved and edited, and a bare one, are told as removed and
+///   added.
+/// - Both parents are in `a` and in `b`; what lies deeper in something added or removed goes with
 ///   it.
 ///
 /// Positions that were used and are free again are not content: they leave no trace in a diff.
@@ -77,18 +84,27 @@ struct Pair<'a> {
 }
 
 /// One difference.
-enum Found<'a> {
+pub(super) enum Found<'a> {
     Put(&'a str, ValueRef<'a>),
     Dropped(&'a str),
     Removed(Node<'a>),
     Added(Node<'a>),
 }
 
+/// One difference, and where.
+pub(super) struct Place<'a> {
+    path: Vec<KeyRef<'a>>,
+    /// In how many moved nodes it is. Paths are those after all moves of lower levels.
+    level: u32,
+    pub(super) found: Found<'a>,
+}
+
 struct Differ<'a> {
     same_arena: bool,
     path: Vec<KeyRef<'a>>,
     stack: Vec<Pair<'a>>,
-    found: Vec<(Path, Found<'a>)>,
+    level: u32,
+    places: Vec<Place<'a>>,
 }
 
 fn differences<'a>(path: Vec<KeyRef<'a>>, left: Node<'a>, b: &'a Snapshot) -> ChangeSet {
@@ -99,18 +115,20 @@ fn differences<'a>(path: Vec<KeyRef<'a>>, left: Node<'a>, b: &'a Snapshot) -> Ch
     if left.is_same(right) {
         return ChangeSet::new();
     }
-    let mut differ = Differ {
-        same_arena: Arc::ptr_eq(&left.cell().arena, &right.cell().arena),
-        stack: vec![Pair { depth: path.len(), key: None, left: Some(left), right: Some(right) }],
-        path,
-        found: Vec::new(),
-    };
-    differ.run();
-    tell(differ.found, differ.same_arena, b)
+    let same_arena = Arc::ptr_eq(&left.cell().arena, &right.cell().arena);
+    let (stack, places) = (Vec::new(), Vec::new());
+    let mut differ = Differ { same_arena, path: Vec::new(), stack, level: 0, places };
+    differ.compare(path, left, right);
+    let moves = differ.find_moves();
+    tell(&differ.places, &moves, b)
 }
 
 impl<'a> Differ<'a> {
-    fn run(&mut self) {
+    /// Notes in what two nodes differ, of which the path is given.
+    fn compare(&mut self, path: Vec<KeyRef<'a>>, left: Node<'a>, right: Node<'a>) {
+        let depth = path.len();
+        self.path = path;
+        self.stack.push(Pair { depth, key: None, left: Some(left), right: Some(right) });
         while let Some(pair) = self.stack.pop() {
             self.path.truncate(pair.depth);
             self.path.extend(pair.key);
@@ -127,7 +145,33 @@ impl<'a> Differ<'a> {
     }
 
     fn push(&mut self, found: Found<'a>) {
-        self.found.push((self.path.iter().copied().collect(), found));
+        self.places.push(Place { path: self.path.clone(), level: self.level, found });
+    }
+
+    /// For each added node (by its place in the list) the removed one that it was. What differs in
+    /// a node that was moved joins the list, and may have been moved in its turn.
+    fn find_moves(&mut self) -> Moves {
+        let mut moves = Moves::default();
+        for _ in 0..MOVES_IN_MOVES_MAX {
+            let new = if self.same_arena {
+                moves::by_memory(&self.places, &moves)
+            } else {
+                moves::by_content(&self.places, &moves)
+            };
+            if new.is_empty() {
+                break;
+            }
+            for (to, from) in new {
+                moves.add(to, from);
+                let (added, removed) = (&self.places[to], &self.places[from]);
+                if let (Found::Added(right), Found::Removed(left)) = (&added.found, &removed.found)
+                {
+                    self.level = added.level.max(removed.level) + 1;
+                    self.compare(added.path.clone(), *left, *right);
+                }
+            }
+        }
+        moves
     }
 
     fn compare_attributes(&mut self, left: Node<'a>, right: Node<'a>) {
@@ -216,91 +260,40 @@ impl<'a> Iterator for Joined<'a> {
     }
 }
 
-/// Says the differences as changes.
-fn tell(found: Vec<(Path, Found<'_>)>, same_arena: bool, b: &Snapshot) -> ChangeSet {
-    let mut from = if same_arena {
-        moves(&found, |node| node.identity())
-    } else {
-        let bare = |node: &Node<'_>| !node.has_children() && !node.has_attributes();
-        moves(&found, |node| (!bare(&node)).then(|| node.content_hash()))
-    };
-    let moved: std::collections::HashSet<usize> = from.values().copied().collect();
+/// Says the differences as changes: what is in moved nodes after what is not.
+fn tell(places: &[Place<'_>], moves: &Moves, b: &Snapshot) -> ChangeSet {
     let shared = OnceCell::new();
     let shared = || shared.get_or_init(|| Arc::new(b.clone()));
-    let mut changes = Vec::with_capacity(found.len());
-    let paths: Vec<&Path> = found.iter().map(|(path, _)| path).collect();
-    for (at, (path, difference)) in found.iter().enumerate() {
-        match difference {
-            Found::Put(key, value) => changes.push(Change::AttributePut {
-                path: path.clone(),
-                key: (*key).into(),
-                value: value.to_value(),
-            }),
+    let path_of = |place: &Place<'_>| place.path.iter().copied().collect::<Path>();
+    let level = |at: &usize| {
+        let from = moves.from(*at).map_or(0, |from| places[from].level);
+        places[*at].level.max(from)
+    };
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    order.sort_by_key(level);
+    let mut changes = Vec::with_capacity(places.len());
+    for at in order {
+        let place = &places[at];
+        let path = path_of(place);
+        match &place.found {
+            Found::Put(key, value) => {
+                let (key, value) = ((*key).into(), value.to_value());
+                changes.push(Change::AttributePut { path, key, value });
+            }
             Found::Dropped(key) => {
-                changes.push(Change::AttributeRemoved { path: path.clone(), key: (*key).into() })
+                changes.push(Change::AttributeRemoved { path, key: (*key).into() });
             }
-            Found::Removed(_) if moved.contains(&at) => {}
-            Found::Removed(_) => changes.push(Change::ChildRemoved { path: path.clone() }),
-            Found::Added(node) => {
-                match from.remove(&at).map(|left| (&found[left].1, paths[left])) {
-                    Some((Found::Removed(left), from)) => {
-                        tell_moved(&mut changes, from, path, *left, *node);
-                    }
-                    _ => tell_added(&mut changes, path, *node, shared),
+            Found::Removed(_) if moves.is_from(at) => {}
+            Found::Removed(_) => changes.push(Change::ChildRemoved { path }),
+            Found::Added(node) => match moves.from(at) {
+                Some(from) => {
+                    changes.push(Change::Moved { from: path_of(&places[from]), to: path })
                 }
-            }
+                None => tell_added(&mut changes, &path, *node, shared),
+            },
         }
     }
     changes.into()
-}
-
-/// For each added node (by its place in the list) the removed one that it was.
-fn moves<'a, I: Eq + Hash>(
-    found: &[(Path, Found<'a>)],
-    identity: impl Fn(Node<'a>) -> Option<I>,
-) -> HashMap<usize, usize> {
-    let mut moves = HashMap::new();
-    let added = found.iter().any(|(_, found)| matches!(found, Found::Added(_)));
-    if !added {
-        return moves;
-    }
-    let mut removed: HashMap<I, Vec<usize>> = HashMap::new();
-    for (at, (_, found)) in found.iter().enumerate().rev() {
-        if let Found::Removed(node) = found
-            && let Some(identity) = identity(*node)
-        {
-            removed.entry(identity).or_default().push(at);
-        }
-    }
-    if removed.is_empty() {
-        return moves;
-    }
-    for (at, (_, found)) in found.iter().enumerate() {
-        if let Found::Added(node) = found
-            && let Some(identity) = identity(*node)
-            && let Some(from) = removed.get_mut(&identity).and_then(Vec::pop)
-        {
-            moves.insert(at, from);
-        }
-    }
-    moves
-}
-
-/// A node that was moved; its children are the same, its attributes may not be.
-fn tell_moved(changes: &mut Vec<Change>, from: &Path, to: &Path, left: Node<'_>, right: Node<'_>) {
-    changes.push(Change::Moved { from: from.clone(), to: to.clone() });
-    if left.has_same_attributes(right) {
-        return;
-    }
-    let left: Vec<_> = left.attributes().collect();
-    let right: Vec<_> = right.attributes().collect();
-    for &(key, _) in left.iter().filter(|(key, _)| right.iter().all(|(other, _)| other != key)) {
-        changes.push(Change::AttributeRemoved { path: to.clone(), key: key.into() });
-    }
-    for &(key, value) in right.iter().filter(|put| !left.contains(put)) {
-        let (path, key) = (to.clone(), key.into());
-        changes.push(Change::AttributePut { path, key, value: value.to_value() });
-    }
 }
 
 fn tell_added<'s>(

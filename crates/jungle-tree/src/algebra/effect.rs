@@ -260,13 +260,16 @@ impl<'b> Effect<'b> {
         }
     }
 
-    pub(super) fn is_of_base(&self, id: Id) -> bool {
-        !self.get(id).is_new
-    }
-
-    fn is_at_home(&self, id: Id) -> bool {
+    /// Is it where it was in the base?
+    pub(super) fn is_at_home(&self, id: Id) -> bool {
         let more = self.get(id);
         !more.is_new && more.home.is_none()
+    }
+
+    /// Is it where ours has moved it?
+    pub(super) fn is_moved_by_us(&self, id: Id) -> bool {
+        let more = self.get(id);
+        more.home.is_some() && more.moved.is_none()
     }
 
     pub(super) fn add(&mut self, parent: Id, key: Key, content: Content) -> Id {

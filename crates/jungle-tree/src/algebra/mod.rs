@@ -14,6 +14,7 @@ mod diff;
 mod effect;
 mod kids;
 mod merge;
+mod moves;
 mod options;
 mod ours;
 mod rebase;

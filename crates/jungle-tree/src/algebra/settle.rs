@@ -81,7 +81,9 @@ impl Rebaser<'_> {
         let occupant = self.effect.occupant(parent, key);
         if let Some(index) = self.effect.get(parent).set {
             // They set what we add something to.
-            if let (Some(occupant), None) = (occupant, moved) {
+            if let (Some(occupant), None) = (occupant, moved)
+                && !self.effect.is_moved_by_us(occupant)
+            {
                 return Place::Taken(occupant);
             }
             self.conflict(ConflictKind::SetOverlap, said, change, index);
@@ -99,7 +101,7 @@ impl Rebaser<'_> {
         let more = self.effect.get(occupant);
         let (their_move, their_add) = (more.moved, more.added);
         if let Some(free) = self.free_key(parent, key)
-            && (moved.is_some() || their_move.is_some() || !self.effect.is_of_base(occupant))
+            && (moved.is_some() || their_move.is_some() || !self.effect.is_at_home(occupant))
         {
             return self.renamed(said, parent, free);
         }

@@ -6,6 +6,7 @@ use super::*;
 use crate::{Arena, Editor, Key, Path, Position, Snapshot, Tree, Value};
 
 mod deep;
+mod moves;
 mod table;
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
@@ -132,7 +133,7 @@ const RESOLUTIONS: [Resolution; 3] = [Resolution::Ours, Resolution::Theirs, Reso
 
 #[test]
 fn a_diff_applied_gives_the_other() {
-    for_each_seed(400, |rng| {
+    for_each_seed(2000, |rng| {
         let arena = Arena::new().unwrap();
         let a = random_base(rng, &arena);
         let edits = rng.below(30);
@@ -191,7 +192,7 @@ fn merging_with_nothing_changes_nothing() {
 /// Applies whatever comes of a rebase, and checks that no change of ours is lost silently.
 #[test]
 fn a_rebase_applies_and_names_what_it_drops() {
-    for_each_seed(1000, |rng| {
+    for_each_seed(5000, |rng| {
         let arena = Arena::new().unwrap();
         let base = random_base(rng, &arena);
         let edits = rng.below(12) + 1;

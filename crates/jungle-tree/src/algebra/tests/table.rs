@@ -1,7 +1,8 @@
 //! Each cell of `docs/merge.md`.
 //!
 //! A tree is written as its nodes in document order: `/a x=1`. Changes are written `+ /a`, `- /a`,
-//! `~ /a x=1`, `~ /a x`, `> /a /b` and `= /a x=1` (the subtree is one node with this attribute).
+//! `~ /a x=1`, `~ /a x`, `> /a /b` and `= /a x=1 n m` (a subtree with this attribute and these
+//! children).
 
 use super::*;
 
@@ -39,10 +40,13 @@ fn change(arena: &Arena, text: &str) -> Change {
                 None => Change::AttributeRemoved { path, key },
             }
         }
-        ["=", at, what] => {
+        ["=", at, what, ref children @ ..] => {
             let mut tree = Tree::new(arena);
             let (key, value) = attribute(what);
             tree.put_attribute(&[], key, value.unwrap().as_ref()).unwrap();
+            for &child in children {
+                tree.insert_child(&[], &child.into()).unwrap();
+            }
             let subtree = Subtree::new(&tree.snapshot(), &[]).unwrap();
             Change::SubtreeSet { path: path(at), subtree }
         }
@@ -125,6 +129,14 @@ use ConflictKind::*;
 fn we_added() {
     row("+ /b/n", "+ /b/m", &[("OTS", "+/b/m;+/b/n")], &[]);
     row("+ /b/n", "+ /b/n", &[("OTS", "+/b/n")], &[]);
+    row("+ /b/n", "= /b y=1 n", &[("OTS", "-/b;+/b y=1;+/b/n")], &[]);
+    row(
+        "+ /a/k/n",
+        "= /a y=1 k",
+        &[("OTS", "-/a x=0;-/a/k x=0;-/a/k/l;+/a y=1;+/a/k")],
+        &[SetOverlap],
+    );
+    row("+ /b/n", "> /b /d/b", &[("OTS", "-/b;+/d/b;+/d/b/n")], &[]);
     row("+ /b/n;~ /b/n x=1", "+ /b/n;~ /b/n y=1", &[("OTS", "+/b/n x=1 y=1")], &[]);
     row("+ /5;~ /5 x=1;+ /6", "+ /5;+ /6", &[("OTS", "+/5;+/6;+/7 x=1;+/8")], &[]);
     row("+ /-5;~ /-5 x=1;+ /-6", "+ /-5;+ /-6", &[("OTS", "+/-8;+/-7 x=1;+/-6;+/-5")], &[]);
@@ -238,9 +250,12 @@ fn we_removed_an_attribute() {
 fn we_moved() {
     row("> /b /c", "+ /b/n", &[("OTS", "-/b;+/c;+/c/n")], &[]);
     row("> /b /5", "+ /5;~ /5 x=1", &[("OTS", "-/b;+/5 x=1;+/6")], &[]);
+    row("> /b /5;+ /6;~ /6 x=1", "+ /5", &[("OTS", "-/b;+/5;+/6;+/7 x=1")], &[]);
     row("> /b /n", "+ /n;~ /n x=1", &[("O", "-/b;+/n"), ("TS", "+/n x=1")], &[KeyTaken]);
     row("> /a/k /k", "- /a", &[("OTS", LEFT_A)], &[RemovedBelow]);
     row("> /b /d/b", "- /d", &[("OTS", "-/d")], &[RemovedBelow]);
+    row("> /b /c", "- /b", &[("OTS", "-/b")], &[RemovedBelow]);
+    row("> /b /a/k/b", "- /a", &[("OTS", LEFT_A)], &[RemovedBelow]);
     row("> /a/k /k", "- /a/k/l", &[("OTS", "-/a/k x=0;-/a/k/l;+/k x=0")], &[]);
     row("> /b /c", "~ /b x=1", &[("OTS", "-/b;+/c x=1")], &[]);
     row("> /a/k /k", "~ /a/k x", &[("OTS", "-/a/k x=0;-/a/k/l;+/k;+/k/l")], &[]);

@@ -1,0 +1,121 @@
+//! Nodes that were moved and edited besides.
+
+use super::*;
+use crate::EditError;
+
+/// `/a` with so many children, each with an attribute and a child of its own; and `/d`.
+fn base(arena: &Arena, children: i64) -> Snapshot {
+    let mut tree = Tree::new(arena);
+    let edited = tree.edit(|editor| {
+        editor.insert_child(&[], &"a".into())?;
+        editor.insert_child(&[], &"d".into())?;
+        for n in 0..children {
+            let child = Path::from(["a".into(), editor.add_child(&["a".into()])?]);
+            editor.put_attribute(&child, "n", n)?;
+            let below = child.join(editor.add_child(&child)?);
+            editor.put_attribute(&below, "m", n)?;
+        }
+        Ok::<(), EditError>(())
+    });
+    edited.unwrap();
+    tree.snapshot()
+}
+
+fn path(text: &str) -> Path {
+    text.parse().unwrap()
+}
+
+/// What a script makes of a version, and what `diff` says of that.
+#[track_caller]
+fn told(base: &Snapshot, script: &[Change]) -> String {
+    let after = applied(base, script);
+    let said = diff(base, &after);
+    assert_equal(&applied(base, &said), &after, &said);
+    let back = diff(&after, base);
+    assert_equal(&applied(&after, &back), base, &back);
+    said.to_string()
+}
+
+fn moved(from: &str, to: &str) -> Change {
+    Change::Moved { from: path(from), to: path(to) }
+}
+
+fn put(at: &str, value: i64) -> Change {
+    Change::AttributePut { path: path(at), key: "n".into(), value: value.into() }
+}
+
+fn removed(at: &str) -> Change {
+    Change::ChildRemoved { path: path(at) }
+}
+
+#[test]
+fn what_was_edited_below_a_moved_node_is_told_after_the_move() {
+    let arena = Arena::new().unwrap();
+    for children in [3, 100, 5000] {
+        let base = base(&arena, children);
+        let script = [moved("/a", "/d/a"), put("/d/a", 7), put("/d/a/1", 9), removed("/d/a/2")];
+        let said = "> /a -> /d/a\n~ /d/a @n = 7\n~ /d/a/1 @n = 9\n- /d/a/2\n";
+        assert_eq!(told(&base, &script), said, "{children}");
+    }
+}
+
+#[test]
+fn a_node_moved_out_of_a_moved_one_or_into_it_is_told_as_moved() {
+    let arena = Arena::new().unwrap();
+    let base = base(&arena, 8);
+    let out = [moved("/a", "/d/a"), moved("/d/a/1", "/x"), put("/x/0", 9)];
+    let said = "> /a -> /d/a\n> /d/a/1 -> /x\n~ /x/0 @n = 9\n";
+    assert_eq!(told(&base, &out), said);
+    let into = [moved("/a", "/b"), moved("/b/1", "/x"), moved("/b/2", "/b/0/y"), put("/b/0/y", 9)];
+    let said = "> /a -> /b\n> /b/1 -> /x\n> /b/2 -> /b/0/y\n~ /b/0/y @n = 9\n";
+    assert_eq!(told(&base, &into), said);
+}
+
+#[test]
+fn two_that_changed_places_are_told_apart_by_what_they_share() {
+    let arena = Arena::new().unwrap();
+    let base = base(&arena, 2);
+    let mut tree = Tree::from_snapshot(&base);
+    tree.edit(|editor| editor.insert_subtree(&[], &"c".into(), base.root().child("a").unwrap()))
+        .unwrap();
+    tree.remove(&path("/c/1/0")).unwrap();
+    let base = tree.snapshot();
+    let script = [moved("/a", "/d/a"), moved("/c", "/d/c"), put("/d/a/1/0", 5), put("/d/c/0/0", 5)];
+    let said = told(&base, &script);
+    assert!(said.starts_with("> /a -> /d/a\n> /c -> /d/c\n"), "{said}");
+}
+
+#[test]
+fn what_has_little_in_common_is_not_taken_for_moved() {
+    let arena = Arena::new().unwrap();
+    let base = base(&arena, 8);
+    let script: Vec<Change> = [moved("/a", "/d/a")]
+        .into_iter()
+        .chain((0..8).filter(|n| *n != 3).map(|n| removed(&format!("/d/a/{n}"))))
+        .chain((10..20).flat_map(|n| {
+            let path = path(&format!("/d/a/{n}"));
+            [Change::ChildAdded { path }, put(&format!("/d/a/{n}"), n)]
+        }))
+        .chain([put("/d/a/3", 5), put("/d/a/3/0", 5)])
+        .collect();
+    let said = told(&base, &script);
+    assert!(!said.contains('>'), "{said}");
+}
+
+/// The case that people meet: one moves a chapter and edits it, the other edits it where it was.
+#[test]
+fn a_merge_follows_a_node_that_was_moved_and_edited() {
+    let arena = Arena::new().unwrap();
+    let base = base(&arena, 5);
+    let one = applied(&base, &[moved("/a", "/d/a"), put("/d/a/1", 11), removed("/d/a/4")]);
+    let other = applied(&base, &[put("/a/2", 22), put("/a/3/0", 33)]);
+    let both = applied(&one, &[put("/d/a/2", 22), put("/d/a/3/0", 33)]);
+    for resolution in RESOLUTIONS {
+        for (ours, theirs) in [(&one, &other), (&other, &one)] {
+            let merge = merge(&base, ours, theirs, &options(resolution)).unwrap();
+            assert!(merge.conflicts.is_empty(), "{:?}", merge.conflicts);
+            let is = merged(&base, ours, theirs, &options(resolution));
+            assert_equal(&is, &both, format!("{resolution:?}"));
+        }
+    }
+}
