@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::http::header::{HeaderValue, RETRY_AFTER};
+use jungle::CheckpointStatus;
 use jungle_cluster::Cluster;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
@@ -27,6 +28,8 @@ pub(crate) struct App {
     pub(crate) gate: Option<Gate>,
     /// Where commits wait for a disk.
     pub(crate) disk: Option<Acknowledger>,
+    /// Where there is a folder: how its checkpoints are.
+    pub(crate) checkpoints: Option<CheckpointStatus>,
     /// Where it is one server of several.
     pub(crate) cluster: Option<Arc<Cluster>>,
     /// There, who commits.

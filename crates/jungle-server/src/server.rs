@@ -232,6 +232,10 @@ fn app(
         Data::Cluster(_, cluster) => Some(Arc::clone(cluster)),
         Data::Memory(_) | Data::Folder(_) => None,
     };
+    let checkpoints = match data {
+        Data::Memory(_) => None,
+        Data::Folder(store) | Data::Cluster(store, _) => Some(store.checkpoints()),
+    };
     let committer = cluster.as_ref().map(|_| Committer::start(&jungle)).transpose();
     let committer = committer.map_err(StartError::Threads)?;
     let boards = match options.boards {
@@ -247,6 +251,7 @@ fn app(
         trees: Trees::new(jungle),
         gate,
         disk,
+        checkpoints,
         cluster,
         committer,
         boards,

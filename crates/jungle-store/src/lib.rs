@@ -63,7 +63,7 @@ pub use open::{CHECKPOINT_EVERY, OpenOptions, OpenReport, SEGMENT_BYTES};
 pub use progress::Progress;
 pub use record::{DecodeError, DecodeReason, EncodeError, RECORD_BYTES_MAX, decode, encode};
 pub use recover::Cut;
-pub use store::Store;
+pub use store::{CheckpointStatus, Store};
 pub use survey::{DAMAGES_MAX, Remedy, Survey};
 pub use usage::DiskUsage;
 pub use verify::{TreeFault, Verified, VerifyError};

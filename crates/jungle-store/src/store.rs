@@ -73,6 +73,26 @@ impl Store {
         self.checkpoints.error()
     }
 
+    /// As [`checkpointed`](Store::checkpointed) and [`checkpoint_error`](Store::checkpoint_error)
+    /// tell it, for somebody who watches a store that is another's.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// let store = jungle_store::Store::open(&folder)?;
+    /// let checkpoints = store.checkpoints();
+    /// store.create_tree("notes")?;
+    /// store.checkpoint()?;
+    /// assert_eq!(checkpoints.newest(), store.revision());
+    /// assert!(checkpoints.error().is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn checkpoints(&self) -> CheckpointStatus {
+        CheckpointStatus { of: Arc::clone(&self.checkpoints) }
+    }
+
     pub(crate) fn is_read_only(&self) -> bool {
         self.keeping.is_none()
     }
@@ -169,6 +189,32 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         self.stop();
+    }
+}
+
+/// How the checkpoints of a [`Store`] are, now and later.
+#[derive(Clone)]
+pub struct CheckpointStatus {
+    of: Arc<Checkpoints>,
+}
+
+impl CheckpointStatus {
+    /// The newest revision that is in a checkpoint; 0 without one.
+    #[must_use]
+    pub fn newest(&self) -> Revision {
+        self.of.revision()
+    }
+
+    /// Why no checkpoint could be written in the background, if none was since.
+    #[must_use]
+    pub fn error(&self) -> Option<Arc<CheckpointError>> {
+        self.of.error()
+    }
+}
+
+impl fmt::Debug for CheckpointStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CheckpointStatus({}, {:?})", self.newest(), self.error())
     }
 }
 

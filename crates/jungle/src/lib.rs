@@ -38,9 +38,10 @@ pub use clock::SystemClock;
 pub use jungle_db::*;
 pub use jungle_json as json;
 pub use jungle_store::{
-    BackupError, BackupReport, CheckpointError, CheckpointReport, Cut, Damage, DiskUsage,
-    EraseError, EraseQuery, EraseReport, IoError, LoadError, LogError, LogStats, OpenError,
-    OpenOptions, OpenReport, Progress, Remedy, Store, Survey, TreeFault, Verified, VerifyError,
+    BackupError, BackupReport, CheckpointError, CheckpointReport, CheckpointStatus, Cut, Damage,
+    DiskUsage, EraseError, EraseQuery, EraseReport, IoError, LoadError, LogError, LogStats,
+    OpenError, OpenOptions, OpenReport, Progress, Remedy, Store, Survey, TreeFault, Verified,
+    VerifyError,
 };
 /// The names of `jungle-tree`; [`Snapshot`] here is that of the database, which derefs to the
 /// tree's.

@@ -1,6 +1,8 @@
+use jungle::{Jungle, Open};
+use jungle_server::{Data, Options};
 use serde_json::json;
 
-use crate::support::Served;
+use crate::support::{Folder, Served};
 
 #[test]
 fn tree_is_made_renamed_and_deleted() {
@@ -54,4 +56,23 @@ fn health_and_metrics_are_told() {
     let metrics = served.get("/metrics").text;
     assert!(metrics.contains("jungle_trees 1\n"), "{metrics}");
     assert!(metrics.contains("jungle_http_requests_total{status=\"2xx\"} 1\n"), "{metrics}");
+    assert!(!metrics.contains("jungle_checkpoint"), "it has no folder: {metrics}");
+}
+
+#[test]
+fn a_server_of_a_folder_tells_how_its_checkpoints_are() {
+    let folder = Folder::new("checkpoints");
+    let store = Jungle::open(&folder.0).unwrap();
+    store.create_tree("t").unwrap();
+    store.checkpoint().unwrap();
+    store.create_tree("later").unwrap();
+    let served = Served::start(Data::Folder(store), Options::default());
+    let health = served.get("/health").expect(200);
+    assert_eq!(
+        (&health["checkpoint"], &health["revision"]),
+        (&json!({"revision": 1, "error": null}), &json!(2))
+    );
+    let metrics = served.get("/metrics").text;
+    assert!(metrics.contains("\njungle_checkpoint_revision 1\n"), "{metrics}");
+    assert!(metrics.contains("\njungle_checkpoint_failed 0\n"), "{metrics}");
 }

@@ -85,7 +85,7 @@ impl Drop for Background {
         self.shared.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // If it has panicked, so be it: the log has everything.
+            // What its work says is noted there, even a panic, so this one cannot fail.
             let _ = thread.join();
         }
     }

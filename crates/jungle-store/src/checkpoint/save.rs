@@ -1,6 +1,8 @@
 //! Writing checkpoints.
 
+use std::any::Any;
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use jungle_db::{
@@ -46,6 +48,14 @@ pub enum CheckpointError {
     /// Nobody knows whether the last one was written, since the disk failed.
     #[error("no checkpoint is written after a failed one until the Jungle is opened again")]
     Stopped,
+    /// It was ended by a panic, of this program or of the engine below.
+    #[error(
+        "a bug ended a checkpoint, and none is written until the Jungle is opened again: {what}"
+    )]
+    Bug {
+        /// What the panic said.
+        what: String,
+    },
 }
 
 /// What a checkpoint took.
@@ -140,9 +150,16 @@ impl Checkpoints {
         self.lock()
     }
 
-    /// As [`Checkpoints::write`], for those whom nobody asks: what fails is noted.
+    /// As [`Checkpoints::write`], for those whom nobody asks: what fails is noted, even a panic,
+    /// which would end the thread that writes them, and nobody would know.
     pub(crate) fn write_unasked(&self, jungle: &Jungle, log: &Log) {
-        if let Err(error) = self.write(jungle, log) {
+        let written = catch_unwind(AssertUnwindSafe(|| self.write(jungle, log)));
+        let written = written.unwrap_or_else(|panic| {
+            // Nobody knows how far it came.
+            self.lock().stopped = true;
+            Err(CheckpointError::Bug { what: said(&*panic) })
+        });
+        if let Err(error) = written {
             let mut failed = self.failed();
             // That all others are refused says less than what failed first.
             let says_more = !matches!(error, CheckpointError::Stopped);
@@ -260,6 +277,12 @@ impl Checkpoints {
         }
         Ok(self.pages.get().expect("set above"))
     }
+}
+
+/// What a panic said.
+fn said(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied().map(str::to_owned);
+    text.or_else(|| panic.downcast_ref().cloned()).unwrap_or_default()
 }
 
 /// Is there a branch that does not keep everything? Then what it does not keep should not stay in

@@ -85,6 +85,38 @@ fn a_checkpoint_that_fails_in_the_background_is_told() {
     assert!(store.checkpoint_error().is_none(), "the next one was written");
 }
 
+/// The thread that writes checkpoints would be gone, and nobody would know.
+#[test]
+fn a_checkpoint_that_a_bug_ends_is_told_and_no_other_is_written() {
+    let disk = SimDisk::new();
+    let options = OpenOptions::new().segment_bytes(512).checkpoint_every(2_000);
+    let open = || options.clone().open_on(Arc::new(disk.clone())).unwrap();
+    let store = open();
+    let tree = store.create_tree("t").unwrap();
+    tree.set_retention(Retention::Last(1)).unwrap();
+    let checkpoints = store.checkpoints();
+    // Outside of the engine, whose panics are errors already.
+    disk.watch(|call, _| match call.kind {
+        CallKind::Remove if call.name.starts_with("log/") => panic!("a planted panic"),
+        _ => Fate::Go,
+    });
+    let until = Instant::now() + Duration::from_secs(60);
+    while checkpoints.error().is_none() {
+        tree.update(|tx| tx.append(&[])).unwrap();
+        assert!(Instant::now() < until, "not within a minute");
+    }
+    let told = checkpoints.error().unwrap().to_string();
+    assert!(told.contains("a planted panic"), "{told}");
+    disk.unwatch();
+    assert!(store.checkpoint().is_err(), "nobody knows how far it came");
+    tree.update(|tx| tx.append(&[])).unwrap();
+    let before = portrait(&store);
+    drop((tree, store));
+    let store = open();
+    assert_eq!(portrait(&store), before);
+    assert!(store.checkpoint().unwrap().slabs > 0);
+}
+
 /// One commit that is kept alone, so that the log is trimmed by each checkpoint.
 fn commit(store: &Store) {
     let tree = store.open_tree("t").unwrap();
