@@ -24,6 +24,7 @@ mod fuzz;
 #[path = "../../jungle-db/tests/it/driver/mod.rs"]
 mod jungle_driver;
 mod options;
+mod patience;
 mod planted;
 #[cfg(shuttle)]
 mod shuttle;

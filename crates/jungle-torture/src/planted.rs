@@ -1,8 +1,11 @@
 //! Do the suites see what they are there to see? Each planted bug is woken in a process of its
 //! own, where one of them must fail.
 
+use std::fmt;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 #[cfg(not(shuttle))]
@@ -19,7 +22,7 @@ use crate::suite::Outcome;
 /// each day had another seed: that says nothing of the suite that looks for them on all days.
 pub const SEED: u64 = 20_780_000_000;
 
-/// A bug may also make a suite go on for ever.
+/// So long a suite may look for a bug. One that goes on for longer has not said that it found it.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A bug by its name, and the suite that looks for it, with the points it may take.
@@ -108,15 +111,15 @@ pub fn run(options: &Options) -> Outcome {
     println!("planted: {} points from seed {}", bugs.len(), options.seed);
     for bug in bugs {
         let begun = Instant::now();
-        let found = is_red(options, &bug);
+        let verdict = look(options, &bug);
         let seconds = begun.elapsed().as_secs_f64();
         let Planted { name, suite, points } = bug;
-        if found {
+        if let Verdict::Found = verdict {
             outcome.passed += 1;
             println!("{name:22} {suite:10} found in {seconds:5.1} s");
         } else {
             outcome.failed += 1;
-            println!("{name:22} {suite:10} NOT FOUND in {seconds:5.1} s");
+            println!("{name:22} {suite:10} NOT FOUND in {seconds:5.1} s: {verdict}");
             let seed = options.seed;
             println!(
                 "  again: cargo xtask torture {suite} --wake {name} --seed {seed} --points {points}"
@@ -126,8 +129,29 @@ pub fn run(options: &Options) -> Outcome {
     outcome
 }
 
+/// What became of a suite with a bug awake.
+enum Verdict {
+    /// It says that points failed, and which.
+    Found,
+    Passed,
+    /// It ended in some other way, which says nothing of the bug.
+    Ended(ExitStatus),
+    TimedOut,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::Found => write!(f, "it failed"),
+            Verdict::Passed => write!(f, "it passed"),
+            Verdict::Ended(status) => write!(f, "it told of no failure and ended with {status}"),
+            Verdict::TimedOut => write!(f, "it went on for {} s", PATIENCE.as_secs()),
+        }
+    }
+}
+
 /// Does the suite fail with the bug awake? (That it passes without is for the suite to say.)
-fn is_red(options: &Options, bug: &Planted) -> bool {
+fn look(options: &Options, bug: &Planted) -> Verdict {
     let program = match bug.suite {
         "shuttle" => options.shuttle_program.clone().expect("`cargo xtask torture` names it"),
         _ => std::env::current_exe().unwrap_or_else(|_| PathBuf::from("jungle-torture")),
@@ -135,19 +159,51 @@ fn is_red(options: &Options, bug: &Planted) -> bool {
     let (seed, points) = (options.seed.to_string(), bug.points.to_string());
     let mut child = Command::new(program)
         .args([bug.suite, "--seed", &seed, "--points", &points, "--wake", &bug.name])
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .expect("this program can be started again");
-    let begun = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().expect("the child is ours") {
-            return !status.success();
-        }
-        if begun.elapsed() > PATIENCE {
-            child.kill().and_then(|()| child.wait()).expect("the child is ours");
-            return true;
-        }
-        std::thread::sleep(Duration::from_millis(20));
+    let stdout = child.stdout.take().expect("it was asked for");
+    let (tell, told) = mpsc::channel();
+    let listen = move || {
+        let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
+        // Whoever waits may have gone.
+        let _ = tell.send(lines.any(|line| tells_of_failure(&line)));
+    };
+    let listener = std::thread::spawn(listen);
+    let told = told.recv_timeout(PATIENCE);
+    if told != Ok(false) {
+        child.kill().expect("the child is ours");
+    }
+    let status = child.wait().expect("the child is ours");
+    listener.join().expect("listening does not panic");
+    match told {
+        Ok(true) => Verdict::Found,
+        Ok(false) if status.success() => Verdict::Passed,
+        Ok(false) => Verdict::Ended(status),
+        Err(_) => Verdict::TimedOut,
+    }
+}
+
+/// Does a suite tell how to see a failure again, or count one at its end?
+fn tells_of_failure(line: &str) -> bool {
+    let counted = || {
+        let failed = line.split_once(" passed, ")?.1.split([' ', ',']).next()?;
+        failed.parse::<u64>().ok().filter(|&failed| failed > 0)
+    };
+    line.starts_with("failed") && line.contains("; again: ") || counted().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tells_of_failure;
+
+    #[test]
+    fn only_what_a_suite_says_counts() {
+        assert!(tells_of_failure("failed; again: cargo xtask torture crash --seed 5"));
+        assert!(tells_of_failure("failed, it takes for ever; again: cargo xtask torture model"));
+        assert!(tells_of_failure("3 passed, 1 failed, 2 skipped"));
+        assert!(!tells_of_failure("3 passed, 0 failed"));
+        assert!(!tells_of_failure("there is no suite `crash`"));
     }
 }

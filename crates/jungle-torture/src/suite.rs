@@ -8,6 +8,7 @@ use std::time::Instant;
 use jungle_testkit::Rng;
 
 use crate::options::Options;
+use crate::patience::Patience;
 
 /// After so many failures the rest would tell nothing new; of a bug that was woken one is enough.
 const FAILURES_MAX: u64 = 3;
@@ -35,6 +36,7 @@ pub fn run(options: &Options, suite: Suite<impl Fn(&mut Rng) + Sync>) -> Outcome
     println!("{}: {points} points from seed {}", options.suite, options.seed);
     let seeds = points.div_ceil(suite.points_of_seed);
     let (next, failed) = (AtomicU64::new(0), AtomicU64::new(0));
+    let patience = Patience::begin(options);
     let failures_max = if options.wake.is_some() { 1 } else { FAILURES_MAX };
     let outcome = Mutex::new(Outcome::default());
     std::thread::scope(|scope| {
@@ -47,6 +49,7 @@ pub fn run(options: &Options, suite: Suite<impl Fn(&mut Rng) + Sync>) -> Outcome
                         break;
                     }
                     let seed = options.seed + index;
+                    let _turn = patience.turn(again(options, seed));
                     let run = || (suite.case)(&mut Rng::new(seed));
                     if catch_unwind(AssertUnwindSafe(run)).is_ok() {
                         mine.passed += suite.points_of_seed;

@@ -1,18 +1,11 @@
-//! What must not happen while an input is taken: that it is lost, that it takes for ever, that it
-//! takes all memory.
+//! What must not happen while an input is taken: that it is lost, or that it takes all memory.
 
-use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
-use std::thread::{self, ThreadId};
-use std::time::{Duration, Instant};
+use std::thread;
 
 /// The most memory that all of the process may have in use. A suite that goes well takes a third.
 const RESIDENT_KB_MAX: u64 = 768 << 10;
-
-/// Longer than any seed takes, on a machine that has much else to do.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Writes an input down when what takes it panics.
 pub struct Kept<'i> {
@@ -39,48 +32,6 @@ impl Drop for Kept<'_> {
         if written.is_ok() {
             println!("kept as {}/{name:08x}: mend it, and add it to the corpus", folder.display());
         }
-    }
-}
-
-/// Who is at what since when.
-type Turns = Arc<Mutex<HashMap<ThreadId, (Instant, String)>>>;
-
-/// Ends the process when something takes for ever.
-pub struct Patience(Turns);
-
-impl Patience {
-    pub fn begin() -> Patience {
-        let turns = Turns::default();
-        let watched = Arc::clone(&turns);
-        thread::spawn(move || {
-            loop {
-                thread::sleep(Duration::from_secs(1));
-                let turns = watched.lock().expect("nothing panics while it is held");
-                let late = turns.values().find(|(since, _)| since.elapsed() > PATIENCE);
-                if let Some((_, what)) = late {
-                    println!("failed, it takes for ever; again: {what}");
-                    println!("0 passed, 1 failed");
-                    std::process::exit(1);
-                }
-            }
-        });
-        Patience(turns)
-    }
-
-    /// Something begins; it ends when what is given is dropped.
-    pub fn turn(&self, what: String) -> impl Drop + use<> {
-        let me = thread::current().id();
-        let mut turns = self.0.lock().expect("nothing panics while it is held");
-        turns.insert(me, (Instant::now(), what));
-        Turn(Arc::clone(&self.0), me)
-    }
-}
-
-struct Turn(Turns, ThreadId);
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        self.0.lock().expect("nothing panics while it is held").remove(&self.1);
     }
 }
 

@@ -21,8 +21,9 @@ use std::path::PathBuf;
 use jungle_testkit::Rng;
 
 use crate::options::Options;
+use crate::patience::Patience;
 use crate::suite::{self, Outcome};
-use guard::{Kept, Patience};
+use guard::Kept;
 use mutate::mutate;
 
 /// Inputs of a seed, all of one target.
@@ -52,7 +53,7 @@ const TARGETS: [Target; 9] = [
 ];
 
 pub fn run(options: &Options) -> Outcome {
-    let patience = Patience::begin();
+    let patience = Patience::begin(options);
     let known = corpus();
     for (target, file, input) in &known {
         let _turn = patience.turn(format!("the corpus has {}", file.display()));
@@ -60,10 +61,7 @@ pub fn run(options: &Options) -> Outcome {
         (target.take)(input);
     }
     println!("fuzz: {} inputs of the corpus", known.len());
-    suite::counting(options, (5_000, INPUTS_OF_SEED), "inputs", |rng| {
-        let _turn = patience.turn(suite::again(options, rng.seed()));
-        inputs(rng)
-    })
+    suite::counting(options, (5_000, INPUTS_OF_SEED), "inputs", inputs)
 }
 
 /// Some inputs of one target.

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use jungle_db::{CommitOptions, Jungle, TreeHandle};
+use jungle_db::{CommitOptions, Jungle, Retention, TreeHandle};
 use jungle_store::{Durability, OpenOptions, Store};
 
 /// The first argument of a process that is one of these.
@@ -56,9 +56,14 @@ pub fn run(mut arguments: impl Iterator<Item = String>) {
     }
 }
 
-pub fn open(folder: &Path) -> Store {
-    let options = OpenOptions::new().segment_bytes(32 << 10);
-    options.open(folder).unwrap_or_else(|error| panic!("refused: {error:?}"))
+fn open(folder: &Path, options: OpenOptions) -> Store {
+    let opened = options.segment_bytes(32 << 10).open(folder);
+    opened.unwrap_or_else(|error| panic!("refused: {error:?}"))
+}
+
+/// With a checkpoint every few dozen commits, so that there is nearly always one being written.
+pub fn open_with_checkpoints(folder: &Path) -> Store {
+    open(folder, OpenOptions::new().checkpoint_every(2_000))
 }
 
 fn tree(jungle: &Jungle) -> TreeHandle {
@@ -74,8 +79,10 @@ pub fn count(tree: &TreeHandle, writer: usize) -> i64 {
 
 /// Commits on several threads until it is killed.
 fn writers(folder: &Path) {
-    let store = open(folder);
+    let store = open_with_checkpoints(folder);
     let tree = tree(&store);
+    // So that the log before a checkpoint is removed.
+    tree.set_retention(Retention::Last(100)).expect("the disk is well");
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {
             let tree = &tree;
@@ -97,7 +104,7 @@ fn writers(folder: &Path) {
 
 /// Commits one after the other.
 fn client(folder: &Path, commits: u64) {
-    let store = open(folder);
+    let store = open(folder, OpenOptions::new());
     let tree = tree(&store);
     for n in 0..commits {
         tree.update(|tx| tx.put_attribute(&[], "n", n as i64)).expect("the disk is well");
