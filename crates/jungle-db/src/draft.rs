@@ -435,7 +435,9 @@ impl Draft {
         Ok(())
     }
 
-    /// Makes a new root whose only child, under `key`, is the root so far.
+    /// Makes a new root whose only child, under `key`, is the root so far. That costs the same
+    /// whatever is below; but a journal gets all of it anew, and whoever commits something else
+    /// meanwhile contradicts it.
     ///
     /// # Errors
     /// When the key is beyond its limits, or there is no room.

@@ -240,18 +240,18 @@ impl<'a> Node<'a> {
     /// none, their attributes: for finding where a subtree went. `None` for a bare leaf.
     #[must_use]
     pub fn identity(self) -> Option<u64> {
-        match self.content {
-            Content { kids: 0, attrs: 0 } => None,
-            Content { kids: 0, attrs } => Some(1 << 32 | u64::from(attrs)),
-            Content { kids, .. } => Some(u64::from(kids)),
-        }
+        self.children_identity().or_else(|| self.attributes_identity())
     }
 
-    /// What [`identity`](Node::identity) knows it by, each by itself: the children that it shares,
-    /// and the attributes.
-    pub(crate) fn parts(self) -> [Option<u64>; 2] {
-        let Content { kids, attrs } = self.content;
-        [(kids != 0).then(|| u64::from(kids)), (attrs != 0).then(|| 1 << 32 | u64::from(attrs))]
+    /// Something that is the same for two nodes only if they share all their children.
+    pub(crate) fn children_identity(self) -> Option<u64> {
+        (self.content.kids != 0).then(|| u64::from(self.content.kids))
+    }
+
+    /// Something that is the same for two nodes only if they share their attributes; of no value
+    /// that stands for children.
+    pub(crate) fn attributes_identity(self) -> Option<u64> {
+        (self.content.attrs != 0).then(|| 1 << 32 | u64::from(self.content.attrs))
     }
 
     /// The children in which two nodes of an arena differ, with what is on either side, in no

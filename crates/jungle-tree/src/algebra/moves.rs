@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::hash::Hash;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::diff::{Found, Place};
 use crate::node::Node;
@@ -90,7 +90,7 @@ impl<'a> Unmatched<'a> {
         if self.is_empty() {
             return Vec::new();
         }
-        let mut owners: HashMap<u64, usize> = HashMap::new();
+        let mut owners: HashMap<Part, usize> = HashMap::new();
         let mut left = NODES_IN_ALL_MAX;
         let mut sizes = HashMap::new();
         for &(from, node) in &self.removed {
@@ -139,20 +139,27 @@ pub(super) fn by_content(places: &[Place<'_>], known: &Moves) -> Vec<(usize, usi
     Unmatched::new(places, known).take_equal(|node| (!is_bare(node)).then(|| node.content_hash()))
 }
 
+/// Something of a node by which it is known again, and where below the node it is (a hash of the
+/// path): what merely went a level up or down is not taken for what it came from.
+type Part = (u64, u64);
+
 /// What of a node may be shared with what it was: its attributes, and the children and attributes
 /// of what is below, the nearest first. `left` nodes may still be looked at.
-fn parts(node: Node<'_>, left: &mut usize) -> Vec<u64> {
+fn parts(node: Node<'_>, left: &mut usize) -> Vec<Part> {
     // That its children are not the same is known.
-    let mut parts: Vec<u64> = node.parts()[1].into_iter().collect();
-    let mut nodes = VecDeque::from([node]);
+    let mut parts: Vec<Part> = node.attributes_identity().map(|it| (0, it)).into_iter().collect();
+    let mut nodes = VecDeque::from([(0, node)]);
     let most = NODES_MAX.min(*left);
     for _ in 0..most {
-        let Some(next) = nodes.pop_front() else { break };
+        let Some((place, next)) = nodes.pop_front() else { break };
         *left -= 1;
-        let children = next.children().take(most.saturating_sub(nodes.len()));
-        for (_, child) in children {
-            parts.extend(child.parts().into_iter().flatten());
-            nodes.push_back(child);
+        for (key, child) in next.children().take(most.saturating_sub(nodes.len())) {
+            let mut hasher = DefaultHasher::new();
+            (place, key).hash(&mut hasher);
+            let place = hasher.finish();
+            let shared = [child.children_identity(), child.attributes_identity()];
+            parts.extend(shared.into_iter().flatten().map(|it| (place, it)));
+            nodes.push_back((place, child));
         }
     }
     parts

@@ -358,6 +358,8 @@ impl<'a> Rebaser<'a> {
     pub(super) fn clear_way(&mut self, at: Id) {
         let mut moved_in = self.effect.now_within(at);
         moved_in.retain(|&item| item != at && self.effect.get(item).moved.is_some());
+        // What was in another one goes back after it: its home is there again then.
+        moved_in.sort_by_cached_key(|&item| self.effect.base_depth(item));
         for item in moved_in {
             if self.effect.is_within(item, at) {
                 self.send_home(item, at);

@@ -133,13 +133,14 @@ const RESOLUTIONS: [Resolution; 3] = [Resolution::Ours, Resolution::Theirs, Reso
 
 #[test]
 fn a_diff_applied_gives_the_other() {
-    for_each_seed(2000, |rng| {
+    for_each_seed(1500, |rng| {
         let arena = Arena::new().unwrap();
         let a = random_base(rng, &arena);
         let edits = rng.below(30);
         let (b, changes) = later(rng, &a, edits, Kinds::All);
         assert_equal(&applied(&a, &changes), &b, "as recorded");
-        for (from, to) in [(&a, &b), (&b, &a)] {
+        let c = with_another_root(rng, &b);
+        for (from, to) in [(&a, &b), (&b, &a), (&a, &c), (&c, &a), (&b, &c), (&c, &b)] {
             let diff = diff(from, to);
             assert_equal(&applied(from, &diff), to, &diff);
             assert!(super::diff(from, from).is_empty());
@@ -153,6 +154,20 @@ fn a_diff_applied_gives_the_other() {
         let diff = diff(&a, &copy.snapshot());
         assert_equal(&applied(&a, &diff), &b, &diff);
     });
+}
+
+/// A version with a root put above the old one, or one of its nodes as root.
+fn with_another_root(rng: &mut Rng, of: &Snapshot) -> Snapshot {
+    let mut tree = Tree::from_snapshot(of);
+    let edited = tree.edit(|editor| match rng.chance(1, 2) {
+        true => editor.push_root(&(*rng.pick(&NAMES)).into()),
+        false => {
+            let paths = paths(editor);
+            editor.pop_root(rng.pick::<Path>(&paths))
+        }
+    });
+    edited.unwrap();
+    tree.snapshot()
 }
 
 #[test]

@@ -119,3 +119,16 @@ fn a_merge_follows_a_node_that_was_moved_and_edited() {
         }
     }
 }
+
+#[test]
+fn a_root_above_the_old_one_is_not_taken_for_one_of_its_children() {
+    let arena = Arena::new().unwrap();
+    let old = base(&arena, 1000);
+    let mut tree = Tree::from_snapshot(&old);
+    tree.edit(|editor| editor.push_root(&"old".into())).unwrap();
+    tree.put_attribute(&path("/old/a/7"), "n", 70).unwrap();
+    let said = diff(&old, &tree.snapshot());
+    assert_equal(&applied(&old, &said), &tree.snapshot(), &said);
+    // All that `/a` shares with `/old` lies one level further down there.
+    assert!(!said.to_string().contains('>') && said.len() == 3, "{} changes", said.len());
+}

@@ -197,6 +197,13 @@ fn we_removed() {
         &[("OS", LEFT_A), ("T", "-/a/k x=0;-/a/k/l;+/k x=0;+/k/l")],
         &[ChangedBelow],
     );
+    // What was moved out of another one that was moved in, too, has its home there.
+    row(
+        "- /d",
+        "> /a /d/a;> /d/a/k /d/c",
+        &[("OS", "-/d"), ("T", "-/a x=0;-/a/k x=0;-/a/k/l;+/d/a x=0;+/d/c x=0;+/d/c/l")],
+        &[ChangedBelow, ChangedBelow],
+    );
     row("- /b", "= /b y=1", &[("O", "-/b"), ("TS", "-/b;+/b y=1")], &[ChangedBelow]);
     row(
         "- /a",
