@@ -35,6 +35,7 @@ mod node;
 mod path;
 mod pin;
 pub mod planted;
+mod root;
 mod signature;
 mod snapshot;
 mod sync;

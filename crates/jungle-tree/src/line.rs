@@ -1,12 +1,7 @@
 //! A line of versions, each made from the one before: publishing the next, and reusing what the
 //! ones that nobody can see any more held alone.
 //!
-//! # Publishing and pinning
-//! The head is one word: the handle of the block that holds the root, and the low half of its
-//! version. A reader loads it, writes the version into a pin slot and looks again; if the head is
-//! still the same word, the pin was there before any later publication, and holds. A writer
-//! stores the new head, passes a full barrier, and only then reads the pins: it sees each pin
-//! that holds (Dekker's argument, as for hazard pointers). `tests/loom.rs` checks it exhaustively.
+//! `root.rs` says how readers pin a version while a writer publishes the next.
 //!
 //! # Reuse
 //! A block that the new version no longer uses, born in version `b` and dead in version `d`, can
@@ -20,35 +15,21 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::arena::{Allocator, ArenaInner, BIRTH_QUEUED, Memory, WORD_BYTES, lock};
 use crate::block;
 use crate::planted::{Bug, is_awake};
-use crate::sync::{AtomicU64, Ordering, fence};
+use crate::root::{Pinned, RootCell};
 
 /// What all users of a line share. Root and newest pin are in one cache line of their own: readers
 /// load both, and a publication writes it anyway.
 #[repr(align(128))]
 pub(crate) struct LineCell {
-    head: AtomicU64,
-    newest_pin: AtomicU64,
+    root: RootCell,
     /// Blocks born up to here may be visible from elsewhere.
     floor: AtomicU64,
     pub(crate) arena: Arc<ArenaInner>,
-}
-
-/// A version that cannot go away: the slot, the block of its root, its number.
-#[derive(Clone, Copy)]
-pub(crate) struct Pinned {
-    pub(crate) slot: usize,
-    pub(crate) handle: u32,
-    pub(crate) version: u64,
-}
-
-/// The word of a root cell: handle below, the low half of the version above.
-#[inline(always)]
-fn head_word(handle: u32, version: u64) -> u64 {
-    u64::from(handle) | version << 32
 }
 
 impl LineCell {
@@ -66,8 +47,7 @@ impl LineCell {
     /// A line that begins with the version whose root lies in `handle`.
     pub(crate) fn new(arena: Arc<ArenaInner>, handle: u32, version: u64, floor: u64) -> Arc<Self> {
         let cell = Arc::new(LineCell {
-            head: AtomicU64::new(head_word(handle, version)),
-            newest_pin: AtomicU64::new(0),
+            root: RootCell::new(handle, version),
             floor: AtomicU64::new(floor),
             arena,
         });
@@ -82,39 +62,20 @@ impl LineCell {
 
     /// The block of the newest root. It may be replaced at any time: pin it before reading.
     pub(crate) fn head(&self) -> u32 {
-        self.head.load(Ordering::Acquire) as u32
+        self.root.head()
     }
 
     /// Pins the newest version.
     #[inline]
     pub(crate) fn pin(&self) -> Pinned {
-        loop {
-            let word = self.head.load(Ordering::Acquire);
-            let handle = word as u32;
-            let version = block::birth(self.memory(), handle);
-            if version as u32 != (word >> 32) as u32 {
-                continue; // The block was reused meanwhile, so there is a newer head.
-            }
-            // Before the barrier below, so that a writer that misses the slot sees this.
-            if self.newest_pin.load(Ordering::Relaxed) < version {
-                self.newest_pin.fetch_max(version, Ordering::Relaxed);
-            }
-            let slot = self.arena.pins.set(version, handle);
-            fence(Ordering::SeqCst);
-            if self.head.load(Ordering::Relaxed) == word {
-                return Pinned { slot, handle, version };
-            }
-            self.arena.pins.clear(slot);
-        }
+        self.root.pin(&self.arena.pins, |handle| block::birth(self.memory(), handle))
     }
 
     /// Pins a version that is held already: by another pin, or by the history of the line.
     pub(crate) fn pin_held(&self, handle: u32, version: u64) -> Pinned {
         // A collection scans slots in order and could miss a pin that moves; it waits for lanes.
         let _lane = self.arena.hold_lane();
-        self.newest_pin.fetch_max(version, Ordering::Relaxed);
-        let slot = self.arena.pins.set_again(version, handle);
-        Pinned { slot, handle, version }
+        self.root.pin_held(&self.arena.pins, handle, version)
     }
 
     /// From now on what is visible now may be visible from elsewhere for ever.
@@ -225,12 +186,12 @@ impl Line {
         // a lane, so none begins.)
         let is_alone = Arc::strong_count(cell) == 1
             && self.history == History::None
-            && cell.arena.frozen.load(std::sync::atomic::Ordering::Relaxed) == 0;
+            && cell.arena.frozen.load(Ordering::Relaxed) == 0;
         if !is_alone {
             return None;
         }
         let version = block::birth(cell.memory(), cell.head());
-        (version > cell.newest_pin.load(Ordering::Relaxed)).then_some(version)
+        (version > cell.root.newest_pin()).then_some(version)
     }
 
     /// Numbers reserved before now must not be used any more.
@@ -248,13 +209,9 @@ impl Line {
         dead: &mut Vec<Dead>,
         allocator: &mut Allocator,
     ) {
-        // Release: the blocks of the version are written before it can be seen.
-        cell.head.store(head_word(handle, version), Ordering::Release);
-        fence(Ordering::SeqCst);
-        let newest_pin = cell.newest_pin.load(Ordering::Relaxed);
+        let newest_pin = cell.root.publish(handle, version);
         // A collection that runs looks at all that was born before it: as if it were pinned.
-        let newest_pin =
-            newest_pin.max(cell.arena.frozen.load(std::sync::atomic::Ordering::Relaxed));
+        let newest_pin = newest_pin.max(cell.arena.frozen.load(Ordering::Relaxed));
         let floor = cell.floor.load(Ordering::SeqCst);
         if version == self.next && self.next != self.end {
             self.next += 1;
@@ -308,7 +265,7 @@ impl Line {
     /// Reuses what nobody can see any more.
     pub(crate) fn reclaim(&mut self, cell: &LineCell, allocator: &mut Allocator) {
         self.unscanned = 0;
-        if cell.arena.frozen.load(std::sync::atomic::Ordering::SeqCst) != 0 {
+        if cell.arena.frozen.load(Ordering::SeqCst) != 0 {
             return; // A collection looks at it; the next call is soon enough.
         }
         let kept_from = match self.history {

@@ -1,17 +1,17 @@
 //! Who looks at which version: a reader writes the version it reads into a slot of its own.
 //!
 //! A slot is a cache line that no other reader writes, so readers share nothing (the idea of
-//! hazard pointers: Michael, 2004; and of LMDB's reader table). `line.rs` says how a pin and the
+//! hazard pointers: Michael, 2004; and of LMDB's reader table). `root.rs` says how a pin and the
 //! publication of a new version stay out of each other's way.
 
 use std::cell::Cell;
-use std::sync::OnceLock;
 
 use crate::arena::thread_number;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, OnceLock, Ordering, thread_local};
 
-/// Slots of the first chunk; each later chunk has twice as many.
-const FIRST: usize = 32;
+/// Slots of the first chunk; each later chunk has twice as many. Few for loom, which tries every
+/// order of all that is done, so that it gets to the second chunk.
+const FIRST: usize = if cfg!(loom) { 2 } else { 32 };
 const CHUNKS: usize = 17;
 
 /// A place to write a pinned version into.
@@ -60,14 +60,14 @@ impl Pins {
     /// When four million versions are pinned at the same time.
     #[inline]
     pub(crate) fn set(&self, version: u64, handle: u32) -> usize {
-        let mut index = HINT.get();
+        let mut index = HINT.with(Cell::get);
         if index == usize::MAX {
             index = thread_number() * 5 % FIRST;
         }
         let mut tried = 0;
         loop {
             let slot = self.slot(index);
-            // SeqCst: a full barrier between this and the second look at the root (line.rs).
+            // SeqCst: a full barrier between this and the second look at the root (root.rs).
             let free = slot.version.load(Ordering::Relaxed) == 0
                 && (slot.version)
                     .compare_exchange(0, version, Ordering::SeqCst, Ordering::Relaxed)
@@ -98,7 +98,7 @@ impl Pins {
         slot.handle.store(0, Ordering::Relaxed);
         // Release: whatever the reader read happened before a writer sees the slot free.
         slot.version.store(0, Ordering::Release);
-        HINT.set(index);
+        HINT.with(|hint| hint.set(index));
     }
 
     /// All versions pinned now, or `None` while pins move from slot to slot: one that moves back

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::arena::Arena;
 use crate::block::{self, Header};
-use crate::line::{LineCell, Pinned};
+use crate::line::LineCell;
 use crate::node::Node;
+use crate::root::Pinned;
 use crate::tree::VersionId;
 
 /// One version of a tree, complete and unchanging, for as long as it is held.

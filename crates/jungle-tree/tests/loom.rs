@@ -1,183 +1,228 @@
 //! The protocol of pins and publications, in every interleaving and with every order of memory
 //! that the orderings used allow.
 //!
-//! This is a model: it repeats `src/line.rs` and `src/pin.rs` line by line with loom's atomics,
-//! and stands for all of memory by a few blocks with a birth and a payload. The real code reads
-//! births from a mapped region, which loom cannot see. A change to the protocol there must be
-//! made here; the names are the same, so that the two can be read side by side. Each model with
-//! a line left out must fail: that is how we know that it sees anything. (What loom does not show
-//! is a relaxed store of the head, as it never stops between a store and the barrier behind it.)
+//! The root cell and the pins are the real ones, compiled once more with loom's atomics. The rest
+//! is a model: all of memory is a few blocks with a birth and a payload, since the real ones lie
+//! in a mapped region, which loom cannot see; and the writer is `Line` without its books. Each
+//! model with a part left out must fail: that is how we know that it sees anything. (What loom
+//! does not show is a relaxed store of the head, as it never stops between a store and the barrier
+//! behind it.)
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test --release -p jungle-tree --test loom`
 #![cfg(loom)]
 
-use loom::sync::Arc;
-use loom::sync::atomic::{AtomicU64, Ordering, fence};
+#[path = "../src/pin.rs"]
+mod pin;
+#[allow(dead_code, reason = "what turns for ever, or is not asked for, is not in the model")]
+#[path = "../src/root.rs"]
+mod root;
 
-const BLOCKS: usize = 4;
-const SLOTS: usize = 3;
+/// What the two find in the place of `src/sync.rs`.
+mod sync {
+    use std::cell::Cell;
 
-/// What is left out of the protocol.
-#[derive(Clone, Copy, Default)]
-struct Broken {
-    no_barrier_after_pin: bool,
-    no_barrier_after_publish: bool,
-    no_second_look: bool,
-    newest_pin_ignored: bool,
-    pins_ignored: bool,
-    moves_ignored: bool,
+    pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
+
+    /// Loom's knows no `const`.
+    macro_rules! local {
+        ($(#[$doc:meta])* static $name:ident: $type:ty = const $value:block;) => {
+            loom::thread_local! { $(#[$doc])* static $name: $type = $value; }
+        };
+    }
+    pub(crate) use local as thread_local;
+
+    local! {
+        static IS_FENCED: Cell<bool> = const { Cell::new(true) };
+    }
+
+    /// From now on, barriers of this thread are left out.
+    pub(crate) fn leave_fences_out() {
+        IS_FENCED.with(|is_fenced| is_fenced.set(false));
+    }
+
+    pub(crate) fn fence(ordering: Ordering) {
+        if IS_FENCED.with(Cell::get) {
+            loom::sync::atomic::fence(ordering);
+        }
+    }
+
+    /// The real one, which loom does not see, behind a flag and a lock that it sees.
+    pub(crate) struct OnceLock<T> {
+        is_set: AtomicU64,
+        setting: loom::sync::Mutex<()>,
+        value: std::sync::OnceLock<T>,
+    }
+
+    impl<T> OnceLock<T> {
+        pub(crate) fn new() -> OnceLock<T> {
+            let (setting, value) = (loom::sync::Mutex::new(()), std::sync::OnceLock::new());
+            OnceLock { is_set: AtomicU64::new(0), setting, value }
+        }
+
+        pub(crate) fn get(&self) -> Option<&T> {
+            if self.is_set.load(Ordering::Acquire) == 0 {
+                return None;
+            }
+            self.value.get()
+        }
+
+        pub(crate) fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
+            if self.is_set.load(Ordering::Acquire) == 1 {
+                return self.value.get().expect("it is set before the flag");
+            }
+            let _setting = self.setting.lock();
+            let value = self.value.get_or_init(make);
+            self.is_set.store(1, Ordering::Release);
+            value
+        }
+    }
 }
 
-/// The root cell, the pins and the memory of an arena.
-struct Cell {
-    head: AtomicU64,
-    newest_pin: AtomicU64,
-    slots: [AtomicU64; SLOTS],
-    moves: AtomicU64,
+/// What the pins find in the place of `src/arena`.
+mod arena {
+    use std::cell::Cell;
+
+    loom::thread_local! {
+        static NUMBER: Cell<usize> = Cell::new(0);
+    }
+
+    /// Has this thread look for slots from the first one on, or from the second.
+    pub(crate) fn set_thread_number(number: usize) {
+        NUMBER.with(|place| place.set(number));
+    }
+
+    pub(crate) fn thread_number() -> usize {
+        NUMBER.with(Cell::get)
+    }
+}
+
+use loom::sync::Arc;
+use loom::thread::{JoinHandle, spawn};
+
+use pin::Pins;
+use root::{Pinned, RootCell};
+use sync::{AtomicU64, Ordering, fence, leave_fences_out};
+
+const BLOCKS: usize = 4;
+
+/// What is left out of the protocol.
+#[derive(Clone, Copy, PartialEq)]
+enum LeftOut {
+    Nothing,
+    BarrierAfterPin,
+    BarrierAfterPublication,
+    SecondLook,
+    NewestPin,
+    Pins,
+    Moves,
+}
+
+/// `LineCell` and the arena.
+struct Shared {
+    root: RootCell,
+    pins: Pins,
     birth: [AtomicU64; BLOCKS],
     /// Whoever reads version `v` must find `v` here, all the time.
     payload: [AtomicU64; BLOCKS],
-    broken: Broken,
+    left_out: LeftOut,
 }
 
-#[derive(Clone, Copy)]
-struct Pinned {
-    slot: usize,
-    handle: usize,
-    version: u64,
-}
-
-fn head_word(handle: usize, version: u64) -> u64 {
-    handle as u64 | version << 32
-}
-
-impl Cell {
+impl Shared {
     /// A line whose head is version 1, in block 0.
-    fn new(broken: Broken) -> Arc<Cell> {
+    fn new(left_out: LeftOut) -> Arc<Shared> {
         let first = |index: usize| AtomicU64::new(u64::from(index == 0));
-        Arc::new(Cell {
-            head: AtomicU64::new(head_word(0, 1)),
-            newest_pin: AtomicU64::new(0),
-            slots: std::array::from_fn(|_| AtomicU64::new(0)),
-            moves: AtomicU64::new(0),
+        Arc::new(Shared {
+            root: RootCell::new(0, 1),
+            pins: Pins::default(),
             birth: std::array::from_fn(first),
             payload: std::array::from_fn(first),
-            broken,
+            left_out,
         })
     }
 
-    /// `LineCell::pin`; `None` where the real one would try once more.
-    fn pin(&self, hint: usize) -> Option<Pinned> {
-        let word = self.head.load(Ordering::Acquire);
-        let handle = word as u32 as usize;
-        let version = self.birth[handle].load(Ordering::Relaxed);
-        if version != word >> 32 {
-            return None;
+    /// One turn of `LineCell::pin`: loom would go on turning for ever.
+    fn pin(&self) -> Option<Pinned> {
+        let birth = |handle| self.birth[handle as usize].load(Ordering::Relaxed);
+        if self.left_out != LeftOut::SecondLook {
+            return self.root.try_pin(&self.pins, birth);
         }
-        if self.newest_pin.load(Ordering::Relaxed) < version {
-            self.newest_pin.fetch_max(version, Ordering::Relaxed);
-        }
-        let slot = self.set(version, hint);
-        if !self.broken.no_barrier_after_pin {
-            fence(Ordering::SeqCst);
-        }
-        if self.broken.no_second_look || self.head.load(Ordering::Relaxed) == word {
-            return Some(Pinned { slot, handle, version });
-        }
-        self.clear(slot);
-        None
-    }
-
-    /// `LineCell::pin_held`, for a clone that goes to `slot`.
-    fn pin_held(&self, pinned: Pinned, slot: usize) -> Pinned {
-        self.newest_pin.fetch_max(pinned.version, Ordering::Relaxed);
-        let slot = self.set(pinned.version, slot);
-        self.moves.fetch_add(1, Ordering::Release);
-        Pinned { slot, ..pinned }
-    }
-
-    /// `Pins::set`, where the slot tried first is free.
-    fn set(&self, version: u64, slot: usize) -> usize {
-        // Loom has no more than acquire and release for a SeqCst exchange; the fence does it all.
-        let set =
-            self.slots[slot].compare_exchange(0, version, Ordering::SeqCst, Ordering::Relaxed);
-        assert!(set.is_ok(), "each reader has slots of its own here");
-        slot
-    }
-
-    /// `Pins::clear`.
-    fn clear(&self, slot: usize) {
-        self.slots[slot].store(0, Ordering::Release);
+        let (_, pinned) = self.root.write_pin(&self.pins, birth)?;
+        fence(Ordering::SeqCst);
+        Some(pinned)
     }
 
     /// What a reader sees while it holds a version.
     fn look(&self, pinned: Pinned) {
-        let seen = self.payload[pinned.handle].load(Ordering::Relaxed);
+        let seen = self.payload[pinned.handle as usize].load(Ordering::Relaxed);
         assert_eq!(seen, pinned.version, "a block was reused while it was held");
     }
+}
+
+/// Something that the newest version no longer uses.
+struct Dead {
+    handle: u32,
+    birth: u64,
+    death: u64,
 }
 
 /// `Line`: what the one writer knows.
 struct Line {
     next: u64,
-    current: usize,
-    unused: Vec<usize>,
-    /// Handle, birth, death.
-    queue: Vec<(usize, u64, u64)>,
+    current: u32,
+    unused: Vec<u32>,
+    queue: Vec<Dead>,
 }
 
 impl Line {
     fn new() -> Line {
-        Line { next: 2, current: 0, unused: (1..BLOCKS).collect(), queue: Vec::new() }
+        Line { next: 2, current: 0, unused: (1..BLOCKS as u32).collect(), queue: Vec::new() }
     }
 
     /// An edit: takes a block, reusing the one freed last, and publishes it.
-    fn publish(&mut self, cell: &Cell) {
+    fn publish(&mut self, shared: &Shared) {
         let (version, new) = (self.next, self.unused.pop().expect("there are enough"));
         self.next += 1;
-        cell.payload[new].store(version, Ordering::Relaxed);
-        cell.birth[new].store(version, Ordering::Relaxed);
-        cell.head.store(head_word(new, version), Ordering::Release);
-        if !cell.broken.no_barrier_after_publish {
-            fence(Ordering::SeqCst);
-        }
-        let mut newest_pin = cell.newest_pin.load(Ordering::Relaxed);
-        if cell.broken.newest_pin_ignored {
+        shared.payload[new as usize].store(version, Ordering::Relaxed);
+        shared.birth[new as usize].store(version, Ordering::Relaxed);
+        let mut newest_pin = shared.root.publish(new, version);
+        if shared.left_out == LeftOut::NewestPin {
             newest_pin = 0;
         }
-        let dead = std::mem::replace(&mut self.current, new);
-        let birth = version - 1;
-        if birth > newest_pin {
-            self.free(cell, dead);
+        let handle = std::mem::replace(&mut self.current, new);
+        let dead = Dead { handle, birth: version - 1, death: version };
+        if dead.birth > newest_pin {
+            self.free(shared, dead.handle);
         } else {
-            self.queue.push((dead, birth, version));
+            self.queue.push(dead);
         }
     }
 
-    fn free(&mut self, cell: &Cell, handle: usize) {
-        cell.birth[handle].store(0, Ordering::Relaxed);
-        cell.payload[handle].store(0xdd, Ordering::Relaxed);
+    fn free(&mut self, shared: &Shared, handle: u32) {
+        shared.birth[handle as usize].store(0, Ordering::Relaxed);
+        shared.payload[handle as usize].store(0xdd, Ordering::Relaxed);
         self.unused.push(handle);
     }
 
-    /// `Line::reclaim`.
-    fn reclaim(&mut self, cell: &Cell) {
-        let before = cell.moves.load(Ordering::Acquire);
-        let mut pins: Vec<u64> = Vec::new();
-        if !cell.broken.pins_ignored {
-            pins.extend(cell.slots.iter().map(|slot| slot.load(Ordering::Acquire)));
-        }
-        if cell.moves.load(Ordering::Acquire) != before && !cell.broken.moves_ignored {
-            return;
-        }
-        for (handle, birth, death) in std::mem::take(&mut self.queue) {
-            if pins.iter().any(|pin| (birth..death).contains(pin)) {
-                self.queue.push((handle, birth, death));
+    fn reclaim(&mut self, shared: &Shared) {
+        let Some(pins) = pins_now(shared) else { return };
+        for dead in std::mem::take(&mut self.queue) {
+            if pins.iter().any(|pin| (dead.birth..dead.death).contains(pin)) {
+                self.queue.push(dead);
             } else {
-                self.free(cell, handle);
+                self.free(shared, dead.handle);
             }
         }
     }
+}
+
+fn pins_now(shared: &Shared) -> Option<Vec<u64>> {
+    let mut pins = Vec::new();
+    match shared.left_out {
+        LeftOut::Pins => {}
+        LeftOut::Moves => shared.pins.each(|version, _| pins.push(version)),
+        _ => return shared.pins.each_at_once(),
+    }
+    Some(pins)
 }
 
 fn explore(preemptions: Option<usize>, model: impl Fn() + Send + Sync + 'static) {
@@ -186,106 +231,129 @@ fn explore(preemptions: Option<usize>, model: impl Fn() + Send + Sync + 'static)
     builder.check(model);
 }
 
-fn reader(cell: &Arc<Cell>, slot: usize) -> loom::thread::JoinHandle<()> {
-    let cell = Arc::clone(cell);
-    loom::thread::spawn(move || {
-        if let Some(pinned) = cell.pin(slot) {
-            cell.look(pinned);
-            cell.look(pinned);
-            cell.clear(slot);
+/// A thread that reads the newest version, and looks for a slot from where its number says.
+fn reader(shared: &Arc<Shared>, number: usize) -> JoinHandle<()> {
+    let shared = Arc::clone(shared);
+    spawn(move || {
+        arena::set_thread_number(number);
+        if shared.left_out == LeftOut::BarrierAfterPin {
+            leave_fences_out();
+        }
+        if let Some(pinned) = shared.pin() {
+            shared.look(pinned);
+            shared.look(pinned);
+            shared.pins.clear(pinned.slot);
         }
     })
 }
 
-/// A reader beside a writer that publishes, reclaims and reuses: every interleaving.
-fn one_reader(broken: Broken) {
-    explore(None, move || {
-        let cell = Cell::new(broken);
-        let reader = reader(&cell, 0);
-        let mut line = Line::new();
-        line.publish(&cell);
-        line.reclaim(&cell);
-        line.publish(&cell);
+/// A writer that publishes, reclaims and reuses, until the readers are done.
+fn write_beside(shared: &Shared, readers: impl IntoIterator<Item = JoinHandle<()>>) {
+    if shared.left_out == LeftOut::BarrierAfterPublication {
+        leave_fences_out();
+    }
+    let mut line = Line::new();
+    line.publish(shared);
+    line.reclaim(shared);
+    line.publish(shared);
+    for reader in readers {
         reader.join().expect("it said why already");
+    }
+}
+
+/// A reader beside a writer: every interleaving.
+fn one_reader(left_out: LeftOut) {
+    explore(None, move || {
+        let shared = Shared::new(left_out);
+        let reader = reader(&shared, 0);
+        write_beside(&shared, [reader]);
     });
 }
 
 /// A reader's pin moves to another slot while the writer looks at one after the other.
-fn moved_pin(broken: Broken) {
+fn moved_pin(left_out: LeftOut) {
     explore(None, move || {
-        let cell = Cell::new(broken);
-        let held = cell.pin(1).expect("nobody else is there yet");
+        let shared = Shared::new(left_out);
+        arena::set_thread_number(1);
+        let held = shared.pin().expect("nobody else is there yet");
         let mut line = Line::new();
-        line.publish(&cell);
-        let other = Arc::clone(&cell);
-        let reader = loom::thread::spawn(move || {
-            let clone = other.pin_held(held, 0);
-            other.clear(held.slot);
+        line.publish(&shared);
+        let other = Arc::clone(&shared);
+        let reader = spawn(move || {
+            let clone = other.root.pin_held(&other.pins, held.handle, held.version);
+            assert!(clone.slot < held.slot, "where the writer has looked already");
+            other.pins.clear(held.slot);
             other.look(clone);
-            other.clear(clone.slot);
+            other.pins.clear(clone.slot);
         });
-        line.reclaim(&cell);
+        line.reclaim(&shared);
         reader.join().expect("it said why already");
     });
 }
 
 #[test]
 fn a_pinned_version_is_not_reused() {
-    one_reader(Broken::default());
+    one_reader(LeftOut::Nothing);
 }
 
 #[test]
 fn two_readers_do_not_hide_each_other() {
     explore(Some(2), || {
-        let cell = Cell::new(Broken::default());
-        let readers = [reader(&cell, 0), reader(&cell, 1)];
-        let mut line = Line::new();
-        line.publish(&cell);
-        line.reclaim(&cell);
-        line.publish(&cell);
-        for reader in readers {
-            reader.join().expect("it said why already");
-        }
+        let shared = Shared::new(LeftOut::Nothing);
+        let readers = [reader(&shared, 0), reader(&shared, 1)];
+        write_beside(&shared, readers);
+    });
+}
+
+/// The first slot is taken, so one of them has the second and the other one makes a new chunk.
+#[test]
+fn two_readers_that_want_the_same_slot_get_two() {
+    explore(Some(2), || {
+        let shared = Shared::new(LeftOut::Nothing);
+        let of_another_line = u64::MAX;
+        shared.pins.set(of_another_line, 0);
+        let readers = [reader(&shared, 0), reader(&shared, 0)];
+        write_beside(&shared, readers);
     });
 }
 
 #[test]
 fn a_pin_that_moves_is_not_missed() {
-    moved_pin(Broken::default());
+    moved_pin(LeftOut::Nothing);
 }
 
 #[test]
-#[should_panic]
+#[should_panic(expected = "a block was reused while it was held")]
 fn without_the_barrier_after_the_pin_it_fails() {
-    one_reader(Broken { no_barrier_after_pin: true, ..Broken::default() });
+    one_reader(LeftOut::BarrierAfterPin);
 }
 
 #[test]
-#[should_panic]
+#[should_panic(expected = "a block was reused while it was held")]
 fn without_the_barrier_after_the_publication_it_fails() {
-    one_reader(Broken { no_barrier_after_publish: true, ..Broken::default() });
+    one_reader(LeftOut::BarrierAfterPublication);
 }
 
 #[test]
-#[should_panic]
+#[should_panic(expected = "a block was reused while it was held")]
 fn without_the_second_look_it_fails() {
-    one_reader(Broken { no_second_look: true, ..Broken::default() });
+    one_reader(LeftOut::SecondLook);
 }
 
 #[test]
-#[should_panic]
+#[should_panic(expected = "a block was reused while it was held")]
 fn without_the_newest_pin_it_fails() {
-    one_reader(Broken { newest_pin_ignored: true, ..Broken::default() });
+    one_reader(LeftOut::NewestPin);
 }
 
 #[test]
-#[should_panic]
+#[should_panic(expected = "a block was reused while it was held")]
 fn without_the_pins_it_fails() {
-    one_reader(Broken { pins_ignored: true, ..Broken::default() });
+    one_reader(LeftOut::Pins);
 }
 
 #[test]
-#[should_panic]
+#[should_panic(expected = "a block was reused while it was held")]
 fn without_counting_moves_it_fails() {
-    moved_pin(Broken { moves_ignored: true, ..Broken::default() });
+    moved_pin(LeftOut::Moves);
 }
