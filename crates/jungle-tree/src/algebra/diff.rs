@@ -40,9 +40,9 @@ const TOLD_KEYS_MAX: u64 = 1 << 16;
 /// - A child removed here and added there is one [`Change::Moved`], followed by what else was done
 ///   to it. It is recognised by the memory it shares with what it was: its children as they are or,
 ///   where something below was edited, at least half of the children and attributes of the nearest
-///   hundred nodes below, at the same places in it; without children, by its attributes. (In different arenas: by its
-///   content, all of it.) A leaf that was moved and edited, and a bare one, are told as removed and
-///   added.
+///   hundred nodes below, at the same places in it; without children, by its attributes. (In
+///   different arenas: by its content, all of it.) A leaf that was moved and edited, and a bare
+///   one, are told as removed and added.
 /// - Both parents are in `a` and in `b`; what lies deeper in something added or removed goes with
 ///   it.
 ///
