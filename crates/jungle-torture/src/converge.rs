@@ -102,7 +102,9 @@ fn edit(rng: &mut Rng, editor: &mut Editor, replica: u8) -> Result<(), EditError
         5 => editor.remove_attribute(&path, pick(rng)).map(drop),
         6 => {
             let count = editor.root().at(&path)?.attribute(COUNTER).and_then(|n| n.as_int());
-            let count = count.unwrap_or(0) + n(rng) - 2;
+            // Upwards only: what adds up to nothing is no change to a third replica, which may
+            // have removed the node and added it anew.
+            let count = count.unwrap_or(0) + n(rng) + 1;
             editor.put_attribute(&path, COUNTER, count)
         }
         _ => {
