@@ -78,13 +78,15 @@ impl Store {
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let folder = tempfile::tempdir()?;
-    /// let store = jungle_store::Store::open(&folder)?;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-status-{}", std::process::id()));
+    /// let store = jungle_store::Store::open(&dir)?;
     /// let checkpoints = store.checkpoints();
     /// store.create_tree("notes")?;
     /// store.checkpoint()?;
     /// assert_eq!(checkpoints.newest(), store.revision());
     /// assert!(checkpoints.error().is_none());
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
     /// # Ok(())
     /// # }
     /// ```
