@@ -61,7 +61,20 @@ const TOLD_KEYS_MAX: u64 = 1 << 16;
 /// ```
 #[must_use]
 pub fn diff(a: &Snapshot, b: &Snapshot) -> ChangeSet {
-    differences(Vec::new(), a.root(), b)
+    differences(Vec::new(), a.root(), b, Order::Document)
+}
+
+/// As [`diff`], with what was removed before what was not, for a merge: whatever goes on the other
+/// side with what ours removes is gone then, and takes no key from what ours moves or adds.
+pub(super) fn diff_to_merge(a: &Snapshot, b: &Snapshot) -> ChangeSet {
+    differences(Vec::new(), a.root(), b, Order::RemovedFirst)
+}
+
+/// In which order changes of one level are told.
+#[derive(Clone, Copy, PartialEq)]
+enum Order {
+    Document,
+    RemovedFirst,
 }
 
 /// What happened from `a` to `b` in the node at `path` and below; paths are from the root.
@@ -71,7 +84,7 @@ pub fn diff(a: &Snapshot, b: &Snapshot) -> ChangeSet {
 pub fn diff_at(a: &Snapshot, b: &Snapshot, path: &[Key]) -> Result<ChangeSet, NoSuchNode> {
     let left = a.root().at(path)?;
     b.root().at(path)?;
-    Ok(differences(path.iter().map(Key::as_ref).collect(), left, b))
+    Ok(differences(path.iter().map(Key::as_ref).collect(), left, b, Order::Document))
 }
 
 /// A child that differs: what is on either side, where it is there.
@@ -107,7 +120,12 @@ struct Differ<'a> {
     places: Vec<Place<'a>>,
 }
 
-fn differences<'a>(path: Vec<KeyRef<'a>>, left: Node<'a>, b: &'a Snapshot) -> ChangeSet {
+fn differences<'a>(
+    path: Vec<KeyRef<'a>>,
+    left: Node<'a>,
+    b: &'a Snapshot,
+    order: Order,
+) -> ChangeSet {
     let start: Vec<Key> = path.iter().map(|key| key.to_key()).collect();
     let Ok(right) = b.root().at(&start) else {
         return ChangeSet::new();
@@ -120,7 +138,7 @@ fn differences<'a>(path: Vec<KeyRef<'a>>, left: Node<'a>, b: &'a Snapshot) -> Ch
     let mut differ = Differ { same_arena, path: Vec::new(), stack, level: 0, places };
     differ.compare(path, left, right);
     let moves = differ.find_moves();
-    tell(&differ.places, &moves, b)
+    tell(&differ.places, &moves, b, order)
 }
 
 impl<'a> Differ<'a> {
@@ -261,18 +279,19 @@ impl<'a> Iterator for Joined<'a> {
 }
 
 /// Says the differences as changes: what is in moved nodes after what is not.
-fn tell(places: &[Place<'_>], moves: &Moves, b: &Snapshot) -> ChangeSet {
+fn tell(places: &[Place<'_>], moves: &Moves, b: &Snapshot, order: Order) -> ChangeSet {
     let shared = OnceCell::new();
     let shared = || shared.get_or_init(|| Arc::new(b.clone()));
     let path_of = |place: &Place<'_>| place.path.iter().copied().collect::<Path>();
     let level = |at: &usize| {
         let from = moves.from(*at).map_or(0, |from| places[from].level);
-        places[*at].level.max(from)
+        let stays = !matches!(places[*at].found, Found::Removed(_));
+        (places[*at].level.max(from), order == Order::RemovedFirst && stays)
     };
-    let mut order: Vec<usize> = (0..places.len()).collect();
-    order.sort_by_key(level);
+    let mut all: Vec<usize> = (0..places.len()).collect();
+    all.sort_by_key(level);
     let mut changes = Vec::with_capacity(places.len());
-    for at in order {
+    for at in all {
         let place = &places[at];
         let path = path_of(place);
         match &place.found {

@@ -1,6 +1,7 @@
 //! Three-way merge.
 
-use super::{ApplyError, ChangeSet, Conflict, MergeOptions, apply, diff, rebase_onto};
+use super::diff::diff_to_merge;
+use super::{ApplyError, ChangeSet, Conflict, MergeOptions, apply, rebase_onto};
 use crate::edit::Editor;
 use crate::path::Path;
 use crate::snapshot::Snapshot;
@@ -57,7 +58,7 @@ pub fn merge(
     let rebased = if ours.root().is_same(theirs.root()) {
         super::Rebased::default()
     } else {
-        rebase_onto(base, &diff(base, ours), theirs, options)
+        rebase_onto(base, &diff_to_merge(base, ours), theirs, options)
     };
     apply(&mut editor, &rebased.changes)?;
     Ok(Merged {
