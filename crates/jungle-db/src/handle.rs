@@ -22,11 +22,9 @@ use crate::search::At;
 use crate::sequence::Tip;
 use crate::snapshot::Snapshot;
 use crate::transaction::{Conflicts, Transaction};
+use crate::turn::{self, Turn};
 use crate::watch::Watch;
 use crate::write::NotWritten;
-
-/// An update that lost this often gets its turn: others wait until it is through.
-const PATIENCE: u32 = 3;
 
 /// A branch of a tree, usually the main one. Cloning the handle is cheap; all clones are the same.
 ///
@@ -224,7 +222,7 @@ impl TreeHandle {
         options: &CommitOptions,
         mut f: impl FnMut(&mut Draft) -> Result<T, E>,
     ) -> Result<Committed<T>, UpdateError<E>> {
-        let mut turn = self.head.enter();
+        let mut turn = Turn::enter(std::iter::once(&*self.head));
         let (mut runs, mut overlaps) = (0, 0);
         let mut may_begin_at_tip = true;
         loop {
@@ -259,8 +257,8 @@ impl TreeHandle {
                 Err(Failure::Overlap(_)) if self.has_lost(lost) => continue,
                 Err(Failure::Overlap(_)) => {
                     overlaps += 1;
-                    if overlaps >= PATIENCE && turn.is_none() && !is_awake(Bug::TurnForgotten) {
-                        turn = Some(self.head.take_turn());
+                    if turn.is_none() && turn::is_due(overlaps) {
+                        turn = Some(Turn::take(std::iter::once(&*self.head)));
                     }
                     continue;
                 }
@@ -371,7 +369,8 @@ impl TreeHandle {
             }
             let attempts = std::slice::from_mut(&mut attempt);
             let guards = lock_all(attempts)?;
-            if guards[0].history.newest().id.version() != version {
+            let is_newest = guards[0].history.newest().id.version() == version;
+            if !is_newest && !is_awake(Bug::SetWithoutLook) {
                 continue;
             }
             return match publish(&self.shared, attempts, guards, meta, Moment::Now) {

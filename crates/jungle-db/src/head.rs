@@ -4,7 +4,6 @@
 //! reading the history) takes the lock of the one head it concerns; several heads are locked in
 //! the order of their ids.
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 use jungle_tree::{Editor, Keep, Tree, TreeReader, VersionId};
@@ -17,9 +16,8 @@ use crate::planted::{Bug, is_awake};
 use crate::retention::Retention;
 use crate::revision::{CommitMeta, Revision, Timestamp};
 use crate::snapshot::Snapshot;
-use crate::sync::{
-    AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, PoisonError, thread_local,
-};
+use crate::sync::{AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, PoisonError};
+use crate::turn::Queue;
 use crate::write::NotWritten;
 
 /// Locks a mutex whose data stays good when a thread panics: every critical section here either
@@ -38,8 +36,7 @@ pub(crate) struct Head {
     /// Told of each commit while someone waits for one.
     committed: Condvar,
     waiting: AtomicUsize,
-    turn: Mutex<()>,
-    starved: AtomicUsize,
+    pub(crate) queue: Queue,
     /// Where it left another branch.
     pub(crate) origin: Option<Arc<Origin>>,
 }
@@ -115,8 +112,7 @@ impl Head {
             state: Mutex::new(state),
             committed: Condvar::new(),
             waiting: AtomicUsize::new(0),
-            turn: Mutex::new(()),
-            starved: AtomicUsize::new(0),
+            queue: Queue::default(),
             origin,
         }
     }
@@ -182,39 +178,6 @@ impl Head {
     pub(crate) fn close(&self, state: &mut HeadState) {
         state.closed = true;
         self.notify();
-    }
-
-    /// For an update that begins: waits while another that keeps losing has its turn.
-    pub(crate) fn enter(&self) -> Option<Turn<'_>> {
-        (self.starved.load(Ordering::SeqCst) > 0 && !HOLDS_TURN.with(Cell::get))
-            .then(|| self.take_turn())
-    }
-
-    /// For an update that keeps losing: keeps new ones out until it is through.
-    pub(crate) fn take_turn(&self) -> Turn<'_> {
-        self.starved.fetch_add(1, Ordering::SeqCst);
-        let guard = (!HOLDS_TURN.with(Cell::get)).then(|| lock(&self.turn));
-        let outer = HOLDS_TURN.with(|holds| holds.replace(true));
-        Turn { head: self, outer, _guard: guard }
-    }
-}
-
-thread_local! {
-    /// An update inside of another's closure must not wait for the one that waits for it.
-    static HOLDS_TURN: Cell<bool> = const { Cell::new(false) };
-}
-
-/// The turn of an update that lost too often.
-pub(crate) struct Turn<'h> {
-    head: &'h Head,
-    outer: bool,
-    _guard: Option<MutexGuard<'h, ()>>,
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        HOLDS_TURN.with(|holds| holds.set(self.outer));
-        self.head.starved.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

@@ -69,6 +69,7 @@ mod space;
 mod state;
 mod sync;
 mod transaction;
+mod turn;
 mod watch;
 mod write;
 

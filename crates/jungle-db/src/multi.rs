@@ -2,15 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
-use crate::commit::{Attempt, Failure, commit};
+use jungle_tree::Path;
+
+use crate::commit::{Attempt, Failure, rebase_and_publish};
 use crate::draft::Draft;
+use crate::durability::Durability;
 use crate::handle::{CommitOptions, Committed, TreeHandle, UpdateError};
+use crate::head::Head;
 use crate::journal::BranchId;
-use crate::jungle::{Jungle, NoSuchTree, no_such_tree};
+use crate::jungle::{Jungle, NoSuchTree, Shared, no_such_tree};
 use crate::revision::Revision;
 use crate::snapshot::JungleSnapshot;
 use crate::transaction::{CommitError, Conflicts};
+use crate::turn::{self, Turn};
+use crate::write::NotWritten;
 
 /// Edits of several trees that become one commit, or none: see [`Jungle::begin`].
 ///
@@ -46,7 +53,8 @@ impl Jungle {
         }
     }
 
-    /// Edits several trees in one atomic step: as [`TreeHandle::update`].
+    /// Edits several trees in one atomic step: as [`TreeHandle::update`]. One that keeps losing
+    /// gets its turn at all trees that it has looked at.
     ///
     /// # Errors
     /// What the closure says, or that nothing can be written.
@@ -55,24 +63,60 @@ impl Jungle {
         options: &CommitOptions,
         mut f: impl FnMut(&mut JungleTransaction) -> Result<T, E>,
     ) -> Result<Committed<T>, UpdateError<E>> {
-        let mut runs = 0;
+        let (mut runs, mut overlaps) = (0, 0);
+        // Those at which it has its turn.
+        let mut own: BTreeMap<BranchId, TreeHandle> = BTreeMap::new();
         loop {
-            runs += 1;
-            let mut tx = self.begin(options.clone());
-            let value = f(&mut tx).map_err(UpdateError::Closure)?;
-            match tx.commit() {
-                Ok(done) => {
-                    return Ok(Committed {
-                        value,
-                        revision: done.revision,
-                        renamed: done.renamed,
-                        runs,
-                    });
+            let turn = (!own.is_empty()).then(|| Turn::take(heads(&own)));
+            let missed = loop {
+                runs += 1;
+                let mut tx = self.begin(options.clone());
+                let value = f(&mut tx).map_err(UpdateError::Closure)?;
+                let concerned = tx.concerned();
+                // Not before it is known which trees it is about.
+                let entered = if turn.is_none() { Turn::enter(heads(&concerned)) } else { None };
+                match tx.publish() {
+                    Ok(done) => {
+                        // Those who wait for their turn share the sync that is waited for now.
+                        drop((entered, turn));
+                        let acknowledged = done.acknowledge(&self.shared);
+                        let (revision, renamed) = acknowledged.map_err(UpdateError::NotWritten)?;
+                        return Ok(Committed { value, revision, renamed, runs });
+                    }
+                    Err(Failure::NotWritten(error)) => return Err(UpdateError::NotWritten(error)),
+                    Err(Failure::Overlap(_)) => overlaps += 1,
                 }
-                Err(CommitError::Conflict(_)) => {}
-                Err(CommitError::NotWritten(error)) => return Err(UpdateError::NotWritten(error)),
-            }
+                drop(entered);
+                let is_covered = concerned.keys().all(|id| own.contains_key(id));
+                if turn::is_due(overlaps) && !is_covered {
+                    break concerned;
+                }
+            };
+            drop(turn);
+            own.extend(missed);
         }
+    }
+}
+
+/// In the order of their ids.
+fn heads(trees: &BTreeMap<BranchId, TreeHandle>) -> impl Iterator<Item = &Head> + Clone {
+    trees.values().map(|tree| &*tree.head)
+}
+
+/// What was published, and is not acknowledged yet.
+struct Published {
+    revision: Revision,
+    renamed: Vec<(Path, Path)>,
+    /// Of a commit that changed something.
+    acknowledged_as: Option<Option<Durability>>,
+}
+
+impl Published {
+    fn acknowledge(self, shared: &Shared) -> Result<(Revision, Vec<(Path, Path)>), NotWritten> {
+        if let Some(durability) = self.acknowledged_as {
+            shared.acknowledge(self.revision, durability)?;
+        }
+        Ok((self.revision, self.renamed))
     }
 }
 
@@ -124,10 +168,25 @@ impl JungleTransaction {
     /// # Errors
     /// When others changed what it changed or read, or nothing can be written.
     pub fn commit(self) -> Result<Committed<()>, CommitError> {
+        let shared = Arc::clone(&self.jungle.shared);
+        let published = self.publish().map_err(|failure| match failure {
+            Failure::NotWritten(error) => error.into(),
+            Failure::Overlap(overlap) => CommitError::Conflict(Conflicts::new(vec![overlap])),
+        })?;
+        let (revision, renamed) = published.acknowledge(&shared)?;
+        Ok(Committed { value: (), revision, renamed, runs: 1 })
+    }
+
+    /// The branches that it has looked at.
+    fn concerned(&self) -> BTreeMap<BranchId, TreeHandle> {
+        self.drafts.iter().map(|(id, (tree, _))| (*id, tree.clone())).collect()
+    }
+
+    fn publish(self) -> Result<Published, Failure> {
         let began_at = self.base.revision();
-        let done = |revision, renamed| Committed { value: (), revision, renamed, runs: 1 };
         if !self.drafts.values().any(|(_, draft)| draft.is_changed()) {
-            return Ok(done(began_at, Vec::new()));
+            let renamed = Vec::new();
+            return Ok(Published { revision: began_at, renamed, acknowledged_as: None });
         }
         let drafts: Vec<(TreeHandle, Draft)> = self.drafts.into_values().collect();
         let mut options = self.options;
@@ -141,16 +200,9 @@ impl JungleTransaction {
             options.durability = options.durability.max(described.durability);
             attempts.push(attempt);
         }
-        match commit(&self.jungle.shared, &mut attempts, &options) {
-            Ok(revision) => {
-                let renamed = attempts.into_iter().flat_map(Attempt::into_renamed).collect();
-                Ok(done(revision, renamed))
-            }
-            Err(Failure::NotWritten(error)) => Err(error.into()),
-            Err(Failure::Overlap(overlap)) => {
-                Err(CommitError::Conflict(Conflicts::new(vec![overlap])))
-            }
-        }
+        let revision = rebase_and_publish(&self.jungle.shared, &mut attempts, &options.meta)?;
+        let renamed = attempts.into_iter().flat_map(Attempt::into_renamed).collect();
+        Ok(Published { revision, renamed, acknowledged_as: Some(options.durability) })
     }
 
     /// Forgets its edits, as dropping it does.

@@ -21,6 +21,8 @@ jungle_tree::planted_bugs! {
     RevisionGuessed,
     /// One that keeps losing does not get its turn.
     TurnForgotten,
+    /// A root is set without a second look at whether it is still the expected one.
+    SetWithoutLook,
     /// A tag does not hold its revision: it goes when retention drops it.
     TagDropped,
     /// An index is not brought up to the version that it is asked for.

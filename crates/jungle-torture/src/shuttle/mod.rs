@@ -9,6 +9,7 @@ mod branches;
 mod dataflow;
 mod journal;
 mod past;
+mod root;
 mod turn;
 mod watch;
 mod world;
@@ -26,7 +27,7 @@ const STEPS_MAX: usize = 200_000;
 
 type Scenario = fn(&mut Rng);
 
-const SCENARIOS: [(&str, Scenario); 13] = [
+const SCENARIOS: [(&str, Scenario); 15] = [
     ("transfers in one tree", bank::in_one_tree),
     ("transfers between trees", bank::between_trees),
     ("counters and appends", bank::counted),
@@ -34,6 +35,8 @@ const SCENARIOS: [(&str, Scenario); 13] = [
     ("a watch", watch::sees_all),
     ("a watch of a tree that is deleted", watch::ends),
     ("a turn for who keeps losing", turn::comes),
+    ("a turn between trees", turn::comes_between_trees),
+    ("a root compared and set", root::compared_and_set),
     ("retention beside readers", past::retained),
     ("branches and tags", branches::merged),
     ("dataflow: takers of one key and of two", dataflow::taken),
