@@ -62,6 +62,10 @@ pub(super) struct More {
     pub(super) moved: Option<Index>,
     pub(super) removed: Option<Index>,
     pub(super) set: Option<Index>,
+    /// We have moved it, too, but it is where they have moved it.
+    pub(super) moved_by_both: bool,
+    /// Which of them moved it last, of a node that they have added themselves.
+    pub(super) carried: Option<Index>,
 }
 
 /// The part of a tree that changes speak of; the root is 0.
@@ -80,6 +84,8 @@ const NOTHING: &More = &More {
     moved: None,
     removed: None,
     set: None,
+    moved_by_both: false,
+    carried: None,
 };
 
 impl<'b> Effect<'b> {
@@ -118,8 +124,9 @@ impl<'b> Effect<'b> {
                 let (parent, key) = self.place(to)?;
                 self.detach(id);
                 self.attach(id, parent, key);
-                let away = self.get(id).home.is_some();
-                self.more(id).moved = away.then_some(index);
+                let more = self.more(id);
+                more.moved = more.home.is_some().then_some(index);
+                more.carried = more.is_new.then_some(index);
             }
             Change::SubtreeSet { path, subtree } => self.take_set(index, path, subtree)?,
         }
@@ -260,6 +267,12 @@ impl<'b> Effect<'b> {
         }
     }
 
+    /// Their set of a subtree that has this node in it.
+    pub(super) fn set_with(&self, id: Id) -> Option<Index> {
+        let more = self.get(id);
+        more.set.filter(|_| more.is_new && more.added.is_none())
+    }
+
     /// Is it where it was in the base?
     pub(super) fn is_at_home(&self, id: Id) -> bool {
         let more = self.get(id);
@@ -313,17 +326,36 @@ impl<'b> Effect<'b> {
 
     /// Replaces all that a node holds.
     pub(super) fn set_content(&mut self, id: Id, subtree: &Subtree, theirs: Option<Index>) {
-        for kid in self.items[id as usize].kids.ids() {
-            if kid != NONE {
-                self.detach(kid);
-                self.more(kid).removed = theirs;
-            }
+        // Where they had removed it, what it held stays removed.
+        let because = theirs.or(self.more(id).removed.take());
+        for kid in self.kids(id) {
+            self.detach(kid);
+            self.more(kid).removed = because;
         }
         self.items[id as usize].kids = Kids::default();
         let more = self.more(id);
         more.attributes.clear();
         more.content = Content::Set(subtree.clone());
         more.set = theirs;
+    }
+
+    /// May a node that was set be another by now? One in which something was looked for is
+    /// believed to be.
+    pub(super) fn may_be_changed(&self, id: Id) -> bool {
+        let has_kids = !self.items[id as usize].kids.ids().is_empty();
+        has_kids || !self.get(id).attributes.is_empty()
+    }
+
+    /// Was all that it holds set by us?
+    pub(super) fn is_set_by_us(&self, id: Id) -> bool {
+        let more = self.get(id);
+        matches!(more.content, Content::Set(_)) && more.set.is_none()
+    }
+
+    /// The attributes that changes speak of, with what they left.
+    pub(super) fn attributes_told(&self, id: Id) -> Vec<(Box<str>, Option<Value>)> {
+        let keys = self.get(id).attributes.keys();
+        keys.map(|key| (key.clone(), self.theirs_attribute(id, key))).collect()
     }
 
     pub(super) fn put(&mut self, id: Id, key: &str, now: Option<Value>, theirs: Option<Index>) {
@@ -415,6 +447,13 @@ impl<'b> Effect<'b> {
         self.items[id as usize].parent
     }
 
+    /// What is there below it, as far as changes speak of it.
+    pub(super) fn kids(&self, id: Id) -> Vec<Id> {
+        let mut kids = self.items[id as usize].kids.ids();
+        kids.retain(|&kid| kid != NONE);
+        kids
+    }
+
     pub(super) fn key(&self, id: Id) -> &Key {
         &self.items[id as usize].key
     }
@@ -423,26 +462,19 @@ impl<'b> Effect<'b> {
         self.get(id).home.clone()
     }
 
-    /// The topmost node above, or itself: the root, if the node is there.
-    pub(super) fn top(&self, id: Id) -> Id {
-        let mut top = id;
-        while self.parent(top) != NONE {
-            top = self.parent(top);
-        }
-        top
+    /// A node and those above it.
+    pub(super) fn upward(&self, id: Id) -> impl Iterator<Item = Id> {
+        let up = |&id: &Id| Some(self.parent(id)).filter(|&parent| parent != NONE);
+        std::iter::successors(Some(id), up)
     }
 
     pub(super) fn is_there(&self, id: Id) -> bool {
-        self.top(id) == 0
+        self.upward(id).last() == Some(0)
     }
 
     /// Is it this node, or below it?
     pub(super) fn is_within(&self, id: Id, above: Id) -> bool {
-        let mut id = id;
-        while id != above && id != NONE {
-            id = self.parent(id);
-        }
-        id == above
+        self.upward(id).any(|id| id == above)
     }
 
     /// Where a node is.

@@ -12,6 +12,8 @@ pub(super) enum There {
     At(Id),
     /// It came to nothing, because of this change of theirs.
     Lost(Index),
+    /// It is this one, but holds not what we set, because of this change of theirs.
+    Unset(Id, Index),
 }
 
 struct Node {
@@ -65,14 +67,16 @@ impl Ours {
         }
         let (content, there) = match (&node.content, node.there) {
             (Content::Bare, _) => return None,
-            (Content::Base, There::Lost(index)) => (Content::Base, There::Lost(index)),
+            (Content::Base, There::Lost(index) | There::Unset(_, index)) => {
+                (Content::Base, There::Lost(index))
+            }
             (Content::Base, There::At(at)) => {
                 (Content::Base, There::At(effect.base_child(at, key)?))
             }
             (Content::Set(subtree), there) => {
                 let subtree = Content::Set(subtree.child(key)?);
                 match there {
-                    There::Lost(index) => (subtree, There::Lost(index)),
+                    There::Lost(index) | There::Unset(_, index) => (subtree, There::Lost(index)),
                     There::At(at) => (subtree, There::At(effect.occupant(at, key)?)),
                 }
             }
@@ -91,7 +95,7 @@ impl Ours {
                 (Content::Bare, _) => true,
                 (Content::Set(subtree), _) => subtree.node().child(key).is_none(),
                 (Content::Base, There::At(at)) => effect.base_lacks(at, key),
-                (Content::Base, There::Lost(_)) => false,
+                (Content::Base, There::Lost(_) | There::Unset(..)) => false,
             },
         }
     }

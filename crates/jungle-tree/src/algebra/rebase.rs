@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 
 use super::effect::{Content, Effect, Index};
-use super::kids::{Id, NONE};
+use super::kids::Id;
 use super::options::{Resolution, Rule};
 use super::ours::{Ours, There};
 use super::{Change, ChangeSet, Conflict, ConflictKind, MergeOptions, Subtree, diff};
@@ -128,6 +128,10 @@ pub(super) struct Rebaser<'a> {
     /// Which conflict is about an attribute: a later change of ours to it settles it anew.
     disputed: HashMap<(Id, Box<str>), usize>,
     pub(super) renamed: Vec<(Path, Path)>,
+    /// What we moved and is not moved, because of this change of theirs.
+    pub(super) stayed: HashMap<Id, Index>,
+    /// Where they have a node that both added and we moved.
+    pub(super) moved_from: HashMap<Id, (Id, Key)>,
 }
 
 /// Our node is not there; because of this change of theirs, if it is known.
@@ -150,6 +154,8 @@ impl<'a> Rebaser<'a> {
             conflicts: Vec::new(),
             disputed: HashMap::new(),
             renamed: Vec::new(),
+            stayed: HashMap::new(),
+            moved_from: HashMap::new(),
         }
     }
 
@@ -181,12 +187,16 @@ impl<'a> Rebaser<'a> {
     /// The node after theirs that one of our nodes is.
     pub(super) fn find(&self, ours: Id) -> Result<Id, Gone> {
         let at = match self.ours.there(ours) {
-            There::Lost(index) => return Err(Gone(Some(index))),
+            There::Lost(index) | There::Unset(_, index) => return Err(Gone(Some(index))),
             There::At(at) => at,
         };
-        match self.effect.top(at) {
-            0 => Ok(at),
-            top => Err(Gone(self.effect.get(top).removed)),
+        match self.effect.is_there(at) {
+            true => Ok(at),
+            false => {
+                // Or we removed it where it stayed, although we had moved it away before.
+                let because = |id| self.effect.get(id).removed.or(self.stayed.get(&id).copied());
+                Err(Gone(self.effect.upward(at).find_map(because)))
+            }
         }
     }
 
@@ -305,13 +315,34 @@ impl<'a> Rebaser<'a> {
         self.ours.remove(parent, key);
         let at = match self.find(node) {
             Ok(at) => at,
+            Err(_) if let There::Unset(at, index) = self.ours.there(node) => {
+                if self.effect.get(at).added.is_some() {
+                    self.take_out(change, at);
+                } else if self.effect.is_there(at) {
+                    // They kept it from being set, and keep it from being removed, too.
+                    self.conflict(ConflictKind::ChangedBelow, path, change, index);
+                }
+                return Some(());
+            }
             Err(Gone(Some(index))) if self.may_be_set(index, path) => {
                 return self.lost(path, change, Gone(Some(index))).map(drop);
             }
-            Err(_) => return Some(()), // Both removed it.
+            Err(_) => {
+                // Both removed it; but perhaps they had moved something out of it.
+                if let There::At(at) = self.ours.there(node) {
+                    self.remove_moved_out(change, path, at);
+                }
+                return Some(());
+            }
         };
-        if self.effect.get(at).added.is_some() {
-            return Some(()); // Both added it, and they have not removed it.
+        self.remove_there(change, at);
+        Some(())
+    }
+
+    /// We removed what is this node after theirs.
+    fn remove_there(&mut self, change: &Change, at: Id) {
+        if self.effect.get(at).added.is_some() && !self.effect.is_set_by_us(at) {
+            return self.take_out(change, at); // Both added it, and they have not removed it.
         }
         let theirs = self.effect.changes_within(at);
         let here = self.effect.path(at);
@@ -320,12 +351,41 @@ impl<'a> Rebaser<'a> {
         }
         if !theirs.is_empty() {
             if !self.prevails(|this| this.effect.get(at).set.is_none()) {
-                return Some(());
+                return;
             }
             self.clear_way(at);
         }
         self.emit_removed(at, theirs.first().copied());
-        Some(())
+    }
+
+    /// Takes what is ours out of a node that both added, so that it is theirs alone.
+    fn take_out(&mut self, change: &Change, at: Id) {
+        if let Some((parent, key)) = self.moved_from.remove(&at)
+            && self.effect.is_there(parent)
+            && !self.effect.is_within(parent, at)
+            && self.effect.occupant(parent, &key).is_none()
+        {
+            self.emit_moved(at, parent, &key);
+        }
+        let mut stack = vec![at];
+        while let Some(at) = stack.pop() {
+            for (key, theirs) in self.effect.attributes_told(at) {
+                if let Some(earlier) = self.disputed.remove(&(at, key.clone())) {
+                    self.conflicts[earlier] = None;
+                }
+                if self.effect.attribute(at, &key) != Some(theirs.clone()) {
+                    self.emit_attribute(at, &key, theirs);
+                }
+            }
+            for kid in self.effect.kids(at) {
+                let more = self.effect.get(kid);
+                if more.added.or(more.set).or(more.moved).or(more.carried).is_none() {
+                    self.remove_there(change, kid);
+                } else if more.moved.is_none() {
+                    stack.push(kid);
+                }
+            }
+        }
     }
 
     /// Is there still something here, in a subtree that they set?
@@ -350,39 +410,58 @@ impl<'a> Rebaser<'a> {
         self.changes.push(Change::Moved { from, to });
         self.effect.detach(at);
         self.effect.attach(at, parent, key.clone());
-        self.effect.more(at).moved = None;
+        let more = self.effect.more(at);
+        (more.moved, more.moved_by_both) = (None, false);
+        self.stayed.remove(&at);
     }
 
     /// Before a node is removed, or set anew, against theirs: what they moved into it goes back to
-    /// where it was, if it can; what they moved out of it goes with it.
+    /// where it was, if it can; what they moved out of it goes with it, likewise.
     pub(super) fn clear_way(&mut self, at: Id) {
-        let mut moved_in = self.effect.now_within(at);
-        moved_in.retain(|&item| item != at && self.effect.get(item).moved.is_some());
+        let out = self.effect.moved_out(at);
+        let mut leaving = vec![at];
+        // Should they have moved the node into what was in it, that stays.
+        leaving.extend(out.into_iter().filter(|&item| !self.effect.is_within(at, item)));
+        let within = leaving.iter().flat_map(|&id| self.effect.now_within(id));
+        let mut moved_in: Vec<Id> = within.collect();
+        moved_in.retain(|id| self.effect.get(*id).moved.is_some() && !leaving.contains(id));
         // What was in another one goes back after it: its home is there again then.
         moved_in.sort_by_cached_key(|&item| self.effect.base_depth(item));
         for item in moved_in {
-            if self.effect.is_within(item, at) {
-                self.send_home(item, at);
+            let is_leaving = self.effect.is_there(item)
+                && leaving.iter().any(|&id| self.effect.is_within(item, id));
+            if is_leaving && !self.send_home(item, &leaving) {
+                let more = self.effect.more(item);
+                more.removed = more.moved; // They moved it to where it goes.
             }
         }
-        for item in self.effect.moved_out(at) {
-            // Should they have moved the node into what was in it, that stays.
-            if self.effect.is_there(item) && !self.effect.is_within(at, item) {
+        for &item in &leaving[1..] {
+            if self.effect.is_there(item) {
                 let because = self.effect.get(item).moved;
                 self.emit_removed(item, because);
             }
         }
     }
 
+    /// What we removed is gone, but they had moved something out of it.
+    fn remove_moved_out(&mut self, change: &Change, path: &Path, at: Id) {
+        for index in self.effect.changes_moved_out(at) {
+            self.conflict(ConflictKind::ChangedBelow, path, change, index);
+        }
+        if self.prevails(|_| true) {
+            self.clear_way(at);
+        }
+    }
+
     /// Moves a node that they moved back to where it was, unless that is gone, taken, or within
-    /// `not_in`.
-    pub(super) fn send_home(&mut self, at: Id, not_in: Id) -> bool {
+    /// what is leaving.
+    pub(super) fn send_home(&mut self, at: Id, leaving: &[Id]) -> bool {
         let Some((parent, key)) = self.effect.home(at) else {
             return false;
         };
         let can = self.effect.is_there(parent)
             && !self.effect.is_within(parent, at)
-            && (not_in == NONE || !self.effect.is_within(parent, not_in))
+            && !leaving.iter().any(|&id| self.effect.is_within(parent, id))
             && matches!(self.effect.get(parent).content, Content::Base)
             && self.effect.occupant(parent, &key).is_none();
         if can {

@@ -82,7 +82,7 @@ impl Rebaser<'_> {
         if let Some(index) = self.effect.get(parent).set {
             // They set what we add something to.
             if let (Some(occupant), None) = (occupant, moved)
-                && !self.effect.is_moved_by_us(occupant)
+                && self.effect.home(occupant).is_none()
             {
                 return Place::Taken(occupant);
             }
@@ -100,6 +100,10 @@ impl Rebaser<'_> {
         };
         let more = self.effect.get(occupant);
         let (their_move, their_add) = (more.moved, more.added);
+        if let (Key::Name(_), None, Some(&index)) = (key, their_move, self.stayed.get(&occupant)) {
+            self.conflict(ConflictKind::KeyTaken, said, change, index);
+            return Place::Lost(index);
+        }
         if let Some(free) = self.free_key(parent, key)
             && (moved.is_some() || their_move.is_some() || !self.effect.is_at_home(occupant))
         {
@@ -119,8 +123,14 @@ impl Rebaser<'_> {
             (_, Change::Moved { .. }) => true, // What is added stays, what is moved goes back.
             _ => false,
         });
+        let overruled = self.effect.changes_within(occupant);
+        let goes = their_move.is_none();
         if !wins || !self.make_way(occupant, moved) {
             return Place::Lost(index);
+        }
+        // With their node goes what they put in it.
+        for other in overruled.into_iter().filter(|&other| goes && other != index) {
+            self.conflict(ConflictKind::KeyTaken, said, change, other);
         }
         Place::Free(key.clone())
     }
@@ -176,7 +186,7 @@ impl Rebaser<'_> {
     fn make_way(&mut self, occupant: Id, moved: Option<Id>) -> bool {
         let more = self.effect.get(occupant);
         if more.moved.is_some() {
-            return self.send_home(occupant, NONE);
+            return self.send_home(occupant, &[]);
         }
         let holds_it = moved.is_some_and(|moved| self.effect.is_within(moved, occupant));
         if more.added.is_none() || holds_it {
@@ -201,44 +211,82 @@ impl Rebaser<'_> {
         };
         let parent = match self.find(our_parent) {
             Ok(parent) => parent,
-            Err(gone) => return self.lost(to, change, gone).map(drop),
+            Err(gone) => {
+                let because = self.lost(to, change, gone)?;
+                return self.stays(at, because);
+            }
         };
         if (self.effect.parent(at), self.effect.key(at)) == (parent, key) {
-            return Some(()); // Both moved it there.
+            self.effect.more(at).moved_by_both = true;
+            return Some(());
         }
         let here = self.effect.path(at);
+        if let Some(index) = self.effect.set_with(at) {
+            self.conflict(ConflictKind::SetOverlap, &here, change, index);
+            if !self.prevails(|_| false) {
+                return self.stays(at, index);
+            }
+        }
         if let Some(index) = self.effect.get(at).moved {
             self.conflict(ConflictKind::MovedApart, &here, change, index);
             if !self.prevails(|this| is_before(change, &this.theirs[index])) {
-                return Some(());
+                return self.stays(at, index);
             }
         }
-        if !self.breaks_cycles(change, &here, at, parent) {
-            return Some(());
+        if let Err(because) = self.break_cycles(change, &here, at, parent) {
+            return self.stays(at, because?);
         }
-        if let Place::Free(key) = self.place(change, to, parent, key, Some(at)) {
-            self.emit_moved(at, parent, &key);
+        match self.place(change, to, parent, key, Some(at)) {
+            Place::Free(key) => {
+                if self.effect.get(at).added.is_some() {
+                    let place = (self.effect.parent(at), self.effect.key(at).clone());
+                    self.moved_from.entry(at).or_insert(place);
+                }
+                self.emit_moved(at, parent, &key);
+            }
+            Place::Lost(index) => drop(self.stays(at, index)),
+            Place::Taken(_) => {}
         }
         Some(())
     }
 
-    /// Makes sure that `parent` is not within `at`, by moving back what they moved, or says no.
-    fn breaks_cycles(&mut self, change: &Change, here: &Path, at: Id, parent: Id) -> bool {
+    /// A node that we moved is not moved.
+    fn stays(&mut self, at: Id, because: Index) -> Option<()> {
+        self.stayed.insert(at, because);
+        self.effect.more(at).moved_by_both = true;
+        Some(())
+    }
+
+    /// Makes sure that `parent` is not within `at`, by moving back what they moved; or tells
+    /// because of which change of theirs it is.
+    fn break_cycles(
+        &mut self,
+        change: &Change,
+        here: &Path,
+        at: Id,
+        parent: Id,
+    ) -> Result<(), Option<Index>> {
         while self.effect.is_within(parent, at) {
-            let mut culprit = parent;
-            while self.effect.get(culprit).moved.is_none() && culprit != at {
-                culprit = self.effect.parent(culprit);
-            }
-            let Some(index) = self.effect.get(culprit).moved else {
-                return false;
+            let up = |&id: &Id| Some(self.effect.parent(id));
+            let between = std::iter::successors(Some(parent), up).take_while(|&id| id != at);
+            let between: Vec<Id> = between.collect();
+            let is_theirs = |id: &&Id| self.effect.get(**id).moved.is_some();
+            let Some(&culprit) = between.iter().find(is_theirs) else {
+                // What we moved out of it before, and is in it still.
+                let because = between.iter().find_map(|id| self.stayed.get(id).copied());
+                if let Some(index) = because {
+                    self.conflict(ConflictKind::MoveCycle, here, change, index);
+                }
+                return Err(because);
             };
+            let index = self.effect.get(culprit).moved.expect("it was found by that");
             self.conflict(ConflictKind::MoveCycle, here, change, index);
             let wins = self.prevails(|this| is_before(change, &this.theirs[index]));
-            if !wins || !self.send_home(culprit, at) {
-                return false;
+            if !wins || !self.send_home(culprit, &[at]) {
+                return Err(Some(index));
             }
         }
-        true
+        Ok(())
     }
 
     /// We set a subtree.
@@ -255,6 +303,7 @@ impl Rebaser<'_> {
         let there = match (self.find(node), self.ours.there(node)) {
             (Ok(at), _) => self.set_over(change, at, subtree),
             (Err(gone), There::Lost(_)) => There::Lost(self.lost(path, change, gone)?),
+            (Err(gone), There::Unset(at, _)) => There::Unset(at, self.lost(path, change, gone)?),
             (Err(gone), There::At(at)) => {
                 let index = self.lost(path, change, gone)?;
                 // It carries all that is needed to be there again.
@@ -290,7 +339,7 @@ impl Rebaser<'_> {
     fn set_over(&mut self, change: &Change, at: Id, subtree: &Subtree) -> There {
         let mut theirs = self.effect.changes_within(at);
         let more = self.effect.get(at);
-        let (set, moved) = (more.set, more.moved);
+        let (set, moved) = (more.set, more.moved.or(more.carried));
         let same = match &more.content {
             Content::Set(theirs) => theirs == subtree,
             _ => false,
@@ -299,6 +348,10 @@ impl Rebaser<'_> {
         theirs
             .retain(|&index| Some(index) != moved && (Some(index) != more.added || set.is_some()));
         if same && theirs.iter().all(|&index| Some(index) == set) && set.is_some() {
+            if self.effect.may_be_changed(at) {
+                self.emit_set(at, subtree); // By us, before we set it.
+                self.effect.more(at).set = set;
+            }
             return There::At(at);
         }
         let here = self.effect.path(at);
@@ -312,7 +365,7 @@ impl Rebaser<'_> {
             _ => true,
         };
         match theirs.first() {
-            Some(&index) if !self.prevails(greater) => return There::Lost(index),
+            Some(&index) if !self.prevails(greater) => return There::Unset(at, index),
             Some(_) => self.clear_way(at),
             None => {}
         }

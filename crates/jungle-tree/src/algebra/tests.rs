@@ -6,6 +6,7 @@ use super::*;
 use crate::{Arena, Editor, Key, Path, Position, Snapshot, Tree, Value};
 
 mod deep;
+mod marks;
 mod moves;
 mod table;
 

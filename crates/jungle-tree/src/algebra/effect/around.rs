@@ -11,15 +11,21 @@ impl Effect<'_> {
         self.within(id, |effect, id| effect.items[id as usize].kids.ids())
     }
 
-    /// A node and what was below it in the base, as far as changes speak of it.
-    pub(in super::super) fn base_within(&self, id: Id) -> Vec<Id> {
+    /// A node and what was below it in the base, as far as changes speak of it, but for what we
+    /// moved away from there.
+    fn base_within(&self, id: Id) -> Vec<Id> {
         self.within(id, |effect, id| {
             let kids = effect.items[id as usize].kids.ids();
             let at_home = |&kid: &Id| kid != NONE && effect.is_at_home(kid);
             let mut all: Vec<Id> = kids.into_iter().filter(at_home).collect();
-            all.extend(effect.get(id).away.ids());
+            let away = effect.get(id).away.ids().into_iter();
+            all.extend(away.filter(|&kid| !effect.is_moved_away_by_us(kid)));
             all
         })
+    }
+
+    fn is_moved_away_by_us(&self, id: Id) -> bool {
+        self.get(id).moved_by_both || self.parent(id) != NONE && self.is_moved_by_us(id)
     }
 
     fn within(&self, id: Id, below: impl Fn(&Self, Id) -> Vec<Id>) -> Vec<Id> {
@@ -34,7 +40,7 @@ impl Effect<'_> {
         found
     }
 
-    /// What they moved out of a node.
+    /// What they moved out of a node, and we did not.
     pub(in super::super) fn moved_out(&self, id: Id) -> Vec<Id> {
         let mut out = self.base_within(id);
         out.retain(|&item| {
@@ -46,15 +52,28 @@ impl Effect<'_> {
 
     /// Their changes to a node and to what is or was below it, as far as they are still seen.
     pub(in super::super) fn changes_within(&self, id: Id) -> Vec<Index> {
+        let mut items = self.now_within(id);
+        items.extend(self.now_moved_out(id));
+        self.changes_to(&items)
+    }
+
+    /// Their changes to what they moved out of a node.
+    pub(in super::super) fn changes_moved_out(&self, id: Id) -> Vec<Index> {
+        self.changes_to(&self.now_moved_out(id))
+    }
+
+    fn now_moved_out(&self, id: Id) -> Vec<Id> {
+        self.moved_out(id).into_iter().flat_map(|out| self.now_within(out)).collect()
+    }
+
+    fn changes_to(&self, items: &[Id]) -> Vec<Index> {
         let mut changes = Vec::new();
-        for item in self.now_within(id) {
+        for &item in items {
             let more = self.get(item);
-            changes.extend(more.added.into_iter().chain(more.moved).chain(more.set));
+            changes.extend([more.added, more.moved, more.carried, more.set].into_iter().flatten());
             let attributes = more.attributes.values();
             changes.extend(attributes.filter_map(|attribute| attribute.theirs));
         }
-        let out = self.moved_out(id);
-        changes.extend(out.into_iter().filter_map(|item| self.get(item).moved));
         changes.sort_unstable();
         changes.dedup();
         changes

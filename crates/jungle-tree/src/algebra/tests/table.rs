@@ -197,6 +197,28 @@ fn we_removed() {
         &[("OS", LEFT_A), ("T", "-/a/k x=0;-/a/k/l;+/k x=0;+/k/l")],
         &[ChangedBelow],
     );
+    row(
+        "- /a",
+        "> /a/k /k;- /a",
+        &[("OS", LEFT_A), ("T", "-/a x=0;-/a/k x=0;-/a/k/l;+/k x=0;+/k/l")],
+        &[ChangedBelow],
+    );
+    // What was moved into what was moved out of it goes home, it is no part of it.
+    row(
+        "- /a/k",
+        "> /a/k/l /l;> /b /l/b",
+        &[("OS", "-/a/k x=0;-/a/k/l"), ("T", "-/a/k/l;-/b;+/l;+/l/b")],
+        &[ChangedBelow, ChangedBelow],
+    );
+    // What we had moved out of it before is ours.
+    row(
+        "> /a/k /k;- /a",
+        "> /a/k /k;- /a",
+        &[("OTS", "-/a x=0;-/a/k x=0;-/a/k/l;+/k x=0;+/k/l")],
+        &[],
+    );
+    // They keep what they added, as they did.
+    row("+ /n;~ /n x=1;+ /n/m;- /n", "+ /n;~ /n x=2", &[("OTS", "+/n x=2")], &[]);
     // What was moved out of another one that was moved in, too, has its home there.
     row(
         "- /d",
@@ -258,7 +280,7 @@ fn we_moved() {
     row("> /b /c", "+ /b/n", &[("OTS", "-/b;+/c;+/c/n")], &[]);
     row("> /b /5", "+ /5;~ /5 x=1", &[("OTS", "-/b;+/5 x=1;+/6")], &[]);
     row("> /b /5;+ /6;~ /6 x=1", "+ /5", &[("OTS", "-/b;+/5;+/6;+/7 x=1")], &[]);
-    row("> /b /n", "+ /n;~ /n x=1", &[("O", "-/b;+/n"), ("TS", "+/n x=1")], &[KeyTaken]);
+    row("> /b /n", "+ /n", &[("O", "-/b;+/n"), ("TS", "+/n")], &[KeyTaken]);
     row("> /a/k /k", "- /a", &[("OTS", LEFT_A)], &[RemovedBelow]);
     row("> /b /d/b", "- /d", &[("OTS", "-/d")], &[RemovedBelow]);
     row("> /b /c", "- /b", &[("OTS", "-/b")], &[RemovedBelow]);
@@ -288,6 +310,30 @@ fn we_moved() {
     );
     // Two places exchanged.
     row("> /b /t;> /d /b;> /t /d", "~ /b x=1;~ /d x=2", &[("OTS", "-/b;-/d;+/b x=2;+/d x=1")], &[]);
+}
+
+#[test]
+fn what_stays_where_it_was_is_not_taken_for_what_we_put_there() {
+    let arena = Arena::new().unwrap();
+    let changes = |text| changes(&arena, text);
+    let (ours, theirs) = (changes("> /a /d/a;+ /a;~ /a x=1"), changes("- /d"));
+    for resolution in RESOLUTIONS {
+        let rebased = rebase_over(&base(&arena), &ours, &theirs, &options(resolution));
+        assert_eq!(rebased.changes.to_string(), "");
+        let named: Vec<&Change> = rebased.conflicts.iter().map(|it| &it.ours).collect();
+        assert_eq!(named, ours.iter().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn what_they_put_in_a_node_that_goes_is_named() {
+    let arena = Arena::new().unwrap();
+    let changes = |text| changes(&arena, text);
+    let theirs = changes("+ /n;~ /n x=1;+ /n/m");
+    let options = options(Resolution::Ours);
+    let rebased = rebase_over(&base(&arena), &changes("> /b /n"), &theirs, &options);
+    let named: Vec<&Change> = rebased.conflicts.iter().map(|it| &it.theirs).collect();
+    assert_eq!(named, theirs.iter().collect::<Vec<_>>());
 }
 
 #[test]
