@@ -318,6 +318,18 @@ impl TreeHandle {
     /// # Errors
     /// When the name is taken by a branch or tag or cannot be one, the revision is not there, or
     /// nothing can be written.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let first = tree.update(|tx| tx.put_attribute(&[], "title", "first"))?;
+    /// tree.tag("v1", first.revision)?;
+    /// tree.update(|tx| tx.put_attribute(&[], "title", "second"))?;
+    /// let tagged = tree.at_tag("v1")?;
+    /// assert_eq!(tagged.root().attribute("title").unwrap().as_text(), Some("first"));
+    /// assert_eq!(tree.list_tags(), [("v1".into(), first.revision)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn tag(&self, name: &str, at: Revision) -> Result<(), BranchError> {
         if let Some(sequencing) = self.shared.sequencing() {
             let (checked, tree, branch) = (name::check(name)?, self.state.id, self.head.id);

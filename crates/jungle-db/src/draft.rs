@@ -267,6 +267,18 @@ impl Draft {
     ///
     /// # Errors
     /// When there is no such node, or no room.
+    ///
+    /// ```
+    /// use jungle_db::{CommitOptions, Jungle};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let mut ours = tree.begin(CommitOptions::default());
+    /// let ours_at = ours.append(&[])?;
+    /// let theirs_at = tree.update(|tx| tx.append(&[]))?.value;
+    /// assert_eq!(ours_at, theirs_at);
+    /// assert_eq!(ours.commit()?.renamed, [([0].into(), [1].into())]);
+    /// assert_eq!(tree.read().root().child_count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn append(&mut self, path: &[Key]) -> Result<Key, EditError> {
         let key = match self.sign() {
             None => self.edit(|editor| editor.add_child(path))?,
@@ -280,6 +292,15 @@ impl Draft {
     ///
     /// # Errors
     /// When there is no such node, the key is taken or beyond its limits, or there is no room.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// tree.update(|tx| tx.insert_child(&[], &"settings".into()))?;
+    /// let again = tree.update(|tx| tx.insert_child(&[], &"settings".into()));
+    /// assert_eq!(again.unwrap_err().to_string(), "there is a node at /settings already");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn insert_child(&mut self, path: &[Key], key: &Key) -> Result<(), EditError> {
         let to = Path::from(path).join(key.clone());
         self.puts(&to);
@@ -293,6 +314,18 @@ impl Draft {
     ///
     /// # Errors
     /// When there is no such node or sibling, or no room.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// use jungle_tree::Position;
+    /// let tree = Jungle::new()?.create_tree("list")?;
+    /// (0..2).try_for_each(|_| tree.update(|tx| tx.append(&[])).map(drop))?;
+    /// let second = Position::new(1)?;
+    /// tree.update(|tx| tx.insert_before(&[], &second))?;
+    /// let keys: Vec<_> = tree.snapshot().root().children().map(|c| c.0.to_string()).collect();
+    /// assert_eq!(keys, ["0", "0.80", "1"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn insert_before(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
         self.record(parent, Read::Children);
         let key = match self.sign() {
@@ -307,6 +340,18 @@ impl Draft {
     ///
     /// # Errors
     /// When there is no such node or sibling, or no room.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// use jungle_tree::Position;
+    /// let tree = Jungle::new()?.create_tree("list")?;
+    /// (0..2).try_for_each(|_| tree.update(|tx| tx.append(&[])).map(drop))?;
+    /// let first = Position::new(0)?;
+    /// let between = tree.update(|tx| tx.insert_after(&[], &first))?.value;
+    /// let keys: Vec<_> = tree.snapshot().root().children().map(|c| c.0.to_key()).collect();
+    /// assert_eq!(keys, [0.into(), between, 1.into()]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn insert_after(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
         self.record(parent, Read::Children);
         let key = match self.sign() {
@@ -323,6 +368,16 @@ impl Draft {
     ///
     /// # Errors
     /// When there is no such node, or no room.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("list")?;
+    /// tree.update(|tx| tx.append(&[]))?;
+    /// let first = tree.update(|tx| tx.insert_at(&[], 0))?.value;
+    /// let last = tree.update(|tx| tx.insert_at(&[], 2))?.value;
+    /// assert_eq!((first.to_string(), last.to_string()), ("-1".to_owned(), "1".to_owned()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn insert_at(&mut self, parent: &[Key], index: u64) -> Result<Key, EditError> {
         self.record(parent, Read::Children);
         let key = match self.sign() {
@@ -386,6 +441,24 @@ impl Draft {
     ///
     /// # Errors
     /// When one of them is not there, the key is taken, or the new parent lies below the node.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// use jungle_tree::{EditError, Path};
+    /// let tree = Jungle::new()?.create_tree("notes")?;
+    /// tree.update(|tx| {
+    ///     ["inbox", "done"].iter().try_for_each(|&name| tx.insert_child(&[], &name.into()))?;
+    ///     let note = Path::root().join("inbox").join(tx.append(&["inbox".into()])?);
+    ///     tx.put_attribute(&note, "text", "buy milk")?;
+    ///     tx.move_node(&note, &["done".into()], &"milk".into())
+    /// })?;
+    /// let path: Path = "/done/milk".parse()?;
+    /// let moved = tree.snapshot();
+    /// assert_eq!(moved.root().at(&path)?.attribute("text"), Some("buy milk".into()));
+    /// let below_itself = tree.update(|tx| tx.move_node(&["done".into()], &path, &0.into()));
+    /// assert!(below_itself.is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn move_node(&mut self, from: &[Key], parent: &[Key], key: &Key) -> Result<(), EditError> {
         let to = Path::from(parent).join(key.clone());
         self.takes(from);
@@ -406,6 +479,18 @@ impl Draft {
     ///
     /// # Errors
     /// When there is no such node, or no room, or the source is of another arena.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("page")?;
+    /// tree.update(|tx| tx.append(&[]))?;
+    /// tree.update(|tx| tx.put_attribute(&[0.into()], "text", "kept"))?;
+    /// let old = tree.snapshot();
+    /// tree.update(|tx| tx.put_attribute(&[0.into()], "text", "spoilt"))?;
+    /// tree.update(|tx| tx.set_subtree(&[0.into()], old.root().child(0).unwrap()))?;
+    /// assert!(tree.read().root().is_equal(old.root()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn set_subtree(&mut self, path: &[Key], source: Node<'_>) -> Result<(), EditError> {
         self.covers(path);
         self.edit(|editor| editor.set_subtree(path, source))?;
@@ -420,6 +505,17 @@ impl Draft {
     /// # Errors
     /// When there is no such node, the key is taken or beyond its limits, there is no room, or the
     /// source is of another arena.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let jungle = Jungle::new()?;
+    /// let (template, site) = (jungle.create_tree("template")?, jungle.create_tree("site")?);
+    /// template.update(|tx| tx.put_attribute(&[], "title", "Untitled"))?;
+    /// let template = template.snapshot();
+    /// site.update(|tx| tx.insert_subtree(&[], &"page".into(), template.root()))?;
+    /// assert!(site.read().root().child("page").unwrap().is_equal(template.root()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn insert_subtree(
         &mut self,
         parent: &[Key],
@@ -441,6 +537,18 @@ impl Draft {
     ///
     /// # Errors
     /// When the key is beyond its limits, or there is no room.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("site")?;
+    /// tree.update(|tx| tx.put_attribute(&[], "title", "Hello"))?;
+    /// let before = tree.snapshot();
+    /// tree.update(|tx| tx.push_root(&"old".into()))?;
+    /// assert!(tree.read().root().child("old").unwrap().is_equal(before.root()));
+    /// tree.update(|tx| tx.pop_root(&["old".into()]))?;
+    /// assert!(tree.read().root().is_equal(before.root()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn push_root(&mut self, key: &Key) -> Result<(), EditError> {
         self.edit(|editor| editor.push_root(key))?;
         self.log = Log::Incomplete;
@@ -513,6 +621,14 @@ impl Draft {
     ///
     /// # Errors
     /// What `f` says; it may have left some of its edits behind.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("list")?;
+    /// tree.update(|tx| tx.bulk(|editor| editor.cursor(&[])?.add_children(1000)))?;
+    /// assert_eq!(tree.read().root().child_count(), 1000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn bulk<T, E>(&mut self, f: impl FnOnce(&mut Editor) -> Result<T, E>) -> Result<T, E> {
         self.record(&[], Read::Subtree);
         self.log = Log::Incomplete;

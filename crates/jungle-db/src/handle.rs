@@ -315,6 +315,16 @@ impl TreeHandle {
     ///
     /// # Errors
     /// When it belongs to another Jungle, or nothing can be written.
+    ///
+    /// ```
+    /// use jungle_db::{CommitMeta, Jungle};
+    /// let jungle = Jungle::new()?;
+    /// let (draft, site) = (jungle.create_tree("draft")?, jungle.create_tree("site")?);
+    /// draft.update(|tx| tx.put_attribute(&[], "title", "Hello"))?;
+    /// site.set_root(&draft.snapshot(), &CommitMeta::new().message("publish"))?;
+    /// assert!(site.read().root().is_equal(draft.read().root()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn set_root(
         &self,
         new: &jungle_tree::Snapshot,
@@ -327,6 +337,19 @@ impl TreeHandle {
     ///
     /// # Errors
     /// When it is not, when `new` belongs to another Jungle, or nothing can be written.
+    ///
+    /// ```
+    /// use jungle_db::{CommitMeta, Jungle, SetRootError};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let seen = tree.snapshot();
+    /// let mut ours = jungle_tree::Tree::from_snapshot(&seen);
+    /// ours.put_attribute(&[], "title", "ours")?;
+    /// tree.update(|tx| tx.put_attribute(&[], "title", "theirs"))?;
+    /// let refused = tree.compare_and_set_root(&seen, &ours.snapshot(), &CommitMeta::new());
+    /// assert!(matches!(refused, Err(SetRootError::Changed { .. })));
+    /// assert_eq!(tree.read().root().attribute("title").unwrap().as_text(), Some("theirs"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn compare_and_set_root(
         &self,
         expected: &jungle_tree::Snapshot,
@@ -388,6 +411,16 @@ impl TreeHandle {
     ///
     /// # Errors
     /// When that revision is not there yet, or not kept any more.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let posted = tree.update(|tx| tx.append(&[]))?;
+    /// tree.update(|tx| tx.remove(&[posted.value.clone()]))?;
+    /// assert_eq!(tree.at(posted.revision)?.root().child_count(), 1);
+    /// assert_eq!(tree.read().root().child_count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn at(&self, revision: Revision) -> Result<Snapshot, NoSuchRevision> {
         Ok(self.find(revision)?.snapshot)
     }
@@ -406,6 +439,24 @@ impl TreeHandle {
     ///
     /// # Errors
     /// When it did not exist yet, or its revision then is not kept any more.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicI64, Ordering};
+    /// use jungle_db::{Clock, Jungle, Timestamp};
+    /// /// Each look at it is a second later.
+    /// struct Seconds(AtomicI64);
+    /// impl Clock for Seconds {
+    ///     fn now(&self) -> Timestamp {
+    ///         Timestamp::from_micros(self.0.fetch_add(1_000_000, Ordering::Relaxed))
+    ///     }
+    /// }
+    /// let jungle = Jungle::builder().clock(Seconds(AtomicI64::new(0))).build()?;
+    /// let tree = jungle.create_tree("counter")?;
+    /// (1..=3).try_for_each(|n| tree.update(|tx| tx.put_attribute(&[], "n", n)).map(drop))?;
+    /// let then = tree.at_time(Timestamp::from_micros(2_500_000))?;
+    /// assert_eq!(then.root().attribute("n").unwrap().as_int(), Some(2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn at_time(&self, time: Timestamp) -> Result<Snapshot, NoSuchRevision> {
         let found = self.head.at(At::Time(time))?;
         if is_awake(Bug::TimeOffByOne)
@@ -437,6 +488,18 @@ impl TreeHandle {
     ///
     /// # Errors
     /// When one of them is not there.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let added = tree.update(|tx| tx.append(&[]))?;
+    /// let put = tree.update(|tx| tx.put_attribute(&[0.into()], "text", "hello"))?;
+    /// let changes = tree.diff(added.revision, put.revision)?;
+    /// assert_eq!(changes.to_string(), "~ /0 @text = \"hello\"\n");
+    /// let backward = tree.diff(put.revision, added.revision)?;
+    /// assert_eq!(backward.to_string(), "~ /0 @text removed\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn diff(&self, a: Revision, b: Revision) -> Result<ChangeSet, NoSuchRevision> {
         Ok(diff(&*self.at(a)?, &*self.at(b)?))
     }
@@ -446,6 +509,17 @@ impl TreeHandle {
     ///
     /// # Errors
     /// When the revision is not there, or nothing can be written.
+    ///
+    /// ```
+    /// use jungle_db::{CommitMeta, Jungle};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let good = tree.update(|tx| tx.put_attribute(&[], "title", "good"))?;
+    /// let bad = tree.update(|tx| tx.put_attribute(&[], "title", "bad"))?;
+    /// tree.restore(good.revision, &CommitMeta::new().message("as it was"))?;
+    /// assert_eq!(tree.read().root().attribute("title").unwrap().as_text(), Some("good"));
+    /// assert_eq!(tree.at(bad.revision)?.root().attribute("title"), Some("bad".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn restore(
         &self,
         revision: Revision,
@@ -463,6 +537,20 @@ impl TreeHandle {
     /// # Errors
     /// When the revision or the one before is not there, when what it did has been changed since,
     /// or nothing can be written.
+    ///
+    /// ```
+    /// use jungle_db::{CommitMeta, Jungle, RevertError};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let title = tree.update(|tx| tx.put_attribute(&[], "title", "Hello"))?;
+    /// let colour = tree.update(|tx| tx.put_attribute(&[], "colour", "red"))?;
+    /// tree.revert(title.revision, &CommitMeta::new())?;
+    /// assert_eq!(tree.read().root().attributes().count(), 1);
+    ///
+    /// tree.update(|tx| tx.put_attribute(&[], "colour", "blue"))?;
+    /// let refused = tree.revert(colour.revision, &CommitMeta::new());
+    /// assert!(matches!(refused, Err(RevertError::Conflict(_))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn revert(
         &self,
         revision: Revision,

@@ -449,6 +449,20 @@ impl Jungle {
 
     /// The main branches of all trees at one revision: no commit is seen in part, also none that
     /// spans trees. Costs a pin a tree.
+    ///
+    /// ```
+    /// use jungle_db::{CommitOptions, Jungle};
+    /// let jungle = Jungle::new()?;
+    /// let (paid, owed) = (jungle.create_tree("paid")?, jungle.create_tree("owed")?);
+    /// let before = jungle.snapshot();
+    /// let both = jungle.update(&CommitOptions::default(), |tx| {
+    ///     tx.on(&paid).append(&[])?;
+    ///     tx.on(&owed).append(&[])
+    /// })?;
+    /// assert_eq!(jungle.snapshot().revision(), both.revision);
+    /// assert_eq!(before.iter().map(|(_, tree)| tree.root().child_count()).max(), Some(0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn snapshot(&self) -> JungleSnapshot {
         /// So often it looks without keeping writers out.

@@ -58,6 +58,20 @@ impl Jungle {
     ///
     /// # Errors
     /// What the closure says, or that nothing can be written.
+    ///
+    /// ```
+    /// use jungle_db::{CommitMeta, CommitOptions, Jungle};
+    /// let jungle = Jungle::new()?;
+    /// let (inbox, done) = (jungle.create_tree("inbox")?, jungle.create_tree("done")?);
+    /// inbox.update(|tx| tx.insert_child(&[], &"task".into()))?;
+    /// let options = CommitOptions::from(&CommitMeta::new().author("ana"));
+    /// jungle.update(&options, |tx| {
+    ///     tx.on(&inbox).remove(&["task".into()])?;
+    ///     tx.on(&done).insert_child(&[], &"task".into())
+    /// })?;
+    /// assert_eq!((inbox.read().root().child_count(), done.read().root().child_count()), (0, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn update<T, E>(
         &self,
         options: &CommitOptions,

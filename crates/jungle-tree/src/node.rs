@@ -97,6 +97,17 @@ impl<'a> Node<'a> {
     /// The nodes at many paths from here, each where it is there. The paths are followed side by
     /// side, so that waiting for memory for one is used to ask for the others: for 16 paths it is
     /// several times as quick as one after the other.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Path, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// let child = Path::root().join(tree.add_child(&[])?);
+    /// let missing: Path = "/7".parse()?;
+    /// let snapshot = tree.snapshot();
+    /// let found = snapshot.root().at_many(&[&child, &missing, &[]]);
+    /// assert_eq!(found.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false, true]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn at_many(self, paths: &[&[Key]]) -> Vec<Option<Node<'a>>> {
         let mut found = Vec::with_capacity(paths.len());

@@ -219,6 +219,22 @@ impl Tree {
     /// Sets which old versions stay readable ([`TreeReader::held`]); at first only the newest.
     /// What is no longer kept is reused, as far as no snapshot holds it; what is let go after
     /// [`Keep::All`], at the next [`Arena::collect`].
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Keep, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.keep(Keep::All);
+    /// let mut history = vec![tree.version_id()];
+    /// for _ in 0..3 {
+    ///     tree.add_child(&[])?;
+    ///     history.push(tree.version_id());
+    /// }
+    /// let reader = tree.reader();
+    /// assert_eq!(reader.held(history[1]).root().child_count(), 1);
+    /// tree.keep(Keep::From(history[2]));
+    /// assert_eq!(reader.held(history[2]).root().child_count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn keep(&mut self, keep: Keep) {
         let history = match keep {
             Keep::Newest => History::None,

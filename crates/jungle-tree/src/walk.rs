@@ -64,12 +64,39 @@ impl<'a> Node<'a> {
 
     /// The subtree in document order with depths and keys: itself first, then each child followed
     /// by what is below it.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// ["a", "b"].iter().try_for_each(|&name| tree.insert_child(&[], &name.into()))?;
+    /// tree.add_child(&["a".into()])?;
+    /// let (snapshot, mut told) = (tree.snapshot(), Vec::new());
+    /// let mut walk = snapshot.root().walk();
+    /// while walk.next().is_some() {
+    ///     told.push(format!("{} {}", walk.depth(), walk.path()));
+    /// }
+    /// assert_eq!(told, ["0 /", "1 /a", "2 /a/0", "1 /b"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn walk(self) -> Walk<'a> {
         Walk { start: Some(self), stack: Vec::new(), path: Vec::new(), skip: false }
     }
 
     /// The first node in document order for which `wanted` says yes, with its path.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// for name in ["ana", "bo"] {
+    ///     let person = [tree.add_child(&[])?];
+    ///     tree.put_attribute(&person, "name", name)?;
+    /// }
+    /// let snapshot = tree.snapshot();
+    /// let found = snapshot.root().find(|node| node.attribute("name") == Some("bo".into()));
+    /// assert_eq!(found.unwrap().0.to_string(), "/1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn find(self, mut wanted: impl FnMut(Node<'a>) -> bool) -> Option<(Path, Node<'a>)> {
         let mut walk = self.walk();
         while let Some(node) = walk.next() {

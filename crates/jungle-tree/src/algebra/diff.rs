@@ -81,6 +81,18 @@ enum Order {
 ///
 /// # Errors
 /// When there is no such node in one of them.
+///
+/// ```
+/// use jungle_tree::{Arena, Tree, diff_at};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// let (a, b) = (tree.add_child(&[])?, tree.add_child(&[])?);
+/// let before = tree.snapshot();
+/// tree.put_attribute(&[a], "n", 1)?;
+/// tree.put_attribute(&[b.clone()], "n", 2)?;
+/// let changes = diff_at(&before, &tree.snapshot(), &[b])?;
+/// assert_eq!(changes.to_string(), "~ /1 @n = 2\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn diff_at(a: &Snapshot, b: &Snapshot, path: &[Key]) -> Result<ChangeSet, NoSuchNode> {
     let left = a.root().at(path)?;
     b.root().at(path)?;
