@@ -38,20 +38,26 @@ pub use clock::SystemClock;
 pub use jungle_db::*;
 pub use jungle_json as json;
 pub use jungle_store::{
-    BackupError, BackupReport, CheckpointError, CheckpointReport, CheckpointStatus, Cut, Damage,
-    DiskUsage, EraseError, EraseQuery, EraseReport, IoError, LoadError, LogError, LogStats,
-    OpenError, OpenOptions, OpenReport, Progress, Remedy, Store, Survey, TreeFault, Verified,
-    VerifyError,
+    AdoptError, BackupError, BackupReport, CHECKPOINT_EVERY, CheckpointError, CheckpointReport,
+    CheckpointStatus, Cut, DAMAGES_MAX, Damage, DecodeError, DecodeReason, DiskUsage, EncodeError,
+    EraseError, EraseQuery, EraseReport, IoError, LoadError, LogError, LogStats, OpenError,
+    OpenOptions, OpenReport, Progress, RECORD_BYTES_MAX, Remedy, SEGMENT_BYTES, Store, Survey,
+    TreeFault, Verified, VerifyError, disk,
+    pages::{PageDamage, PagesError},
 };
 /// The names of `jungle-tree`; [`Snapshot`] here is that of the database, which derefs to the
-/// tree's.
+/// tree's, here [`TreeSnapshot`].
 pub use jungle_tree::{
-    ApplyError, Arena, ArenaError, ArenaOptions, ArenaUsage, AttributeIndex, Attributes, Change,
-    ChangeSet, Children, Conflict, ConflictKind, ContentHash, Cursor, EditError, Editor, Key,
-    KeyError, KeyRef, Measured, MergeError, MergeOptions, Merged, NoSuchNode, Node, ParsePathError,
-    Path, Position, Reading, Rebased, Resolution, Rule, SlabError, Subtree, Value, ValueError,
-    ValueRef, Walk, apply, copy_subtree, diff, diff_at, loading, merge, rebase, rebase_onto,
-    rebase_over,
+    ATTRIBUTE_KEY_BYTES_MAX, ApplyError, Arena, ArenaError, ArenaOptions, ArenaUsage,
+    AttributeIndex, Attributes, Change, ChangeSet, CheckError, CheckReport, Children, Collected,
+    Collection, CollectionTurn, Conflict, ConflictKind, ContentHash, Cursor, EditError, Editor,
+    Fraction, FractionError, ImageError, KEY_BYTES_MAX, Keep, Key, KeyError, KeyRef, Measure,
+    Measured, MergeError, MergeOptions, Merged, NoSuchNode, Node, PATH_TEXT_BYTES_MAX,
+    POSITION_MAX, POSITION_MIN, ParsePathError, ParsePathReason, Path, Position, Reading, Rebased,
+    Resolution, Rule, RuleFunction, SLAB_BYTES, SavedImage, Signature, SlabError, SlabId,
+    SlabSource, Snapshot as TreeSnapshot, Split, Subtree, Tree, TreeReader, VALUE_BYTES_MAX, Value,
+    ValueError, ValueRef, VersionId, Walk, apply, copy_subtree, diff, diff_at, loading, merge,
+    rebase, rebase_onto, rebase_over,
 };
 pub use memory::Memory;
 pub use open::Open;
