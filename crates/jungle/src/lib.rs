@@ -61,3 +61,8 @@ pub use jungle_tree::{
 };
 pub use memory::Memory;
 pub use open::Open;
+
+/// The README's examples, which are tried as any other.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}
