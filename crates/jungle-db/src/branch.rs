@@ -275,6 +275,17 @@ impl TreeHandle {
     ///
     /// # Errors
     /// When there is none of this name, it is the main one, or nothing can be written.
+    ///
+    /// ```
+    /// use jungle_db::{BranchError, Jungle};
+    /// let main = Jungle::new()?.create_tree("board")?;
+    /// main.branch("draft", main.snapshot().revision())?;
+    /// assert_eq!(main.list_branches(), ["main".into(), "draft".into()]);
+    /// main.delete_branch("draft")?;
+    /// assert!(main.on_branch("draft").is_err());
+    /// assert!(matches!(main.delete_branch("main"), Err(BranchError::Main)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn delete_branch(&self, name: &str) -> Result<(), BranchError> {
         if let Some(sequencing) = self.shared.sequencing() {
             if name == MAIN_BRANCH {

@@ -369,6 +369,16 @@ impl Jungle {
     ///
     /// # Errors
     /// When there is no tree of the old name or one of the new name, or nothing can be written.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let jungle = Jungle::new()?;
+    /// let board = jungle.create_tree("board")?;
+    /// jungle.rename_tree("board", "archive")?;
+    /// assert_eq!(&*board.name(), "archive");
+    /// assert!(jungle.open_tree("board").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn rename_tree(&self, name: &str, new: &str) -> Result<(), RenameTreeError> {
         let new = name::check(new)?;
         if let Some(sequencing) = self.shared.sequencing() {
@@ -397,6 +407,17 @@ impl Jungle {
     ///
     /// # Errors
     /// When there is no tree of this name, or nothing can be written.
+    ///
+    /// ```
+    /// use jungle_db::{Jungle, NotWritten, UpdateError};
+    /// let jungle = Jungle::new()?;
+    /// let board = jungle.create_tree("board")?;
+    /// jungle.delete_tree("board")?;
+    /// assert_eq!(board.read().root().child_count(), 0);
+    /// let refused = board.update(|tx| tx.append(&[]));
+    /// assert!(matches!(refused, Err(UpdateError::NotWritten(NotWritten::Deleted))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn delete_tree(&self, name: &str) -> Result<(), DeleteTreeError> {
         if let Some(sequencing) = self.shared.sequencing() {
             sequencing.place(&self.shared, &self.meta, || {

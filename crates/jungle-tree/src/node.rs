@@ -176,6 +176,16 @@ impl<'a> Node<'a> {
     }
 
     /// The child that was added last: the one with the greatest position.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.insert_child(&[], &"settings".into())?;
+    /// (0..3).try_for_each(|_| tree.add_child(&[]).map(drop))?;
+    /// let snapshot = tree.snapshot();
+    /// assert_eq!(snapshot.root().last_child().unwrap().0.to_string(), "2");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn last_child(self) -> Option<(KeyRef<'a>, Node<'a>)> {
         let after_all = KeyRef::Position(i64::MAX, &[]);

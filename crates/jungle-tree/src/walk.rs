@@ -299,6 +299,25 @@ impl<'a> Walk<'a> {
     }
 
     /// Leaves out what is below the node given last.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// ["closed", "open"].iter().try_for_each(|&name| {
+    ///     tree.insert_child(&[], &name.into())?;
+    ///     tree.add_child(&[name.into()]).map(drop)
+    /// })?;
+    /// let (snapshot, mut seen) = (tree.snapshot(), Vec::new());
+    /// let mut walk = snapshot.root().walk();
+    /// while walk.next().is_some() {
+    ///     seen.push(walk.path().to_string());
+    ///     if walk.key() == Some("closed".into()) {
+    ///         walk.skip_below();
+    ///     }
+    /// }
+    /// assert_eq!(seen, ["/", "/closed", "/open", "/open/0"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn skip_below(&mut self) {
         self.skip = true;
     }

@@ -166,6 +166,18 @@ impl Editor {
     ///
     /// # Errors
     /// When there is no such node, or no room.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// editor.cursor(&[])?.add_children(2)?;
+    /// editor.insert_at(&[], 1)?;
+    /// tree.publish(editor);
+    /// let keys: Vec<_> = tree.snapshot().root().children().map(|c| c.0.to_string()).collect();
+    /// assert_eq!(keys, ["0", "0.80", "1"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn insert_at(&mut self, parent: &[Key], index: u64) -> Result<Key, EditError> {
         match self.position_at(parent, index)? {
             Some(sibling) => self.insert_before(parent, &sibling),
@@ -274,6 +286,22 @@ impl Editor {
     ///
     /// # Errors
     /// When one of them is not there, the key is taken, or the new parent lies below the node.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, EditError, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.edit(|editor| {
+    ///     editor.cursor(&[])?.add_children(2)?;
+    ///     editor.put_attribute(&[0.into()], "text", "hello")?;
+    ///     editor.move_node(&[0.into()], &[1.into()], &"moved".into())
+    /// })?;
+    /// let moved = tree.snapshot();
+    /// let moved = moved.root().at(&[1.into(), "moved".into()])?;
+    /// assert_eq!(moved.attribute("text"), Some("hello".into()));
+    /// let refused = tree.edit(|editor| editor.move_node(&[1.into()], &[1.into()], &2.into()));
+    /// assert!(matches!(refused, Err(EditError::MoveIntoItself { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn move_node(&mut self, from: &[Key], parent: &[Key], key: &Key) -> Result<(), EditError> {
         if from.is_empty() {
             return Err(EditError::Root);
@@ -300,6 +328,22 @@ impl Editor {
     /// # Errors
     /// When there is no such node, or no room; when the source is in another arena, or part of an
     /// edit that is not published yet.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, EditError, Tree};
+    /// let arena = Arena::new()?;
+    /// let (mut tree, mut other) = (Tree::new(&arena), Tree::new(&arena));
+    /// other.edit(|editor| editor.cursor(&[])?.add_children(1000))?;
+    /// let source = other.snapshot();
+    /// let page = [tree.add_child(&[])?];
+    /// tree.edit(|editor| editor.set_subtree(&page, source.root()))?;
+    /// assert_eq!(tree.read().root().subtree_count(), 1002);
+    ///
+    /// let elsewhere = Tree::new(&Arena::new()?).snapshot();
+    /// let refused = tree.edit(|editor| editor.set_subtree(&page, elsewhere.root()));
+    /// assert_eq!(refused, Err(EditError::OtherArena));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn set_subtree(&mut self, path: &[Key], source: Node<'_>) -> Result<(), EditError> {
         let content = self.graft(source)?;
         let was = self.with(|edit| edit.op_replace_content(path, content))?;
@@ -349,6 +393,17 @@ impl Editor {
     ///
     /// # Errors
     /// When the key is beyond its limits, or there is no room.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.put_attribute(&[], "title", "first")?;
+    /// tree.edit(|editor| editor.push_root(&"old".into()))?;
+    /// let pushed = tree.snapshot();
+    /// assert!(!pushed.root().has_attributes());
+    /// assert_eq!(pushed.root().child("old").unwrap().attribute("title"), Some("first".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn push_root(&mut self, key: &Key) -> Result<(), EditError> {
         key.check().map_err(EditError::Key)?;
         self.with(|edit| {
