@@ -89,6 +89,11 @@ impl<'n, W: Write> Counted<'n, W> {
     pub(crate) fn new(out: W, name: &'n str) -> Counted<'n, W> {
         Counted { out, written: 0, bar: Bar::new(name, None) }
     }
+
+    /// So many bytes so far.
+    pub(crate) fn written(&self) -> u64 {
+        self.written
+    }
 }
 
 impl<W: Write> Write for Counted<'_, W> {

@@ -33,6 +33,16 @@ pub(crate) fn json_line(out: &mut impl Write, value: &impl serde::Serialize) -> 
     writeln!(out, "{}", serde_json::to_string(value).expect("plain data"))
 }
 
+/// Tells programs what was done. People are told by nothing: it went as they said.
+pub(crate) fn done(format: Format, told: &impl serde::Serialize) -> io::Result<()> {
+    if format == Format::Text {
+        return Ok(());
+    }
+    let mut out = stdout();
+    json_line(&mut out, told)?;
+    out.flush()
+}
+
 /// A value as JSON on one line, all of it.
 pub(crate) fn json(member: Member<'_>) -> String {
     let mut text = String::new();

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::folder;
-use crate::output::{Format, json_line, say, stdout};
+use crate::output::{Format, done, json_line, say, stdout};
 
 /// The access file of a folder.
 const NAME: &str = "access.toml";
@@ -89,7 +89,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         What::AddUser { dir, name, password_stdin } => {
             let own = if *password_stdin { Some(line()?) } else { None };
             let password = change(dir, |access| access.add_user(name, own.as_deref()))?;
-            if own.is_none() { secret(&password, context) } else { Ok(()) }
+            match own {
+                None => secret(&password, context),
+                Some(_) => Ok(done(context.format, &Added { name, kind: "user" })?),
+            }
         }
         What::AddToken { dir, name, days } => {
             let token = change(dir, |access| access.add_token(name, end(*days)))?;
@@ -100,10 +103,15 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
                 .parse()
                 .map_err(|error| Failure::usage(format_args!("{path} is no path: {error}")))?;
             let grant = Grant { who: who.clone(), tree: tree.clone(), path, role: *role };
-            change(dir, |access| access.grant(grant))
+            let granted =
+                Granted { name: who, tree, path: grant.path.to_string(), role: role.to_string() };
+            change(dir, |access| access.grant(grant))?;
+            Ok(done(context.format, &granted)?)
         }
         What::Revoke { dir, who, tree } => {
-            change(dir, |access| access.revoke(who, tree.as_deref()))
+            let tree = tree.as_deref();
+            change(dir, |access| access.revoke(who, tree))?;
+            Ok(done(context.format, &Revoked { name: who, tree, revoked: true })?)
         }
         What::List { dir } => list(&read(&file(dir)?)?, context),
     }
@@ -200,6 +208,29 @@ struct Told<'a> {
     tree: Option<&'a str>,
     path: Option<String>,
     role: Option<String>,
+}
+
+/// What is told of what was done, if that is no secret.
+#[derive(Serialize)]
+struct Added<'a> {
+    name: &'a str,
+    kind: &'static str,
+}
+
+#[derive(Serialize)]
+struct Granted<'a> {
+    name: &'a str,
+    tree: &'a str,
+    path: String,
+    role: String,
+}
+
+#[derive(Serialize)]
+struct Revoked<'a> {
+    name: &'a str,
+    /// None: the user or token is gone.
+    tree: Option<&'a str>,
+    revoked: bool,
 }
 
 fn list(access: &Access, context: &Context<'_>) -> Result<(), Failure> {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{Failure, failed};
 use crate::folder::{on_branch, tree};
-use crate::output::{Format, json_line, stdout};
+use crate::output::{Format, done, json_line, stdout};
 use crate::revision::{HELP, find_or_newest};
 
 /// List the branches of a tree; make or delete one
@@ -34,16 +34,23 @@ struct Told<'t> {
     revision: u64,
 }
 
+#[derive(Serialize)]
+struct Deleted<'t> {
+    branch: &'t str,
+    deleted: bool,
+}
+
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     if let Some(name) = &args.delete {
         let folder = context.write(&args.dir)?;
         let tree = tree(&folder, &args.tree, None)?;
-        return tree.delete_branch(name).map_err(|error| match error {
+        tree.delete_branch(name).map_err(|error| match error {
             BranchError::NoSuchBranch(error) => {
                 on_branch(&tree, name).err().unwrap_or_else(|| failed(error))
             }
             error => failed(error),
-        });
+        })?;
+        return Ok(done(context.format, &Deleted { branch: name, deleted: true })?);
     }
     let Some(name) = &args.name else {
         return list(args, context);
@@ -51,8 +58,9 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let folder = context.write(&args.dir)?;
     let tree = tree(&folder, &args.tree, None)?;
     let from = find_or_newest(&tree, args.rev.as_deref())?;
-    from.tree.branch(name, from.snapshot.revision()).map_err(failed)?;
-    Ok(())
+    let revision = from.snapshot.revision();
+    from.tree.branch(name, revision).map_err(failed)?;
+    Ok(done(context.format, &Told { branch: name, revision: revision.number() })?)
 }
 
 fn list(args: &Args, context: &Context<'_>) -> Result<(), Failure> {

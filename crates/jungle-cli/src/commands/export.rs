@@ -6,6 +6,7 @@ use std::path::Path as FilePath;
 
 use jungle_json::{ExportOptions, Layout, Member, export, value_at};
 use jungle_words::Found;
+use serde::Serialize;
 
 use crate::args;
 use crate::bar::Counted;
@@ -15,7 +16,7 @@ use crate::failure::{Exit, Failure};
 use crate::folder::tree;
 use crate::formats::{Form, folder, ndjson, xml};
 use crate::near;
-use crate::output::{json, stdout};
+use crate::output::{done, json, stdout};
 use crate::revision::{HELP, find_or_newest};
 
 /// Write a tree, or a part of it, as JSON, XML or files; or all its revisions
@@ -42,16 +43,30 @@ pub(crate) struct Args {
     pretty: bool,
 }
 
+/// What is told of a file or folder that was written; the names of the fields are those of the JSON
+/// form.
+#[derive(Serialize)]
+struct Told<'a> {
+    file: &'a str,
+    revision: u64,
+    bytes: u64,
+}
+
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let folder = context.read(&args.dir)?;
     let tree = tree(&folder, &args.tree, None)?;
     let found = find_or_newest(&tree, args.at.at.as_deref())?;
+    let told = |file, bytes| {
+        let revision = found.snapshot.revision().number();
+        done(context.format, &Told { file, revision, bytes })
+    };
     match (&args.output, args.format) {
         (Some(output), Form::Folder) => {
             let path = path(&args.path)?;
             let root = found.snapshot.root();
             let node = root.at(&path).map_err(|_| near::not_found(root, &path))?;
-            folder::export(node, FilePath::new(output))
+            let bytes = folder::export(node, FilePath::new(output))?;
+            Ok(told(output, bytes)?)
         }
         (None, Form::Folder) => Err(Failure::usage("a folder of files has no place in a pipe")
             .with_hint("--output FOLDER says where to write it")),
@@ -73,7 +88,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             let file = File::create(output).map_err(cannot)?;
             let mut out = buffered(Counted::new(file, output));
             write(args, &found, &mut out)?;
-            out.flush().map_err(cannot)
+            out.flush().map_err(cannot)?;
+            Ok(told(output, out.get_ref().written())?)
         }
     }
 }

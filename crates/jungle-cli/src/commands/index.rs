@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::failure::{Failure, failed};
 use crate::folder::tree;
 use crate::near;
-use crate::output::{Format, json_line, stdout};
+use crate::output::{Format, done, json_line, stdout};
 
 const HELP: &str = "\
 With an index of `status`, `jungle find DIR TREE 'status = open and stars > 3'` looks at the nodes \
@@ -41,18 +41,25 @@ struct Told<'t> {
     index: &'t str,
 }
 
+#[derive(Serialize)]
+struct Dropped<'t> {
+    index: &'t str,
+    dropped: bool,
+}
+
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     if let Some(key) = &args.drop {
         let folder = context.write(&args.dir)?;
         let tree = tree(&folder, &args.tree, None)?;
-        return tree.drop_index(raw(key)).map_err(|error| match error {
+        tree.drop_index(raw(key)).map_err(|error| match error {
             IndexError::NoSuchIndex { .. } => {
                 let indexes = tree.list_indexes();
                 let keys = indexes.iter().map(shown);
                 near::no_such(error, key, keys, "`index` lists them")
             }
             error => failed(error),
-        });
+        })?;
+        return Ok(done(context.format, &Dropped { index: key, dropped: true })?);
     }
     let Some(key) = &args.key else {
         return list(args, context);
@@ -62,7 +69,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     jungle_words::create_index(&tree, raw(key)).map_err(failed)?;
     work_out(&tree)?;
     // So it is there when the folder is opened next.
-    folder.checkpoint().map(drop).map_err(failed)
+    folder.checkpoint().map_err(failed)?;
+    Ok(done(context.format, &Told { index: key })?)
 }
 
 /// Works out all that are not yet.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{Failure, failed};
 use crate::folder::tree;
-use crate::output::{Format, json_line, stdout};
+use crate::output::{Format, done, json_line, stdout};
 
 const HELP: &str = "\
 Say `all`, how many of the newest revisions (`100`), or how old they may be (`90s`, `30m`, `12h`, \
@@ -43,7 +43,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     if let Some(retention) = args.what {
         let folder = context.write(&args.dir)?;
         let tree = tree(&folder, &args.tree, branch)?;
-        return tree.set_retention(retention).map_err(failed);
+        tree.set_retention(retention).map_err(failed)?;
+        return Ok(done(context.format, &Told { keep: text(retention) })?);
     }
     let folder = context.read(&args.dir)?;
     let keep = text(tree(&folder, &args.tree, branch)?.retention());

@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::failure::{Failure, failed};
 use crate::folder::tree;
 use crate::near;
-use crate::output::{Format, json_line, stdout};
+use crate::output::{Format, done, json_line, stdout};
 use crate::revision::{HELP, find_or_newest};
 
 /// List the tags of a tree; make or delete one
@@ -35,18 +35,25 @@ struct Told<'t> {
     revision: u64,
 }
 
+#[derive(Serialize)]
+struct Deleted<'t> {
+    tag: &'t str,
+    deleted: bool,
+}
+
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     if let Some(name) = &args.delete {
         let folder = context.write(&args.dir)?;
         let tree = tree(&folder, &args.tree, None)?;
-        return tree.delete_tag(name).map_err(|error| match error {
+        tree.delete_tag(name).map_err(|error| match error {
             BranchError::NoSuchBranch(error) => {
                 let tags = tree.list_tags();
                 let names = tags.iter().map(|(name, _)| &**name);
                 near::no_such(error, name, names, "`tag` lists them")
             }
             error => failed(error),
-        });
+        })?;
+        return Ok(done(context.format, &Deleted { tag: name, deleted: true })?);
     }
     let Some(name) = &args.name else {
         return list(args, context);
@@ -54,7 +61,9 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let folder = context.write(&args.dir)?;
     let tree = tree(&folder, &args.tree, None)?;
     let at = find_or_newest(&tree, args.rev.as_deref())?;
-    at.tree.tag(name, at.snapshot.revision()).map_err(failed)
+    let revision = at.snapshot.revision();
+    at.tree.tag(name, revision).map_err(failed)?;
+    Ok(done(context.format, &Told { tag: name, revision: revision.number() })?)
 }
 
 fn list(args: &Args, context: &Context<'_>) -> Result<(), Failure> {

@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
-use jungle::{DeleteTreeError, OpenOptions, RenameTreeError};
+use jungle::{DeleteTreeError, OpenOptions, RenameTreeError, TreeHandle};
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, failed};
 use crate::near;
-use crate::output::{Format, count, json_line, stdout};
+use crate::output::{Format, count, done, json_line, stdout};
 
 /// List the trees of a folder; create, rename or delete one
 #[derive(clap::Args)]
@@ -32,26 +32,48 @@ struct Told<'t> {
     tree: &'t str,
     revision: u64,
     nodes: u64,
+    /// The name it had before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    renamed_from: Option<&'t str>,
+}
+
+#[derive(Serialize)]
+struct Deleted<'t> {
+    tree: &'t str,
+    deleted: bool,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     if let Some(name) = &args.create {
         let folder = context.create(&args.dir, OpenOptions::new())?;
-        folder.create_tree(name).map(drop).map_err(failed)
+        let tree = folder.create_tree(name).map_err(failed)?;
+        done(context.format, &Told::new(&tree, name))?;
     } else if let Some([old, new]) = args.rename.as_deref() {
         let folder = context.write(&args.dir)?;
         folder.rename_tree(old, new).map_err(|error| match error {
             RenameTreeError::NoSuchTree(error) => no_such_tree(&folder, old, &error),
             error => failed(error),
-        })
+        })?;
+        let tree = folder.open_tree(new).map_err(failed)?;
+        done(context.format, &Told { renamed_from: Some(old), ..Told::new(&tree, new) })?;
     } else if let Some(name) = &args.delete {
         let folder = context.write(&args.dir)?;
         folder.delete_tree(name).map_err(|error| match error {
             DeleteTreeError::NoSuchTree(error) => no_such_tree(&folder, name, &error),
             error => failed(error),
-        })
+        })?;
+        done(context.format, &Deleted { tree: name, deleted: true })?;
     } else {
-        list(&args.dir, context)
+        list(&args.dir, context)?;
+    }
+    Ok(())
+}
+
+impl<'t> Told<'t> {
+    fn new(tree: &TreeHandle, name: &'t str) -> Told<'t> {
+        let snapshot = tree.snapshot();
+        let (revision, nodes) = (snapshot.revision().number(), snapshot.root().subtree_count());
+        Told { tree: name, revision, nodes, renamed_from: None }
     }
 }
 
@@ -67,11 +89,11 @@ pub(super) fn list(dir: &str, context: &Context<'_>) -> Result<(), Failure> {
     let mut out = stdout();
     for name in folder.list_trees() {
         let Ok(tree) = folder.open_tree(&name) else { continue };
-        let snapshot = tree.snapshot();
-        let (revision, nodes) = (snapshot.revision().number(), snapshot.root().subtree_count());
+        let told = Told::new(&tree, &name);
         match context.format {
-            Format::Json => json_line(&mut out, &Told { tree: &name, revision, nodes })?,
+            Format::Json => json_line(&mut out, &told)?,
             Format::Text => {
+                let Told { revision, nodes, .. } = told;
                 writeln!(out, "{name}  revision {revision}, {}", count(nodes, "node"))?;
             }
         }

@@ -106,18 +106,18 @@ fn put_file(editor: &mut Editor, path: &Path, file: &FilePath) -> Result<u64, Fa
 }
 
 /// Writes a tree as a folder, which must be empty or not there. Scalars that are no text or bytes
-/// are written as JSON.
-pub(crate) fn export(root: Node<'_>, folder: &FilePath) -> Result<(), Failure> {
+/// are written as JSON. Gives the bytes of the files.
+pub(crate) fn export(root: Node<'_>, folder: &FilePath) -> Result<u64, Failure> {
     make_empty(folder)?;
     let mut bar = Bar::of_steps("nodes", root.subtree_count());
-    let mut done = 0;
+    let (mut done, mut bytes) = (0, 0);
     let mut todo = vec![(root, folder.to_owned())];
     while let Some((node, folder)) = todo.pop() {
         done += 1;
         bar.set(done);
         let attributes = node.attributes().filter(|(key, _)| *key != ORDER_KEY);
         for (key, value) in attributes {
-            write_file(&folder.join(file_name(key, &folder)?), value)?;
+            bytes += write_file(&folder.join(file_name(key, &folder)?), value)?;
         }
         for (key, child) in node.children() {
             let name = match key {
@@ -128,7 +128,7 @@ pub(crate) fn export(root: Node<'_>, folder: &FilePath) -> Result<(), Failure> {
             let is_file = !child.has_children() && child.attributes().nth(1).is_none();
             match child.attribute(VALUE_KEY).filter(|_| is_file) {
                 Some(value) => {
-                    write_file(&path, value)?;
+                    bytes += write_file(&path, value)?;
                     done += 1;
                 }
                 None => {
@@ -138,7 +138,7 @@ pub(crate) fn export(root: Node<'_>, folder: &FilePath) -> Result<(), Failure> {
             }
         }
     }
-    Ok(())
+    Ok(bytes)
 }
 
 fn make_empty(folder: &FilePath) -> Result<(), Failure> {
@@ -162,7 +162,8 @@ fn file_name<'n>(name: &'n str, folder: &FilePath) -> Result<&'n str, Failure> {
     Ok(name)
 }
 
-fn write_file(path: &FilePath, value: ValueRef<'_>) -> Result<(), Failure> {
+/// Gives how many bytes the file has.
+fn write_file(path: &FilePath, value: ValueRef<'_>) -> Result<u64, Failure> {
     let mut json = String::new();
     let bytes = match value {
         ValueRef::Text(text) => text.as_bytes(),
@@ -174,7 +175,8 @@ fn write_file(path: &FilePath, value: ValueRef<'_>) -> Result<(), Failure> {
     };
     let file = fs::OpenOptions::new().write(true).create_new(true).open(path);
     let written = file.and_then(|mut file| io::Write::write_all(&mut file, bytes));
-    written.map_err(|error| cannot_write(path, &error))
+    written.map_err(|error| cannot_write(path, &error))?;
+    Ok(bytes.len() as u64)
 }
 
 fn cannot_read(path: &FilePath, error: &io::Error) -> Failure {
