@@ -1,14 +1,55 @@
 //! Progress of what takes long.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use jungle::Progress;
 
+use crate::output::Format;
+
 /// Nothing is shown of what takes no longer than this.
 const SHOWN_AFTER: Duration = Duration::from_millis(500);
+
+/// So often something moves where nothing tells how far it is.
+const MOVES_EVERY: Duration = Duration::from_millis(100);
+
+/// Programs that want JSON want no bars. As with colours, that is so for the whole process.
+static IS_HIDDEN: AtomicBool = AtomicBool::new(false);
+
+/// Bars are for people.
+pub(crate) fn show_for(format: Format) {
+    IS_HIDDEN.store(format == Format::Json, Ordering::SeqCst);
+}
+
+fn is_shown() -> bool {
+    !IS_HIDDEN.load(Ordering::SeqCst) && io::stderr().is_terminal()
+}
+
+/// Does something of which nobody tells how far it is.
+pub(crate) fn waiting<T>(name: &str, work: impl FnOnce() -> T) -> T {
+    if !is_shown() {
+        return work();
+    }
+    let (done, ended) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut bar = Bar::without_end(name, "{msg} {spinner} {elapsed}");
+            let mut moves = 0;
+            while ended.recv_timeout(MOVES_EVERY) == Err(RecvTimeoutError::Timeout) {
+                moves += 1;
+                bar.set(moves);
+            }
+        });
+        // Dropped when the work ends, also when it unwinds: the thread waits for that.
+        let _done = done;
+        work()
+    })
+}
 
 /// A bar on standard error, if that is a terminal and the work takes long.
 pub(crate) struct Bar<'n> {
@@ -38,27 +79,39 @@ impl<'n> Bar<'n> {
     /// For revisions that are read, of which it may not be known how many there are: it goes when
     /// what is given is dropped.
     pub(crate) fn of_revisions(name: &'static str) -> Progress {
+        Bar::told(move |total| match total {
+            0 => Bar::without_end(name, "{msg} {spinner} {human_pos} revisions"),
+            total => Bar::of_steps(name, total),
+        })
+    }
+
+    /// For bytes that are copied, likewise.
+    pub(crate) fn of_bytes(name: &'static str) -> Progress {
+        Bar::told(move |total| Bar::new(name, Some(total)))
+    }
+
+    /// For values that are copied, likewise.
+    pub(crate) fn of_values(name: &'static str) -> Progress {
+        Bar::told(move |total| Bar::of_steps(name, total))
+    }
+
+    /// A bar that is made when it is told for the first time how much there is.
+    fn told(make: impl Fn(u64) -> Bar<'static> + Send + Sync + 'static) -> Progress {
         let bar: Mutex<Option<Bar<'static>>> = Mutex::default();
         Progress::new(move |done, total| {
             let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
-            bar.get_or_insert_with(|| match total {
-                0 => Bar {
-                    start: Instant::now(),
-                    name,
-                    total: None,
-                    template: "{msg} {spinner} {human_pos} revisions",
-                    bar: None,
-                },
-                total => Bar::of_steps(name, total),
-            })
-            .set(done);
+            bar.get_or_insert_with(|| make(total)).set(done);
         })
+    }
+
+    fn without_end(name: &'n str, template: &'static str) -> Bar<'n> {
+        Bar { start: Instant::now(), name, total: None, template, bar: None }
     }
 
     pub(crate) fn set(&mut self, done: u64) {
         if let Some(bar) = &self.bar {
             bar.set_position(done);
-        } else if self.start.elapsed() >= SHOWN_AFTER && io::stderr().is_terminal() {
+        } else if self.start.elapsed() >= SHOWN_AFTER && is_shown() {
             let bar = self.total.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
             let style = ProgressStyle::with_template(self.template);
             let style = style.expect("the template is written so");

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
     allow_huge_pages();
     let args = Args::parse();
     args.color.apply();
+    bar::show_for(args.format());
     let context = Context { format: args.format(), held: None };
     match commands::run(&args.command, &context) {
         Ok(()) => ExitCode::SUCCESS,

@@ -36,6 +36,16 @@ pub struct BackupReport {
     pub bytes: u64,
 }
 
+/// Whom a backup tells how far it is.
+#[derive(Clone, Debug, Default)]
+pub struct BackupProgress {
+    /// Is told how many bytes of files were copied or passed over, of how many; dropped when that
+    /// is done.
+    pub copying: Progress,
+    /// Is told how many revisions of what came out were read back.
+    pub checking: Progress,
+}
+
 /// Why there is no backup, or not of all.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -90,17 +100,17 @@ impl Store {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<BackupReport, BackupError> {
-        self.backup_telling(to, Progress::default())
+        self.backup_telling(to, BackupProgress::default())
     }
 
-    /// As [`backup`](Store::backup), and tells how much of what came out was read back.
+    /// As [`backup`](Store::backup), and tells how far it is.
     ///
     /// # Errors
     /// As [`backup`](Store::backup).
     pub fn backup_telling(
         &self,
         to: impl AsRef<Path>,
-        progress: Progress,
+        progress: BackupProgress,
     ) -> Result<BackupReport, BackupError> {
         let to = to.as_ref();
         let disk = FolderDisk::create(to).map_err(doing("create", &to.to_string_lossy()))?;
@@ -112,31 +122,34 @@ impl Store {
     /// # Errors
     /// As [`backup`](Store::backup).
     pub fn backup_on(&self, to: Arc<dyn Disk>) -> Result<BackupReport, BackupError> {
-        self.copy_onto(to, Progress::default())
+        self.copy_onto(to, BackupProgress::default())
     }
 
     fn copy_onto(
         &self,
         to: Arc<dyn Disk>,
-        progress: Progress,
+        progress: BackupProgress,
     ) -> Result<BackupReport, BackupError> {
+        let BackupProgress { copying: tell, checking } = progress;
         let newest = self.revision();
         self.log().wait(newest.number(), Durability::Sync)?;
         let lock = OpenOptions::new().lock(&*to).map_err(BackupError::Target)?;
         erase::finish(&*to, &*lock).map_err(BackupError::Target)?;
         let still = self.checkpoints.still();
+        let mut done = Done { tell, bytes: 0, total: self.disk_usage()?.log_bytes };
         let copying = Copying::begin(&**self.disk(), &*to, &*lock)?;
         if copying.had.is_none() {
             pages::remove(&*to)?;
             if segments(&**self.disk())?.first().is_some_and(|&first| first > 1) {
-                self.copy_pages(&to)?;
+                self.copy_pages(&to, &mut done)?;
             }
         }
-        let report = copying.run()?;
+        let report = copying.run(&mut done)?;
+        drop(done);
         drop((lock, still));
         let copy = OpenOptions::new()
             .read_only()
-            .progress(progress)
+            .progress(checking)
             .open_on(to)
             .map_err(BackupError::Target)?;
         if copy.revision() != report.revision {
@@ -147,20 +160,43 @@ impl Store {
     }
 
     /// Copies the checkpoint. Behind it the log is not cut off.
-    fn copy_pages(&self, to: &Arc<dyn Disk>) -> Result<(), BackupError> {
+    fn copy_pages(&self, to: &Arc<dyn Disk>, done: &mut Done) -> Result<(), BackupError> {
         let missing = OpenError::Missing { revision: Revision::new(1) };
         let from = self.checkpoints.opened().ok_or(BackupError::Source(missing))?;
         let copy = EnginePages::open(Arc::clone(to), PagesOptions::default())?;
         let mut writing = copy.begin()?;
+        let mut values = Vec::new();
         for table in Table::ALL {
-            for key in from.keys(table, 0..=u64::MAX)? {
-                if let Some(bytes) = from.get(table, key)? {
-                    writing.put(table, key, &bytes)?;
-                }
+            values.extend(from.keys(table, 0..=u64::MAX)?.into_iter().map(|key| (table, key)));
+        }
+        // What the values take up in the file is not known one by one.
+        let bytes = self.disk_usage()?.pages_bytes;
+        let each = bytes / (values.len() as u64).max(1);
+        done.total += each * values.len() as u64;
+        for (table, key) in values {
+            if let Some(bytes) = from.get(table, key)? {
+                writing.put(table, key, &bytes)?;
             }
+            done.add(each);
         }
         writing.commit()?;
         Ok(())
+    }
+}
+
+/// How much of the files was gone through.
+struct Done {
+    tell: Progress,
+    bytes: u64,
+    total: u64,
+}
+
+impl Done {
+    fn add(&mut self, bytes: u64) {
+        self.bytes += bytes;
+        // Somebody may commit meanwhile.
+        self.total = self.total.max(self.bytes);
+        self.tell.tell_each(self.bytes, self.total);
     }
 }
 
@@ -214,7 +250,7 @@ impl<'d> Copying<'d> {
         Ok(Copying { from, to, lock, had })
     }
 
-    fn run(self) -> Result<BackupReport, BackupError> {
+    fn run(self, done: &mut Done) -> Result<BackupReport, BackupError> {
         let before = self.had.as_ref().map_or(0, |had| had.next - 1);
         let mut marked = false;
         let mut bytes = 0;
@@ -240,6 +276,7 @@ impl<'d> Copying<'d> {
                 // Only now does another segment follow.
                 last.as_ref().map_or(Ok(()), |before| self.seal(before))?;
             }
+            done.add(segment.bytes.len() as u64);
             last = Some(segment);
         }
         let (Some(last), true) = (last, found) else {

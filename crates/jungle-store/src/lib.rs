@@ -51,7 +51,7 @@ mod wire;
 mod writer;
 
 pub use adopt::AdoptError;
-pub use backup::{BackupError, BackupReport};
+pub use backup::{BackupError, BackupProgress, BackupReport};
 pub use checkpoint::{
     CheckpointError, CheckpointReport, LoadError, StreamError, check_checkpoint, read_checkpoint,
     write_checkpoint,

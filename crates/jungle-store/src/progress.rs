@@ -3,15 +3,16 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// So many revisions are read before it is told again.
+/// So many things are done before it is told again.
 const TOLD_EVERY: u64 = 1024;
 
-/// Is told now and then how many revisions were read, of how many: 0 where that is not known.
+/// Is told now and then how much is done, of how much: 0 where that is not known. What is counted,
+/// revisions in most places, is said by what takes one.
 #[derive(Clone, Default)]
 pub struct Progress(Option<Arc<dyn Fn(u64, u64) + Send + Sync>>);
 
 impl Progress {
-    /// Has this called, on the thread that reads.
+    /// Has this called, on the thread that does the work.
     pub fn new(tell: impl Fn(u64, u64) + Send + Sync + 'static) -> Progress {
         Progress(Some(Arc::new(tell)))
     }
@@ -20,6 +21,13 @@ impl Progress {
         if let Progress(Some(tell)) = self
             && done.is_multiple_of(TOLD_EVERY)
         {
+            tell(done, total);
+        }
+    }
+
+    /// As [`Progress::tell`], of what is long enough to be told each time.
+    pub(crate) fn tell_each(&self, done: u64, total: u64) {
+        if let Progress(Some(tell)) = self {
             tell(done, total);
         }
     }

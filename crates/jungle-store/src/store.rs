@@ -12,6 +12,7 @@ use crate::disk::Disk;
 use crate::error::{IoError, LogError, OpenError, doing};
 use crate::log::Log;
 use crate::open::{OpenOptions, OpenReport};
+use crate::progress::Progress;
 use crate::usage::{DiskUsage, disk_usage};
 use crate::writer::LogStats;
 
@@ -147,10 +148,18 @@ impl Store {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn compact(&self) -> Result<(), CheckpointError> {
+        self.compact_telling(&Progress::default())
+    }
+
+    /// As [`compact`](Store::compact), and tells how many values of the checkpoint were copied.
+    ///
+    /// # Errors
+    /// As [`compact`](Store::compact).
+    pub fn compact_telling(&self, progress: &Progress) -> Result<(), CheckpointError> {
         if self.is_read_only() {
             return Err(LogError::ReadOnly.into());
         }
-        self.checkpoints.compact()
+        self.checkpoints.compact(progress)
     }
 
     /// How many bytes its files have.

@@ -38,11 +38,11 @@ pub use clock::SystemClock;
 pub use jungle_db::*;
 pub use jungle_json as json;
 pub use jungle_store::{
-    AdoptError, BackupError, BackupReport, CHECKPOINT_EVERY, CheckpointError, CheckpointReport,
-    CheckpointStatus, Cut, DAMAGES_MAX, Damage, DecodeError, DecodeReason, DiskUsage, EncodeError,
-    EraseError, EraseQuery, EraseReport, IoError, LoadError, LogError, LogStats, OpenError,
-    OpenOptions, OpenReport, Progress, RECORD_BYTES_MAX, Remedy, SEGMENT_BYTES, Store, Survey,
-    TreeFault, Verified, VerifyError, disk,
+    AdoptError, BackupError, BackupProgress, BackupReport, CHECKPOINT_EVERY, CheckpointError,
+    CheckpointReport, CheckpointStatus, Cut, DAMAGES_MAX, Damage, DecodeError, DecodeReason,
+    DiskUsage, EncodeError, EraseError, EraseQuery, EraseReport, IoError, LoadError, LogError,
+    LogStats, OpenError, OpenOptions, OpenReport, Progress, RECORD_BYTES_MAX, Remedy,
+    SEGMENT_BYTES, Store, Survey, TreeFault, Verified, VerifyError, disk,
     pages::{PageDamage, PagesError},
 };
 /// The names of `jungle-tree`; [`Snapshot`] here is that of the database, which derefs to the

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use jungle::{BackupError, BackupReport, OpenError};
+use jungle::{BackupError, BackupProgress, BackupReport, OpenError};
 use serde::Serialize;
 
 use crate::bar::Bar;
@@ -36,10 +36,15 @@ struct Told {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let folder = context.read(&args.dir)?;
-    let report = folder
-        .backup_telling(&args.backup, Bar::of_revisions("checking"))
-        .map_err(|error| not_copied(&error))?;
+    let report =
+        folder.backup_telling(&args.backup, progress()).map_err(|error| not_copied(&error))?;
     print(&report, context.format)
+}
+
+/// Shows how far a copy is.
+pub(super) fn progress() -> BackupProgress {
+    let (copying, checking) = (Bar::of_bytes("copying"), Bar::of_revisions("checking"));
+    BackupProgress { copying, checking }
 }
 
 /// Why there is no copy.

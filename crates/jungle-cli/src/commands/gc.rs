@@ -5,6 +5,7 @@ use std::io::Write;
 use jungle::{CheckpointError, Store};
 use serde::Serialize;
 
+use crate::bar::{Bar, waiting};
 use crate::context::Context;
 use crate::failure::{Failure, failed};
 use crate::output::{Format, count, json_line, size, stdout};
@@ -41,10 +42,11 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let folder = context.write(&args.dir)?;
     let before = folder.disk_bytes().map_err(failed)?;
     apply(&folder)?;
-    folder.collect()?;
-    let report = folder.checkpoint().map_err(|error: CheckpointError| failed(error))?;
+    waiting("going through what is kept", || folder.collect())?;
+    let report = waiting("writing the checkpoint", || folder.checkpoint());
+    let report = report.map_err(|error: CheckpointError| failed(error))?;
     if args.compact {
-        folder.compact().map_err(failed)?;
+        folder.compact_telling(&Bar::of_values("compacting")).map_err(failed)?;
     }
     let after = folder.disk_bytes().map_err(failed)?;
     let told = Told { segments: report.segments, before, after };

@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use super::backup::{not_copied, print};
-use crate::bar::Bar;
+use super::backup::{not_copied, print, progress};
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 
@@ -29,8 +28,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             .with_hint("give a new folder; nothing is ever written over"));
     }
     let backup = context.read(&args.backup)?;
-    let report = backup
-        .backup_telling(&args.dir, Bar::of_revisions("checking"))
-        .map_err(|error| not_copied(&error))?;
+    let report =
+        backup.backup_telling(&args.dir, progress()).map_err(|error| not_copied(&error))?;
     print(&report, context.format)
 }

@@ -18,6 +18,7 @@ use crate::error::{IoError, LogError, doing};
 use crate::log::{Log, LogPosition};
 use crate::pages::{self, EnginePages, Pages, PagesError, PagesOptions, Table, history_key};
 use crate::planted::{Bug, is_awake};
+use crate::progress::Progress;
 use crate::recover::segments;
 use crate::segment::{LOG, name};
 
@@ -229,7 +230,7 @@ impl Checkpoints {
     }
 
     /// Makes the file of the newest one as small as it can be.
-    pub(crate) fn compact(&self) -> Result<(), CheckpointError> {
+    pub(crate) fn compact(&self, progress: &Progress) -> Result<(), CheckpointError> {
         let mut last = self.lock();
         if last.stopped {
             return Err(CheckpointError::Stopped);
@@ -237,7 +238,7 @@ impl Checkpoints {
         // As where a checkpoint is written: if it fails, nobody knows which file has the name, and
         // what was trimmed from the log may be in it only.
         last.stopped = true;
-        self.opened().map_or(Ok(()), |pages| pages.compact())?;
+        self.opened().map_or(Ok(()), |pages| pages.compact(progress))?;
         last.stopped = false;
         Ok(())
     }

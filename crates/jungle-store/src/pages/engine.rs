@@ -29,6 +29,7 @@ use super::{Checkpoint, Pages, Table};
 use crate::disk::{Disk, Mode};
 use crate::error::{IoError, doing};
 use crate::planted::{Bug, is_awake};
+use crate::progress::Progress;
 
 /// What the file is called until there is something in it.
 const NEXT: &str = "pages.next";
@@ -294,10 +295,10 @@ impl Pages for EnginePages {
         Ok(Box::new(Writing { pages: self, view, transaction, ledger, changed, number }))
     }
 
-    fn compact(&self) -> Result<(), PagesError> {
+    fn compact(&self, progress: &Progress) -> Result<(), PagesError> {
         let (view, transaction) = self.begin_newest()?;
         let done = remove_file(&*self.disk, NEXT).map_err(PagesError::from).and_then(|()| {
-            self.make_next(|new| copy(&view, new))?;
+            self.make_next(|new| copy(&view, new, progress))?;
             self.replace()
         });
         if done.is_err() {
@@ -310,20 +311,25 @@ impl Pages for EnginePages {
 }
 
 /// Puts all that a view has elsewhere, as it is stored.
-fn copy(view: &View, new: &WriteTransaction) -> Result<(), PagesError> {
+fn copy(view: &View, new: &WriteTransaction, progress: &Progress) -> Result<(), PagesError> {
     for key in view.ledger.parts() {
         let stored = stored(&view.tables()[0], key)?;
         let damaged = PagesError::Damaged { table: LEDGER.1, key, what: PageDamage::Missing };
         put_stored(new, LEDGER.1, key, Some(&stored.ok_or(damaged)?))?;
     }
-    for table in Table::ALL {
-        for key in view.ledger.keys(table, 0..=u64::MAX) {
+    let keys = Table::ALL.map(|table| (table, view.ledger.keys(table, 0..=u64::MAX)));
+    let total = keys.iter().map(|(_, keys)| keys.len() as u64).sum();
+    let mut done = 0;
+    for (table, keys) in keys {
+        for key in keys {
             let place = Place::new(table, key, view.ledger.put_by(table, key).unwrap_or(0));
             let stored = stored(&view.tables()[table as usize], key)?;
             let stored = stored.ok_or_else(|| place.damaged(PageDamage::Missing))?;
             // What is damaged is told now, and not taken along.
             place.open(&stored)?;
             put_stored(new, table.name(), key, Some(&stored))?;
+            done += 1;
+            progress.tell_each(done, total);
         }
     }
     Ok(())

@@ -22,6 +22,8 @@ use std::sync::Arc;
 
 use jungle_tree::{SlabId, SlabSource};
 
+use crate::progress::Progress;
+
 pub(crate) use backend::PAGES;
 pub use engine::{CACHE_BYTES, EnginePages, PagesOptions};
 pub(crate) use engine::{FILES, remove};
@@ -114,13 +116,14 @@ pub trait Pages: Send + Sync {
 
     /// Puts all that the newest checkpoint has into a new file, which takes the place of the old
     /// one at once: what was removed takes up no room any more. Readers go on meanwhile, whoever
-    /// begins a checkpoint waits. Until it is done the disk has both.
+    /// begins a checkpoint waits. Until it is done the disk has both. Tells how many values were
+    /// put.
     ///
     /// # Errors
     /// When the disk refuses it, or what is there is damaged: the old file stays then, unless it is
     /// not known which of the two lasts; they are the same, and no checkpoint is written until the
     /// pages are opened again.
-    fn compact(&self) -> Result<(), PagesError>;
+    fn compact(&self, progress: &Progress) -> Result<(), PagesError>;
 
     /// Reads all there is; gives how many values that are.
     ///

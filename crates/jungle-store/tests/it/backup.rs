@@ -1,9 +1,10 @@
 //! Backups: full, of what is new, and interrupted ones.
 
 use std::fs;
+use std::sync::{Arc, Mutex};
 
-use jungle_db::Durability;
-use jungle_store::{BackupError, OpenError, OpenOptions, Store};
+use jungle_db::{Durability, Retention};
+use jungle_store::{BackupError, BackupProgress, OpenError, OpenOptions, Progress, Store};
 
 use crate::support::{Folder, every_kind_of_commit, portrait};
 
@@ -54,6 +55,35 @@ fn only_what_is_new_is_copied() {
         check(&store, &copy);
     }
     assert!(store.report().segments == 0 && all < 60 * 100, "{all} bytes for 60 commits");
+}
+
+/// What the copying of a backup tells.
+fn told_of_copying(store: &Store, copy: &Folder) -> Vec<(u64, u64)> {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let telling = Arc::clone(&told);
+    let copying = Progress::new(move |done, total| telling.lock().unwrap().push((done, total)));
+    let progress = BackupProgress { copying, ..BackupProgress::default() };
+    store.backup_telling(copy.path(), progress).unwrap();
+    Arc::into_inner(told).expect("it is dropped then").into_inner().unwrap()
+}
+
+#[test]
+fn copying_is_told_up_to_all_there_is() {
+    let (folder, first, second) = (Folder::new(), Folder::new(), Folder::new());
+    let store = open(&folder);
+    every_kind_of_commit(&store);
+    let log = told_of_copying(&store, &first);
+    assert!(log.len() > 3 && log.is_sorted(), "{log:?}");
+    let usage = store.disk_usage().unwrap();
+    assert_eq!(log.last(), Some(&(usage.log_bytes, usage.log_bytes)));
+    // What is there already is gone through, too.
+    assert_eq!(told_of_copying(&store, &first), log);
+    store.create_tree("short").unwrap().set_retention(Retention::Last(1)).unwrap();
+    store.checkpoint().unwrap();
+    let both = told_of_copying(&store, &second);
+    let (usage, &(done, total)) = (store.disk_usage().unwrap(), both.last().unwrap());
+    assert!(both.is_sorted() && done == total && total <= usage.total(), "{both:?}, {usage:?}");
+    assert!(total > usage.pages_bytes / 2, "the checkpoint is copied, too");
 }
 
 #[test]

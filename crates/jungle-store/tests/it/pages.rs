@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jungle_store::Progress;
 use jungle_store::disk::{Disk, FolderDisk};
 use jungle_store::pages::{
     EnginePages, PageDamage, PagedSlabs, Pages, PagesError, PagesOptions, Table,
@@ -228,7 +229,11 @@ fn compacted_pages_are_smaller_and_the_same() {
     let bytes = || std::fs::metadata(folder.path().join("pages")).unwrap().len();
     let (before, kept) = (bytes(), pages.get(Table::Slabs, 299).unwrap());
     assert!(before > 6_000_000 && kept.is_some());
-    pages.compact().unwrap();
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let telling = Arc::clone(&told);
+    let progress = Progress::new(move |done, total| telling.lock().unwrap().push((done, total)));
+    pages.compact(&progress).unwrap();
+    assert_eq!(*told.lock().unwrap(), [(1, 3), (2, 3), (3, 3)]);
     assert!(bytes() < 1_600_000, "{} of {before}", bytes());
     assert_eq!((pages.checkpoint().unwrap(), pages.check().unwrap()), (2, 3));
     assert_eq!(pages.get(Table::Slabs, 299).unwrap(), kept);

@@ -13,6 +13,7 @@ use rustyline::history::FileHistory;
 use rustyline::{Config, Editor};
 
 use crate::args;
+use crate::bar;
 use crate::commands;
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
@@ -110,6 +111,7 @@ fn one(line: &str, dir: &str, context: &Context<'_>) -> Result<Next, Failure> {
         }
     };
     let format = if args.is_json() { args.format() } else { context.format };
+    bar::show_for(format);
     commands::run(&args.command, &Context { format, held: context.held })?;
     Ok(Next::Go)
 }
