@@ -2,13 +2,18 @@
 //!
 //! `JUNGLE_GOLDEN=1` writes those of this version, where there are none yet.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use jungle_db::{Clock, Jungle, Retention, Revision, Timestamp};
-use jungle_store::{OpenError, OpenOptions, Store, decode, encode};
-use jungle_tree::{Arena, EditError, Key, Value};
+use jungle_db::{Clock, Event, Jungle, Retention, Revision, Timestamp};
+use jungle_store::{
+    OpenError, OpenOptions, Store, check_checkpoint, decode, encode, read_checkpoint,
+    write_checkpoint,
+};
+use jungle_tree::{Arena, ArenaOptions, EditError, Key, Value};
 
 use crate::support::{Folder, every_kind_of_commit, portrait};
 
@@ -146,6 +151,79 @@ fn golden_indexes_of_version_1_are_read() {
     store.verify().unwrap();
 }
 
+/// By their names, trees that do not keep everything, nor do their branches.
+const KEEPING: [(&str, Retention); 2] =
+    [("last", Retention::Last(3)), ("by age", Retention::ByAge(Duration::new(90, 7)))];
+
+/// Trees and branches that did not keep everything from their beginning on: records of two kinds
+/// that are in no other folder here.
+#[test]
+fn golden_folder_that_does_not_keep_everything_is_read() {
+    let expected = golden().join("version-1-keeping.txt");
+    if std::env::var_os("JUNGLE_GOLDEN").is_some() && !expected.exists() {
+        let folder = golden().join("version-1-keeping");
+        fs::write(&expected, keeping(&folder)).unwrap();
+        let _ = fs::remove_file(folder.join("log/next"));
+    }
+    let folder = copy("version-1-keeping");
+    let store = Store::open(folder.path()).unwrap();
+    assert_eq!(told(&store), fs::read_to_string(expected).unwrap());
+    for (name, keep) in KEEPING {
+        let tree = store.open_tree(name).unwrap();
+        let kept = ["main", "side", "all"].map(|it| tree.on_branch(it).unwrap().retention());
+        assert_eq!(kept, [keep, keep, Retention::All]);
+    }
+    assert!(store.report().was_closed && store.report().segments > 1);
+    store.verify().unwrap();
+}
+
+/// What a new tree keeps is said when the folder is opened, so it is opened for each.
+fn keeping(folder: &Path) -> String {
+    let mut what = String::new();
+    for ((name, keep), seconds) in KEEPING.into_iter().zip([0, 100]) {
+        let begin = 1_700_000_000_000_000 + seconds * 1_000_000;
+        let clock = Steps(std::sync::atomic::AtomicI64::new(begin));
+        let options = OpenOptions::new().segment_bytes(512).checkpoint_every(u64::MAX);
+        let store = options.clock(clock).retention(keep).open(folder).unwrap();
+        let tree = store.create_tree(name).unwrap();
+        let first = tree.update(|tx| tx.put_attribute(&[], "n", 0)).unwrap().revision;
+        let side = tree.branch("side", first).unwrap();
+        tree.branch("all", first).unwrap().set_retention(Retention::All).unwrap();
+        for n in 1..6 {
+            tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap();
+            side.update(|tx| tx.put_attribute(&[], "n", -n)).unwrap();
+        }
+        what = told(&store);
+        store.close().unwrap();
+    }
+    what
+}
+
+/// A whole Jungle as a stream, as it is carried from server to server.
+#[test]
+fn golden_stream_of_version_1_is_read() {
+    let (expected, file) =
+        (golden().join("version-1-stream.txt"), golden().join("version-1-stream"));
+    if std::env::var_os("JUNGLE_GOLDEN").is_some() && !expected.exists() {
+        let clock = Steps(std::sync::atomic::AtomicI64::new(1_700_000_000_000_000));
+        let jungle = Jungle::builder().clock(clock).build().unwrap();
+        every_kind_of_commit(&jungle);
+        long_history(&jungle);
+        let mut bytes = Vec::new();
+        write_checkpoint(&jungle, &jungle.checkpoint(), &mut bytes).unwrap();
+        fs::write(&file, bytes).unwrap();
+        fs::write(&expected, sampled(&jungle)).unwrap();
+    }
+    let bytes = fs::read(file).unwrap();
+    assert_eq!(bytes[..12], *b"JUNGCKP\n\x01\0\0\0");
+    check_checkpoint(&*bytes).unwrap();
+    let read = read_checkpoint(Jungle::builder(), &ArenaOptions::default(), &*bytes).unwrap();
+    assert_eq!(sampled(&read), fs::read_to_string(expected).unwrap());
+    let tree = read.open_tree("t").unwrap();
+    assert_eq!(tree.list_indexes().join(" "), " n");
+    read.create_tree("goes on").unwrap();
+}
+
 /// Some in the checkpoint, and some behind it.
 fn indexed(store: &Store) {
     let tree = store.create_tree("t").unwrap();
@@ -183,16 +261,16 @@ fn unpack(folder: &Folder) {
 }
 
 /// Some of a portrait: all of it would be long.
-fn sampled(store: &Store) -> String {
-    let portrait = portrait(store);
+fn sampled(jungle: &Jungle) -> String {
+    let portrait = portrait(jungle);
     let lines: Vec<&str> = portrait.iter().step_by(23).map(|line| &**line).collect();
     format!("{} lines, of which\n{}\n", portrait.len(), lines.join("\n"))
 }
 
 /// More than two pieces of a history, most of it not kept; and values of all lengths, apart from
 /// their attributes and not.
-fn long_history(store: &Store) {
-    let tree = store.create_tree("long").unwrap();
+fn long_history(jungle: &Jungle) {
+    let tree = jungle.create_tree("long").unwrap();
     for n in 0..1_100 {
         tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap();
     }
@@ -207,8 +285,10 @@ fn long_history(store: &Store) {
 #[test]
 fn golden_records_of_version_1_are_written_as_they_were() {
     let arena = Arena::new().unwrap();
-    let mut records = 0;
-    for file in fs::read_dir(golden().join("version-1/log")).unwrap().map(Result::unwrap) {
+    let (mut records, mut kinds) = (0, BTreeSet::new());
+    let folders = ["version-1", "version-1-indexes", "version-1-keeping"];
+    let logs = folders.map(|folder| golden().join(folder).join("log"));
+    for file in logs.iter().flat_map(|log| fs::read_dir(log).unwrap()).map(Result::unwrap) {
         let bytes = fs::read(file.path()).unwrap();
         let mut rest = &bytes[36..];
         while let Some(len) = rest.first_chunk().map(|len| u32::from_le_bytes(*len) as usize)
@@ -230,12 +310,24 @@ fn golden_records_of_version_1_are_written_as_they_were() {
                 let mut again = Vec::new();
                 encode(&record, &mut again).unwrap();
                 assert_eq!(again, group[..len], "{record:?}");
+                kinds.insert(kind(&record.event));
                 group = &group[len..];
                 records += 1;
             }
         }
     }
     assert!(records > 20);
+    assert_eq!(kinds.len(), 13, "{kinds:?}");
+}
+
+/// An event's name, and whether it makes something that does not keep everything.
+fn kind(event: &Event) -> (String, bool) {
+    let keeps = match event {
+        Event::TreeCreated { retention, .. } | Event::BranchCreated { retention, .. } => *retention,
+        _ => Retention::All,
+    };
+    let name: String = format!("{event:?}").chars().take_while(|c| c.is_alphanumeric()).collect();
+    (name, keeps != Retention::All)
 }
 
 #[test]
