@@ -14,6 +14,16 @@ pub const CHILD: &str = "child";
 /// How many threads commit in a process that is killed.
 pub const WRITERS: usize = 4;
 
+/// Which of them commits in a process that is traced.
+pub const CLIENT: usize = 0;
+
+/// The levels that such a process can commit at, as it is told.
+pub const LEVELS: [(&str, Durability); 3] = [
+    ("sync", Durability::Sync),
+    ("buffered", Durability::Buffered),
+    ("memory", Durability::Memory),
+];
+
 /// This program again, as such a process.
 pub fn command(what: &str, folder: &Path, number: u64) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program has a file"));
@@ -51,8 +61,10 @@ pub fn run(mut arguments: impl Iterator<Item = String>) {
     }
     match what.as_str() {
         "writers" => writers(&folder),
-        "client" => client(&folder, number),
-        _ => unreachable!("started by this program"),
+        level => {
+            let level = LEVELS.iter().find(|(name, _)| *name == level);
+            client(&folder, number, level.expect("started by this program").1);
+        }
     }
 }
 
@@ -102,12 +114,18 @@ fn writers(folder: &Path) {
     });
 }
 
-/// Commits one after the other.
-fn client(folder: &Path, commits: u64) {
-    let store = open(folder, OpenOptions::new());
+/// Commits one after the other. No checkpoint is written meanwhile, since that waits for the log to
+/// be synced.
+fn client(folder: &Path, commits: u64, durability: Durability) {
+    let store = open(folder, OpenOptions::new().checkpoint_every(u64::MAX));
+    say("opened\n");
     let tree = tree(&store);
-    for n in 0..commits {
-        tree.update(|tx| tx.put_attribute(&[], "n", n as i64)).expect("the disk is well");
+    say("begun\n");
+    let options = CommitOptions { durability: Some(durability), ..CommitOptions::default() };
+    let key = CLIENT.to_string();
+    for n in 1..=commits as i64 {
+        let done = tree.update_with(&options, |tx| tx.put_attribute(&[], &key, n));
+        done.expect("the disk is well");
         say(&format!("acknowledged {n}\n"));
     }
 }

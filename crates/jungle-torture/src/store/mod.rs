@@ -13,6 +13,7 @@ mod rot;
 #[path = "../../../jungle-store/tests/it/secrets.rs"]
 mod secrets;
 mod syncs;
+mod trace;
 pub mod workload;
 
 use crate::options::Options;

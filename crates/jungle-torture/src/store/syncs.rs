@@ -1,14 +1,17 @@
-//! Counted from outside, with `strace`: each acknowledged commit was synced after its last write,
-//! by exactly one sync, and each new name by a sync of its folder.
+//! Counted from outside, with `strace`, what was done before a commit was acknowledged. At level
+//! `sync`: one write, and one sync after it. At `buffered`: one write, and no sync. At `memory`:
+//! neither; closing does both. And each new name is synced with its folder, those of a folder that
+//! is made before it is open.
 
-use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::child::{self, Folder};
+use jungle_store::{Durability, OpenOptions};
+
+use super::child::{self, Folder, LEVELS};
+use super::trace::{CALLS, Seen};
 use crate::options::Options;
 use crate::suite::{Outcome, again_with};
-
-const CALLS: &str = "trace=pwrite64,write,fdatasync,fsync,rename,renameat,renameat2";
 
 pub fn run(options: &Options) -> Outcome {
     let is_there = Command::new("strace").arg("-V").stdout(Stdio::null()).status();
@@ -17,10 +20,24 @@ pub fn run(options: &Options) -> Outcome {
         return Outcome { skipped: 1, ..Outcome::default() };
     }
     let commits = options.points(1_000);
-    println!("syncs: {commits} points from seed {}", options.seed);
+    println!("syncs: {commits} points of each level from seed {}", options.seed);
+    let mut outcome = Outcome::default();
+    for (name, level) in LEVELS {
+        let Outcome { passed, failed, .. } = commit(options, (name, level), commits);
+        outcome.passed += passed;
+        outcome.failed += failed;
+    }
+    if outcome.failed > 0 {
+        println!("failed; again: {}", again_with(options, options.seed, commits));
+    }
+    outcome
+}
+
+/// Commits in a process that is traced.
+fn commit(options: &Options, (name, level): (&str, Durability), commits: u64) -> Outcome {
     let folder = Folder::new("syncs");
     let traced = folder.0.with_extension("trace");
-    let inner = child::command("client", &folder.0, commits);
+    let inner = child::command(name, &folder.0, commits);
     let mut strace = Command::new("strace");
     strace.args(["-f", "-y", "-e", CALLS, "-o"]).arg(&traced).arg(inner.get_program());
     strace.args(inner.get_args()).args(&options.wake).stdout(Stdio::null());
@@ -28,83 +45,33 @@ pub fn run(options: &Options) -> Outcome {
     let trace = std::fs::read_to_string(&traced).unwrap_or_default();
     let _ = std::fs::remove_file(&traced);
     let mut outcome = Outcome::default();
-    let mut seen = Seen::default();
+    let mut wrong = |what: String| {
+        outcome.failed += 1;
+        println!("at level {name}: {what}");
+    };
+    let mut seen = Seen::new(&folder.0, level);
     for line in trace.lines() {
-        match seen.line(line) {
-            Ok(acknowledged) => outcome.passed += u64::from(acknowledged),
-            Err(wrong) => {
-                outcome.failed += 1;
-                println!("{wrong}, at {line}");
-            }
+        if let Err(what) = seen.line(line) {
+            wrong(format!("{what}, at {line}"));
         }
     }
-    if !status.success() || outcome.passed + outcome.failed < commits {
-        outcome.failed += 1;
-        println!("{} commits of {commits} were seen", outcome.passed);
+    if let Err(what) = seen.closed() {
+        wrong(what);
     }
-    if outcome.failed > 0 {
-        println!("failed; again: {}", again_with(options, options.seed, commits));
+    if !status.success() || seen.acknowledged != commits {
+        wrong(format!("{} commits of {commits} were seen", seen.acknowledged));
     }
-    println!("syncs: {} commits, {} new segments", outcome.passed, seen.renames);
+    if read(&folder.0) != commits as i64 {
+        wrong("what was acknowledged is not there".to_owned());
+    }
+    outcome.passed = seen.acknowledged.saturating_sub(outcome.failed);
+    println!("syncs: {} commits at level {name}, {} new names", outcome.passed, seen.names);
     outcome
 }
 
-/// What was seen since the last acknowledgement.
-#[derive(Default)]
-struct Seen {
-    /// Files that were written to, and not synced since; folders likewise.
-    unsynced: BTreeSet<String>,
-    writes: u64,
-    syncs: u64,
-    renames: u64,
-    renamed: bool,
-}
-
-impl Seen {
-    /// Takes in a call; `true` when it acknowledges a commit.
-    fn line(&mut self, line: &str) -> Result<bool, String> {
-        let call = line.split_once(' ').map_or("", |(_, call)| call.trim_start());
-        let Some((name, arguments)) = call.split_once('(') else {
-            return Ok(false);
-        };
-        let file = arguments.split_once('<').and_then(|(_, rest)| rest.split_once('>'));
-        let file = file.map_or("", |(file, _)| file);
-        let is_segment = file.ends_with(".log");
-        let succeeded = call.ends_with("= 0");
-        match name {
-            "pwrite64" => {
-                self.unsynced.insert(file.to_owned());
-                self.writes += u64::from(is_segment);
-            }
-            "fdatasync" if succeeded => {
-                self.unsynced.remove(file);
-                self.syncs += u64::from(is_segment);
-            }
-            "fsync" if succeeded => drop(self.unsynced.remove(file)),
-            "rename" | "renameat" | "renameat2" => {
-                let folder = arguments.split('"').nth(3).and_then(|to| to.rsplit_once('/'));
-                self.unsynced.insert(folder.map_or("", |(folder, _)| folder).to_owned());
-                self.renames += 1;
-                self.renamed = true;
-            }
-            "write" if arguments.contains("\"acknowledged ") => return self.acknowledged(),
-            _ => {}
-        }
-        Ok(false)
-    }
-
-    fn acknowledged(&mut self) -> Result<bool, String> {
-        // What is filled ahead is nobody's data yet.
-        self.unsynced.retain(|file| !file.ends_with("/next"));
-        let counts = (self.writes, self.syncs);
-        let renamed = std::mem::take(&mut self.renamed);
-        (self.writes, self.syncs) = (0, 0);
-        if let Some(file) = self.unsynced.pop_first() {
-            return Err(format!("{file} was not synced"));
-        }
-        if counts != (1, 1) && !renamed {
-            return Err(format!("{counts:?} writes and syncs for one commit"));
-        }
-        Ok(true)
-    }
+/// How many commits are in a folder that was closed.
+fn read(folder: &Path) -> i64 {
+    let store = OpenOptions::new().read_only().open(folder).ok();
+    let tree = store.as_ref().and_then(|store| store.open_tree("t").ok());
+    tree.map_or(-1, |tree| child::count(&tree, child::CLIENT))
 }
