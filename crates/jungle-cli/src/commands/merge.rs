@@ -9,6 +9,7 @@ use jungle::{
 use jungle_json::value_at;
 use jungle_tree::Tree;
 use jungle_words::conflict;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::args;
@@ -18,7 +19,7 @@ use crate::differences::{Detail, print};
 use crate::failure::{Exit, Failure, failed};
 use crate::folder::{Written, not_committed, on_branch, tree};
 use crate::member::{self, New, Parents};
-use crate::output::{Format, count, json, short, stdout};
+use crate::output::{Format, count, json, json_line, short, stdout};
 
 /// Longer values are cut on a line.
 const VALUE_CHARS_MAX: usize = 100;
@@ -55,6 +56,22 @@ pub(crate) struct Args {
     resolve: Vec<String>,
     #[command(flatten)]
     meta: args::Meta,
+}
+
+/// What is told of a merge; the names of the fields are those of the JSON form.
+#[derive(Serialize)]
+struct Told {
+    #[serde(flatten)]
+    written: Written,
+    /// What has other paths now than on the branch that was merged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    renamed: Vec<Renamed>,
+}
+
+#[derive(Serialize)]
+struct Renamed {
+    from: String,
+    to: String,
 }
 
 /// How a single conflict is settled.
@@ -116,14 +133,24 @@ fn commit(merge: Merge, args: &Args, context: &Context<'_>) -> Result<(), Failur
         meta = meta.message(&format!("merge {}", args.from));
     }
     let committed = merge.commit(&meta).map_err(not_committed)?;
+    let changed = committed.revision != before;
+    let renamed = committed.renamed.iter();
+    let told = Told {
+        written: Written { revision: committed.revision.number(), changed },
+        renamed: renamed
+            .map(|(from, to)| Renamed { from: from.to_string(), to: to.to_string() })
+            .collect(),
+    };
     let mut out = stdout();
-    if context.format == Format::Text {
-        for (from, to) in &committed.renamed {
-            writeln!(out, "{from} of {} is {to} now", args.from)?;
+    match context.format {
+        Format::Json => json_line(&mut out, &told)?,
+        Format::Text => {
+            for Renamed { from, to } in &told.renamed {
+                writeln!(out, "{from} of {} is {to} now", args.from)?;
+            }
+            told.written.print(&mut out, context.format)?;
         }
     }
-    let changed = committed.revision != before;
-    Written { revision: committed.revision.number(), changed }.print(&mut out, context.format)?;
     Ok(out.flush()?)
 }
 
