@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use jungle_db::{
@@ -79,6 +80,9 @@ pub(crate) struct Checkpoints {
     /// Opened when the first one is written, or was there.
     pages: OnceLock<Arc<dyn Pages>>,
     last: Mutex<Last>,
+    /// The revision of the newest one, for those who only look: `last` may be held for as long as
+    /// it takes to write one, or to read the whole log.
+    newest: AtomicU64,
     /// Why none could be written behind the writers' backs, since one was.
     failed: Mutex<Option<Arc<CheckpointError>>>,
 }
@@ -120,16 +124,18 @@ fn histories(state: &JungleState) -> HashMap<BranchId, Pieces> {
 impl Checkpoints {
     /// Those of a folder that has none.
     pub(crate) fn none(disk: Arc<dyn Disk>) -> Checkpoints {
-        let (pages, last, failed) = Default::default();
-        Checkpoints { disk, pages, last, failed }
+        let (pages, last, newest, failed) = Default::default();
+        Checkpoints { disk, pages, last, newest, failed }
     }
 
     /// Goes on from one that was loaded.
     pub(crate) fn loaded(disk: Arc<dyn Disk>, pages: Arc<dyn Pages>, from: Loaded) -> Checkpoints {
         let Loaded { state, image, log } = from;
         let histories = histories(&state);
+        let newest = AtomicU64::new(state.revision.number());
         let last = Last { image, histories, log, revision: state.revision, stopped: false };
-        Checkpoints { disk, pages: pages.into(), last: Mutex::new(last), failed: Mutex::default() }
+        let (last, failed) = (Mutex::new(last), Mutex::default());
+        Checkpoints { disk, pages: pages.into(), last, newest, failed }
     }
 
     fn lock(&self) -> MutexGuard<'_, Last> {
@@ -143,7 +149,7 @@ impl Checkpoints {
 
     /// The newest revision that the newest one has.
     pub(crate) fn revision(&self) -> Revision {
-        self.lock().revision
+        Revision::new(self.newest.load(Ordering::SeqCst))
     }
 
     /// Sees to it that no checkpoint is written, and no log removed, while this is there.
@@ -222,6 +228,7 @@ impl Checkpoints {
         last.stopped = true;
         writing.commit()?;
         *last = Last { image, histories: now, log: position, revision, stopped: false };
+        self.newest.store(revision.number(), Ordering::SeqCst);
         *self.failed() = None;
         if drops(checkpoint.state()) {
             report.segments = self.trim(position).map_err(CheckpointError::Trim)?;

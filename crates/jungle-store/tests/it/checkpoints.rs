@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use jungle_db::{CommitOptions, Retention};
-use jungle_store::{BackupError, Durability, OpenError, OpenOptions, Store};
+use jungle_store::{BackupError, Durability, OpenError, OpenOptions, Progress, Store};
 use jungle_testkit::Rng;
 use jungle_tree::{EditError, Key};
 
@@ -337,4 +337,19 @@ fn a_backup_of_what_has_no_whole_log_begins_with_the_checkpoint() {
     let error = store.backup(copy.path()).unwrap_err();
     assert!(matches!(error, BackupError::Other { .. }), "{error}");
     assert_eq!(portrait(&options().open(copy.path()).unwrap()), told);
+}
+
+#[test]
+fn how_new_the_newest_is_can_be_asked_while_the_log_is_read() {
+    let folder = Folder::new();
+    let store = options().open(folder.path()).unwrap();
+    let tree = store.create_tree("t").unwrap();
+    (0..1100).for_each(|_| drop(tree.update(|tx| tx.append(&[])).unwrap()));
+    store.checkpoint().unwrap();
+    let (status, expected) = (store.checkpoints(), store.revision());
+    let (tell, told) = std::sync::mpsc::channel();
+    let progress = Progress::new(move |_, _| tell.send(status.newest()).unwrap());
+    // Nobody may write a checkpoint while the log is read; who only looks does not wait for that.
+    store.verify_telling(&progress).unwrap();
+    assert_eq!(told.iter().next(), Some(expected));
 }
