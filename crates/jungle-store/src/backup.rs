@@ -8,6 +8,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use jungle_db::{Durability, Revision};
 
@@ -44,6 +45,17 @@ pub struct BackupProgress {
     pub copying: Progress,
     /// Is told how many revisions of what came out were read back.
     pub checking: Progress,
+}
+
+impl BackupProgress {
+    /// Has the backup given up when somebody says so: see [`Progress::until`]. What it has copied
+    /// is whole, and the next one goes on from there.
+    #[must_use]
+    pub fn until(self, given_up: Arc<AtomicBool>) -> BackupProgress {
+        let BackupProgress { copying, checking } = self;
+        let copying = copying.until(Arc::clone(&given_up));
+        BackupProgress { copying, checking: checking.until(given_up) }
+    }
 }
 
 /// Why there is no backup, or not of all.
@@ -174,6 +186,7 @@ impl Store {
         let each = bytes / (values.len() as u64).max(1);
         done.total += each * values.len() as u64;
         for (table, key) in values {
+            done.go_on()?;
             if let Some(bytes) = from.get(table, key)? {
                 writing.put(table, key, &bytes)?;
             }
@@ -192,6 +205,10 @@ struct Done {
 }
 
 impl Done {
+    fn go_on(&self) -> Result<(), BackupError> {
+        self.tell.go_on().map_err(BackupError::Source)
+    }
+
     fn add(&mut self, bytes: u64) {
         self.bytes += bytes;
         // Somebody may commit meanwhile.
@@ -257,6 +274,7 @@ impl<'d> Copying<'d> {
         let mut last: Option<Segment> = None;
         let mut found = self.had.is_none();
         for first in segments(self.from)? {
+            done.go_on()?;
             let at = last.as_ref().map(|last| &last.end);
             let segment = read(self.from, first, at, self.had.as_ref());
             let segment = segment.map_err(BackupError::Source)?;

@@ -115,6 +115,9 @@ pub enum OpenError {
     /// The checkpoint cannot be used, and the log that came before it is not there any more.
     #[error("the checkpoint cannot be used: {0}")]
     Checkpoint(#[source] LoadError),
+    /// Whoever wanted it does not any more, see [`Progress::until`](crate::Progress::until).
+    #[error("it was given up")]
+    GivenUp,
 }
 
 /// What is wrong with a file.

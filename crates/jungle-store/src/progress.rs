@@ -1,7 +1,10 @@
-//! Telling how far something is that takes long.
+//! Telling how far something is that takes long, and giving it up.
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::OpenError;
 
 /// So many things are done before it is told again.
 const TOLD_EVERY: u64 = 1024;
@@ -9,16 +12,41 @@ const TOLD_EVERY: u64 = 1024;
 /// Is told now and then how much is done, of how much: 0 where that is not known. What is counted,
 /// revisions in most places, is said by what takes one.
 #[derive(Clone, Default)]
-pub struct Progress(Option<Arc<dyn Fn(u64, u64) + Send + Sync>>);
+pub struct Progress {
+    tell: Option<Arc<dyn Fn(u64, u64) + Send + Sync>>,
+    given_up: Option<Arc<AtomicBool>>,
+}
 
 impl Progress {
     /// Has this called, on the thread that does the work.
     pub fn new(tell: impl Fn(u64, u64) + Send + Sync + 'static) -> Progress {
-        Progress(Some(Arc::new(tell)))
+        Progress { tell: Some(Arc::new(tell)), given_up: None }
+    }
+
+    /// Has it given up when somebody says so: it ends soon with [`OpenError::GivenUp`], and leaves
+    /// behind what an interruption leaves.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::AtomicBool;
+    /// use jungle_store::{OpenError, Progress, Store, VerifyError};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-given-up-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// store.create_tree("board")?;
+    /// let progress = Progress::default().until(Arc::new(AtomicBool::new(true)));
+    /// let error = store.verify_telling(&progress).unwrap_err();
+    /// assert!(matches!(error, VerifyError::Open(OpenError::GivenUp)));
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn until(self, given_up: Arc<AtomicBool>) -> Progress {
+        Progress { given_up: Some(given_up), ..self }
     }
 
     pub(crate) fn tell(&self, done: u64, total: u64) {
-        if let Progress(Some(tell)) = self
+        if let Some(tell) = &self.tell
             && done.is_multiple_of(TOLD_EVERY)
         {
             tell(done, total);
@@ -27,14 +55,23 @@ impl Progress {
 
     /// As [`Progress::tell`], of what is long enough to be told each time.
     pub(crate) fn tell_each(&self, done: u64, total: u64) {
-        if let Progress(Some(tell)) = self {
+        if let Some(tell) = &self.tell {
             tell(done, total);
+        }
+    }
+
+    /// Fails when it is given up.
+    pub(crate) fn go_on(&self) -> Result<(), OpenError> {
+        match &self.given_up {
+            Some(given_up) if given_up.load(Ordering::SeqCst) => Err(OpenError::GivenUp),
+            _ => Ok(()),
         }
     }
 }
 
 impl fmt::Debug for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Progress").field(&self.0.is_some()).finish()
+        let Progress { tell, given_up } = self;
+        f.debug_tuple("Progress").field(&tell.is_some()).field(given_up).finish()
     }
 }

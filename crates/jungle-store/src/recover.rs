@@ -19,7 +19,7 @@
 
 use std::io;
 
-use jungle_db::{CommitRecord, Jungle, ReplayError, Revision};
+use jungle_db::{CommitRecord, Jungle, NotWritten, ReplayError, Revision};
 use jungle_tree::loading;
 
 use crate::checkpoint::LoadError;
@@ -91,10 +91,28 @@ pub(crate) fn recover(
         Some(Mark::Closed { revision, .. }) => revision,
         _ => 0,
     };
-    recover_by(disk, mark, jungle, from, &mut |record| {
+    recover_telling(disk, mark, jungle, from, (progress, total))
+}
+
+/// As [`recover`], where it is known how many revisions there are.
+pub(crate) fn recover_telling(
+    disk: &dyn Disk,
+    mark: Option<Mark>,
+    jungle: &Jungle,
+    from: Option<LogPosition>,
+    (progress, total): (&Progress, u64),
+) -> Result<Option<End>, OpenError> {
+    let mut given_up = Ok(());
+    let end = recover_by(disk, mark, jungle, from, &mut |record| {
+        given_up = progress.go_on();
+        if given_up.is_err() {
+            // Only to end it.
+            return Err(ReplayError::NotWritten(NotWritten::Stopped));
+        }
         progress.tell(record.revision.number(), total);
         jungle.replay(record)
-    })
+    });
+    given_up.and(end)
 }
 
 /// As [`recover`]; `each` does the records again, in that Jungle and whatever else it likes.

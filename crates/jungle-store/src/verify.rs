@@ -8,7 +8,7 @@ use crate::error::{Damage, IoError, OpenError};
 use crate::log::LogPosition;
 use crate::pages::{PAGES, PagesError};
 use crate::progress::Progress;
-use crate::recover::{Cut, End, recover_by, segments};
+use crate::recover::{Cut, End, recover_telling, segments};
 use crate::segment::name;
 use crate::store::Store;
 
@@ -186,10 +186,11 @@ impl Store {
     /// As [`verify`](Store::verify).
     pub fn verify_telling(&self, progress: &Progress) -> Result<Verified, VerifyError> {
         let mut verified = Verified { checkpoint: self.checkpointed(), ..Verified::default() };
-        forms(self, &mut verified)?;
+        forms(self, &mut verified, progress)?;
         if let Some(pages) = self.checkpoints.opened() {
             verified.values = pages.check()?;
         }
+        progress.go_on()?;
         let _still = self.checkpoints.still();
         let firsts = segments(&**self.disk())?;
         verified.log_is_complete = firsts.first().is_none_or(|&first| first == 1);
@@ -226,10 +227,7 @@ impl Store {
         progress: &Progress,
     ) -> Result<Option<End>, OpenError> {
         let total = self.revision().number();
-        recover_by(&**self.disk(), None, jungle, from, &mut |record| {
-            progress.tell(record.revision.number(), total);
-            jungle.replay(record)
-        })
+        recover_telling(&**self.disk(), None, jungle, from, (progress, total))
     }
 
     /// Does again what the log says, up to where it is known to be written.
@@ -264,13 +262,14 @@ impl Store {
 }
 
 /// Checks the form of each tree.
-fn forms(jungle: &Jungle, verified: &mut Verified) -> Result<(), VerifyError> {
+fn forms(jungle: &Jungle, verified: &mut Verified, progress: &Progress) -> Result<(), VerifyError> {
     verified.revision = jungle.revision();
     for name in jungle.list_trees() {
         let Ok(main) = jungle.open_tree(&name) else { continue };
         verified.trees += 1;
         for branch in main.list_branches() {
             let Ok(head) = main.on_branch(&branch) else { continue };
+            progress.go_on()?;
             verified.branches += 1;
             verified.nodes += check_branch(&head)?;
         }

@@ -1,6 +1,7 @@
 //! Backups: full, of what is new, and interrupted ones.
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use jungle_db::{Durability, Retention};
@@ -194,4 +195,32 @@ fn an_interrupted_backup_is_whole_and_completed_by_the_next() {
         }
     }
     assert!(crashes > 100, "{crashes}");
+}
+
+#[test]
+fn a_backup_that_is_given_up_is_whole_and_completed_by_the_next() {
+    let (folder, copy) = (Folder::new(), Folder::new());
+    let store = open(&folder);
+    let tree = store.create_tree("t").unwrap();
+    store.backup(copy.path()).unwrap();
+    (0..1100).for_each(|_| drop(tree.update(|tx| tx.append(&[])).unwrap()));
+    let given_up = Arc::new(AtomicBool::new(true));
+    let error = store
+        .backup_telling(copy.path(), BackupProgress::default().until(Arc::clone(&given_up)))
+        .unwrap_err();
+    assert!(matches!(error, BackupError::Source(OpenError::GivenUp)), "{error}");
+    let opened = OpenOptions::new().read_only().open(copy.path()).unwrap();
+    assert_eq!(opened.revision().number(), 1);
+    drop(opened);
+
+    // All is copied then, and not yet read back.
+    given_up.store(false, Ordering::SeqCst);
+    let giving_up = Arc::clone(&given_up);
+    let checking = Progress::new(move |_, _| giving_up.store(true, Ordering::SeqCst));
+    let progress = BackupProgress { checking, ..BackupProgress::default() };
+    let error = store.backup_telling(copy.path(), progress.until(given_up)).unwrap_err();
+    assert!(matches!(error, BackupError::Target(OpenError::GivenUp)), "{error}");
+    let report = store.backup(copy.path()).unwrap();
+    assert_eq!((report.before, report.revision), (store.revision(), store.revision()));
+    check(&store, &copy);
 }
