@@ -6,8 +6,10 @@ use std::time::Duration;
 use crate::archive::ArchiveError;
 use crate::commit::Moment;
 use crate::handle::TreeHandle;
+use crate::head::Head;
 use crate::history::History;
 use crate::journal::Event;
+use crate::jungle::Jungle;
 use crate::planted::{Bug, is_awake};
 use crate::revision::{Revision, Timestamp};
 use crate::write::NotWritten;
@@ -118,11 +120,39 @@ impl TreeHandle {
     }
 
     pub(crate) fn apply_retention_at(&self, now: Timestamp) -> Result<(), ArchiveError> {
-        while self.head.lock().retain(now)? == SLICE {
-            let_writers_in();
-        }
-        Ok(())
+        apply_in_slices(&self.head, now)
     }
+}
+
+impl Jungle {
+    /// As [`TreeHandle::apply_retention`], on all branches of all trees. In a Jungle that has a
+    /// [`Sequencer`](crate::Sequencer) it does nothing: there the commits alone say what is
+    /// dropped, so that it is the same everywhere.
+    ///
+    /// # Errors
+    /// When it has to know how old a revision is and cannot read that.
+    ///
+    /// ```
+    /// use jungle_db::{Jungle, Retention};
+    /// let jungle = Jungle::builder().retention(Retention::Last(2)).build()?;
+    /// jungle.create_tree("log")?;
+    /// jungle.apply_retention()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn apply_retention(&self) -> Result<(), ArchiveError> {
+        if self.shared.sequencing().is_some() {
+            return Ok(());
+        }
+        let now = self.shared.now();
+        self.shared.heads().iter().try_for_each(|head| apply_in_slices(head, now))
+    }
+}
+
+fn apply_in_slices(head: &Head, now: Timestamp) -> Result<(), ArchiveError> {
+    while head.lock().retain(now)? == SLICE {
+        let_writers_in();
+    }
+    Ok(())
 }
 
 /// A lock goes to who asks first, and who was asleep asks late.

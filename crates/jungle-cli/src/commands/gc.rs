@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use jungle::{CheckpointError, Store};
+use jungle::CheckpointError;
 use serde::Serialize;
 
 use crate::bar::{Bar, waiting};
@@ -41,7 +41,7 @@ struct Told {
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let folder = context.write(&args.dir)?;
     let before = folder.disk_bytes().map_err(failed)?;
-    apply(&folder)?;
+    folder.apply_retention()?;
     waiting("going through what is kept", || folder.collect())?;
     let report = waiting("writing the checkpoint", || folder.checkpoint());
     let report = report.map_err(|error: CheckpointError| failed(error))?;
@@ -60,16 +60,4 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         }
     }
     Ok(out.flush()?)
-}
-
-/// What became too old since something was committed.
-fn apply(folder: &Store) -> Result<(), Failure> {
-    for name in folder.list_trees() {
-        let Ok(main) = folder.open_tree(&name) else { continue };
-        for branch in main.list_branches() {
-            let Ok(branch) = main.on_branch(&branch) else { continue };
-            branch.apply_retention()?;
-        }
-    }
-    Ok(())
 }

@@ -1,9 +1,11 @@
 //! What is not kept gives its memory back.
 
+use std::time::Duration;
+
 use jungle_db::{Jungle, Retention};
 use jungle_tree::Key;
 
-use crate::support::{path, tree_in};
+use crate::support::{SharedClock, path, tree_in};
 
 #[test]
 fn memory_stays_bounded_over_many_commits() {
@@ -83,4 +85,23 @@ fn a_deleted_tree_is_given_back() {
         let after = jungle.arena().usage();
         assert!(after.structure_bytes <= before.structure_bytes + (1 << 20), "{after:?}");
     }
+}
+
+#[test]
+fn what_became_too_old_is_dropped_though_nothing_is_committed() {
+    let clock = SharedClock::default();
+    let age = Retention::ByAge(Duration::from_secs(10));
+    let jungle = Jungle::builder().clock(clock.clone()).retention(age).build().unwrap();
+    let tree = tree_in(&jungle, "t", 1);
+    let side = tree.branch("side", tree.snapshot().revision()).unwrap();
+    for second in 1..=5 {
+        clock.0.set(second * 1_000_000);
+        for branch in [&tree, &side] {
+            branch.update(|tx| tx.append(&[])).unwrap();
+        }
+    }
+    clock.0.set(13_500_000);
+    jungle.apply_retention().unwrap();
+    // The newest before, and those since.
+    assert_eq!((tree.history(..).count(), side.history(..).count()), (3, 3));
 }
