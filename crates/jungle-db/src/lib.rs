@@ -28,7 +28,8 @@
 //! - [`TreeHandle::branch`], [`TreeHandle::merge`], [`TreeHandle::tag`].
 //! - [`Jungle::checkpoint`] takes out all that a Jungle is besides its arena;
 //!   [`Builder::restore`] puts it together again, and an [`Archive`] keeps old histories.
-//! - [`Jungle::space`] tells what takes up memory, and what [`Jungle::collect`] would give back.
+//! - [`Jungle::space`] tells what takes up memory, and what [`Jungle::collect`] would give back;
+//!   a [`Collector`] does that when it is worth it.
 //! - An [`Eraser`] makes a history again without something.
 //! - A [`Sequencer`] gives the commits of several Jungles one order, so that they are equal.
 //! - Commits are written to a [`Journal`], times come from a [`Clock`]: this crate does no I/O.
@@ -36,6 +37,7 @@
 mod archive;
 mod branch;
 mod checkpoint;
+mod collector;
 mod commit;
 mod copy;
 mod draft;
@@ -76,6 +78,7 @@ mod write;
 pub use archive::{Archive, ArchiveError};
 pub use branch::{BranchError, MAIN_BRANCH, NoSuchBranch};
 pub use checkpoint::Checkpoint;
+pub use collector::Collector;
 pub use copy::CopyError;
 pub use draft::{Draft, Isolation};
 pub use durability::Durability;

@@ -4,6 +4,7 @@
 
 mod branches;
 mod checkpoint;
+mod collector;
 mod commit;
 mod conformance;
 mod driver;

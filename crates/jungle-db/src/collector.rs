@@ -1,0 +1,98 @@
+//! When it is worth it to give back what nobody can see any more.
+
+use jungle_tree::{ArenaUsage, Collected};
+
+use crate::archive::ArchiveError;
+use crate::head::Head;
+use crate::jungle::Jungle;
+
+/// So much may be taken whatever is alive: small trees are not worth the trouble.
+const SLACK_BYTES: usize = 16 << 20;
+
+/// Gives back memory that nobody can see any more, whenever that is worth it.
+///
+/// A collection goes through all that is alive, and loads it where it is not in memory. So it
+/// begins when twice as much is taken as was alive, when half of what is taken is known to be
+/// garbage, or when half of the revisions were let go; then each byte is gone through a few times
+/// at most, however long this goes on. What is there at first is taken to be alive.
+///
+/// ```
+/// use jungle_db::{Collector, Jungle};
+/// let jungle = Jungle::new()?;
+/// let mut collector = Collector::new();
+/// assert!(collector.look(&jungle)?.is_none(), "there is nothing to give back");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Collector {
+    seen: Option<Seen>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// So much may be taken.
+    limit: usize,
+    /// The most revisions that there were since the last collection.
+    revisions: u64,
+}
+
+impl Collector {
+    /// One that has not looked yet.
+    #[must_use]
+    pub fn new() -> Collector {
+        Collector::default()
+    }
+
+    /// Looks, which is cheap, and collects if that is worth it: tells what came of it then.
+    ///
+    /// # Errors
+    /// As [`Jungle::collect`]. It is tried again when as much has come to it as after a collection.
+    pub fn look(&mut self, jungle: &Jungle) -> Result<Option<Collected>, ArchiveError> {
+        let revisions = jungle.revisions_kept();
+        let Some(seen) = &mut self.seen else {
+            let limit = limit_after(taken(jungle.arena().usage()), 0);
+            self.seen = Some(Seen { limit, revisions });
+            return Ok(None);
+        };
+        seen.revisions = seen.revisions.max(revisions);
+        if !seen.is_worth_it(jungle.arena().usage(), revisions) {
+            return Ok(None);
+        }
+        let collected = jungle.collect();
+        let free = collected.as_ref().map_or(0, |collected| collected.free_bytes);
+        let limit = limit_after(taken(jungle.arena().usage()), free);
+        self.seen = Some(Seen { limit, revisions });
+        collected.map(Some)
+    }
+}
+
+impl Seen {
+    fn is_worth_it(&self, usage: ArenaUsage, revisions: u64) -> bool {
+        let taken = taken(usage);
+        taken > self.limit
+            || taken > SLACK_BYTES
+                && (usage.garbage_bytes > taken as u64 / 2 || revisions < self.revisions / 2)
+    }
+}
+
+impl Jungle {
+    /// How many revisions all branches keep.
+    fn revisions_kept(&self) -> u64 {
+        let kept = |head: &Head| {
+            let state = head.lock();
+            state.history.end() - state.history.first()
+        };
+        self.shared.heads().iter().map(|head| kept(head)).sum()
+    }
+}
+
+fn taken(usage: ArenaUsage) -> usize {
+    usage.structure_bytes + usage.payload_bytes
+}
+
+/// What is free is used before more is taken, but records of one size are of no use to others: so
+/// that a tracing is not all for one of them, a little more may be taken even then.
+fn limit_after(taken: usize, free: usize) -> usize {
+    let alive = taken.saturating_sub(free);
+    (2 * alive + SLACK_BYTES).max(taken + SLACK_BYTES / 8)
+}

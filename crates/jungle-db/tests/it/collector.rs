@@ -1,0 +1,51 @@
+//! What is collected without being asked for.
+
+use jungle_db::{Collector, Jungle, Retention};
+use jungle_tree::Key;
+
+use crate::support::tree_in;
+
+fn taken(jungle: &Jungle) -> usize {
+    let usage = jungle.arena().usage();
+    usage.structure_bytes + usage.payload_bytes
+}
+
+/// A tree with so many revisions that have more than the slack together.
+fn much(jungle: &Jungle, revisions: u64) {
+    let tree = tree_in(jungle, "t", 100);
+    for n in 0..revisions {
+        let text = format!("{n}{}", "x".repeat(2_000));
+        tree.update(|tx| tx.put_attribute(&[Key::from(n % 100)], "text", &*text)).unwrap();
+    }
+    assert!(taken(jungle) > 20 << 20, "{}", taken(jungle));
+}
+
+#[test]
+fn what_is_alive_is_not_gone_through() {
+    let jungle = Jungle::new().unwrap();
+    let mut collector = Collector::new();
+    assert!(collector.look(&jungle).unwrap().is_none());
+    much(&jungle, 10_000);
+    // It may all be garbage, for all that is known.
+    assert!(collector.look(&jungle).unwrap().is_some());
+    for _ in 0..3 {
+        assert!(collector.look(&jungle).unwrap().is_none());
+    }
+}
+
+#[test]
+fn revisions_that_are_let_go_are_given_back() {
+    let jungle = Jungle::new().unwrap();
+    much(&jungle, 10_000);
+    // As after a restart: nothing of what is there can be used again without a tracing.
+    let mut collector = Collector::new();
+    assert!(collector.look(&jungle).unwrap().is_none());
+    let before = taken(&jungle);
+    let tree = jungle.open_tree("t").unwrap();
+    tree.set_retention(Retention::Last(6_000)).unwrap();
+    assert!(collector.look(&jungle).unwrap().is_none(), "it is not worth it");
+    tree.set_retention(Retention::Last(4_000)).unwrap();
+    assert!(collector.look(&jungle).unwrap().is_some());
+    assert!(collector.look(&jungle).unwrap().is_none());
+    assert!(taken(&jungle) < before, "{before} became {}", taken(&jungle));
+}
