@@ -159,6 +159,11 @@ impl Store {
         let report = copying.run(&mut done)?;
         drop(done);
         drop((lock, still));
+        if report.revision < newest && !is_awake(Bug::BackupEndsEarly) {
+            // All of it had its place in the log, and was synced.
+            let damaged = OpenError::damaged(LOG, 0, Some(report.revision), Damage::EndsEarly);
+            return Err(BackupError::Source(damaged));
+        }
         let copy = OpenOptions::new()
             .read_only()
             .progress(checking)

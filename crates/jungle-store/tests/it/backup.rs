@@ -224,3 +224,18 @@ fn a_backup_that_is_given_up_is_whole_and_completed_by_the_next() {
     assert_eq!((report.before, report.revision), (store.revision(), store.revision()));
     check(&store, &copy);
 }
+
+#[test]
+fn a_backup_says_that_the_log_is_damaged_though_nothing_follows_that() {
+    let (folder, copy) = (Folder::new(), Folder::new());
+    let store = Store::open(folder.path()).unwrap();
+    let tree = store.create_tree("t").unwrap();
+    (0..9).for_each(|_| drop(tree.update(|tx| tx.append(&[])).unwrap()));
+    let log = folder.path().join("log/00000000000000000001.log");
+    let mut bytes = fs::read(&log).unwrap();
+    let last = bytes.iter().rposition(|&byte| byte != 0).unwrap();
+    bytes[last - 30] ^= 1;
+    fs::write(&log, bytes).unwrap();
+    let error = store.backup(copy.path()).unwrap_err();
+    assert!(matches!(error, BackupError::Source(OpenError::Damaged { .. })), "{error}");
+}
