@@ -20,6 +20,7 @@ use crate::options::Options;
 use crate::problem::{Kind, Problem};
 use crate::rate::Rate;
 use crate::tag::Mark;
+use crate::upkeep::Upkeep;
 
 /// What all requests share.
 pub(crate) struct App {
@@ -30,6 +31,8 @@ pub(crate) struct App {
     pub(crate) disk: Option<Acknowledger>,
     /// Where there is a folder: how its checkpoints are.
     pub(crate) checkpoints: Option<CheckpointStatus>,
+    /// There, what is done with it while it is served.
+    pub(crate) upkeep: Option<Arc<Upkeep>>,
     /// Where it is one server of several.
     pub(crate) cluster: Option<Arc<Cluster>>,
     /// There, who commits.

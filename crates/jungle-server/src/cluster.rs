@@ -31,7 +31,7 @@ const ANSWERS_WITHIN: Duration = Duration::from_millis(500);
 
 /// What a request asks for.
 pub(crate) struct Asked {
-    /// It wants to know how the server is, which is told in any case.
+    /// It is of the server, not of its trees, and is answered in any case.
     is_of_server: bool,
     revision: Option<HeaderValue>,
     consistency: Option<HeaderValue>,
@@ -41,14 +41,17 @@ impl Asked {
     pub(crate) fn of(request: &Request<Body>) -> Asked {
         let headers = request.headers();
         Asked {
-            is_of_server: matches!(
-                request.uri().path(),
-                "/health" | "/metrics" | "/api/v1/cluster"
-            ),
+            is_of_server: is_of_server(request.uri().path()),
             revision: headers.get(REVISION).cloned(),
             consistency: headers.get(CONSISTENCY).cloned(),
         }
     }
+}
+
+/// A folder can be looked after whether or not it follows the log.
+fn is_of_server(path: &str) -> bool {
+    matches!(path, "/health" | "/metrics" | "/api/v1/cluster")
+        || path.starts_with("/api/v1/folder/")
 }
 
 /// Waits until this server has what a request asks for. One that does not follow its cluster any

@@ -42,6 +42,7 @@ mod renewed;
 mod server;
 mod tag;
 mod tls;
+mod upkeep;
 
 pub use access::{Access, AccessError, Grant, NoSuchRole, Person, Role};
 pub use limits::Limits;

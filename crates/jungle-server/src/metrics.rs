@@ -1,10 +1,13 @@
 //! What is counted, in the text format of Prometheus.
 
 use std::fmt::Write;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use jungle::Jungle;
+use jungle::{Clock, Collected, Jungle, SystemClock};
+
+use crate::upkeep::seconds;
 
 /// Upper ends of the classes of durations, in microseconds.
 const CLASSES: [u64; 8] = [100, 500, 1_000, 5_000, 25_000, 100_000, 1_000_000, 10_000_000];
@@ -21,6 +24,66 @@ pub(crate) struct Metrics {
     pub(crate) connections_refused: Counter,
     pub(crate) watchers: Gauge,
     pub(crate) panics: Counter,
+    pub(crate) collections: Arc<Collections>,
+}
+
+/// What was given back of what nobody could see any more.
+#[derive(Debug, Default)]
+pub(crate) struct Collections {
+    runs: AtomicU64,
+    /// In seconds since 1970.
+    last: AtomicU64,
+    bytes: AtomicU64,
+    returned_bytes: AtomicU64,
+    failed: AtomicBool,
+}
+
+impl Collections {
+    /// One has ended.
+    pub(crate) fn count<E>(&self, collected: &Result<Collected, E>) {
+        self.failed.store(collected.is_err(), Ordering::Relaxed);
+        let Ok(collected) = collected else { return };
+        let bytes = collected.structure_bytes + collected.payload_bytes;
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.returned_bytes.fetch_add(collected.returned_bytes as u64, Ordering::Relaxed);
+        self.last.store(seconds(SystemClock.now()), Ordering::Relaxed);
+        self.runs.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn text(&self, text: &mut String) {
+        let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let all = [
+            ("jungle_collections_total", "counter", "Collections of memory.", get(&self.runs)),
+            (
+                "jungle_collection_timestamp_seconds",
+                "gauge",
+                "When memory was last collected; 0 when it was not since the start.",
+                get(&self.last),
+            ),
+            (
+                "jungle_collected_bytes_total",
+                "counter",
+                "Memory that collections made usable again.",
+                get(&self.bytes),
+            ),
+            (
+                "jungle_collected_returned_bytes_total",
+                "counter",
+                "What of it the system got back.",
+                get(&self.returned_bytes),
+            ),
+            (
+                "jungle_collection_failed",
+                "gauge",
+                "Whether the last one could not be done.",
+                self.failed.load(Ordering::Relaxed).into(),
+            ),
+        ];
+        for (name, what, help, value) in all {
+            kind(text, name, what, help);
+            line(text, name, "", value);
+        }
+    }
 }
 
 /// Something that goes up.
@@ -73,6 +136,7 @@ impl Metrics {
             connections_refused: Counter::default(),
             watchers: Gauge::default(),
             panics: Counter::default(),
+            collections: Arc::default(),
         }
     }
 
@@ -133,6 +197,7 @@ impl Metrics {
             kind(&mut text, name, what, help);
             line(&mut text, name, "", value);
         }
+        self.collections.text(&mut text);
         text
     }
 }

@@ -37,6 +37,9 @@ pub struct Options {
     pub bench: bool,
     /// When a message of a board is answered.
     pub boards: BoardLevel,
+    /// In which folder backups may be made, by those who administer all trees: it is made if it is
+    /// not there. It must not be within the folder that is served. Without it there are none.
+    pub backups: Option<PathBuf>,
     /// How much it accepts.
     pub limits: Limits,
 }
@@ -68,6 +71,7 @@ impl Default for Options {
             read_only: false,
             bench: false,
             boards: BoardLevel::default(),
+            backups: None,
             limits: Limits::default(),
         }
     }
@@ -117,6 +121,9 @@ pub enum StartError {
         /// Why.
         source: io::Error,
     },
+    /// Backups cannot be made where they are to be.
+    #[error("the folder for backups cannot be used")]
+    Backups(#[source] io::Error),
     /// Boards are to be posted to at level local, and there is no outbox.
     #[error("messages of boards cannot be kept here: this server has no outbox")]
     NoOutbox,

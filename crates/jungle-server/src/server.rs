@@ -24,6 +24,7 @@ use crate::problem::{Kind, Problem};
 use crate::rate::Rate;
 use crate::tag::Mark;
 use crate::tls::Acceptor;
+use crate::upkeep::Upkeep;
 use crate::{api, board, elsewhere, explorer, tls};
 
 /// Threads for what takes long or waits for the disk.
@@ -39,6 +40,45 @@ pub enum Data {
     Folder(Store),
     /// Trees in a folder that follows the log of a cluster.
     Cluster(Store, Arc<Cluster>),
+}
+
+/// The same, while others work on the folder, too.
+#[derive(Debug)]
+enum Served {
+    Memory(Jungle),
+    Folder(Arc<Store>),
+    Cluster(Arc<Store>, Arc<Cluster>),
+}
+
+impl Served {
+    fn new(data: Data) -> Served {
+        match data {
+            Data::Memory(jungle) => Served::Memory(jungle),
+            Data::Folder(store) => Served::Folder(Arc::new(store)),
+            Data::Cluster(store, cluster) => Served::Cluster(Arc::new(store), cluster),
+        }
+    }
+
+    fn jungle(&self) -> &Jungle {
+        match self {
+            Served::Memory(jungle) => jungle,
+            Served::Folder(store) | Served::Cluster(store, _) => store,
+        }
+    }
+
+    fn store(&self) -> Option<&Arc<Store>> {
+        match self {
+            Served::Memory(_) => None,
+            Served::Folder(store) | Served::Cluster(store, _) => Some(store),
+        }
+    }
+
+    fn cluster(&self) -> Option<&Arc<Cluster>> {
+        match self {
+            Served::Cluster(_, cluster) => Some(cluster),
+            Served::Memory(_) | Served::Folder(_) => None,
+        }
+    }
 }
 
 /// Why a server did not end well.
@@ -73,7 +113,8 @@ pub struct Server {
     address: SocketAddr,
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
-    data: Option<Data>,
+    upkeep: Option<Arc<Upkeep>>,
+    data: Option<Served>,
 }
 
 impl Server {
@@ -98,8 +139,9 @@ impl Server {
         let listener = listen(&runtime, &options).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         let (stop, stopping) = watch::channel(false);
-        let app = app(&data, gate, options, stopping)?;
-        let app = Arc::new(app);
+        let data = Served::new(data);
+        let app = Arc::new(app(&data, gate, options, stopping)?);
+        let upkeep = app.upkeep.clone();
         let serve = move || {
             let router = router(&app);
             runtime.spawn(kept(Arc::clone(&app), tls.clone()));
@@ -109,7 +151,7 @@ impl Server {
         };
         let thread = std::thread::Builder::new().name("server".to_owned()).spawn(serve);
         let thread = Some(thread.map_err(StartError::Threads)?);
-        Ok(Server { address, stop, thread, data: Some(data) })
+        Ok(Server { address, stop, thread, upkeep, data: Some(data) })
     }
 
     /// Where it listens.
@@ -121,10 +163,7 @@ impl Server {
     /// What is served.
     #[must_use]
     pub fn jungle(&self) -> &Jungle {
-        match self.data.as_ref().expect("there until it is stopped") {
-            Data::Memory(jungle) => jungle,
-            Data::Folder(store) | Data::Cluster(store, _) => store,
-        }
+        self.data.as_ref().expect("there until it is stopped").jungle()
     }
 
     /// Serves until somebody interrupts the process (SIGINT) or wants it to end (SIGTERM), and
@@ -139,7 +178,8 @@ impl Server {
         self.stop()
     }
 
-    /// Takes no more connections, ends streams, waits for the requests that are being worked on
+    /// Takes no more connections, ends streams, has whatever is done with the folder given up (a
+    /// backup, a verification), waits for the requests that are being worked on
     /// ([`Limits::stop_time`](crate::Limits::stop_time) at most), and closes the folder: all that
     /// was acknowledged is written then, whatever its durability.
     ///
@@ -148,15 +188,16 @@ impl Server {
     pub fn stop(mut self) -> Result<(), StopError> {
         let is_well = self.end();
         let store = match self.data.take() {
-            Some(Data::Folder(store)) => Some(store),
-            Some(Data::Cluster(store, cluster)) => {
+            Some(Served::Folder(store)) => Some(store),
+            Some(Served::Cluster(store, cluster)) => {
                 // Before the folder is closed: what comes from the log is written to it.
                 cluster.leave();
                 Some(store)
             }
-            Some(Data::Memory(_)) | None => None,
+            Some(Served::Memory(_)) | None => None,
         };
         if let Some(store) = store {
+            let store = Arc::into_inner(store).expect("whoever worked on it has ended");
             store.close().map_err(StopError::Close)?;
         }
         if is_well { Ok(()) } else { Err(StopError::Bug) }
@@ -164,6 +205,9 @@ impl Server {
 
     fn end(&mut self) -> bool {
         self.stop.send_replace(true);
+        if let Some(upkeep) = &self.upkeep {
+            upkeep.stop();
+        }
         self.thread.take().is_none_or(|thread| thread.join().is_ok())
     }
 }
@@ -214,28 +258,22 @@ fn listen(runtime: &Runtime, options: &Options) -> std::io::Result<TcpListener> 
 }
 
 fn app(
-    data: &Data,
+    data: &Served,
     gate: Option<Gate>,
     options: Options,
     stopping: watch::Receiver<bool>,
 ) -> Result<App, StartError> {
-    let acknowledger = |store: &Store| Acknowledger::start(store.jungle().clone());
-    let (jungle, disk) = match data {
-        Data::Memory(jungle) => (jungle.clone(), None),
-        Data::Folder(store) => {
-            (store.jungle().clone(), Some(acknowledger(store).map_err(StartError::Threads)?))
-        }
+    let jungle = data.jungle().clone();
+    let disk = match data {
+        Served::Folder(_) => Some(Acknowledger::start(jungle.clone())),
         // What has its place in the log waits for nothing more.
-        Data::Cluster(store, _) => (store.jungle().clone(), None),
+        Served::Memory(_) | Served::Cluster(..) => None,
     };
-    let cluster = match data {
-        Data::Cluster(_, cluster) => Some(Arc::clone(cluster)),
-        Data::Memory(_) | Data::Folder(_) => None,
-    };
-    let checkpoints = match data {
-        Data::Memory(_) => None,
-        Data::Folder(store) | Data::Cluster(store, _) => Some(store.checkpoints()),
-    };
+    let disk = disk.transpose().map_err(StartError::Threads)?;
+    let cluster = data.cluster().cloned();
+    let checkpoints = data.store().map(|store| store.checkpoints());
+    let upkeep = data.store().map(|store| Upkeep::new(store, options.backups.as_deref()));
+    let upkeep = upkeep.transpose()?.map(Arc::new);
     let committer = cluster.as_ref().map(|_| Committer::start(&jungle)).transpose();
     let committer = committer.map_err(StartError::Threads)?;
     let boards = match options.boards {
@@ -252,6 +290,7 @@ fn app(
         gate,
         disk,
         checkpoints,
+        upkeep,
         cluster,
         committer,
         boards,

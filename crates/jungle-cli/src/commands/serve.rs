@@ -81,6 +81,10 @@ pub(crate) struct Args {
     /// When a message of a board is answered; `local` needs --local
     #[arg(long, value_enum, default_value_t, value_name = "LEVEL")]
     boards_at: BoardsAt,
+    /// Below which folder backups may be made over HTTP, by those who administer all trees; it is
+    /// made if it is not there
+    #[arg(long, value_name = "DIR", conflicts_with = "memory")]
+    backups: Option<PathBuf>,
     /// Serve the addresses for load tools below /bench, too: one of them posts
     #[arg(long)]
     bench: bool,
@@ -172,6 +176,7 @@ fn start(args: &Args, place: Option<&PathBuf>) -> Result<Server, Failure> {
     options.tls = tls.map(|(cert, key)| Tls { cert, key });
     options.access = args.access.clone().or_else(|| access::of_folder(place?));
     options.bench = args.bench;
+    options.backups.clone_from(&args.backups);
     if args.boards_at == BoardsAt::Local {
         if !args.membership.is_local() {
             return Err(Failure::usage("--boards-at local needs --local"));
@@ -223,6 +228,9 @@ fn data(args: &Args, place: Option<&PathBuf>) -> Result<Data, Failure> {
     let Some(place) = place else {
         return Jungle::memory().map(Data::Memory).map_err(|error: ArenaError| failed(error));
     };
+    if let Some(backups) = &args.backups {
+        apart(place, backups)?;
+    }
     create_private(place).map_err(|error| {
         Failure::new(Exit::Error, format_args!("cannot make {}: {error}", place.display()))
             .with_hint("say another folder with --data, or --memory")
@@ -244,6 +252,29 @@ fn data(args: &Args, place: Option<&PathBuf>) -> Result<Data, Failure> {
         folder::tell_cut(store);
     }
     Ok(data)
+}
+
+/// Refuses a folder for backups that is part of what they are of: a backup could take the place of
+/// a file of it.
+fn apart(place: &Path, backups: &Path) -> Result<(), Failure> {
+    let unknown = |path: &Path, error| {
+        Failure::new(Exit::Error, format_args!("cannot find {}: {error}", path.display()))
+    };
+    let within = resolved(backups).map_err(|error| unknown(backups, error))?;
+    if !within.starts_with(resolved(place).map_err(|error| unknown(place, error))?) {
+        return Ok(());
+    }
+    let message = format_args!("{} is within the folder to serve", backups.display());
+    Err(Failure::usage(message).with_hint("say another folder with --backups"))
+}
+
+/// Where it is, or will be, whatever links lead there.
+fn resolved(path: &Path) -> io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    let there = path.ancestors().find(|above| above.exists()).unwrap_or(&path);
+    let missing = path.strip_prefix(there).unwrap_or(Path::new(""));
+    // Without a slash behind it where nothing is missing.
+    Ok(there.canonicalize()?.components().chain(missing.components()).collect())
 }
 
 /// Makes a folder, and those it is in, for their owner only.

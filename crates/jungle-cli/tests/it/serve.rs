@@ -106,6 +106,29 @@ fn server_says_which_other_cluster_has_a_tree() {
     assert_eq!(usage.code, Some(2), "{}", usage.err);
 }
 
+#[test]
+fn folder_is_looked_after_while_it_is_served() {
+    let folder = Folder::new("serve-upkeep");
+    for within in ["data", "data/log", "./data/b"] {
+        let refused = folder.run(&["serve", "--data", "data", "--backups", within]);
+        assert_eq!(refused.code, Some(2), "{}", refused.err);
+        assert!(!folder.0.join("data").exists(), "nothing was made");
+    }
+    let serving = Serving::start(&folder, &["--data", "data", "--backups", "backups"]);
+    assert!(serving.send("POST /api/v1/trees", r#"{"name":"t"}"#).starts_with("HTTP/1.1 201 "));
+    assert!((0..10).all(|_| serving.append()));
+    for (work, asked) in
+        [("backup", r#"{"name":"nightly"}"#), ("verify", ""), ("gc", ""), ("du", "")]
+    {
+        let begun = serving.send(&format!("POST /api/v1/folder/{work}"), asked);
+        assert!(begun.starts_with("HTTP/1.1 202 "), "{begun}");
+        let ended = serving.get(&format!("/api/v1/folder/{work}?wait=60"));
+        assert_eq!(ended["state"], "done", "{ended}");
+    }
+    let told = folder.run(&["log", "backups/nightly", "t", "--json"]);
+    assert_eq!(told.out.lines().count(), 11, "{}", told.err);
+}
+
 /// What stands for the browser writes the address it was given into a pipe.
 #[test]
 fn is_shown_in_the_browser_when_asked() {

@@ -22,7 +22,8 @@ pub enum Role {
     Read,
     /// Edit and import; revert, merge, and make branches and tags where it is for a whole tree.
     Write,
-    /// Make, rename and delete trees, and delete branches and tags.
+    /// Make, rename and delete trees, and delete branches and tags; and where it is for all trees,
+    /// look after the folder.
     Admin,
 }
 

@@ -215,6 +215,20 @@ impl Visitor {
         may.then_some(&self.trees.0)
     }
 
+    /// Refuses whoever may not administer all trees. `what` is for those who may. What is done then
+    /// changes no tree, so it may be done where nothing may be changed.
+    pub(crate) fn administer(&self, what: &str) -> Result<(), Problem> {
+        let may = match &self.who {
+            Who::Anybody => true,
+            Who::Stranger => false,
+            Who::Known(known) => known.access.may_everywhere(&known.name, Role::Admin),
+        };
+        may.then_some(()).ok_or_else(|| {
+            let detail = format_args!("{what} those who may administer all trees");
+            Problem::new(Kind::Forbidden, detail)
+        })
+    }
+
     /// The name under which this one commits; without an access file it is what the client says.
     pub(crate) fn name(&self) -> Option<&str> {
         match &self.who {

@@ -9,6 +9,7 @@ mod diff;
 mod document;
 pub(crate) mod edit;
 pub(crate) mod event;
+mod folder;
 mod indexes;
 mod keep;
 mod live;
@@ -45,6 +46,10 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/api/v1/cluster", get(status::cluster))
         .route("/api/v1/local", get(local::list))
         .route("/api/v1/local/{entry}", get(local::show).delete(local::forget))
+        .route("/api/v1/folder/backup", get(folder::show_backup).post(folder::back_up))
+        .route("/api/v1/folder/verify", get(folder::show_verify).post(folder::verify))
+        .route("/api/v1/folder/gc", get(folder::show_gc).post(folder::gc))
+        .route("/api/v1/folder/du", get(folder::show_du).post(folder::du))
         .nest("/api/v1", Router::new().route("/trees", get(trees::list).post(trees::create)))
         .nest("/api/v1/trees/{tree}", of_a_tree())
 }

@@ -39,6 +39,9 @@ pub(crate) async fn metrics(app: Visitor) -> Result<Response, Problem> {
     if let Some(checkpoints) = &app.checkpoints {
         checkpoint_metrics(checkpoints, &mut text);
     }
+    if let Some(upkeep) = &app.upkeep {
+        upkeep.metrics(&mut text);
+    }
     if let Some(cluster) = &app.cluster {
         crate::cluster::metrics(cluster, &mut text);
     }

@@ -25,4 +25,5 @@ mod stopping;
 mod support;
 mod tls;
 mod trees;
+mod upkeep;
 mod watching;

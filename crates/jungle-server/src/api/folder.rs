@@ -1,0 +1,122 @@
+//! What is done with the folder while it is served, for those who administer all of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{Request, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use jungle_words::keep;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::json;
+use crate::access::{Need, Role, Visitor};
+use crate::body;
+use crate::problem::{Kind, Problem};
+use crate::query::Query;
+use crate::upkeep::{self, Du, Gc, Told, Upkeep, Work};
+
+/// So many seconds somebody may wait for the end of it.
+const WAIT_SECONDS_MAX: u64 = 60;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Backup {
+    name: String,
+}
+
+pub(crate) async fn back_up(app: Visitor, request: Request<Body>) -> Result<Response, Problem> {
+    let upkeep = upkeep(&app)?;
+    let asked: Backup = asked(&app, request, None).await?;
+    let place = upkeep.backup_place(&asked.name)?;
+    let work = move |store: &_, steps: &_| upkeep::back_up(store, &place, steps);
+    begun(upkeep.begin(Work::Backup, json!(asked), work))
+}
+
+pub(crate) async fn verify(app: Visitor, request: Request<Body>) -> Result<Response, Problem> {
+    let upkeep = upkeep(&app)?;
+    let _: Nothing = asked(&app, request, Some(Nothing {})).await?;
+    begun(upkeep.begin(Work::Verify, json!({}), upkeep::verify))
+}
+
+/// Nothing can be said.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+pub(crate) async fn gc(app: Visitor, request: Request<Body>) -> Result<Response, Problem> {
+    let upkeep = upkeep(&app)?;
+    let asked: Gc = asked(&app, request, Some(Gc::default())).await?;
+    let collections = Arc::clone(&app.metrics.collections);
+    let work = move |store: &_, steps: &_| upkeep::gc(store, asked, &collections, steps);
+    begun(upkeep.begin(Work::Gc, json!(asked), work))
+}
+
+pub(crate) async fn du(app: Visitor, request: Request<Body>) -> Result<Response, Problem> {
+    let upkeep = upkeep(&app)?;
+    let asked: Du = asked(&app, request, Some(Du::default())).await?;
+    if let Some(tree) = &asked.tree {
+        app.tree(tree, Need::whole(Role::Read))?;
+    }
+    let policy = asked.policy.as_deref().map(keep::parse).transpose();
+    let policy = policy.map_err(|error| Problem::bad(error).within("policy"))?;
+    let told: Value = json!(asked);
+    let work = move |store: &_, steps: &_| upkeep::du(store, asked.tree.as_deref(), policy, steps);
+    begun(upkeep.begin(Work::Du, told, work))
+}
+
+pub(crate) async fn show_backup(app: Visitor, uri: Uri) -> Result<Response, Problem> {
+    show(&app, Work::Backup, &uri).await
+}
+
+pub(crate) async fn show_verify(app: Visitor, uri: Uri) -> Result<Response, Problem> {
+    show(&app, Work::Verify, &uri).await
+}
+
+pub(crate) async fn show_gc(app: Visitor, uri: Uri) -> Result<Response, Problem> {
+    show(&app, Work::Gc, &uri).await
+}
+
+pub(crate) async fn show_du(app: Visitor, uri: Uri) -> Result<Response, Problem> {
+    show(&app, Work::Du, &uri).await
+}
+
+async fn show(app: &Visitor, work: Work, uri: &Uri) -> Result<Response, Problem> {
+    let upkeep = upkeep(app)?;
+    let query = Query::of(uri, &["wait"])?;
+    let seconds = query.parsed("wait")?.unwrap_or(0);
+    if seconds > WAIT_SECONDS_MAX {
+        return Err(Problem::bad(format_args!("wait is at most {WAIT_SECONDS_MAX} seconds")));
+    }
+    let wait = Duration::from_secs(seconds);
+    Ok(json(&upkeep.look(work, wait, app.stopping.clone()).await))
+}
+
+/// For those who administer all trees: a folder is all of them.
+fn upkeep(app: &Visitor) -> Result<Arc<Upkeep>, Problem> {
+    app.administer("a folder is looked after by")?;
+    app.upkeep.clone().ok_or_else(|| {
+        Problem::new(Kind::NoSuchAddress, "the trees are in memory: there is no folder")
+    })
+}
+
+/// What is asked for, as JSON, or as usual where nothing need be said.
+async fn asked<T: DeserializeOwned>(
+    app: &Visitor,
+    request: Request<Body>,
+    usual: Option<T>,
+) -> Result<T, Problem> {
+    Query::of(request.uri(), &[])?;
+    let is_json = body::must_be(request.headers(), "application/json");
+    let body = body::whole(request, &app.options.limits).await?;
+    match usual {
+        Some(usual) if body.is_empty() => Ok(usual),
+        _ => is_json.and_then(|()| body::json(&body)),
+    }
+}
+
+fn begun(told: Result<Told, Problem>) -> Result<Response, Problem> {
+    Ok((StatusCode::ACCEPTED, json(&told?)).into_response())
+}

@@ -1,0 +1,155 @@
+//! How far something is, and how it ends when it is not done.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use jungle::{
+    ArchiveError, BackupError, BackupProgress, CheckpointError, IoError, OpenError, Progress,
+    SlabError, VerifyError,
+};
+use serde_json::{Value, json};
+
+/// How many steps were done, of how many: 0 where that is not known.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Steps {
+    done: Arc<[AtomicU64; 2]>,
+    given_up: Arc<AtomicBool>,
+}
+
+impl Steps {
+    /// Those of something that is given up when somebody says so.
+    pub(crate) fn until(given_up: Arc<AtomicBool>) -> Steps {
+        Steps { done: Arc::default(), given_up }
+    }
+
+    pub(crate) fn set(&self, done: u64, of: u64) {
+        // They are told, not decided by.
+        self.done[0].store(done, Ordering::Relaxed);
+        self.done[1].store(of, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> (u64, u64) {
+        let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        (get(&self.done[0]), get(&self.done[1]))
+    }
+
+    /// The same, for the store.
+    pub(crate) fn progress(&self) -> Progress {
+        let steps = self.clone();
+        let progress = Progress::new(move |done, of| steps.set(done, of));
+        progress.until(Arc::clone(&self.given_up))
+    }
+
+    /// The same, for a backup, of which the steps are the revisions that are read back.
+    pub(crate) fn backup_progress(&self) -> BackupProgress {
+        let progress = BackupProgress { checking: self.progress(), ..BackupProgress::default() };
+        progress.until(Arc::clone(&self.given_up))
+    }
+
+    /// Between two steps.
+    pub(crate) fn go_on(&self) -> Result<(), Undone> {
+        match self.given_up.load(Ordering::SeqCst) {
+            true => Err(Undone::GivenUp),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Why something is not done.
+#[derive(Debug)]
+pub(crate) enum Undone {
+    /// The server stops.
+    GivenUp,
+    Failed {
+        error: String,
+        hint: Option<&'static str>,
+        /// What is known all the same.
+        result: Value,
+    },
+}
+
+impl Undone {
+    pub(crate) fn failed(error: impl std::fmt::Display) -> Undone {
+        Undone::Failed { error: error.to_string(), hint: None, result: Value::Null }
+    }
+
+    fn of(error: &(dyn Error + 'static)) -> Undone {
+        Undone::failed(whole(error))
+    }
+
+    fn hinted(error: &(dyn Error + 'static), hint: &'static str) -> Undone {
+        Undone::Failed { error: whole(error), hint: Some(hint), result: Value::Null }
+    }
+}
+
+/// What it says, and what caused it.
+fn whole(error: &(dyn Error + 'static)) -> String {
+    let mut message = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let text = cause.to_string();
+        // Some say themselves what caused them.
+        if !message.contains(&text) {
+            message = format!("{message}: {text}");
+        }
+        source = cause.source();
+    }
+    message
+}
+
+impl From<BackupError> for Undone {
+    fn from(error: BackupError) -> Undone {
+        match &error {
+            BackupError::Source(OpenError::GivenUp) | BackupError::Target(OpenError::GivenUp) => {
+                Undone::GivenUp
+            }
+            BackupError::Target(OpenError::Locked { .. }) => {
+                Undone::hinted(&error, "somebody has that backup open")
+            }
+            BackupError::Target(OpenError::NotAJungle { .. }) | BackupError::Other { .. } => {
+                Undone::hinted(&error, "give a name that no backup has")
+            }
+            BackupError::Source(_) | BackupError::Pages(_) => {
+                Undone::hinted(&error, "verify tells whether the folder is whole")
+            }
+            _ => Undone::of(&error),
+        }
+    }
+}
+
+impl From<VerifyError> for Undone {
+    fn from(error: VerifyError) -> Undone {
+        if let VerifyError::Open(OpenError::GivenUp) = error {
+            return Undone::GivenUp;
+        }
+        let message = whole(&error);
+        let damage = json!({
+            "message": message,
+            "file": error.file(),
+            "offset": error.offset(),
+            "after": error.after().map(jungle::Revision::number),
+        });
+        Undone::Failed {
+            error: message,
+            hint: Some(
+                "stop the server and run `jungle verify`, which tells what else is damaged and \
+                 what to do",
+            ),
+            result: json!({"whole": false, "damage": damage}),
+        }
+    }
+}
+
+/// Errors that say all there is to say.
+macro_rules! failed {
+    ($($error:ty,)*) => {$(
+        impl From<$error> for Undone {
+            fn from(error: $error) -> Undone {
+                Undone::of(&error)
+            }
+        }
+    )*};
+}
+
+failed! { ArchiveError, CheckpointError, IoError, SlabError, }

@@ -1,0 +1,140 @@
+//! The works themselves.
+
+use std::path::Path;
+
+use jungle::{Measured, Retention, SpaceQuery, Store};
+use jungle_words::keep;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{Steps, Undone, place};
+use crate::metrics::Collections;
+
+/// Copies the folder, or what is new of it.
+pub(crate) fn back_up(store: &Store, place: &Path, steps: &Steps) -> Result<Value, Undone> {
+    place::check(place)?;
+    let report = store.backup_telling(place, steps.backup_progress())?;
+    Ok(json!({
+        "revision": report.revision.number(),
+        "before": report.before.number(),
+        "bytes": report.bytes,
+    }))
+}
+
+/// Checks that all of the folder is whole.
+pub(crate) fn verify(store: &Store, steps: &Steps) -> Result<Value, Undone> {
+    let found = store.verify_telling(&steps.progress())?;
+    let checkpoint = found.checkpoint.number();
+    Ok(json!({
+        "whole": true,
+        "revision": found.revision.number(),
+        "checkpoint": (checkpoint > 0).then_some(checkpoint),
+        "log_is_complete": found.log_is_complete,
+        "segments": found.segments,
+        "log_bytes": found.log_bytes,
+        "trees": found.trees,
+        "branches": found.branches,
+        "nodes": found.nodes,
+    }))
+}
+
+/// What is asked of a collection.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Gc {
+    /// Make the checkpoint as small as it can be.
+    #[serde(default)]
+    compact: bool,
+}
+
+/// Gives back the place of what is not kept. Writers go on: what is dropped is dropped in slices,
+/// and what is alive is gone through, and written, beside them.
+pub(crate) fn gc(
+    store: &Store,
+    asked: Gc,
+    collections: &Collections,
+    steps: &Steps,
+) -> Result<Value, Undone> {
+    let before = store.disk_bytes()?;
+    store.apply_retention()?;
+    steps.go_on()?;
+    let collected = store.collect();
+    collections.count(&collected);
+    let collected = collected?;
+    steps.go_on()?;
+    let report = store.checkpoint()?;
+    if asked.compact {
+        steps.go_on()?;
+        store.compact()?;
+    }
+    Ok(json!({
+        "segments": report.segments,
+        "before": before,
+        "after": store.disk_bytes()?,
+        "collected_bytes": collected.structure_bytes + collected.payload_bytes,
+        "returned_bytes": collected.returned_bytes,
+    }))
+}
+
+/// What is asked of a measurement.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Du {
+    /// Only this tree.
+    #[serde(default)]
+    pub(crate) tree: Option<String>,
+    /// What would come back if this was kept.
+    #[serde(default)]
+    pub(crate) policy: Option<String>,
+}
+
+/// Tells what takes up space, and what a rule would give back.
+pub(crate) fn du(
+    store: &Store,
+    tree: Option<&str>,
+    policy: Option<Retention>,
+    steps: &Steps,
+) -> Result<Value, Undone> {
+    let mut query = SpaceQuery::new();
+    if let Some(tree) = tree {
+        query = query.tree(tree);
+    }
+    if let Some(policy) = policy {
+        query = query.policy(policy);
+    }
+    let space = store.space(&query, |done, of| steps.set(done, of))?;
+    let disk = store.disk_usage()?;
+    let usage = store.arena().usage();
+    let is_asked = |name: &str| tree.is_none_or(|tree| tree == name);
+    let trees = space.trees.iter().filter(|space| is_asked(&space.name)).map(|space| {
+        json!({
+            "tree": &*space.name,
+            "branches": space.branches,
+            "revisions": space.revisions,
+            "newest_bytes": space.newest.bytes(),
+            "named_bytes": space.named.bytes(),
+            "older_bytes": space.older.bytes(),
+            "freed_bytes": space.freed.map(Measured::bytes),
+        })
+    });
+    let freed_log = |policy| if policy == Retention::All { 0 } else { disk.older_log_bytes };
+    let policy = policy.map(|policy| {
+        json!({
+            "keep": keep::text(policy),
+            "freed_bytes": space.freed().bytes(),
+            "freed_log_bytes": freed_log(policy),
+        })
+    });
+    Ok(json!({
+        "revision": space.revision.number(),
+        "trees": trees.collect::<Vec<_>>(),
+        "shared_bytes": space.shared.bytes(),
+        "snapshots_bytes": space.snapshots.bytes(),
+        "arena_bytes": usage.structure_bytes + usage.payload_bytes,
+        "log_bytes": disk.log_bytes,
+        "segments": disk.segments,
+        "pages_bytes": disk.pages_bytes,
+        "other_bytes": disk.other_bytes,
+        "policy": policy,
+    }))
+}
