@@ -25,6 +25,7 @@ mod asset;
 mod board;
 mod body;
 mod cluster;
+mod collector;
 mod committer;
 mod elsewhere;
 mod explorer;

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::access::{Access, AccessError};
 use crate::limits::Limits;
@@ -40,6 +41,10 @@ pub struct Options {
     /// In which folder backups may be made, by those who administer all trees: it is made if it is
     /// not there. It must not be within the folder that is served. Without it there are none.
     pub backups: Option<PathBuf>,
+    /// How often it is looked whether there is memory that nobody uses any more, and what is not to
+    /// be kept any more is dropped; never without it. Not in a cluster, whose servers do that as
+    /// they follow; 1 min.
+    pub collect_every: Option<Duration>,
     /// How much it accepts.
     pub limits: Limits,
 }
@@ -72,6 +77,7 @@ impl Default for Options {
             bench: false,
             boards: BoardLevel::default(),
             backups: None,
+            collect_every: Some(Duration::from_mins(1)),
             limits: Limits::default(),
         }
     }

@@ -15,6 +15,7 @@ use crate::accept::accept;
 use crate::access::{self, Gate, Trees};
 use crate::acknowledge::Acknowledger;
 use crate::app::{App, Stopping};
+use crate::collector::Collecting;
 use crate::committer::Committer;
 use crate::guard::{Hosts, guard};
 use crate::hub::Hubs;
@@ -114,6 +115,7 @@ pub struct Server {
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
     upkeep: Option<Arc<Upkeep>>,
+    collecting: Option<Collecting>,
     data: Option<Served>,
 }
 
@@ -140,7 +142,13 @@ impl Server {
         let address = listener.local_addr().map_err(refused)?;
         let (stop, stopping) = watch::channel(false);
         let data = Served::new(data);
+        let every = options.collect_every.filter(|_| data.cluster().is_none());
         let app = Arc::new(app(&data, gate, options, stopping)?);
+        let collecting = every.map(|every| {
+            let collections = Arc::clone(&app.metrics.collections);
+            Collecting::start(data.jungle().clone(), every, collections)
+        });
+        let collecting = collecting.transpose().map_err(StartError::Threads)?;
         let upkeep = app.upkeep.clone();
         let serve = move || {
             let router = router(&app);
@@ -151,7 +159,7 @@ impl Server {
         };
         let thread = std::thread::Builder::new().name("server".to_owned()).spawn(serve);
         let thread = Some(thread.map_err(StartError::Threads)?);
-        Ok(Server { address, stop, thread, upkeep, data: Some(data) })
+        Ok(Server { address, stop, thread, upkeep, collecting, data: Some(data) })
     }
 
     /// Where it listens.
@@ -205,6 +213,9 @@ impl Server {
 
     fn end(&mut self) -> bool {
         self.stop.send_replace(true);
+        if let Some(collecting) = &self.collecting {
+            collecting.end();
+        }
         if let Some(upkeep) = &self.upkeep {
             upkeep.stop();
         }

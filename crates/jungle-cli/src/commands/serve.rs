@@ -85,6 +85,9 @@ pub(crate) struct Args {
     /// made if it is not there
     #[arg(long, value_name = "DIR", conflicts_with = "memory")]
     backups: Option<PathBuf>,
+    /// How often to look, in seconds, whether memory can be given back; 0: never
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    collect_every: u64,
     /// Serve the addresses for load tools below /bench, too: one of them posts
     #[arg(long)]
     bench: bool,
@@ -177,6 +180,8 @@ fn start(args: &Args, place: Option<&PathBuf>) -> Result<Server, Failure> {
     options.access = args.access.clone().or_else(|| access::of_folder(place?));
     options.bench = args.bench;
     options.backups.clone_from(&args.backups);
+    let every = Some(args.collect_every).filter(|&seconds| seconds > 0);
+    options.collect_every = every.map(Duration::from_secs);
     if args.boards_at == BoardsAt::Local {
         if !args.membership.is_local() {
             return Err(Failure::usage("--boards-at local needs --local"));

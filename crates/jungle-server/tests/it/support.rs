@@ -14,7 +14,7 @@ use ureq::http::{HeaderMap, Method, Request, StatusCode};
 use crate::contract::Contract;
 
 /// No answer takes so long, unless something is wrong.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server, and a client for it.
 pub(crate) struct Served {

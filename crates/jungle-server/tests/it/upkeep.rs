@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
 
 use jungle::{Jungle, Open, OpenOptions, Store};
 use jungle_server::{Data, Options, Role};
 use serde_json::{Value as Json, json};
 
 use crate::people::Guarded;
-use crate::support::{Folder, Served};
+use crate::support::{Folder, PATIENCE, Served};
 
 const APPEND: &str = r#"{"edits":[{"op":"append","attributes":{"text":"hello"}}]}"#;
 
@@ -238,4 +239,35 @@ fn what_is_being_done_is_not_begun_again_and_given_up_when_the_server_stops() {
     drop(turn);
     stopping.join().unwrap();
     assert_eq!(Store::open(&kept.data.0).unwrap().open_tree("t").unwrap().history(..).count(), 2);
+}
+
+#[test]
+fn server_collects_by_itself_what_is_let_go() {
+    let every = Duration::from_millis(1);
+    let served = Served::with(|options| options.collect_every = Some(every)).tree("t");
+    let tree = served.server.jungle().open_tree("t").unwrap();
+    // More than is left alone because it is not worth it.
+    for n in 0..10_000 {
+        tree.update(|tx| tx.put_attribute(&[], "n", &*format!("{n}{}", "x".repeat(2_000))))
+            .unwrap();
+    }
+    served.send("PUT", "/api/v1/trees/t/keep", &[], Some(r#"{"keep":"2"}"#)).expect(200);
+    let counted = |name: &str| {
+        let metrics = served.get("/metrics").text;
+        let value = metrics.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        value.trim().parse::<u64>().unwrap()
+    };
+    // It is counted a moment after it is done.
+    let is_told = || {
+        counted("jungle_memory_bytes") < 8 << 20
+            && counted("jungle_collected_returned_bytes_total") > 8 << 20
+            && counted("jungle_collection_timestamp_seconds") > 0
+            && counted("jungle_collections_total") > 0
+    };
+    let waits_until = Instant::now() + PATIENCE;
+    while !is_told() {
+        assert!(Instant::now() < waits_until, "{}", served.get("/metrics").text);
+    }
+    assert_eq!(counted("jungle_collection_failed"), 0);
+    served.server.stop().unwrap();
 }
