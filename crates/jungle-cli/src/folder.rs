@@ -81,6 +81,16 @@ pub(crate) fn not_opened(error: &OpenError) -> Failure {
     }
 }
 
+/// Says what a server that has a folder does with it in place of a command.
+pub(crate) fn or_by_server(work: &str, dir: &str) -> impl Fn(Failure) -> Failure {
+    move |failure| match is_locked(dir) {
+        true => failure.with_hint(format_args!(
+            "a server that has it does this while it serves: POST /api/v1/folder/{work}"
+        )),
+        false => failure,
+    }
+}
+
 /// Is it that what was written is not as it was?
 pub(crate) fn is_damage(error: &OpenError) -> bool {
     matches!(

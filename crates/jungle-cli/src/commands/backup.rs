@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::bar::Bar;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::folder::is_damage;
+use crate::folder::{is_damage, or_by_server};
 use crate::output::{Format, json_line, size, stdout};
 
 const HELP: &str = "\
@@ -35,7 +35,7 @@ struct Told {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
-    let folder = context.read(&args.dir)?;
+    let folder = context.read(&args.dir).map_err(or_by_server("backup", &args.dir))?;
     let report =
         folder.backup_telling(&args.backup, progress()).map_err(|error| not_copied(&error))?;
     print(&report, context.format)

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::bar::Bar;
 use crate::context::Context;
 use crate::failure::{Failure, failed};
-use crate::folder::tree;
+use crate::folder::{or_by_server, tree};
 use crate::output::{Format, count, json_line, size, stdout};
 use crate::revision::find;
 
@@ -86,7 +86,7 @@ struct Policy {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
-    let folder = context.read(&args.dir)?;
+    let folder = context.read(&args.dir).map_err(or_by_server("du", &args.dir))?;
     let query = query(args, &folder)?;
     let mut bar: Option<Bar<'_>> = None;
     let space = folder.space(&query, |done, total| {

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::bar::{Bar, waiting};
 use crate::context::Context;
 use crate::failure::{Failure, failed};
+use crate::folder::or_by_server;
 use crate::output::{Format, count, json_line, size, stdout};
 
 const HELP: &str = "\
@@ -39,7 +40,7 @@ struct Told {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
-    let folder = context.write(&args.dir)?;
+    let folder = context.write(&args.dir).map_err(or_by_server("gc", &args.dir))?;
     let before = folder.disk_bytes().map_err(failed)?;
     folder.apply_retention()?;
     waiting("going through what is kept", || folder.collect())?;

@@ -15,8 +15,16 @@ fn a_folder_that_is_written_elsewhere_is_refused() {
     let err = "Error: the Jungle in d is open elsewhere; close it there first\n\
                Hint: one process at a time writes to a folder, and none while others read it\n";
     let writer = OpenOptions::new().open(folder.0.join("d")).unwrap();
-    for args in [&["get", "d", "t"][..], &["put", "d", "t", "/a", "1"], &["verify", "d"]] {
+    for args in [&["get", "d", "t"][..], &["put", "d", "t", "/a", "1"]] {
         folder.run(args).check(1, "", err);
+    }
+    for args in [&["verify", "d"][..], &["backup", "d", "b"], &["gc", "d"], &["du", "d"]] {
+        let err = format!(
+            "Error: the Jungle in d is open elsewhere; close it there first\n\
+             Hint: a server that has it does this while it serves: POST /api/v1/folder/{}\n",
+            args[0]
+        );
+        folder.run(args).check(1, "", &err);
     }
     drop(writer);
     let reader = OpenOptions::new().read_only().open(folder.0.join("d")).unwrap();

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::bar::Bar;
 use crate::context::{Context, Folder};
 use crate::failure::{Exit, Failure};
-use crate::folder::{is_damage, not_opened, reading};
+use crate::folder::{is_damage, not_opened, or_by_server, reading};
 use crate::output::{Format, count, grouped, json_line, size, stdout};
 
 const HELP: &str = "\
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         Err(error) if is_damage(&error) => {
             OpenOptions::new().progress(surveying()).survey(&args.dir)
         }
-        Err(error) => return Err(not_opened(&error)),
+        Err(error) => return Err(or_by_server("verify", &args.dir)(not_opened(&error))),
     };
     let survey = survey.map_err(|error| not_opened(&error))?;
     let Some(first) = survey.damages.first() else {
