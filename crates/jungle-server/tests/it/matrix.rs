@@ -126,7 +126,8 @@ const PUT_A: &str = r#"{"edits":[{"op":"put","path":"/a","attribute":"n","value"
 /// A server on which all that the rows ask for is there: `t` is a board with a message, two
 /// revisions, a branch that can be merged, and a tag.
 fn server(read_only: bool) -> Guarded {
-    let guarded = Guarded::with("matrix", &GRANTED, |_, options| {
+    let name = if read_only { "matrix-read-only" } else { "matrix" };
+    let guarded = Guarded::with(name, &GRANTED, |_, options| {
         options.bench = true;
         options.read_only = read_only;
     });
