@@ -3,6 +3,8 @@
 //! edits the order does not matter: all of them, between two; between more, what neither moves
 //! nor sets.
 
+use std::collections::BTreeSet;
+
 use jungle_testkit::Rng;
 use jungle_tree::{
     Arena, Change, ChangeSet, EditError, Editor, Fraction, Key, MergeOptions, Node, Path, Position,
@@ -59,9 +61,15 @@ fn many(rng: &mut Rng) {
             .map(|replica| later(rng, &base, replica as u8 + 1, Kind::Plain))
             .collect();
         replicas.iter().for_each(|replica| diffs_are_right(&base, replica));
-        let one = exchange(rng, &base, &replicas);
-        let other = exchange(rng, &base, &replicas);
+        let mut lost = [Lost::new(), Lost::new()];
+        let one = exchange(rng, &base, &replicas, &mut lost[0]);
+        let other = exchange(rng, &base, &replicas, &mut lost[1]);
         assert_same(&one, &other, "two orders of merging");
+        let [first, second] = lost.map(|lost| lost.left(&base, &replicas, &one));
+        assert_eq!(first, second, "two orders of merging name what is lost");
+        if rng.chance(1, 4) {
+            assert_same(&one, &gossip(rng, &base, &replicas), "merged in pieces, late and twice");
+        }
         one.check().unwrap_or_else(|error| panic!("integrity: {error}"));
         base = one;
     }
@@ -165,12 +173,12 @@ fn anywhere(rng: &mut Rng, root: Node<'_>) -> Path {
 }
 
 /// Merges all replicas in some order, now and then one that was merged already.
-fn exchange(rng: &mut Rng, base: &Snapshot, replicas: &[Snapshot]) -> Snapshot {
+fn exchange(rng: &mut Rng, base: &Snapshot, replicas: &[Snapshot], lost: &mut Lost) -> Snapshot {
     let mut order: Vec<&Snapshot> = replicas.iter().collect();
     rng.shuffle(&mut order);
     let mut all = order[0].clone();
     for (at, next) in order.iter().enumerate().skip(1) {
-        let both = merged(base, &all, next);
+        let both = merged_naming(base, &all, next, lost);
         assert_same(&both, &merged(base, next, &all), "merged the other way round");
         all = both;
         if rng.chance(1, 3) {
@@ -183,13 +191,72 @@ fn exchange(rng: &mut Rng, base: &Snapshot, replicas: &[Snapshot]) -> Snapshot {
     all
 }
 
+/// Replicas tell each other all that they know, now and then; what they tell arrives late, in any
+/// order and perhaps twice, until all know everything.
+fn gossip(rng: &mut Rng, base: &Snapshot, replicas: &[Snapshot]) -> Snapshot {
+    let alone = |at: usize| (replicas[at].clone(), BTreeSet::from([at]));
+    let mut known: Vec<(Snapshot, BTreeSet<usize>)> = (0..replicas.len()).map(alone).collect();
+    let mut under_way = Vec::new();
+    while known.iter().any(|(_, from)| from.len() < replicas.len()) {
+        if under_way.is_empty() || rng.chance(1, 2) {
+            under_way.push(rng.pick(&known).clone());
+            continue;
+        }
+        let at = rng.index(under_way.len());
+        let (told, of) = match rng.chance(1, 4) {
+            true => under_way[at].clone(),
+            false => under_way.swap_remove(at),
+        };
+        let to = rng.index(known.len());
+        let (mine, from) = &mut known[to];
+        // What both know is where they begin.
+        let both = from.intersection(&of).fold(None, |all, &at| match all {
+            None => Some(replicas[at].clone()),
+            Some(all) => Some(merged(base, &all, &replicas[at])),
+        });
+        *mine = merged(both.as_ref().unwrap_or(base), mine, &told);
+        from.extend(of);
+    }
+    let (first, _) = &known[0];
+    known.iter().for_each(|(other, _)| assert_same(first, other, "all know the same"));
+    first.clone()
+}
+
+/// What conflicts named, in all the merges that made one of many.
+struct Lost(BTreeSet<String>);
+
+impl Lost {
+    fn new() -> Lost {
+        Lost(BTreeSet::new())
+    }
+
+    /// Those changes of replicas that are not in what came out: each must have been named.
+    fn left(self, base: &Snapshot, replicas: &[Snapshot], result: &Snapshot) -> BTreeSet<String> {
+        let mut left = BTreeSet::new();
+        for replica in replicas {
+            for change in diff(base, replica).iter().filter(|it| !is_done(it, &[], result)) {
+                let change = change.to_string();
+                assert!(self.0.contains(&change), "{change} was named by no conflict");
+                left.insert(change);
+            }
+        }
+        left
+    }
+}
+
 fn merged(base: &Snapshot, ours: &Snapshot, theirs: &Snapshot) -> Snapshot {
+    merged_naming(base, ours, theirs, &mut Lost::new())
+}
+
+fn merged_naming(base: &Snapshot, ours: &Snapshot, theirs: &Snapshot, lost: &mut Lost) -> Snapshot {
     let options =
         MergeOptions::new().resolution(Resolution::Symmetric).rule(COUNTER, Rule::Counter);
     let merged = merge(base, ours, theirs, &options).expect("there is room");
     let mut tree = Tree::from_snapshot(theirs);
     tree.publish(merged.editor);
     let result = tree.snapshot();
+    let named = merged.conflicts.iter().flat_map(|it| [&it.ours, &it.theirs]);
+    lost.0.extend(named.map(Change::to_string));
     let (ours, theirs) = (diff(base, ours), diff(base, theirs));
     let of_ours = ours.iter().map(|change| (change, &merged.renamed[..]));
     for (change, renamed) in of_ours.chain(theirs.iter().map(|change| (change, &[][..]))) {

@@ -197,8 +197,8 @@ fn is_mark(change: &Change) -> bool {
     matches!(change, Change::AttributePut { key, .. } if **key == *MARK)
 }
 
-/// Is what happened to a change told by what is said of another one of the same side? Then that says
-/// the same anew; or it was to bring the node to where it would be still.
+/// Is what happened to a change told by what is said of another one of the same side? Then that
+/// says the same anew; or it was to bring the node to where it would be still.
 fn is_told_by(did: &Did, other: &Did) -> bool {
     match (did, other) {
         (Did::Removed(marks), Did::Moved { within, .. }) => {
