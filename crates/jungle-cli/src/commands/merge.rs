@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use jungle::{
-    Change, Conflict, Editor, Merge, MergeBranchError, MergeOptions, Path, Resolution, TreeHandle,
-    UpdateError, apply,
+    Change, Conflict, Editor, Merge, MergeBranchError, MergeOptions, Path, Resolution, Rule,
+    TreeHandle, UpdateError, apply,
 };
 use jungle_json::value_at;
 use jungle_tree::Tree;
@@ -54,6 +54,9 @@ pub(crate) struct Args {
     /// Settle the conflict at a path: `PATH=ours`, `PATH=theirs`, or `PATH=` and a value as JSON
     #[arg(long, value_name = "PATH=HOW")]
     resolve: Vec<String>,
+    /// An attribute that counts: where both changed such a number, what both added to it adds up
+    #[arg(long, value_name = "NAME")]
+    counter: Vec<String>,
     #[command(flatten)]
     meta: args::Meta,
 }
@@ -156,7 +159,11 @@ fn commit(merge: Merge, args: &Args, context: &Context<'_>) -> Result<(), Failur
 
 fn prepare(into: &TreeHandle, args: &Args) -> Result<Merge, Failure> {
     let prevails = if args.ours { Resolution::Ours } else { Resolution::Theirs };
-    let options = MergeOptions::new().resolution(prevails);
+    let options = args
+        .counter
+        .iter()
+        .fold(MergeOptions::new(), |options, key| options.rule(key, Rule::Counter));
+    let options = options.resolution(prevails);
     into.merge(&args.from, &options).map_err(|error| match error {
         MergeBranchError::NoSuchBranch(error) => {
             on_branch(into, &args.from).err().unwrap_or_else(|| failed(error))

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::{Request, Uri};
 use axum::response::Response;
 use jungle::{
-    CommitMeta, Conflict, Editor, Merge, MergeOptions, Path, Resolution, Revision, TreeHandle,
+    CommitMeta, Conflict, Editor, Merge, MergeOptions, Path, Resolution, Revision, Rule, TreeHandle,
 };
 use jungle_words::conflict;
 use serde::Deserialize;
@@ -30,6 +30,8 @@ struct Wanted {
     from: String,
     into: Option<String>,
     prevails: Option<Side>,
+    #[serde(default)]
+    counters: Vec<String>,
     #[serde(default)]
     resolve: Vec<Resolve>,
     author: Option<String>,
@@ -58,19 +60,31 @@ pub(crate) async fn preview(
     Named(name): Named<String>,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let query = Query::of(&uri, &["from", "into"])?;
+    let query = Query::of(&uri, &["from", "into", "counters"])?;
     let from = query.text("from")?.ok_or_else(|| Problem::bad("the parameter from is missing"))?;
     let (from, mut into) = (from.to_owned(), app.tree(&name, Need::whole(Role::Read))?);
     if let Some(branch) = query.text("into")? {
         into = into.on_branch(branch)?;
     }
+    let counters = query.text("counters")?.map_or_else(|| Ok(Vec::new()), listed)?;
     let (revision, answer) = app
         .in_line(move || {
-            let merge = into.merge(&from, &MergeOptions::new())?;
+            let merge = into.merge(&from, &counting(&counters))?;
             Ok((merge.theirs().revision(), previewed(&merge, &from, into.branch_name())))
         })
         .await?;
     Ok(app.mark.show(revision, written(answer.to_string())))
+}
+
+/// The attributes that a query names.
+fn listed(text: &str) -> Result<Vec<String>, Problem> {
+    serde_json::from_str(text)
+        .map_err(|error| Problem::bad(format_args!("counters is no JSON array of names: {error}")))
+}
+
+fn counting(counters: &[String]) -> MergeOptions {
+    let options = MergeOptions::new();
+    counters.iter().fold(options, |options, key| options.rule(key, Rule::Counter))
 }
 
 fn previewed(merge: &Merge, from: &str, into: &str) -> Json {
@@ -125,7 +139,8 @@ fn do_it(
         Some(Side::Ours) => Resolution::Ours,
         _ => Resolution::Theirs,
     };
-    let prepare = || into.merge(&wanted.from, &MergeOptions::new().resolution(prevails));
+    let options = counting(&wanted.counters).resolution(prevails);
+    let prepare = || into.merge(&wanted.from, &options);
     let merge = prepare()?;
     let before = merge.theirs().revision();
     check(expected, before)?;

@@ -83,6 +83,18 @@ fn conflicts_are_settled_by_side_one_by_one_and_by_value() {
 }
 
 #[test]
+fn what_counts_adds_up() {
+    let served = diverged();
+    let preview = served.get(&format!(r#"{MERGES}?from=draft&counters=["n"]"#).replace('"', "%22"));
+    let conflicts = preview.expect(200)["conflicts"].clone();
+    assert_eq!((conflicts.as_array().unwrap().len(), &conflicts[0]["attribute"]), (1, &json!("m")));
+    merge(&served, &json!({"from": "draft", "counters": ["n", "m"]})).expect(200);
+    assert_eq!((&document(&served)["n"], &document(&served)["m"]), (&json!(3), &json!(3)));
+    let bad = served.get(&format!("{MERGES}?from=draft&counters=n"));
+    assert_eq!(bad.problem(), "bad-request");
+}
+
+#[test]
 fn what_cannot_be_merged_is_refused() {
     let served = diverged();
     for (body, problem) in [

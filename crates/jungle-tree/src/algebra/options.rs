@@ -33,7 +33,10 @@ pub enum Rule {
     /// ours and theirs exchanged.
     Function(Arc<RuleFunction>),
     /// The attribute counts: what we added to it is added to theirs. Needs the base, so without
-    /// one ([`rebase`](super::rebase)) or where one of the values is no integer, it is a conflict.
+    /// one ([`rebase`](super::rebase)), where one of the values is no number, or where the sum is
+    /// too large for an integer, it is a conflict. Where one of them is a floating-point number the
+    /// sum is one, too; what more than two replicas add comes to the same but for the last digits,
+    /// which depend on the order.
     Counter,
 }
 

@@ -282,7 +282,7 @@ impl<'a> Rebaser<'a> {
         if let (Some(Rule::Counter), Some(base)) = (rule, base)
             && let Some(sum) = count(base.as_ref(), ours, theirs)
         {
-            return (Some(Value::Int(sum)), None);
+            return (Some(sum), None);
         }
         if ours == theirs {
             return (theirs.cloned(), None);
@@ -477,11 +477,22 @@ impl<'a> Rebaser<'a> {
     }
 }
 
-/// What we added to a counter, added to theirs.
-fn count(base: Option<&Value>, ours: Option<&Value>, theirs: Option<&Value>) -> Option<i64> {
-    let int = |value: Option<&Value>| value.and_then(|value| value.as_ref().as_int());
-    let base = if base.is_none() { 0 } else { int(base)? };
-    let (ours, theirs) = (int(ours)?, int(theirs)?);
-    let sum = i128::from(theirs) + i128::from(ours) - i128::from(base);
-    i64::try_from(sum).ok()
+/// What both added to a counter, added to what it was: the same whoever is called ours.
+fn count(base: Option<&Value>, ours: Option<&Value>, theirs: Option<&Value>) -> Option<Value> {
+    let base = base.unwrap_or(&Value::Int(0));
+    let (ours, theirs) = (ours?, theirs?);
+    if let (Value::Int(base), Value::Int(ours), Value::Int(theirs)) = (base, ours, theirs) {
+        let sum = i128::from(*theirs) + i128::from(*ours) - i128::from(*base);
+        return i64::try_from(sum).ok().map(Value::Int);
+    }
+    let (base, ours, theirs) = (number(base)?, number(ours)?, number(theirs)?);
+    Some(Value::Float(base + ((ours - base) + (theirs - base))))
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Int(int) => Some(*int as f64),
+        Value::Float(float) => Some(*float),
+        _ => None,
+    }
 }

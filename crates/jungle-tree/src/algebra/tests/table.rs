@@ -20,7 +20,11 @@ struct Row {
 
 fn attribute(text: &str) -> (&str, Option<Value>) {
     match text.split_once('=') {
-        Some((key, value)) => (key, Some(Value::Int(value.parse().unwrap()))),
+        Some((key, value)) => {
+            let int = value.parse().map(Value::Int);
+            let number = int.or_else(|_| value.parse().map(Value::Float));
+            (key, Some(number.unwrap_or_else(|_| Value::from(value))))
+        }
         None => (text, None),
     }
 }
@@ -406,6 +410,9 @@ fn rules_settle_attributes() {
     check("~ /a x=2", "~ /a x=2", "-/a x=0;+/a x=4", 0);
     check("~ /a x=2;~ /a x=3", "~ /a x=2", "-/a x=0;+/a x=5", 0);
     check("~ /b x=2", "~ /b x=3", "-/b;+/b x=5", 0);
+    check("~ /a x=0.5", "~ /a x=3", "-/a x=0;+/a x=3.5", 0);
+    check("~ /a x=0.5", "~ /a x=0.25", "-/a x=0;+/a x=0.75", 0);
+    check("~ /a x=t", "~ /a x=3", "-/a x=0;+/a x=3", 1);
     check("~ /a x", "~ /a x=3", "-/a x=0;+/a x=3", 1);
     check("~ /b y=2", "~ /b y=3", "-/b;+/b y=3", 0);
     check("~ /b y=4", "~ /b y=3", "-/b;+/b y=4", 0);
