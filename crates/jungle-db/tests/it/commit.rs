@@ -455,3 +455,21 @@ fn many_edits_and_moves_are_rebased_too() {
     let tree = check(1, set, |tx| tx.put_attribute(&path("/1"), "m", 7));
     assert_eq!(tree.read().root().at(&path("/2/copy")).unwrap().child_count(), 3);
 }
+
+#[test]
+fn more_reads_than_are_kept_count_as_a_read_of_everything() {
+    const KEPT: u64 = 1 << 16;
+    let (_jungle, tree) = tree_of(KEPT + 2);
+    let commit_after_reading = |reads: u64| {
+        let mut tx = tree.begin(CommitOptions::default());
+        for child in 0..reads {
+            assert!(tx.attribute(&[Key::from(child as i64)], "n").unwrap().is_none());
+        }
+        // What is not read, and not written by it either.
+        put(&tree, &format!("/{}", KEPT + 1), "other", reads as i64);
+        tx.put_attribute(&[Key::from(0)], "m", reads as i64).unwrap();
+        tx.commit()
+    };
+    assert!(commit_after_reading(KEPT).is_ok());
+    assert!(matches!(commit_after_reading(KEPT + 1), Err(CommitError::Conflict(_))));
+}

@@ -7,6 +7,7 @@ mod checkpoint;
 mod collector;
 mod commit;
 mod conformance;
+mod deep;
 mod driver;
 mod erase;
 mod history;
