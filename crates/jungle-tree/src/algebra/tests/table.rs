@@ -305,6 +305,7 @@ fn we_moved() {
         &[],
     );
     row("> /b /c", "= /b y=1", &[("OTS", "-/b;+/c y=1")], &[]);
+    row("> /a /c", "= /a/k y=1", &[("OTS", "-/a x=0;-/a/k x=0;-/a/k/l;+/c x=0;+/c/k y=1")], &[]);
     row("> /a/k /k", "= /a y=1", &[("OTS", "-/a x=0;-/a/k x=0;-/a/k/l;+/a y=1")], &[SetOverlap]);
     row(
         "> /b /d/b",
@@ -358,6 +359,14 @@ fn we_set() {
         &[SetOverlap],
     );
     row("= /b y=1", "> /b /c", &[("OTS", "-/b;+/c y=1")], &[]);
+    row("= /a/k y=1", "> /a /c", &[("OTS", "-/a x=0;-/a/k x=0;-/a/k/l;+/c x=0;+/c/k y=1")], &[]);
+    row(
+        "= /a y=1",
+        "~ /a/k x",
+        &[("OS", "-/a x=0;-/a/k x=0;-/a/k/l;+/a y=1"), ("T", "-/a/k x=0;+/a/k")],
+        &[SetOverlap],
+    );
+    row("= /a y=1", "= /a/k y=1;- /a/k", &[("OTS", "-/a x=0;-/a/k x=0;-/a/k/l;+/a y=1")], &[]);
     row("= /b y=1", "> /d /b/d", &[("OS", "-/b;+/b y=1"), ("T", "-/d;+/b/d")], &[SetOverlap]);
     row(
         "= /a y=1",
@@ -414,6 +423,10 @@ fn rules_settle_attributes() {
     check("~ /a x=0.5", "~ /a x=0.25", "-/a x=0;+/a x=0.75", 0);
     check("~ /a x=t", "~ /a x=3", "-/a x=0;+/a x=3", 1);
     check("~ /a x", "~ /a x=3", "-/a x=0;+/a x=3", 1);
+    check("~ /a x=2", "= /a x=3", "-/a x=0;-/a/k x=0;-/a/k/l;+/a x=5", 0);
+    check("~ /a x", "= /a x=3", "-/a x=0;-/a/k x=0;-/a/k/l;+/a x=3", 1);
+    check("~ /b y=2", "~ /b y=1;~ /b y", "-/b;+/b y=2", 0);
+    check("~ /b y=2", "= /b y=3 n", "-/b;+/b y=3;+/b/n", 0);
     check("~ /b y=2", "~ /b y=3", "-/b;+/b y=3", 0);
     check("~ /b y=4", "~ /b y=3", "-/b;+/b y=4", 0);
 }
