@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use jungle_tree::Path;
+use jungle_tree::{EditError, NoSuchNode, Path};
 
 use crate::commit::{Attempt, Failure, rebase_and_publish};
 use crate::draft::Draft;
@@ -40,6 +40,25 @@ pub struct JungleTransaction {
     drafts: BTreeMap<BranchId, (TreeHandle, Draft)>,
 }
 
+/// Why the edits of several trees are not done, for closures that say so with `?`: see
+/// [`Jungle::update`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EditTreesError {
+    /// One of the trees is not there.
+    #[error(transparent)]
+    NoSuchTree(#[from] NoSuchTree),
+    /// An edit cannot be done.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+}
+
+impl From<NoSuchNode> for EditTreesError {
+    fn from(error: NoSuchNode) -> EditTreesError {
+        EditTreesError::Edit(error.into())
+    }
+}
+
 impl Jungle {
     /// Begins a transaction that may span trees, at one revision of all of them. Costs a pin a
     /// tree; for one tree there is [`TreeHandle::begin`].
@@ -60,14 +79,15 @@ impl Jungle {
     /// What the closure says, or that nothing can be written.
     ///
     /// ```
-    /// use jungle_db::{CommitMeta, CommitOptions, Jungle};
+    /// use jungle_db::{CommitMeta, CommitOptions, EditTreesError, Jungle};
     /// let jungle = Jungle::new()?;
     /// let (inbox, done) = (jungle.create_tree("inbox")?, jungle.create_tree("done")?);
     /// inbox.update(|tx| tx.insert_child(&[], &"task".into()))?;
     /// let options = CommitOptions::from(&CommitMeta::new().author("ana"));
     /// jungle.update(&options, |tx| {
-    ///     tx.on(&inbox).remove(&["task".into()])?;
-    ///     tx.on(&done).insert_child(&[], &"task".into())
+    ///     tx.tree("inbox")?.remove(&["task".into()])?;
+    ///     tx.tree("done")?.insert_child(&[], &"task".into())?;
+    ///     Ok::<_, EditTreesError>(())
     /// })?;
     /// assert_eq!((inbox.read().root().child_count(), done.read().root().child_count()), (0, 1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
