@@ -32,6 +32,7 @@ pub enum Op {
     Append(Path),
     Insert(Path, Key),
     Before(Path, Position),
+    At(Path, u64),
     After(Path, Position),
     Remove(Path),
     Put(Path, &'static str, Value),
@@ -72,8 +73,12 @@ impl Op {
         match rng.below(32) {
             0..5 => Op::Append(path),
             5..8 => Op::Insert(path, key(rng)),
-            8 => beside(rng, content, &path).map_or(Op::Append(path.clone()), |sibling| {
-                if rng.chance(1, 2) { Op::Before(path, sibling) } else { Op::After(path, sibling) }
+            8 => beside(rng, content, &path).map_or(Op::Append(path.clone()), |sibling| match rng
+                .below(3)
+            {
+                0 => Op::Before(path, sibling),
+                1 => Op::After(path, sibling),
+                _ => Op::At(path, rng.below(6)),
             }),
             9..12 => Op::Remove(path),
             12..18 => Op::Put(path, name, value(rng)),
@@ -105,7 +110,9 @@ impl Op {
     /// All that it looks at or touches is at one of these paths, below or right above.
     pub fn touches(&self) -> Vec<Path> {
         match self {
-            Op::Append(at) | Op::Before(at, _) | Op::After(at, _) => vec![at.clone()],
+            Op::Append(at) | Op::Before(at, _) | Op::After(at, _) | Op::At(at, _) => {
+                vec![at.clone()]
+            }
             Op::Insert(at, key) | Op::Graft(at, key, _) => vec![at.join(key.clone()), at.clone()],
             Op::Remove(at) | Op::Put(at, ..) | Op::Unput(at, _) | Op::Set(at, _) => {
                 vec![at.clone()]
@@ -127,9 +134,10 @@ impl Op {
     /// The new child, where it has a position and so may be renamed.
     pub fn new_child(&self, said: &Answer) -> Option<Path> {
         match (self, said) {
-            (Op::Append(at) | Op::Before(at, _) | Op::After(at, _), Answer::Key(key)) => {
-                Some(at.join(key.clone()))
-            }
+            (
+                Op::Append(at) | Op::Before(at, _) | Op::After(at, _) | Op::At(at, _),
+                Answer::Key(key),
+            ) => Some(at.join(key.clone())),
             (Op::Insert(at, key @ Key::Position(_)), Answer::Done) => Some(at.join(key.clone())),
             _ => None,
         }
@@ -152,6 +160,7 @@ impl Op {
             | Op::Insert(a, _)
             | Op::Before(a, _)
             | Op::After(a, _)
+            | Op::At(a, _)
             | Op::Remove(a)
             | Op::Put(a, ..)
             | Op::Unput(a, _)
@@ -172,6 +181,7 @@ impl Op {
             Op::Insert(at, key) => done(tx.insert_child(at, key)),
             Op::Before(at, sibling) => given(tx.insert_before(at, sibling)),
             Op::After(at, sibling) => given(tx.insert_after(at, sibling)),
+            Op::At(at, index) => given(tx.insert_at(at, *index)),
             Op::Remove(at) => done(tx.remove(at)),
             Op::Put(at, key, value) => done(tx.put_attribute(at, key, value)),
             Op::Unput(at, key) => tx.remove_attribute(at, key).map_or(Answer::Refused, Answer::Is),
@@ -218,7 +228,7 @@ impl Op {
         };
         let is_there = |content: &Content, at: &Path| content.contains_key(at);
         match self {
-            Op::Append(at) | Op::Before(at, _) | Op::After(at, _) => {
+            Op::Append(at) | Op::Before(at, _) | Op::After(at, _) | Op::At(at, _) => {
                 if !is_there(content, at) || !self.has_sibling(content) {
                     return Answer::Refused;
                 }
@@ -319,7 +329,9 @@ impl Op {
     /// Is the key that a new child got where it should be?
     #[track_caller]
     fn is_in_place(&self, content: &Content, key: &Key) {
-        let (Op::Append(at) | Op::Before(at, _) | Op::After(at, _)) = self else { return };
+        let (Op::Append(at) | Op::Before(at, _) | Op::After(at, _) | Op::At(at, _)) = self else {
+            return;
+        };
         let keys = content::keys(content, at);
         let mut positions = keys.iter().filter(|key| matches!(key, Key::Position(_)));
         assert!(matches!(key, Key::Position(_)), "{key:?} is no position");
@@ -333,6 +345,10 @@ impl Op {
                 let sibling = Key::Position(sibling.clone());
                 let right = positions.find(|it| **it > sibling);
                 assert!(*key > sibling && right.is_none_or(|right| key < right), "{key:?}");
+            }
+            Op::At(_, index) => {
+                let index = (*index as usize).min(positions.clone().count());
+                assert_eq!(positions.filter(|it| *it < key).count(), index, "{key:?}");
             }
             _ => assert!(positions.all(|it| it < key), "{key:?} is not behind all"),
         }
