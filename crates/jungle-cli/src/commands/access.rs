@@ -89,14 +89,13 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         What::AddUser { dir, name, password_stdin } => {
             let own = if *password_stdin { Some(line()?) } else { None };
             let password = change(dir, |access| access.add_user(name, own.as_deref()))?;
-            match own {
-                None => secret(&password, context),
-                Some(_) => Ok(done(context.format, &Added { name, kind: "user" })?),
-            }
+            // Whoever gave it knows it.
+            let secret = if own.is_none() { Some(&*password) } else { None };
+            tell(&Added { name, kind: "user", secret }, context)
         }
         What::AddToken { dir, name, days } => {
             let token = change(dir, |access| access.add_token(name, end(*days)))?;
-            secret(&token, context)
+            tell(&Added { name, kind: "token", secret: Some(&token) }, context)
         }
         What::Grant { dir, who, tree, role, path } => {
             let path: Path = path
@@ -189,12 +188,13 @@ fn line() -> Result<String, Failure> {
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-/// Prints what nobody can read again.
-fn secret(secret: &str, context: &Context<'_>) -> Result<(), Failure> {
+/// Prints the secret of who is new, if there is one.
+fn tell(added: &Added<'_>, context: &Context<'_>) -> Result<(), Failure> {
     let mut out = stdout();
-    match context.format {
-        Format::Json => json_line(&mut out, &secret)?,
-        Format::Text => writeln!(out, "{secret}")?,
+    match (context.format, added.secret) {
+        (Format::Json, _) => json_line(&mut out, added)?,
+        (Format::Text, Some(secret)) => writeln!(out, "{secret}")?,
+        (Format::Text, None) => {}
     }
     Ok(out.flush()?)
 }
@@ -210,11 +210,14 @@ struct Told<'a> {
     role: Option<String>,
 }
 
-/// What is told of what was done, if that is no secret.
+/// What is told of who is new.
 #[derive(Serialize)]
 struct Added<'a> {
     name: &'a str,
     kind: &'static str,
+    /// What nobody can read again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secret: Option<&'a str>,
 }
 
 #[derive(Serialize)]
