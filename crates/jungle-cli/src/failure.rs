@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use jungle::ArchiveError;
 use jungle_json::ExportError;
+use jungle_words::with_causes;
 
 /// Exit codes. The meaning of a number never changes; [`EXIT_CODES`] tells them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,17 +41,7 @@ impl Failure {
 
     /// An error with what caused it.
     pub(crate) fn of(exit: Exit, error: &(dyn Error + 'static)) -> Failure {
-        let mut message = error.to_string();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            let text = cause.to_string();
-            // Some say themselves what caused them.
-            if !message.contains(&text) {
-                message = format!("{message}: {text}");
-            }
-            source = cause.source();
-        }
-        Failure { exit, message, hint: None }
+        Failure { exit, message: with_causes(error), hint: None }
     }
 
     /// The usage of a command is not this.

@@ -19,8 +19,9 @@
 //! - [`find`]: a revision by number, tag, branch, steps back or time; [`Info`], [`Tags`]: what is
 //!   told of it; [`time`]: times as they are written.
 //! - [`keep`]: how much of a history is kept.
-//! - [`conflict`]: the names of conflicts, and settling one of them alone.
+//! - [`conflict`]: the names of conflicts, and settling one of them alone; [`with_causes`]: errors.
 
+mod cause;
 pub mod conflict;
 mod expr;
 mod info;
@@ -28,6 +29,7 @@ pub mod keep;
 mod revision;
 pub mod time;
 
+pub use cause::with_causes;
 pub use expr::{Expr, HELP as EXPRESSION_HELP, ParseError, create_index, with_attribute};
 pub use info::{Info, Tags};
 pub use revision::{FindError, Found, HELP as REVISION_HELP, find, find_or_newest};

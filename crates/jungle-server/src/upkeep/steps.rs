@@ -8,6 +8,7 @@ use jungle::{
     ArchiveError, BackupError, BackupProgress, CheckpointError, IoError, OpenError, Progress,
     SlabError, VerifyError,
 };
+use jungle_words::with_causes;
 use serde_json::{Value, json};
 
 /// How many steps were done, of how many: 0 where that is not known.
@@ -75,27 +76,12 @@ impl Undone {
     }
 
     fn of(error: &(dyn Error + 'static)) -> Undone {
-        Undone::failed(whole(error))
+        Undone::failed(with_causes(error))
     }
 
     fn hinted(error: &(dyn Error + 'static), hint: &'static str) -> Undone {
-        Undone::Failed { error: whole(error), hint: Some(hint), result: Value::Null }
+        Undone::Failed { error: with_causes(error), hint: Some(hint), result: Value::Null }
     }
-}
-
-/// What it says, and what caused it.
-fn whole(error: &(dyn Error + 'static)) -> String {
-    let mut message = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let text = cause.to_string();
-        // Some say themselves what caused them.
-        if !message.contains(&text) {
-            message = format!("{message}: {text}");
-        }
-        source = cause.source();
-    }
-    message
 }
 
 impl From<BackupError> for Undone {
@@ -123,7 +109,7 @@ impl From<VerifyError> for Undone {
         if let VerifyError::Open(OpenError::GivenUp) = error {
             return Undone::GivenUp;
         }
-        let message = whole(&error);
+        let message = with_causes(&error);
         let damage = json!({
             "message": message,
             "file": error.file(),
