@@ -111,6 +111,14 @@ impl TreeState {
 
 impl TreeHandle {
     /// The name of the branch it is on.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let draft = tree.branch("draft", tree.snapshot().revision())?;
+    /// assert_eq!((tree.branch_name(), draft.branch_name()), ("main", "draft"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn branch_name(&self) -> &str {
         self.branch.as_deref().unwrap_or(MAIN_BRANCH)
@@ -237,6 +245,16 @@ impl TreeHandle {
     ///
     /// # Errors
     /// When there is none.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// tree.branch("draft", tree.snapshot().revision())?;
+    /// tree.on_branch("draft")?.update(|tx| tx.append(&[]))?;
+    /// assert!(!tree.read().root().has_children());
+    /// assert!(tree.on_branch("gone").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn on_branch(&self, name: &str) -> Result<TreeHandle, NoSuchBranch> {
         if name == MAIN_BRANCH {
             return Ok(self.on_main());
@@ -264,6 +282,14 @@ impl TreeHandle {
     }
 
     /// The names of all branches: the main one, then the others in order.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// tree.branch("draft", tree.snapshot().revision())?;
+    /// assert_eq!(tree.list_branches(), ["main".into(), "draft".into()]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn list_branches(&self) -> Vec<Arc<str>> {
         let branches = lock(&self.state.branches);
@@ -384,6 +410,15 @@ impl TreeHandle {
     ///
     /// # Errors
     /// When there is none.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// tree.tag("empty", tree.snapshot().revision())?;
+    /// tree.update(|tx| tx.append(&[]))?;
+    /// assert!(!tree.at_tag("empty")?.root().has_children());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn at_tag(&self, name: &str) -> Result<Snapshot, NoSuchBranch> {
         let branches = lock(&self.state.branches);
         let tagged = branches.tags.get(name).cloned();
@@ -393,6 +428,15 @@ impl TreeHandle {
     }
 
     /// All tags of the tree with their revisions, in order of name.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let now = tree.snapshot().revision();
+    /// tree.tag("v1", now)?;
+    /// assert_eq!(tree.list_tags(), [("v1".into(), now)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn list_tags(&self) -> Vec<(Arc<str>, Revision)> {
         let branches = lock(&self.state.branches);
@@ -404,6 +448,15 @@ impl TreeHandle {
     ///
     /// # Errors
     /// When there is none of this name, or nothing can be written.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// tree.tag("v1", tree.snapshot().revision())?;
+    /// tree.delete_tag("v1")?;
+    /// assert!(tree.at_tag("v1").is_err() && tree.delete_tag("v1").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn delete_tag(&self, name: &str) -> Result<(), BranchError> {
         if let Some(sequencing) = self.shared.sequencing() {
             let tree = self.state.id;

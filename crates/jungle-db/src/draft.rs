@@ -177,6 +177,18 @@ impl Draft {
     }
 
     /// Says who makes this commit, and why.
+    ///
+    /// ```
+    /// use jungle_db::{CommitMeta, Jungle};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// tree.update(|tx| {
+    ///     tx.describe(CommitMeta::new().author("ana").message("a first message"));
+    ///     tx.append(&[])
+    /// })?;
+    /// let newest = tree.history(..).next().unwrap()?;
+    /// assert_eq!(newest.meta.author_name(), Some("ana"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn describe(&mut self, meta: CommitMeta) {
         self.options.meta = meta;
     }
@@ -187,6 +199,19 @@ impl Draft {
     }
 
     /// Is there a node at `path`?
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// tree.update(|tx| {
+    ///     if !tx.exists(&["settings".into()]) {
+    ///         tx.insert_child(&[], &"settings".into())?;
+    ///     }
+    ///     Ok::<_, jungle_tree::EditError>(())
+    /// })?;
+    /// assert!(tree.read().root().child("settings").is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn exists(&self, path: &[Key]) -> bool {
         self.record(path, Read::Exists);
@@ -197,6 +222,19 @@ impl Draft {
     ///
     /// # Errors
     /// When there is no such node.
+    ///
+    /// ```
+    /// use jungle_db::{Jungle, UpdateError};
+    /// let tree = Jungle::new()?.create_tree("counter")?;
+    /// for _ in 0..3 {
+    ///     tree.update(|tx| {
+    ///         let old = tx.attribute(&[], "n")?.and_then(|n| n.as_int()).unwrap_or(0);
+    ///         tx.put_attribute(&[], "n", old + 1)
+    ///     })?;
+    /// }
+    /// assert_eq!(tree.read().root().attribute("n"), Some(3.into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn attribute(&self, path: &[Key], key: &str) -> Result<Option<ValueRef<'_>>, NoSuchNode> {
         let node = self.find(path)?;
         self.record(path, |path| Read::Attribute(path, key.into()));
@@ -256,6 +294,17 @@ impl Draft {
     ///
     /// # Errors
     /// When there is no such node, or no room.
+    ///
+    /// ```
+    /// use jungle_db::{CommitError, CommitOptions, Jungle};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let mut ours = tree.begin(CommitOptions::default());
+    /// assert_eq!(ours.add_child(&[])?, 0.into());
+    /// tree.update(|tx| tx.append(&[]))?;
+    /// // It was told that it is /0, and it would not be.
+    /// assert!(matches!(ours.commit(), Err(CommitError::Conflict(_))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn add_child(&mut self, path: &[Key]) -> Result<Key, EditError> {
         self.record(path, Read::NextPosition);
         self.append(path)
@@ -392,6 +441,16 @@ impl Draft {
     ///
     /// # Errors
     /// When there is no such node, or it is the root.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// tree.update(|tx| tx.insert_child(&[], &"draft".into()))?;
+    /// tree.update(|tx| tx.remove(&["draft".into()]))?;
+    /// assert!(!tree.read().root().has_children());
+    /// assert!(tree.update(|tx| tx.remove(&["draft".into()])).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn remove(&mut self, path: &[Key]) -> Result<(), EditError> {
         self.takes(path);
         self.covers(path);
@@ -404,6 +463,17 @@ impl Draft {
     ///
     /// # Errors
     /// When there is no such node, the key or the value is beyond its limits, or there is no room.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// tree.update(|tx| {
+    ///     tx.put_attribute(&[], "title", "hello")?;
+    ///     tx.put_attribute(&[], "stars", 3)
+    /// })?;
+    /// assert_eq!(tree.read().root().attribute("stars"), Some(3.into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn put_attribute<'v>(
         &mut self,
         path: &[Key],

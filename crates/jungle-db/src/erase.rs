@@ -67,6 +67,17 @@ impl Erasure {
     ///
     /// # Errors
     /// When there is no room for that.
+    ///
+    /// ```
+    /// use jungle_db::{Erasure, Jungle};
+    /// let tree = Jungle::new()?.create_tree("people")?;
+    /// tree.update(|tx| tx.insert_child(&[], &"ana".into()))?;
+    /// let erasure = Erasure::new(tree.id(), "/ana".parse()?)?;
+    /// let version = tree.snapshot();
+    /// assert!(erasure.is_in(&version));
+    /// assert!(!erasure.without(&version)?.root().has_children());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn without(&self, version: &Snapshot) -> Result<Snapshot, EditError> {
         if !self.is_in(version) {
             return Ok(version.clone());

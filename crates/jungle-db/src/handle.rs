@@ -173,6 +173,14 @@ impl TreeHandle {
 
     /// Looks at the newest version, for a short read: no lock, no shared count. Do not hold it
     /// long; that is what [`snapshot`](TreeHandle::snapshot) is for.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// tree.update(|tx| tx.put_attribute(&[], "title", "hello"))?;
+    /// assert_eq!(tree.read().root().attribute("title"), Some("hello".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     #[inline]
     pub fn read(&self) -> Reading<'_> {
@@ -180,6 +188,15 @@ impl TreeHandle {
     }
 
     /// Holds the newest version.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let before = tree.snapshot();
+    /// tree.update(|tx| tx.append(&[]))?;
+    /// assert_eq!([before, tree.snapshot()].map(|version| version.root().child_count()), [0, 1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         self.head.snapshot()
@@ -304,6 +321,18 @@ impl TreeHandle {
     }
 
     /// Begins a transaction at the newest version.
+    ///
+    /// ```
+    /// use jungle_db::{CommitOptions, Jungle};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let mut tx = tree.begin(CommitOptions::default());
+    /// tx.append(&[])?;
+    /// tx.put_attribute(&[0.into()], "text", "hello")?;
+    /// assert_eq!(tree.read().root().child_count(), 0);
+    /// tx.commit()?;
+    /// assert_eq!(tree.read().root().child_count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn begin(&self, options: CommitOptions) -> Transaction {
         Transaction::new(self.clone(), options)
@@ -582,6 +611,17 @@ impl TreeHandle {
     }
 
     /// Follows what happens to the node at `path` and below, after a revision.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let mut watch = tree.watch(&["posts".into()], tree.snapshot().revision());
+    /// tree.update(|tx| tx.put_attribute(&[], "title", "hello"))?;
+    /// assert!(watch.next()?.is_none());
+    /// tree.update(|tx| tx.insert_child(&[], &"posts".into()))?;
+    /// assert_eq!(watch.next()?.unwrap().changes.to_string(), "+ /posts\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn watch(&self, path: &[jungle_tree::Key], after: Revision) -> Watch {
         Watch::new(Arc::clone(&self.head), path.into(), after)

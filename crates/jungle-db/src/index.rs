@@ -222,6 +222,15 @@ impl TreeHandle {
     ///
     /// # Errors
     /// When there is none, or nothing can be written.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// tree.create_index("age")?;
+    /// tree.drop_index("age")?;
+    /// assert!(tree.index("age", &tree.snapshot())?.is_none() && tree.drop_index("age").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn drop_index(&self, key: &str) -> Result<(), IndexError> {
         if let Some(sequencing) = self.shared.sequencing() {
             let tree = self.state.id;
@@ -255,6 +264,15 @@ impl TreeHandle {
     }
 
     /// The keys of all indexes of the tree, in order.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// tree.create_index("name")?;
+    /// tree.create_index("age")?;
+    /// assert_eq!(tree.list_indexes(), ["age".into(), "name".into()]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn list_indexes(&self) -> Vec<Arc<str>> {
         lock(&self.state.branches).indexes.keys().cloned().collect()
@@ -269,6 +287,21 @@ impl TreeHandle {
     ///
     /// # Errors
     /// When there is no room for it.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("people")?;
+    /// tree.create_index("age")?;
+    /// let empty = tree.snapshot();
+    /// tree.update(|tx| tx.put_attribute(&[], "age", 30))?;
+    /// let count = |version| -> Result<_, Box<dyn std::error::Error>> {
+    ///     let index = tree.index("age", version)?.expect("it was made");
+    ///     let found = index.find(30.into()).count();
+    ///     Ok(found)
+    /// };
+    /// assert_eq!((count(&empty)?, count(&tree.snapshot())?), (0, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn index(&self, key: &str, of: &Snapshot) -> Result<Option<AttributeIndex>, EditError> {
         let index = lock(&self.state.branches).indexes.get(key).cloned();
         index.map(|index| index.of(self.head.id, key, of)).transpose()

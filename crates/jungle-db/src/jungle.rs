@@ -161,6 +161,21 @@ impl Builder {
     }
 
     /// Where the times of commits come from; without one they are all [`Timestamp::default`].
+    ///
+    /// ```
+    /// use jungle_db::{Clock, Jungle, Timestamp};
+    /// struct Noon;
+    /// impl Clock for Noon {
+    ///     fn now(&self) -> Timestamp {
+    ///         Timestamp::from_micros(12 * 3_600_000_000)
+    ///     }
+    /// }
+    /// let tree = Jungle::builder().clock(Noon).build()?.create_tree("board")?;
+    /// let committed = tree.update(|tx| tx.append(&[]))?;
+    /// let told = tree.history(..).next().unwrap()?;
+    /// assert_eq!((told.revision, told.time), (committed.revision, Noon.now()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
         self.clock = Arc::new(clock);
@@ -168,6 +183,16 @@ impl Builder {
     }
 
     /// Where commits are written down; without one they are in memory only.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use jungle_db::{Jungle, MemoryJournal};
+    /// let journal = Arc::new(MemoryJournal::default());
+    /// let jungle = Jungle::builder().journal(Arc::clone(&journal)).build()?;
+    /// jungle.create_tree("board")?.update(|tx| tx.append(&[]))?;
+    /// assert_eq!(journal.records().len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn journal(mut self, journal: impl Journal + 'static) -> Self {
         self.journal = Some(Arc::new(journal));
@@ -239,6 +264,15 @@ impl Jungle {
 
     /// This Jungle, for somebody: trees are made, renamed and deleted by it with this author and
     /// message. See also [`TreeHandle::by`].
+    ///
+    /// ```
+    /// use jungle_db::{CommitMeta, Jungle};
+    /// let jungle = Jungle::new()?;
+    /// let tree = jungle.by(&CommitMeta::new().author("ana")).create_tree("board")?;
+    /// let first = tree.history(..).next().unwrap()?;
+    /// assert_eq!(first.meta.author_name(), Some("ana"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn by(&self, meta: &CommitMeta) -> Jungle {
         Jungle { meta: meta.clone(), ..self.clone() }
@@ -251,6 +285,15 @@ impl Jungle {
     }
 
     /// The newest revision.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let jungle = Jungle::new()?;
+    /// let tree = jungle.create_tree("board")?;
+    /// let committed = tree.update(|tx| tx.append(&[]))?;
+    /// assert_eq!(jungle.revision(), committed.revision);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.shared.counter.newest()
@@ -291,6 +334,15 @@ impl Jungle {
     ///
     /// # Errors
     /// When the name is taken or cannot be one, or nothing can be written.
+    ///
+    /// ```
+    /// use jungle_db::{CreateTreeError, Jungle};
+    /// let jungle = Jungle::new()?;
+    /// jungle.create_tree("board")?;
+    /// let again = jungle.create_tree("board");
+    /// assert!(matches!(again, Err(CreateTreeError::Exists { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn create_tree(&self, name: &str) -> Result<TreeHandle, CreateTreeError> {
         let shared = &self.shared;
         let name = name::check(name)?;
@@ -338,6 +390,15 @@ impl Jungle {
     ///
     /// # Errors
     /// When there is none.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let jungle = Jungle::new()?;
+    /// jungle.create_tree("board")?.update(|tx| tx.append(&[]))?;
+    /// assert_eq!(jungle.open_tree("board")?.read().root().child_count(), 1);
+    /// assert_eq!(jungle.open_tree("blog").unwrap_err().to_string(), "there is no tree \"blog\"");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open_tree(&self, name: &str) -> Result<TreeHandle, NoSuchTree> {
         let catalog = self.shared.catalog();
         let state = catalog.get(name).ok_or_else(|| no_such_tree(name))?;
@@ -360,6 +421,14 @@ impl Jungle {
     }
 
     /// The names of all trees, in order.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let jungle = Jungle::new()?;
+    /// ["b", "a"].iter().try_for_each(|name| jungle.create_tree(name).map(drop))?;
+    /// assert_eq!(jungle.list_trees(), ["a".into(), "b".into()]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn list_trees(&self) -> Vec<Arc<str>> {
         self.shared.catalog().keys().cloned().collect()

@@ -34,6 +34,19 @@ impl TreeHandle {
     ///
     /// # Errors
     /// When there is no such branch, it is this one, or there is no room for the result.
+    ///
+    /// ```
+    /// use jungle_db::{CommitMeta, Jungle};
+    /// use jungle_tree::MergeOptions;
+    /// let main = Jungle::new()?.create_tree("board")?;
+    /// let draft = main.branch("draft", main.snapshot().revision())?;
+    /// draft.update(|tx| tx.append(&[]))?;
+    /// let preview = main.merge("draft", &MergeOptions::new())?;
+    /// assert_eq!(preview.changes().to_string(), "+ /0\n");
+    /// preview.commit(&CommitMeta::new().message("take the draft over"))?;
+    /// assert_eq!(main.read().root().child_count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn merge(&self, from: &str, options: &MergeOptions) -> Result<Merge, MergeBranchError> {
         let from = self.on_branch(from)?.head;
         let no_base = MergeBranchError::Itself;

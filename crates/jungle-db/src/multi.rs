@@ -62,6 +62,19 @@ impl From<NoSuchNode> for EditTreesError {
 impl Jungle {
     /// Begins a transaction that may span trees, at one revision of all of them. Costs a pin a
     /// tree; for one tree there is [`TreeHandle::begin`].
+    ///
+    /// ```
+    /// use jungle_db::{CommitOptions, Jungle};
+    /// let jungle = Jungle::new()?;
+    /// ["a", "b"].iter().try_for_each(|name| jungle.create_tree(name).map(drop))?;
+    /// let mut tx = jungle.begin(CommitOptions::default());
+    /// for name in ["a", "b"] {
+    ///     tx.tree(name)?.append(&[])?;
+    /// }
+    /// tx.commit()?;
+    /// assert_eq!(jungle.open_tree("b")?.read().root().child_count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn begin(&self, options: CommitOptions) -> JungleTransaction {
         JungleTransaction {
@@ -165,6 +178,16 @@ impl JungleTransaction {
     ///
     /// # Errors
     /// When there was no tree of this name as the transaction began.
+    ///
+    /// ```
+    /// use jungle_db::{CommitOptions, Jungle};
+    /// let jungle = Jungle::new()?;
+    /// jungle.create_tree("a")?;
+    /// let mut tx = jungle.begin(CommitOptions::default());
+    /// assert!(tx.tree("a")?.get(&[])?.children().next().is_none());
+    /// assert!(tx.tree("b").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn tree(&mut self, name: &str) -> Result<&mut Draft, NoSuchTree> {
         let (state, snapshot) = self.base.trees.get(name).ok_or_else(|| no_such_tree(name))?;
         let (_, draft) = self.drafts.entry(state.main.id).or_insert_with(|| {

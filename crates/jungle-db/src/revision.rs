@@ -64,6 +64,13 @@ impl Timestamp {
     }
 
     /// The moment this long before; the earliest there is if it would be earlier still.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use jungle_db::Timestamp;
+    /// let now = Timestamp::from_micros(5_000_000);
+    /// assert_eq!(now.before(Duration::from_secs(2)), Timestamp::from_micros(3_000_000));
+    /// ```
     #[must_use]
     pub fn before(self, duration: Duration) -> Timestamp {
         let micros = i64::try_from(duration.as_micros()).unwrap_or(i64::MAX);
@@ -114,6 +121,12 @@ impl CommitMeta {
     }
 
     /// With this author.
+    ///
+    /// ```
+    /// use jungle_db::CommitMeta;
+    /// let meta = CommitMeta::new().author("ana").message("spelling");
+    /// assert_eq!((meta.author_name(), meta.message_text()), (Some("ana"), Some("spelling")));
+    /// ```
     #[must_use]
     pub fn author(self, author: &str) -> CommitMeta {
         self.with(|words| words.author = Some(author.into()))

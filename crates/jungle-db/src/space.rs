@@ -37,6 +37,16 @@ impl SpaceQuery {
     }
 
     /// Asks the rest of this tree only.
+    ///
+    /// ```
+    /// use jungle_db::{Jungle, SpaceQuery};
+    /// let jungle = Jungle::new()?;
+    /// ["a", "b"].iter().try_for_each(|name| jungle.create_tree(name).map(drop))?;
+    /// let space = jungle.space(&SpaceQuery::new().tree("a").revisions(..), |_, _| ())?;
+    /// let asked: Vec<_> = space.trees.iter().map(|tree| tree.in_range.is_some()).collect();
+    /// assert_eq!(asked, [true, false]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn tree(mut self, name: &str) -> Self {
         self.tree = Some(name.into());
@@ -51,6 +61,18 @@ impl SpaceQuery {
     }
 
     /// What would be given back if every branch kept this.
+    ///
+    /// ```
+    /// use jungle_db::{Jungle, Retention, SpaceQuery};
+    /// let jungle = Jungle::new()?;
+    /// let tree = jungle.create_tree("log")?;
+    /// for text in ["x", "y"] {
+    ///     tree.update(|tx| tx.put_attribute(&[], "text", text.repeat(1000).as_str()))?;
+    /// }
+    /// let space = jungle.space(&SpaceQuery::new().policy(Retention::Last(1)), |_, _| ())?;
+    /// assert!(space.trees[0].freed.unwrap().payload_bytes >= 1000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn policy(mut self, retention: Retention) -> Self {
         self.policy = Some(retention);

@@ -64,6 +64,18 @@ impl Conflicts {
     }
 
     /// What it read that others have changed; the first such place of each tree.
+    ///
+    /// ```
+    /// use jungle_db::{CommitError, CommitOptions, Jungle};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let mut ours = tree.begin(CommitOptions::default());
+    /// assert!(ours.attribute(&[], "limit")?.is_none());
+    /// ours.put_attribute(&[], "n", 1)?;
+    /// tree.update(|tx| tx.put_attribute(&[], "limit", 0))?;
+    /// let Err(CommitError::Conflict(why)) = ours.commit() else { panic!("it read the limit") };
+    /// assert_eq!((why.list().len(), why.reads()[0].to_string()), (0, "/".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn reads(&self) -> Vec<&Path> {
         self.overlaps.iter().filter_map(|overlap| overlap.read.as_ref()).collect()
@@ -110,6 +122,16 @@ impl Transaction {
     /// # Errors
     /// When others changed what it changed or read: the conflicts and its changes are in the
     /// error. Or when nothing can be written.
+    ///
+    /// ```
+    /// use jungle_db::{CommitOptions, Jungle};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let mut tx = tree.begin(CommitOptions::default());
+    /// tx.put_attribute(&[], "title", "hello")?;
+    /// let committed = tx.commit()?;
+    /// assert_eq!(tree.snapshot().revision(), committed.revision);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn commit(self) -> Result<Committed<()>, CommitError> {
         match self.handle.commit(self.draft, self.began_at) {
             Ok((revision, renamed)) => Ok(Committed { value: (), revision, renamed, runs: 1 }),
@@ -121,6 +143,16 @@ impl Transaction {
     }
 
     /// Forgets its edits, as dropping it does.
+    ///
+    /// ```
+    /// use jungle_db::{CommitOptions, Jungle};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let mut tx = tree.begin(CommitOptions::default());
+    /// tx.put_attribute(&[], "title", "hello")?;
+    /// tx.abort();
+    /// assert!(!tree.read().root().has_attributes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn abort(self) {
         drop(self);
     }

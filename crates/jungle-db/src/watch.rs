@@ -91,6 +91,17 @@ impl Watch {
     ///
     /// # Errors
     /// When it is not kept any more, or there never will be one.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let mut watch = tree.watch(&[], tree.snapshot().revision());
+    /// let committed = tree.update(|tx| tx.put_attribute(&[], "title", "hello"))?;
+    /// let event = watch.next()?.expect("there is a revision more");
+    /// assert_eq!(event.info.revision, committed.revision);
+    /// assert_eq!(event.changes.to_string(), "~ / @title = \"hello\"\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[expect(clippy::should_implement_trait, reason = "none now does not mean none for ever")]
     pub fn next(&mut self) -> Result<Option<WatchEvent>, WatchError> {
         while let Some(Step { before, after, info }) = self.step()? {
@@ -108,6 +119,17 @@ impl Watch {
     ///
     /// # Errors
     /// When the next revision is not kept any more, or there never will be one.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let mut watch = tree.watch(&[], tree.snapshot().revision());
+    /// let waiting = std::thread::spawn(move || watch.wait(None));
+    /// let committed = tree.update(|tx| tx.append(&[]))?;
+    /// let event = waiting.join().unwrap()?.expect("it waits for ever");
+    /// assert_eq!(event.info.revision, committed.revision);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn wait(&mut self, timeout: Option<Duration>) -> Result<Option<WatchEvent>, WatchError> {
         loop {
             if let Some(event) = self.next()? {
