@@ -50,6 +50,15 @@ impl Fraction {
     /// # Errors
     ///
     /// [`FractionError::TrailingZero`] and [`FractionError::TooLong`].
+    ///
+    /// ```
+    /// use jungle_tree::{Fraction, FractionError};
+    ///
+    /// assert_eq!(Fraction::from_bytes(&[0x80])?.to_string(), "80");
+    /// assert_eq!(Fraction::from_bytes(&[0x80, 0]), Err(FractionError::TrailingZero));
+    /// assert!(Fraction::from_bytes(&[])?.is_whole());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_bytes(digits: &[u8]) -> Result<Fraction, FractionError> {
         Fraction::check(digits)?;
         Ok(Fraction((!digits.is_empty()).then(|| digits.into())))

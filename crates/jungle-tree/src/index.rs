@@ -150,12 +150,39 @@ impl AttributeIndex {
     }
 
     /// The paths of the nodes with this value, in document order.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, AttributeIndex, Tree, Value};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// for age in [30, 41, 30] {
+    ///     let person = tree.add_child(&[])?;
+    ///     tree.put_attribute(&[person], "age", age)?;
+    /// }
+    /// let index = AttributeIndex::build(&tree.snapshot(), "age")?;
+    /// let found: Vec<_> = index.find(30.into()).map(|path| path.to_string()).collect();
+    /// assert_eq!(found, ["/0", "/2"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn find(&self, value: ValueRef<'_>) -> impl Iterator<Item = Path> {
         let node = self.snapshot.root().child(KeyRef::Name(&name(value)));
         node.into_iter().flat_map(Hits::new)
     }
 
     /// The paths of the nodes with a value in the range: by value, then in document order.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, AttributeIndex, Tree, Value};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// for age in [30, 41, 30] {
+    ///     let person = tree.add_child(&[])?;
+    ///     tree.put_attribute(&[person], "age", age)?;
+    /// }
+    /// let index = AttributeIndex::build(&tree.snapshot(), "age")?;
+    /// let older = index.range(Value::from(31)..).map(|path| path.to_string());
+    /// assert_eq!(older.collect::<Vec<_>>(), ["/1"]);
+    /// assert_eq!(index.range(..Value::from(50)).count(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn range(&self, range: impl RangeBounds<Value>) -> impl Iterator<Item = Path> {
         let bound = |bound: Bound<&Value>| bound.map(|value| name(value.as_ref()));
         let (start, end) = (bound(range.start_bound()), bound(range.end_bound()));

@@ -130,6 +130,15 @@ impl Position {
     /// # Errors
     ///
     /// [`KeyError::IndexOutOfRange`].
+    ///
+    /// ```
+    /// use jungle_tree::{Fraction, Position};
+    ///
+    /// let place = Position::with_fraction(3, Fraction::from_bytes(&[0x80])?)?;
+    /// assert_eq!(place.to_string(), "3.80");
+    /// assert_eq!((place.index(), place.is_whole()), (3, false));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn with_fraction(index: i64, fraction: Fraction) -> Result<Position, KeyError> {
         check_index(index)?;
         Ok(Position::behind_index(index, fraction))
@@ -170,6 +179,14 @@ impl Position {
     }
 
     /// Whether it ends as those do that have a [`Signature`].
+    ///
+    /// ```
+    /// use jungle_tree::{Position, Signature};
+    ///
+    /// let signed = Position::signed_between(None, None, &Signature::new(1, 7))?;
+    /// assert!(signed.is_signed() && !Position::new(0)?.is_signed());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_signed(&self) -> bool {
         Signature::ends(self.fraction().as_bytes())
@@ -311,6 +328,14 @@ impl Key {
     /// # Errors
     ///
     /// [`KeyError::IndexOutOfRange`].
+    ///
+    /// ```
+    /// use jungle_tree::{Key, KeyError};
+    ///
+    /// assert_eq!(Key::try_position(3)?, Key::from(3));
+    /// assert_eq!(Key::try_position(1 << 50), Err(KeyError::IndexOutOfRange { index: 1 << 50 }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn try_position(index: i64) -> Result<Key, KeyError> {
         Position::new(index).map(Key::Position)
     }
@@ -364,6 +389,13 @@ impl Key {
     /// # Errors
     ///
     /// [`KeyError::NameTooLong`].
+    ///
+    /// ```
+    /// use jungle_tree::{KEY_BYTES_MAX, Key, KeyError};
+    ///
+    /// let name = Key::from("x".repeat(KEY_BYTES_MAX + 1));
+    /// assert_eq!(name.check(), Err(KeyError::NameTooLong { bytes: KEY_BYTES_MAX + 1 }));
+    /// ```
     pub fn check(&self) -> Result<(), KeyError> {
         self.as_ref().check()
     }

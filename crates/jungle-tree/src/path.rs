@@ -97,6 +97,13 @@ impl Path {
     }
 
     /// The path of the child `key`.
+    ///
+    /// ```
+    /// use jungle_tree::Path;
+    ///
+    /// let path = Path::root().join("posts").join(3);
+    /// assert_eq!(path.to_string(), "/posts/3");
+    /// ```
     #[must_use]
     pub fn join(&self, key: impl Into<Key>) -> Path {
         let mut keys = Vec::with_capacity(self.0.len() + 1);
@@ -119,6 +126,16 @@ impl Path {
     }
 
     /// Goes down to the child `key`.
+    ///
+    /// ```
+    /// use jungle_tree::Path;
+    ///
+    /// let mut path = Path::root();
+    /// path.push("posts");
+    /// path.push(3);
+    /// assert_eq!(path.pop(), Some(3.into()));
+    /// assert_eq!(path, Path::from(["posts"]));
+    /// ```
     pub fn push(&mut self, key: impl Into<Key>) {
         self.0.push(key.into());
     }
@@ -129,6 +146,13 @@ impl Path {
     }
 
     /// How many steps the node is below the root.
+    ///
+    /// ```
+    /// use jungle_tree::Path;
+    ///
+    /// assert_eq!(Path::root().depth(), 0);
+    /// assert_eq!(Path::from(["posts", "title"]).depth(), 2);
+    /// ```
     #[must_use]
     pub fn depth(&self) -> usize {
         self.0.len()

@@ -54,6 +54,16 @@ impl Snapshot {
     }
 
     /// Where this version lies.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Keep, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.keep(Keep::All);
+    /// let old = tree.snapshot().version_id();
+    /// tree.add_child(&[])?;
+    /// assert!(!tree.reader().held(old).root().has_children());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn version_id(&self) -> VersionId {
         VersionId { handle: self.pinned.handle, version: self.pinned.version }

@@ -80,6 +80,15 @@ pub struct VersionId {
 
 impl VersionId {
     /// The number of the version.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// let before = tree.snapshot();
+    /// tree.add_child(&[])?;
+    /// assert!(tree.version_id().version() > before.version_id().version());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn version(self) -> u64 {
         self.version
@@ -130,6 +139,17 @@ impl Tree {
     }
 
     /// A tree that begins with this version, in its arena; they share all of it.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.put_attribute(&[], "title", "hello")?;
+    /// let mut branch = Tree::from_snapshot(&tree.snapshot());
+    /// branch.put_attribute(&[], "title", "draft")?;
+    /// assert_eq!(tree.read().root().attribute("title"), Some("hello".into()));
+    /// assert_eq!(branch.read().root().attribute("title"), Some("draft".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn from_snapshot(snapshot: &Snapshot) -> Tree {
         let arena = &snapshot.cell().arena;
@@ -184,6 +204,15 @@ impl Tree {
     }
 
     /// Holds the newest version.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// let before = tree.snapshot();
+    /// tree.add_child(&[])?;
+    /// assert_eq!([before, tree.snapshot()].map(|version| version.root().child_count()), [0, 1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     #[inline]
     pub fn snapshot(&self) -> Snapshot {
@@ -198,6 +227,21 @@ impl Tree {
     }
 
     /// A handle for reading from other threads.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// let reader = tree.reader();
+    /// let waiting = std::thread::spawn(move || loop {
+    ///     let found = reader.snapshot();
+    ///     if found.root().has_children() {
+    ///         return found.root().child_count();
+    ///     }
+    /// });
+    /// tree.add_child(&[])?;
+    /// assert_eq!(waiting.join().unwrap(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn reader(&self) -> TreeReader {
         TreeReader { cell: Arc::clone(&self.cell) }
@@ -280,6 +324,16 @@ impl Tree {
     ///
     /// # Panics
     /// When the editor works in another arena.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// editor.cursor(&[])?.add_children(10)?;
+    /// tree.publish(editor);
+    /// assert_eq!(tree.read().root().child_count(), 10);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn publish(&mut self, editor: Editor) {
         editor.publish(&self.cell, &mut self.line);
     }
@@ -322,6 +376,15 @@ impl Tree {
     ///
     /// # Errors
     /// When there is no such node, or no room.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// let first = tree.add_child(&[])?;
+    /// let below = tree.add_child(&[first.clone()])?;
+    /// assert!(tree.read().root().at(&[first, below]).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn add_child(&mut self, path: &[Key]) -> Result<Key, EditError> {
         self.one(|edit| edit.op_add_child(path))
@@ -331,6 +394,15 @@ impl Tree {
     ///
     /// # Errors
     /// When there is no such node, the key is taken or beyond its limits, or there is no room.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.insert_child(&[], &"settings".into())?;
+    /// assert!(tree.read().root().child("settings").is_some());
+    /// assert!(tree.insert_child(&[], &"settings".into()).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn insert_child(&mut self, path: &[Key], key: &Key) -> Result<(), EditError> {
         self.one(|edit| edit.op_insert_child(path, key))
     }
@@ -339,6 +411,16 @@ impl Tree {
     ///
     /// # Errors
     /// When there is no such node, or it is the root.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// let chapter = tree.add_child(&[])?;
+    /// tree.add_child(&[chapter.clone()])?;
+    /// tree.remove(&[chapter])?;
+    /// assert_eq!(tree.read().root().subtree_count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn remove(&mut self, path: &[Key]) -> Result<(), EditError> {
         self.one(|edit| edit.op_remove(path))
     }
@@ -347,6 +429,15 @@ impl Tree {
     ///
     /// # Errors
     /// When there is no such node, the key or the value is beyond its limits, or there is no room.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.put_attribute(&[], "title", "hello")?;
+    /// tree.put_attribute(&[], "stars", 3)?;
+    /// assert_eq!(tree.read().root().attribute("stars"), Some(3.into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn put_attribute<'v>(
         &mut self,
@@ -362,6 +453,15 @@ impl Tree {
     ///
     /// # Errors
     /// When there is no such node.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.put_attribute(&[], "title", "hello")?;
+    /// assert!(tree.remove_attribute(&[], "title")?);
+    /// assert!(!tree.read().root().has_attributes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn remove_attribute(&mut self, path: &[Key], key: &str) -> Result<bool, EditError> {
         self.one(|edit| edit.op_remove_attribute(path, key))
     }
@@ -370,6 +470,15 @@ impl Tree {
     ///
     /// # Errors
     /// When there is no such node, or the sibling has a name.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Position, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// (0..2).try_for_each(|_| tree.add_child(&[]).map(drop))?;
+    /// assert_eq!(tree.insert_before(&[], &Position::new(1)?)?.to_string(), "0.80");
+    /// assert_eq!(tree.insert_before(&[], &Position::new(0)?)?.to_string(), "-1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn insert_before(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
         self.one(|edit| edit.op_insert_beside(parent, sibling, true, None))
     }
@@ -378,6 +487,14 @@ impl Tree {
     ///
     /// # Errors
     /// When there is no such node, or the sibling has a name.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Position, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// (0..2).try_for_each(|_| tree.add_child(&[]).map(drop))?;
+    /// assert_eq!(tree.insert_after(&[], &Position::new(0)?)?.to_string(), "0.80");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn insert_after(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
         self.one(|edit| edit.op_insert_beside(parent, sibling, false, None))
     }
@@ -388,6 +505,16 @@ impl Tree {
     ///
     /// # Errors
     /// At the first put that is refused; those before it are published.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// (0..2).try_for_each(|_| tree.add_child(&[]).map(drop))?;
+    /// let (first, second) = ([0.into()], [1.into()]);
+    /// tree.put_attributes_each(&[(&first, "n", 1.into()), (&second, "n", 2.into())])?;
+    /// assert_eq!(tree.read().root().at(&second)?.attribute("n"), Some(2.into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn put_attributes_each(
         &mut self,
         puts: &[(&[Key], &str, ValueRef<'_>)],

@@ -111,6 +111,14 @@ impl<'a> ValueRef<'a> {
     }
 
     /// The name of its type, for messages: `null`, `bool`, `int`, `float`, `text` or `bytes`.
+    ///
+    /// ```
+    /// use jungle_tree::ValueRef;
+    ///
+    /// let values = [ValueRef::Null, 7.into(), 7.0.into(), "7".into()];
+    /// let names = values.map(|value| value.type_name());
+    /// assert_eq!(names, ["null", "int", "float", "text"]);
+    /// ```
     #[must_use]
     pub fn type_name(self) -> &'static str {
         match self {
@@ -139,6 +147,13 @@ impl<'a> ValueRef<'a> {
     }
 
     /// The integer, if this is one. A float is not, even if it is whole.
+    ///
+    /// ```
+    /// use jungle_tree::ValueRef;
+    ///
+    /// assert_eq!(ValueRef::from(7).as_int(), Some(7));
+    /// assert_eq!(ValueRef::from(7.0).as_int(), None);
+    /// ```
     #[must_use]
     pub fn as_int(self) -> Option<i64> {
         match self {
@@ -157,6 +172,13 @@ impl<'a> ValueRef<'a> {
     }
 
     /// The text, if this is one.
+    ///
+    /// ```
+    /// use jungle_tree::Value;
+    ///
+    /// let title = Value::from("hello");
+    /// assert_eq!(title.as_ref().as_text(), Some("hello"));
+    /// ```
     #[must_use]
     pub fn as_text(self) -> Option<&'a str> {
         match self {
@@ -179,6 +201,14 @@ impl<'a> ValueRef<'a> {
     /// # Errors
     ///
     /// [`ValueError::TooLong`].
+    ///
+    /// ```
+    /// use jungle_tree::{VALUE_BYTES_MAX, ValueError, ValueRef};
+    ///
+    /// let long = "x".repeat(VALUE_BYTES_MAX + 1);
+    /// let refused = ValueRef::from(long.as_str()).check();
+    /// assert_eq!(refused, Err(ValueError::TooLong { bytes: VALUE_BYTES_MAX + 1 }));
+    /// ```
     pub fn check(self) -> Result<(), ValueError> {
         let bytes = match self {
             ValueRef::Text(text) => text.len(),

@@ -34,6 +34,14 @@ impl<'a> Node<'a> {
 
     /// Counts the nodes of the subtree by going through all of it. [`Node::subtree_count`] knows
     /// the same number; this is how it is checked, and how fast structure can be read.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.edit(|editor| editor.cursor(&[])?.add_children(1000).map(drop))?;
+    /// assert_eq!(tree.read().root().recount(), tree.read().root().subtree_count());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn recount(self) -> u64 {
         let arena = self.cell().memory();
@@ -109,6 +117,26 @@ impl<'a> Node<'a> {
 
     /// Splits the subtree into at least `parts` pieces that can be visited on different threads,
     /// or as many as there are.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.edit(|editor| editor.cursor(&[])?.add_children(100_000).map(drop))?;
+    /// let snapshot = tree.snapshot();
+    /// let pieces = snapshot.root().split(8);
+    /// let count = &|piece: usize| {
+    ///     let mut nodes = 0_u64;
+    ///     pieces.visit(piece, |_| nodes += 1);
+    ///     nodes
+    /// };
+    /// let nodes = std::thread::scope(|scope| {
+    ///     let spawn = |piece| scope.spawn(move || count(piece));
+    ///     let threads: Vec<_> = (0..pieces.parts()).map(spawn).collect();
+    ///     threads.into_iter().map(|thread| thread.join().unwrap()).sum::<u64>()
+    /// });
+    /// assert_eq!(nodes, 100_001);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn split(self, parts: usize) -> Split<'a> {
         let arena = self.cell().memory();

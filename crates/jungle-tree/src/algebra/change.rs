@@ -70,6 +70,12 @@ pub enum Change {
 
 impl Change {
     /// The node it is about: of a move, where it went.
+    ///
+    /// ```
+    /// use jungle_tree::Change;
+    /// let moved = Change::Moved { from: [0].into(), to: ["archive"].into() };
+    /// assert_eq!(moved.path().to_string(), "/archive");
+    /// ```
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {
@@ -137,6 +143,14 @@ impl ChangeSet {
     }
 
     /// Adds a change behind the others.
+    ///
+    /// ```
+    /// use jungle_tree::{Change, ChangeSet};
+    /// let mut changes = ChangeSet::new();
+    /// changes.push(Change::ChildAdded { path: [0].into() });
+    /// changes.push(Change::ChildRemoved { path: [0].into() });
+    /// assert_eq!(changes.to_string(), "+ /0\n- /0\n");
+    /// ```
     pub fn push(&mut self, change: Change) {
         self.0.push(change);
     }

@@ -42,6 +42,14 @@ pub enum Rule {
 
 impl Rule {
     /// A function as a rule.
+    ///
+    /// ```
+    /// use jungle_tree::{MergeOptions, Rule};
+    /// // The values before both, ours, theirs. The greater one wins, whoever calls it ours.
+    /// let newest = Rule::function(|_before, ours, theirs| ours.max(theirs).cloned());
+    /// let options = MergeOptions::new().rule("edited", newest);
+    /// # let _ = options;
+    /// ```
     pub fn function(
         f: impl Fn(Option<&Value>, Option<&Value>, Option<&Value>) -> Option<Value>
         + Send

@@ -41,12 +41,33 @@ impl<'e> Cursor<'e> {
     }
 
     /// Where the cursor is.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// let mut cursor = editor.cursor(&[])?;
+    /// let key = cursor.add_child()?;
+    /// cursor.enter(&key)?;
+    /// assert_eq!(cursor.path().to_string(), "/0");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn path(&self) -> Path {
         self.editor.position()
     }
 
     /// The node where the cursor is, as edited so far.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// let mut cursor = editor.cursor(&[])?;
+    /// cursor.add_children(3)?;
+    /// assert_eq!(cursor.node().child_count(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn node(&self) -> Node<'_> {
         self.editor.node_here()
@@ -56,6 +77,17 @@ impl<'e> Cursor<'e> {
     ///
     /// # Errors
     /// When there is none of this key; the cursor stays where it is.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, EditError, Editor, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// let mut cursor = editor.cursor(&[])?;
+    /// let refused = cursor.enter(&7.into());
+    /// assert!(matches!(refused, Err(EditError::NoSuchNode { path }) if path.to_string() == "/7"));
+    /// assert_eq!(cursor.path().depth(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn enter(&mut self, key: &Key) -> Result<(), EditError> {
         if !self.with(|edit| edit.enter(key)) {
@@ -65,6 +97,19 @@ impl<'e> Cursor<'e> {
     }
 
     /// Goes to the parent; at the root it stays.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// let mut cursor = editor.cursor(&[])?;
+    /// let key = cursor.add_child()?;
+    /// cursor.enter(&key)?;
+    /// cursor.leave();
+    /// cursor.leave();
+    /// assert_eq!(cursor.path().depth(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn leave(&mut self) {
         self.with(|edit| {
@@ -78,6 +123,20 @@ impl<'e> Cursor<'e> {
     ///
     /// # Errors
     /// When there is no room.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// let mut cursor = editor.cursor(&[])?;
+    /// for _ in 0..3 {
+    ///     // Each one below the last.
+    ///     let key = cursor.add_child()?;
+    ///     cursor.enter(&key)?;
+    /// }
+    /// assert_eq!(cursor.path().to_string(), "/0/0/0");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn add_child(&mut self) -> Result<Key, EditError> {
         self.with(|edit| edit.add_next())
@@ -87,6 +146,16 @@ impl<'e> Cursor<'e> {
     ///
     /// # Errors
     /// When a key or a value is beyond its limits, or there is no room.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// let mut cursor = editor.cursor(&[])?;
+    /// let key = cursor.add_child_with(&[("title", "hello".into())])?;
+    /// assert_eq!(cursor.node().child(&key).unwrap().attribute("title"), Some("hello".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn add_child_with(
         &mut self,
@@ -99,6 +168,17 @@ impl<'e> Cursor<'e> {
     ///
     /// # Errors
     /// When there is no room for them.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// let mut cursor = editor.cursor(&[])?;
+    /// cursor.add_child()?;
+    /// assert_eq!(cursor.add_children(10)?, 1);
+    /// assert_eq!(cursor.node().child_count(), 11);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn add_children(&mut self, count: u64) -> Result<i64, EditError> {
         self.with(|edit| {
@@ -142,6 +222,17 @@ impl<'e> Cursor<'e> {
     ///
     /// # Errors
     /// When the key is taken or beyond its limits, or there is no room.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// let mut cursor = editor.cursor(&[])?;
+    /// cursor.insert_child(&"settings".into())?;
+    /// assert!(cursor.node().child("settings").is_some());
+    /// assert!(cursor.insert_child(&"settings".into()).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn insert_child(&mut self, key: &Key) -> Result<(), EditError> {
         self.with(|edit| {
             edit.check_new(edit.path(), key)?;
@@ -152,6 +243,17 @@ impl<'e> Cursor<'e> {
     }
 
     /// Removes a child and all below it; `false` when there is none of this key.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// let mut cursor = editor.cursor(&[])?;
+    /// let key = cursor.add_child()?;
+    /// assert!(cursor.remove_child(&key));
+    /// assert!(!cursor.remove_child(&key));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn remove_child(&mut self, key: &Key) -> bool {
         self.with(|edit| match edit.remove_child(key.as_ref()) {
             Some(content) => {
@@ -166,6 +268,16 @@ impl<'e> Cursor<'e> {
     ///
     /// # Errors
     /// When the key or the value is beyond its limits, or there is no room.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// let mut cursor = editor.cursor(&[])?;
+    /// cursor.put_attribute("title", "hello")?;
+    /// assert_eq!(cursor.node().attribute("title"), Some("hello".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn put_attribute<'v>(
         &mut self,
@@ -177,6 +289,17 @@ impl<'e> Cursor<'e> {
     }
 
     /// Removes an attribute; `false` when there is none of this key.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// let mut cursor = editor.cursor(&[])?;
+    /// cursor.put_attribute("title", "hello")?;
+    /// assert!(cursor.remove_attribute("title"));
+    /// assert!(!cursor.node().has_attributes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn remove_attribute(&mut self, key: &str) -> bool {
         self.with(|edit| edit.remove_attribute(key))
     }

@@ -62,6 +62,16 @@ impl Work {
 
 impl Editor {
     /// An editor that begins with this version.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// editor.add_child(&[])?;
+    /// drop(editor); // Nobody sees it.
+    /// assert!(!tree.read().root().has_children());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn new(base: Snapshot) -> Editor {
         let (allocator, version) = base.cell().arena.check_out();
@@ -70,6 +80,16 @@ impl Editor {
     }
 
     /// The version it began with.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// editor.add_child(&[])?;
+    /// let counts = [editor.base().root(), editor.root()].map(|root| root.child_count());
+    /// assert_eq!(counts, [0, 1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn base(&self) -> &Snapshot {
         &self.base
@@ -91,6 +111,16 @@ impl Editor {
     }
 
     /// Has anything been edited?
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// assert!(!editor.is_changed());
+    /// editor.put_attribute(&[], "n", 1)?;
+    /// assert!(editor.is_changed());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_changed(&self) -> bool {
         self.root_block() != self.base.handle()
@@ -116,6 +146,17 @@ impl Editor {
     ///
     /// # Errors
     /// When there is no such node, or no room.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// let (first, second) = (editor.add_child(&[])?, editor.add_child(&[])?);
+    /// editor.remove(&[second])?;
+    /// let third = editor.add_child(&[])?;
+    /// assert_eq!([first, third], [0.into(), 2.into()]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn add_child(&mut self, path: &[Key]) -> Result<Key, EditError> {
         self.with(|edit| edit.op_add_child(path))
@@ -125,6 +166,16 @@ impl Editor {
     ///
     /// # Errors
     /// When there is no such node, a key or a value is beyond its limits, or there is no room.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// let message = [("author", "ana".into()), ("stars", 3.into())];
+    /// let key = editor.add_child_with(&[], &message)?;
+    /// assert_eq!(editor.root().at(&[key])?.attribute("stars"), Some(3.into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn add_child_with(
         &mut self,
         path: &[Key],
@@ -140,6 +191,16 @@ impl Editor {
     ///
     /// # Errors
     /// When there is no such node, the key is taken or beyond its limits, or there is no room.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, EditError, Editor, Key, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// editor.insert_child(&[], &Key::from("settings"))?;
+    /// let refused = editor.insert_child(&[], &Key::from("settings"));
+    /// assert!(matches!(refused, Err(EditError::ChildExists { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn insert_child(&mut self, path: &[Key], key: &Key) -> Result<(), EditError> {
         self.with(|edit| edit.op_insert_child(path, key))
     }
@@ -148,6 +209,18 @@ impl Editor {
     ///
     /// # Errors
     /// When there is no such node or sibling, or no room.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Position, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// editor.cursor(&[])?.add_children(2)?;
+    /// editor.insert_before(&[], &Position::new(1)?)?;
+    /// editor.insert_before(&[], &Position::new(0)?)?;
+    /// let keys: Vec<_> = editor.root().children().map(|(key, _)| key.to_string()).collect();
+    /// assert_eq!(keys, ["-1", "0", "0.80", "1"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn insert_before(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
         self.with(|edit| edit.op_insert_beside(parent, sibling, true, None))
     }
@@ -156,6 +229,16 @@ impl Editor {
     ///
     /// # Errors
     /// When there is no such node or sibling, or no room.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Position, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// editor.cursor(&[])?.add_children(2)?;
+    /// assert_eq!(editor.insert_after(&[], &Position::new(0)?)?.to_string(), "0.80");
+    /// assert_eq!(editor.insert_after(&[], &Position::new(1)?)?.to_string(), "2");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn insert_after(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
         self.with(|edit| edit.op_insert_beside(parent, sibling, false, None))
     }
@@ -189,6 +272,18 @@ impl Editor {
     ///
     /// # Errors
     /// As there.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Signature, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// (0..2).try_for_each(|_| tree.add_child(&[]).map(drop))?;
+    /// let [ours, theirs] = [1, 2].map(|writer| {
+    ///     let mut editor = Editor::new(tree.snapshot());
+    ///     editor.insert_at_signed(&[], 1, &Signature::new(writer, 0))
+    /// });
+    /// assert_ne!(ours?, theirs?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn insert_at_signed(
         &mut self,
         parent: &[Key],
@@ -216,6 +311,18 @@ impl Editor {
     ///
     /// # Errors
     /// As there.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Signature, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// (0..2).try_for_each(|_| tree.add_child(&[]).map(drop))?;
+    /// let [ours, theirs] = [1, 2].map(|writer| {
+    ///     let mut editor = Editor::new(tree.snapshot());
+    ///     editor.add_child_signed(&[], &Signature::new(writer, 0))
+    /// });
+    /// assert_ne!(ours?, theirs?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn add_child_signed(
         &mut self,
         path: &[Key],
@@ -228,6 +335,19 @@ impl Editor {
     ///
     /// # Errors
     /// As there.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Position, Signature, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.add_child(&[])?;
+    /// let first = Position::new(0)?;
+    /// let [ours, theirs] = [1, 2].map(|writer| {
+    ///     let mut editor = Editor::new(tree.snapshot());
+    ///     editor.insert_before_signed(&[], &first, &Signature::new(writer, 0))
+    /// });
+    /// assert_ne!(ours?, theirs?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn insert_before_signed(
         &mut self,
         parent: &[Key],
@@ -241,6 +361,19 @@ impl Editor {
     ///
     /// # Errors
     /// As there.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Position, Signature, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.add_child(&[])?;
+    /// let last = Position::new(0)?;
+    /// let [ours, theirs] = [1, 2].map(|writer| {
+    ///     let mut editor = Editor::new(tree.snapshot());
+    ///     editor.insert_after_signed(&[], &last, &Signature::new(writer, 0))
+    /// });
+    /// assert_ne!(ours?, theirs?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn insert_after_signed(
         &mut self,
         parent: &[Key],
@@ -254,6 +387,18 @@ impl Editor {
     ///
     /// # Errors
     /// When there is no such node, or it is the root.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, EditError, Editor, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// editor.cursor(&[])?.add_children(3)?;
+    /// editor.remove(&[1.into()])?;
+    /// let keys: Vec<_> = editor.root().children().map(|(key, _)| key.to_string()).collect();
+    /// assert_eq!(keys, ["0", "2"]);
+    /// assert_eq!(editor.remove(&[]), Err(EditError::Root));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn remove(&mut self, path: &[Key]) -> Result<(), EditError> {
         self.with(|edit| edit.op_remove(path))
     }
@@ -262,6 +407,16 @@ impl Editor {
     ///
     /// # Errors
     /// When there is no such node, the key or the value is beyond its limits, or there is no room.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// editor.put_attribute(&[], "title", "first")?;
+    /// editor.put_attribute(&[], "title", "second")?;
+    /// assert_eq!(editor.root().attribute("title"), Some("second".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn put_attribute<'v>(
         &mut self,
@@ -277,6 +432,16 @@ impl Editor {
     ///
     /// # Errors
     /// When there is no such node.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// editor.put_attribute(&[], "draft", true)?;
+    /// assert!(editor.remove_attribute(&[], "draft")?);
+    /// assert!(!editor.remove_attribute(&[], "draft")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn remove_attribute(&mut self, path: &[Key], key: &str) -> Result<bool, EditError> {
         self.with(|edit| edit.op_remove_attribute(path, key))
     }
@@ -355,6 +520,18 @@ impl Editor {
     ///
     /// # Errors
     /// As there; and when the key is taken or beyond its limits.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, EditError, Tree};
+    /// let arena = Arena::new()?;
+    /// let (mut tree, mut template) = (Tree::new(&arena), Tree::new(&arena));
+    /// template.edit(|editor| editor.cursor(&[])?.add_children(1000))?;
+    /// let source = template.snapshot();
+    /// tree.edit(|editor| editor.insert_subtree(&[], &"copy".into(), source.root()))?;
+    /// let copied = tree.snapshot();
+    /// assert!(copied.root().child("copy").unwrap().is_same(source.root()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn insert_subtree(
         &mut self,
         parent: &[Key],
@@ -417,6 +594,17 @@ impl Editor {
     ///
     /// # Errors
     /// When there is no such node.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// let chapter = [tree.add_child(&[])?];
+    /// tree.put_attribute(&chapter, "title", "one")?;
+    /// tree.edit(|editor| editor.pop_root(&chapter))?;
+    /// assert_eq!(tree.read().root().attribute("title"), Some("one".into()));
+    /// assert_eq!(tree.read().root().subtree_count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pop_root(&mut self, path: &[Key]) -> Result<(), EditError> {
         if path.is_empty() {
             return Ok(());
@@ -433,6 +621,21 @@ impl Editor {
     ///
     /// # Errors
     /// When there is no such node.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// let mut cursor = editor.cursor(&[])?;
+    /// for name in ["a", "b"] {
+    ///     cursor.insert_child(&name.into())?;
+    ///     cursor.enter(&name.into())?;
+    ///     cursor.put_attribute("name", name)?;
+    ///     cursor.leave();
+    /// }
+    /// assert_eq!(editor.root().child("b").unwrap().attribute("name"), Some("b".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn cursor(&mut self, path: &[Key]) -> Result<Cursor<'_>, EditError> {
         self.with(|edit| edit.go(path))?;
         Ok(Cursor::new(self))
