@@ -126,6 +126,16 @@ impl<'a> Node<'a> {
     }
 
     /// The child with this key.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.insert_child(&[], &"settings".into())?;
+    /// let snapshot = tree.snapshot();
+    /// assert!(snapshot.root().child("settings").is_some());
+    /// assert!(snapshot.root().child(0).is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     #[inline]
     pub fn child<'k>(self, key: impl Into<KeyRef<'k>>) -> Option<Node<'a>> {
@@ -134,6 +144,17 @@ impl<'a> Node<'a> {
     }
 
     /// The children with their keys, in order: positions, then names.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.insert_child(&[], &"settings".into())?;
+    /// (0..2).try_for_each(|_| tree.add_child(&[]).map(drop))?;
+    /// let snapshot = tree.snapshot();
+    /// let keys: Vec<_> = snapshot.root().children().map(|(key, _)| key.to_string()).collect();
+    /// assert_eq!(keys, ["0", "1", "settings"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn children(self) -> Children<'a> {
         let iter = Iter::new(self.cell.memory(), self.content.kids, Direction::Forward);
@@ -141,6 +162,16 @@ impl<'a> Node<'a> {
     }
 
     /// The children from the last to the first.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// (0..3).try_for_each(|_| tree.add_child(&[]).map(drop))?;
+    /// let snapshot = tree.snapshot();
+    /// let newest = snapshot.root().children_backward().map(|(key, _)| key.to_string());
+    /// assert_eq!(newest.take(2).collect::<Vec<_>>(), ["2", "1"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn children_backward(self) -> Children<'a> {
         let iter = Iter::new(self.cell.memory(), self.content.kids, Direction::Backward);
@@ -165,6 +196,16 @@ impl<'a> Node<'a> {
     }
 
     /// The children from this key backward to the first.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// (0..3).try_for_each(|_| tree.add_child(&[]).map(drop))?;
+    /// let snapshot = tree.snapshot();
+    /// let page = snapshot.root().children_backward_from(1).map(|(key, _)| key.to_string());
+    /// assert_eq!(page.collect::<Vec<_>>(), ["1", "0"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn children_backward_from<'k>(self, key: impl Into<KeyRef<'k>>) -> Children<'a> {
         self.starting_at(key.into(), Direction::Backward)
@@ -193,12 +234,32 @@ impl<'a> Node<'a> {
     }
 
     /// How many children it has.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// (0..3).try_for_each(|_| tree.add_child(&[]).map(drop))?;
+    /// let snapshot = tree.snapshot();
+    /// assert_eq!(snapshot.root().child_count(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn child_count(self) -> u64 {
         directory(self.cell.memory(), self.content.kids).children
     }
 
     /// The position that the next child added gets.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// (0..3).try_for_each(|_| tree.add_child(&[]).map(drop))?;
+    /// let snapshot = tree.snapshot();
+    /// tree.remove(&[2.into()])?;
+    /// assert_eq!(tree.read().root().next_position(), 3);
+    /// assert_eq!(tree.add_child(&[])?, 3.into());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn next_position(self) -> i64 {
         directory(self.cell.memory(), self.content.kids).next
@@ -217,6 +278,15 @@ impl<'a> Node<'a> {
     }
 
     /// How many nodes there are in its subtree, itself included. Costs the same whatever the size.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// let chapter = tree.add_child(&[])?;
+    /// tree.add_child(&[chapter])?;
+    /// assert_eq!(tree.read().root().subtree_count(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     #[inline]
     pub fn subtree_count(self) -> u64 {
@@ -224,6 +294,16 @@ impl<'a> Node<'a> {
     }
 
     /// One attribute.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.put_attribute(&[], "stars", 3)?;
+    /// let snapshot = tree.snapshot();
+    /// assert_eq!(snapshot.root().attribute("stars").and_then(|stars| stars.as_int()), Some(3));
+    /// assert_eq!(snapshot.root().attribute("title"), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     #[inline]
     pub fn attribute(self, key: &str) -> Option<ValueRef<'a>> {
@@ -231,6 +311,17 @@ impl<'a> Node<'a> {
     }
 
     /// All attributes, in key order.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.put_attribute(&[], "stars", 3)?;
+    /// tree.put_attribute(&[], "author", "ana")?;
+    /// let snapshot = tree.snapshot();
+    /// let told: Vec<_> = snapshot.root().attributes().map(|(k, v)| format!("{k}={v}")).collect();
+    /// assert_eq!(told, ["author=\"ana\"", "stars=3"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     #[inline]
     pub fn attributes(self) -> Attributes<'a> {
@@ -245,6 +336,22 @@ impl<'a> Node<'a> {
     }
 
     /// Are both the same in memory? If so their subtrees are equal; if not they may be, still.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// (0..2).try_for_each(|_| tree.add_child(&[]).map(drop))?;
+    /// tree.put_attribute(&[1.into()], "n", 1)?;
+    /// let before = tree.snapshot();
+    /// tree.put_attribute(&[0.into()], "n", 1)?;
+    /// let after = tree.snapshot();
+    /// let is_same = |key: i64| {
+    ///     let [old, new] = [&before, &after].map(|version| version.root().child(key).unwrap());
+    ///     old.is_same(new)
+    /// };
+    /// assert_eq!([is_same(0), is_same(1)], [false, true]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     #[inline]
     pub fn is_same(self, other: Node<'_>) -> bool {
@@ -252,6 +359,18 @@ impl<'a> Node<'a> {
     }
 
     /// Do both have the same attribute record in memory? If so their attributes are equal.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.put_attribute(&[], "title", "hello")?;
+    /// let before = tree.snapshot();
+    /// tree.add_child(&[])?;
+    /// let after = tree.snapshot();
+    /// let (old, new) = (before.root(), after.root());
+    /// assert!(new.has_same_attributes(old) && !new.is_same(old));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn has_same_attributes(self, other: Node<'_>) -> bool {
         self.cell.shares_arena(other.cell) && self.content.attrs == other.content.attrs
@@ -280,19 +399,45 @@ impl<'a> Node<'a> {
     ///
     /// # Panics
     /// When the nodes are of different arenas.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// (0..1000).try_for_each(|_| tree.add_child(&[]).map(drop))?;
+    /// let before = tree.snapshot();
+    /// tree.put_attribute(&[7.into()], "n", 1)?;
+    /// tree.remove(&[9.into()])?;
+    /// let after = tree.snapshot();
+    /// let told = before.root().differing_children(after.root());
+    /// let mut told: Vec<_> = told.map(|(key, _, new)| (key.to_string(), new.is_some())).collect();
+    /// told.sort();
+    /// assert_eq!(told, [("7".into(), true), ("9".into(), false)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn differing_children(
         self,
         other: Node<'a>,
     ) -> impl Iterator<Item = (KeyRef<'a>, Option<Node<'a>>, Option<Node<'a>>)> {
         let arena = self.cell.memory();
         assert!(self.cell.shares_arena(other.cell), "nodes of different arenas");
-        let differences = Differences::new(arena, self.content.kids, other.content.kids);
+        let mut differences = Differences::new(arena);
+        differences.begin(self.content.kids, other.content.kids);
         differences.map(move |(key, left, right)| {
             (key, left.map(|content| self.with(content)), right.map(|content| other.with(content)))
         })
     }
 
     /// Do both hold the same attributes and children, all the way down?
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let (mut one, mut other) = (Tree::new(&Arena::new()?), Tree::new(&Arena::new()?));
+    /// one.put_attribute(&[], "title", "hello")?;
+    /// other.put_attribute(&[], "title", "draft")?;
+    /// other.put_attribute(&[], "title", "hello")?;
+    /// assert!(one.read().root().is_equal(other.read().root()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_equal(self, other: Node<'_>) -> bool {
         self.is_same(other) || self.content_hash() == other.content_hash()

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::moves::{self, Moves};
 use super::{Change, ChangeSet, Subtree};
 use crate::attributes::Attributes;
+use crate::children::Differences;
 use crate::key::{Key, KeyRef};
 use crate::node::{NoSuchNode, Node};
 use crate::path::Path;
@@ -125,7 +126,8 @@ pub(super) struct Place<'a> {
 }
 
 struct Differ<'a> {
-    same_arena: bool,
+    /// Within one arena.
+    differences: Option<Differences<'a>>,
     path: Vec<KeyRef<'a>>,
     stack: Vec<Pair<'a>>,
     level: u32,
@@ -145,9 +147,10 @@ fn differences<'a>(
     if left.is_same(right) {
         return ChangeSet::new();
     }
-    let same_arena = Arc::ptr_eq(&left.cell().arena, &right.cell().arena);
+    let same_arena = left.cell().shares_arena(right.cell());
+    let differences = same_arena.then(|| Differences::new(left.cell().memory()));
     let (stack, places) = (Vec::new(), Vec::new());
-    let mut differ = Differ { same_arena, path: Vec::new(), stack, level: 0, places };
+    let mut differ = Differ { differences, path: Vec::new(), stack, level: 0, places };
     differ.compare(path, left, right);
     let moves = differ.find_moves();
     tell(&differ.places, &moves, b, order)
@@ -183,7 +186,7 @@ impl<'a> Differ<'a> {
     fn find_moves(&mut self) -> Moves {
         let mut moves = Moves::default();
         for _ in 0..MOVES_IN_MOVES_MAX {
-            let new = if self.same_arena {
+            let new = if self.differences.is_some() {
                 moves::by_memory(&self.places, &moves)
             } else {
                 moves::by_content(&self.places, &moves)
@@ -215,12 +218,17 @@ impl<'a> Differ<'a> {
     fn compare_children(&mut self, left: Node<'a>, right: Node<'a>) {
         let depth = self.path.len();
         let from = self.stack.len();
-        let pair = |(key, left, right)| Pair { depth, key: Some(key), left, right };
-        if self.same_arena {
-            self.stack.extend(left.differing_children(right).map(pair));
+        if let Some(differences) = &mut self.differences {
+            differences.begin(left.content().kids, right.content().kids);
+            self.stack.extend(differences.map(|(key, l, r)| {
+                let node = |of: Node<'a>, content| Node::new(of.cell(), content);
+                let left = l.map(|content| node(left, content));
+                Pair { depth, key: Some(key), left, right: r.map(|content| node(right, content)) }
+            }));
             let key = |pair: &Pair<'a>| pair.key;
             self.stack[from..].sort_unstable_by(|a, b| key(b).cmp(&key(a)));
         } else {
+            let pair = |(key, left, right)| Pair { depth, key: Some(key), left, right };
             self.stack.extend(Joined::new(left, right).map(pair));
             self.stack[from..].reverse();
         }

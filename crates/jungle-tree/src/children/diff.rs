@@ -19,7 +19,8 @@ struct Pair {
     base: i64,
 }
 
-/// The children that differ, in no particular order.
+/// The children that differ, in no particular order. It can be [begun](Differences::begin) again
+/// and again, and keeps its room.
 pub(crate) struct Differences<'a> {
     arena: Memory<'a>,
     pairs: Vec<Pair>,
@@ -27,12 +28,16 @@ pub(crate) struct Differences<'a> {
 }
 
 impl<'a> Differences<'a> {
-    pub(crate) fn new(arena: Memory<'a>, left: u32, right: u32) -> Differences<'a> {
-        let (left, right) = (directory(arena, left), directory(arena, right));
+    pub(crate) fn new(arena: Memory<'a>) -> Differences<'a> {
+        Differences { arena, pairs: Vec::new(), found: Vec::new() }
+    }
+
+    /// Begins with the children of two nodes. All that was found before must have been taken.
+    pub(crate) fn begin(&mut self, left: u32, right: u32) {
+        let (left, right) = (directory(self.arena, left), directory(self.arena, right));
         let parts = [(left.named, right.named), (left.dense, right.dense)];
         let parts = parts.into_iter().filter(|(left, right)| left != right);
-        let pairs = parts.map(|(left, right)| Pair { left, right, base: 0 }).collect();
-        Differences { arena, pairs, found: Vec::new() }
+        self.pairs.extend(parts.map(|(left, right)| Pair { left, right, base: 0 }));
     }
 
     fn compare(&mut self, pair: Pair) {
@@ -57,7 +62,12 @@ impl<'a> Differences<'a> {
         let Some(whole) = whole else {
             return self.merge(&pair);
         };
-        for slot in (0..WIDTH as u32).rev() {
+        let slots = if l_order == r_order && l.kids() == r.kids() {
+            self.differing_slots(&pair, [l.kids(), 0])
+        } else {
+            u32::MAX
+        };
+        for slot in (0..WIDTH as u32).rev().filter(|slot| slots >> slot & 1 == 1) {
             let base = if l.kind() == BRANCH {
                 0
             } else {
@@ -87,9 +97,33 @@ impl<'a> Differences<'a> {
         together.then(|| inner.half_byte(header.attrs()))
     }
 
+    /// The slots in which two blocks differ that have entries for the same ones: first those of
+    /// one set of slots, then those of another. Most pairs are such, since an edit copies the
+    /// blocks of a path and replaces one entry in each.
+    fn differing_slots(&self, pair: &Pair, sets: [u32; 2]) -> u32 {
+        let [left, right] = [pair.left, pair.right].map(|block| block::loaded(self.arena, block));
+        let (mut slots, mut entry) = (0, 0);
+        for mut rest in sets {
+            while rest != 0 {
+                let lowest = rest & rest.wrapping_neg();
+                rest ^= lowest;
+                if block::entry_of(left, entry) != block::entry_of(right, entry) {
+                    slots |= lowest;
+                }
+                entry += 1;
+            }
+        }
+        slots
+    }
+
     /// Two leaf blocks of positions, slot by slot.
     fn compare_dense(&mut self, pair: &Pair, l: Header, r: Header) {
-        let mut slots = l.present() | r.present();
+        let bits = |header: Header| (header.present(), header.kids(), header.attrs());
+        let mut slots = if bits(l) == bits(r) {
+            self.differing_slots(pair, [l.kids(), l.attrs()])
+        } else {
+            l.present() | r.present()
+        };
         while slots != 0 {
             let slot = slots.trailing_zeros();
             slots &= slots - 1;
