@@ -196,7 +196,7 @@ fn cells(case: Case, request: &Request) -> Vec<Cell> {
     let pairs =
         threads.iter().flat_map(|&threads| systems.iter().map(move |&system| (threads, system)));
     let cell = |(threads, system)| {
-        let options = request.options(threads);
+        let options = request.options(case.experiment, threads);
         let told = case.told(system)?;
         // Such are measured by our own program, in the run that is held against them.
         let runs = if case.system.is_some() { System::Jungle } else { system };

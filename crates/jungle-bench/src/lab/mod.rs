@@ -69,31 +69,31 @@ pub fn run(request: &Request, folder: &Path) -> Result<(), Failure> {
 
 /// What all experiments of a run have in common.
 struct Lab {
+    asked: Request,
     /// Of the systems that are there.
     request: Request,
     command: String,
     machine: Machine,
     versions: BTreeMap<String, String>,
-    settings: Settings,
     missing: Vec<System>,
 }
 
 impl Lab {
     fn new(request: &Request) -> Lab {
-        let settings = Settings::of(request);
         let (here, missing): (Vec<System>, Vec<System>) =
             request.systems.iter().copied().partition(|system| system.is_built());
         let versions = versions::of(&here);
         let command = request.line();
-        let request = Request { systems: here, ..request.clone() };
+        let (asked, request) = (request.clone(), Request { systems: here, ..request.clone() });
         let machine = Machine::here();
-        Lab { request, command, machine, versions, settings, missing }
+        Lab { asked, request, command, machine, versions, missing }
     }
 
     /// Is it there, of this machine, of these programs, asked for alike?
     fn has(&self, folder: &Path, experiment: &str) -> bool {
         let found = Raw::read(&Raw::path(folder, experiment));
-        found.is_ok_and(|raw| raw.stands_for(&self.machine, &self.versions, &self.settings))
+        let settings = Settings::of(&self.asked, experiment);
+        found.is_ok_and(|raw| raw.stands_for(&self.machine, &self.versions, &settings))
     }
 
     /// Who takes part in these cases, and is not there.
@@ -117,7 +117,7 @@ impl Lab {
             command: self.command.clone(),
             machine: self.machine.clone(),
             versions: self.versions.clone(),
-            settings: self.settings.clone(),
+            settings: Settings::of(&self.asked, experiment),
             conditions: Conditions { taken, load, seconds },
             rows,
             left_out,

@@ -94,9 +94,9 @@ pub enum Cause {
 }
 
 impl Settings {
-    /// Those of a request.
-    pub fn of(request: &Request) -> Settings {
-        let options = request.options(1);
+    /// Those of an experiment of a request.
+    pub fn of(request: &Request, experiment: &str) -> Settings {
+        let options = request.options(experiment, 1);
         Settings {
             quick: options.quick,
             tiny: options.tiny,
