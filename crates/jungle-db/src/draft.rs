@@ -224,7 +224,7 @@ impl Draft {
     /// When there is no such node.
     ///
     /// ```
-    /// use jungle_db::{Jungle, UpdateError};
+    /// use jungle_db::Jungle;
     /// let tree = Jungle::new()?.create_tree("counter")?;
     /// for _ in 0..3 {
     ///     tree.update(|tx| {

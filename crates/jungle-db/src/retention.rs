@@ -115,16 +115,6 @@ impl TreeHandle {
     ///
     /// # Errors
     /// When it has to know how old a revision is and cannot read that.
-    ///
-    /// ```
-    /// use jungle_db::{Retention, Jungle};
-    /// let tree = Jungle::new()?.create_tree("log")?;
-    /// tree.set_retention(Retention::ByAge(std::time::Duration::from_secs(60)))?;
-    /// // A minute later, though nobody commits:
-    /// tree.apply_retention()?;
-    /// assert_eq!(tree.retention(), Retention::ByAge(std::time::Duration::from_secs(60)));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn apply_retention(&self) -> Result<(), ArchiveError> {
         self.apply_retention_at(self.shared.now())
     }

@@ -254,7 +254,6 @@ impl<'a> Node<'a> {
     /// use jungle_tree::{Arena, Tree};
     /// let mut tree = Tree::new(&Arena::new()?);
     /// (0..3).try_for_each(|_| tree.add_child(&[]).map(drop))?;
-    /// let snapshot = tree.snapshot();
     /// tree.remove(&[2.into()])?;
     /// assert_eq!(tree.read().root().next_position(), 3);
     /// assert_eq!(tree.add_child(&[])?, 3.into());
