@@ -31,7 +31,7 @@ fn trees_are_committed_together_under_one_revision() {
     let jungle = bank();
     let mut tx = jungle.begin(CommitOptions::default());
     transfer(&mut tx, "a", "b", 30).unwrap();
-    assert!(tx.tree("nowhere").is_err());
+    assert_eq!(*tx.tree("nowhere").unwrap_err().name, *"nowhere");
     let revision = tx.commit().unwrap().revision;
     let shot = jungle.snapshot();
     assert_eq!(shot.revision(), revision);
@@ -108,6 +108,6 @@ fn a_tree_made_later_is_not_in_the_transaction() {
     let (jungle, _tree) = tree_of(0);
     let mut tx = jungle.begin(CommitOptions::default());
     jungle.create_tree("late").unwrap();
-    assert!(tx.tree("late").is_err());
+    assert_eq!(*tx.tree("late").unwrap_err().name, *"late");
     assert!(tx.tree("t").is_ok());
 }

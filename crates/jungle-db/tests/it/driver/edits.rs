@@ -149,7 +149,7 @@ impl World {
         let at = rng.index(self.multi.len());
         let OpenMulti { tx, began, sketches } = &mut self.multi[at];
         if rng.chance(1, 10) {
-            assert!(tx.tree("never there").is_err());
+            assert_eq!(*tx.tree("never there").expect_err("it is not there").name, *"never there");
         }
         let name = began.keys().nth(rng.index(began.len())).expect("counted");
         let draft = tx.tree(name).expect("it was there as it began");

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use jungle_db::{BranchError, CommitMeta, CreateTreeError, IndexError, RenameTreeError, Timestamp};
+use jungle_db::{
+    BranchError, CommitMeta, CreateTreeError, IndexError, RenameTreeError, Timestamp, UpdateError,
+};
 use jungle_testkit::Rng;
 use jungle_tree::{MergeOptions, Path, Resolution, Rule, merge};
 
@@ -54,7 +56,8 @@ impl World {
             Err(RenameTreeError::Exists { .. }) => assert!(is_taken),
             Err(error) => panic!("{error}"),
         }
-        assert!(self.jungle.rename_tree("never there", "x").is_err());
+        let nowhere = self.jungle.rename_tree("never there", "x");
+        assert!(matches!(nowhere, Err(RenameTreeError::NoSuchTree(_))), "{nowhere:?}");
         self.check_names();
     }
 
@@ -66,7 +69,8 @@ impl World {
             branch.check_watches(true);
             let held = branch.handle.snapshot();
             assert_eq!(content::whole(&held), *branch.newest().content, "a deleted tree");
-            assert!(branch.handle.update(|tx| tx.append(&[])).is_err(), "it is deleted");
+            let late = branch.handle.update(|tx| tx.append(&[]));
+            assert!(matches!(late, Err(UpdateError::NotWritten(_))), "it is deleted");
         }
         self.check_names();
     }

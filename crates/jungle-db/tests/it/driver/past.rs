@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use jungle_db::{CommitMeta, Jungle, Revision, SetRootError, Timestamp};
+use jungle_db::{CommitMeta, Jungle, RevertError, Revision, SetRootError, Timestamp};
 use jungle_testkit::Rng;
 use jungle_tree::{MergeOptions, merge};
 
@@ -113,7 +113,8 @@ impl World {
         let branch = branches.values_mut().nth(at).expect("counted");
         if branch.kept().len() < 2 {
             let only = branch.kept()[0].revision;
-            return assert!(branch.handle.revert(only, &meta).is_err(), "there is none before");
+            let done = branch.handle.revert(only, &meta);
+            return assert!(matches!(done, Err(RevertError::NoSuchRevision(_))), "{done:?}");
         }
         let at = 1 + rng.index(branch.kept().len() - 1);
         let (before, after) = (branch.kept()[at - 1].clone(), branch.kept()[at].clone());
@@ -123,7 +124,10 @@ impl World {
         let merged = merge(&is, &was, &now, &MergeOptions::new()).expect("there is room");
         let done = branch.handle.revert(after.revision, &meta);
         if !merged.conflicts.is_empty() {
-            return assert!(done.is_err(), "{:?}", merged.conflicts);
+            let Err(RevertError::Conflict(told)) = done else {
+                panic!("{done:?} though {:?}", merged.conflicts)
+            };
+            return assert_eq!(told.list().len(), merged.conflicts.len());
         }
         let is_newest = after.revision == branch.newest().revision;
         let is_changed = merged.editor.is_changed();
