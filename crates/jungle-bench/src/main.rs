@@ -23,6 +23,7 @@ mod scale;
 mod stats;
 mod systems;
 mod table;
+mod touch;
 mod track;
 mod verdicts;
 mod watchdog;

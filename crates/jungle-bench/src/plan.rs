@@ -25,6 +25,8 @@ pub struct Case {
     pub system: Option<System>,
     /// What the cores do that it leaves idle.
     pub idle: Idle,
+    /// How many bytes of memory are touched before it for each task; see [`crate::touch`].
+    pub touched: u64,
 }
 
 /// Which number of a sample a case is.
@@ -72,6 +74,7 @@ const fn case(experiment: &'static str, name: &'static str, theirs: Option<&'sta
         threads: Threads::Asked,
         system: None,
         idle: Idle::Asked,
+        touched: 0,
     }
 }
 
@@ -120,9 +123,18 @@ impl Case {
         Case { idle, ..self }
     }
 
+    const fn touching(self, bytes: u64) -> Case {
+        Case { touched: bytes, ..self }
+    }
+
     const fn of(self, system: System) -> Case {
         Case { system: Some(system), ..self }
     }
+}
+
+/// A case of E2: each task leaves a tree behind, which takes 1.3 MB with attributes.
+const fn of_write(name: &'static str, theirs: &'static str) -> Case {
+    case("write", name, Some(theirs)).touching(2 << 20)
 }
 
 /// A number of the one run of `wide all`, `diff all` and the like.
@@ -245,12 +257,12 @@ const CASES: &[Case] = &[
     case("read", "visit-attribute", Some("read-visit-attribute")),
     case("read", "visit-aged", Some("read-visit-aged")),
     case("read", "summary", None),
-    case("write", "nodes", Some("write-nodes")),
-    case("write", "batch-nodes", Some("write-nodes")),
-    case("write", "cursor-nodes", Some("write-nodes")),
-    case("write", "attributes", Some("write-attributes")),
-    case("write", "batch-attributes", Some("write-attributes")),
-    case("write", "cursor-attributes", Some("write-attributes")),
+    of_write("nodes", "write-nodes"),
+    of_write("batch-nodes", "write-nodes"),
+    of_write("cursor-nodes", "write-nodes"),
+    of_write("attributes", "write-attributes"),
+    of_write("batch-attributes", "write-attributes"),
+    of_write("cursor-attributes", "write-attributes"),
     case("point", "update", Some("point-update")).on(1),
     case("point", "update-ahead", Some("point-update")).on(1),
     case("point", "read", Some("point-read")),

@@ -10,13 +10,14 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::Failure;
 use crate::args::Request;
 use crate::bars::{RULES, Rule};
-use crate::lab::{Cause, LeftOut};
+use crate::lab::{Cause, LeftOut, Machine};
 use crate::occupy::Occupied;
 use crate::plan::{Case, Number, Threads};
 use crate::results::Row;
 use crate::sample::Sample;
 use crate::stats::median;
 use crate::systems::{Program, System, root};
+use crate::touch::touch;
 use crate::watchdog;
 
 /// What is to be measured for one row.
@@ -202,6 +203,7 @@ fn cells(case: Case, request: &Request) -> Vec<Cell> {
         let runs = if case.system.is_some() { System::Jungle } else { system };
         let mut program = runs.program(&told, options);
         program.beside = case.occupies_idle(request.occupy_idle).then_some(threads);
+        program.touched = case.touched.saturating_mul(options.tasks);
         Some(Cell { case, system, threads, program, samples: Vec::new(), left_out: None })
     };
     pairs.filter_map(cell).collect()
@@ -214,6 +216,7 @@ fn measure(program: &Program, deadline: Option<Instant>) -> Result<Sample, Reaso
     if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
         return Err(no_time("the experiment's was over before it was begun"));
     }
+    touch(program.touched, Machine::here().memory_bytes).map_err(|error| failed(&error))?;
     let _busy = program.beside.map(Occupied::beside).transpose().map_err(|error| failed(&error))?;
     let mut command = program.command().map_err(|error| failed(&error))?;
     // What it says when it fails goes into the report.

@@ -68,6 +68,8 @@ pub struct Program {
     pub argv: Vec<String>,
     /// On so many cores, with the others kept busy, if it is not free to use all of them.
     pub beside: Option<usize>,
+    /// So many bytes of memory are touched before it.
+    pub touched: u64,
 }
 
 impl System {
@@ -249,7 +251,7 @@ impl System {
         let flags = if self == System::Jungle { &ours[..] } else { &theirs[..] };
         let flags = flags.iter().filter(|(on, _)| *on).flat_map(|(_, words)| *words);
         argv.extend(flags.map(|word| (*word).to_owned()));
-        Program { system: self, argv, beside: None }
+        Program { system: self, argv, beside: None, touched: 0 }
     }
 }
 
