@@ -158,6 +158,20 @@ impl Header {
         Header(self.0.wrapping_add(high << 56), low)
     }
 
+    /// Of a copy, with `added` nodes more.
+    #[inline(always)]
+    pub(crate) fn reborn(self, birth: u64, added: u32) -> Header {
+        let was = self.birth();
+        if birth <= was {
+            // From a line whose numbers were drawn later.
+            return self.with_birth(birth).with_added(i64::from(added));
+        }
+        // Nearly always both in one addition, which carries only where the count does.
+        let (low, carry) = self.1.overflowing_add((u64::from(added) << BIRTH_WIDTH) + birth - was);
+        let high = u64::from(added >> COUNT_LOW_BITS) + u64::from(carry);
+        Header(self.0.wrapping_add(high << 56), low)
+    }
+
     #[inline(always)]
     pub(crate) fn with_bits(self, present: u32, kids: u32, attrs: u32) -> Header {
         let bits = u64::from(present) | u64::from(kids) << 16 | u64::from(attrs) << 32;

@@ -227,9 +227,13 @@ impl Line {
             History::None => floor.max(newest_pin),
             _ => u64::MAX,
         };
+        // One comparison for both: not visible, and not that of what is queued, which is the last.
+        let first = visible_to.wrapping_add(1);
+        let unseen = (BIRTH_QUEUED - 1).saturating_sub(visible_to);
+        let is_unseen = |birth: u64| birth.wrapping_sub(first) < unseen;
         let memory = cell.memory();
         for dead in &**dead {
-            if dead.birth > visible_to && !is_queued(dead.birth) {
+            if is_unseen(dead.birth) {
                 allocator.free(memory, *dead);
             } else {
                 self.retire(cell, *dead, version, floor);

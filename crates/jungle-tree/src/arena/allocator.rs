@@ -117,9 +117,8 @@ impl<const SHIFT: u32> FreeLists<SHIFT> {
         match class_of(words) {
             Some(class) => {
                 let free = &mut self.classes[class].free;
-                // Looked at only where the list would have to grow.
-                if free.len() == free.capacity() && free.len() >= FREE_MAX {
-                    slabs.add_spare(class, free.split_off(free.len() - SPARE_MAX));
+                if free.len() == free.capacity() {
+                    Self::make_room(free, slabs, class);
                 }
                 free.push(handle);
             }
@@ -127,6 +126,16 @@ impl<const SHIFT: u32> FreeLists<SHIFT> {
                 let first = ((handle as usize) << SHIFT) / SLAB_WORDS;
                 slabs.give_back(first, words.div_ceil(SLAB_WORDS));
             }
+        }
+    }
+
+    /// Where a list would have to grow: it does not grow for ever.
+    #[cold]
+    fn make_room(free: &mut Vec<u32>, slabs: &Slabs, class: usize) {
+        if free.len() >= FREE_MAX {
+            slabs.add_spare(class, free.split_off(free.len() - SPARE_MAX));
+        } else {
+            free.reserve(1);
         }
     }
 

@@ -88,7 +88,7 @@ impl<'a> Edit<'a> {
     /// need not be copied is left as it is, for a load further down may fail. `None` when the path
     /// is not straight, or there is no such node.
     #[inline(always)]
-    fn straight_down(&mut self, way: &mut Way, path: &[Key], added: i64) -> Option<End<'a>> {
+    fn straight_down(&mut self, way: &mut Way, path: &[Key], added: u32) -> Option<End<'a>> {
         if path.len() >= BLOCKS_MAX {
             return None;
         }
@@ -118,12 +118,12 @@ impl<'a> Edit<'a> {
     /// The last block to write to: itself where this edit owns it, else a copy in its place, with
     /// `added` nodes more.
     #[inline(always)]
-    fn own_end(&mut self, way: &mut Way, end: &End<'a>, added: i64) -> Run<'a> {
+    fn own_end(&mut self, way: &mut Way, end: &End<'a>, added: u32) -> Run<'a> {
         let mut own = (end.block, end.run);
         if end.header.is_born_in(self.version) {
             way.own += 1;
         } else {
-            own = self.copy_dense(end.block, end.run, end.header.with_added(added));
+            own = self.copy_dense(end.block, end.run, end.header, added);
             self.replace_end(end, own.0);
         }
         way.blocks[way.len % BLOCKS_MAX] = own.0;
@@ -140,13 +140,19 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// A copy of a dense block, under this header.
+    /// A copy of a dense block under this header, with `added` nodes more.
     #[inline(always)]
-    fn copy_dense(&mut self, block: u32, run: Run<'a>, header: Header) -> (u32, Run<'a>) {
+    fn copy_dense(
+        &mut self,
+        block: u32,
+        run: Run<'a>,
+        header: Header,
+        added: u32,
+    ) -> (u32, Run<'a>) {
         let words = header.dense_words();
         let copy = self.allocator.take_block(self.arena, words);
         let to = block::loaded(self.arena, copy);
-        header.with_birth(self.version).write(to);
+        header.reborn(self.version, added).write(to);
         block::copy_entries(run, to, words);
         self.allocator.buffers.dead.push(Dead::new(block, words, false, header.birth()));
         (copy, to)
@@ -215,12 +221,12 @@ impl<'a> Edit<'a> {
     #[inline(always)]
     pub(super) fn append_bare(&mut self, leaf: Leaf<'a>) -> (u32, u32) {
         let Leaf { kids, run, header, next } = leaf;
-        let header = header.with_added(1).with_present(next);
+        let header = header.with_present(next);
         if header.is_born_in(self.version) {
-            header.write(run);
+            header.with_added(1).write(run);
             return (next, kids);
         }
-        (next, self.copy_dense(kids, run, header).0)
+        (next, self.copy_dense(kids, run, header, 1).0)
     }
 
     /// These blocks have `added` nodes more.
