@@ -1,13 +1,15 @@
 //! The loop that takes connections. axum's own has no time-outs, so this one is ours.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
+use std::future::poll_fn;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
-use axum::http::Request;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -19,6 +21,7 @@ use tower_service::Service;
 
 use crate::app::App;
 use crate::guard::Peer;
+use crate::linger::{self, Reading};
 use crate::patient::Patient;
 use crate::tls::Acceptor;
 
@@ -106,28 +109,50 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let limits = &app.options.limits;
-    let service = service_fn(|request: Request<hyper::body::Incoming>| {
-        let mut request = request.map(Body::new);
+    let is_unread = AtomicBool::new(false);
+    let service = service_fn(|request| {
+        let (reading, mut request) = Reading::of(request);
         request.extensions_mut().insert(Peer(peer));
-        router.clone().call(request)
+        let answered = router.clone().call(request);
+        let is_unread = &is_unread;
+        Box::pin(async move {
+            let mut answer = answered.await?;
+            is_unread.store(reading.end(&mut answer), Ordering::SeqCst);
+            Ok::<_, Infallible>(answer)
+        })
     });
-    let served = http1::Builder::new()
+    let mut served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_time)
         .max_header_size(limits.head_bytes_max)
         .max_buf_size(limits.head_bytes_max)
         .serve_connection(TokioIo::new(stream), service);
-    let mut served = std::pin::pin!(served);
     let mut stopping = app.stopping.clone();
     let ended = tokio::select! {
-        ended = served.as_mut() => ended,
-        () = stopping.wait() => {
-            served.as_mut().graceful_shutdown();
-            served.await
+        ended = poll_fn(|context| served.poll_without_shutdown(context)) => Some(ended),
+        () = stopping.wait() => None,
+    };
+    let ended = match ended {
+        Some(ended) => ended,
+        None => {
+            Pin::new(&mut served).graceful_shutdown();
+            poll_fn(|context| served.poll_without_shutdown(context)).await
         }
     };
+    // A head that is none, or too long, is answered, too, and what follows it is not read.
+    let is_head = ended.as_ref().is_err_and(hyper::Error::is_parse);
     if let Err(error) = ended {
         tracing::debug!(%peer, %error, "a connection ended early");
+    }
+    let mut stream = served.into_parts().io.into_inner();
+    if is_head || is_unread.load(Ordering::SeqCst) {
+        tokio::select! {
+            () = linger::close(stream) => {}
+            () = stopping.wait() => {}
+        }
+    } else {
+        // Whoever has gone already need not be told.
+        let _ = stream.shutdown().await;
     }
 }
 

@@ -32,6 +32,7 @@ mod explorer;
 mod guard;
 mod hub;
 mod limits;
+mod linger;
 mod metrics;
 mod once;
 mod options;

@@ -25,5 +25,6 @@ mod stopping;
 mod support;
 mod tls;
 mod trees;
+mod unread;
 mod upkeep;
 mod watching;
