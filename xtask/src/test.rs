@@ -1,6 +1,6 @@
 //! `test`: everything.
 
-use crate::command::{cargo, root, run as run_command, target_dir};
+use crate::command::{cargo, need, root, run as run_command, target_dir};
 use crate::error::{Result, fail};
 use crate::steps::Steps;
 use crate::{check, nats, peers, supply, torture, track, web};
@@ -16,6 +16,8 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let mut steps = Steps::new("test");
     check::all(&mut steps)?;
     steps.step("nats-server", || nats::run(&[]))?;
+    // What the documents say to type is tried with it.
+    steps.step("curl", || need("curl", "curl"))?;
     cargo_tests(&mut steps)?;
     torture_suites(&mut steps)?;
     loom(&mut steps)?;

@@ -5,6 +5,7 @@
 
 mod alice;
 mod cluster;
+mod curl;
 mod diff;
 mod editing;
 mod files;
