@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use axum::http::{HeaderMap, Request};
+use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderValue, Request};
 use bytes::Bytes;
 use http_body::Frame;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -56,6 +56,20 @@ pub(crate) fn must_be(headers: &HeaderMap, wanted: &'static str) -> Result<(), P
     }
     let detail = format_args!("Content-Type is {found:?}");
     Err(Problem::new(Kind::UnsupportedMedia, detail).hint(format_args!("send {wanted}")))
+}
+
+/// Refuses a body that was compressed, or changed otherwise: it is taken as it comes.
+pub(crate) fn must_be_plain(headers: &HeaderMap) -> Result<(), Problem> {
+    let said = headers.get_all(CONTENT_ENCODING).into_iter();
+    let mut codings = said.flat_map(|value| value.to_str().unwrap_or("?").split(','));
+    let other = codings.find(|coding| !coding.trim().eq_ignore_ascii_case("identity"));
+    let Some(other) = other else {
+        return Ok(());
+    };
+    let detail = format_args!("Content-Encoding is {:?}", other.trim());
+    Err(Problem::new(Kind::UnsupportedMedia, detail)
+        .hint("send the body as it is")
+        .header(ACCEPT_ENCODING, HeaderValue::from_static("identity")))
 }
 
 fn length(headers: &HeaderMap) -> Option<u64> {

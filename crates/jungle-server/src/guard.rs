@@ -20,6 +20,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::access::{self, Who};
 use crate::app::App;
+use crate::body;
 use crate::cluster::{self, Asked};
 use crate::elsewhere;
 use crate::options::Options;
@@ -176,6 +177,7 @@ fn pass(app: &App, request: &Request<Body>, now: Instant) -> Result<(), Problem>
     if !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS) {
         same_site(headers, host)?;
     }
+    body::must_be_plain(headers)?;
     if let Some(Peer(peer)) = request.extensions().get()
         && !app.rate.allows(peer.ip(), now)
     {

@@ -182,6 +182,34 @@ fn odd_bodies_are_refused() {
 }
 
 #[test]
+fn compressed_bodies_are_refused_wherever_they_are_sent() {
+    let served = Served::memory().tree("t");
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    let json = ("content-type", "application/json");
+    for (method, path, media, body) in [
+        ("POST", "/api/v1/trees", json, r#"{"name":"a"}"#),
+        ("PATCH", "/api/v1/trees/t", json, r#"{"name":"a"}"#),
+        ("POST", "/api/v1/trees/t/commits", json, r#"{"edits":[{"op":"append"}]}"#),
+        ("PUT", "/api/v1/trees/t/document", json, "[1]"),
+        ("PUT", "/api/v1/trees/t/keep", json, r#"{"keep":"all"}"#),
+        ("POST", "/boards", form, "name=a"),
+        ("POST", "/nothing", json, "{}"),
+    ] {
+        for coding in ["gzip", "GZIP", "br", "zstd", "x", "", "gzip, identity", "identity, gzip"] {
+            let headers = [media, ("content-encoding", coding)];
+            let answer = served.send(method, path, &headers, Some(body));
+            assert_eq!(answer.status, 415, "{method} {path} {coding}: {}", answer.text);
+            assert_eq!(answer.problem(), "unsupported-media");
+            assert_eq!(answer.header("accept-encoding"), "identity");
+        }
+    }
+    assert_eq!(served.get("/api/v1/trees").json()["trees"].as_array().unwrap().len(), 1);
+    assert_eq!(served.get("/api/v1/trees/t").json()["nodes"], 1);
+    let headers = [json, ("content-encoding", "Identity")];
+    served.send("POST", "/api/v1/trees", &headers, Some(r#"{"name":"a"}"#)).expect(201);
+}
+
+#[test]
 fn two_lengths_are_refused() {
     let served = Served::memory();
     let body = r#"{"name":"a"}"#;
