@@ -1,5 +1,6 @@
 //! `ETag`s: which revision an answer shows, so that a client can ask whether there is a newer one
-//! and write only if there is none.
+//! and write only if there is none. Lists that follow from no single revision have one of what they
+//! say.
 
 use std::fmt;
 
@@ -9,7 +10,9 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use jungle::{Clock, Revision, SystemClock};
 use jungle_cluster::LocalId;
+use serde::Serialize;
 
+use crate::api::written;
 use crate::problem::{Kind, Problem};
 
 /// A mark of this run of the server. The revisions of another run may be those of another Jungle
@@ -61,13 +64,12 @@ impl Mark {
     }
 
     /// `"12.1f3a"`, or `"12-37.1f3a"`
-    pub(crate) fn tag(&self, edition: impl Into<Edition>) -> HeaderValue {
-        let text = format!("\"{}.{:x}\"", edition.into(), self.0);
-        HeaderValue::try_from(text).expect("digits and quotes")
+    pub(crate) fn tag(&self, edition: impl fmt::Display) -> HeaderValue {
+        quoted(format_args!("{edition}.{:x}", self.0))
     }
 
     /// Says in a header which revision an answer shows.
-    pub(crate) fn show(&self, edition: impl Into<Edition>, answer: impl IntoResponse) -> Response {
+    pub(crate) fn show(&self, edition: impl fmt::Display, answer: impl IntoResponse) -> Response {
         let mut response = answer.into_response();
         response.headers_mut().insert(ETAG, self.tag(edition));
         response
@@ -77,16 +79,39 @@ impl Mark {
     pub(crate) fn unchanged(
         &self,
         headers: &HeaderMap,
-        edition: impl Into<Edition>,
+        edition: impl fmt::Display,
     ) -> Option<Response> {
         if !headers.contains_key(IF_NONE_MATCH) {
             return None;
         }
         let tag = self.tag(edition);
-        let text = tag.to_str().expect("digits and quotes");
-        let is_known = list(headers, &IF_NONE_MATCH).any(|known| known == "*" || known == text);
-        is_known.then(|| (StatusCode::NOT_MODIFIED, [(ETAG, tag)], Body::empty()).into_response())
+        is_known(headers, &tag).then(|| not_modified(tag))
     }
+}
+
+/// A list as JSON, or that nothing is new, if the client has the same one already. It may follow
+/// from many revisions, from what is kept of a history and from what the client may see, so its
+/// `ETag` is a hash of it: that saves the way, not the work. It is no `If-Match`.
+pub(crate) fn told(headers: &HeaderMap, list: &impl Serialize) -> Response {
+    let text = serde_json::to_vec(list).expect("plain data");
+    let tag = quoted(blake3::hash(&text).to_hex());
+    match is_known(headers, &tag) {
+        true => not_modified(tag),
+        false => ([(ETAG, tag)], written(text)).into_response(),
+    }
+}
+
+/// Has the client what the tag names?
+fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
+    list(headers, &IF_NONE_MATCH).any(|known| known == "*" || known == tag)
+}
+
+fn not_modified(tag: HeaderValue) -> Response {
+    (StatusCode::NOT_MODIFIED, [(ETAG, tag)], Body::empty()).into_response()
+}
+
+fn quoted(name: impl fmt::Display) -> HeaderValue {
+    HeaderValue::try_from(format!("\"{name}\"")).expect("digits, letters and points")
 }
 
 /// The revision that must be the newest, if the client says so.

@@ -1,7 +1,7 @@
 //! Branches and tags.
 
 use axum::body::Body;
-use axum::http::{Request, StatusCode, Uri};
+use axum::http::{HeaderMap, Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use jungle::TreeHandle;
 use jungle_words::time;
@@ -13,6 +13,7 @@ use crate::access::{Need, Role, Visitor};
 use crate::body;
 use crate::problem::Problem;
 use crate::query::{self, Query};
+use crate::tag;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -40,12 +41,14 @@ pub(crate) async fn list(
     app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
+    headers: HeaderMap,
 ) -> Result<Response, Problem> {
     Query::of(&uri, &[])?;
     let tree = app.tree(&name, Need::part(Role::Read))?;
     let names = tree.list_branches();
     let branches = names.iter().filter_map(|name| tree.on_branch(name).ok());
-    Ok(answer(&json!({"branches": branches.map(|tree| branch(&tree)).collect::<Vec<_>>()})))
+    let branches: Vec<Json> = branches.map(|tree| branch(&tree)).collect();
+    Ok(tag::told(&headers, &json!({"branches": branches})))
 }
 
 pub(crate) async fn create(
@@ -77,6 +80,7 @@ pub(crate) async fn list_tags(
     app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
+    headers: HeaderMap,
 ) -> Result<Response, Problem> {
     Query::of(&uri, &[])?;
     let tags = app.tree(&name, Need::part(Role::Read))?.list_tags();
@@ -84,7 +88,7 @@ pub(crate) async fn list_tags(
         let (name, revision) = (&**name, revision.number());
         json!({"name": name, "revision": revision})
     });
-    Ok(answer(&json!({"tags": tags.collect::<Vec<_>>()})))
+    Ok(tag::told(&headers, &json!({"tags": tags.collect::<Vec<_>>()})))
 }
 
 pub(crate) async fn create_tag(

@@ -1,6 +1,6 @@
 //! The history of a branch.
 
-use axum::http::Uri;
+use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use jungle::{ArchiveError, Revision, RevisionInfo};
 use jungle_words::{Info, Tags};
@@ -10,6 +10,7 @@ use super::{Named, json};
 use crate::access::{Need, Role, Visitor};
 use crate::problem::Problem;
 use crate::query::Query;
+use crate::tag;
 
 #[derive(Serialize)]
 struct Page {
@@ -22,6 +23,7 @@ pub(crate) async fn list(
     app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
+    headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let query = Query::of(&uri, &["branch", "order", "after", "limit"])?;
     let tree = app.branch(&name, &query, Need::whole(Role::Read))?;
@@ -42,7 +44,7 @@ pub(crate) async fn list(
         page.revisions.pop();
         page.next = page.revisions.last().map(|info| info.revision);
     }
-    Ok(json(&page))
+    Ok(tag::told(&headers, &page))
 }
 
 pub(crate) async fn show(

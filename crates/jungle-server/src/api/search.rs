@@ -1,6 +1,6 @@
 //! Search: the nodes for which something is true, in document order.
 
-use axum::http::Uri;
+use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use jungle::{Children, Key, KeyRef, Node, Path, Snapshot, Value};
 use jungle_words::{Expr, Found, with_attribute};
@@ -121,6 +121,7 @@ pub(crate) async fn search(
     app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
+    headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let known = ["path", "branch", "at", "where", "attribute", "value", "after", "limit"];
     let query = Query::of(&uri, &known)?;
@@ -131,13 +132,38 @@ pub(crate) async fn search(
     }
     let version = app.version(&name, &query, &path)?;
     version.snapshot.root().at(&path)?;
-    let revision = version.snapshot.revision();
-    let find = move || match wanted.candidates(&version)? {
-        Some(candidates) => look_up(&version.snapshot, &path, after, &wanted, limit, candidates),
-        None => find(&version.snapshot, &path, after.as_ref(), &wanted, limit),
+    let edition = edition(&version);
+    if let Some(unchanged) = app.mark.unchanged(&headers, &edition) {
+        return Ok(unchanged);
+    }
+    let find = move || {
+        let snapshot = &version.snapshot;
+        let found = match wanted.candidates(&version)? {
+            Some(candidates) => look_up(snapshot, &path, after, &wanted, limit, candidates)?,
+            None => find(snapshot, &path, after.as_ref(), &wanted, limit)?,
+        };
+        Ok((found, self::edition(&version)))
     };
-    let found = app.in_line(find).await?;
-    Ok(app.mark.show(revision, written(found)))
+    let (found, still) = app.in_line(find).await?;
+    if still != edition {
+        // An index came or went meanwhile: which of them the answer is of is not known.
+        return Ok(written(found));
+    }
+    Ok(app.mark.show(edition, written(found)))
+}
+
+/// What the answer follows from: a revision, and the indexes, which change how many nodes are
+/// looked at, and so where a page ends.
+fn edition(Found { tree, snapshot }: &Found) -> String {
+    let (revision, keys) = (snapshot.revision(), tree.list_indexes());
+    if keys.is_empty() {
+        return revision.to_string();
+    }
+    let mut hasher = blake3::Hasher::new();
+    for key in &keys {
+        hasher.update(key.as_bytes()).update(&[0]);
+    }
+    format!("{revision}.{}", &hasher.finalize().to_hex()[..16])
 }
 
 /// Looks at those nodes only; they are in document order.

@@ -14,6 +14,7 @@ use crate::access::{Need, Role, Visitor};
 use crate::body;
 use crate::problem::Problem;
 use crate::query::{self, Query};
+use crate::tag;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,7 +49,7 @@ fn shown(tree: &TreeHandle, snapshot: &Snapshot) -> Shown {
     }
 }
 
-pub(crate) async fn list(app: Visitor, uri: Uri) -> Result<Response, Problem> {
+pub(crate) async fn list(app: Visitor, uri: Uri, headers: HeaderMap) -> Result<Response, Problem> {
     let query = Query::of(&uri, &["after", "limit"])?;
     let (after, limit) = (query.text("after")?, query.limit()?);
     let names = app.names();
@@ -59,7 +60,7 @@ pub(crate) async fn list(app: Visitor, uri: Uri) -> Result<Response, Problem> {
     let trees = trees.map(|tree| shown(&tree, &tree.snapshot())).collect();
     let has_more = start + page.len() < names.len();
     let next = page.last().filter(|_| has_more).map(|name| name.to_string());
-    Ok(json(&Page { trees, next }))
+    Ok(tag::told(&headers, &Page { trees, next }))
 }
 
 pub(crate) async fn create(app: Visitor, request: Request<Body>) -> Result<Response, Problem> {

@@ -16,6 +16,7 @@ mod documents;
 mod explorer;
 mod history;
 mod hostile;
+mod lists;
 mod login;
 mod matrix;
 mod merging;
