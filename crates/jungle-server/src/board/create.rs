@@ -1,49 +1,17 @@
-//! The list of boards, and making one.
+//! Making a board.
 
-use askama::Template;
 use axum::body::Body;
-use axum::http::{Request, Uri};
-use axum::response::{Redirect, Response};
+use axum::http::Request;
+use axum::response::Redirect;
 use jungle::CommitOptions;
 
-use super::sorry::{Sorry, html};
+use super::sorry::Sorry;
 use super::{BOARD, place};
-use crate::access::{Need, Role, Visitor};
+use crate::access::Visitor;
 use crate::app::App;
 use crate::body;
 use crate::problem::Problem;
 use crate::query::{self, Query};
-
-/// Boards that are listed.
-const BOARDS_MAX: usize = 1000;
-
-#[derive(Template)]
-#[template(path = "boards.html")]
-struct Page {
-    has_accounts: bool,
-    boards: Vec<Board>,
-    has_more: bool,
-}
-
-struct Board {
-    name: String,
-    place: String,
-    messages: u64,
-}
-
-pub(super) async fn list(app: Visitor, uri: Uri) -> Result<Response, Sorry> {
-    Query::of(&uri, &[])?;
-    let names = app.names();
-    let boards = names.iter().filter_map(|name| {
-        let tree = super::open(&app, name, Need::whole(Role::Read)).ok()?;
-        let messages = app.boards.look(&tree).ok()?.snapshot.root().child_count();
-        Some(Board { name: name.to_string(), place: place(name), messages })
-    });
-    let mut boards: Vec<Board> = boards.take(BOARDS_MAX + 1).collect();
-    let has_more = boards.len() > BOARDS_MAX;
-    boards.truncate(BOARDS_MAX);
-    Ok(html(&Page { has_accounts: app.gate.is_some(), boards, has_more })?)
-}
 
 pub(super) async fn create(app: Visitor, request: Request<Body>) -> Result<Redirect, Sorry> {
     Query::of(request.uri(), &[])?;

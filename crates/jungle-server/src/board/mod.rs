@@ -11,6 +11,7 @@ mod cache;
 mod create;
 mod edit;
 mod level;
+mod list;
 mod message;
 mod post;
 mod sorry;
@@ -27,6 +28,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use crate::access::{Need, Role, Visitor};
 use crate::app::App;
 use crate::problem::{Kind, Problem};
+use crate::query::Query;
 
 pub(crate) use cache::Cache;
 pub(crate) use create::form;
@@ -36,13 +38,19 @@ pub(crate) use sorry::{Sorry, html};
 /// The attribute of a root that makes a tree a board.
 const BOARD: &str = "board";
 
+/// Messages or boards on a page, if nothing else is said.
+const PAGE: usize = 50;
+
+/// On a page at most.
+const PAGE_MAX: usize = 200;
+
 /// What needs no escape in a part of an address.
 const PART: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 pub(crate) fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/", get(|| async { Redirect::temporary("/boards") }))
-        .route("/boards", get(create::list).post(create::create))
+        .route("/boards", get(list::list).post(create::create))
         .route("/boards/{board}", get(view::view).post(post::post))
         .route("/boards/{board}/{key}", get(edit::view).post(edit::edit))
         .route("/assets/{name}", get(assets::asset))
@@ -63,6 +71,14 @@ fn open(app: &Visitor, name: &str, need: Need<'_>) -> Result<TreeHandle, Problem
     }
     app.check(name, need)?;
     Ok(tree)
+}
+
+/// How much is on a page.
+fn limit(query: &Query) -> Result<usize, Problem> {
+    match query.parsed("limit")?.unwrap_or(PAGE) {
+        limit @ 1..=PAGE_MAX => Ok(limit),
+        _ => Err(Problem::bad(format_args!("limit is from 1 to {PAGE_MAX}"))),
+    }
 }
 
 /// The address of a board.

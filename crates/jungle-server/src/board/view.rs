@@ -9,19 +9,13 @@ use jungle::{Children, Key, Node, Snapshot};
 use super::level::Shown;
 use super::message::Message;
 use super::sorry::{Sorry, render, written};
-use super::{open, part, place};
+use super::{limit, open, part, place};
 use crate::access::{Need, Role, Visitor};
 use crate::api::Named;
 use crate::app::App;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::tag::Edition;
-
-/// Messages on a page, if nothing else is said.
-const PAGE: usize = 50;
-
-/// Messages on a page at most.
-const PAGE_MAX: usize = 200;
 
 #[derive(Template)]
 #[template(path = "board.html")]
@@ -117,10 +111,7 @@ fn page(
     (snapshot, edition): (&Snapshot, Edition),
     query: &Query,
 ) -> Result<String, Problem> {
-    let limit = query.parsed("limit")?.unwrap_or(PAGE);
-    if limit == 0 || limit > PAGE_MAX {
-        return Err(Problem::bad(format_args!("limit is from 1 to {PAGE_MAX}")));
-    }
+    let limit = limit(query)?;
     let root = snapshot.root();
     let (messages, has_newer, has_older) = Which::of(query)?.find(name, root, limit);
     let key = |message: Option<&Message>| message.map(|message| part(&message.key));

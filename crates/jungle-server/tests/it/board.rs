@@ -33,6 +33,68 @@ fn boards_are_made_and_listed() {
     assert_eq!(served.get("/").header("location"), "/boards");
 }
 
+/// A page of the list: its boards, and where its links lead.
+fn listed(served: &Served, place: &str) -> (Vec<String>, Vec<(String, String)>) {
+    let page = served.get(place);
+    assert_eq!(page.status, 200, "{place}: {}", page.text);
+    let cards = page.text.split("class=\"card\"").skip(1);
+    let name = |card: &str| card.split("<strong>").nth(1)?.split('<').next().map(str::to_owned);
+    let boards = cards.map(|card| name(card).unwrap()).collect();
+    let pages = page.text.split("<nav class=\"pages\"").nth(1).unwrap_or_default();
+    let links = pages.split("</nav>").next().unwrap().split("href=\"").skip(1);
+    let link = |link: &str| {
+        let (place, text) = link.split_once("\">").unwrap();
+        (text.split('<').next().unwrap().to_owned(), place.to_owned())
+    };
+    (boards, links.map(link).collect())
+}
+
+/// Follows a link until there is none; gives what was on each page.
+fn follow(served: &Served, from: &str, name: &str) -> Vec<Vec<String>> {
+    let (mut pages, mut place) = (Vec::new(), Some(from.to_owned()));
+    while let Some(at) = place {
+        let (boards, links) = listed(served, &at);
+        pages.push(boards);
+        place = links.into_iter().find(|(text, _)| text == name).map(|(_, place)| place);
+    }
+    pages
+}
+
+#[test]
+fn many_boards_come_in_pages() {
+    let served = Served::memory();
+    let jungle = served.server.jungle();
+    let mut expected: Vec<String> = (0..1000).map(|n| format!("board & {n}")).collect();
+    for name in &expected {
+        let tree = jungle.create_tree(name).unwrap();
+        tree.update(|tx| tx.put_attribute(&[], "board", &**name)).unwrap();
+        jungle.create_tree(&format!("{name} is none")).unwrap();
+    }
+    expected.sort();
+    let expected: Vec<String> = expected.iter().map(|name| name.replace('&', "&#38;")).collect();
+    let pages = follow(&served, "/boards", "Next");
+    assert!(pages.iter().all(|page| page.len() == 50), "{pages:?}");
+    assert_eq!(pages.concat(), expected);
+    let (_, links) = listed(&served, "/boards");
+    assert_eq!(links.iter().map(|(text, _)| &**text).collect::<Vec<_>>(), ["Next", "Last"]);
+    let last = &links[1].1;
+    let mut pages = follow(&served, last, "Previous");
+    pages.reverse();
+    assert_eq!(pages.concat(), expected);
+    let (_, links) = listed(&served, last);
+    assert_eq!(links.iter().map(|(text, _)| &**text).collect::<Vec<_>>(), ["First", "Previous"]);
+    let (first, _) = listed(&served, &links[0].1);
+    assert_eq!(first, expected[..50]);
+    let (some, _) = listed(&served, "/boards?limit=200&after=board%20%26%2010");
+    assert_eq!(some.len(), 200);
+    // A name that is no board's is a place all the same.
+    assert_eq!(listed(&served, "/boards?before=board%20%26%200%20is").0, expected[..1]);
+    assert_eq!(listed(&served, "/boards?after=z").0, [""; 0]);
+    for query in ["?limit=0", "?limit=201", "?before=1&after=1", "?after=1&last=1", "?x=1"] {
+        assert_eq!(served.get(&format!("/boards{query}")).status, 400, "{query}");
+    }
+}
+
 #[test]
 fn messages_are_posted_and_shown_escaped() {
     let served = with_board();

@@ -55,6 +55,7 @@ fn reads() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
         ("/api/v1/trees/t/merges?", vec![("from", BRANCHES)]),
         ("/api/v1/trees/t/merges?from=draft&", vec![("into", BRANCHES)]),
         ("/api/v1/trees/t/watch?", branch(&[("after", NUMBERS)])),
+        ("/boards?", vec![("limit", COUNTS)]),
         ("/boards/b?", vec![("before", KEYS), ("after", KEYS), ("limit", COUNTS)]),
     ]
 }
