@@ -1,6 +1,7 @@
 //! Folders: opening them, finding trees in them, committing to them.
 
-use std::fs::{self, TryLockError};
+use std::fs::{self, DirBuilder, TryLockError};
+use std::io;
 use std::path::Path;
 
 use jungle::{
@@ -59,6 +60,15 @@ pub(crate) fn tell_cut(store: &Store) {
             cut.file, cut.bytes, cut.offset
         ));
     }
+}
+
+/// Makes a folder, and those it is in, for their owner only.
+pub(crate) fn create_private(place: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(place)
 }
 
 /// Refuses a folder that is not there.

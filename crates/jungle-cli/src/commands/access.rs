@@ -10,7 +10,7 @@ use jungle_words::time;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, failed};
 use crate::folder;
 use crate::output::{Format, done, json_line, say, stdout};
 
@@ -18,8 +18,9 @@ use crate::output::{Format, done, json_line, say, stdout};
 const NAME: &str = "access.toml";
 
 const HELP: &str = "\
-DIR is the folder that is served, which gets a file access.toml; or a file, NAME.toml, for \
-`jungle serve --access`. A server that runs takes changes in within a second or two.
+DIR is the folder that is served, which gets a file access.toml, and is made for who is added \
+first if it is not there; or a file, NAME.toml, for `jungle serve --access`. A server that runs \
+takes changes in within a second or two.
 
 Roles: read; write, which is also to edit; admin, which is also to make, rename and delete trees. \
 A TREE is a name; with a `*` behind it, all whose names begin so.";
@@ -88,14 +89,16 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     match &args.what {
         What::AddUser { dir, name, password_stdin } => {
             let own = if *password_stdin { Some(line()?) } else { None };
-            let password = change(dir, |access| access.add_user(name, own.as_deref()))?;
+            let password = add(dir, |access| access.add_user(name, own.as_deref()))?;
             // Whoever gave it knows it.
             let secret = if own.is_none() { Some(&*password) } else { None };
-            tell(&Added { name, kind: "user", secret }, context)
+            tell(&Added { name, kind: "user", secret }, context)?;
+            tell_next(dir, name)
         }
         What::AddToken { dir, name, days } => {
-            let token = change(dir, |access| access.add_token(name, end(*days)))?;
-            tell(&Added { name, kind: "token", secret: Some(&token) }, context)
+            let token = add(dir, |access| access.add_token(name, end(*days)))?;
+            tell(&Added { name, kind: "token", secret: Some(&token) }, context)?;
+            tell_next(dir, name)
         }
         What::Grant { dir, who, tree, role, path } => {
             let path: Path = path
@@ -125,8 +128,36 @@ pub(super) fn of_folder(dir: &FsPath) -> Option<PathBuf> {
     (!is_missing).then_some(file)
 }
 
+/// Makes a folder that is not there, or empty, one to be served: one with an access file alone
+/// would be refused, as it may be anything. Was it made?
+fn make(dir: &FsPath) -> Result<bool, Failure> {
+    let is_empty = || dir.read_dir().is_ok_and(|mut files| files.next().is_none());
+    if is_file(dir) || dir.exists() && !is_empty() {
+        return Ok(false);
+    }
+    folder::create_private(dir).map_err(|error| {
+        Failure::new(Exit::Error, format_args!("cannot make {}: {error}", dir.display()))
+    })?;
+    folder::write(&dir.to_string_lossy())?.close().map_err(failed)?;
+    say(format_args!("Note: made {0}, for `jungle serve --data {0}`", dir.display()));
+    Ok(true)
+}
+
+/// Says that somebody may do nothing yet, if it is so.
+fn tell_next(dir: &FsPath, name: &str) -> Result<(), Failure> {
+    let access = read(&file(dir)?)?;
+    if !access.grants().iter().any(|grant| grant.who == name) {
+        say(format_args!("Note: {name} may do nothing until `jungle access grant` says what"));
+    }
+    Ok(())
+}
+
+fn is_file(dir: &FsPath) -> bool {
+    dir.extension().is_some_and(|extension| extension == "toml") && !dir.is_dir()
+}
+
 fn file(dir: &FsPath) -> Result<PathBuf, Failure> {
-    if dir.extension().is_some_and(|extension| extension == "toml") && !dir.is_dir() {
+    if is_file(dir) {
         return Ok(dir.to_owned());
     }
     folder::must_be_there(&dir.to_string_lossy())?;
@@ -143,18 +174,36 @@ fn read(file: &FsPath) -> Result<Access, Failure> {
     }
 }
 
-fn change<T>(
+/// Changes a file for somebody who is new, and makes its folder, if that is not there.
+fn add<T>(
     dir: &FsPath,
     change: impl FnOnce(&mut Access) -> Result<T, AccessError>,
 ) -> Result<T, Failure> {
+    let is_made = make(dir)?;
     let file = file(dir)?;
-    let (mut access, is_first) = (read(&file)?, !file.exists());
-    let done = change(&mut access).map_err(|error| not_done(&error))?;
-    access.write(&file).map_err(|error| not_done(&error))?;
+    let is_first = !is_made && !file.exists();
+    let done = rewrite(&file, change)?;
     if is_first {
         // It looks for the file as it starts, and only then.
         say("Note: a server that has the folder open asks nobody until it is started again");
     }
+    Ok(done)
+}
+
+fn change<T>(
+    dir: &FsPath,
+    change: impl FnOnce(&mut Access) -> Result<T, AccessError>,
+) -> Result<T, Failure> {
+    rewrite(&file(dir)?, change)
+}
+
+fn rewrite<T>(
+    file: &FsPath,
+    change: impl FnOnce(&mut Access) -> Result<T, AccessError>,
+) -> Result<T, Failure> {
+    let mut access = read(file)?;
+    let done = change(&mut access).map_err(|error| not_done(&error))?;
+    access.write(file).map_err(|error| not_done(&error))?;
     Ok(done)
 }
 

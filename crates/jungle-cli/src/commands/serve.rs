@@ -2,7 +2,6 @@
 
 use std::env;
 use std::error::Error;
-use std::fs::DirBuilder;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -236,7 +235,7 @@ fn data(args: &Args, place: Option<&PathBuf>) -> Result<Data, Failure> {
     if let Some(backups) = &args.backups {
         apart(place, backups)?;
     }
-    create_private(place).map_err(|error| {
+    folder::create_private(place).map_err(|error| {
         Failure::new(Exit::Error, format_args!("cannot make {}: {error}", place.display()))
             .with_hint("say another folder with --data, or --memory")
     })?;
@@ -280,15 +279,6 @@ fn resolved(path: &Path) -> io::Result<PathBuf> {
     let missing = path.strip_prefix(there).unwrap_or(Path::new(""));
     // Without a slash behind it where nothing is missing.
     Ok(there.canonicalize()?.components().chain(missing.components()).collect())
-}
-
-/// Makes a folder, and those it is in, for their owner only.
-fn create_private(place: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(place)
 }
 
 fn not_started(error: &StartError) -> Failure {
