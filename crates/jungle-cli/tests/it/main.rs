@@ -15,6 +15,7 @@ mod locks;
 mod machines;
 mod posting;
 mod published;
+mod secrets;
 mod serve;
 mod serving;
 mod soak;

@@ -25,8 +25,13 @@ impl Serving {
     }
 
     /// By a command that serves and tells it as JSON.
-    pub(crate) fn start_by(mut command: Command) -> Serving {
-        command.env_remove("JUNGLE_DATA").stdout(Stdio::piped()).stderr(Stdio::null());
+    pub(crate) fn start_by(command: Command) -> Serving {
+        Serving::noting(command, Stdio::null())
+    }
+
+    /// The same, with what it notes.
+    pub(crate) fn noting(mut command: Command, notes: Stdio) -> Serving {
+        command.env_remove("JUNGLE_DATA").stdout(Stdio::piped()).stderr(notes);
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

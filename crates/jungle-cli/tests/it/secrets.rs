@@ -1,0 +1,96 @@
+//! What a server notes has no secret in it, however talkative it is, and whatever it is made of.
+//! (hyper, axum and rustls say nothing as they are built; this would see it if they did.)
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
+
+use super::Folder;
+use super::serving::Serving;
+
+const PASSWORD: &str = "correct-horse-battery";
+
+/// Secrets that are wrong, or where none belongs, may be somebody's all the same.
+const OTHER_PASSWORD: &str = "wrong-horse-battery";
+const OTHER_TOKEN: &str = "jungle_this-is-no-token-of-anybody";
+const OTHER_SESSION: &str = "this-is-no-session-of-anybody";
+const BASIC: &str = "YW5hOmNvcnJlY3QtaG9yc2UtYmF0dGVyeQ==";
+const IN_FIELD: &str = "secret-in-a-hidden-field";
+const IN_ADDRESS: &str = "secret-behind-the-question-mark";
+const IN_JSON: &str = "secret-in-a-body-that-is-no-json";
+
+/// Sends a request; gives the answer with its head.
+#[track_caller]
+fn ask(serving: &Serving, head: &str, header: &str, form: &str, status: u16) -> String {
+    let mut stream = TcpStream::connect(serving.address()).unwrap();
+    let (address, length) = (serving.address(), form.len());
+    let request = format!(
+        "{head} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{header}\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n\r\n{form}"
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{head}: {answer}");
+    answer
+}
+
+/// Logs in, and does something with each secret; gives the session's.
+fn use_all(serving: &Serving, token: &str) -> String {
+    let form = |password: &str| format!("name=ana&password={password}&next=/boards");
+    let logged_in = ask(serving, "POST /login", "", &form(PASSWORD), 303);
+    let session = logged_in.split("jungle_session=").nth(1).unwrap().split(';').next().unwrap();
+    ask(serving, "POST /login", "", &form(OTHER_PASSWORD), 403);
+    let cookie = format!("Cookie: jungle_session={session}\r\n");
+    ask(serving, "GET /boards", &cookie, "", 200);
+    ask(serving, "POST /boards", &cookie, "name=b", 303);
+    ask(serving, "POST /boards/b", &cookie, "text=a+message", 303);
+    ask(serving, "POST /boards/b", &cookie, &format!("text=a&csrf={IN_FIELD}"), 400);
+    ask(serving, &format!("GET /boards?token={IN_ADDRESS}"), &cookie, "", 400);
+    let stranger = format!("Cookie: jungle_session={OTHER_SESSION}\r\n");
+    ask(serving, "GET /api/v1/trees", &stranger, "", 401);
+    let bearer = |token: &str| format!("Authorization: Bearer {token}\r\n");
+    ask(serving, "GET /api/v1/trees/b/node", &bearer(token), "", 200);
+    ask(serving, "GET /api/v1/trees", &bearer(OTHER_TOKEN), "", 401);
+    ask(serving, "GET /api/v1/trees", &format!("Authorization: Basic {BASIC}\r\n"), "", 401);
+    ask(serving, "POST /api/v1/trees", &bearer(token), &format!("{{{IN_JSON}"), 415);
+    ask(serving, "POST /logout", &cookie, "", 303);
+    session.to_owned()
+}
+
+#[test]
+fn no_secret_is_noted_at_any_level() {
+    let folder = Folder::new("serve-secrets");
+    let add = ["access", "add-user", "data", "ana", "--password-stdin"];
+    folder.run_with_input(&add, &format!("{PASSWORD}\n")).check_code(0);
+    let token = folder.run(&["access", "add-token", "data", "ci"]);
+    token.check_code(0);
+    let token = token.out.trim();
+    for who in ["ana", "ci"] {
+        folder.run(&["access", "grant", "data", who, "*", "admin"]).check_code(0);
+    }
+    let place = folder.0.join("notes");
+    let usual = ["serve", "--json", "--listen", "127.0.0.1:0", "--data", "data"];
+    let mut command = folder.command(&usual);
+    command.args(["--log", "trace"]);
+    let mut serving = Serving::noting(command, File::create(&place).unwrap().into());
+    let session = use_all(&serving, token);
+    let id = serving.child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    assert_eq!(serving.child.wait().unwrap().code(), Some(0));
+    let notes = fs::read_to_string(&place).unwrap();
+    for noted in ["DEBUG", "path=\"/login\"", "path=\"/api/v1/trees/b/node\""] {
+        assert!(notes.contains(noted), "{noted} is not noted: {notes:.2000}");
+    }
+    let access = fs::read_to_string(folder.0.join("data/access.toml")).unwrap();
+    let hashes = access.split('"').filter(|text| text.len() >= 32);
+    let hashes: Vec<&str> = hashes.collect();
+    assert!(hashes.len() >= 2, "{access}");
+    let given = [PASSWORD, token, &session, OTHER_PASSWORD, OTHER_TOKEN, OTHER_SESSION, BASIC];
+    let hidden = [IN_FIELD, IN_ADDRESS, IN_JSON];
+    for secret in given.iter().chain(&hidden).chain(&hashes) {
+        let line = notes.lines().find(|line| line.contains(secret));
+        assert_eq!(line, None, "{secret} is noted");
+    }
+}
