@@ -31,17 +31,17 @@ export function GraphPanel({ app, session }: PanelProps) {
   return (
     <>
       <h1 tabIndex={-1}>{root.label}</h1>
-      <div class="picture">
+      <div class="picture" role="region" aria-label="picture" tabIndex={0}>
         <svg width={w} height={h} viewBox={`0 0 ${w} ${h}`} role="group" aria-label={`picture of ${path}`}>
           {lines.map(({ from, to }) => {
             const [x, y, x2, y2] = [from.x + COLUMN - 26, from.y + LINE / 2 + 8, to.x + 8, to.y + LINE / 2 + 8]
             return <path key={to.bough.path} class="bough" d={`M${x} ${y}C${x + 20} ${y} ${x2 - 20} ${y2} ${x2} ${y2}`} />
           })}
           {nodes.map(({ bough, x, y }) => (
-            <g key={bough.path} class={bough.path === path ? 'leaf here' : 'leaf'} transform={`translate(${x + 8} ${y + 10})`} tabIndex={0} role="link" aria-label={bough.path} onClick={() => show(bough.path)} onKeyDown={(event) => { if (event.key === 'Enter') show(bough.path) }}>
+            <g key={bough.path} class={bough.path === path ? 'leaf here' : 'leaf'} transform={`translate(${x + 8} ${y + 10})`} tabIndex={0} role="link" aria-label={spoken(bough)} onClick={() => show(bough.path)} onKeyDown={(event) => { if (event.key === 'Enter') show(bough.path) }}>
               <title>{bough.path}</title>
               <rect width={COLUMN - 34} height={LINE - 6} rx="6" />
-              <text x="9" y="18"><tspan class="label">{clip(bough.label, 12)}</tspan> <tspan class="text">{clip(bough.text, 19 - Math.min(12, bough.label.length))}</tspan></text>
+              <text x="9" y="18"><tspan class="label">{label(bough)}</tspan> <tspan class="text">{text(bough)}</tspan></text>
               {bough.more > 0 && <text class="more" x={COLUMN - 40} y="18" text-anchor="end">+{count(bough.more)}</text>}
             </g>
           ))}
@@ -49,6 +49,16 @@ export function GraphPanel({ app, session }: PanelProps) {
       </div>
     </>
   )
+}
+
+const label = (bough: Bough) => clip(bough.label, 12)
+
+const text = (bough: Bough) => clip(bough.text, 19 - Math.min(12, bough.label.length))
+
+/** What is seen, so that who speaks to the browser can say it, and where it is. */
+function spoken(bough: Bough): string {
+  const more = bough.more > 0 ? ` +${count(bough.more)}` : ''
+  return `${label(bough)} ${text(bough)}${more}, ${bough.path}`
 }
 
 function clip(text: string, letters: number): string {
