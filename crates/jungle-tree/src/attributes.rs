@@ -65,14 +65,18 @@ impl Entry {
         }
     }
 
+    /// Those of a text or of bytes.
+    fn bytes(self, arena: Memory<'_>, record: u32) -> &[u8] {
+        let data = record as usize + self.at + 1;
+        let apart = self.is_apart().then(|| arena.payload.get(data) as u32 as usize);
+        // Loaded if need be, as the record itself was.
+        apart.into_iter().for_each(|apart| arena.inner.payload.ensure(apart));
+        arena.payload_bytes(apart.map_or(data, |apart| apart + 1), self.len())
+    }
+
     fn value(self, arena: Memory<'_>, record: u32) -> ValueRef<'_> {
         let data = record as usize + self.at + 1;
-        let bytes = || {
-            let apart = self.is_apart().then(|| arena.payload.get(data) as usize);
-            // Loaded if need be, as the record itself was.
-            apart.into_iter().for_each(|apart| arena.inner.payload.ensure(apart));
-            arena.payload.bytes(apart.map_or(data, |apart| apart + 1), self.len())
-        };
+        let bytes = || self.bytes(arena, record);
         match self.kind() {
             NULL => ValueRef::Null,
             BOOL => ValueRef::Bool(self.len() != 0),
@@ -263,11 +267,13 @@ fn splice(edit: &mut Edit<'_>, record: u32, at: usize, old_words: usize, new_wor
     if record != 0 && is_own && old_words == new_words {
         return record;
     }
-    let words = old.words() - old_words + new_words;
+    let Some(tail) = old.words().checked_sub(at + old_words) else {
+        arena.inner.payload.malformed(record as usize, "an entry of it runs out of its record")
+    };
+    let words = at + new_words + tail;
     let new = edit.allocator.take_record(arena, words, edit.version);
     let region = arena.payload;
     region.copy(record as usize + 1, new as usize + 1, at - 1);
-    let tail = old.words() - at - old_words;
     region.copy(record as usize + at + old_words, new as usize + at + new_words, tail);
     if record != 0 {
         if is_awake(Bug::LongValueFreed) {
@@ -308,9 +314,18 @@ pub(crate) fn check(arena: Memory<'_>, record: u32) -> Result<(), String> {
         {
             return Err(format!("has a value of {len} bytes apart in a record of another size"));
         }
-        if kind == TEXT && !is_long {
-            let bytes = arena.payload.bytes(record as usize + entry.at + 1, len);
-            std::str::from_utf8(bytes).map_err(|error| format!("{key:?} is no text: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Are its texts such? It was checked, and the records that it refers to were.
+pub(crate) fn check_texts(arena: Memory<'_>, record: u32) -> Result<(), String> {
+    let mut attributes = Attributes::new(arena, record);
+    while let Some(entry) = attributes.entry() {
+        if entry.kind() == TEXT {
+            let key = arena.inner.symbols.text(entry.symbol);
+            let text = std::str::from_utf8(entry.bytes(arena, record));
+            text.map_err(|error| format!("{key:?} is no text: {error}"))?;
         }
     }
     Ok(())

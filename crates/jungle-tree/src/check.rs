@@ -1,19 +1,24 @@
 //! The integrity checker: everything that must be true of one version, block by block.
 //!
 //! It trusts nothing that it reads: a handle out of range, a kind that does not exist, a count
-//! that is wrong ends the check with an error that names the block. It does not recurse and
-//! needs memory in proportion to the tree's depth, so it may be run on any tree.
+//! that is wrong ends the check with an error that names the block. It may be run on any memory:
+//! - It does not recurse, and what it goes down gets smaller with each step: the height of a dense
+//!   block, the half-bytes that a branch has left, the nodes that a block counts. So no block is
+//!   its own ancestor.
+//! - What is used in many places is looked at once: a few blocks that use each other would else be
+//!   a tree of billions of nodes. This takes a bit for each place that a block or record may have.
 
+use std::collections::HashMap;
 use std::fmt;
 
-use crate::arena::{BIRTH_OLDEST, Memory};
+use crate::arena::{BIRTH_OLDEST, Memory, SLAB_WORDS, SlabUse, WORD_BYTES, class_of, class_words};
 use crate::attributes::{self, ATTRIBUTES_WORDS_MAX};
 use crate::block::{
     self, BRANCH, BUCKET, Content, DIRECTORY, Directory, HEIGHT_MAX, Header, RECORD_WORDS_MAX,
     Record, WIDTH,
 };
 use crate::children::{Name, name, span};
-use crate::key::{Key, KeyRef, POSITION_MAX, POSITION_MIN};
+use crate::key::{KEY_BYTES_MAX, Key, KeyRef, POSITION_MAX, POSITION_MIN};
 use crate::line::is_queued;
 use crate::snapshot::Snapshot;
 
@@ -22,7 +27,7 @@ use crate::snapshot::Snapshot;
 pub struct CheckReport {
     /// Nodes, the root included.
     pub nodes: u64,
-    /// Blocks of structure, one that is used in two places counted twice.
+    /// Blocks of structure; of a subtree that is used in two places those of one.
     pub blocks: u64,
     /// Records of attributes, long values and names, likewise.
     pub records: u64,
@@ -54,7 +59,9 @@ impl Snapshot {
     /// the shape is the one that equal content always has, and nothing of it has been reused.
     ///
     /// It takes as long as reading everything does, and finds bugs and damage, not wrong answers:
-    /// what was never written right is not told from what was meant.
+    /// what was never written right is not told from what was meant. It ends, whatever memory it is
+    /// given, so it is the first thing to do with what comes from others; only loading what is not
+    /// in memory is left to [`loading`](crate::loading).
     ///
     /// ```
     /// use jungle_tree::{Arena, Tree};
@@ -68,7 +75,13 @@ impl Snapshot {
     /// At the first thing that is wrong.
     pub fn check(&self) -> Result<CheckReport, CheckError> {
         let arena = self.cell().memory();
-        let mut check = Check { arena, report: CheckReport::default(), stack: Vec::new() };
+        let mut check = Check {
+            arena,
+            uses: [arena.inner.blocks.uses(), arena.inner.payload.uses()],
+            report: CheckReport::default(),
+            stack: Vec::new(),
+            seen: <[Seen; 2]>::default(),
+        };
         check.root(self.handle(), self.version())?;
         check.run()?;
         Ok(check.report)
@@ -98,9 +111,32 @@ struct Todo {
 
 struct Check<'a> {
     arena: Memory<'a>,
+    /// What the slabs of structure and of payload are used for. What a version shows was there
+    /// before this was taken, and stays as long as that is held.
+    uses: [Vec<SlabUse>; 2],
     report: CheckReport,
     stack: Vec<Todo>,
+    /// The blocks of children, and the records of attributes, that were looked at.
+    seen: [Seen; 2],
 }
+
+/// Handles, as bits.
+#[derive(Default)]
+struct Seen(HashMap<u32, Box<[u64; 64]>>);
+
+impl Seen {
+    /// Tells whether it is new.
+    fn insert(&mut self, handle: u32) -> bool {
+        let bits = self.0.entry(handle >> 12).or_insert_with(|| Box::new([0; 64]));
+        let (word, bit) = (&mut bits[handle as usize >> 6 & 63], 1 << (handle & 63));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    }
+}
+
+/// No key has a half-byte behind this: each byte may be written as two, behind one for its class.
+const HALF_BYTE_MAX: u32 = 4 * (KEY_BYTES_MAX as u32 + 8);
 
 fn wrong<T>(handle: u32, what: impl Into<String>) -> Checked<T> {
     Err(CheckError { handle, is_payload: false, what: what.into() })
@@ -158,8 +194,28 @@ impl Check<'_> {
         let kind = header.kind();
         let known = kind <= HEIGHT_MAX || (BUCKET..=DIRECTORY).contains(&kind);
         must!(handle, known, "is of kind {kind}, which there is not");
-        must!(handle, at + header.words() <= words, "runs out of the arena");
+        let is_placed = self.has_place(0, at, header.words());
+        must!(handle, is_placed, "of {} words is not where its slab has one", header.words());
         Ok(header)
+    }
+
+    /// Does a slab of this region have a block or record of so many words there?
+    fn has_place(&self, region: usize, at: usize, words: usize) -> bool {
+        let (slab, within) = (at / SLAB_WORDS, at % SLAB_WORDS);
+        match self.uses[region].get(slab) {
+            Some(SlabUse::Class(class)) => {
+                let class = usize::from(*class);
+                let room = class_words(class);
+                let is_whole = within.is_multiple_of(room) && within + room <= SLAB_WORDS;
+                // Not only that it fits: it is given back as one of its own size.
+                is_whole && class_of(words) == Some(class)
+            }
+            Some(SlabUse::Large(count)) => {
+                let slabs = words.div_ceil(SLAB_WORDS);
+                within == 0 && class_of(words).is_none() && slabs == *count as usize
+            }
+            _ => false,
+        }
     }
 
     fn block(&mut self, todo: &Todo) -> Checked {
@@ -203,9 +259,14 @@ impl Check<'_> {
 
     /// Puts a block below on the stack, and gives how many nodes it says it has.
     fn below(&mut self, handle: u32, place: Place, half_byte_min: u32) -> Checked<u64> {
-        let count = self.header(handle)?.count();
+        let count = u64::from(self.header(handle)?.count());
+        if place == Place::Children && !self.seen[0].insert(handle) {
+            // Its nodes are as many as it says, or that is told where it was seen first.
+            self.report.nodes += count;
+            return Ok(count);
+        }
         self.stack.push(Todo { handle, place, half_byte_min });
-        Ok(u64::from(count))
+        Ok(count)
     }
 
     /// A dense leaf or a bucket: nodes.
@@ -271,7 +332,7 @@ impl Check<'_> {
         if parts.dense != 0 {
             let place = Place::Dense(HEIGHT_MAX);
             count += self.below(parts.dense, place, 0)?;
-            let (dense, last) = self.dense(parts.dense)?;
+            let (dense, last) = self.dense(parts.dense, u64::from(header.count()))?;
             children += dense;
             must!(
                 handle,
@@ -306,22 +367,26 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// How many children are in dense blocks, and the last position.
-    fn dense(&self, root: u32) -> Checked<(u64, i64)> {
+    /// How many children are in dense blocks, of so many nodes, and the last position.
+    fn dense(&self, root: u32, nodes: u64) -> Checked<(u64, i64)> {
         let (mut children, mut last) = (0, -1);
-        let mut stack = vec![(root, 0_i64)];
-        while let Some((handle, base)) = stack.pop() {
+        let mut stack = vec![(root, self.header(root)?.kind(), 0_i64)];
+        while let Some((handle, height, base)) = stack.pop() {
             let header = self.header(handle)?;
-            if header.kind() == 0 {
+            must!(handle, header.kind() == height, "is no dense block of height {height}");
+            must!(handle, height <= HEIGHT_MAX, "is no dense block, but among them");
+            if height == 0 {
                 children += u64::from(header.present().count_ones());
-                let highest = 31 - (header.present() | 1).leading_zeros();
+                must!(handle, header.present() != 0, "has no slots");
+                must!(root, children <= nodes, "has more children than nodes");
+                let highest = 31 - header.present().leading_zeros();
                 last = last.max(base | i64::from(highest));
                 continue;
             }
-            must!(handle, header.kind() <= HEIGHT_MAX, "is no dense block, but among them");
+            must!(handle, header.kids() != 0, "has no slots");
             for slot in (0..WIDTH as u32).filter(|slot| header.kids() >> slot & 1 == 1) {
-                let base = base | i64::from(slot) << (4 * u32::from(header.kind()));
-                stack.push((block::kid(self.arena, handle, header, slot), base));
+                let base = base | i64::from(slot) << (4 * u32::from(height));
+                stack.push((block::kid(self.arena, handle, header, slot), height - 1, base));
             }
         }
         must!(root, last <= POSITION_MAX, "holds position {last}, beyond the limit");
@@ -336,6 +401,7 @@ impl Check<'_> {
         while let Some((handle, way)) = stack.pop() {
             let header = self.header(handle)?;
             if header.kind() == BRANCH {
+                self.half_byte(handle, header, way.last().map_or(0, |&(above, _)| above + 1))?;
                 for slot in (0..WIDTH as u32).rev().filter(|slot| header.kids() >> slot & 1 == 1) {
                     let way = [way.as_slice(), &[(header.attrs(), slot)]].concat();
                     stack.push((block::kid(self.arena, handle, header, slot), way));
@@ -343,6 +409,7 @@ impl Check<'_> {
                 continue;
             }
             must!(handle, header.kind() == BUCKET, "is no bucket, but among them");
+            must!(handle, header.names() != 0, "has no slots");
             for slot in 0..header.names() {
                 let record = block::entry(self.arena, handle, slot);
                 self.name(record)?;
@@ -361,28 +428,44 @@ impl Check<'_> {
         Ok(children)
     }
 
-    /// A branch holds more names than a bucket could, and looks at the first half-byte in which
-    /// they differ.
-    fn branch(&self, handle: u32, header: Header, half_byte_min: u32) -> Checked {
+    /// The half-byte that a branch looks at, which is behind those that the ones above it look at.
+    fn half_byte(&self, handle: u32, header: Header, least: u32) -> Checked<u32> {
         let half_byte = header.attrs();
         must!(
             handle,
-            half_byte >= half_byte_min,
-            "looks at half-byte {half_byte}, which a branch above has looked at"
+            (least..=HALF_BYTE_MAX).contains(&half_byte),
+            "looks at half-byte {half_byte}, which a branch above has looked at, or no key has"
         );
+        must!(handle, header.kids() != 0, "has no slots");
+        Ok(half_byte)
+    }
+
+    /// The first name under a branch or in a bucket.
+    fn first_name(&self, mut handle: u32, mut least: u32) -> Checked<Name<'_>> {
+        let mut header = self.header(handle)?;
+        while header.kind() == BRANCH {
+            least = self.half_byte(handle, header, least)? + 1;
+            handle = block::kid(self.arena, handle, header, header.kids().trailing_zeros());
+            header = self.header(handle)?;
+        }
+        must!(handle, header.kind() == BUCKET, "is no bucket, but among them");
+        must!(handle, header.names() != 0, "has no slots");
+        let record = block::entry(self.arena, handle, 0);
+        self.name(record)?;
+        Ok(name::of(self.arena, record))
+    }
+
+    /// A branch holds more names than a bucket could, and looks at the first half-byte in which
+    /// they differ.
+    fn branch(&self, handle: u32, header: Header, half_byte_min: u32) -> Checked {
+        let half_byte = self.half_byte(handle, header, half_byte_min)?;
         must!(handle, header.present().count_ones() > 1, "is a branch with a single slot");
         let first_of = |slot: u32| {
-            let mut kid = block::kid(self.arena, handle, header, slot);
-            while self.header(kid)?.kind() == BRANCH {
-                let below = Header::load(self.arena, kid);
-                kid = block::kid(self.arena, kid, below, below.kids().trailing_zeros());
-            }
-            let record = block::entry(self.arena, kid, 0);
-            self.name(record)?;
-            Ok(name::of(self.arena, record))
+            self.first_name(block::kid(self.arena, handle, header, slot), half_byte + 1)
         };
         let first = first_of(header.present().trailing_zeros())?;
         let last = first_of(31 - header.present().leading_zeros())?;
+        must!(handle, first != last, "has the same name twice");
         let differs = first.divergence(&last);
         must!(
             handle,
@@ -424,20 +507,21 @@ impl Check<'_> {
             return wrong_record(handle, "is free, but in use");
         }
         let is_sized = (1..=RECORD_WORDS_MAX).contains(&record.words());
-        if !is_sized || at + record.words() > words {
-            return wrong_record(handle, format!("has {} words", record.words()));
+        if !is_sized || !self.has_place(1, at, record.words()) {
+            let what = format!("of {} words is not where its slab has one", record.words());
+            return wrong_record(handle, what);
         }
         Ok(record.words())
     }
 
     fn name(&self, record: u32) -> Checked {
         let words = self.record(record)?;
-        let first = self.arena.payload.bytes(record as usize + 1, 8)[0];
+        let bytes = self.arena.payload_bytes(record as usize + 1, (words - 1) * WORD_BYTES);
+        let first = bytes.first().copied().unwrap_or_default();
         let (class, padding) = (first >> 4, first & 15);
-        if words < 2 || padding > 7 || !(1..=2).contains(&class) {
+        if padding > 7 || !(1..=2).contains(&class) {
             return wrong_record(record, format!("is no name ({words} words, mark {first:#x})"));
         }
-        let bytes = self.arena.payload.bytes(record as usize + 1, (words - 1) * 8);
         let text = &bytes[1..bytes.len() - usize::from(padding)];
         if class == 1 && text.len() < 6 || class == 2 && std::str::from_utf8(text).is_err() {
             return wrong_record(record, "is no name: its bytes are no key");
@@ -457,6 +541,9 @@ impl Check<'_> {
 
     fn attributes(&mut self, record: u32) -> Checked {
         let words = self.record(record)?;
+        if !self.seen[1].insert(record) {
+            return Ok(());
+        }
         self.report.records += 1;
         if !(2..=ATTRIBUTES_WORDS_MAX).contains(&words) {
             return wrong_record(record, format!("has {words} words of attributes"));
@@ -470,6 +557,6 @@ impl Check<'_> {
             self.record(handle)?;
             self.report.records += 1;
         }
-        Ok(())
+        attributes::check_texts(self.arena, record).or_else(|what| wrong_record(record, what))
     }
 }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-pub(crate) use allocator::{CLASSES, FreeLists, class_words};
+pub(crate) use allocator::{CLASSES, FreeLists, class_of, class_words};
 pub(crate) use image::{BIRTH_OLDEST, LastSave};
 pub use image::{ImageError, SLAB_BYTES, SavedImage, SlabError, SlabId, SlabSource, loading};
 pub(crate) use region::{RUN_WORDS, Region, Run, WORD_BYTES, Words};
@@ -273,6 +273,16 @@ pub(crate) struct Memory<'a> {
     pub(crate) blocks: Words<'a>,
     pub(crate) payload: Words<'a>,
     pub(crate) inner: &'a ArenaInner,
+}
+
+impl<'a> Memory<'a> {
+    /// `len` bytes of a payload record, from word `at` on.
+    #[inline]
+    pub(crate) fn payload_bytes(self, at: usize, len: usize) -> &'a [u8] {
+        self.payload.bytes(at, len).unwrap_or_else(|| {
+            self.inner.payload.malformed(at, "a record of it runs out of its region")
+        })
+    }
 }
 
 impl<'a> std::ops::Deref for Memory<'a> {

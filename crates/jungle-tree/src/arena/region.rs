@@ -233,16 +233,16 @@ impl<'a> Words<'a> {
         let _ = index;
     }
 
-    /// `len` bytes from word `index` on. See point 3 of the argument for why they hold still.
-    pub(crate) fn bytes(self, index: usize, len: usize) -> &'a [u8] {
+    /// `len` bytes from word `index` on, unless they run out of the region. See point 3 of the
+    /// argument for why they hold still.
+    #[inline]
+    pub(crate) fn bytes(self, index: usize, len: usize) -> Option<&'a [u8]> {
         let start = (index & self.mask) * WORD_BYTES;
-        assert!(
-            len <= (self.mask + 1) * WORD_BYTES - start,
-            "a payload record runs out of its region"
-        );
-        // SAFETY: within the mapping (asserted); initialised (mapped zero-filled); not written
+        let is_within = len <= (self.mask + 1) * WORD_BYTES - start;
+        // SAFETY: within the mapping (checked); initialised (mapped zero-filled); not written
         // while lent (point 3).
-        unsafe { std::slice::from_raw_parts(self.base.cast::<u8>().add(start), len) }
+        is_within
+            .then(|| unsafe { std::slice::from_raw_parts(self.base.cast::<u8>().add(start), len) })
     }
 
     /// Writes bytes from word `index` on; the rest of the last word becomes zero.

@@ -168,6 +168,20 @@ impl Slabs {
         self.lazy.as_ref().is_some_and(|lazy| lazy.is_absent(slab))
     }
 
+    /// What lies at this word of payload makes no sense. In memory that was loaded that is damage,
+    /// which unwinds to [`loading`](super::loading) as what cannot be loaded does.
+    ///
+    /// # Panics
+    /// In any other: then it is a bug.
+    #[cold]
+    pub(crate) fn malformed(&self, word: usize, what: &'static str) -> ! {
+        let slab = word % self.region.words() / SLAB_WORDS;
+        match &self.lazy {
+            Some(lazy) => lazy.malformed(slab, what),
+            None => panic!("slab {slab} of payload is damaged: {what}"),
+        }
+    }
+
     /// Reads a slab that is not loaded as its source has it, and does not load it; tells whether it
     /// is one.
     pub(crate) fn read_absent(&self, slab: SlabId, bytes: &mut [u8]) -> bool {

@@ -76,9 +76,15 @@ impl<'a> Name<'a> {
 
 fn load(arena: Memory<'_>, record: u32) -> (u8, &[u8]) {
     let words = Record::load(arena, record).words();
-    let bytes = arena.payload.bytes(record as usize + 1, (words - 1) * WORD_BYTES);
-    let end = bytes.len() - usize::from(bytes[0] & 15);
-    (bytes[0] >> 4, &bytes[1..end])
+    let bytes = arena.payload_bytes(record as usize + 1, words.saturating_sub(1) * WORD_BYTES);
+    let Some((mark, bytes)) = bytes.split_first() else { no_name(arena, record) };
+    let end = bytes.len().checked_sub(usize::from(mark & 15));
+    (mark >> 4, &bytes[..end.unwrap_or_else(|| no_name(arena, record))])
+}
+
+#[cold]
+fn no_name(arena: Memory<'_>, record: u32) -> ! {
+    arena.inner.payload.malformed(record as usize, "a record of it is no name")
 }
 
 /// The key that a name record holds.
@@ -87,9 +93,10 @@ pub(crate) fn key(arena: Memory<'_>, record: u32) -> KeyRef<'_> {
     if class == NAME {
         return KeyRef::Name(std::str::from_utf8(bytes).unwrap_or_default());
     }
+    let Some((first, fraction)) = bytes.split_at_checked(6) else { no_name(arena, record) };
     let mut index = [0; 8];
-    index[2..].copy_from_slice(&bytes[..6]);
-    KeyRef::Position(i64::from_be_bytes(index) - OFFSET, &bytes[6..])
+    index[2..].copy_from_slice(first);
+    KeyRef::Position(i64::from_be_bytes(index) - OFFSET, fraction)
 }
 
 /// Writes a name record.

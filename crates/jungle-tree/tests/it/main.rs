@@ -2,6 +2,7 @@
 
 mod deep;
 mod driver;
+mod forged;
 mod found;
 mod image;
 mod model;

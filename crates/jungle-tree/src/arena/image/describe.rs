@@ -101,12 +101,22 @@ impl<'a> Input<'a> {
             }
             uses.resize(uses.len() + run, used);
         }
-        let tail = |i: usize| uses.get(i) == Some(&SlabUse::LargeTail);
-        let whole = |(i, used): (usize, &SlabUse)| match *used {
-            SlabUse::Large(count) => (i + 1..i + count as usize).all(tail),
-            _ => true,
-        };
-        let is_whole = uses.iter().enumerate().all(whole);
-        if is_whole { Ok(uses) } else { Err(wrong) }
+        if is_whole(&uses) { Ok(uses) } else { Err(wrong) }
     }
+}
+
+/// Is the first slab nobody's, and does each later one of a run belong to the first of that?
+fn is_whole(uses: &[SlabUse]) -> bool {
+    let mut tails = 1;
+    for used in uses {
+        let is_tail = *used == SlabUse::LargeTail;
+        if is_tail != (tails > 0) {
+            return false;
+        }
+        tails = match *used {
+            SlabUse::Large(count) => count - 1,
+            _ => u32::saturating_sub(tails, 1),
+        };
+    }
+    tails == 0
 }

@@ -84,6 +84,11 @@ impl Lazy {
         }
     }
 
+    /// What was loaded makes no sense.
+    pub(crate) fn malformed(&self, slab: usize, what: &'static str) -> ! {
+        failed(SlabId { is_payload: self.is_payload, index: slab as u32 }, what.into())
+    }
+
     fn find_free(&self, slabs: &Slabs, slab: usize, class: usize) {
         let (words, region) = (class_words(class), slabs.region.words_view());
         let shift = u32::from(!self.is_payload);
