@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jungle_tree::{ATTRIBUTE_KEY_BYTES_MAX, AttributeIndex, EditError, loading};
+use jungle_tree::{ATTRIBUTE_KEY_BYTES_MAX, AttributeIndex, CheckError, EditError, loading};
 
 use crate::branch::Branches;
 use crate::commit::Moment;
@@ -305,6 +305,22 @@ impl TreeHandle {
     pub fn index(&self, key: &str, of: &Snapshot) -> Result<Option<AttributeIndex>, EditError> {
         let index = lock(&self.state.branches).indexes.get(key).cloned();
         index.map(|index| index.of(self.head.id, key, of)).transpose()
+    }
+
+    /// Checks what is known of the index of this key on all branches, and the versions it is of, as
+    /// [`check`](jungle_tree::Snapshot::check) does. The index that is asked for next is made from
+    /// these: so what came in a checkpoint is to be checked before any is.
+    ///
+    /// # Errors
+    /// At the first thing that is wrong.
+    pub fn check_index(&self, key: &str) -> Result<(), CheckError> {
+        let index = lock(&self.state.branches).indexes.get(key).cloned();
+        let built = index.map(|index| lock(&index.built).values().cloned().collect());
+        let built: Vec<Built> = built.unwrap_or_default();
+        built.iter().try_for_each(|Built { of, index }| {
+            of.check()?;
+            index.as_snapshot().check().map(drop)
+        })
     }
 }
 

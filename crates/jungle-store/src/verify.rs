@@ -92,6 +92,14 @@ pub enum TreeFault {
         /// The key of the index.
         key: Box<str>,
     },
+    /// An index of it, or the version that this is of, is not well formed.
+    #[error("its index of {key:?} is not well formed; drop it and make it again: {source}")]
+    IndexForm {
+        /// The key of the index.
+        key: Box<str>,
+        /// What is wrong.
+        source: CheckError,
+    },
     /// There is no room to hold an index against what is there.
     #[error("an index could not be looked at: {0}")]
     NoRoom(#[from] EditError),
@@ -294,6 +302,7 @@ pub(crate) fn check_branch(head: &TreeHandle) -> Result<u64, VerifyError> {
 
 /// Holds an index against one that is worked out anew.
 fn check_index(head: &TreeHandle, key: &str) -> Result<(), TreeFault> {
+    head.check_index(key).map_err(|source| TreeFault::IndexForm { key: key.into(), source })?;
     let newest = head.snapshot();
     let Some(kept) = head.index(key, &newest)? else { return Ok(()) };
     let anew = AttributeIndex::build(&newest, key)?;

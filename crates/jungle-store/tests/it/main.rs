@@ -8,6 +8,8 @@ mod checkpoints;
 mod checkpoints_disk;
 mod erase;
 mod folder;
+#[cfg(feature = "sim")]
+mod forged;
 mod golden;
 mod pages;
 #[cfg(feature = "sim")]

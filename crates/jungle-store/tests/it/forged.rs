@@ -1,0 +1,105 @@
+//! A checkpoint whose slabs somebody changed, with all hashes as they should be: that is told, or
+//! it makes no difference, and nothing panics.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jungle_store::disk::sim::SimDisk;
+use jungle_store::pages::{EnginePages, Pages, PagesOptions, Table};
+use jungle_store::{OpenOptions, Progress, Store};
+use jungle_testkit::{Rng, for_each_seed};
+
+use crate::support::every_kind_of_commit;
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+fn options() -> OpenOptions {
+    OpenOptions::new().checkpoint_every(u64::MAX)
+}
+
+/// A folder with indexes in its checkpoint, and commits behind it if `tail` says so.
+fn folder(tail: i64) -> Files {
+    let disk = SimDisk::new();
+    let store = options().open_on(Arc::new(disk.clone())).unwrap();
+    every_kind_of_commit(&store);
+    let tree = store.open_tree("t").unwrap();
+    tree.create_index("b").unwrap();
+    tree.index("b", &tree.snapshot()).unwrap();
+    store.checkpoint().unwrap();
+    for n in 0..tail {
+        tree.update(|tx| tx.append(&[]).and_then(|key| tx.put_attribute(&[key], "b", n))).unwrap();
+    }
+    drop(tree);
+    store.close().unwrap();
+    disk.files()
+}
+
+/// What is newest on each branch, and what the indexes find on the main one.
+fn newest(store: &Store) -> Vec<String> {
+    let mut seen = Vec::new();
+    for name in store.list_trees() {
+        let main = store.open_tree(&name).unwrap();
+        for branch in main.list_branches() {
+            let head = main.on_branch(&branch).unwrap();
+            let version = head.snapshot();
+            seen.push(format!("{name} {branch} {}", version.root().content_hash()));
+        }
+        for key in main.list_indexes() {
+            let index = main.index(&key, &main.snapshot()).unwrap().unwrap();
+            let paths: Vec<String> = index.range(..).map(|path| path.to_string()).collect();
+            seen.push(format!("{key:?} {paths:?}"));
+        }
+    }
+    seen
+}
+
+fn open_pages(disk: &SimDisk) -> EnginePages {
+    EnginePages::open(Arc::new(disk.clone()), PagesOptions::default()).unwrap()
+}
+
+/// The folder with one or two words of one slab changed.
+fn forged(files: &Files, rng: &mut Rng) -> SimDisk {
+    let disk = SimDisk::with_files(files);
+    let pages = open_pages(&disk);
+    let key = *rng.pick(&pages.keys(Table::Slabs, 0..=u64::MAX).unwrap());
+    let mut slab = pages.get(Table::Slabs, key).unwrap().unwrap();
+    // Slabs of what was freed are empty.
+    let used: Vec<usize> = (0..slab.len()).filter(|&at| at < 64 || slab[at] != 0).collect();
+    for _ in 0..rng.range(1..3) {
+        let at = *rng.pick(&used);
+        slab[at] = [0, 1, 0xff, slab[at] ^ 1 << rng.below(8), rng.below(256) as u8][rng.index(5)];
+    }
+    let mut checkpoint = pages.begin().unwrap();
+    checkpoint.put(Table::Slabs, key, &slab).unwrap();
+    checkpoint.commit().unwrap();
+    drop(pages);
+    disk
+}
+
+#[test]
+fn a_forged_checkpoint_is_told_by_verify_and_survey() {
+    let files = [0, 3].map(folder);
+    let whole = files.each_ref().map(|files| {
+        let store = options().open_on(Arc::new(SimDisk::with_files(files))).unwrap();
+        newest(&store)
+    });
+    for_each_seed(300, |rng| {
+        let which = rng.index(2);
+        let disk = forged(&files[which], rng);
+        if let Ok(store) = options().read_only().open_on(Arc::new(disk.clone())) {
+            let verified = store.verify();
+            let surveyed = store.survey(&Progress::default()).unwrap();
+            // A survey looks at a checkpoint that cannot be opened, too.
+            assert!(verified.is_ok() || !surveyed.damages.is_empty(), "{verified:?}");
+            // What the log changed in what somebody had changed is not known to be whole: that was
+            // done before anything was looked at. Nor is what looking at indexes has changed, which
+            // may use what another tree says it has.
+            if verified.is_ok() && which == 0 {
+                let store = options().read_only().open_on(Arc::new(disk.clone())).unwrap();
+                assert_eq!(newest(&store), whole[which], "it was found whole");
+            }
+        }
+        // For writing, too.
+        drop(options().open_on(Arc::new(disk.clone())));
+    });
+}
