@@ -5,6 +5,7 @@
 
 mod allow;
 mod crates;
+mod locks;
 mod mask;
 mod rust;
 mod text;
@@ -52,6 +53,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let mut allow = Allow::read(&root().join("xtask/tidy-allow.txt"))?;
     for file in &files {
         text::check(file, &mut findings);
+        locks::check(file, &mut findings);
         if file.has_extension(&["rs"]) {
             rust::check(file, &mut allow, &mut findings);
         }
