@@ -4,7 +4,8 @@
 //! The copy is a Jungle's folder like any other. It is whole at every moment: a segment appears in
 //! it all at once, under its name, and a longer version of the last segment takes the place of the
 //! shorter one. So a backup that is interrupted has an older revision than was asked for, and the
-//! next one goes on from there.
+//! next one goes on from there. Only a first one that begins with the checkpoint may be refused
+//! when it is opened, as lacking a part of the log, until the next one has gone on.
 
 use std::path::Path;
 use std::sync::Arc;
