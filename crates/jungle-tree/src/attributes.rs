@@ -267,13 +267,14 @@ fn splice(edit: &mut Edit<'_>, record: u32, at: usize, old_words: usize, new_wor
     if record != 0 && is_own && old_words == new_words {
         return record;
     }
-    let Some(tail) = old.words().checked_sub(at + old_words) else {
+    let tail = old.words().checked_sub(at + old_words);
+    let (Some(front), Some(tail)) = (at.checked_sub(1), tail) else {
         arena.inner.payload.malformed(record as usize, "an entry of it runs out of its record")
     };
     let words = at + new_words + tail;
     let new = edit.allocator.take_record(arena, words, edit.version);
     let region = arena.payload;
-    region.copy(record as usize + 1, new as usize + 1, at - 1);
+    region.copy(record as usize + 1, new as usize + 1, front);
     region.copy(record as usize + at + old_words, new as usize + at + new_words, tail);
     if record != 0 {
         if is_awake(Bug::LongValueFreed) {
