@@ -13,6 +13,7 @@ use crate::error::{IoError, LogError, OpenError, doing};
 use crate::log::Log;
 use crate::mark::{LOCK, Mark};
 use crate::open::{OpenOptions, make_log};
+use crate::progress::Progress;
 use crate::verify::VerifyError;
 use crate::writer::Writer;
 
@@ -108,7 +109,7 @@ impl OpenOptions {
         let newest = jungle.revision().number();
         let writer = Writer::first(Arc::clone(&beside), newest + 1, self.segment_bytes)?;
         let log = Log::new(Arc::clone(&beside), lock, Some(writer), newest);
-        Checkpoints::none(beside).write(jungle, &log)?;
+        Checkpoints::none(beside).write(jungle, &log, &Progress::default())?;
         Ok(log.close()?)
     }
 }

@@ -88,6 +88,17 @@ pub enum BackupError {
     Io(#[from] IoError),
 }
 
+impl BackupError {
+    /// Whether nothing is wrong, but whoever wanted it does not any more.
+    #[must_use]
+    pub fn is_given_up(&self) -> bool {
+        matches!(
+            self,
+            BackupError::Source(OpenError::GivenUp) | BackupError::Target(OpenError::GivenUp)
+        )
+    }
+}
+
 impl Store {
     /// Copies all that is committed so far into another folder, which is made when it is not there.
     /// If that is a backup of this Jungle already, only what is new is written, from the last
@@ -119,7 +130,7 @@ impl Store {
     /// As [`backup`](Store::backup), and tells how far it is.
     ///
     /// # Errors
-    /// As [`backup`](Store::backup).
+    /// As [`backup`](Store::backup), and when it was [given up](BackupError::is_given_up).
     pub fn backup_telling(
         &self,
         to: impl AsRef<Path>,
@@ -127,7 +138,7 @@ impl Store {
     ) -> Result<BackupReport, BackupError> {
         let to = to.as_ref();
         let disk = FolderDisk::create(to).map_err(doing("create", &to.to_string_lossy()))?;
-        self.copy_onto(Arc::new(disk), progress)
+        self.backup_on_telling(Arc::new(disk), progress)
     }
 
     /// As [`backup`](Store::backup), onto a disk.
@@ -135,10 +146,14 @@ impl Store {
     /// # Errors
     /// As [`backup`](Store::backup).
     pub fn backup_on(&self, to: Arc<dyn Disk>) -> Result<BackupReport, BackupError> {
-        self.copy_onto(to, BackupProgress::default())
+        self.backup_on_telling(to, BackupProgress::default())
     }
 
-    fn copy_onto(
+    /// As [`backup_telling`](Store::backup_telling), onto a disk.
+    ///
+    /// # Errors
+    /// As [`backup_telling`](Store::backup_telling).
+    pub fn backup_on_telling(
         &self,
         to: Arc<dyn Disk>,
         progress: BackupProgress,
@@ -212,7 +227,7 @@ struct Done {
 
 impl Done {
     fn go_on(&self) -> Result<(), BackupError> {
-        self.tell.go_on().map_err(BackupError::Source)
+        self.tell.go_on().map_err(|given_up| BackupError::Source(given_up.into()))
     }
 
     fn add(&mut self, bytes: u64) {

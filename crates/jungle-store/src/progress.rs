@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::OpenError;
+use crate::pages::PagesError;
+use crate::verify::VerifyError;
 
 /// So many things are done before it is told again.
 const TOLD_EVERY: u64 = 1024;
@@ -23,8 +25,9 @@ impl Progress {
         Progress { tell: Some(Arc::new(tell)), given_up: None }
     }
 
-    /// Has it given up when somebody says so: it ends soon with [`OpenError::GivenUp`], and leaves
-    /// behind what an interruption leaves.
+    /// Has it given up when somebody says so: it ends soon, with an error that says that it was
+    /// given up. Nothing is lost by that, and what was begun is not left behind: what it works on
+    /// is as it was, and it can be done again.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -61,11 +64,33 @@ impl Progress {
     }
 
     /// Fails when it is given up.
-    pub(crate) fn go_on(&self) -> Result<(), OpenError> {
+    pub(crate) fn go_on(&self) -> Result<(), GivenUp> {
         match &self.given_up {
-            Some(given_up) if given_up.load(Ordering::SeqCst) => Err(OpenError::GivenUp),
+            Some(given_up) if given_up.load(Ordering::SeqCst) => Err(GivenUp),
             _ => Ok(()),
         }
+    }
+}
+
+/// Whoever wanted it does not any more. Each operation's error has a variant for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GivenUp;
+
+impl From<GivenUp> for OpenError {
+    fn from(GivenUp: GivenUp) -> OpenError {
+        OpenError::GivenUp
+    }
+}
+
+impl From<GivenUp> for VerifyError {
+    fn from(GivenUp: GivenUp) -> VerifyError {
+        VerifyError::Open(OpenError::GivenUp)
+    }
+}
+
+impl From<GivenUp> for PagesError {
+    fn from(GivenUp: GivenUp) -> PagesError {
+        PagesError::GivenUp
     }
 }
 

@@ -112,7 +112,8 @@ pub(crate) fn recover_telling(
         progress.tell(record.revision.number(), total);
         jungle.replay(record)
     });
-    given_up.and(end)
+    given_up?;
+    end
 }
 
 /// As [`recover`]; `each` does the records again, in that Jungle and whatever else it likes.

@@ -114,10 +114,24 @@ impl Store {
     /// # Errors
     /// When it cannot be written. Nothing is lost by that.
     pub fn checkpoint(&self) -> Result<CheckpointReport, CheckpointError> {
+        self.checkpoint_telling(&Progress::default())
+    }
+
+    /// As [`checkpoint`](Store::checkpoint), and tells how many slabs were written; of how many is
+    /// not known. If it is given up, the checkpoint before stays the newest. One that is being
+    /// written in the background is waited for in any case.
+    ///
+    /// # Errors
+    /// As [`checkpoint`](Store::checkpoint), and when it was
+    /// [given up](CheckpointError::is_given_up).
+    pub fn checkpoint_telling(
+        &self,
+        progress: &Progress,
+    ) -> Result<CheckpointReport, CheckpointError> {
         if self.is_read_only() {
             return Err(LogError::ReadOnly.into());
         }
-        self.checkpoints.write(&self.jungle, self.log.get())
+        self.checkpoints.write(&self.jungle, self.log.get(), progress)
     }
 
     /// Makes the file of the newest checkpoint as small as it can be: the place of what is in no
@@ -151,10 +165,12 @@ impl Store {
         self.compact_telling(&Progress::default())
     }
 
-    /// As [`compact`](Store::compact), and tells how many values of the checkpoint were copied.
+    /// As [`compact`](Store::compact), and tells how many values of the checkpoint were copied. If
+    /// it is given up, the file is what it was, and the copy is removed.
     ///
     /// # Errors
-    /// As [`compact`](Store::compact).
+    /// As [`compact`](Store::compact), and when it was
+    /// [given up](CheckpointError::is_given_up).
     pub fn compact_telling(&self, progress: &Progress) -> Result<(), CheckpointError> {
         if self.is_read_only() {
             return Err(LogError::ReadOnly.into());

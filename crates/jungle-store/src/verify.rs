@@ -106,6 +106,15 @@ pub enum TreeFault {
 }
 
 impl VerifyError {
+    /// Whether nothing was found, but whoever wanted to know does not any more.
+    #[must_use]
+    pub fn is_given_up(&self) -> bool {
+        matches!(
+            self,
+            VerifyError::Open(OpenError::GivenUp) | VerifyError::Pages(PagesError::GivenUp)
+        )
+    }
+
     /// The file that is damaged, relative to the folder, where it is one.
     #[must_use]
     pub fn file(&self) -> Option<&str> {
@@ -191,12 +200,12 @@ impl Store {
     /// As [`verify`](Store::verify), and tells how far it is.
     ///
     /// # Errors
-    /// As [`verify`](Store::verify).
+    /// As [`verify`](Store::verify), and when it was [given up](VerifyError::is_given_up).
     pub fn verify_telling(&self, progress: &Progress) -> Result<Verified, VerifyError> {
         let mut verified = Verified { checkpoint: self.checkpointed(), ..Verified::default() };
         forms(self, &mut verified, progress)?;
         if let Some(pages) = self.checkpoints.opened() {
-            verified.values = pages.check()?;
+            verified.values = pages.check(progress)?;
         }
         progress.go_on()?;
         let _still = self.checkpoints.still();

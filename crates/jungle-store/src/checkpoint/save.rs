@@ -121,6 +121,14 @@ fn histories(state: &JungleState) -> HashMap<BranchId, Pieces> {
     branches.map(|branch| (branch.id, Pieces::of(&branch.history))).collect()
 }
 
+impl CheckpointError {
+    /// Whether nothing is wrong, but whoever wanted it does not any more.
+    #[must_use]
+    pub fn is_given_up(&self) -> bool {
+        matches!(self, CheckpointError::Pages(PagesError::GivenUp))
+    }
+}
+
 impl Checkpoints {
     /// Those of a folder that has none.
     pub(crate) fn none(disk: Arc<dyn Disk>) -> Checkpoints {
@@ -160,7 +168,8 @@ impl Checkpoints {
     /// As [`Checkpoints::write`], for those whom nobody asks: what fails is noted, even a panic,
     /// which would end the thread that writes them, and nobody would know.
     pub(crate) fn write_unasked(&self, jungle: &Jungle, log: &Log) {
-        let written = catch_unwind(AssertUnwindSafe(|| self.write(jungle, log)));
+        let write = || self.write(jungle, log, &Progress::default());
+        let written = catch_unwind(AssertUnwindSafe(write));
         let written = written.unwrap_or_else(|panic| {
             // Nobody knows how far it came.
             self.lock().stopped = true;
@@ -190,6 +199,7 @@ impl Checkpoints {
         &self,
         jungle: &Jungle,
         log: &Log,
+        progress: &Progress,
     ) -> Result<CheckpointReport, CheckpointError> {
         let mut last = self.lock();
         if last.stopped {
@@ -208,7 +218,9 @@ impl Checkpoints {
         let mut writing = pages.begin()?;
         let mut report = CheckpointReport { revision, ..CheckpointReport::default() };
         let image = jungle.arena().save(&last.image, |id, slab| {
+            progress.go_on()?;
             report.slabs += 1;
+            progress.tell_each(report.slabs, 0);
             if is_awake(Bug::SlabForgotten) && report.slabs.is_multiple_of(3) {
                 return Ok(());
             }
@@ -218,12 +230,14 @@ impl Checkpoints {
             }
         })?;
         let now = histories(checkpoint.state());
-        report.pieces = put_histories(&mut *writing, &checkpoint, &last.histories, &now)?;
+        let histories = (&last.histories, &now);
+        report.pieces = put_histories(&mut *writing, &checkpoint, histories, progress)?;
         writing.put(Table::Image, ONLY, &image.to_bytes())?;
         writing.put(Table::State, ONLY, &encode_state(checkpoint.state(), position))?;
         if is_awake(Bug::TrimmedEarly) && drops(checkpoint.state()) {
             self.trim(position).map_err(CheckpointError::Trim)?;
         }
+        progress.go_on().map_err(PagesError::from)?;
         // From here on nobody knows what is there, unless it succeeds.
         last.stopped = true;
         writing.commit()?;
@@ -245,9 +259,10 @@ impl Checkpoints {
         // As where a checkpoint is written: if it fails, nobody knows which file has the name, and
         // what was trimmed from the log may be in it only.
         last.stopped = true;
-        self.opened().map_or(Ok(()), |pages| pages.compact(progress))?;
-        last.stopped = false;
-        Ok(())
+        let done = self.opened().map_or(Ok(()), |pages| pages.compact(progress));
+        // What was given up had not come to the name.
+        last.stopped = !matches!(done, Ok(()) | Err(PagesError::GivenUp));
+        Ok(done?)
     }
 
     /// Removes the segments of the log before a place, the oldest first: so what is left has no
@@ -304,13 +319,14 @@ fn drops(state: &JungleState) -> bool {
 fn put_histories(
     writing: &mut dyn pages::Checkpoint,
     checkpoint: &Checkpoint,
-    was: &HashMap<BranchId, Pieces>,
-    now: &HashMap<BranchId, Pieces>,
+    (was, now): (&HashMap<BranchId, Pieces>, &HashMap<BranchId, Pieces>),
+    progress: &Progress,
 ) -> Result<u64, CheckpointError> {
     let mut count = 0;
     for (&branch, &Pieces(first, _)) in now {
         let known = was.get(&branch).map_or(0, |&Pieces(_, end)| end);
         for piece in checkpoint.pieces_since(branch, known.max(first)) {
+            progress.go_on().map_err(PagesError::from)?;
             let (index, entries) = piece?;
             writing.put(Table::History, piece_key(branch, index)?, &encode_piece(&entries))?;
             count += 1;

@@ -19,6 +19,7 @@ use crate::error::{IoError, LogError, OpenError, doing};
 use crate::log::Log;
 use crate::mark::{LOCK, Mark};
 use crate::open::OpenOptions;
+use crate::progress::Progress;
 use crate::recover::{recover_by, segments};
 use crate::store::Store;
 use crate::verify::VerifyError;
@@ -265,7 +266,7 @@ impl Erasing {
                 let copied =
                     loading(|| kept.copy_without(&self.erasure, builder, arena, progress))?;
                 let (copy, erased) = copied?;
-                Checkpoints::none(beside).write(&copy, &log)?;
+                Checkpoints::none(beside).write(&copy, &log, &Progress::default())?;
                 erased
             }
         };

@@ -322,6 +322,7 @@ fn copy(view: &View, new: &WriteTransaction, progress: &Progress) -> Result<(), 
     let mut done = 0;
     for (table, keys) in keys {
         for key in keys {
+            progress.go_on()?;
             let place = Place::new(table, key, view.ledger.put_by(table, key).unwrap_or(0));
             let stored = stored(&view.tables()[table as usize], key)?;
             let stored = stored.ok_or_else(|| place.damaged(PageDamage::Missing))?;
@@ -353,7 +354,7 @@ impl Writing<'_> {
         &mut self,
         run: impl FnOnce(&WriteTransaction) -> Result<(), PagesError>,
     ) -> Result<(), PagesError> {
-        let transaction = self.transaction.take().ok_or(PagesError::GivenUp)?;
+        let transaction = self.transaction.take().ok_or(PagesError::Failed)?;
         self.transaction = self.pages.with(&self.view, || {
             run(&transaction)?;
             Ok(Some(transaction))
@@ -386,7 +387,7 @@ impl Checkpoint for Writing<'_> {
         let parts = self.ledger.advance(self.number, &self.changed);
         let number = self.number;
         self.with(|transaction| put_parts(transaction, number, parts))?;
-        let transaction = self.transaction.take().ok_or(PagesError::GivenUp)?;
+        let transaction = self.transaction.take().ok_or(PagesError::Failed)?;
         let engine = Arc::clone(&self.view.engine);
         let tables = self.pages.with(&self.view, || {
             transaction.commit().map_err(failed)?;

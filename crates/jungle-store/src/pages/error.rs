@@ -54,7 +54,10 @@ pub enum PagesError {
         bytes: usize,
     },
     /// Something of this checkpoint could not be written before.
-    #[error("the checkpoint was given up after an error; write another")]
+    #[error("something of the checkpoint could not be written before; write another")]
+    Failed,
+    /// Whoever wanted it does not any more, see [`Progress::until`](crate::Progress::until).
+    #[error("it was given up")]
     GivenUp,
     /// They were opened to be read only.
     #[error("the pages were opened to be read only")]

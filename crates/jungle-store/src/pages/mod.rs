@@ -122,17 +122,19 @@ pub trait Pages: Send + Sync {
     /// # Errors
     /// When the disk refuses it, or what is there is damaged: the old file stays then, unless it is
     /// not known which of the two lasts; they are the same, and no checkpoint is written until the
-    /// pages are opened again.
+    /// pages are opened again. [`PagesError::GivenUp`] when `progress` says so: the old file stays.
     fn compact(&self, progress: &Progress) -> Result<(), PagesError>;
 
-    /// Reads all there is; gives how many values that are.
+    /// Reads all there is; gives how many values that are. Nothing is told of it, but it can be
+    /// given up.
     ///
     /// # Errors
-    /// The first that cannot be read, or is damaged.
-    fn check(&self) -> Result<u64, PagesError> {
+    /// The first that cannot be read, or is damaged; [`PagesError::GivenUp`].
+    fn check(&self, progress: &Progress) -> Result<u64, PagesError> {
         let mut count = 0;
         for table in Table::ALL {
             for key in self.keys(table, 0..=u64::MAX)? {
+                progress.go_on()?;
                 self.get(table, key)?;
                 count += 1;
             }

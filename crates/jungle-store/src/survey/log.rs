@@ -1,7 +1,7 @@
 //! The log's bytes, each segment by itself: what is whole does not depend on what was before it.
 
 use super::Surveyor;
-use crate::error::{Damage, IoError, OpenError};
+use crate::error::{Damage, OpenError};
 use crate::frame::Frame;
 use crate::mark::Mark;
 use crate::recover::{Search, search, segments};
@@ -35,7 +35,7 @@ enum End {
 
 impl Surveyor<'_> {
     /// Looks at all segments.
-    pub(super) fn log(&mut self) -> Result<(), IoError> {
+    pub(super) fn log(&mut self) -> Result<(), OpenError> {
         let written = self.written.map_or(u64::MAX, |written| written.segment);
         let mut firsts = segments(&**self.disk)?;
         firsts.retain(|&first| first <= written);
@@ -46,6 +46,7 @@ impl Surveyor<'_> {
                 Some(Mark::Closed { revision, .. }) => End::Closed(revision),
                 _ => End::Open,
             };
+            self.progress.go_on()?;
             self.is_whole = true;
             if let Some(gap) = next.take_if(|next| next.revision < first) {
                 let revision = Revision::new(gap.revision);

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 
-use jungle_db::{Jungle, Revision};
+use jungle_db::{Jungle, NotWritten, ReplayError, Revision};
 use jungle_tree::loading;
 
 use crate::checkpoint::{LoadError, load};
@@ -16,7 +16,7 @@ use crate::log::LogPosition;
 use crate::mark::{LOCK, Mark};
 use crate::open::OpenOptions;
 use crate::pages::{EnginePages, Pages, PagesOptions, Table};
-use crate::progress::Progress;
+use crate::progress::{GivenUp, Progress};
 use crate::recover::recover_by;
 use crate::store::Store;
 use crate::verify::{VerifyError, check_branch, compare};
@@ -78,7 +78,7 @@ impl Store {
     /// branch.
     ///
     /// # Errors
-    /// When the folder cannot be looked at. What is damaged in it is no error.
+    /// When the folder cannot be looked at, or it is given up. What is damaged in it is no error.
     ///
     /// ```
     /// use jungle_store::{Remedy, Store};
@@ -105,7 +105,8 @@ impl OpenOptions {
     /// Changes nothing in it.
     ///
     /// # Errors
-    /// When somebody has it open to write, when it is no Jungle's, or the system refuses something.
+    /// When somebody has it open to write, when it is no Jungle's, the system refuses something, or
+    /// it is given up.
     ///
     /// ```
     /// use jungle_store::{OpenOptions, Remedy, Store};
@@ -180,6 +181,7 @@ impl<'s> Surveyor<'s> {
                 None
             }
         };
+        self.progress.go_on()?;
         self.log()?;
         self.found.log_revision = by_log.revision();
         reads.log &= self.found.damages.is_empty();
@@ -187,8 +189,9 @@ impl<'s> Surveyor<'s> {
         let before = self.found.count();
         let pages = pages.or_else(|| self.open_pages());
         let by_pages = pages.and_then(|pages| self.check_pages(&pages));
+        self.progress.go_on()?;
         if let Some((by_pages, is_all)) = &by_pages {
-            self.trees(by_pages);
+            self.trees(by_pages)?;
             reads.pages = can_be_opened && *is_all && self.found.count() == before;
             if reads.log && reads.pages {
                 self.compare(by_pages, &by_log);
@@ -198,7 +201,7 @@ impl<'s> Surveyor<'s> {
         }
         let by_pages = by_pages.map_or(Revision::default(), |(jungle, _)| jungle.revision());
         if by_log.revision() >= by_pages {
-            self.trees(&by_log);
+            self.trees(&by_log)?;
         }
         self.found.revision = by_log.revision().max(by_pages);
         self.found.remedy = self.found.remedy(reads);
@@ -222,6 +225,10 @@ impl<'s> Surveyor<'s> {
     /// Does again what the log says from some place on, as far as that can be done.
     fn read(&self, jungle: &Jungle, from: Option<LogPosition>) -> Result<(), VerifyError> {
         let done = recover_by(&**self.disk, self.mark, jungle, from, &mut |record| {
+            if self.progress.go_on().is_err() {
+                // Only to end it: whoever called looks, too.
+                return Err(ReplayError::NotWritten(NotWritten::Stopped));
+            }
             self.progress.tell(record.revision.number(), 0);
             jungle.replay(record)
         });
@@ -263,6 +270,9 @@ impl<'s> Surveyor<'s> {
                 Vec::new()
             });
             for key in keys {
+                if self.progress.go_on().is_err() {
+                    return None;
+                }
                 if let Err(error) = pages.get(table, key) {
                     self.found.note(error.into());
                 }
@@ -294,13 +304,14 @@ impl<'s> Surveyor<'s> {
 
     /// Looks at each branch of each tree. What is said of the trees of a Jungle that was looked at
     /// before is forgotten, not what was damaged in it.
-    fn trees(&mut self, jungle: &Jungle) {
+    fn trees(&mut self, jungle: &Jungle) -> Result<(), GivenUp> {
         self.found.whole_trees.clear();
         self.found.damaged_trees.clear();
         for name in jungle.list_trees() {
             let Ok(main) = jungle.open_tree(&name) else { continue };
             let before = self.found.count();
             for branch in main.list_branches() {
+                self.progress.go_on()?;
                 if let Ok(head) = main.on_branch(&branch)
                     && let Err(error) = check_branch(&head)
                 {
@@ -312,6 +323,7 @@ impl<'s> Surveyor<'s> {
                 false => self.found.damaged_trees.push((*name).into()),
             }
         }
+        Ok(())
     }
 }
 

@@ -10,6 +10,7 @@ mod erase;
 mod folder;
 #[cfg(feature = "sim")]
 mod forged;
+mod giving_up;
 mod golden;
 mod pages;
 #[cfg(feature = "sim")]

@@ -92,7 +92,7 @@ fn round_trip(reopened: impl Fn() -> EnginePages) {
             assert_eq!(read(&pages).unwrap(), states[i + 1]);
         }
     }
-    assert_eq!(pages.check().unwrap(), states[12].len() as u64);
+    assert_eq!(pages.check(&Progress::default()).unwrap(), states[12].len() as u64);
     assert_eq!(pages.get(Table::State, u64::MAX).unwrap(), None);
     let some: Vec<u64> =
         states[12].keys().filter(|key| key.0 == Table::State).map(|key| key.1).collect();
@@ -235,7 +235,7 @@ fn compacted_pages_are_smaller_and_the_same() {
     pages.compact(&progress).unwrap();
     assert_eq!(*told.lock().unwrap(), [(1, 3), (2, 3), (3, 3)]);
     assert!(bytes() < 1_600_000, "{} of {before}", bytes());
-    assert_eq!((pages.checkpoint().unwrap(), pages.check().unwrap()), (2, 3));
+    assert_eq!((pages.checkpoint().unwrap(), pages.check(&Progress::default()).unwrap()), (2, 3));
     assert_eq!(pages.get(Table::Slabs, 299).unwrap(), kept);
     write(&pages, &vec![(Table::State, 0, Some(b"more".to_vec()))]).unwrap();
     drop(pages);
@@ -243,7 +243,7 @@ fn compacted_pages_are_smaller_and_the_same() {
     std::fs::write(folder.path().join("pages.next"), b"begun").unwrap();
     let pages = EnginePages::open_if_there(Arc::new(disk()), PagesOptions::default());
     let pages = pages.unwrap().unwrap();
-    assert_eq!((pages.checkpoint().unwrap(), pages.check().unwrap()), (3, 4));
+    assert_eq!((pages.checkpoint().unwrap(), pages.check(&Progress::default()).unwrap()), (3, 4));
     assert_eq!(pages.get(Table::Slabs, 299).unwrap(), kept);
     assert!(!folder.path().join("pages.next").exists());
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use jungle_store::Progress;
 use jungle_store::disk::sim::{CallKind, Fate, Keep, SimDisk};
 use jungle_store::pages::{Pages, PagesError};
 use jungle_testkit::{Rng, for_each_seed};
@@ -33,7 +34,7 @@ fn check(disk: &SimDisk, states: &[State], least: u64) -> u64 {
     assert!((least..=least + 1).contains(&number), "{number} after a crash, not {least}");
     assert!(read(&pages).unwrap() == states[number as usize], "checkpoint {number} is another");
     write(&pages, &vec![(jungle_store::pages::Table::State, 1, Some(vec![1; 5000]))]).unwrap();
-    pages.check().unwrap();
+    pages.check(&Progress::default()).unwrap();
     number
 }
 
@@ -169,5 +170,5 @@ fn fails_once(
     // As it is, and what is then built upon lasts.
     check(&disk, states, least);
     let found = disk.world().crash(Keep::Nothing, &mut |_| 0);
-    open(found).unwrap().check().unwrap();
+    open(found).unwrap().check(&Progress::default()).unwrap();
 }
