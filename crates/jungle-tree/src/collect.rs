@@ -10,6 +10,7 @@
 //! - anything else that is not marked can't be reached from any version that can still be seen,
 //!   so nobody but the sweep can touch it.
 
+use std::ops::ControlFlow::{self, Continue};
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
@@ -20,7 +21,7 @@ use crate::arena::{
 use crate::block::{Content, Header, Record};
 use crate::line::is_queued;
 use crate::planted::{Bug, is_awake};
-use crate::trace::{Marks, trace};
+use crate::trace::{Asked, Marks, trace};
 use crate::tree::VersionId;
 
 /// What a collection reclaimed.
@@ -93,7 +94,8 @@ impl<'a> CollectionTurn<'a> {
         blocks.taken.extend(arena.blocks.take_all_spare());
         payload.taken.extend(arena.payload.take_all_spare());
         drop(lanes);
-        Collection { arena, _turn: turn, cut, roots, grafts, blocks, payload }
+        let is_swept = false;
+        Collection { arena, _turn: turn, cut, roots, grafts, blocks, payload, is_swept }
     }
 }
 
@@ -106,19 +108,59 @@ pub struct Collection<'a> {
     grafts: Vec<Content>,
     blocks: Heap<1>,
     payload: Heap<0>,
+    is_swept: bool,
 }
 
 impl Collection<'_> {
     /// Marks what is alive and reclaims the rest.
-    pub fn finish(mut self) -> Collected {
-        self.arena.reset_garbage();
+    pub fn finish(self) -> Collected {
+        let collected = self.finish_while(&mut || Continue(()));
+        collected.continue_value().expect("it is never given up")
+    }
+
+    /// As [`finish`](Collection::finish), and asks now and then whether to go on while it marks,
+    /// which is what takes long. Nothing is reclaimed if it is given up; a Collection that is
+    /// dropped unfinished is, too.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow::Break;
+    /// use jungle_tree::{Arena, Tree};
+    /// let arena = Arena::new()?;
+    /// let mut tree = Tree::new(&arena);
+    /// tree.edit(|editor| editor.cursor(&[])?.add_children(1_000_000).map(drop))?;
+    /// let collection = arena.next_collection().start([]);
+    /// assert!(collection.finish_while(&mut || Break(())).is_break());
+    /// assert_eq!(tree.snapshot().root().child_count(), 1_000_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn finish_while(
+        mut self,
+        go_on: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> ControlFlow<(), Collected> {
+        let garbage = self.arena.take_garbage();
         self.blocks.note_taken();
         self.payload.note_taken();
-        let Collection { arena, cut, roots, grafts, blocks, payload, .. } = &mut self;
+        let marked = self.mark(&mut Asked::new(go_on));
+        if marked.is_break() {
+            self.arena.add_garbage(garbage);
+        }
+        marked.map_continue(|()| self.sweep())
+    }
+
+    fn mark(&mut self, asked: &mut Asked<'_>) -> ControlFlow<()> {
+        let Collection { arena, roots, grafts, blocks, payload, .. } = self;
         let memory = arena.memory();
         let mut alive = Alive { blocks: &mut blocks.marks, payload: &mut payload.marks };
         let roots = roots.iter().map(|&kids| Content { kids, attrs: 0 });
-        roots.chain(grafts.iter().copied()).for_each(|root| trace(memory, root, &mut alive));
+        let mut roots = roots.chain(grafts.iter().copied());
+        roots.try_for_each(|root| trace(memory, root, &mut alive, asked))
+    }
+
+    fn sweep(mut self) -> Collected {
+        // What is free is found anew from here on.
+        self.is_swept = true;
+        let Collection { arena, cut, blocks, payload, .. } = &mut self;
+        let memory = arena.memory();
         let structure = blocks.sweep(&arena.blocks, *cut, |handle| {
             let header = Header::load(memory, handle);
             // A header is written in two words: without its low half it is not complete.
@@ -143,6 +185,11 @@ impl Drop for Collection<'_> {
     fn drop(&mut self) {
         // Also when it was not finished: the lines may reuse again.
         self.arena.frozen.store(0, Ordering::SeqCst);
+        if !self.is_swept {
+            // What was free before would be lost: nothing in it says that it is.
+            self.blocks.give_back_to(&self.arena.blocks);
+            self.payload.give_back_to(&self.arena.payload);
+        }
     }
 }
 
@@ -241,6 +288,21 @@ impl<const SHIFT: u32> Heap<SHIFT> {
         }
     }
 
+    /// Gives writers what was taken over from them, and nothing else.
+    fn give_back_to(&mut self, slabs: &Slabs) {
+        self.note_taken();
+        for (word, bits) in self.free.0.iter().enumerate().filter(|(_, bits)| **bits != 0) {
+            let handles = (0..64).filter(|bit| bits >> bit & 1 == 1).map(|bit| word * 64 + bit);
+            for handle in handles {
+                let slab = (handle << SHIFT) / SLAB_WORDS;
+                if let SlabUse::Class(class) = self.uses[slab] {
+                    self.found[usize::from(class)].push(handle as u32);
+                }
+            }
+        }
+        self.give_to(slabs);
+    }
+
     /// Finds what is free.
     fn sweep(&mut self, slabs: &Slabs, cut: u64, birth: impl Fn(u32) -> u64) -> Swept {
         let mut swept = Swept::default();
@@ -321,9 +383,10 @@ impl<const SHIFT: u32> Heap<SHIFT> {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow::{Break, Continue};
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use crate::{Arena, ContentHash, EditError, Editor, Key, Snapshot, Tree};
+    use crate::{Arena, ArenaUsage, ContentHash, EditError, Editor, Key, Snapshot, Tree};
 
     fn wide(tree: &mut Tree, children: u64) {
         let edited = tree.edit(|editor| {
@@ -366,6 +429,48 @@ mod tests {
         assert!(collected.returned_bytes > 1 << 20, "{collected:?}");
         let after = arena.usage();
         assert!(after.payload_bytes < before.payload_bytes / 10, "{before:?} {after:?}");
+    }
+
+    #[test]
+    fn a_collection_that_is_given_up_loses_nothing() {
+        let arena = Arena::new().expect("address space");
+        let mut tree = Tree::new(&arena);
+        wide(&mut tree, 50_000);
+        let fork = Tree::from_snapshot(&tree.snapshot());
+        let hash = fork.snapshot().root().content_hash();
+        let mut given_up = 0;
+        let before = arena.usage();
+        loop {
+            // Something is replaced, and free for the next edit.
+            tree.edit(|editor| editor.put_attribute(&[Key::from(7)], "n", given_up))
+                .expect("there is room");
+            let mut asked = 0;
+            let collection = arena.next_collection().start([]);
+            let done = collection.finish_while(&mut || {
+                asked += 1;
+                if asked > given_up { Break(()) } else { Continue(()) }
+            });
+            check(&fork.snapshot(), hash);
+            if done.is_continue() {
+                break;
+            }
+            given_up += 1;
+        }
+        assert!(given_up > 1, "{given_up}");
+        let mut other = Tree::new(&arena);
+        for round in 0..100u64 {
+            wide(&mut other, 2_000);
+            for position in round * 2_000..(round + 1) * 2_000 {
+                other.edit(|editor| editor.remove(&[Key::from(position)])).expect("it is there");
+            }
+            // All that these had is free: it is before marking has begun, too, and after.
+            drop(arena.next_collection().start([]));
+            let _ = arena.next_collection().start([]).finish_while(&mut || Break(()));
+        }
+        let after = arena.usage();
+        let taken = |usage: ArenaUsage| usage.structure_bytes + usage.payload_bytes;
+        assert!(taken(after) <= taken(before) + (2 << 20), "{before:?} {after:?}");
+        check(&fork.snapshot(), hash);
     }
 
     #[test]

@@ -2,13 +2,14 @@
 //! that has it, so that what a version has alone is told by adding it last.
 
 use std::iter::Sum;
+use std::ops::ControlFlow::{self, Continue};
 use std::ops::{Add, AddAssign};
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, Weak};
 
 use crate::arena::{Arena, ArenaInner, SLAB_WORDS, SlabUse, Slabs, WORD_BYTES, class_words, lock};
 use crate::block::Content;
-use crate::trace::{Marks, trace};
+use crate::trace::{Asked, Marks, trace};
 use crate::tree::VersionId;
 
 /// Bytes of an arena.
@@ -99,17 +100,58 @@ impl Measure<'_> {
     /// Adds a version; gives the bytes of it that no version has that was added before, nor
     /// is known to be [shared](Measure::shared).
     pub fn add(&mut self, version: VersionId) -> Measured {
-        self.root(version.handle)
+        let added = self.add_while(version, &mut || Continue(()));
+        added.continue_value().expect("it is never given up")
+    }
+
+    /// As [`add`](Measure::add), and asks now and then whether to go on. What was given up leaves
+    /// the measure without a meaning: it can be dropped, or made to begin
+    /// [again](Measure::again).
+    ///
+    /// ```
+    /// use std::ops::ControlFlow::{Break, Continue};
+    /// use jungle_tree::{Arena, Tree};
+    /// let arena = Arena::new()?;
+    /// let mut tree = Tree::new(&arena);
+    /// tree.edit(|editor| editor.cursor(&[])?.add_children(1_000_000).map(drop))?;
+    /// let newest = tree.version_id();
+    /// let mut measure = arena.measure();
+    /// assert!(measure.add_while(newest, &mut || Break(())).is_break());
+    /// measure.again();
+    /// assert!(measure.add_while(newest, &mut || Continue(())).is_continue());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn add_while(
+        &mut self,
+        version: VersionId,
+        go_on: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> ControlFlow<(), Measured> {
+        self.root(version.handle, &mut Asked::new(go_on))
     }
 
     /// Adds all that is held in memory when nothing has it that was added before: what snapshots
     /// hold, and the newest versions of the trees that these are of.
     pub fn add_pinned(&mut self) -> Measured {
+        let added = self.add_pinned_while(&mut || Continue(()));
+        added.continue_value().expect("it is never given up")
+    }
+
+    /// As [`add_pinned`](Measure::add_pinned), and asks now and then whether to go on, as
+    /// [`add_while`](Measure::add_while) does.
+    pub fn add_pinned_while(
+        &mut self,
+        go_on: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> ControlFlow<(), Measured> {
+        let mut asked = Asked::new(go_on);
         self.count.only_new = true;
         let pinned = std::mem::take(&mut self.pinned);
-        let measured = pinned.iter().map(|&root| self.root(root)).sum();
+        let mut sum = Measured::default();
+        let done = pinned.iter().try_for_each(|&root| {
+            sum += self.root(root, &mut asked)?;
+            Continue(())
+        });
         (self.pinned, self.count.only_new) = (pinned, false);
-        measured
+        done.map_continue(|()| sum)
     }
 
     /// What is added from now on is somebody else's: what others have as well is shared.
@@ -133,12 +175,13 @@ impl Measure<'_> {
         self.count.payload.seen.clear();
     }
 
-    fn root(&mut self, kids: u32) -> Measured {
+    fn root(&mut self, kids: u32, asked: &mut Asked<'_>) -> ControlFlow<(), Measured> {
         let Count { blocks, payload, .. } = &mut self.count;
         (blocks.new_bytes, payload.new_bytes) = (0, 0);
-        trace(self.arena.memory(), Content { kids, attrs: 0 }, &mut self.count);
+        trace(self.arena.memory(), Content { kids, attrs: 0 }, &mut self.count, asked)?;
         let Count { blocks, payload, .. } = &self.count;
-        Measured { structure_bytes: blocks.new_bytes, payload_bytes: payload.new_bytes }
+        let (structure_bytes, payload_bytes) = (blocks.new_bytes, payload.new_bytes);
+        Continue(Measured { structure_bytes, payload_bytes })
     }
 }
 

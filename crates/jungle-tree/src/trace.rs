@@ -1,6 +1,8 @@
 //! Going through all that can be reached from a version: what a collection spares, and what a
 //! measure counts.
 
+use std::ops::ControlFlow::{self, Continue};
+
 use crate::arena::Memory;
 use crate::attributes;
 use crate::block::{self, Content, DIRECTORY, Directory, Header};
@@ -14,11 +16,40 @@ pub(crate) trait Marks {
     fn payload(&mut self, handle: u32) -> bool;
 }
 
-/// Marks what a node holds, and all that can be reached from that.
-pub(crate) fn trace(memory: Memory<'_>, content: Content, marks: &mut impl Marks) {
+/// So many blocks are gone through before it is asked again whether to go on.
+const ASKED_EVERY: u64 = 1024;
+
+/// Whoever wants to know may not want to any more: is asked now and then.
+pub(crate) struct Asked<'a> {
+    go_on: &'a mut dyn FnMut() -> ControlFlow<()>,
+    blocks: u64,
+}
+
+impl<'a> Asked<'a> {
+    pub(crate) fn new(go_on: &'a mut dyn FnMut() -> ControlFlow<()>) -> Asked<'a> {
+        Asked { go_on, blocks: 0 }
+    }
+
+    fn block(&mut self) -> ControlFlow<()> {
+        self.blocks += 1;
+        match self.blocks.is_multiple_of(ASKED_EVERY) {
+            true => (self.go_on)(),
+            false => Continue(()),
+        }
+    }
+}
+
+/// Marks what a node holds, and all that can be reached from that, unless it is given up.
+pub(crate) fn trace(
+    memory: Memory<'_>,
+    content: Content,
+    marks: &mut impl Marks,
+    asked: &mut Asked<'_>,
+) -> ControlFlow<()> {
     trace_attributes(memory, content.attrs, marks);
     let mut stack = vec![content.kids];
     while let Some(handle) = stack.pop() {
+        asked.block()?;
         if handle == 0 || !marks.block(handle) {
             continue;
         }
@@ -43,6 +74,7 @@ pub(crate) fn trace(memory: Memory<'_>, content: Content, marks: &mut impl Marks
             }
         }
     }
+    Continue(())
 }
 
 fn trace_attributes(memory: Memory<'_>, record: u32, marks: &mut impl Marks) {

@@ -324,8 +324,9 @@ impl ArenaInner {
         }
     }
 
-    pub(crate) fn reset_garbage(&self) {
-        self.garbage.store(0, Ordering::Relaxed);
+    /// How much was known, and is not any more.
+    pub(crate) fn take_garbage(&self) -> u64 {
+        self.garbage.swap(0, Ordering::Relaxed)
     }
 
     /// Is there surely room for an edit that writes `payload_bytes` of values?
