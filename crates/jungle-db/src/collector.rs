@@ -1,4 +1,6 @@
-//! When it is worth it to give back what nobody can see any more.
+//! Giving back what nobody can see any more, and when that is worth it.
+
+use std::collections::BTreeMap;
 
 use jungle_tree::{ArenaUsage, Collected};
 
@@ -76,6 +78,40 @@ impl Seen {
 }
 
 impl Jungle {
+    /// Gives back the memory of what nobody can see any more: of deleted trees and branches, of
+    /// revisions that were kept once and are not now, of subtrees that several versions shared.
+    /// (What one tree replaces and does not keep is used again without this.)
+    ///
+    /// Readers and writers go on, but for the moment it takes to note what is kept; the cost is
+    /// that of going through what is alive.
+    ///
+    /// # Errors
+    /// When the archive does not tell all that is kept: then nothing is given back.
+    pub fn collect(&self) -> Result<Collected, ArchiveError> {
+        self.refresh_indexes();
+        // What is in the archive is read without a lock. It only becomes less.
+        let mut stored = BTreeMap::new();
+        for head in self.shared.heads() {
+            let range = head.lock().history.stored().map(|(part, range)| (part.clone(), range));
+            if let Some((part, range)) = range {
+                stored.insert(head.id, (range.start, part.ids(range)?));
+            }
+        }
+        // An image may be on its way to somewhere slow: that is waited for before writers are.
+        let turn = self.shared.arena.next_collection();
+        let collection = self.shared.pause(|paused| {
+            let kept = paused.heads.iter().flat_map(|(head, state)| {
+                let known = stored.get(&head.id).filter(|_| state.history.stored().is_some());
+                let old = known.into_iter().flat_map(|(first, ids)| {
+                    ids.iter().skip((state.history.first() - first) as usize).copied()
+                });
+                old.chain(state.history.ids_here())
+            });
+            turn.start(kept)
+        });
+        Ok(collection.finish())
+    }
+
     /// How many revisions all branches keep.
     fn revisions_kept(&self) -> u64 {
         let kept = |head: &Head| {
