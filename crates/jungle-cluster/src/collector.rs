@@ -5,9 +5,10 @@
 //! line cannot use it again by itself, as it does where there is no cluster: it is found by
 //! tracing, beside readers and writers.
 
+use std::ops::ControlFlow::{Break, Continue};
 use std::time::Duration;
 
-use jungle_db::Collector;
+use jungle_db::{CollectError, Collector};
 
 use crate::follow::Follower;
 
@@ -17,10 +18,14 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Collects whenever it is worth it, until the follower ends.
 pub(crate) fn collect(follower: &Follower) {
     let mut collector = Collector::new();
+    let go_on = || match follower.is_over() {
+        true => Break(()),
+        false => Continue(()),
+    };
     while !follower.is_over() {
         let jungle = follower.place().jungle.clone();
         if let Some(jungle) = jungle
-            && let Err(error) = collector.look(&jungle)
+            && let Err(CollectError::History(error)) = collector.look_while(&jungle, go_on)
         {
             tracing::warn!(%error, "memory that nobody uses was not given back");
         }

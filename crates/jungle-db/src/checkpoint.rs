@@ -244,20 +244,20 @@ impl Checkpoint {
 
 impl Checkpoint {
     /// Gives all that a branch of it keeps with their indexes, the newest first.
-    pub(crate) fn entries_back(
+    pub(crate) fn entries_back<E: From<ArchiveError>>(
         &self,
         branch: &SavedBranch,
-        mut f: impl FnMut(u64, &HistoryEntry),
-    ) -> Result<(), ArchiveError> {
+        mut f: impl FnMut(u64, &HistoryEntry) -> Result<(), E>,
+    ) -> Result<(), E> {
         let SavedHistory { dropped, pieces, last, .. } = &branch.history;
         let mut each = |number: u64, piece: &[HistoryEntry]| {
             let first = number * HISTORY_PIECE;
             let indexed = piece.iter().enumerate().map(|(i, entry)| (first + i as u64, entry));
-            indexed.rev().filter(|(i, _)| i >= dropped).for_each(|(i, entry)| f(i, entry));
+            indexed.rev().filter(|(i, _)| i >= dropped).try_for_each(|(i, entry)| f(i, entry))
         };
-        each(*pieces, last);
+        each(*pieces, last)?;
         for number in (dropped / HISTORY_PIECE..*pieces).rev() {
-            each(number, &self.head(branch.id).whole_piece(number)?);
+            each(number, &self.head(branch.id).whole_piece(number)?)?;
         }
         Ok(())
     }

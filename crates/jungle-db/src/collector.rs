@@ -1,6 +1,7 @@
 //! Giving back what nobody can see any more, and when that is worth it.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow::{self, Continue};
 
 use jungle_tree::{ArenaUsage, Collected};
 
@@ -38,6 +39,28 @@ struct Seen {
     revisions: u64,
 }
 
+/// Why nothing was given back.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CollectError {
+    /// The archive does not tell all that is kept.
+    #[error(transparent)]
+    History(#[from] ArchiveError),
+    /// Whoever wanted it does not any more.
+    #[error("it was given up")]
+    GivenUp,
+}
+
+impl CollectError {
+    /// Of what nobody gives up.
+    fn into_history(self) -> ArchiveError {
+        match self {
+            CollectError::History(error) => error,
+            CollectError::GivenUp => unreachable!("nobody gives it up"),
+        }
+    }
+}
+
 impl Collector {
     /// One that has not looked yet.
     #[must_use]
@@ -50,6 +73,18 @@ impl Collector {
     /// # Errors
     /// As [`Jungle::collect`]. It is tried again when as much has come to it as after a collection.
     pub fn look(&mut self, jungle: &Jungle) -> Result<Option<Collected>, ArchiveError> {
+        self.look_while(jungle, || Continue(())).map_err(CollectError::into_history)
+    }
+
+    /// As [`look`](Collector::look), and asks now and then whether to go on with a collection.
+    ///
+    /// # Errors
+    /// As [`Jungle::collect_while`]. It is tried again as after a failure.
+    pub fn look_while(
+        &mut self,
+        jungle: &Jungle,
+        go_on: impl FnMut() -> ControlFlow<()>,
+    ) -> Result<Option<Collected>, CollectError> {
         let revisions = jungle.revisions_kept();
         let Some(seen) = &mut self.seen else {
             let limit = limit_after(taken(jungle.arena().usage()), 0);
@@ -60,7 +95,7 @@ impl Collector {
         if !seen.is_worth_it(jungle.arena().usage(), revisions) {
             return Ok(None);
         }
-        let collected = jungle.collect();
+        let collected = jungle.collect_while(go_on);
         let free = collected.as_ref().map_or(0, |collected| collected.free_bytes);
         let limit = limit_after(taken(jungle.arena().usage()), free);
         self.seen = Some(Seen { limit, revisions });
@@ -88,6 +123,29 @@ impl Jungle {
     /// # Errors
     /// When the archive does not tell all that is kept: then nothing is given back.
     pub fn collect(&self) -> Result<Collected, ArchiveError> {
+        self.collect_while(|| Continue(())).map_err(CollectError::into_history)
+    }
+
+    /// As [`collect`](Jungle::collect), and asks now and then whether to go on: each time about a
+    /// thousand blocks were gone through.
+    ///
+    /// # Errors
+    /// As [`collect`](Jungle::collect), and when it was given up: then nothing is given back.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow::Break;
+    /// use jungle_db::{CollectError, Jungle};
+    /// let jungle = Jungle::new()?;
+    /// let tree = jungle.create_tree("log")?;
+    /// tree.update(|tx| tx.cursor(&[])?.add_children(1_000_000).map(drop))?;
+    /// let collected = jungle.collect_while(|| Break(()));
+    /// assert!(matches!(collected, Err(CollectError::GivenUp)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn collect_while(
+        &self,
+        mut go_on: impl FnMut() -> ControlFlow<()>,
+    ) -> Result<Collected, CollectError> {
         self.refresh_indexes();
         // What is in the archive is read without a lock. It only becomes less.
         let mut stored = BTreeMap::new();
@@ -109,7 +167,7 @@ impl Jungle {
             });
             turn.start(kept)
         });
-        Ok(collection.finish())
+        collection.finish_while(&mut go_on).continue_value().ok_or(CollectError::GivenUp)
     }
 
     /// How many revisions all branches keep.

@@ -78,7 +78,7 @@ mod write;
 pub use archive::{Archive, ArchiveError};
 pub use branch::{BranchError, MAIN_BRANCH, NoSuchBranch};
 pub use checkpoint::Checkpoint;
-pub use collector::Collector;
+pub use collector::{CollectError, Collector};
 pub use copy::CopyError;
 pub use draft::{Draft, Isolation};
 pub use durability::Durability;
@@ -100,7 +100,7 @@ pub use retention::{Retention, RetentionError};
 pub use revision::{Clock, CommitMeta, NoClock, Revision, RevisionInfo, Timestamp};
 pub use sequence::{Placed, SequenceError, Sequencer, Series};
 pub use snapshot::{JungleSnapshot, Snapshot};
-pub use space::{Space, SpaceQuery, TreeSpace};
+pub use space::{Space, SpaceError, SpaceQuery, TreeSpace};
 pub use state::{
     HistoryAnchor, JungleState, SavedBranch, SavedBuilt, SavedHistory, SavedIndex, SavedMerge,
     SavedOrigin, SavedTag, SavedTree, SavedVersion,

@@ -1,10 +1,10 @@
 //! What versions take up, by tree and revision, and what a rule would give back.
 
 use std::collections::HashMap;
-use std::ops::{Bound, RangeBounds};
+use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::sync::Arc;
 
-use jungle_tree::{Measure, Measured};
+use jungle_tree::{Measure, Measured, VersionId};
 
 use crate::archive::ArchiveError;
 use crate::checkpoint::Checkpoint;
@@ -39,10 +39,11 @@ impl SpaceQuery {
     /// Asks the rest of this tree only.
     ///
     /// ```
+    /// use std::ops::ControlFlow::Continue;
     /// use jungle_db::{Jungle, SpaceQuery};
     /// let jungle = Jungle::new()?;
     /// ["a", "b"].iter().try_for_each(|name| jungle.create_tree(name).map(drop))?;
-    /// let space = jungle.space(&SpaceQuery::new().tree("a").revisions(..), |_, _| ())?;
+    /// let space = jungle.space(&SpaceQuery::new().tree("a").revisions(..), |_, _| Continue(()))?;
     /// let asked: Vec<_> = space.trees.iter().map(|tree| tree.in_range.is_some()).collect();
     /// assert_eq!(asked, [true, false]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -63,13 +64,15 @@ impl SpaceQuery {
     /// What would be given back if every branch kept this.
     ///
     /// ```
+    /// use std::ops::ControlFlow::Continue;
     /// use jungle_db::{Jungle, Retention, SpaceQuery};
     /// let jungle = Jungle::new()?;
     /// let tree = jungle.create_tree("log")?;
     /// for text in ["x", "y"] {
     ///     tree.update(|tx| tx.put_attribute(&[], "text", text.repeat(1000).as_str()))?;
     /// }
-    /// let space = jungle.space(&SpaceQuery::new().policy(Retention::Last(1)), |_, _| ())?;
+    /// let query = SpaceQuery::new().policy(Retention::Last(1));
+    /// let space = jungle.space(&query, |_, _| Continue(()))?;
     /// assert!(space.trees[0].freed.unwrap().payload_bytes >= 1000);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -86,6 +89,18 @@ impl SpaceQuery {
     fn has(&self, revision: Revision) -> bool {
         self.revisions.is_some_and(|range| range.contains(&revision))
     }
+}
+
+/// Why it is not told what takes up space.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpaceError {
+    /// The archive does not tell all that is kept.
+    #[error(transparent)]
+    History(#[from] ArchiveError),
+    /// Whoever wanted to know does not any more.
+    #[error("it was given up")]
+    GivenUp,
 }
 
 /// What [`Jungle::space`] tells: bytes of the arena, each of them once, so that they can be added.
@@ -155,12 +170,14 @@ impl Jungle {
     /// ones go. A block that several versions have counts with the newest of them. Readers and
     /// writers go on; the cost is that of going through all that is kept, two or three times, and
     /// of loading it if it is not in memory. `progress` is told now and then how many versions
-    /// were looked at, of how many.
+    /// were looked at, of how many, and says whether to go on; in a large version it is asked more
+    /// than once.
     ///
     /// # Errors
-    /// When the archive does not tell all that is kept.
+    /// When the archive does not tell all that is kept, or it is given up.
     ///
     /// ```
+    /// use std::ops::ControlFlow::Continue;
     /// use jungle_db::{Jungle, Retention, SpaceQuery};
     /// let jungle = Jungle::new()?;
     /// let tree = jungle.create_tree("log")?;
@@ -168,7 +185,7 @@ impl Jungle {
     ///     tree.update(|tx| tx.put_attribute(&[], "n", n))?;
     /// }
     /// let query = SpaceQuery::new().policy(Retention::Last(10));
-    /// let space = jungle.space(&query, |_, _| ())?;
+    /// let space = jungle.space(&query, |_, _| Continue(()))?;
     /// assert!(space.freed().bytes() > space.trees[0].newest.bytes());
     ///
     /// tree.set_retention(Retention::Last(10))?;
@@ -180,8 +197,8 @@ impl Jungle {
     pub fn space(
         &self,
         query: &SpaceQuery,
-        progress: impl FnMut(u64, u64),
-    ) -> Result<Space, ArchiveError> {
+        progress: impl FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> Result<Space, SpaceError> {
         let checkpoint = self.checkpoint();
         let now = self.shared.now();
         let mut trees: Vec<&SavedTree> = checkpoint.state().trees.iter().collect();
@@ -202,7 +219,7 @@ impl Jungle {
             looking.measure.again();
             space = looking.each()?;
         }
-        space.snapshots = looking.measure.add_pinned();
+        space.snapshots = looking.add_pinned()?;
         for tree in &mut space.trees {
             tree.freed = freed.get(&tree.name).copied();
         }
@@ -219,12 +236,15 @@ struct Progress<F> {
     total: u64,
 }
 
-impl<F: FnMut(u64, u64)> Progress<F> {
-    fn step(&mut self) {
+impl<F: FnMut(u64, u64) -> ControlFlow<()>> Progress<F> {
+    fn step(&mut self) -> Result<(), SpaceError> {
         self.done += 1;
-        if self.done.is_multiple_of(TOLD_EVERY) {
-            (self.tell)(self.done, self.total);
-        }
+        let told = self.done.is_multiple_of(TOLD_EVERY).then(|| self.tell());
+        told.is_none_or(|told| told.is_continue()).then_some(()).ok_or(SpaceError::GivenUp)
+    }
+
+    fn tell(&mut self) -> ControlFlow<()> {
+        (self.tell)(self.done, self.total)
     }
 }
 
@@ -238,9 +258,9 @@ struct Looking<'a, F> {
     progress: Progress<F>,
 }
 
-impl<F: FnMut(u64, u64)> Looking<'_, F> {
+impl<F: FnMut(u64, u64) -> ControlFlow<()>> Looking<'_, F> {
     /// What each tree has, less what is known to be shared.
-    fn each(&mut self) -> Result<Space, ArchiveError> {
+    fn each(&mut self) -> Result<Space, SpaceError> {
         let mut space = Space { revision: self.checkpoint.revision(), ..Space::default() };
         for tree in self.trees.clone() {
             self.measure.next_owner();
@@ -250,7 +270,25 @@ impl<F: FnMut(u64, u64)> Looking<'_, F> {
         Ok(space)
     }
 
-    fn one(&mut self, tree: &SavedTree) -> Result<TreeSpace, ArchiveError> {
+    fn add(&mut self, version: VersionId) -> Result<Measured, SpaceError> {
+        let added = self.measure.add_while(version, &mut || self.progress.tell());
+        added.continue_value().ok_or(SpaceError::GivenUp)
+    }
+
+    fn add_pinned(&mut self) -> Result<Measured, SpaceError> {
+        let added = self.measure.add_pinned_while(&mut || self.progress.tell());
+        added.continue_value().ok_or(SpaceError::GivenUp)
+    }
+
+    /// Adds what a tree holds besides the histories of its branches.
+    fn add_named(&mut self, tree: &SavedTree) -> Result<Measured, SpaceError> {
+        let tags = tree.tags.iter().map(|tag| tag.at);
+        let origins = tree.origins.iter().map(|origin| origin.at);
+        let merges = tree.merges.iter().map(|merge| merge.at);
+        tags.chain(origins).chain(merges).map(|version| self.add(version.id)).sum()
+    }
+
+    fn one(&mut self, tree: &SavedTree) -> Result<TreeSpace, SpaceError> {
         let mut space = TreeSpace { name: Arc::clone(&tree.name), ..TreeSpace::default() };
         let mut in_range = Measured::default();
         let mut note = |sum: &mut Measured, entry: &HistoryEntry, new| {
@@ -259,13 +297,13 @@ impl<F: FnMut(u64, u64)> Looking<'_, F> {
         };
         for branch in &tree.branches {
             let newest = branch.history.last.last().expect("a history is never empty");
-            note(&mut space.newest, newest, self.measure.add(newest.id));
+            note(&mut space.newest, newest, self.add(newest.id)?);
         }
-        space.named = named(&mut self.measure, tree);
+        space.named = self.add_named(tree)?;
         for branch in &tree.branches {
             self.checkpoint.entries_back(branch, |_, entry| {
-                note(&mut space.older, entry, self.measure.add(entry.id));
-                self.progress.step();
+                note(&mut space.older, entry, self.add(entry.id)?);
+                self.progress.step()
             })?;
             space.branches += 1;
             space.revisions += branch.kept();
@@ -276,21 +314,22 @@ impl<F: FnMut(u64, u64)> Looking<'_, F> {
     }
 
     /// What a rule gives back: what is left when all else was added.
-    fn freed(&mut self, policy: Retention) -> Result<HashMap<Arc<str>, Measured>, ArchiveError> {
-        self.measure.add_pinned();
+    fn freed(&mut self, policy: Retention) -> Result<HashMap<Arc<str>, Measured>, SpaceError> {
+        self.add_pinned()?;
         let mut first_kept = HashMap::new();
         for tree in self.trees.clone() {
-            named(&mut self.measure, tree);
+            self.add_named(tree)?;
             let rule = if self.query.asks(tree) { policy } else { Retention::All };
             for branch in &tree.branches {
                 let mut rule = Rule::new(rule, branch.end(), self.now);
                 let mut first = branch.end();
                 self.checkpoint.entries_back(branch, |index, entry| {
-                    if rule.keeps(index, entry) {
-                        self.measure.add(entry.id);
-                        self.progress.step();
-                        first = index;
+                    if !rule.keeps(index, entry) {
+                        return Ok(());
                     }
+                    first = index;
+                    self.add(entry.id)?;
+                    self.progress.step()
                 })?;
                 first_kept.insert(branch.id, first);
             }
@@ -307,7 +346,7 @@ impl<F: FnMut(u64, u64)> Looking<'_, F> {
         &mut self,
         tree: &SavedTree,
         first_kept: &HashMap<BranchId, u64>,
-    ) -> Result<Measured, ArchiveError> {
+    ) -> Result<Measured, SpaceError> {
         let mut sum = Measured::default();
         for branch in &tree.branches {
             let first = first_kept[&branch.id];
@@ -315,22 +354,15 @@ impl<F: FnMut(u64, u64)> Looking<'_, F> {
                 continue;
             }
             self.checkpoint.entries_back(branch, |index, entry| {
-                if index < first {
-                    sum += self.measure.add(entry.id);
-                    self.progress.step();
+                if index >= first {
+                    return Ok(());
                 }
+                sum += self.add(entry.id)?;
+                self.progress.step()
             })?;
         }
         Ok(sum)
     }
-}
-
-/// Adds what a tree holds besides the histories of its branches.
-fn named(measure: &mut Measure<'_>, tree: &SavedTree) -> Measured {
-    let tags = tree.tags.iter().map(|tag| tag.at);
-    let origins = tree.origins.iter().map(|origin| origin.at);
-    let merges = tree.merges.iter().map(|merge| merge.at);
-    tags.chain(origins).chain(merges).map(|version| measure.add(version.id)).sum()
 }
 
 /// A rule as it is applied to a history from its newest end.

@@ -2,11 +2,13 @@
 //! else does (`jungle-cluster`'s `collector.rs`).
 
 use std::error::Error;
+use std::ops::ControlFlow::{self, Break, Continue};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use jungle::{Collector, Jungle, loading};
+use jungle::{CollectError, Collector, Jungle, loading};
 
 use crate::metrics::Collections;
 
@@ -25,6 +27,8 @@ pub(crate) struct Collecting {
 struct Over {
     is_over: Mutex<bool>,
     changed: Condvar,
+    /// The same, for a collection that is under way.
+    given_up: AtomicBool,
 }
 
 impl Collecting {
@@ -46,8 +50,9 @@ impl Collecting {
         Ok(Collecting { thread: Some(thread), over })
     }
 
-    /// Has it end, without waiting for that: what it has begun takes a while.
+    /// Has it end, without waiting for that: a collection is given up, but that takes a moment.
     pub(crate) fn end(&self) {
+        self.over.given_up.store(true, Ordering::SeqCst);
         *self.over.is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.over.changed.notify_all();
     }
@@ -62,6 +67,13 @@ impl Drop for Collecting {
 }
 
 impl Over {
+    fn flow(&self) -> ControlFlow<()> {
+        match self.given_up.load(Ordering::SeqCst) {
+            true => Break(()),
+            false => Continue(()),
+        }
+    }
+
     /// Waits for so long; tells whether it shall end.
     fn comes_within(&self, time: Duration) -> bool {
         let is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
@@ -82,10 +94,10 @@ fn run(
         let looked = loading(|| {
             // Where nothing is committed, nothing else notices that something became too old.
             jungle.apply_retention()?;
-            collector.look(jungle)
+            collector.look_while(jungle, || until.flow())
         });
         match looked {
-            Ok(Ok(None)) => {}
+            Ok(Ok(None) | Err(CollectError::GivenUp)) => {}
             Ok(Ok(Some(collected))) => collections.count(&Ok::<_, ()>(collected)),
             Ok(Err(error)) => failed(&error, collections),
             Err(error) => failed(&error, collections),

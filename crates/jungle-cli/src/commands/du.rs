@@ -1,8 +1,11 @@
 //! `jungle du`: what takes up space, and what a rule would give back.
 
 use std::io::Write;
+use std::ops::ControlFlow::Continue;
 
-use jungle::{DiskUsage, Measured, Retention, Revision, Space, SpaceQuery, Store, TreeSpace};
+use jungle::{
+    DiskUsage, Measured, Retention, Revision, Space, SpaceError, SpaceQuery, Store, TreeSpace,
+};
 use jungle_words::keep;
 use serde::Serialize;
 
@@ -91,6 +94,11 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let mut bar: Option<Bar<'_>> = None;
     let space = folder.space(&query, |done, total| {
         bar.get_or_insert_with(|| Bar::of_steps("versions", total)).set(done);
+        Continue(())
+    });
+    let space = space.map_err(|error| match error {
+        SpaceError::History(error) => error.into(),
+        error => failed(error),
     })?;
     if let Some(bar) = bar {
         bar.end();

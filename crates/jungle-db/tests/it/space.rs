@@ -1,16 +1,24 @@
 //! What takes up memory is told in bytes that add up, and what a rule would give back is what a
 //! collection gives back.
 
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::time::Duration;
 
-use jungle_db::{CommitMeta, Jungle, Retention, Revision, Space, SpaceQuery, TreeHandle};
+use jungle_db::{
+    CollectError, CommitMeta, Jungle, Retention, Revision, Space, SpaceError, SpaceQuery,
+    TreeHandle,
+};
 use jungle_testkit::{Rng, for_each_seed};
 use jungle_tree::{Measured, MergeOptions};
 
 use crate::support::{SharedClock, path, put, tree_in};
 
 fn space(jungle: &Jungle, query: &SpaceQuery) -> Space {
-    jungle.space(query, |done, total| assert!(done <= total)).unwrap()
+    let progress = |done, total| {
+        assert!(done <= total);
+        Continue(())
+    };
+    jungle.space(query, progress).unwrap()
 }
 
 /// What a collection gives back now.
@@ -173,4 +181,58 @@ fn a_writer_goes_on_meanwhile() {
     tree.set_retention(Retention::Last(1)).unwrap();
     collect(&jungle);
     assert_eq!(space(&jungle, &query).total() + told.freed(), told.total());
+}
+
+/// Has it given up the first time it is asked, the second, and so on; says how often it was.
+fn given_up_each_time(mut run: impl FnMut(&mut dyn FnMut() -> ControlFlow<()>) -> bool) -> u64 {
+    for times in 0.. {
+        let mut asked = 0;
+        let is_done = run(&mut || {
+            asked += 1;
+            if asked > times { Break(()) } else { Continue(()) }
+        });
+        if is_done {
+            return times;
+        }
+    }
+    unreachable!("it ends some time")
+}
+
+#[test]
+fn what_is_given_up_part_way_changes_nothing() {
+    let jungle = Jungle::new().unwrap();
+    let tree = jungle.create_tree("wide").unwrap();
+    tree.update(|tx| tx.cursor(&[])?.add_children(200_000).map(drop)).unwrap();
+    (0..3000).for_each(|_| drop(tree.update(|tx| tx.append(&[])).unwrap()));
+    let query = SpaceQuery::new().policy(Retention::Last(10));
+    let told = space(&jungle, &query);
+    let given_up = given_up_each_time(|go_on| match jungle.space(&query, |_, _| go_on()) {
+        Ok(space) => {
+            assert_eq!(space, told);
+            true
+        }
+        error => {
+            assert_eq!(error, Err(SpaceError::GivenUp));
+            false
+        }
+    });
+    assert!(given_up > 10, "{given_up}");
+
+    tree.set_retention(Retention::Last(10)).unwrap();
+    let hash = tree.snapshot().root().content_hash();
+    let mut collected = 0;
+    let given_up = given_up_each_time(|go_on| match jungle.collect_while(go_on) {
+        Ok(done) => {
+            collected = (done.structure_bytes + done.payload_bytes) as u64;
+            true
+        }
+        error => {
+            assert_eq!(error, Err(CollectError::GivenUp));
+            jungle.open_tree("wide").unwrap().snapshot().check().unwrap();
+            false
+        }
+    });
+    assert!(given_up > 5, "{given_up}");
+    assert_eq!(collected, told.freed().bytes());
+    assert_eq!(tree.snapshot().root().content_hash(), hash);
 }

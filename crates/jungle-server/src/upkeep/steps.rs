@@ -1,12 +1,13 @@
 //! How far something is, and how it ends when it is not done.
 
 use std::error::Error;
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use jungle::{
-    ArchiveError, BackupError, BackupProgress, CheckpointError, IoError, OpenError, Progress,
-    SlabError, VerifyError,
+    ArchiveError, BackupError, BackupProgress, CheckpointError, CollectError, IoError, OpenError,
+    Progress, SlabError, SpaceError, VerifyError,
 };
 use jungle_words::with_causes;
 use serde_json::{Value, json};
@@ -48,12 +49,22 @@ impl Steps {
         progress.until(Arc::clone(&self.given_up))
     }
 
+    /// As [`Steps::set`], and says whether to go on.
+    pub(crate) fn tell(&self, done: u64, of: u64) -> ControlFlow<()> {
+        self.set(done, of);
+        self.flow()
+    }
+
+    pub(crate) fn flow(&self) -> ControlFlow<()> {
+        match self.given_up.load(Ordering::SeqCst) {
+            true => Break(()),
+            false => Continue(()),
+        }
+    }
+
     /// Between two steps.
     pub(crate) fn go_on(&self) -> Result<(), Undone> {
-        match self.given_up.load(Ordering::SeqCst) {
-            true => Err(Undone::GivenUp),
-            false => Ok(()),
-        }
+        self.flow().is_continue().then_some(()).ok_or(Undone::GivenUp)
     }
 }
 
@@ -87,9 +98,7 @@ impl Undone {
 impl From<BackupError> for Undone {
     fn from(error: BackupError) -> Undone {
         match &error {
-            BackupError::Source(OpenError::GivenUp) | BackupError::Target(OpenError::GivenUp) => {
-                Undone::GivenUp
-            }
+            _ if error.is_given_up() => Undone::GivenUp,
             BackupError::Target(OpenError::Locked { .. }) => {
                 Undone::hinted(&error, "somebody has that backup open")
             }
@@ -106,7 +115,7 @@ impl From<BackupError> for Undone {
 
 impl From<VerifyError> for Undone {
     fn from(error: VerifyError) -> Undone {
-        if let VerifyError::Open(OpenError::GivenUp) = error {
+        if error.is_given_up() {
             return Undone::GivenUp;
         }
         let message = with_causes(&error);
@@ -127,6 +136,24 @@ impl From<VerifyError> for Undone {
     }
 }
 
+impl From<CheckpointError> for Undone {
+    fn from(error: CheckpointError) -> Undone {
+        if error.is_given_up() { Undone::GivenUp } else { Undone::of(&error) }
+    }
+}
+
+impl From<CollectError> for Undone {
+    fn from(error: CollectError) -> Undone {
+        if error == CollectError::GivenUp { Undone::GivenUp } else { Undone::of(&error) }
+    }
+}
+
+impl From<SpaceError> for Undone {
+    fn from(error: SpaceError) -> Undone {
+        if error == SpaceError::GivenUp { Undone::GivenUp } else { Undone::of(&error) }
+    }
+}
+
 /// Errors that say all there is to say.
 macro_rules! failed {
     ($($error:ty,)*) => {$(
@@ -138,4 +165,4 @@ macro_rules! failed {
     )*};
 }
 
-failed! { ArchiveError, CheckpointError, IoError, SlabError, }
+failed! { ArchiveError, IoError, SlabError, }

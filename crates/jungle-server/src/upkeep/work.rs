@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use jungle::{Measured, Retention, SpaceQuery, Store};
+use jungle::{CollectError, Measured, Retention, SpaceQuery, Store};
 use jungle_words::keep;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -58,14 +58,14 @@ pub(crate) fn gc(
     let before = store.disk_bytes()?;
     store.apply_retention()?;
     steps.go_on()?;
-    let collected = store.collect();
-    collections.count(&collected);
+    let collected = store.collect_while(|| steps.flow());
+    if collected != Err(CollectError::GivenUp) {
+        collections.count(&collected);
+    }
     let collected = collected?;
-    steps.go_on()?;
-    let report = store.checkpoint()?;
+    let report = store.checkpoint_telling(&steps.progress())?;
     if asked.compact {
-        steps.go_on()?;
-        store.compact()?;
+        store.compact_telling(&steps.progress())?;
     }
     Ok(json!({
         "segments": report.segments,
@@ -102,7 +102,7 @@ pub(crate) fn du(
     if let Some(policy) = policy {
         query = query.policy(policy);
     }
-    let space = store.space(&query, |done, of| steps.set(done, of))?;
+    let space = store.space(&query, |done, of| steps.tell(done, of))?;
     let disk = store.disk_usage()?;
     let usage = store.arena().usage();
     let is_asked = |name: &str| tree.is_none_or(|tree| tree == name);
@@ -137,4 +137,38 @@ pub(crate) fn du(
         "other_bytes": disk.other_bytes,
         "policy": policy,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+
+    #[test]
+    fn all_of_it_is_given_up_when_the_server_stops() {
+        let dir = std::env::temp_dir().join(format!("jungle-given-up-{}", std::process::id()));
+        let store = Store::open(dir.join("data")).expect("a new folder");
+        let tree = store.create_tree("t").expect("a new tree");
+        tree.update(|tx| tx.cursor(&[])?.add_children(100_000).map(drop)).expect("there is room");
+        let steps = Steps::until(Arc::new(AtomicBool::new(true)));
+        let given_up = |done: Result<Value, Undone>| matches!(done, Err(Undone::GivenUp));
+        let copy = dir.join("copy");
+        std::fs::create_dir(&copy).expect("there is none");
+        assert!(given_up(back_up(&store, &copy, &steps)));
+        assert!(given_up(verify(&store, &steps)));
+        assert!(given_up(gc(&store, Gc { compact: true }, &Collections::default(), &steps)));
+        assert!(given_up(du(&store, None, None, &steps)));
+        assert_eq!(store.checkpointed().number(), 0);
+
+        let steps = Steps::default();
+        let before = store.verify().expect("it is whole");
+        back_up(&store, &copy, &steps).expect("again");
+        gc(&store, Gc { compact: true }, &Collections::default(), &steps).expect("again");
+        du(&store, None, None, &steps).expect("again");
+        assert_eq!(store.verify().expect("it is whole").nodes, before.nodes);
+        drop((tree, store));
+        std::fs::remove_dir_all(&dir).expect("it is there");
+    }
 }

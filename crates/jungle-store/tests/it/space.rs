@@ -1,5 +1,7 @@
 //! What takes up space is the same when the folder is opened again, and not in memory yet.
 
+use std::ops::ControlFlow::Continue;
+
 use jungle_db::{Retention, SpaceQuery};
 use jungle_store::{OpenOptions, Store};
 use jungle_tree::loading;
@@ -16,13 +18,13 @@ fn reopening_changes_nothing_of_what_is_told() {
     for n in 0..2000i64 {
         tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap();
     }
-    let told = store.space(&query, |_, _| ()).unwrap();
+    let told = store.space(&query, |_, _| Continue(())).unwrap();
     assert!(told.freed().bytes() > 100_000, "{told:?}");
     store.checkpoint().unwrap();
     drop((tree, store));
 
     let store = OpenOptions::new().read_only().open(folder.path()).unwrap();
-    let again = loading(|| store.space(&query, |_, _| ())).unwrap().unwrap();
+    let again = loading(|| store.space(&query, |_, _| Continue(()))).unwrap().unwrap();
     assert_eq!(again, told);
     let usage = store.disk_usage().unwrap();
     assert_eq!(usage.total(), store.disk_bytes().unwrap());

@@ -1,5 +1,6 @@
 //! What a folder, or a backup, has in it.
 
+use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
 
 use jungle_db::{Jungle, Revision, SpaceQuery};
@@ -136,7 +137,7 @@ fn try_folder(disk: &SimDisk) {
     let Ok(store) = open(disk, 4096) else { return };
     let _ = portrait(&store);
     let _ = loading(|| store.collect());
-    let _ = loading(|| store.space(&SpaceQuery::default(), |_, _| ()).map(drop));
+    let _ = loading(|| store.space(&SpaceQuery::default(), |_, _| Continue(())).map(drop));
     let copy = SimDisk::new();
     if loading(|| store.backup_on(Arc::new(copy.clone()))).is_ok_and(|done| done.is_ok()) {
         drop(open(&copy, 4096).unwrap_or_else(|error| panic!("a backup is refused: {error}")));
