@@ -19,12 +19,14 @@ pub(crate) enum Exit {
     NotFound = 4,
     Conflict = 5,
     Damaged = 6,
+    /// As shells say it of what an interrupt has ended.
+    Interrupted = 130,
 }
 
 /// What help and man pages say about exit codes.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes: 0 done, 1 error, 2 wrong usage, 3 the reader of the output went away, 4 not found, \
-5 conflict, 6 damaged.";
+5 conflict, 6 damaged, 130 interrupted.";
 
 /// Why a command did not do what it was asked.
 #[derive(Debug)]

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::bar::Bar;
 use crate::failure::{Exit, Failure, failed};
+use crate::interrupt;
 use crate::near;
 use crate::output::{Format, json_line, say};
 
@@ -85,6 +86,7 @@ pub(crate) fn not_opened(error: &OpenError) -> Failure {
             .with_hint("`jungle import DIR TREE FILE` makes a folder with a tree"),
         OpenError::Locked { .. } => Failure::of(Exit::Error, error)
             .with_hint("one process at a time writes to a folder, and none while others read it"),
+        OpenError::GivenUp => interrupt::given_up(),
         error if is_damage(error) => Failure::of(Exit::Damaged, error)
             .with_hint("`jungle restore BACKUP DIR` makes a new folder from a backup"),
         error => Failure::of(Exit::Error, error),

@@ -12,6 +12,7 @@ mod failure;
 mod folder;
 mod formats;
 mod info;
+mod interrupt;
 mod member;
 mod near;
 mod output;

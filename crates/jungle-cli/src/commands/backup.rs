@@ -9,6 +9,7 @@ use crate::bar::Bar;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::folder::{is_damage, or_by_server};
+use crate::interrupt;
 use crate::output::{Format, json_line, size, stdout};
 
 const HELP: &str = "\
@@ -41,15 +42,16 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     print(&report, context.format)
 }
 
-/// Shows how far a copy is.
+/// Shows how far a copy is, which an interrupt gives up.
 pub(super) fn progress() -> BackupProgress {
     let (copying, checking) = (Bar::of_bytes("copying"), Bar::of_revisions("checking"));
-    BackupProgress { copying, checking }
+    BackupProgress { copying, checking }.until(interrupt::flag())
 }
 
 /// Why there is no copy.
 pub(super) fn not_copied(error: &BackupError) -> Failure {
     match error {
+        error if error.is_given_up() => interrupt::given_up(),
         BackupError::Source(cause) | BackupError::Target(cause) if is_damage(cause) => {
             Failure::of(Exit::Damaged, error).with_hint("`jungle verify` tells of which folder")
         }

@@ -1,7 +1,6 @@
 //! `jungle du`: what takes up space, and what a rule would give back.
 
 use std::io::Write;
-use std::ops::ControlFlow::Continue;
 
 use jungle::{
     DiskUsage, Measured, Retention, Revision, Space, SpaceError, SpaceQuery, Store, TreeSpace,
@@ -13,6 +12,7 @@ use crate::bar::Bar;
 use crate::context::Context;
 use crate::failure::{Failure, failed};
 use crate::folder::{or_by_server, tree};
+use crate::interrupt;
 use crate::output::{Format, count, json_line, size, stdout};
 use crate::revision::find;
 
@@ -92,13 +92,14 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let folder = context.read(&args.dir).map_err(or_by_server("du", &args.dir))?;
     let query = query(args, &folder)?;
     let mut bar: Option<Bar<'_>> = None;
+    let given_up = interrupt::flag();
     let space = folder.space(&query, |done, total| {
         bar.get_or_insert_with(|| Bar::of_steps("versions", total)).set(done);
-        Continue(())
+        interrupt::flow(&given_up)
     });
     let space = space.map_err(|error| match error {
         SpaceError::History(error) => error.into(),
-        error => failed(error),
+        error => interrupt::or_failed(error == SpaceError::GivenUp, error),
     })?;
     if let Some(bar) = bar {
         bar.end();

@@ -1,14 +1,16 @@
 //! `jungle gc`: giving back the place of what is not kept.
 
 use std::io::Write;
+use std::sync::Arc;
 
-use jungle::CheckpointError;
+use jungle::{CheckpointError, CollectError, Progress};
 use serde::Serialize;
 
 use crate::bar::{Bar, waiting};
 use crate::context::Context;
 use crate::failure::{Failure, failed};
 use crate::folder::or_by_server;
+use crate::interrupt;
 use crate::output::{Format, count, json_line, size, stdout};
 
 const HELP: &str = "\
@@ -43,11 +45,15 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let folder = context.write(&args.dir).map_err(or_by_server("gc", &args.dir))?;
     let before = folder.disk_bytes().map_err(failed)?;
     folder.apply_retention()?;
-    waiting("going through what is kept", || folder.collect())?;
-    let report = waiting("writing the checkpoint", || folder.checkpoint());
-    let report = report.map_err(|error: CheckpointError| failed(error))?;
+    let given_up = interrupt::flag();
+    let progress = Progress::default().until(Arc::clone(&given_up));
+    let go_on = || interrupt::flow(&given_up);
+    waiting("going through what is kept", || folder.collect_while(go_on)).map_err(not_collected)?;
+    let report = waiting("writing the checkpoint", || folder.checkpoint_telling(&progress));
+    let report = report.map_err(not_written)?;
     if args.compact {
-        folder.compact_telling(&Bar::of_values("compacting")).map_err(failed)?;
+        let progress = Bar::of_values("compacting").until(given_up);
+        folder.compact_telling(&progress).map_err(not_written)?;
     }
     let after = folder.disk_bytes().map_err(failed)?;
     let told = Told { segments: report.segments, before, after };
@@ -61,4 +67,15 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         }
     }
     Ok(out.flush()?)
+}
+
+fn not_collected(error: CollectError) -> Failure {
+    match error {
+        CollectError::History(error) => error.into(),
+        error => interrupt::or_failed(error == CollectError::GivenUp, error),
+    }
+}
+
+fn not_written(error: CheckpointError) -> Failure {
+    interrupt::or_failed(error.is_given_up(), error)
 }

@@ -28,7 +28,12 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             .with_hint("give a new folder; nothing is ever written over"));
     }
     let backup = context.read(&args.backup)?;
-    let report =
-        backup.backup_telling(&args.dir, progress()).map_err(|error| not_copied(&error))?;
+    let report = backup.backup_telling(&args.dir, progress()).map_err(|error| {
+        if error.is_given_up() {
+            // Half a copy would be in the way of the next. What cannot be removed is told by that.
+            let _ = fs::remove_dir_all(&args.dir);
+        }
+        not_copied(&error)
+    })?;
     print(&report, context.format)
 }

@@ -11,6 +11,8 @@ mod editing;
 mod files;
 mod find;
 mod get;
+#[cfg(target_os = "linux")]
+mod interrupts;
 mod locks;
 mod machines;
 mod posting;

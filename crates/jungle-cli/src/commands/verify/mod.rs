@@ -3,14 +3,17 @@
 mod survey;
 
 use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use jungle::{OpenOptions, Progress, Store};
+use jungle::{OpenOptions, Store};
 use serde::Serialize;
 
 use crate::bar::Bar;
 use crate::context::{Context, Folder};
 use crate::failure::{Exit, Failure};
 use crate::folder::{is_damage, not_opened, or_by_server, reading};
+use crate::interrupt;
 use crate::output::{Format, count, grouped, json_line, size, stdout};
 
 const HELP: &str = "\
@@ -50,17 +53,19 @@ struct Told {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
+    let given_up = interrupt::flag();
+    let surveying = || Bar::of_revisions("looking for what is whole").until(Arc::clone(&given_up));
     let held = context.held.filter(|(dir, _)| *dir == args.dir);
     let opened = match held {
         Some((_, store)) => Ok(Folder::Held(store)),
         None => OpenOptions::new()
             .read_only()
-            .progress(reading())
+            .progress(reading().until(Arc::clone(&given_up)))
             .open(&args.dir)
             .map(|s| Folder::Own(s.into())),
     };
     let survey = match opened {
-        Ok(store) => match verified(&store) {
+        Ok(store) => match verified(&store, &given_up) {
             Some(told) => return print_whole(&told, context.format),
             None => store.survey(&surveying()),
         },
@@ -77,17 +82,14 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     Err(Failure::of(Exit::Damaged, first).with_hint(survey::hint(&survey, &args.dir)))
 }
 
-fn surveying() -> Progress {
-    Bar::of_revisions("looking for what is whole")
-}
-
 /// What is told of a folder in which nothing is damaged.
-fn verified(store: &Store) -> Option<Told> {
+fn verified(store: &Store, given_up: &Arc<AtomicBool>) -> Option<Told> {
     let report = store.report();
     if report.ignored.is_some() {
         return None;
     }
-    let found = store.verify_telling(&Bar::of_revisions("checking")).ok()?;
+    let progress = Bar::of_revisions("checking").until(Arc::clone(given_up));
+    let found = store.verify_telling(&progress).ok()?;
     Some(Told {
         whole: true,
         revision: found.revision.number(),

@@ -1,0 +1,63 @@
+//! Interrupts: the first has what takes long given up, so that nothing is left behind, the second
+//! ends the process at once. Elsewhere an interrupt ends the process, which loses nothing either.
+
+use std::error::Error;
+use std::ops::ControlFlow::{self, Break, Continue};
+use std::process::exit;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
+use std::thread;
+
+use tokio::runtime::Builder;
+
+use crate::failure::{Exit, Failure, failed};
+use crate::output::say;
+
+/// Of what is under way.
+static UNDER_WAY: Mutex<Weak<AtomicBool>> = Mutex::new(Weak::new());
+
+/// What the next interrupt sets, as long as somebody has it.
+pub(crate) fn flag() -> Arc<AtomicBool> {
+    static LISTENING: Once = Once::new();
+    let flag = Arc::new(AtomicBool::new(false));
+    *UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&flag);
+    LISTENING.call_once(listen);
+    flag
+}
+
+/// Whether to go on with what has this flag.
+pub(crate) fn flow(flag: &AtomicBool) -> ControlFlow<()> {
+    match flag.load(Ordering::SeqCst) {
+        true => Break(()),
+        false => Continue(()),
+    }
+}
+
+/// Why something was not done: it was given up, or this happened.
+pub(crate) fn or_failed(is_given_up: bool, error: impl Error + 'static) -> Failure {
+    match is_given_up {
+        true => given_up(),
+        false => failed(error),
+    }
+}
+
+pub(crate) fn given_up() -> Failure {
+    Failure::new(Exit::Interrupted, "it was interrupted, and given up")
+        .with_hint("nothing is lost; it can be done again")
+}
+
+/// Where the system does not tell of interrupts, each ends the process as before.
+fn listen() {
+    let Ok(runtime) = Builder::new_current_thread().enable_all().build() else { return };
+    thread::spawn(move || {
+        while runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
+            let flag = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+            match flag {
+                Some(flag) if !flag.swap(true, Ordering::SeqCst) => {
+                    say("Note: it is given up; a second interrupt ends it at once");
+                }
+                _ => exit(Exit::Interrupted as i32),
+            }
+        }
+    });
+}

@@ -1,0 +1,77 @@
+//! An interrupt gives up what takes long. (Linux tells whether a process listens.)
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
+use std::thread::yield_now;
+
+use jungle::{Durability, OpenOptions};
+
+use crate::{Ended, Folder};
+
+/// How often it is tried, each time with something that takes long: that one of them is done
+/// before the interrupt comes says nothing.
+const TRIES: usize = 20;
+
+/// A folder that takes a while to be read.
+fn long(folder: &Folder) {
+    let options = OpenOptions::new().durability(Durability::Memory);
+    let store = options.open(folder.0.join("d")).unwrap();
+    let tree = store.create_tree("t").unwrap();
+    (0..100_000).for_each(|n| drop(tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap()));
+    store.close().unwrap();
+}
+
+/// Waits until it does not end by an interrupt any more, and interrupts it.
+fn interrupt(child: &mut Child) -> Option<()> {
+    let id = child.id();
+    loop {
+        let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
+        if u64::from_str_radix(caught.trim(), 16).unwrap() & 0b10 != 0 {
+            break;
+        }
+        if child.try_wait().unwrap().is_some() {
+            return None;
+        }
+        yield_now();
+    }
+    let sent = Command::new("kill").args(["-INT", &id.to_string()]).status().unwrap();
+    sent.success().then_some(())
+}
+
+#[track_caller]
+fn check(folder: &Folder, args: &[&str], after: impl Fn()) {
+    for _ in 0..TRIES {
+        let mut command = folder.command(args);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let sent = interrupt(&mut child);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.signal(), None, "{args:?}");
+        let ended = Ended::new(output);
+        if sent.is_some() && ended.code != Some(0) {
+            let err = "Note: it is given up; a second interrupt ends it at once\n\
+                       Error: it was interrupted, and given up\n\
+                       Hint: nothing is lost; it can be done again\n";
+            return ended.check(130, "", err);
+        }
+        after();
+    }
+    panic!("{args:?} was never given up");
+}
+
+#[test]
+fn what_takes_long_is_given_up_and_done_again() {
+    let folder = Folder::new("interrupts");
+    long(&folder);
+    check(&folder, &["verify", "d"], || {});
+    check(&folder, &["du", "d", "--policy", "10"], || {});
+    check(&folder, &["restore", "d", "copy"], || {
+        let _ = fs::remove_dir_all(folder.0.join("copy"));
+    });
+    assert!(!folder.0.join("copy").exists());
+    folder.run(&["restore", "d", "copy"]).check_code(0);
+    folder.run(&["verify", "d"]).check_code(0);
+    let copied = OpenOptions::new().read_only().open(folder.0.join("copy")).unwrap();
+    assert_eq!(copied.revision().number(), 100_001);
+}
