@@ -41,7 +41,7 @@ pub use jungle_store::{
     AdoptError, BackupError, BackupProgress, BackupReport, CHECKPOINT_EVERY, CheckpointError,
     CheckpointReport, CheckpointStatus, Cut, DAMAGES_MAX, Damage, DecodeError, DecodeReason,
     DiskUsage, EncodeError, EraseError, EraseQuery, EraseReport, IoError, LoadError, LogError,
-    LogStats, OpenError, OpenOptions, OpenReport, Progress, RECORD_BYTES_MAX, Remedy,
+    LogStats, OpenError, OpenOptions, OpenReport, Outline, Progress, RECORD_BYTES_MAX, Remedy,
     SEGMENT_BYTES, Store, Survey, TreeFault, Verified, VerifyError, disk,
     pages::{PageDamage, PagesError},
 };

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::json;
 use crate::access::{Need, Role, Visitor};
+use crate::app::aside;
 use crate::body;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
@@ -33,6 +34,12 @@ pub(crate) async fn back_up(app: Visitor, request: Request<Body>) -> Result<Resp
     let place = upkeep.backup_place(&asked.name)?;
     let work = move |store: &_, steps: &_| upkeep::back_up(store, &place, steps);
     begun(upkeep.begin(Work::Backup, json!(asked), work))
+}
+
+pub(crate) async fn list_backups(app: Visitor, uri: Uri) -> Result<Response, Problem> {
+    let upkeep = upkeep(&app)?;
+    Query::of(&uri, &[])?;
+    Ok(json(&aside(move || upkeep.backups()).await?))
 }
 
 pub(crate) async fn verify(app: Visitor, request: Request<Body>) -> Result<Response, Problem> {

@@ -47,6 +47,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/api/v1/local", get(local::list))
         .route("/api/v1/local/{entry}", get(local::show).delete(local::forget))
         .route("/api/v1/folder/backup", get(folder::show_backup).post(folder::back_up))
+        .route("/api/v1/folder/backups", get(folder::list_backups))
         .route("/api/v1/folder/verify", get(folder::show_verify).post(folder::verify))
         .route("/api/v1/folder/gc", get(folder::show_gc).post(folder::gc))
         .route("/api/v1/folder/du", get(folder::show_du).post(folder::du))

@@ -7,6 +7,7 @@
 //! since nobody may have the folder when it is closed.
 
 mod place;
+mod shelf;
 mod steps;
 mod work;
 
@@ -28,6 +29,7 @@ use crate::metrics::{kind, line};
 use crate::options::StartError;
 use crate::problem::{Kind, Problem};
 
+pub(crate) use shelf::Shelf;
 pub(crate) use steps::{Steps, Undone};
 pub(crate) use work::{Du, Gc, back_up, du, gc, verify};
 
@@ -121,11 +123,16 @@ impl Upkeep {
 
     /// Where the backup of this name is, or will be.
     pub(crate) fn backup_place(&self, name: &str) -> Result<PathBuf, Problem> {
-        let backups = self.backups.as_deref().ok_or_else(|| {
-            Problem::new(Kind::NoSuchAddress, "this server has no folder for backups")
-                .hint("start it with `jungle serve --backups DIR`")
-        })?;
+        let backups = self.backups.as_deref().ok_or_else(no_backups)?;
         place::of(backups, name).map_err(|why| Problem::bad(why).within("name"))
+    }
+
+    /// The backups that there are.
+    pub(crate) fn backups(&self) -> Result<Shelf, Problem> {
+        let backups = self.backups.as_deref().ok_or_else(no_backups)?;
+        Shelf::of(backups).map_err(|error| {
+            Problem::new(Kind::Failed, format_args!("the backups cannot be listed: {error}"))
+        })
     }
 
     /// Begins something, unless that is being done.
@@ -213,6 +220,11 @@ impl Default for Place {
     fn default() -> Place {
         Place { state: Arc::new(watch::Sender::default()), thread: Mutex::default() }
     }
+}
+
+fn no_backups() -> Problem {
+    Problem::new(Kind::NoSuchAddress, "this server has no folder for backups")
+        .hint("start it with `jungle serve --backups DIR`")
 }
 
 /// Does it; a bug in it ends nothing else.

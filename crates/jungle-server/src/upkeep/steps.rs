@@ -2,12 +2,13 @@
 
 use std::error::Error;
 use std::ops::ControlFlow::{self, Break, Continue};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use jungle::{
     ArchiveError, BackupError, BackupProgress, CheckpointError, CollectError, IoError, OpenError,
-    Progress, SlabError, SpaceError, VerifyError,
+    Progress, Remedy, Revision, SlabError, SpaceError, Survey, VerifyError,
 };
 use jungle_words::with_causes;
 use serde_json::{Value, json};
@@ -113,26 +114,58 @@ impl From<BackupError> for Undone {
     }
 }
 
-impl From<VerifyError> for Undone {
-    fn from(error: VerifyError) -> Undone {
-        if error.is_given_up() {
-            return Undone::GivenUp;
+impl Undone {
+    /// What is damaged; the names of the fields are those of `jungle verify --json`.
+    pub(crate) fn damaged(first: &VerifyError, survey: &Survey) -> Undone {
+        if survey.damages.is_empty() {
+            return Undone::hinted(first, "it was not found again: somebody changed it; try again");
         }
-        let message = with_causes(&error);
-        let damage = json!({
-            "message": message,
-            "file": error.file(),
-            "offset": error.offset(),
-            "after": error.after().map(jungle::Revision::number),
-        });
-        Undone::Failed {
-            error: message,
-            hint: Some(
-                "stop the server and run `jungle verify`, which tells what else is damaged and \
-                 what to do",
+        let ends = |range: &RangeInclusive<Revision>| {
+            [range.start(), range.end()].map(|revision| revision.number())
+        };
+        let (remedy, hint) = match survey.remedy {
+            Remedy::RemovePages => (
+                "remove-pages",
+                "the log has everything: stop the server and remove the file `pages` of the \
+                 folder, which is read from its log then; nothing is lost",
             ),
-            result: json!({"whole": false, "damage": damage}),
-        }
+            Remedy::TakeOut => (
+                "take-out",
+                "everything can still be read: `jungle restore` makes a new folder with the log \
+                 from a backup",
+            ),
+            _ => ("restore", "stop the server; `jungle restore` makes a new folder from a backup"),
+        };
+        let result = json!({
+            "whole": false,
+            "revision": survey.revision.number(),
+            "checkpoint": survey.checkpoint.map(Revision::number),
+            "log_revision": survey.log_revision.number(),
+            "segments": survey.segments,
+            "whole_segments": survey.whole_segments,
+            "whole_revisions": survey.whole_revisions.iter().map(ends).collect::<Vec<_>>(),
+            "whole_trees": survey.whole_trees,
+            "damaged_trees": survey.damaged_trees,
+            "remedy": remedy,
+            "damages": survey.damages.iter().map(damage).collect::<Vec<_>>(),
+            "more_damages": survey.more_damages,
+        });
+        Undone::Failed { error: with_causes(first), hint: Some(hint), result }
+    }
+}
+
+fn damage(error: &VerifyError) -> Value {
+    json!({
+        "message": error.to_string(),
+        "file": error.file(),
+        "offset": error.offset(),
+        "after": error.after().map(Revision::number),
+    })
+}
+
+impl From<OpenError> for Undone {
+    fn from(error: OpenError) -> Undone {
+        if matches!(error, OpenError::GivenUp) { Undone::GivenUp } else { Undone::of(&error) }
     }
 }
 

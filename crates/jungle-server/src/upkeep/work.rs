@@ -21,9 +21,16 @@ pub(crate) fn back_up(store: &Store, place: &Path, steps: &Steps) -> Result<Valu
     }))
 }
 
-/// Checks that all of the folder is whole.
+/// Checks that all of the folder is whole; where it is not, goes on behind what is damaged.
 pub(crate) fn verify(store: &Store, steps: &Steps) -> Result<Value, Undone> {
-    let found = store.verify_telling(&steps.progress())?;
+    let found = match store.verify_telling(&steps.progress()) {
+        Ok(found) => found,
+        Err(error) if error.is_given_up() => return Err(Undone::GivenUp),
+        Err(error) => {
+            let survey = store.survey(&steps.progress())?;
+            return Err(Undone::damaged(&error, &survey));
+        }
+    };
     let checkpoint = found.checkpoint.number();
     Ok(json!({
         "whole": true,

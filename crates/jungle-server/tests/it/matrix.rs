@@ -48,6 +48,7 @@ const MATRIX: &[(&str, &str, &str, &str, &str)] = &[
     // A folder is all trees, which nobody here may administer.
     ("GET", "/api/v1/folder/backup", "", "", "? ? x x x x x x x x"),
     ("POST", "/api/v1/folder/backup", "", r#"{"name":"b"}"#, "? ? x x x x x x x x"),
+    ("GET", "/api/v1/folder/backups", "", "", "? ? x x x x x x x x"),
     ("GET", "/api/v1/folder/verify", "", "", "? ? x x x x x x x x"),
     ("POST", "/api/v1/folder/verify", "", "", "? ? x x x x x x x x"),
     ("GET", "/api/v1/folder/gc", "", "", "? ? x x x x x x x x"),

@@ -141,12 +141,40 @@ fn backup_goes_nowhere_else_than_below_its_folder() {
 }
 
 #[test]
+fn backups_are_listed_by_name_and_nothing_else_is() {
+    let kept = Kept::new("list");
+    let list = || kept.served.get("/api/v1/folder/backups").expect(200);
+    assert_eq!(list(), json!({"backups": [], "more": 0}));
+    kept.append();
+    kept.done("backup", r#"{"name":"b"}"#);
+    kept.append();
+    kept.done("backup", r#"{"name":"a"}"#);
+    fs::create_dir(kept.backups.0.join("no-jungle")).unwrap();
+    fs::write(kept.backups.0.join("file"), "mine").unwrap();
+    std::os::unix::fs::symlink(kept.backups.0.join("a"), kept.backups.0.join("link")).unwrap();
+    let listed = list();
+    let told = |at: usize| &listed["backups"][at];
+    assert_eq!(listed["backups"].as_array().unwrap().len(), 2, "{listed}");
+    for (at, (name, revision)) in [("a", 3), ("b", 2)].into_iter().enumerate() {
+        assert_eq!((&told(at)["name"], &told(at)["revision"]), (&json!(name), &json!(revision)));
+        assert!(told(at)["time"].is_string() && told(at)["bytes"].as_u64() > Some(0), "{listed}");
+        assert_eq!(told(at)["log_is_complete"], true);
+    }
+    // One that somebody writes to says no revision.
+    let used = Store::open(kept.backups.0.join("b")).unwrap();
+    assert_eq!(list()["backups"][1]["revision"], Json::Null);
+    drop(used);
+    assert_eq!(kept.served.get("/api/v1/folder/backups?x=1").problem(), "bad-request");
+}
+
+#[test]
 fn where_there_is_no_folder_nothing_is_done_with_it() {
     let data = Folder::new("upkeep-no-backups");
     let served = Served::folder(&data).tree("t");
     let refused = served.post("/api/v1/folder/backup", r#"{"name":"x"}"#);
     assert_eq!((refused.status.as_u16(), refused.problem()), (404, "no-such-address".to_owned()));
     assert!(refused.text.contains("--backups"), "{}", refused.text);
+    assert_eq!(served.get("/api/v1/folder/backups").problem(), "no-such-address");
     let guarded = Guarded::new("upkeep-memory", &[("ana", "*", "/", Role::Admin)]);
     for work in ["backup", "verify", "gc", "du"] {
         let path = format!("/api/v1/folder/{work}");
@@ -165,17 +193,27 @@ fn damage_is_found_while_it_is_served() {
     assert_eq!((&result["trees"], &result["nodes"]), (&json!(1), &json!(21)));
     let log = kept.data.0.join("log/00000000000000000001.log");
     let log = fs::OpenOptions::new().read(true).write(true).open(log).unwrap();
-    let mut byte = [0];
-    log.read_exact_at(&mut byte, 200).unwrap();
-    log.write_all_at(&[byte[0] ^ 1], 200).unwrap();
+    let bytes = fs::read(kept.data.0.join("log/00000000000000000001.log")).unwrap();
+    let last = bytes.iter().rposition(|&byte| byte != 0).unwrap() as u64;
+    let places = [200, last - 200];
+    for place in places {
+        log.write_all_at(&[bytes[place as usize] ^ 1], place).unwrap();
+    }
     let found = kept.done("verify", "{}");
     let result = &found["result"];
     assert_eq!((&found["state"], &result["whole"]), (&json!("failed"), &json!(false)), "{found}");
-    assert_eq!(result["damage"]["file"], "log/00000000000000000001.log");
+    let damages = result["damages"].as_array().unwrap();
+    assert_eq!((damages.len(), &result["more_damages"]), (2, &json!(0)), "{found}");
+    for damage in damages {
+        assert_eq!(damage["file"], "log/00000000000000000001.log");
+    }
+    assert!(damages[0]["offset"].as_u64() < damages[1]["offset"].as_u64(), "{found}");
+    assert_eq!((&result["remedy"], &result["whole_segments"]), (&json!("restore"), &json!(0)));
+    assert_eq!(result["whole_revisions"].as_array().unwrap().len(), 3, "{found}");
     // Who only reads trees notices nothing.
     kept.served.get("/api/v1/trees/t/node").expect(200);
     assert_eq!(kept.done("backup", r#"{"name":"x"}"#)["state"], "failed");
-    log.write_all_at(&byte, 200).unwrap();
+    log.write_all_at(&bytes[..=last as usize], 0).unwrap();
     assert_eq!(kept.done("verify", "")["state"], "done");
 }
 
