@@ -2,7 +2,8 @@
 //! an import of the document would make, as far as values go (`docs/json.md`).
 
 use jungle_json::{
-    ARRAY_KEY, ImportOptions, Limits, SCALARS_MAX, Shape, VALUE_KEY, import, shape, value_at,
+    ARRAY_KEY, ImportOptions, Limits, Member, SCALARS_MAX, Shape, VALUE_KEY, import, shape,
+    value_at,
 };
 use jungle_tree::{Editor, Key, KeyRef, Node, Path, Tree, Value};
 
@@ -56,6 +57,13 @@ pub(crate) fn put(
     new: &New,
     parents: Parents,
 ) -> Result<(), Failure> {
+    if let New::Scalar(value) = new
+        && let Some(Member::Value(found)) = value_at(editor.root(), path)
+        && found == value.as_ref()
+    {
+        // An attribute that is put again would be another version.
+        return Ok(());
+    }
     let Some((key, parent)) = path.split_last() else {
         return put_whole(editor, &[], new);
     };

@@ -1,4 +1,5 @@
-//! Putting and removing, against a model: what the tree is then, and how it lies there.
+//! Putting and removing, against a model: what the tree is then, and how it lies there; and what
+//! becomes of its revisions.
 
 use jungle_testkit::{Rng, for_each_seed};
 use serde_json::{Map, Value, json};
@@ -111,4 +112,32 @@ fn an_object_that_grows_lies_as_one_that_was_imported() {
     };
     assert_eq!(told("grown").len(), 10, "{}", ended.out);
     assert_eq!(told("grown"), told("whole"));
+}
+
+/// What is there already is no new revision, whatever it is and wherever it lies.
+#[test]
+fn nothing_is_written_where_nothing_changes() {
+    let folder = Folder::new("unchanged");
+    let document = r#"{"a":1,"b":[1,2,{"c":"x"}],"f":-0.0,"n":null,"o":{}}"#;
+    folder.write("a.json", document);
+    folder.run(&["import", "d", "t", "a.json"]).check_code(0);
+    let same = "nothing changed since revision 2\n";
+    let put = |path: &str, value: &str| folder.run(&["put", "d", "t", path, value]);
+    for (path, value) in [
+        ("/a", "1"),
+        ("/b", r#"[1,2,{"c":"x"}]"#),
+        ("/b/1", "2"),
+        ("/b/2/c", "\"x\""),
+        ("/f", "-0.0"),
+        ("/n", "null"),
+        ("/o", "{}"),
+        ("/", document),
+    ] {
+        put(path, value).check(0, same, "");
+    }
+    folder.run(&["import", "d", "t", "a.json"]).check(0, "revision 2 is a.json already\n", "");
+    // Equal numbers of other kinds are other values.
+    put("/a", "1.0").check(0, "revision 3\n", "");
+    put("/f", "0.0").check(0, "revision 4\n", "");
+    put("/b/1", "3").check(0, "revision 5\n", "");
 }
