@@ -1,9 +1,11 @@
 //! `jungle gc`: giving back the place of what is not kept.
 
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 
 use jungle::{CheckpointError, CollectError, Progress};
+use jungle_cluster::Cluster;
 use serde::Serialize;
 
 use crate::bar::{Bar, waiting};
@@ -11,14 +13,15 @@ use crate::context::Context;
 use crate::failure::{Failure, failed};
 use crate::folder::or_by_server;
 use crate::interrupt;
-use crate::output::{Format, count, json_line, size, stdout};
+use crate::output::{Format, count, json_line, say, size, stdout};
 
 const HELP: &str = "\
 It drops what `jungle keep` says is not kept, goes through all that is, writes a checkpoint \
 without the rest, and removes the segments of the log before it. Where everything is kept no log \
 is removed. The place of what was dropped from the checkpoint is used again by what comes; with \
 --compact it is given back, too, for which the checkpoint is written anew beside the old one. \
-`jungle du` tells beforehand what that would be.";
+`jungle du` tells beforehand what that would be. In the folder of a cluster's server nothing is \
+dropped by age, since its servers are to keep the same: they do that as they follow the log.";
 
 /// Give back the place of what is not kept
 #[derive(clap::Args)]
@@ -44,7 +47,13 @@ struct Told {
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let folder = context.write(&args.dir).map_err(or_by_server("gc", &args.dir))?;
     let before = folder.disk_bytes().map_err(failed)?;
-    folder.apply_retention()?;
+    let is_of_cluster = Cluster::log_of(Path::new(&args.dir)).map_err(failed)?.is_some();
+    match is_of_cluster {
+        // The clock here is not that of the others, who keep what the log's commits leave.
+        true => say("Note: nothing is dropped by age: the folder is of a cluster, whose log says \
+                     what is kept, the same on each of its servers"),
+        false => folder.apply_retention()?,
+    }
     let given_up = interrupt::flag();
     let progress = Progress::default().until(Arc::clone(&given_up));
     let go_on = || interrupt::flow(&given_up);

@@ -1,6 +1,10 @@
 //! Putting and removing, against a model: what the tree is then, and how it lies there; and what
 //! becomes of its revisions.
 
+use std::fs;
+use std::time::Duration;
+
+use jungle::{Clock, OpenOptions, Retention, Timestamp};
 use jungle_testkit::{Rng, for_each_seed};
 use serde_json::{Map, Value, json};
 
@@ -140,4 +144,41 @@ fn nothing_is_written_where_nothing_changes() {
     put("/a", "1.0").check(0, "revision 3\n", "");
     put("/f", "0.0").check(0, "revision 4\n", "");
     put("/b/1", "3").check(0, "revision 5\n", "");
+}
+
+/// Long ago.
+struct Past;
+
+impl Clock for Past {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(1_000_000)
+    }
+}
+
+/// Each server of a cluster keeps what the log says, so none lets something go by its own clock.
+#[test]
+fn nothing_is_dropped_by_age_in_a_folder_of_a_cluster() {
+    let folder = Folder::new("gc_cluster");
+    let store = OpenOptions::new().clock(Past).open(folder.0.join("d")).unwrap();
+    let tree = store.create_tree("t").unwrap();
+    tree.set_retention(Retention::ByAge(Duration::from_secs(3600))).unwrap();
+    (0..5).for_each(|n| drop(tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap()));
+    drop(tree);
+    store.close().unwrap();
+    let revisions = || folder.run(&["log", "d", "t"]).out.lines().count();
+    assert_eq!(revisions(), 6);
+    folder.write("d/CLUSTER", "0123456789abcdef0123456789abcdef\n");
+    let ended = folder.run(&["gc", "d"]);
+    ended.check_code(0);
+    assert!(ended.err.starts_with("Note: nothing is dropped by age"), "{}", ended.err);
+    assert_eq!(revisions(), 6);
+    // What cannot be read could be one.
+    folder.write("d/CLUSTER", "?");
+    folder.run(&["gc", "d"]).check_code(1);
+    assert_eq!(revisions(), 6);
+    // A backup is of no cluster.
+    fs::remove_file(folder.0.join("d/CLUSTER")).unwrap();
+    folder.run(&["backup", "d", "copy"]).check_code(0);
+    folder.run(&["gc", "copy"]).check_code(0);
+    assert_eq!(folder.run(&["log", "copy", "t"]).out.lines().count(), 1);
 }
