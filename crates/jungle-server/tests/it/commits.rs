@@ -210,3 +210,28 @@ fn appends_of_many_are_all_there() {
     });
     assert_eq!(served.get("/api/v1/trees/t/node").json()["child_count"], 100);
 }
+
+#[test]
+fn putting_what_is_there_makes_no_revision() {
+    let served = Served::memory().tree("t");
+    let put = |value: &str, headers: &[(&str, &str)]| {
+        let edit = format!(r#"{{"op":"put","attribute":"n","value":{value}}}"#);
+        let body = format!(r#"{{"edits":[{edit}]}}"#);
+        served.send("POST", "/api/v1/trees/t/commits", headers, Some(&body))
+    };
+    let first = put("1", &[]).expect(200);
+    assert_eq!(first["changed"], true);
+    let revision = first["revision"].as_u64().unwrap();
+    let tag = served.get("/api/v1/trees/t/node").header("etag").to_owned();
+    for headers in [&[][..], &[("if-match", &*tag)]] {
+        let again = put("1", headers).expect(200);
+        assert_eq!((&again["changed"], &again["revision"]), (&false.into(), &revision.into()));
+    }
+    // An edit in between is not lost: what is there is there at the end.
+    let put_n = |n| json!({"op": "put", "attribute": "n", "value": n});
+    commit(&served, &json!([put_n(2), put_n(1)])).expect(200);
+    assert_eq!(served.get("/api/v1/trees/t/node").expect(200)["attributes"]["n"]["value"], 1);
+    assert_eq!(put("1.0", &[]).expect(200)["changed"], true);
+    // What is expected is held against what is there all the same.
+    assert_eq!(put("1.0", &[("if-match", &*tag)]).status, 412);
+}
