@@ -73,7 +73,9 @@ fn watch(disk: &SimDisk, told: &Arc<Told>, mut rng: Rng) -> Arc<Mutex<Vec<Found>
     let (kept, told) = (Arc::clone(&found), Arc::clone(told));
     disk.watch(move |call, world| {
         let kind = Kind::of(call);
-        if call.kind.changes() && rng.chance(1, 2) {
+        // A checkpoint makes many calls, and what it leaves is large.
+        let one_in = if call.name.starts_with("pages") { 8 } else { 2 };
+        if call.kind.changes() && rng.chance(1, one_in) {
             let least = std::array::from_fn(|at| told.acknowledged[at].load(Ordering::SeqCst));
             let keep = *rng.pick(&[Keep::Nothing, Keep::Prefix, Keep::Random]);
             let disk = world.crash(keep, &mut |below| rng.below(below));

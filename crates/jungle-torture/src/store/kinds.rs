@@ -48,7 +48,7 @@ impl Kind {
         (Kind::Compaction, 70),
         (Kind::Recovery, 3_000),
         (Kind::Reclaiming, 800),
-        (Kind::Beside, 10),
+        (Kind::Beside, 1),
         (Kind::Backup, 20),
     ];
 
