@@ -94,6 +94,9 @@ struct Last {
     histories: HashMap<BranchId, Pieces>,
     log: LogPosition,
     revision: Revision,
+    /// How many revisions were dropped until then, of all branches. There may be more of them
+    /// without a commit: where revisions are kept by their age.
+    dropped: u64,
     stopped: bool,
 }
 
@@ -121,6 +124,12 @@ fn histories(state: &JungleState) -> HashMap<BranchId, Pieces> {
     branches.map(|branch| (branch.id, Pieces::of(&branch.history))).collect()
 }
 
+/// How many revisions were dropped so far. At one and the same revision there is no other branch.
+fn dropped(state: &JungleState) -> u64 {
+    let branches = state.trees.iter().flat_map(|tree| &tree.branches);
+    branches.map(|branch| branch.history.dropped).sum()
+}
+
 impl CheckpointError {
     /// Whether nothing is wrong, but whoever wanted it does not any more.
     #[must_use]
@@ -141,7 +150,8 @@ impl Checkpoints {
         let Loaded { state, image, log } = from;
         let histories = histories(&state);
         let newest = AtomicU64::new(state.revision.number());
-        let last = Last { image, histories, log, revision: state.revision, stopped: false };
+        let (revision, dropped) = (state.revision, dropped(&state));
+        let last = Last { image, histories, log, revision, dropped, stopped: false };
         let (last, failed) = (Mutex::new(last), Mutex::default());
         Checkpoints { disk, pages: pages.into(), last, newest, failed }
     }
@@ -208,8 +218,8 @@ impl Checkpoints {
         // Taken before: the log goes on from here, or from some place behind.
         let position = log.position();
         let checkpoint = jungle.checkpoint();
-        let revision = checkpoint.revision();
-        if revision == last.revision {
+        let (revision, dropped) = (checkpoint.revision(), dropped(checkpoint.state()));
+        if (revision, dropped) == (last.revision, last.dropped) {
             return Ok(CheckpointReport { revision, ..CheckpointReport::default() });
         }
         // So that the log has all that the checkpoint has, whatever happens.
@@ -241,7 +251,8 @@ impl Checkpoints {
         // From here on nobody knows what is there, unless it succeeds.
         last.stopped = true;
         writing.commit()?;
-        *last = Last { image, histories: now, log: position, revision, stopped: false };
+        let (histories, log) = (now, position);
+        *last = Last { image, histories, log, revision, dropped, stopped: false };
         self.newest.store(revision.number(), Ordering::SeqCst);
         *self.failed() = None;
         if drops(checkpoint.state()) {

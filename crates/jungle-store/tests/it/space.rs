@@ -1,8 +1,11 @@
 //! What takes up space is the same when the folder is opened again, and not in memory yet.
 
 use std::ops::ControlFlow::Continue;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
-use jungle_db::{Retention, SpaceQuery};
+use jungle_db::{Clock, NoSuchRevision, Retention, SpaceQuery, Timestamp};
 use jungle_store::{OpenOptions, Store};
 use jungle_tree::loading;
 
@@ -29,4 +32,43 @@ fn reopening_changes_nothing_of_what_is_told() {
     let usage = store.disk_usage().unwrap();
     assert_eq!(usage.total(), store.disk_bytes().unwrap());
     assert!(usage.pages_bytes > 0 && usage.segments > 0 && usage.older_log_bytes < usage.log_bytes);
+}
+
+/// Tells the time that it is set to.
+#[derive(Clone, Default)]
+struct Hand(Arc<AtomicI64>);
+
+impl Clock for Hand {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(self.0.load(Ordering::SeqCst))
+    }
+}
+
+#[test]
+fn what_only_became_old_is_dropped_for_good() {
+    let (folder, clock) = (Folder::new(), Hand::default());
+    let keep = Retention::ByAge(Duration::from_secs(1));
+    let options = || OpenOptions::new().clock(clock.clone()).retention(keep).segment_bytes(4096);
+    let store = options().open(folder.path()).unwrap();
+    let tree = store.create_tree("t").unwrap();
+    let first = store.revision();
+    (0..2000_i64).for_each(|n| drop(tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap()));
+    store.checkpoint().unwrap();
+    let newest = store.revision();
+
+    // Nothing is committed, so the newest checkpoint is one of the newest revision already.
+    clock.0.store(2_000_000, Ordering::SeqCst);
+    store.apply_retention().unwrap();
+    store.collect().unwrap();
+    let report = store.checkpoint().unwrap();
+    assert!(report.revision == newest && report.pieces > 0, "{report:?}");
+    assert_eq!(store.checkpoint().unwrap().slabs, 0, "there is nothing new");
+    drop((tree, store));
+
+    let store = options().open(folder.path()).unwrap();
+    let tree = store.open_tree("t").unwrap();
+    let at = tree.at(first);
+    assert!(matches!(at, Err(NoSuchRevision::TooOld { oldest }) if oldest == newest), "{at:?}");
+    let n = loading(|| tree.read().root().attribute("n").unwrap().as_int()).unwrap();
+    assert_eq!(n, Some(1999));
 }
