@@ -7,8 +7,8 @@ use jungle_db::{
     CommitRecord, Durability, Journal, JournalError, Jungle, MAIN_BRANCH, Retention, Revision,
 };
 use jungle_store::disk::sim::SimDisk;
+use jungle_store::encode;
 use jungle_store::pages::{EnginePages, Pages, PagesOptions, Table};
-use jungle_store::{encode, write_checkpoint};
 use jungle_testkit::Rng;
 use jungle_tree::ArenaOptions;
 
@@ -25,21 +25,14 @@ pub struct Base {
     pub folders: [Files; 2],
     /// What is in their checkpoints, by table and key.
     pub values: [BTreeMap<(Table, u64), Vec<u8>>; 2],
-    /// A folder whose log has nothing behind the checkpoint, and what is in that.
-    pub still: (Files, BTreeMap<(Table, u64), Vec<u8>>),
-    /// A checkpoint as a stream.
-    pub stream: Vec<u8>,
 }
 
 pub fn base() -> &'static Base {
     static BASE: OnceLock<Base> = OnceLock::new();
     BASE.get_or_init(|| {
-        let [whole, cut] =
-            [Retention::All, Retention::Last(700)].map(|retention| folder(retention, Behind::More));
-        let still = folder(Retention::All, Behind::Nothing);
-        let still = (still.clone(), self::values(&SimDisk::with_files(&still)));
+        let [whole, cut] = [Retention::All, Retention::Last(700)].map(folder);
         let values = [&whole, &cut].map(|files| values(&SimDisk::with_files(files)));
-        Base { records: records(), folders: [whole, cut], values, still, stream: stream() }
+        Base { records: records(), folders: [whole, cut], values }
     })
 }
 
@@ -69,15 +62,6 @@ fn records() -> Vec<Vec<u8>> {
     std::mem::take(&mut *records)
 }
 
-fn stream() -> Vec<u8> {
-    let arena = ArenaOptions { structure_bytes: 1 << 24, payload_bytes: 1 << 24, spill: None };
-    let jungle = Jungle::builder().arena(arena).build().expect("address range");
-    commits(&jungle, 30);
-    let mut bytes = Vec::new();
-    write_checkpoint(&jungle, &jungle.checkpoint(), &mut bytes).expect("memory takes everything");
-    bytes
-}
-
 fn commits(jungle: &Jungle, steps: u64) {
     let mut rng = Rng::new(1);
     for at in 0..steps {
@@ -86,15 +70,8 @@ fn commits(jungle: &Jungle, steps: u64) {
     }
 }
 
-/// What the log has behind the checkpoint.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Behind {
-    Nothing,
-    More,
-}
-
 /// A folder with several pieces of a history.
-fn folder(retention: Retention, behind: Behind) -> Files {
+fn folder(retention: Retention) -> Files {
     let disk = SimDisk::new();
     let store = open(&disk, 16 << 10).expect("an undisturbed disk");
     commits(&store, 30);
@@ -104,9 +81,7 @@ fn folder(retention: Retention, behind: Behind) -> Files {
     }
     tree.set_retention(retention).expect("an undisturbed disk");
     store.checkpoint().expect("an undisturbed disk");
-    if behind == Behind::More {
-        tree.update(|tx| tx.put_attribute(&[], "more", true)).expect("an undisturbed disk");
-    }
+    tree.update(|tx| tx.put_attribute(&[], "more", true)).expect("an undisturbed disk");
     assert_eq!(tree.branch_name(), MAIN_BRANCH);
     drop(tree);
     store.close().expect("an undisturbed disk");

@@ -3,11 +3,11 @@
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
 
-use jungle_db::{Jungle, Revision, SpaceQuery};
+use jungle_db::{Revision, SpaceQuery};
 use jungle_store::disk::sim::SimDisk;
 use jungle_store::pages::Table;
-use jungle_store::{OpenOptions, check_checkpoint, decode, encode, read_checkpoint};
-use jungle_tree::{Arena, ArenaOptions, SLAB_BYTES, loading};
+use jungle_store::{OpenOptions, decode, encode};
+use jungle_tree::{Arena, ArenaOptions, loading};
 
 use super::Target;
 use super::base::{Files, base, group, log, put};
@@ -42,18 +42,6 @@ pub const HISTORY: Target = Target {
     samples: || of_table(Table::History),
     words: &[],
     take: |input| in_checkpoint(Table::History, input),
-};
-
-/// Memory itself, as a checkpoint has it.
-pub const SLAB: Target =
-    Target { name: "slab", samples: || of_table(Table::Slabs), words: &[], take: slab };
-
-/// A checkpoint as it is carried elsewhere.
-pub const STREAM: Target = Target {
-    name: "stream",
-    samples: || vec![base().stream.clone()],
-    words: &["JUNGCKP\n", "\0\0\0\0", "\u{1}\0\0\0"],
-    take: stream,
 };
 
 /// All of a folder: files that are there, files that are not, marks of an erasure.
@@ -98,32 +86,6 @@ fn in_checkpoint(table: Table, input: &[u8]) {
         if let Some(key) = keys.into_iter().next() {
             try_folder(&put(files, table, key, input));
         }
-    }
-}
-
-/// One of the slabs is this. Whoever reads what others may have changed verifies it first: that
-/// tells, and ends. (Behind the checkpoint the log has nothing: opening would change what was not
-/// looked at yet.)
-fn slab(input: &[u8]) {
-    let mut slab = input.to_vec();
-    slab.resize(SLAB_BYTES, 0);
-    let (files, values) = &base().still;
-    let keys = values.keys().filter(|(of, _)| *of == Table::Slabs).map(|(_, key)| *key);
-    let keys: Vec<u64> = keys.collect();
-    let key = keys[crc32c::crc32c(input) as usize % keys.len()];
-    let disk = put(files, Table::Slabs, key, &slab);
-    if let Ok(store) = OpenOptions::new().read_only().open_on(Arc::new(disk)) {
-        let _ = store.verify();
-    }
-}
-
-/// What is taken is a Jungle, and was found whole without taking it, too.
-fn stream(input: &[u8]) {
-    let whole = check_checkpoint(input);
-    let arena = ArenaOptions { structure_bytes: 1 << 24, payload_bytes: 1 << 24, spill: None };
-    if let Ok(jungle) = read_checkpoint(Jungle::builder(), &arena, input) {
-        whole.unwrap_or_else(|error| panic!("what is taken is refused: {error}"));
-        portrait(&jungle).unwrap_or_else(|error| panic!("what was taken: {error}"));
     }
 }
 

@@ -40,7 +40,7 @@ struct Target {
     take: fn(&[u8]),
 }
 
-const TARGETS: [Target; 11] = [
+const TARGETS: [Target; 9] = [
     documents::JSON,
     documents::NDJSON,
     documents::XML,
@@ -50,8 +50,6 @@ const TARGETS: [Target; 11] = [
     folders::IMAGE,
     folders::HISTORY,
     folders::FILES,
-    folders::SLAB,
-    folders::STREAM,
 ];
 
 pub fn run(options: &Options) -> Outcome {
