@@ -10,6 +10,7 @@ mod erase;
 mod folder;
 #[cfg(feature = "sim")]
 mod forged;
+#[cfg(feature = "sim")]
 mod giving_up;
 mod golden;
 mod pages;
