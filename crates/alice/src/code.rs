@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::error::DeclareError;
-use crate::failure::{Failure, Given, panic_message};
+use crate::failure::{Failure, Given, Reason, panic_message};
 use crate::gate::{Gate, Look};
 use crate::inputs::Ports;
 use crate::line::{Stop, Waiter};
@@ -16,6 +16,23 @@ use crate::turn::{self, Run, Runnable};
 
 /// A declared code segment. Dropping this handle changes nothing; the code segment lives as long as
 /// its node, or until it is done or cancelled.
+///
+/// ```
+/// use alice::{Key, Node, Run, take};
+///
+/// const WORDS: Key<&str> = Key::new("words");
+/// const LENGTHS: Key<usize> = Key::new("lengths");
+///
+/// let node = Node::new();
+/// let measure = node.code("measure").when(take(&WORDS)).to(&LENGTHS).run(Run::Here);
+/// let code = measure.repeatedly(|word, lengths| lengths.put(word.len()))?;
+/// node.put(&WORDS, "seven")?;
+/// code.cancel();
+/// node.put(&WORDS, "never measured")?;
+/// assert_eq!(code.name(), "measure");
+/// assert_eq!((node.queue(&LENGTHS)?.len(), node.queue(&WORDS)?.len()), (1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Code(pub(crate) Arc<dyn Waiter>);
 
 impl Code {
@@ -61,7 +78,7 @@ impl<P, O, F> Task<P, O, F>
 where
     P: Ports,
     O: Send + Sync + 'static,
-    F: FnMut(&mut P::Values, &O) -> Option<String> + Send + 'static,
+    F: FnMut(&mut P::Values, &O) -> Option<Reason> + Send + 'static,
 {
     /// Runs, if the inputs are there already, or waits in line for them.
     pub(crate) fn begin(self) -> Result<Code, DeclareError> {
@@ -100,23 +117,29 @@ where
     }
 
     fn run_once(&self, body: &mut F, mut inputs: P::Values) {
-        let ran = catch_unwind(AssertUnwindSafe(|| body(&mut inputs, &self.outputs)));
-        let failure = ran.unwrap_or_else(|panic| Some(panic_message(&*panic)));
+        // An error may panic as it is put into words.
+        let ran = catch_unwind(AssertUnwindSafe(|| {
+            body(&mut inputs, &self.outputs).map(|reason| (reason.to_string(), reason))
+        }));
+        let failure = ran.unwrap_or_else(|panic| {
+            let message = panic_message(&*panic);
+            Some((message.clone(), message.into()))
+        });
         match failure {
             None => drop_quietly(inputs),
-            Some(message) => self.report(message, inputs),
+            Some((message, reason)) => self.report(message, reason, inputs),
         }
     }
 
-    fn report(&self, message: String, inputs: P::Values) {
+    fn report(&self, message: String, reason: Reason, inputs: P::Values) {
         let mut given = Vec::new();
         self.gate.ports.give(inputs, &mut given);
-        self.tell(message, given);
+        self.tell(message, reason, given);
     }
 
-    fn tell(&self, message: String, given: Vec<Given>) {
+    fn tell(&self, message: String, reason: Reason, given: Vec<Given>) {
         // Refused by a closed node, or a bound that says so: then nobody wants to know.
-        let _ = self.failures.put(Failure::new(&self.name, message, given));
+        let _ = self.failures.put(Failure::new(&self.name, message, reason, given));
     }
 }
 
@@ -129,7 +152,7 @@ impl<P, O, F> Waiter for Task<P, O, F>
 where
     P: Ports,
     O: Send + Sync + 'static,
-    F: FnMut(&mut P::Values, &O) -> Option<String> + Send + 'static,
+    F: FnMut(&mut P::Values, &O) -> Option<Reason> + Send + 'static,
 {
     fn try_fire(self: Arc<Self>) {
         if let Some(inputs) = self.gate.fire(&self) {
@@ -140,7 +163,8 @@ where
     fn stop(self: Arc<Self>, why: Stop) {
         self.is_over.store(true, Ordering::SeqCst);
         if self.gate.disarm(&self) && why == Stop::TimedOut {
-            self.tell("its inputs were not all there in time".to_owned(), Vec::new());
+            let message = "its inputs were not all there in time";
+            self.tell(message.to_owned(), message.into(), Vec::new());
         }
     }
 
@@ -157,7 +181,7 @@ impl<P, O, F> Runnable for Task<P, O, F>
 where
     P: Ports,
     O: Send + Sync + 'static,
-    F: FnMut(&mut P::Values, &O) -> Option<String> + Send + 'static,
+    F: FnMut(&mut P::Values, &O) -> Option<Reason> + Send + 'static,
 {
     fn run(self: Arc<Self>) {
         let mut work = self.work.lock().expect(UNPOISONED);

@@ -1,12 +1,13 @@
 //! Declaring code segments.
 
 use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::code::{Code, Task, Work};
 use crate::error::DeclareError;
-use crate::failure::FAILURES;
+use crate::failure::{FAILURES, Reason};
 use crate::gate::Gate;
 use crate::inputs::{Inputs, Ports};
 use crate::node::Node;
@@ -18,6 +19,27 @@ use crate::wait::Cancel;
 
 /// A code segment that is being declared: [`Node::code`] begins one, [`once`](Declare::once) or
 /// [`repeatedly`](Declare::repeatedly) ends it.
+///
+/// ```
+/// use alice::{Cancel, Key, Node, Run, take};
+///
+/// const ORDERS: Key<&str> = Key::new("orders");
+/// const DONE: Key<String> = Key::new("done");
+///
+/// let node = Node::new();
+/// let closing = Cancel::new();
+/// let worker = |name| {
+///     node.code(name).when(take(&ORDERS)).to(&DONE).run(Run::Here).until(&closing)
+/// };
+/// worker("apprentice").once(|order, done| done.put(format!("{} by the youngest", **order)))?;
+/// worker("master").priority(9).once(|order, done| done.put(format!("{} by her", **order)))?;
+/// node.put(&ORDERS, "chair")?;
+/// assert_eq!(*node.take(&DONE)?, "chair by her");
+/// closing.cancel();
+/// node.put(&ORDERS, "table")?;
+/// assert_eq!(node.queue(&ORDERS)?.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "it is no code segment before `once` or `repeatedly`"]
 pub struct Declare<'n, I, Q> {
     node: &'n Node,
@@ -25,6 +47,12 @@ pub struct Declare<'n, I, Q> {
     inputs: I,
     outputs: Result<Q, DeclareError>,
     settings: Settings,
+}
+
+impl<I, Q> fmt::Debug for Declare<'_, I, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Declare").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 #[derive(Clone, Default)]
@@ -36,20 +64,36 @@ struct Settings {
 
 /// What a code segment may return: nothing, or any result; an error is reported in
 /// [`FAILURES`](crate::FAILURES).
+///
+/// ```
+/// use alice::{FAILURES, Key, Node, take};
+///
+/// const TEXT: Key<&str> = Key::new("text");
+/// const NUMBER: Key<u32> = Key::new("number");
+///
+/// let node = Node::new();
+/// node.code("parse").when(take(&TEXT)).to(&NUMBER).repeatedly(|text, number| {
+///     number.put(text.parse()?)?;
+///     Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// })?;
+/// node.put(&TEXT, "seven")?;
+/// assert_eq!(node.take(&FAILURES)?.message(), "invalid digit found in string");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Outcome {
-    /// The error, in words.
-    fn failure(self) -> Option<String>;
+    /// The error.
+    fn failure(self) -> Option<Box<dyn Error + Send + Sync>>;
 }
 
 impl Outcome for () {
-    fn failure(self) -> Option<String> {
+    fn failure(self) -> Option<Box<dyn Error + Send + Sync>> {
         None
     }
 }
 
 impl<T, E: Into<Box<dyn Error + Send + Sync>>> Outcome for Result<T, E> {
-    fn failure(self) -> Option<String> {
-        self.err().map(|error| error.into().to_string())
+    fn failure(self) -> Option<Box<dyn Error + Send + Sync>> {
+        self.err().map(Into::into)
     }
 }
 
@@ -96,6 +140,21 @@ impl<'n, I, Q> Declare<'n, I, Q> {
 
 impl<I: Inputs, Q: Send + Sync + 'static> Declare<'_, I, Q> {
     /// Runs the code once, when all its inputs are there.
+    ///
+    /// ```
+    /// use alice::{Key, Node, take};
+    ///
+    /// const STONE: Key<&str> = Key::new("stone");
+    ///
+    /// let node = Node::new();
+    /// let (told, hears) = std::sync::mpsc::channel();
+    /// node.code("first stone").when(take(&STONE)).once(move |stone, ()| told.send(**stone))?;
+    /// node.put(&STONE, "granite")?;
+    /// node.put(&STONE, "slate")?;
+    /// assert_eq!(hears.recv()?, "granite");
+    /// assert_eq!(*node.take(&STONE)?, "slate");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// When a key has another type on this node or is an input twice, or the node is closed.
@@ -152,7 +211,7 @@ impl<I: Inputs, Q: Send + Sync + 'static> Declare<'_, I, Q> {
 
     fn declare<F>(self, repeats: bool, body: F) -> Result<Code, DeclareError>
     where
-        F: FnMut(&mut <I::Ports as Ports>::Values, &Q) -> Option<String> + Send + 'static,
+        F: FnMut(&mut <I::Ports as Ports>::Values, &Q) -> Option<Reason> + Send + 'static,
     {
         let Declare { node, name, inputs, outputs, settings } = self;
         let ports = inputs.find(node)?;

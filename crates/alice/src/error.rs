@@ -6,6 +6,21 @@ use crate::key::Data;
 use crate::segment::Segment;
 
 /// Why inputs or outputs cannot be declared as they were.
+///
+/// ```
+/// use alice::{DeclareError, Key, Node, peek, take};
+///
+/// const COUNT: Key<u32> = Key::new("count");
+///
+/// let node = Node::new();
+/// let twice = node.code("add").when((take(&COUNT), take(&COUNT))).once(|_, ()| ());
+/// assert_eq!(twice.unwrap_err(), DeclareError::SameKeyTwice { name: "count".to_owned() });
+/// let restless = node.code("watch").when(peek(&COUNT)).repeatedly(|_, ()| ());
+/// assert_eq!(restless.unwrap_err(), DeclareError::NeverRests { name: "watch".to_owned() });
+/// let other_type = node.queue(&Key::<String>::new("count")).unwrap_err();
+/// assert!(other_type.to_string().starts_with("the key `count` holds u32"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeclareError {
@@ -38,6 +53,18 @@ pub enum DeclareError {
 }
 
 /// A data segment that was not put, and why.
+///
+/// ```
+/// use alice::{Key, Node, NotPut};
+///
+/// const LETTERS: Key<String> = Key::new("letters");
+///
+/// let node = Node::new();
+/// node.close();
+/// let error = node.put(&LETTERS, "hello".to_owned()).unwrap_err();
+/// assert_eq!(error.why, NotPut::Closed);
+/// assert_eq!(error.segment.into_data().expect("nobody else has it"), "hello");
+/// ```
 pub struct PutError<T> {
     /// The segment, back again.
     pub segment: Segment<T>,
@@ -46,6 +73,24 @@ pub struct PutError<T> {
 }
 
 /// Why a data segment was not put.
+///
+/// ```
+/// use std::num::NonZeroUsize;
+/// use std::time::Duration;
+/// use alice::{Bound, Key, Node, NotPut, WhenFull};
+///
+/// let node = Node::new();
+/// let jobs = node.queue(&Key::<u32>::new("jobs"))?;
+/// let segments_max = NonZeroUsize::MIN;
+/// jobs.set_bound(Some(Bound { segments_max, when_full: WhenFull::Refuse }));
+/// jobs.put(1)?;
+/// match jobs.put(2) {
+///     Err(error) if matches!(error.why, NotPut::Full { .. }) => drop(jobs.take()?),
+///     done => drop(done?),
+/// }
+/// jobs.put_within(2, Duration::from_secs(1))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotPut {
@@ -67,6 +112,22 @@ pub enum NotPut {
 }
 
 /// Why a wait for data segments ended without them. Nothing was taken.
+///
+/// ```
+/// use std::time::Duration;
+/// use alice::{Key, Node, WaitError};
+///
+/// const ANSWER: Key<u32> = Key::new("answer");
+///
+/// let node = Node::new();
+/// let answer = match node.take_within(&ANSWER, Duration::from_millis(1)) {
+///     Ok(answer) => *answer,
+///     Err(WaitError::TimedOut) => 42,
+///     Err(error) => return Err(error.into()),
+/// };
+/// assert_eq!(answer, 42);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WaitError {

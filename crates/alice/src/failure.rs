@@ -1,12 +1,16 @@
 //! Code segments that failed, and what they had been given.
 
 use std::any::Any;
+use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
 use crate::key::{Data, Key};
 use crate::queue::Queue;
 use crate::segment::Segment;
+
+/// Why one failed.
+pub(crate) type Reason = Box<dyn Error + Send + Sync>;
 
 /// Where a node reports the code segments that panicked or returned an error: data segments like
 /// any other, for a thread or a code segment to take. The newest 1,024 are kept, unless
@@ -34,14 +38,78 @@ pub const FAILURES: Key<Failure> = Key::new("alice.failures");
 pub(crate) const FAILURES_MAX: usize = 1024;
 
 /// A code segment that failed.
+///
+/// ```
+/// use alice::{FAILURES, Key, Node, take};
+///
+/// const WHOLE: Key<u32> = Key::new("whole");
+/// const PARTS: Key<u32> = Key::new("parts");
+/// const SHARE: Key<u32> = Key::new("share");
+///
+/// let node = Node::new();
+/// let divide = node.code("divide").when((take(&WHOLE), take(&PARTS))).to(&SHARE);
+/// divide.once(|(whole, parts), share| share.put(**whole / **parts))?;
+/// node.put(&WHOLE, 12)?;
+/// node.put(&PARTS, 0)?;
+/// let failure = node.take(&FAILURES)?;
+/// assert_eq!((failure.code(), failure.message()), ("divide", "attempt to divide by zero"));
+/// assert_eq!(failure.input(&WHOLE).as_deref(), Some(&12));
+/// assert_eq!(failure.inputs().len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Example: as an error
+/// Its [source](Error::source) is what the error that was returned has as its own.
+///
+/// ```
+/// use std::error::Error;
+/// use std::time::Duration;
+/// use alice::{FAILURES, Key, Node, Run, take};
+///
+/// const TEXT: Key<&str> = Key::new("text");
+///
+/// fn parse(text: &'static str) -> Result<(), Box<dyn Error>> {
+///     let node = Node::new();
+///     let parse = node.code("parse").when(take(&TEXT)).run(Run::Here);
+///     parse.once(|text, ()| text.parse::<u32>().map(drop))?;
+///     node.put(&TEXT, text)?;
+///     match node.take_within(&FAILURES, Duration::ZERO) {
+///         Ok(failure) => Err(failure.into_data().expect("nobody else has it").into()),
+///         Err(_) => Ok(()),
+///     }
+/// }
+/// assert!(parse("7").is_ok());
+/// let error = parse("seven").unwrap_err();
+/// assert_eq!(error.to_string(), "code segment `parse` failed: invalid digit found in string");
+/// ```
 #[derive(Debug)]
 pub struct Failure {
     code: Box<str>,
     message: String,
+    reason: Reason,
     inputs: Vec<Given>,
 }
 
 /// One data segment that a code segment was given.
+///
+/// ```
+/// use alice::{FAILURES, Key, Node, Run, take};
+///
+/// const JOBS: Key<String> = Key::new("jobs");
+///
+/// let node = Node::new();
+/// let work = node.code("work").when(take(&JOBS)).run(Run::Here);
+/// work.once(|_, ()| Err::<(), _>("the printer is out of paper"))?;
+/// node.put(&JOBS, "print".to_owned())?;
+/// let failure = node.take(&FAILURES)?;
+/// for given in failure.inputs() {
+///     assert_eq!((given.key(), given.is_taken()), ("jobs", true));
+///     let job = given.segment::<String>().expect("the type of its key");
+///     node.flip(&JOBS, &job)?;
+/// }
+/// assert_eq!(*node.take(&JOBS)?, "print");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Given {
     key: Box<str>,
     index: u64,
@@ -50,8 +118,8 @@ pub struct Given {
 }
 
 impl Failure {
-    pub(crate) fn new(code: &str, message: String, inputs: Vec<Given>) -> Failure {
-        Failure { code: code.into(), message, inputs }
+    pub(crate) fn new(code: &str, message: String, reason: Reason, inputs: Vec<Given>) -> Failure {
+        Failure { code: code.into(), message, reason, inputs }
     }
 
     /// The name of the code segment.
@@ -84,6 +152,13 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "code segment `{}` failed: {}", self.code, self.message)
+    }
+}
+
+impl Error for Failure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        // The error itself is in what this one says.
+        self.reason.source()
     }
 }
 

@@ -1,5 +1,7 @@
 //! Inputs: what code segments and threads wait for.
 
+use std::fmt;
+
 use crate::error::DeclareError;
 use crate::failure::Given;
 use crate::key::{Data, Key};
@@ -11,6 +13,20 @@ use crate::sync::{AtomicU64, Ordering};
 
 /// The queue of a key: by its key on the node where a code segment is, or the queue itself, which
 /// may be on any node of the process.
+///
+/// ```
+/// use alice::{Key, Node, Run, take};
+///
+/// const ORDERS: Key<&str> = Key::new("orders");
+///
+/// let (shop, kitchen) = (Node::new(), Node::new());
+/// let orders = shop.queue(&ORDERS)?;
+/// let cook = kitchen.code("cook").when(take(&orders)).run(Run::Here);
+/// cook.repeatedly(|order, ()| assert_eq!(**order, "soup"))?;
+/// shop.put(&ORDERS, "soup")?;
+/// assert!(orders.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub enum Place<T: Data> {
     /// On the same node.
@@ -20,6 +36,21 @@ pub enum Place<T: Data> {
 }
 
 /// One data segment that is waited for: [`take`], [`peek`], [`newer`].
+///
+/// ```
+/// use std::time::Duration;
+/// use alice::{Input, Key, Node, take};
+///
+/// let node = Node::new();
+/// let keys: Vec<Key<u32>> = (0..3).map(|part| Key::named(format!("part {part}"))).collect();
+/// for (key, part) in keys.iter().zip([10, 20, 30]) {
+///     node.put(key, part)?;
+/// }
+/// let all: Vec<Input<u32>> = keys.iter().map(take).collect();
+/// let parts = node.wait_for(all, Duration::ZERO)?;
+/// assert_eq!(parts.iter().map(|part| **part).sum::<u32>(), 60);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Input<T: Data> {
     place: Place<T>,
@@ -27,6 +58,21 @@ pub struct Input<T: Data> {
 }
 
 /// Several data segments of one key that are waited for: [`take_many`].
+///
+/// ```
+/// use std::time::Duration;
+/// use alice::{Key, Node, WaitError, take_many};
+///
+/// const EGGS: Key<u32> = Key::new("eggs");
+///
+/// let node = Node::new();
+/// (1..=7).try_for_each(|egg| node.put(&EGGS, egg).map(drop))?;
+/// let box_of_six = node.wait_for(take_many(&EGGS, 6), Duration::ZERO)?;
+/// assert_eq!(box_of_six.iter().map(|egg| **egg).sum::<u32>(), 21);
+/// let error = node.wait_for(take_many(&EGGS, 6), Duration::ZERO).unwrap_err();
+/// assert_eq!((error, node.queue(&EGGS)?.len()), (WaitError::TimedOut, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Many<T: Data> {
     place: Place<T>,
@@ -52,6 +98,22 @@ pub fn peek<T: Data>(place: impl Into<Place<T>>) -> Input<T> {
 
 /// The oldest data segment of a queue whose [index](Segment::index) is greater than `seen`; it
 /// stays. For a code segment that repeats, what it got counts as seen from then on.
+///
+/// ```
+/// use alice::{Key, Node, Run, newer};
+///
+/// const RATE: Key<f64> = Key::new("rate");
+/// const SEEN: Key<f64> = Key::new("seen");
+///
+/// let node = Node::new();
+/// node.update(&RATE, 0.5)?;
+/// let watch = node.code("watch").when(newer(&RATE, 0)).to(&SEEN).run(Run::Here);
+/// watch.repeatedly(|rate, seen| seen.put(**rate))?;
+/// node.update(&RATE, 0.75)?;
+/// assert_eq!((*node.take(&SEEN)?, *node.take(&SEEN)?), (0.5, 0.75));
+/// assert_eq!(*node.peek(&RATE)?, 0.75);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn newer<T: Data>(place: impl Into<Place<T>>, seen: u64) -> Input<T> {
     Input { place: place.into(), mode: Mode::Newer(seen) }
 }
@@ -121,6 +183,12 @@ pub struct Port<T: Data> {
     seen: AtomicU64,
 }
 
+impl<T: Data> fmt::Debug for Port<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Port").field("key", &self.queue.name()).finish_non_exhaustive()
+    }
+}
+
 impl<T: Data> Port<T> {
     pub(crate) fn new(queue: &Queue<T>, mode: Mode) -> Port<T> {
         let seen = if let Mode::Newer(seen) = mode { seen } else { 0 };
@@ -184,6 +252,13 @@ impl<T: Data> OnePort for Port<T> {
 pub struct ManyPort<T: Data> {
     queue: Queue<T>,
     count: usize,
+}
+
+impl<T: Data> fmt::Debug for ManyPort<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("ManyPort");
+        shown.field("key", &self.queue.name()).field("count", &self.count).finish()
+    }
 }
 
 impl<T: Data> OneInput for Many<T> {

@@ -17,6 +17,25 @@ use crate::sync::MutexGuard;
 ///
 /// The code segment gets a [`Segment`] for each (a vector of them for [`Many`](crate::Many)),
 /// arranged alike. This trait is implemented by this crate only.
+///
+/// ```
+/// use std::time::Duration;
+/// use alice::{Key, Node, peek, take, take_many};
+///
+/// const FLOUR: Key<u32> = Key::new("flour");
+/// const EGG: Key<&str> = Key::new("egg");
+/// const OVEN: Key<String> = Key::new("oven");
+///
+/// let node = Node::new();
+/// node.put(&FLOUR, 500)?;
+/// node.put(&EGG, "brown")?;
+/// node.put(&EGG, "white")?;
+/// node.put(&OVEN, "hot".to_owned())?;
+/// let all = (take(&FLOUR), take_many(&EGG, 2), peek(&OVEN));
+/// let (flour, eggs, oven) = node.wait_for(all, Duration::ZERO)?;
+/// assert_eq!((*flour, *eggs[1], &**oven), (500, "white", "hot"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Inputs {
     /// The inputs with their queues.
     type Ports: Ports;
@@ -100,6 +119,7 @@ impl<P: OnePort> Ports for P {
 }
 
 /// Several ports, and the order in which their queues are locked.
+#[derive(Debug)]
 pub struct Joint<P> {
     ports: P,
     order: Vec<usize>,

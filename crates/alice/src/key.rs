@@ -7,6 +7,20 @@ use std::marker::PhantomData;
 
 /// What can be in a data segment: anything that threads may share and that borrows nothing. It
 /// need not be cloneable or serializable, for it is never copied.
+///
+/// ```
+/// use std::sync::Mutex;
+/// use alice::{Data, Key, Node};
+///
+/// /// Neither `Clone` nor `Debug`.
+/// struct Picture(Vec<u8>);
+///
+/// fn is_data<T: Data>(_: &Key<T>) {}
+///
+/// is_data(&Key::<Picture>::new("pictures"));
+/// is_data(&Key::<Mutex<Vec<u32>>>::new("shared"));
+/// is_data(&Key::<Box<dyn Fn(u32) -> u32 + Send + Sync>>::new("code"));
+/// ```
 pub trait Data: Send + Sync + 'static {}
 
 impl<T: Send + Sync + 'static> Data for T {}
@@ -49,6 +63,17 @@ impl<T: Data> Key<T> {
 
     /// A key whose name is made while the program runs, such as `block 7`. A node keeps a queue
     /// for each key it has seen, so let there be few.
+    ///
+    /// ```
+    /// use alice::{Key, Node};
+    ///
+    /// let node = Node::new();
+    /// let blocks: Vec<Key<u32>> = (0..3).map(|at| Key::named(format!("block {at}"))).collect();
+    /// node.put(&blocks[2], 7)?;
+    /// assert_eq!(blocks[2].name(), "block 2");
+    /// assert_eq!(*node.take(&Key::<u32>::new("block 2"))?, 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn named(name: impl Into<String>) -> Key<T> {
         let name: String = name.into();

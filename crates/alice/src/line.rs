@@ -49,6 +49,14 @@ pub struct Line {
     arrivals: u64,
 }
 
+impl std::fmt::Debug for Line {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Line");
+        shown.field("waiters", &self.waiters.len());
+        shown.finish_non_exhaustive()
+    }
+}
+
 impl Line {
     pub(crate) fn enter(&mut self, priority: u8, waiter: Arc<dyn Waiter>) {
         self.arrivals += 1;

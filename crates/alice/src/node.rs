@@ -24,6 +24,24 @@ use crate::wait::{Wait, wait_for};
 ///
 /// A process may have many; they know each other by labels ([`connect`](Node::connect)). Clones are
 /// the same node. When the last one is dropped, the node is [closed](Node::close).
+///
+/// ```
+/// use std::time::Duration;
+/// use alice::{Key, Node, WaitError};
+///
+/// const NEWS: Key<&str> = Key::new("news");
+/// const WEATHER: Key<&str> = Key::new("weather");
+///
+/// let node = Node::new();
+/// node.put(&NEWS, "rain")?;
+/// let news = node.take(&NEWS)?;
+/// node.flip(&WEATHER, &news)?;
+/// let index = node.update(&WEATHER, "sun")?;
+/// assert_eq!(*node.peek_newer(&WEATHER, index - 1)?, "sun");
+/// node.close();
+/// assert_eq!(node.take_within(&WEATHER, Duration::ZERO).unwrap_err(), WaitError::Closed);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Node(Arc<Inner>);
 
@@ -62,7 +80,7 @@ impl<T: Data> AnyQueue for Queue<T> {
     }
 }
 
-/// There is no such neighbour, or it is gone.
+/// There is no such neighbour, or it is gone: see [`Node::connect`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this node has no neighbour `{label}`")]
 pub struct NoSuchNeighbour {
@@ -214,6 +232,21 @@ impl Node {
 
     /// Has this node know another one under a label, which means something here only. The other one
     /// is not kept from being dropped.
+    ///
+    /// ```
+    /// use alice::{Key, Node};
+    ///
+    /// const LETTER: Key<&str> = Key::new("letter");
+    ///
+    /// let (ana, ben) = (Node::new(), Node::new());
+    /// ana.connect("friend", &ben);
+    /// ana.neighbour("friend")?.put(&LETTER, "hello")?;
+    /// assert_eq!(*ben.take(&LETTER)?, "hello");
+    /// drop(ben);
+    /// let gone = ana.neighbour("friend").unwrap_err();
+    /// assert_eq!(gone.to_string(), "this node has no neighbour `friend`");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn connect(&self, label: &str, other: &Node) {
         let mut neighbours = self.0.neighbours.write().expect(UNPOISONED);
         neighbours.insert(label.into(), Arc::downgrade(&other.0));

@@ -10,6 +10,23 @@ use crate::queue::Queue;
 ///
 /// The code segment gets a [`Queue`] for each, arranged alike. This trait is implemented by this
 /// crate only.
+///
+/// ```
+/// use alice::{Key, Node, Run, take};
+///
+/// const NUMBER: Key<u32> = Key::new("number");
+/// const ODD: Key<u32> = Key::new("odd");
+///
+/// let (node, other) = (Node::new(), Node::new());
+/// let even = other.queue(&Key::<u32>::new("even"))?;
+/// let sort = node.code("sort").when(take(&NUMBER)).to((&ODD, &even)).run(Run::Here);
+/// sort.repeatedly(|number, (odd, even)| {
+///     if **number % 2 == 1 { odd.flip(number) } else { even.flip(number) }
+/// })?;
+/// (1..=3).try_for_each(|number| node.put(&NUMBER, number).map(drop))?;
+/// assert_eq!((node.queue(&ODD)?.len(), *even.take()?), (2, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Outputs {
     /// The queues.
     type Queues: Send + Sync + 'static;

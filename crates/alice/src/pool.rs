@@ -55,7 +55,7 @@ struct Ranked {
     ready: Ready,
 }
 
-/// Why a pool could not be made.
+/// Why a pool could not be made: [`Pool::new`]. Fewer threads may do.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot start {threads} threads: {why}")]
 pub struct PoolError {
@@ -66,6 +66,14 @@ pub struct PoolError {
 impl Pool {
     /// The pool of the whole process, which rayon makes when it is first used, with as many threads
     /// as there are processors.
+    ///
+    /// ```
+    /// use alice::{Node, Pool};
+    ///
+    /// // The same threads as `Node::new()` has.
+    /// let node = Node::on(&Pool::of_process());
+    /// # drop(node);
+    /// ```
     #[must_use]
     pub fn of_process() -> Pool {
         Pool::from(None)

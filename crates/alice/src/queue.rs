@@ -20,15 +20,19 @@ use crate::wait::{Wait, wait_for};
 /// without looking it up each time.
 ///
 /// ```
+/// use std::time::Duration;
 /// use alice::{Key, Node};
 ///
 /// let node = Node::new();
 /// let numbers = node.queue(&Key::<u32>::new("numbers"))?;
 /// numbers.put(7)?;
 /// numbers.put(8)?;
-/// assert_eq!((*numbers.peek()?, *numbers.take()?), (7, 7));
+/// let seven = numbers.take()?;
+/// assert_eq!((*seven, *numbers.peek()?, numbers.len()), (7, 8, 1));
+/// numbers.flip(&seven)?;
 /// numbers.update(9)?;
-/// assert_eq!((*numbers.take()?, numbers.len()), (9, 0));
+/// assert_eq!(*numbers.take_within(Duration::from_secs(1))?, 9);
+/// assert!(numbers.is_empty() && numbers.name() == "numbers");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Queue<T: Data>(Arc<Inner<T>>);
@@ -60,6 +64,25 @@ impl<T: Data> Queue<T> {
     }
 
     /// As [`put`](Queue::put), waiting for room as long as this.
+    ///
+    /// ```
+    /// use std::num::NonZeroUsize;
+    /// use std::time::Duration;
+    /// use alice::{Bound, Key, Node, NotPut, WhenFull};
+    ///
+    /// let node = Node::new();
+    /// let jobs = node.queue(&Key::<u32>::new("jobs"))?;
+    /// let segments_max = NonZeroUsize::MIN;
+    /// jobs.set_bound(Some(Bound { segments_max, when_full: WhenFull::Refuse }));
+    /// jobs.put(1)?;
+    /// let late = jobs.put_within(2, Duration::from_millis(1)).unwrap_err();
+    /// assert_eq!(late.why, NotPut::Full { segments_max: 1 });
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| jobs.take());
+    ///     jobs.put_within(2, Duration::from_secs(60))
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`put`](Queue::put). A code segment cannot wait: it gets the segment back at once.
@@ -168,6 +191,19 @@ impl<T: Data> Queue<T> {
     /// Waits for the oldest data segment whose [index](Segment::index) is greater than `seen`, and
     /// leaves it there.
     ///
+    /// ```
+    /// use alice::{Key, Node};
+    ///
+    /// let node = Node::new();
+    /// let prices = node.queue(&Key::<u32>::new("prices"))?;
+    /// prices.put(7)?;
+    /// prices.put(8)?;
+    /// let first = prices.peek_newer(0)?;
+    /// let second = prices.peek_newer(first.index())?;
+    /// assert_eq!((*first, *second, prices.len()), (7, 8, 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`take`](Queue::take).
     pub fn peek_newer(&self, seen: u64) -> Result<Segment<T>, WaitError> {
@@ -187,6 +223,18 @@ impl<T: Data> Queue<T> {
     }
 
     /// How many wait for it: threads, code segments, peers.
+    ///
+    /// ```
+    /// use alice::{Key, Node, take};
+    ///
+    /// let node = Node::new();
+    /// let jobs = node.queue(&Key::<u32>::new("jobs"))?;
+    /// for _ in 0..3 {
+    ///     node.code("worker").when(take(&jobs)).repeatedly(|_, ()| ())?;
+    /// }
+    /// assert_eq!(jobs.waiting(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.lock().line.names().count()
@@ -198,7 +246,7 @@ impl<T: Data> Queue<T> {
         &self.0.name
     }
 
-    /// Limits the queue, or lifts its limit. What is in it already stays.
+    /// Limits the queue, as the [`Bound`] says, or lifts its limit. What is in it already stays.
     pub fn set_bound(&self, bound: Option<Bound>) {
         let mut state = self.lock();
         state.bound = bound;

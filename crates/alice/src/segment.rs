@@ -20,6 +20,7 @@ use crate::key::Data;
 /// let node = Node::new();
 /// node.put(&RAW, vec![3, 1, 2])?;
 /// let mut numbers = node.take(&RAW)?;
+/// assert_eq!(numbers.index(), 1);
 /// numbers.get_mut().expect("nobody else has it").sort_unstable();
 /// node.flip(&SORTED, &numbers)?;
 /// assert_eq!(*node.take(&SORTED)?, [1, 2, 3]);
@@ -50,6 +51,22 @@ impl<T: Data> Segment<T> {
 
     /// The data itself.
     ///
+    /// ```
+    /// use alice::{Key, Node};
+    ///
+    /// const LISTS: Key<Vec<u32>> = Key::new("lists");
+    ///
+    /// let node = Node::new();
+    /// node.put(&LISTS, vec![1, 2, 3])?;
+    /// let peeked = node.peek(&LISTS)?;
+    /// let list = node.take(&LISTS)?;
+    /// assert!(list.is_same(&peeked) && list.index() == 1);
+    /// let list = list.into_data().expect_err("`peeked` holds it too");
+    /// drop(peeked);
+    /// assert_eq!(list.into_data().expect("nobody else holds it"), [1, 2, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Gives the segment back when somebody else holds it too.
     pub fn into_data(self) -> Result<T, Segment<T>> {
@@ -64,6 +81,20 @@ impl<T: Data> Segment<T> {
     }
 
     /// The pointer to the data that all its handles share.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use alice::{Key, Node};
+    ///
+    /// const MAPS: Key<String> = Key::new("maps");
+    ///
+    /// let node = Node::new();
+    /// node.put(&MAPS, "north".to_owned())?;
+    /// // To be kept where nothing is known of Alice.
+    /// let map: Arc<String> = Arc::clone(node.take(&MAPS)?.shared());
+    /// assert_eq!(*map, "north");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn shared(&self) -> &Arc<T> {
         &self.data

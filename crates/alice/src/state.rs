@@ -24,6 +24,16 @@ pub struct State<T> {
     pub(crate) is_closed: bool,
 }
 
+impl<T> std::fmt::Debug for State<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("State");
+        shown.field("segments", &self.segments.len());
+        shown.field("newest", &self.newest);
+        shown.field("line", &self.line);
+        shown.finish_non_exhaustive()
+    }
+}
+
 impl<T: crate::Data> State<T> {
     pub(crate) fn new(is_closed: bool) -> State<T> {
         State {

@@ -30,7 +30,7 @@ pub struct NodeStatus {
     pub waiting: Vec<WaitingStatus>,
 }
 
-/// A queue at one moment.
+/// A queue at one moment, in a [`NodeStatus`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueStatus {
     /// The key's name.
@@ -43,7 +43,7 @@ pub struct QueueStatus {
     pub displaced: u64,
 }
 
-/// One that waits, at one moment.
+/// One that waits, at one moment, in a [`NodeStatus`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitingStatus {
     /// What it is called: `a thread`, `a peer`, or the code segment's name.
@@ -52,7 +52,7 @@ pub struct WaitingStatus {
     pub inputs: Vec<InputStatus>,
 }
 
-/// An input of one that waits.
+/// An input of one that waits, in a [`WaitingStatus`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputStatus {
     /// The key's name.

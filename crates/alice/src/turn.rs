@@ -12,6 +12,23 @@ use crate::pool::{Pool, Urgent};
 use crate::sync::thread_local;
 
 /// Where a code segment runs when its last input arrives.
+///
+/// ```
+/// use std::thread;
+/// use alice::{Key, Node, Run, take};
+///
+/// const NAME: Key<&str> = Key::new("name");
+/// const THREAD: Key<thread::ThreadId> = Key::new("thread");
+///
+/// let node = Node::new();
+/// for (run, is_here) in [(Run::Here, true), (Run::Pool, false)] {
+///     let tell = node.code("tell").when(take(&NAME)).to(&THREAD).run(run);
+///     tell.once(|_, thread| thread.put(thread::current().id()))?;
+///     node.put(&NAME, "somebody")?;
+///     assert_eq!(*node.take(&THREAD)? == thread::current().id(), is_here);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Run {
     /// When a code segment brought the last input: next, on the same worker, without a hop, unless

@@ -20,8 +20,9 @@ use crate::turn;
 /// let (node, key) = (Node::new(), Key::<u8>::new("never put"));
 /// assert_eq!(node.take_within(&key, Duration::ZERO).unwrap_err(), WaitError::TimedOut);
 /// let cancel = Cancel::new();
+/// let wait = Wait::for_ever().within(Duration::from_secs(60)).until(&cancel);
+/// assert_eq!(wait.timeout(), Some(Duration::from_secs(60)));
 /// cancel.cancel();
-/// let wait = Wait::for_ever().until(&cancel);
 /// assert_eq!(node.take_within(&key, wait).unwrap_err(), WaitError::Cancelled);
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -75,6 +76,21 @@ impl From<&Cancel> for Wait {
 }
 
 /// Ends the waits, and the code segments, that were given it. Clones are the same one.
+///
+/// ```
+/// use alice::{Cancel, Key, Node, Wait, WaitError};
+///
+/// const NEVER: Key<u8> = Key::new("never put");
+///
+/// let (node, cancel) = (Node::new(), Cancel::new());
+/// let error = std::thread::scope(|scope| {
+///     let waiting = scope.spawn(|| node.take_within(&NEVER, &cancel).unwrap_err());
+///     cancel.cancel();
+///     waiting.join().expect("it does not panic")
+/// });
+/// assert_eq!(error, WaitError::Cancelled);
+/// assert!(cancel.is_cancelled());
+/// ```
 #[derive(Clone, Default)]
 pub struct Cancel(Arc<Mutex<Cancelling>>);
 

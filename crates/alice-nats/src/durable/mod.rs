@@ -10,7 +10,7 @@ mod together;
 
 use std::sync::Arc;
 
-use alice::{Key, Wait};
+use alice::{Cancel, Key, Wait};
 use tokio::sync::{Notify, OnceCell};
 
 use crate::engine::Shared;
@@ -160,7 +160,8 @@ impl<T: Portable> Durable<T> {
         self.take_within(Wait::for_ever())
     }
 
-    /// As [`take`](Durable::take), but only for so long, or until it is cancelled.
+    /// As [`take`](Durable::take), but only for so long, or until it is cancelled. Who is cancelled
+    /// when he comes takes nothing, whatever is there.
     ///
     /// # Errors
     /// As [`take`](Durable::take), and when the wait ends.
@@ -233,11 +234,15 @@ impl<T: Portable> Durable<T> {
     }
 }
 
-/// Does it until it is cancelled.
+/// Does it until it is cancelled. What was cancelled before is not begun: whether its first request
+/// would be answered before anybody looks is chance.
 async fn ended<V>(
     wait: &Wait,
     doing: impl Future<Output = Result<V, NotReceived>>,
 ) -> Result<V, NotReceived> {
+    if wait.cancel().is_some_and(Cancel::is_cancelled) {
+        return Err(NotReceived::Cancelled);
+    }
     let cancelled = Arc::new(Notify::new());
     let _call = wait.cancel().map(|cancel| {
         let cancelled = Arc::clone(&cancelled);

@@ -1,5 +1,8 @@
 //! Code segments that panic or return errors.
 
+use std::error::Error;
+use std::fmt;
+
 use crate::put_all;
 use alice::{FAILURES, Key, Node, Pool, Run, peek, take};
 
@@ -25,6 +28,34 @@ fn panic_is_reported_with_all_inputs_and_the_code_goes_on() {
         assert_eq!(*failure.input(&B).unwrap(), "kept");
         assert_eq!(node.queue(&B).unwrap().len(), 1);
     }
+}
+
+#[test]
+fn failure_is_an_error_with_the_source_of_what_was_returned() {
+    #[derive(Debug)]
+    struct NoPaper(fmt::Error);
+    impl fmt::Display for NoPaper {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("nothing was printed")
+        }
+    }
+    impl Error for NoPaper {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+    let node = Node::new();
+    let print = node.code("print").when(take(&A)).run(Run::Here);
+    print.once(|_, ()| Err::<(), _>(NoPaper(fmt::Error))).unwrap();
+    node.put(&A, 1).unwrap();
+    let failure = node.take(&FAILURES).unwrap();
+    let error: &dyn Error = &*failure;
+    assert_eq!(error.to_string(), "code segment `print` failed: nothing was printed");
+    assert!(error.source().is_some_and(|source| source.is::<fmt::Error>()));
+    let panics = node.code("panics").when(take(&A)).run(Run::Here);
+    panics.once(|a, ()| assert!(**a > 1, "on purpose")).unwrap();
+    node.put(&A, 1).unwrap();
+    assert!(node.take(&FAILURES).unwrap().source().is_none());
 }
 
 #[test]
