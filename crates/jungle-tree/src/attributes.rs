@@ -7,6 +7,8 @@
 //!              the handle of a record of its own when `apart`), or its bytes, zero padded
 //! ```
 
+use std::fmt;
+
 use crate::arena::{Memory, WORD_BYTES};
 use crate::block::Record;
 use crate::edit::Edit;
@@ -14,6 +16,8 @@ use crate::line::Dead;
 use crate::planted::{Bug, is_awake};
 use crate::value::ValueRef;
 
+/// `Debug` shows no more attributes of a node, or children.
+pub(crate) const SHOWN_MAX: usize = 16;
 /// Longer values lie in a record of their own, so that a put beside them does not copy them.
 const INLINE_BYTES_MAX: usize = 256;
 /// At most this many bytes of keys and inline values of one node together.
@@ -102,6 +106,16 @@ pub struct Attributes<'a> {
     record: u32,
     at: usize,
     end: usize,
+}
+
+impl fmt::Debug for Attributes<'_> {
+    /// Those that are left, up to a limit.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.clone();
+        let mut shown = f.debug_list();
+        shown.entries(rest.by_ref().take(SHOWN_MAX));
+        if rest.next().is_some() { shown.finish_non_exhaustive() } else { shown.finish() }
+    }
 }
 
 impl<'a> Attributes<'a> {

@@ -69,6 +69,12 @@ pub struct CollectionTurn<'a> {
     turn: MutexGuard<'a, ()>,
 }
 
+impl std::fmt::Debug for CollectionTurn<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CollectionTurn").finish_non_exhaustive()
+    }
+}
+
 impl<'a> CollectionTurn<'a> {
     /// Begins a collection that also spares the versions in `kept`, which a history keeps. The
     /// history must not let them go, nor keep others, until this returns; after that it may.
@@ -109,6 +115,12 @@ pub struct Collection<'a> {
     blocks: Heap<1>,
     payload: Heap<0>,
     is_swept: bool,
+}
+
+impl std::fmt::Debug for Collection<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Collection").finish_non_exhaustive()
+    }
 }
 
 impl Collection<'_> {

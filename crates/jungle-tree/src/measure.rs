@@ -96,6 +96,12 @@ pub struct Measure<'a> {
     count: Count,
 }
 
+impl std::fmt::Debug for Measure<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Measure").finish_non_exhaustive()
+    }
+}
+
 impl Measure<'_> {
     /// Adds a version; gives the bytes of it that no version has that was added before, nor
     /// is known to be [shared](Measure::shared).

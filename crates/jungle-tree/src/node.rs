@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::attributes::{self, Attributes};
+use crate::attributes::{self, Attributes, SHOWN_MAX};
 use crate::block::{self, Content};
 use crate::children::{self, Children as Iter, Differences, Direction, directory, locate};
 use crate::key::{Key, KeyRef};
@@ -144,6 +144,11 @@ impl<'a> Node<'a> {
     }
 
     /// The children with their keys, in order: positions, then names.
+    ///
+    /// To leave some out (`skip`, `nth`) costs less than to step over them: next to nothing where
+    /// all have positions without gaps, or none has children; else as much as to step over each
+    /// sixteenth. Where the key of the first one wanted is known,
+    /// [`children_from`](Node::children_from) is there at once.
     ///
     /// ```
     /// use jungle_tree::{Arena, Tree};
@@ -460,11 +465,25 @@ pub struct Children<'a> {
     iter: children::Children<'a>,
 }
 
+impl fmt::Debug for Children<'_> {
+    /// The keys of those that are left, up to a limit.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.clone();
+        let mut shown = f.debug_list();
+        shown.entries(rest.by_ref().take(SHOWN_MAX).map(|(key, _)| key));
+        if rest.next().is_some() { shown.finish_non_exhaustive() } else { shown.finish() }
+    }
+}
+
 impl<'a> Iterator for Children<'a> {
     type Item = (KeyRef<'a>, Node<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
         self.iter.next().map(|(key, content)| (key, self.node.with(content)))
+    }
+
+    fn nth(&mut self, n: usize) -> Option<Self::Item> {
+        self.iter.nth(n).map(|(key, content)| (key, self.node.with(content)))
     }
 }
 

@@ -127,6 +127,12 @@ pub struct Reading<'t> {
     pinned: Pinned,
 }
 
+impl fmt::Debug for Reading<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reading").finish_non_exhaustive()
+    }
+}
+
 impl<'t> Reading<'t> {
     #[inline]
     pub(crate) fn new(cell: &'t LineCell) -> Reading<'t> {

@@ -34,6 +34,8 @@ use crate::value::ValueRef;
 pub struct Tree {
     cell: Arc<LineCell>,
     line: Line,
+    /// So many nodes it has of another tree, where they stay.
+    shared: u64,
 }
 
 /// The reading end of a tree, for any thread: see [`Tree::reader`].
@@ -135,7 +137,7 @@ impl Tree {
         let version = inner.draw_versions(1);
         let root = Edit::empty(inner.memory(), lane.allocator(), version);
         let cell = LineCell::new(Arc::clone(inner), root, version, 0);
-        Tree { cell, line: Line::default() }
+        Tree { cell, line: Line::default(), shared: 0 }
     }
 
     /// A tree that begins with this version, in its arena; they share all of it.
@@ -160,7 +162,8 @@ impl Tree {
         let root = Edit::copy_root(arena.memory(), lane.allocator(), version, snapshot.handle());
         // What was born before is not this line's own.
         let cell = LineCell::new(Arc::clone(arena), root, version, version - 1);
-        Tree { cell, line: Line::default() }
+        let shared = u64::from(Header::load(arena.memory(), root).count());
+        Tree { cell, line: Line::default(), shared }
     }
 
     /// A tree whose newest version is this very one, as saved and found again: `None` when no root
@@ -200,7 +203,7 @@ impl Tree {
         header.store(memory, handle);
         let floor = inner.draw_versions(1);
         let cell = LineCell::new(Arc::clone(inner), handle, version, floor);
-        Some(Tree { cell, line: Line::default() })
+        Some(Tree { cell, line: Line::default(), shared: 0 })
     }
 
     /// Holds the newest version.
@@ -344,7 +347,7 @@ impl Tree {
         &mut self,
         f: impl FnOnce(&mut Edit<'_>) -> Result<T, EditError>,
     ) -> Result<T, EditError> {
-        let Tree { cell, line } = self;
+        let Tree { cell, line, .. } = self;
         let mut lane = cell.arena.lane();
         let allocator = lane.allocator();
         let head = cell.head();
@@ -539,8 +542,8 @@ impl Drop for Tree {
         // Nothing is loaded by what is dropped: if that failed, nobody could be told.
         let (memory, root) = (self.cell.memory(), self.cell.head());
         if block::is_loaded(memory, root) {
-            let nodes = Header::load(memory, root).count();
-            self.cell.arena.add_garbage(u64::from(nodes) * 8);
+            let nodes = u64::from(Header::load(memory, root).count());
+            self.cell.arena.add_garbage(nodes.saturating_sub(self.shared) * 8);
         }
     }
 }

@@ -212,6 +212,12 @@ pub struct Split<'a> {
     blocks: Vec<u32>,
 }
 
+impl std::fmt::Debug for Split<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Split").finish_non_exhaustive()
+    }
+}
+
 impl<'a> Split<'a> {
     /// How many pieces there are.
     #[must_use]
@@ -305,6 +311,14 @@ pub struct Walk<'a> {
     stack: Vec<Children<'a>>,
     path: Vec<KeyRef<'a>>,
     skip: bool,
+}
+
+impl std::fmt::Debug for Walk<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Walk");
+        shown.field("path", &self.path);
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl<'a> Walk<'a> {

@@ -134,6 +134,16 @@ impl Region {
         let _ = (index, words, Advice::Normal);
     }
 
+    /// Asks for the pages of part of the range at once, since all of it will be written; a refusal
+    /// changes nothing but speed.
+    pub(crate) fn populate(&self, index: usize, words: usize) {
+        #[cfg(target_os = "linux")]
+        let _ =
+            self.map.advise_range(Advice::PopulateWrite, index * WORD_BYTES, words * WORD_BYTES);
+        #[cfg(not(target_os = "linux"))]
+        let _ = (index, words);
+    }
+
     /// Gives the pages of part of the range back to the system and leaves it zero-filled. (Those
     /// of a file stay backed.)
     /// Nothing may lie there any more.

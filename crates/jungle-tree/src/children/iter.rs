@@ -4,15 +4,28 @@ use std::iter::FusedIterator;
 
 use super::{Name, directory, name, span};
 use crate::arena::Memory;
-use crate::block::{self, BRANCH, BUCKET, Content, Header};
+use crate::block::{self, BRANCH, BUCKET, Content, Directory, Header, WIDTH};
 use crate::key::KeyRef;
 use crate::planted::{Bug, is_awake};
+
+/// So many children of one kind in a row are stepped over before it gallops.
+const STEPS: u32 = 2;
 
 /// Which way an iteration goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     Forward,
     Backward,
+}
+
+impl Direction {
+    /// The first of some slots.
+    fn first(self, slots: u32) -> u32 {
+        match self {
+            Direction::Forward => slots.trailing_zeros(),
+            Direction::Backward => 31 - slots.leading_zeros(),
+        }
+    }
 }
 
 /// A block with the slots still to come, and what its positions begin with.
@@ -30,6 +43,14 @@ struct Found {
     slot: u32,
     position: i64,
     is_named: bool,
+}
+
+fn key(arena: Memory<'_>, found: Found) -> KeyRef<'_> {
+    if found.is_named {
+        name::key(arena, block::entry(arena, found.block, found.slot as usize))
+    } else {
+        KeyRef::Position(found.position, &[])
+    }
 }
 
 /// The leaf slots under one root, in order.
@@ -58,21 +79,84 @@ impl Slots {
                 self.stack.pop();
                 continue;
             }
-            let slot = match self.direction {
-                Direction::Forward => frame.rest.trailing_zeros(),
-                Direction::Backward => 31 - frame.rest.leading_zeros(),
-            };
+            let slot = self.direction.first(frame.rest);
             frame.rest &= !(1 << slot);
             let Frame { block, base, .. } = *frame;
             let header = Header::load(arena, block);
             if header.is_leaf() {
-                let position = base | i64::from(slot);
-                return Some(Found { block, slot, position, is_named: self.is_named });
+                return Some(self.found(block, base, slot));
             }
             let base = step_base(header, base, slot);
             let block = block::kid(arena, block, header, slot);
             self.stack.push(Frame { block, rest: Header::load(arena, block).present(), base });
         }
+    }
+
+    /// Leaves out the next `count` slots, as long as `is_passed` says so of their positions, and
+    /// tells how many these were. A leaf block is left out as a whole; so is an inner one if each
+    /// node that it counts is a child (`is_flat`), since children of children are counted, too.
+    fn skip(
+        &mut self,
+        arena: Memory<'_>,
+        count: u64,
+        is_flat: bool,
+        is_passed: impl Fn(i64) -> bool,
+    ) -> u64 {
+        let mut left = count;
+        while left > 0 {
+            let Some(frame) = self.stack.last_mut() else { break };
+            if frame.rest == 0 {
+                self.stack.pop();
+                continue;
+            }
+            let slot = self.direction.first(frame.rest);
+            let Frame { block, base, .. } = *frame;
+            let header = Header::load(arena, block);
+            if header.is_leaf() {
+                if !is_passed(base | i64::from(slot)) {
+                    break;
+                }
+                frame.rest &= !(1 << slot);
+                left -= 1;
+                continue;
+            }
+            frame.rest &= !(1 << slot);
+            let base = step_base(header, base, slot);
+            let block = block::kid(arena, block, header, slot);
+            let below = Header::load(arena, block);
+            let slots = if below.is_leaf() {
+                Some(below.present().count_ones())
+            } else {
+                is_flat.then(|| below.count())
+            };
+            let last = match self.direction {
+                Direction::Forward if !self.is_named => base | (span(below.kind()) - 1) as i64,
+                _ => base,
+            };
+            match slots.map(u64::from) {
+                Some(slots) if slots <= left && is_passed(last) => left -= slots,
+                _ => self.stack.push(Frame { block, rest: below.present(), base }),
+            }
+        }
+        count - left
+    }
+
+    /// How many slots are left, where each node that a block counts is one.
+    fn rest(&self, arena: Memory<'_>) -> u64 {
+        let left = self.stack.iter().map(|frame| {
+            let header = Header::load(arena, frame.block);
+            if header.is_leaf() {
+                return u64::from(frame.rest.count_ones());
+            }
+            let slots = (0..WIDTH as u32).filter(|slot| frame.rest >> slot & 1 == 1);
+            let kids = slots.map(|slot| block::kid(arena, frame.block, header, slot));
+            kids.map(|kid| u64::from(block::count(arena, kid))).sum()
+        });
+        left.sum()
+    }
+
+    fn found(&self, block: u32, base: i64, slot: u32) -> Found {
+        Found { block, slot, position: base | i64::from(slot), is_named: self.is_named }
     }
 
     /// Leaves only what is at or behind `position` in the direction of travel.
@@ -109,6 +193,8 @@ impl Slots {
         let Some(Frame { block, .. }) = self.stack.pop() else {
             return;
         };
+        let near = name::nearest(arena, block, name);
+        let divergence = (near != *name).then(|| near.divergence(name));
         let mut block = block;
         loop {
             let header = Header::load(arena, block);
@@ -124,10 +210,9 @@ impl Slots {
                 self.stack.push(Frame { block, rest, base: 0 });
                 return;
             }
-            let sample = name::first(arena, block);
-            if sample != *name && sample.divergence(name) < header.attrs() {
+            if divergence.is_some_and(|divergence| divergence < header.attrs()) {
                 // All names under this branch are on the same side of the one sought.
-                let ahead = (sample > *name) == (self.direction == Direction::Forward);
+                let ahead = (near > *name) == (self.direction == Direction::Forward);
                 let rest = if ahead { header.present() } else { 0 };
                 self.stack.push(Frame { block, rest, base: 0 });
                 return;
@@ -164,6 +249,7 @@ fn step_base(header: Header, base: i64, slot: u32) -> i64 {
 #[derive(Clone)]
 pub(crate) struct Children<'a> {
     arena: Memory<'a>,
+    kids: u32,
     dense: Slots,
     named: Slots,
     next_dense: Option<Found>,
@@ -175,7 +261,7 @@ impl<'a> Children<'a> {
         let directory = directory(arena, kids);
         let dense = Slots::new(arena, directory.dense, false, direction);
         let named = Slots::new(arena, directory.named, true, direction);
-        Children::started(arena, dense, named)
+        Children::started(arena, kids, dense, named)
     }
 
     /// Beginning at `key`, or with the next child in the direction of travel.
@@ -203,20 +289,83 @@ impl<'a> Children<'a> {
                 }
             }
         }
-        Children::started(arena, dense, named)
+        Children::started(arena, kids, dense, named)
     }
 
-    fn started(arena: Memory<'a>, mut dense: Slots, mut named: Slots) -> Children<'a> {
+    fn started(arena: Memory<'a>, kids: u32, mut dense: Slots, mut named: Slots) -> Children<'a> {
         let (next_dense, next_named) = (dense.next(arena), named.next(arena));
-        Children { arena, dense, named, next_dense, next_named }
+        Children { arena, kids, dense, named, next_dense, next_named }
     }
 
-    fn key(&self, found: Found) -> KeyRef<'a> {
-        if found.is_named {
-            name::key(self.arena, block::entry(self.arena, found.block, found.slot as usize))
-        } else {
-            KeyRef::Position(found.position, &[])
+    /// Leaves out the next `count` children. Where children by position and by name lie between
+    /// each other it steps, and gallops when many of one kind come in a row.
+    fn skip(&mut self, count: u64) {
+        let directory = directory(self.arena, self.kids);
+        if directory.named == 0 && directory.children == directory.next as u64 {
+            return self.skip_positions(&directory, count);
         }
+        let is_flat = directory.children == u64::from(block::count(self.arena, self.kids));
+        let (mut left, mut in_a_row, mut was_dense) = (count, 0, true);
+        while left > 0 {
+            let Some(is_dense) = self.dense_first() else { break };
+            in_a_row = if is_dense == was_dense { in_a_row + 1 } else { 0 };
+            was_dense = is_dense;
+            let is_alone = self.next_dense.is_none() || self.next_named.is_none();
+            let more = if is_alone || in_a_row > STEPS { left - 1 } else { 0 };
+            left -= 1 + self.skip_one_side(is_dense, more, is_flat, directory.named);
+        }
+    }
+
+    /// Where each position below the next one is a child, the n-th is known.
+    fn skip_positions(&mut self, directory: &Directory, count: u64) {
+        let Some(found) = self.next_dense else { return };
+        let position = u64::try_from(found.position).expect("positions in dense blocks");
+        let (target, direction) = match self.dense.direction {
+            Direction::Forward => (position.checked_add(count), Direction::Forward),
+            Direction::Backward => (position.checked_sub(count), Direction::Backward),
+        };
+        self.dense = Slots::new(self.arena, directory.dense, false, direction);
+        match target {
+            Some(target) => self.dense.seek_dense(self.arena, target),
+            None => self.dense.stack.clear(),
+        }
+        self.next_dense = self.dense.next(self.arena);
+    }
+
+    /// Leaves out one child, and up to `more` of those behind it that are kept the same way; tells
+    /// how many of these.
+    fn skip_one_side(&mut self, is_dense: bool, more: u64, is_flat: bool, named: u32) -> u64 {
+        let (arena, direction) = (self.arena, self.dense.direction);
+        let skipped = match (is_dense, self.next_dense) {
+            (true, _) => {
+                let limit = self.next_named.map(|found| key(arena, found));
+                let is_passed = |position| {
+                    let key = KeyRef::Position(position, &[]);
+                    limit.is_none_or(|limit| (key < limit) == (direction == Direction::Forward))
+                };
+                self.dense.skip(arena, more, is_flat, is_passed)
+            }
+            (false, None) => self.named.skip(arena, more, is_flat, |_| true),
+            // Names may lie in blocks as deep as they are long: it is counted how many there are.
+            (false, Some(limit)) if is_flat && more > 0 => {
+                let mut behind = Slots::new(arena, named, true, direction);
+                behind.seek_named(arena, &Name::new(key(arena, limit)));
+                let between = self.named.rest(arena) - behind.rest(arena);
+                if between <= more {
+                    self.named = behind;
+                    between
+                } else {
+                    self.named.skip(arena, more, is_flat, |_| true)
+                }
+            }
+            (false, Some(_)) => 0,
+        };
+        if is_dense {
+            self.next_dense = self.dense.next(arena);
+        } else {
+            self.next_named = self.named.next(arena);
+        }
+        skipped
     }
 
     /// Does the dense child come before the named one?
@@ -225,7 +374,7 @@ impl<'a> Children<'a> {
             return self.next_dense.map(|_| true).or(self.next_named.map(|_| false));
         };
         let forward = self.dense.direction == Direction::Forward;
-        Some((self.key(dense) < self.key(named)) == forward)
+        Some((key(self.arena, dense) < key(self.arena, named)) == forward)
     }
 }
 
@@ -241,7 +390,12 @@ impl<'a> Iterator for Children<'a> {
         }?;
         let header = Header::load(arena, found.block);
         let content = block::content(arena, found.block, header, found.slot);
-        Some((self.key(found), content))
+        Some((key(arena, found), content))
+    }
+
+    fn nth(&mut self, n: usize) -> Option<Self::Item> {
+        self.skip(n as u64);
+        self.next()
     }
 }
 
@@ -263,11 +417,6 @@ pub(super) fn under<'a>(
         let found = slots.next(arena)?;
         let header = Header::load(arena, found.block);
         let content = block::content(arena, found.block, header, found.slot);
-        let key = if found.is_named {
-            name::key(arena, block::entry(arena, found.block, found.slot as usize))
-        } else {
-            KeyRef::Position(found.position, &[])
-        };
-        Some((key, content))
+        Some((key(arena, found), content))
     })
 }

@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 
 use crate::arena::{Memory, WORD_BYTES};
-use crate::block::{self, Header, Record};
+use crate::block::{self, BRANCH, Header, Record};
 use crate::edit::Edit;
 use crate::key::KeyRef;
 
@@ -25,19 +25,27 @@ const OFFSET: i64 = 1 << 47;
 pub(crate) struct Name<'a> {
     class: u8,
     bytes: Cow<'a, [u8]>,
+    /// The bytes as the virtual string has them, unless they are the same there.
+    escaped: Option<Box<[u8]>>,
 }
 
 impl<'a> Name<'a> {
     pub(crate) fn new(key: KeyRef<'a>) -> Name<'a> {
         match key {
-            KeyRef::Name(text) => Name { class: NAME, bytes: Cow::Borrowed(text.as_bytes()) },
+            KeyRef::Name(text) => Name::of_class(NAME, Cow::Borrowed(text.as_bytes())),
             KeyRef::Position(index, fraction) => {
                 // Beyond all limits there is nothing to find, only an order to keep.
                 let index = (index.clamp(-OFFSET / 2, OFFSET / 2) + OFFSET).to_be_bytes();
                 let bytes = [&index[2..], fraction].concat();
-                Name { class: POSITION, bytes: Cow::Owned(bytes) }
+                Name::of_class(POSITION, Cow::Owned(bytes))
             }
         }
+    }
+
+    fn of_class(class: u8, bytes: Cow<'a, [u8]>) -> Name<'a> {
+        let escaped = |&byte: &u8| std::iter::once(byte).chain((byte == 0).then_some(0xff));
+        let escaped = bytes.contains(&0).then(|| bytes.iter().flat_map(escaped).collect());
+        Name { class, bytes, escaped }
     }
 
     /// A byte of the virtual string.
@@ -45,11 +53,7 @@ impl<'a> Name<'a> {
         let Some(index) = index.checked_sub(1) else {
             return self.class;
         };
-        if !self.bytes.contains(&0) {
-            return self.bytes.get(index).copied().unwrap_or(0);
-        }
-        let escaped = |&byte: &u8| std::iter::once(byte).chain((byte == 0).then_some(0xff));
-        self.bytes.iter().flat_map(escaped).nth(index).unwrap_or(0)
+        self.escaped.as_deref().unwrap_or(&self.bytes).get(index).copied().unwrap_or(0)
     }
 
     /// A half-byte of the virtual string.
@@ -136,7 +140,25 @@ pub(crate) fn find(
 /// The name in a record.
 pub(crate) fn of(arena: Memory<'_>, record: u32) -> Name<'_> {
     let (class, bytes) = load(arena, record);
-    Name { class, bytes: Cow::Borrowed(bytes) }
+    Name::of_class(class, Cow::Borrowed(bytes))
+}
+
+/// A name under a root that no branch on the way to this one tells apart from it, as long as there
+/// is one. So the first half-byte in which the two differ tells which branch is the first that has
+/// nothing like it, and no branch has to be asked by itself (as in crit-bit trees: Bernstein).
+pub(crate) fn nearest<'a>(arena: Memory<'a>, root: u32, name: &Name<'_>) -> Name<'a> {
+    let mut handle = root;
+    loop {
+        let header = Header::load(arena, handle);
+        if header.kind() != BRANCH {
+            return first(arena, handle);
+        }
+        let slot = name.half_byte(header.attrs());
+        if header.present() >> slot & 1 == 0 {
+            return first(arena, handle);
+        }
+        handle = block::kid(arena, handle, header, slot);
+    }
 }
 
 /// The first name under a branch or in a bucket.
@@ -144,7 +166,7 @@ pub(crate) fn first(arena: Memory<'_>, root: u32) -> Name<'_> {
     let mut handle = root;
     loop {
         let header = Header::load(arena, handle);
-        if header.kind() != block::BRANCH {
+        if header.kind() != BRANCH {
             return of(arena, block::entry(arena, handle, 0));
         }
         handle = block::kid(arena, handle, header, header.kids().trailing_zeros());

@@ -166,17 +166,18 @@ impl Edit<'_> {
             return self.new_block(BUCKET, 0, record, content, added as u32);
         }
         let from = self.allocator.buffers.steps.len();
+        let near = name::nearest(self.arena, root, new);
+        let divergence = near.divergence(new);
         let mut handle = root;
         let replaced = loop {
             let header = Header::load(self.arena, handle);
             if header.kind() != BRANCH {
                 break self.add_to_bucket(handle, new, record, content, added);
             }
-            let divergence = name::first(self.arena, handle).divergence(new);
             if divergence < header.attrs() {
                 // The new name is unlike all under this branch: a branch above it.
                 let bucket = self.new_block(BUCKET, 0, record, content, added as u32);
-                let old = name::first(self.arena, handle).half_byte(divergence);
+                let old = near.half_byte(divergence);
                 let mut slots = [(old, handle), (new.half_byte(divergence), bucket)];
                 break self.new_branch(divergence, &mut slots);
             }

@@ -30,6 +30,12 @@ pub struct Cursor<'e> {
     editor: &'e mut Editor,
 }
 
+impl std::fmt::Debug for Cursor<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cursor").finish_non_exhaustive()
+    }
+}
+
 impl<'e> Cursor<'e> {
     pub(super) fn new(editor: &'e mut Editor) -> Cursor<'e> {
         Cursor { editor }

@@ -244,7 +244,8 @@ impl Editor {
     }
 
     /// Adds an empty child so that it is the `index`-th among the positions (0: the first); behind
-    /// the last when there are fewer. It looks at all before that: beside a sibling that is known
+    /// the last when there are fewer. It leaves out all before that, which may cost as much as to
+    /// look at each sixteenth ([`Node::children`]): beside a sibling that is known
     /// ([`insert_before`](Editor::insert_before)) it costs the same among a million children.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ mod found;
 mod image;
 mod model;
 mod reuse;
+mod skips;
 mod spill;
 mod straight;
 mod walks;

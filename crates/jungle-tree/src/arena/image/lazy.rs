@@ -13,8 +13,8 @@ pub(crate) struct Lazy {
     absent: Box<[AtomicU64]>,
     is_payload: bool,
     source: Arc<dyn SlabSource>,
-    /// One load at a time.
-    loading: Mutex<()>,
+    /// One load at a time, with the room for what is read.
+    loading: Mutex<Vec<u8>>,
 }
 
 impl Lazy {
@@ -51,7 +51,7 @@ impl Lazy {
     /// Loads a slab, and those that belong to the same large record.
     #[cold]
     pub(crate) fn load(&self, slabs: &Slabs, slab: usize) {
-        let _turn = lock(&self.loading);
+        let mut bytes = lock(&self.loading);
         if !self.is_absent(slab) {
             return;
         }
@@ -59,12 +59,13 @@ impl Lazy {
         let first = first.unwrap_or(slab);
         let used = slabs.used_for(first);
         let count = if let SlabUse::Large(count) = used { count as usize } else { 1 };
-        let mut bytes = vec![0; SLAB_BYTES];
+        bytes.resize(SLAB_BYTES, 0);
         for slab in first..first + count {
             let id = SlabId { is_payload: self.is_payload, index: slab as u32 };
             if let Err(error) = slabs.region.back(slab * SLAB_WORDS, SLAB_WORDS) {
                 failed(id, error.into());
             }
+            slabs.region.populate(slab * SLAB_WORDS, SLAB_WORDS);
             self.read(id, &mut bytes);
             let words = slabs.region.words_view();
             for (i, word) in bytes.as_chunks::<WORD_BYTES>().0.iter().enumerate() {

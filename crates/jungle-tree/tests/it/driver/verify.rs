@@ -82,6 +82,10 @@ pub fn iteration(rng: &mut Rng, snapshot: &Snapshot, model: &ModelNode) {
         assert_eq!(found(node.children_from(&from)), forward(at), "forward from {key:?}");
         let to = at + usize::from(is_there);
         assert_eq!(found(node.children_backward_from(&from)), backward(to), "back from {key:?}");
+        let skipped = rng.index(keys.len() + 2);
+        let skips = node.children_from(&from).skip(skipped);
+        let skips: Vec<_> = skips.map(|(key, _)| convert::model_key(key)).collect();
+        assert_eq!(skips, forward((at + skipped).min(keys.len())), "{skipped} behind {key:?}");
     }
 }
 
