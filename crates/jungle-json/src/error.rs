@@ -6,6 +6,12 @@ use std::io;
 use jungle_tree::EditError;
 
 /// A place in a document.
+///
+/// ```
+/// use jungle_json::Place;
+/// let place = Place { offset: 10, line: 2, column: 2 };
+/// assert_eq!(place.to_string(), "line 2 column 2");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Bytes before it.
@@ -18,6 +24,21 @@ pub struct Place {
 
 /// Why a document was not imported. What the editor holds then is undefined below the path that
 /// was imported to: it must be dropped, not published.
+///
+/// ```
+/// use jungle_json::{ImportError, ImportOptions, import};
+/// use jungle_tree::{Arena, Tree};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// let text = "{\"a\": 1,\n \"a\": 2}";
+/// let error = tree.edit(|editor| {
+///     import(text.as_bytes(), editor, &[], &ImportOptions::default(), &mut |_| ())
+/// });
+/// let error = error.unwrap_err();
+/// assert_eq!(error.to_string(), "line 2 column 2: a second member \"a\" in one object");
+/// assert!(matches!(error, ImportError::DuplicateName { ref name, .. } if **name == *"a"));
+/// assert_eq!(error.place().map(|place| place.offset), Some(10));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ImportError {
@@ -56,6 +77,21 @@ pub enum ImportError {
 }
 
 /// What is wrong with the text of a document.
+///
+/// ```
+/// use jungle_json::{ImportError, ImportOptions, Syntax, import};
+/// use jungle_tree::{Arena, Tree};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// let mut wrong_with = |text: &str| {
+///     let options = ImportOptions::default();
+///     tree.edit(|editor| import(text.as_bytes(), editor, &[], &options, &mut |_| ())).unwrap_err()
+/// };
+/// let error = wrong_with(r#"{"a" 1}"#);
+/// assert_eq!(error.to_string(), "line 1 column 6: `:` must be here, not `1`");
+/// let error = wrong_with("01");
+/// assert!(matches!(error, ImportError::Syntax { reason: Syntax::BadNumber, .. }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Syntax {
@@ -79,6 +115,19 @@ pub enum Syntax {
 }
 
 /// A limit that a document passed, see [`Limits`](crate::Limits).
+///
+/// ```
+/// use jungle_json::{ImportError, ImportOptions, Limit, Limits, import};
+/// use jungle_tree::{Arena, Tree};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// let limits = Limits { depth_max: 2, ..Limits::default() };
+/// let options = ImportOptions { limits, ..ImportOptions::default() };
+/// let error = tree.edit(|editor| import(&b"[[[]]]"[..], editor, &[], &options, &mut |_| ()));
+/// let Err(ImportError::Limit { limit, .. }) = error else { panic!("it is too deep") };
+/// assert_eq!(limit, Limit::Depth(2));
+/// assert_eq!(limit.to_string(), "more than 2 objects and arrays are in one another");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Limit {

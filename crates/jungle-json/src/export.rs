@@ -10,6 +10,17 @@ use crate::shape::{Member, Members, Shape, shape};
 use crate::{base64, number};
 
 /// How JSON is laid out.
+///
+/// ```
+/// use jungle_json::{ExportOptions, Layout, export};
+/// use jungle_tree::{Arena, Tree};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// tree.put_attribute(&[], "stars", 7)?;
+/// let mut out = Vec::new();
+/// export(tree.snapshot().root(), &mut out, &ExportOptions { layout: Layout::Pretty })?;
+/// assert_eq!(String::from_utf8(out)?, "{\n  \"stars\": 7\n}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
     /// No white space at all.
@@ -27,6 +38,18 @@ pub struct ExportOptions {
 }
 
 /// Why a node was not exported.
+///
+/// ```
+/// use std::io::ErrorKind;
+/// use jungle_json::{ExportError, ExportOptions, export};
+/// use jungle_tree::{Arena, Tree};
+/// let tree = Tree::new(&Arena::new()?);
+/// let mut no_room: &mut [u8] = &mut [];
+/// let written = export(tree.snapshot().root(), &mut no_room, &ExportOptions::default());
+/// let Err(ExportError::Write(error)) = written else { panic!("it has no room") };
+/// assert_eq!(error.kind(), ErrorKind::WriteZero);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ExportError {

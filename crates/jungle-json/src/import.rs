@@ -12,6 +12,21 @@ use crate::target::{Content, Kind, Target};
 use crate::token::{Token, Tokens};
 
 /// What an import read and did.
+///
+/// ```
+/// use jungle_json::{ImportOptions, import};
+/// use jungle_tree::{Arena, Tree};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// let text = r#"{"name":"jungle","tags":["tree","db"]}"#;
+/// let mut read = || {
+///     let options = ImportOptions::default();
+///     tree.edit(|editor| import(text.as_bytes(), editor, &[], &options, &mut |_| ()))
+/// };
+/// let first = read()?;
+/// assert_eq!((first.bytes, first.nodes, first.scalars, first.depth), (38, 4, 3, 2));
+/// assert_eq!(read()?.edits, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ImportSummary {
     /// Bytes of the document.

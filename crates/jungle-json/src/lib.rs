@@ -63,14 +63,67 @@ pub use options::{ImportOptions, Limits, MemberOrder};
 pub use shape::{Member, Members, Shape, shape, value_at};
 
 /// The attribute of a node that stands for a scalar: its value.
+///
+/// ```
+/// use jungle_json::{ImportOptions, VALUE_KEY, import};
+/// use jungle_tree::{Arena, Key, Tree};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// tree.edit(|editor| {
+///     import(&b"[true]"[..], editor, &[], &ImportOptions::default(), &mut |_| ())
+/// })?;
+/// let snapshot = tree.snapshot();
+/// let first = snapshot.root().at(&[Key::position(0)])?;
+/// assert_eq!(first.attribute(VALUE_KEY).and_then(|value| value.as_bool()), Some(true));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub const VALUE_KEY: &str = "";
 
 /// The attribute that says that a node without children is an array. Its value is null.
+///
+/// ```
+/// use jungle_json::{ARRAY_KEY, ExportOptions, export};
+/// use jungle_tree::{Arena, Tree, ValueRef};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// tree.put_attribute(&[], ARRAY_KEY, ValueRef::Null)?;
+/// let mut out = Vec::new();
+/// export(tree.snapshot().root(), &mut out, &ExportOptions::default())?;
+/// assert_eq!(out, b"[]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub const ARRAY_KEY: &str = "\0array";
 
 /// The attribute that says in which order the members of an object come, where it is not that of
 /// their names. Its value is bytes.
+///
+/// ```
+/// use jungle_json::{ImportOptions, ORDER_KEY, import};
+/// use jungle_tree::{Arena, Tree};
+/// let has_order = |text: &str| {
+///     let mut tree = Tree::new(&Arena::new()?);
+///     tree.edit(|editor| {
+///         import(text.as_bytes(), editor, &[], &ImportOptions::default(), &mut |_| ())
+///     })?;
+///     Ok::<_, Box<dyn std::error::Error>>(tree.snapshot().root().attribute(ORDER_KEY).is_some())
+/// };
+/// assert!(!has_order(r#"{"a":1,"b":2}"#)? && has_order(r#"{"b":2,"a":1}"#)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub const ORDER_KEY: &str = "\0order";
 
 /// An object with more scalar members than this has them as children.
+///
+/// ```
+/// use jungle_json::{ImportOptions, SCALARS_MAX, import};
+/// use jungle_tree::{Arena, Tree};
+/// for (scalars, children) in [(SCALARS_MAX, 0), (SCALARS_MAX + 1, SCALARS_MAX + 1)] {
+///     let members: Vec<String> = (0..scalars).map(|at| format!("\"{at}\":{at}")).collect();
+///     let text = format!("{{{}}}", members.join(","));
+///     let mut tree = Tree::new(&Arena::new()?);
+///     tree.edit(|editor| {
+///         import(text.as_bytes(), editor, &[], &ImportOptions::default(), &mut |_| ())
+///     })?;
+///     assert_eq!(tree.snapshot().root().children().count(), children);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub const SCALARS_MAX: usize = 64;

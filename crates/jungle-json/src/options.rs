@@ -37,6 +37,19 @@ impl Default for Limits {
 }
 
 /// What becomes of the order of an object's members.
+///
+/// ```
+/// use jungle_json::{ExportOptions, ImportOptions, MemberOrder, export, import};
+/// use jungle_tree::{Arena, Tree};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// let options = ImportOptions { member_order: MemberOrder::Ignore, ..ImportOptions::default() };
+/// let text = r#"{"b":2,"a":1}"#;
+/// tree.edit(|editor| import(text.as_bytes(), editor, &[], &options, &mut |_| ()))?;
+/// let mut out = Vec::new();
+/// export(tree.snapshot().root(), &mut out, &ExportOptions::default())?;
+/// assert_eq!(out, br#"{"a":1,"b":2}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemberOrder {
     /// It is kept: where it is not that of the names, an attribute says what it is.
@@ -48,6 +61,18 @@ pub enum MemberOrder {
 }
 
 /// What an import is told.
+///
+/// ```
+/// use jungle_json::{ImportOptions, Limits, import};
+/// use jungle_tree::{Arena, Tree};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// // What somebody unknown sends may have a megabyte.
+/// let limits = Limits { bytes_max: 1 << 20, ..Limits::default() };
+/// let options = ImportOptions { limits, ..ImportOptions::default() };
+/// let sent = br#"{"stars":7}"#;
+/// tree.edit(|editor| import(&sent[..], editor, &[], &options, &mut |_| ()))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportOptions {
     /// How much is accepted.

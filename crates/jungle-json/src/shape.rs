@@ -1,10 +1,14 @@
 //! What JSON a node stands for.
 
+use std::fmt;
 use std::iter::Peekable;
 
 use jungle_tree::{Attributes, Children, Key, KeyRef, Node, ValueRef};
 
 use crate::{ARRAY_KEY, ORDER_KEY, VALUE_KEY, order};
+
+/// `Debug` shows no more members.
+const SHOWN_MAX: usize = 16;
 
 /// What JSON a node stands for.
 ///
@@ -20,7 +24,7 @@ use crate::{ARRAY_KEY, ORDER_KEY, VALUE_KEY, order};
 /// assert_eq!(elements.count(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub enum Shape<'a> {
     /// Null, a truth value, a number or a string.
     Scalar(ValueRef<'a>),
@@ -43,6 +47,22 @@ pub enum Member<'a> {
 }
 
 /// The members of an object with their names, in the order of the document.
+///
+/// ```
+/// use jungle_json::{ImportOptions, Member, Shape, import, shape};
+/// use jungle_tree::{Arena, Tree};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// let text = br#"{"tags":["tree"],"name":"jungle"}"#;
+/// tree.edit(|editor| {
+///     import(&text[..], editor, &[], &ImportOptions::default(), &mut |_| ())
+/// })?;
+/// let snapshot = tree.snapshot();
+/// let Shape::Object(members) = shape(snapshot.root()) else { panic!("it is an object") };
+/// let names: Vec<&str> = members.clone().map(|(name, _)| name).collect();
+/// assert_eq!(names, ["tags", "name"]);
+/// assert!(members.into_iter().any(|(_, member)| matches!(member, Member::Value(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Members<'a>(Order<'a>);
 
@@ -60,6 +80,18 @@ struct Sorted<'a> {
 }
 
 /// What JSON a node stands for.
+///
+/// ```
+/// use jungle_json::{Shape, shape};
+/// use jungle_tree::{Arena, Tree};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// tree.add_child(&[])?;
+/// assert!(matches!(shape(tree.snapshot().root()), Shape::Array(_)));
+/// // A name beside a position: no JSON has that.
+/// tree.put_attribute(&[], "title", "a list")?;
+/// assert!(matches!(shape(tree.snapshot().root()), Shape::Mixed));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use]
 pub fn shape(node: Node<'_>) -> Shape<'_> {
     let first = node.children().next().map(|(key, _)| key);
@@ -151,6 +183,16 @@ impl<'a> Members<'a> {
             }
             _ => Members(Order::Sorted(Box::new(sorted))),
         }
+    }
+}
+
+impl fmt::Debug for Members<'_> {
+    /// The names of those that are left, up to a limit.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.clone();
+        let mut shown = f.debug_list();
+        shown.entries(rest.by_ref().take(SHOWN_MAX).map(|(name, _)| name));
+        if rest.next().is_some() { shown.finish_non_exhaustive() } else { shown.finish() }
     }
 }
 

@@ -1,4 +1,4 @@
-use jungle_json::{ARRAY_KEY, ImportOptions, MemberOrder, ORDER_KEY, VALUE_KEY};
+use jungle_json::{ARRAY_KEY, ImportOptions, MemberOrder, ORDER_KEY, VALUE_KEY, shape};
 use jungle_tree::{Arena, Key, Path, Tree, ValueRef};
 
 use crate::{new_tree, read_into, text_of, tree_of, written};
@@ -90,4 +90,25 @@ fn an_element_added_to_an_empty_array_keeps_it_an_array() {
     let element = path.join(tree.add_child(&path).unwrap());
     tree.put_attribute(&element, VALUE_KEY, 5).unwrap();
     assert_eq!(text_of(&tree), r#"{"a":[5]}"#);
+}
+
+#[test]
+fn debug_shows_the_beginning_of_what_is_large() {
+    let check = |text: &str, shown: &str| {
+        let tree = tree_of(text);
+        assert_eq!(format!("{:?}", shape(tree.snapshot().root())), shown);
+    };
+    check("7", "Scalar(Int(7))");
+    check(r#"[1,{"a":2}]"#, "Array([Position(0, []), Position(1, [])])");
+    check(r#"{"a":{"b":1},"c":2}"#, r#"Object(["a", "c"])"#);
+    let names: Vec<String> = (100..120).map(|n| format!("\"{n}\"")).collect();
+    let object = format!("{{{}:0}}", names.join(":0,"));
+    check(&object, &format!("Object([{}, ..])", names[..16].join(", ")));
+    let tree = tree_of(&object);
+    let attributes = format!("{:?}", tree.snapshot().root().attributes());
+    assert!(attributes.starts_with(r#"[("100", Int(0)), "#), "{attributes}");
+    assert!(attributes.ends_with(r#"("115", Int(0)), ..]"#), "{attributes}");
+    let tree = tree_of(&format!("[{}]", ["0"; 1_000].join(",")));
+    let children = format!("{:?}", tree.snapshot().root().children());
+    assert!(children.ends_with(", ..]") && children.len() < 1_000, "{children}");
 }
