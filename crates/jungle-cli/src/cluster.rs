@@ -11,9 +11,15 @@ use jungle_cluster::{
 };
 
 use crate::bar::Bar;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, failed};
 use crate::folder;
 use crate::output::say;
+
+/// Is it the folder of a cluster's server? The clock here is not that of the others, who keep what
+/// the log's commits leave. What cannot be read could be one.
+pub(crate) fn is_of_cluster(folder: impl AsRef<Path>) -> Result<bool, Failure> {
+    Ok(Cluster::log_of(folder.as_ref()).map_err(failed)?.is_some())
+}
 
 /// How a folder joins a cluster.
 #[derive(clap::Args)]
@@ -40,6 +46,11 @@ pub(crate) struct Membership {
     /// up to two minutes of commits are lost. Else such an engine is refused, if it says so
     #[arg(long, requires = "cluster")]
     cluster_unsynced: bool,
+    /// Begin a log that is empty with what the folder has, all its history included: after a
+    /// restore, or to make a cluster of one server. Said to one server, once; the others begin with
+    /// empty folders
+    #[arg(long, requires = "cluster")]
+    cluster_found: bool,
     /// Take commits at level local as well: they are done here at once, also while the engine is
     /// away, are kept in the folder `outbox` within the data, and get their places later
     #[arg(long, requires = "cluster")]
@@ -93,6 +104,7 @@ impl Membership {
             mirror: self.cluster_mirror.clone(),
             replicas: self.replicas,
             allow_unsynced: self.cluster_unsynced,
+            found: self.cluster_found,
             progress: Some(Arc::new(joining())),
             ..Options::default()
         };
@@ -200,7 +212,8 @@ fn not_joined(error: &JoinError) -> Failure {
             "--cluster-unsynced joins all the same: quicker, and a power cut may take two minutes",
         ),
         JoinError::NotEmpty { .. } => failure.with_hint(
-            "say another folder with --data, and `jungle export` and `import` what is in this one",
+            "--cluster-found begins the log with what the folder has, on one server, once; or say \
+             another folder with --data",
         ),
         _ => failure,
     }

@@ -61,7 +61,7 @@ pub(crate) fn put(
         && let Some(Member::Value(found)) = value_at(editor.root(), path)
         && found == value.as_ref()
     {
-        // An attribute that is put again would be another version.
+        // An editor puts what it is told to, and takes all else away first: another version.
         return Ok(());
     }
     let Some((key, parent)) = path.split_last() else {

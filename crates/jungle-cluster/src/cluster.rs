@@ -13,11 +13,29 @@ use crate::follow::Follower;
 use crate::keeper::Keeper;
 use crate::local::Local;
 use crate::log::{Log, LogError};
+use crate::requests::Requests;
 use crate::sequencer::Appender;
 use crate::survey::{MirrorStatus, Survey};
 
 /// A Jungle that is one server of a cluster: what it commits the others have, and the reverse.
 /// Dropping this leaves the cluster: the Jungle can be read on as it is, and takes no more commits.
+///
+/// ```
+/// use std::sync::Arc;
+/// use jungle_cluster::{Cluster, MemoryLog, Options};
+/// use jungle_db::Jungle;
+///
+/// // In place of an engine's; `Cluster::join` takes the address of one.
+/// let log = Arc::new(MemoryLog::new());
+/// let jungle = Jungle::builder().build()?;
+/// let cluster = Cluster::follow(log, &jungle, &Options::default())?;
+/// let board = jungle.create_tree("board")?;
+/// board.update(|tx| tx.put_attribute(&[], "title", "Hello"))?;
+/// drop(cluster);
+/// assert_eq!(board.snapshot().root().attribute("title"), Some("Hello".into()));
+/// assert!(board.update(|tx| tx.put_attribute(&[], "title", "Hello?")).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Cluster {
     pub(crate) follower: Arc<Follower>,
     pub(crate) log: Arc<dyn Log>,
@@ -25,6 +43,8 @@ pub struct Cluster {
     pub(crate) keeper: Arc<Keeper>,
     /// Where this one serves.
     pub(crate) address: Arc<OnceLock<String>>,
+    /// Whether the servers can read which request asked for a commit.
+    pub(crate) requests: Mutex<Requests>,
     /// What it commits by itself, once that was asked for.
     pub(crate) local: Arc<OnceLock<Arc<Local>>>,
     /// The log as it comes, where it is followed by hand.
@@ -57,6 +77,20 @@ pub struct Status {
 
 impl Cluster {
     /// How this server stands.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use jungle_cluster::{Cluster, MemoryLog, Options};
+    /// # use jungle_db::Jungle;
+    /// # let log = MemoryLog::new();
+    /// # let jungle = Jungle::builder().build()?;
+    /// # let cluster = Cluster::follow(Arc::new(log.connect()), &jungle, &Options::default())?;
+    /// jungle.create_tree("board")?;
+    /// let status = cluster.status();
+    /// assert_eq!((status.followed, status.revision), (1, jungle.revision()));
+    /// assert!(status.fault.is_none(), "{:?}", status.fault);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn status(&self) -> Status {
         let place = self.follower.place();
@@ -77,6 +111,22 @@ impl Cluster {
     /// # Errors
     /// When it cannot be written or read back, or this server follows the log no further. The log
     /// stays as it is then.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use jungle_cluster::{Cluster, MemoryLog, Options};
+    /// # use jungle_db::Jungle;
+    /// # let log = MemoryLog::new();
+    /// # let jungle = Jungle::builder().build()?;
+    /// # let cluster = Cluster::follow(Arc::new(log.connect()), &jungle, &Options::default())?;
+    /// for n in 0..3 {
+    ///     jungle.create_tree(&format!("board {n}"))?;
+    ///     assert_eq!(cluster.checkpoint()?, n + 1);
+    /// }
+    /// // The log begins behind the one before the newest.
+    /// assert_eq!(jungle_cluster::Log::bounds(&log)?, (3, 3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn checkpoint(&self) -> Result<u64, CheckpointError> {
         self.keeper.write()
     }
@@ -89,6 +139,22 @@ impl Cluster {
 
     /// Asks all servers of the cluster how they stand, and the engine how the log does; waits
     /// `within` for answers. `None` where the [log](Log::survey) cannot ask.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use jungle_cluster::{Cluster, MemoryLog, Options};
+    /// # use jungle_db::Jungle;
+    /// # let log = MemoryLog::new();
+    /// # let jungle = Jungle::builder().build()?;
+    /// # let cluster = Cluster::follow(Arc::new(log.connect()), &jungle, &Options::default())?;
+    /// cluster.set_address("https://one.example:7070");
+    /// jungle.create_tree("board")?;
+    /// let survey = cluster.survey(std::time::Duration::from_secs(1))?.expect("it can be asked");
+    /// let server = &survey.servers[0];
+    /// assert_eq!(server.address.as_deref(), Some("https://one.example:7070"));
+    /// assert_eq!((survey.log.last, survey.lag(server)), (1, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// When the engine does not answer.
@@ -119,6 +185,23 @@ impl Cluster {
     }
 
     /// Waits until a revision is here, for at most `within`; tells whether it is.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use jungle_cluster::{Cluster, MemoryLog, Options};
+    /// # use jungle_db::Jungle;
+    /// # let log = MemoryLog::new();
+    /// # let jungle = Jungle::builder().build()?;
+    /// # let cluster = Cluster::follow(Arc::new(log.connect()), &jungle, &Options::default())?;
+    /// let other = Jungle::builder().build()?;
+    /// let _other = Cluster::follow(Arc::new(log.connect()), &other, &Options::default())?;
+    /// let board = other.create_tree("board")?;
+    /// // What was written there can be read here.
+    /// let within = std::time::Duration::from_secs(30);
+    /// assert!(cluster.wait_for(board.snapshot().revision(), within));
+    /// assert!(jungle.open_tree("board").is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn wait_for(&self, revision: Revision, within: Duration) -> bool {
         self.follower.wait(within, |place| place.revision() >= revision)
@@ -126,6 +209,19 @@ impl Cluster {
 
     /// Leaves the cluster, as dropping this does: the Jungle can be read on as it is, and takes no
     /// more commits.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use jungle_cluster::{Cluster, MemoryLog, Options};
+    /// # use jungle_db::Jungle;
+    /// # let log = MemoryLog::new();
+    /// # let jungle = Jungle::builder().build()?;
+    /// # let cluster = Cluster::follow(Arc::new(log.connect()), &jungle, &Options::default())?;
+    /// let board = jungle.create_tree("board")?;
+    /// cluster.leave();
+    /// assert!(board.update(|tx| tx.append(&[])).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn leave(&self) {
         self.follower.end();
         if let Some(local) = self.local.get() {
@@ -147,6 +243,22 @@ impl Cluster {
     ///
     /// # Errors
     /// When that has no place in time, or the log is followed no further.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use jungle_cluster::{Cluster, MemoryLog, Options};
+    /// # use jungle_db::Jungle;
+    /// # let log = MemoryLog::new();
+    /// # let jungle = Jungle::builder().build()?;
+    /// # let cluster = Cluster::follow(Arc::new(log.connect()), &jungle, &Options::default())?;
+    /// let other = Jungle::builder().build()?;
+    /// let _other = Cluster::follow(Arc::new(log.connect()), &other, &Options::default())?;
+    /// other.create_tree("board")?;
+    /// // Nobody has to say what was written there.
+    /// cluster.linearize(std::time::Duration::from_secs(30))?;
+    /// assert!(jungle.open_tree("board").is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn linearize(&self, within: Duration) -> Result<Revision, LogError> {
         self.appender.prove(within)?;
         Ok(self.status().revision)
@@ -158,6 +270,21 @@ impl Cluster {
     ///
     /// # Errors
     /// When the engine does not answer, or the log is followed no further.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use jungle_cluster::{Cluster, MemoryLog, Options};
+    /// # use jungle_db::Jungle;
+    /// # let log = MemoryLog::new();
+    /// # let jungle = Jungle::builder().build()?;
+    /// # let cluster = Cluster::follow(Arc::new(log.connect()), &jungle, &Options::default())?;
+    /// let other = Jungle::builder().build()?;
+    /// let _other = Cluster::follow(Arc::new(log.connect()), &other, &Options::default())?;
+    /// other.create_tree("board")?;
+    /// cluster.sync(std::time::Duration::from_secs(30))?;
+    /// assert!(jungle.open_tree("board").is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sync(&self, within: Duration) -> Result<Revision, LogError> {
         let (_, last) = self.log.bounds()?;
         if !self.follower.wait(within, |place| place.sequence >= last) {

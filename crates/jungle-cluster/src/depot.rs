@@ -1,5 +1,6 @@
 //! What is needed of an engine besides the log: a place for checkpoints.
 
+use std::fmt;
 use std::io::{Read, Write};
 
 use jungle_store::StreamError;
@@ -71,4 +72,10 @@ pub struct Stored {
     pub bytes: u64,
     /// What is in it.
     pub content: Box<dyn Read + Send>,
+}
+
+impl fmt::Debug for Stored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stored").field("bytes", &self.bytes).finish_non_exhaustive()
+    }
 }

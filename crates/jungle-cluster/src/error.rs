@@ -47,7 +47,10 @@ pub enum Fault {
         reason: MessageError,
     },
     /// A message does not follow the one before it.
-    #[error("message {sequence} of the log was not written behind the one that is before it")]
+    #[error(
+        "message {sequence} of the log was not written behind the one that is before it: the log \
+         has lost messages, or was restored; look at the disks of the engine's servers"
+    )]
     Unlinked {
         /// Its sequence.
         sequence: u64,
@@ -55,7 +58,8 @@ pub enum Fault {
     /// This server has another tree than the one that wrote a message.
     #[error(
         "branch {} of tree {} is not the same here as on {server:?} before message {sequence}: \
-         one of the two is damaged", .branch.0, .tree.0
+         one of the two is damaged; `jungle verify` says which, and an empty folder takes its \
+         place", .branch.0, .tree.0
     )]
     Diverged {
         /// The sequence of the message.
@@ -68,7 +72,10 @@ pub enum Fault {
         branch: BranchId,
     },
     /// What a message says does not fit to what is here.
-    #[error("message {sequence} of the log, by {server:?}, cannot be followed here")]
+    #[error(
+        "message {sequence} of the log, by {server:?}, cannot be followed here; if other servers \
+         follow it, begin with an empty folder"
+    )]
     NotFollowed {
         /// Its sequence.
         sequence: u64,
@@ -82,7 +89,10 @@ pub enum Fault {
     #[error("the log cannot be followed from here: start this server again, to see why")]
     Apart(#[source] Box<JoinError>),
     /// The engine does not tell what is missing.
-    #[error("message {sequence} of the log could not be read")]
+    #[error(
+        "message {sequence} of the log could not be read: look whether the engine's servers run, \
+         and start this server again"
+    )]
     NotRead {
         /// Its sequence.
         sequence: u64,
@@ -126,13 +136,13 @@ pub enum MessageError {
 #[non_exhaustive]
 pub enum CheckpointError {
     /// This server follows the log no further.
-    #[error("nothing is written of what may be wrong")]
+    #[error("no checkpoint is written, since this server follows the log no further")]
     Fault(#[source] Arc<Fault>),
     /// It has left its cluster.
-    #[error("this server has left its cluster")]
+    #[error("no checkpoint is written, since this server has left its cluster")]
     Left,
     /// No message was followed yet, so that it is not known which hash the newest one has.
-    #[error("no message was followed here yet")]
+    #[error("no checkpoint is written before a message was followed here: commit something first")]
     Nothing,
     /// The engine does not keep checkpoints.
     #[error("the engine does not keep checkpoints")]
@@ -147,7 +157,10 @@ pub enum CheckpointError {
     #[error("the bytes are no checkpoint of a cluster")]
     NoCheckpoint,
     /// It was written by a later version.
-    #[error("it is of version {version}, which is not known here: this server is to be upgraded")]
+    #[error(
+        "the checkpoint is of version {version}, which is not known here: this server is to be \
+         upgraded"
+    )]
     Version {
         /// Its version.
         version: u8,
@@ -159,7 +172,10 @@ pub enum CheckpointError {
     #[error(transparent)]
     Stream(#[from] StreamError),
     /// A branch in it is not what it was.
-    #[error("branch {} of tree {} in it is not the one that was written", .branch.0, .tree.0)]
+    #[error(
+        "the checkpoint is damaged: branch {} of tree {} in it is not the one that was written",
+        .branch.0, .tree.0
+    )]
     Differs {
         /// The tree.
         tree: TreeId,
@@ -167,7 +183,10 @@ pub enum CheckpointError {
         branch: BranchId,
     },
     /// The log does not go on from it.
-    #[error("it ends with message {sequence}, and the log has messages {first} to {last}")]
+    #[error(
+        "the checkpoint ends with message {sequence}, and the log, which has messages {first} to \
+         {last}, does not go on from it"
+    )]
     Apart {
         /// The newest message in it.
         sequence: u64,
@@ -177,13 +196,15 @@ pub enum CheckpointError {
         last: u64,
     },
     /// It says itself that it is of another log.
-    #[error("it is of another log, which is known by {log}")]
+    #[error("the checkpoint is of another log, which is known by {log}")]
     OtherLog {
         /// Of which one.
         log: LogId,
     },
     /// It is of another log.
-    #[error("message {sequence} of the log is not the one that it ends with")]
+    #[error(
+        "the checkpoint is of another log: message {sequence} is not the one that it ends with"
+    )]
     Unlinked {
         /// The newest message in it.
         sequence: u64,
@@ -204,7 +225,7 @@ pub enum JoinError {
     #[error(transparent)]
     Fault(#[from] Arc<Fault>),
     /// The system gives no thread.
-    #[error("no thread could be started")]
+    #[error("the system gives no thread: look at its limits")]
     Threads(#[source] io::Error),
     /// The folder has revisions that the log never had.
     #[error(
@@ -270,14 +291,22 @@ pub enum JoinError {
     },
     /// No checkpoint can be used, and the log has not everything.
     #[error(
-        "the log of the cluster was trimmed, and no checkpoint can be used; of the newest one, at \
-         message {sequence}, this is why"
+        "the log of the cluster was trimmed, and no checkpoint can be used: begin with a \
+         backup of another server's folder; of the newest one, at message {sequence}, this is why"
     )]
     Checkpoint {
         /// The newest message in it.
         sequence: u64,
         /// What is wrong with it.
         #[source]
+        source: CheckpointError,
+    },
+    /// The checkpoint that a log was to begin with was not written, or not as it should be.
+    #[error(
+        "the log cannot begin with what the folder has: its checkpoint was not written: {source}"
+    )]
+    NotFounded {
+        /// Why.
         source: CheckpointError,
     },
     /// The folder cannot be opened.
@@ -291,15 +320,15 @@ pub enum JoinError {
     Arena(#[from] ArenaError),
     /// The log is empty, the folder is not, and so nobody else could follow.
     #[error(
-        "the log of the cluster is empty, and the folder has revision {here}: begin a cluster with \
-         an empty folder, and import what is there"
+        "the log of the cluster is empty, and the folder has revision {here}: begin with an empty \
+         folder, or found the cluster with what is there"
     )]
     NotEmpty {
         /// The newest revision of the folder.
         here: Revision,
     },
     /// The Jungle is in a cluster already.
-    #[error("this Jungle has joined a cluster before")]
+    #[error("this Jungle has joined a cluster before: open it anew")]
     Joined,
 }
 

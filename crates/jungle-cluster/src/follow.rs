@@ -8,9 +8,10 @@ use jungle_db::{BranchId, CommitRecord, Event, Jungle, Revision, TreeId};
 
 use crate::checkpoint::{Taken, heads};
 use crate::error::{CheckpointError, Fault, MessageError};
+use crate::guests::Guests;
 use crate::keeper::Every;
 use crate::log::LogId;
-use crate::message::{self, Before, Hash, Message};
+use crate::message::{self, Before, Carried, Hash, Message};
 use crate::planted::{Bug, is_awake};
 use crate::rotation::Rotation;
 use crate::survey::ServerStatus;
@@ -23,6 +24,7 @@ pub(crate) struct Follower {
     /// message.
     due: Condvar,
     pub(crate) rotation: Rotation,
+    pub(crate) guests: Guests,
     /// Nothing more is followed: to be asked without waiting for a message that is being followed.
     has_ended: AtomicBool,
     /// Is there nobody who would move it while somebody waits?
@@ -55,9 +57,10 @@ impl Follower {
         let is_placed = true;
         let place =
             Place { jungle, is_placed, sequence, hash, fault, checkpoint: 0, bytes: 0, every };
-        let (moved, due, rotation) = Default::default();
+        let (moved, due, rotation, guests) = <(_, _, _, Guests)>::default();
+        guests.begin(sequence);
         let (place, has_ended) = (Mutex::new(place), AtomicBool::new(false));
-        Follower { place, moved, due, rotation, has_ended, is_by_hand: false }
+        Follower { place, moved, due, rotation, guests, has_ended, is_by_hand: false }
     }
 
     /// Of a Jungle of which it is still to be found out where in the log it is.
@@ -71,6 +74,7 @@ impl Follower {
     pub(crate) fn start_behind(&self, sequence: u64, hash: Option<Hash>) {
         let mut place = self.place();
         (place.is_placed, place.sequence, place.hash) = (true, sequence, hash);
+        self.guests.begin(sequence);
         drop(place);
         self.moved.notify_all();
     }
@@ -90,6 +94,8 @@ impl Follower {
             revision: place.revision().number(),
             hash: place.hash.map(|hash| blake3::Hash::from_bytes(hash).to_hex().to_string()),
             fault: place.fault.as_ref().map(ToString::to_string),
+            requests: true,
+            guests: true,
             outbox: None,
             mirror: None,
         }
@@ -100,7 +106,7 @@ impl Follower {
         self.step(|place| match place.sequence + 1 {
             due if sequence < due => Ok(()),
             due if sequence > due => Err(Fault::Gap { expected: due, found: sequence }),
-            _ => place.follow(sequence, bytes, &self.rotation),
+            _ => place.follow(sequence, bytes, &self.rotation, &self.guests),
         })
     }
 
@@ -110,6 +116,7 @@ impl Follower {
         sequence: u64,
         message: &[u8],
         records: &[CommitRecord],
+        (mark, carried): (&str, &[Carried]),
     ) -> Result<(), Arc<Fault>> {
         self.step(|place| {
             if place.sequence >= sequence {
@@ -119,6 +126,8 @@ impl Follower {
             if !records.is_empty() {
                 self.rotation.followed_own(sequence);
             }
+            carried.iter().for_each(|guest| self.rotation.followed(&guest.mark, sequence));
+            self.guests.passed(sequence, mark, !records.is_empty(), carried);
             place.pass(sequence, message::hash_of(message), message.len());
             Ok(())
         })
@@ -159,6 +168,7 @@ impl Follower {
         let stepped = f(&mut place).map_err(|fault| {
             tracing::error!(%fault, "the log is followed no further");
             self.has_ended.store(true, Ordering::SeqCst);
+            self.guests.end();
             Arc::clone(place.fault.insert(Arc::new(fault)))
         });
         let is_news = stepped.is_err() || place.is_due();
@@ -208,6 +218,7 @@ impl Follower {
     pub(crate) fn end(&self) {
         self.place().jungle = None;
         self.has_ended.store(true, Ordering::SeqCst);
+        self.guests.end();
         self.moved.notify_all();
         self.due.notify_all();
     }
@@ -219,7 +230,13 @@ impl Place {
         self.jungle.as_ref().map(Jungle::revision).unwrap_or_default()
     }
 
-    fn follow(&mut self, sequence: u64, bytes: &[u8], rotation: &Rotation) -> Result<(), Fault> {
+    fn follow(
+        &mut self,
+        sequence: u64,
+        bytes: &[u8],
+        rotation: &Rotation,
+        guests: &Guests,
+    ) -> Result<(), Fault> {
         let damaged = |reason| Fault::Damaged { sequence, reason };
         let message = message::read(bytes).map_err(damaged)?;
         let is_linked = self.hash.is_none_or(|hash| hash == message.previous);
@@ -235,6 +252,8 @@ impl Place {
         if !message.is_empty() {
             rotation.followed(message.mark, sequence);
         }
+        message.guests.iter().for_each(|guest| rotation.followed(&guest.mark, sequence));
+        guests.passed(sequence, message.mark, !message.is_empty(), &message.guests);
         self.pass(sequence, message.hash, bytes.len());
         Ok(())
     }

@@ -32,6 +32,17 @@ impl Cluster {
     ///
     /// Nothing else may commit to the Jungle meanwhile.
     ///
+    /// ```no_run
+    /// use jungle_cluster::{Cluster, Options};
+    /// use jungle_db::Jungle;
+    ///
+    /// let jungle = Jungle::builder().build()?;
+    /// let options = Options { name: "shop".into(), replicas: 3, ..Options::default() };
+    /// let cluster = Cluster::join("nats://one:4222,nats://two:4222", &jungle, options)?;
+    /// println!("up to message {}", cluster.status().followed);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// When the engine cannot be reached, is too old or keeps the log otherwise than asked for;
     /// when the log does not continue what is in the Jungle, or cannot be followed.
@@ -41,6 +52,23 @@ impl Cluster {
     }
 
     /// As [`join`](Cluster::join), with the log itself.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use jungle_cluster::{Cluster, JoinError, MemoryLog, Options};
+    /// use jungle_db::Jungle;
+    ///
+    /// let log = MemoryLog::new();
+    /// let (one, stray) = (Jungle::builder().build()?, Jungle::builder().build()?);
+    /// let _cluster = Cluster::follow(Arc::new(log.connect()), &one, &Options::default())?;
+    /// one.create_tree("board")?;
+    /// // What was never in the log does not go into it.
+    /// stray.create_tree("notes")?;
+    /// stray.create_tree("more notes")?;
+    /// let refused = Cluster::follow(Arc::new(log.connect()), &stray, &Options::default());
+    /// assert!(matches!(refused, Err(JoinError::Ahead { .. })), "{refused:?}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As there.
@@ -86,6 +114,27 @@ impl Cluster {
     /// Follows a log with a new Jungle in memory: it begins with the newest checkpoint, if there is
     /// one that can be read, and follows the rest of the log before this returns.
     ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use jungle_cluster::{Cluster, MemoryLog, Options};
+    /// use jungle_db::Jungle;
+    /// use jungle_tree::ArenaOptions;
+    ///
+    /// let log = MemoryLog::new();
+    /// let follow = |name: &str| {
+    ///     let options = Options { server: name.into(), ..Options::default() };
+    ///     let arena = ArenaOptions::default();
+    ///     Cluster::follow_in_memory(Arc::new(log.connect()), &Jungle::builder(), &arena, &options)
+    /// };
+    /// let (one, cluster) = follow("one")?;
+    /// one.create_tree("board")?;
+    /// cluster.checkpoint()?;
+    /// one.create_tree("notes")?;
+    /// let (other, _cluster) = follow("other")?;
+    /// assert!(other.open_tree("board").is_ok() && other.open_tree("notes").is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`join`](Cluster::join); also when the log does not go back to its beginning, and no
     /// checkpoint can be read.
@@ -113,6 +162,29 @@ impl Cluster {
     /// whoever returns after however long a time is what the others are. The folder has a file
     /// `CLUSTER` from then on, which says of which one it is.
     ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use jungle_cluster::{Cluster, MemoryLog, Options};
+    /// use jungle_store::OpenOptions;
+    ///
+    /// # let folder = std::env::temp_dir().join(format!("jungle-follow-{}", std::process::id()));
+    /// # let _ = std::fs::remove_dir_all(&folder);
+    /// let log = MemoryLog::new();
+    /// let follow = || {
+    ///     let (open, options) = (OpenOptions::default(), Options::default());
+    ///     Cluster::follow_in_folder(Arc::new(log.connect()), &folder, &open, &options)
+    /// };
+    /// let (store, cluster) = follow()?;
+    /// store.create_tree("board")?;
+    /// drop((store, cluster));
+    /// let (store, cluster) = follow()?;
+    /// assert!(store.open_tree("board").is_ok());
+    /// assert_eq!(Cluster::log_of(&folder)?, Some(jungle_cluster::Log::id(&log)));
+    /// # drop((store, cluster));
+    /// # std::fs::remove_dir_all(&folder)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`follow_in_memory`](Cluster::follow_in_memory); also when the folder cannot be opened,
     /// or what is in it never was the cluster's.
@@ -124,6 +196,17 @@ impl Cluster {
     ) -> Result<(Store, Cluster), JoinError> {
         let store = open.clone().open(folder)?;
         let here = store.revision();
+        let (builder, arena) = (Jungle::builder(), ArenaOptions::default());
+        if options.found
+            && here.number() > 0
+            && log.bounds()?.1 == 0
+            && newcomer::newest(&*log, &builder, &arena, options)?.is_none()
+        {
+            let Restored { sequence, hash, .. } = newcomer::found(&*log, &store, &options.server)?;
+            membership::write(folder, log.id())?;
+            let cluster = Cluster::go_on(log, &store, (sequence, Some(hash)), options)?;
+            return Ok((store, cluster));
+        }
         let was_member = membership::check(folder, log.id(), here)?;
         if here.number() > 0 && !is_behind(&*log, here)? {
             let id = log.id();
@@ -135,7 +218,6 @@ impl Cluster {
             // Before anything comes in.
             membership::write(folder, log.id())?;
         }
-        let (builder, arena) = (Jungle::builder(), ArenaOptions::default());
         let Some(newest) = newcomer::newest(&*log, &builder, &arena, options)? else {
             let cluster = Cluster::follow(log, &store, options)?;
             return Ok((store, cluster));
@@ -198,13 +280,14 @@ impl Cluster {
             failed: Mutex::default(),
             writing: Mutex::default(),
         });
-        let (address, local, threads) = Default::default();
+        let (address, requests, local, threads) = Default::default();
         let cluster = Cluster {
             follower,
             log,
             appender,
             keeper,
             address,
+            requests,
             local,
             #[cfg(feature = "sim")]
             tail: Mutex::default(),
@@ -215,6 +298,8 @@ impl Cluster {
         cluster.start("memory", move || collector::collect(&collecting))?;
         let follower = Arc::clone(&cluster.follower);
         cluster.log.hear_line(Arc::new(move |server| follower.rotation.heard(server)));
+        let appender = Arc::clone(&cluster.appender);
+        cluster.start("guests", move || appender.host_guests())?;
         Ok(cluster)
     }
 

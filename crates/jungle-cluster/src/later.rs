@@ -1,5 +1,6 @@
 //! A log whose engine may be away when a server starts.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use bytes::Bytes;
 
 use crate::depot::Depot;
 use crate::elsewhere::{Elsewhere, TellTrees};
-use crate::log::{Appended, Heard, Log, LogError, LogId, Tail};
+use crate::log::{Appended, Got, Heard, Log, LogError, LogId, Tail};
 use crate::nats::ConnectError;
 use crate::survey::{MirrorStatus, Survey, Tell};
 
@@ -29,7 +30,16 @@ struct Waiting {
     tell: Option<Tell>,
     trees: Option<TellTrees>,
     heard: Option<Heard>,
+    got: Option<(String, Got)>,
     is_closed: bool,
+}
+
+impl fmt::Debug for LaterLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("LaterLog");
+        shown.field("id", &self.id.to_string()).field("is_there", &self.log.get().is_some());
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl LaterLog {
@@ -74,6 +84,9 @@ impl LaterLog {
         }
         if let Some(heard) = waiting.heard.take() {
             log.hear_line(heard);
+        }
+        if let Some((server, got)) = waiting.got.take() {
+            log.receive(&server, got);
         }
         Ok(self.log.get_or_init(|| log))
     }
@@ -151,6 +164,21 @@ impl Log for LaterLog {
             Some(log) => log.hear_line(heard),
             None => waiting.heard = Some(heard),
         }
+    }
+
+    fn send(&self, to: &str, bytes: Bytes) {
+        if let Some(log) = self.log.get() {
+            log.send(to, bytes);
+        }
+    }
+
+    fn receive(&self, server: &str, got: Got) -> bool {
+        let mut waiting = self.waiting();
+        if let Some(log) = self.log.get() {
+            return log.receive(server, got);
+        }
+        waiting.got = Some((server.to_owned(), got));
+        true
     }
 
     fn survey(&self, within: Duration) -> Result<Option<Survey>, LogError> {

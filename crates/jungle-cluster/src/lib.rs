@@ -18,7 +18,9 @@
 //!   has not grown since the revision it was worked out for; else it is worked out again. It is
 //!   visible, here and elsewhere, once it is in the log on a majority of the engine's servers, and
 //!   the call returns then. So transactions are serializable, over all trees of the cluster.
-//! - Commits that come while one message is on its way go into the next one together.
+//! - Commits that come while one message is on its way go into the next one together, and with them
+//!   those of other servers that are the same wherever they come, as what only adds a node is. So
+//!   servers that all post to one board do not come too late for each other.
 //! - Every message carries the hash of the one before and the hashes of the branches it changes, as
 //!   they were before it. A [server](Cluster) that misses a message, gets a damaged one, or has
 //!   another tree than the one that sent it, follows no further, and says so: [`Fault`].
@@ -33,7 +35,8 @@
 //! - Several clusters may share an engine, each with a [name](Options::name) and a log of its own:
 //!   so trees are spread over logs, and a server has those of its own cluster. Who has the others
 //!   can be [asked](Cluster::elsewhere).
-//! - A [`Log`], with its [`Depot`], is all that is needed of an engine.
+//! - A [`Log`], with its [`Depot`], is all that is needed of an engine. A [`MemoryLog`] is one
+//!   without an engine, for tests.
 
 mod checkpoint;
 mod cluster;
@@ -42,6 +45,7 @@ mod depot;
 mod elsewhere;
 mod error;
 mod follow;
+mod guests;
 #[cfg(feature = "sim")]
 mod hand;
 mod join;
@@ -50,11 +54,13 @@ mod later;
 mod local;
 mod log;
 mod membership;
+mod memory;
 mod message;
 mod nats;
 mod newcomer;
 mod options;
 pub mod planted;
+mod requests;
 mod rotation;
 mod sequencer;
 mod survey;
@@ -70,7 +76,8 @@ pub use local::{
     Kept, Local, LocalError, LocalId, LocalIdError, LocalOutcome, LocalStatus, LocalUpdateError,
     Refused, WRITERS,
 };
-pub use log::{Appended, Heard, Log, LogError, LogId, LogIdError, Tail};
+pub use log::{Appended, Got, Heard, Log, LogError, LogId, LogIdError, Tail};
+pub use memory::MemoryLog;
 pub use nats::{ConnectError, NatsLog};
 pub use options::{Joining, Options};
 pub use survey::{LogStatus, MirrorStatus, OutboxStatus, Replica, ServerStatus, Survey, Tell};

@@ -27,7 +27,8 @@ pub trait Log: Send + Sync {
     /// When it cannot be appended, or it is not known whether it was.
     fn append(&self, after: u64, message: &Bytes, within: Duration) -> Result<Appended, LogError>;
 
-    /// The message with this sequence, as the leader of the log has it; `None` when there is none.
+    /// The message with this sequence, as the leader of the log has it; `None` when there is none,
+    /// as of 0, behind which a log begins.
     ///
     /// # Errors
     /// When the engine does not answer.
@@ -84,6 +85,15 @@ pub trait Log: Send + Sync {
     /// From now on, and until it is closed, `heard` is told which servers say so.
     fn hear_line(&self, _heard: Heard) {}
 
+    /// Sends bytes to another server, which need not get them.
+    fn send(&self, _to: &str, _bytes: Bytes) {}
+
+    /// From now on, and until it is closed, `got` is given what is sent to this server; `false`
+    /// where servers can send each other nothing.
+    fn receive(&self, _server: &str, _got: Got) -> bool {
+        false
+    }
+
     /// How all servers stand that answer `within` this time, and the log; `None` where they cannot
     /// be asked.
     ///
@@ -130,6 +140,9 @@ impl FromStr for LogId {
 /// What is told which server waits for its turn.
 pub type Heard = Arc<dyn Fn(&str) + Send + Sync>;
 
+/// What is given what other servers send.
+pub type Got = Arc<dyn Fn(&[u8]) + Send + Sync>;
+
 /// Messages with their sequences; waits for the next one.
 pub type Tail = Box<dyn Iterator<Item = (u64, Bytes)> + Send>;
 
@@ -155,7 +168,7 @@ pub enum LogError {
         reason: String,
     },
     /// No answer came in time. If a message was sent, it may have been appended, or be yet.
-    #[error("the engine has not answered within {} s", .within.as_secs())]
+    #[error("the engine has not answered within {within:.0?}")]
     NoAnswer {
         /// How long was waited.
         within: Duration,
@@ -173,6 +186,6 @@ pub enum LogError {
         source: Box<dyn Error + Send + Sync>,
     },
     /// It was closed.
-    #[error("the log was closed")]
+    #[error("the log was closed: this server has left its cluster")]
     Closed,
 }

@@ -2,7 +2,7 @@
 //!
 //! Bytes, numbers in little-endian order:
 //! ```text
-//! "JGC"  version 1: 1 byte
+//! "JGC"  version: 1 byte; 2 with guests, otherwise 1
 //! hash of the message before: 32 (zeros for the first)
 //! revision of the first record: 8
 //! name of the server that wrote it, `#`, and 16 hexadecimal digits that it drew as it joined:
@@ -10,6 +10,8 @@
 //! how many branches: 2, and for each: tree 8, branch 8, its content hash before this message 32
 //! how many records: 4, and for each: length 4 + that many, as `jungle_store::encode` writes it;
 //!     without any, what makes the message the only one of its kind: 8
+//! version 2: how many batches of other servers: 2, and for each, in the order of their records,
+//!     which are the last ones: its server, as above; its number there 8; how many records 4
 //! BLAKE3 hash of all before: 32
 //! ```
 
@@ -23,12 +25,20 @@ pub(crate) type Hash = [u8; 32];
 
 const MAGIC: &[u8; 3] = b"JGC";
 const VERSION: u8 = 1;
+/// With records of other servers.
+const VERSION_GUESTS: u8 = 2;
 
 /// Messages get no longer than this, unless one record is: the engine takes 1 MiB with headers.
 pub(crate) const BYTES_MAX: usize = 900 << 10;
 
 /// No message links more branches than this: the others are left for the next one that has them.
 const LINKED_MAX: usize = 64;
+
+/// So many bytes are there for records: less what stands before and behind them.
+pub(crate) const RECORDS_BYTES_MAX: usize = BYTES_MAX - (LINKED_MAX * 48 + 1024);
+
+/// A mark takes so many bytes at most.
+pub(crate) const MARK_BYTES_MAX: usize = u8::MAX as usize + 1;
 
 /// So many bytes of a server's name are in its messages, at most.
 const NAME_MAX: usize = u8::MAX as usize - 17;
@@ -54,11 +64,24 @@ pub(crate) struct Before {
     pub(crate) hash: Hash,
 }
 
+/// A batch of another server whose records are in a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Carried {
+    /// Of its server.
+    pub(crate) mark: String,
+    /// Its number among the batches of that server.
+    pub(crate) number: u64,
+    /// Which revision its first record is.
+    pub(crate) first: Revision,
+    /// How many of its records, from the first, are there.
+    pub(crate) count: usize,
+}
+
 /// Writes a message that says nothing but that its server was there: that it has its place means
 /// that the log had everything before.
 pub(crate) fn write_empty(previous: &Hash, first: Revision, mark: &str, nonce: u64) -> Bytes {
     let mut out = BytesMut::with_capacity(128);
-    put_head(&mut out, previous, first, mark, &[]);
+    put_head(&mut out, VERSION, previous, first, mark, &[]);
     out.put_u32_le(0);
     out.put_u64_le(nonce);
     end(out)
@@ -72,42 +95,60 @@ pub(crate) struct Message<'m> {
     pub(crate) mark: &'m str,
     pub(crate) before: Vec<Before>,
     records: Vec<&'m [u8]>,
+    /// Whose the last of the records are.
+    pub(crate) guests: Vec<Carried>,
     pub(crate) hash: Hash,
 }
 
-/// Writes a message of as many of the encoded records as fit in, at least one; tells how many.
+/// How many of the encoded records fit into one message, at least one.
+pub(crate) fn fitting(records: &[Vec<u8>]) -> usize {
+    let mut room = RECORDS_BYTES_MAX;
+    let fitting = records.iter().take_while(|record| {
+        let fits = record.len() + 4 <= room;
+        room = room.saturating_sub(record.len() + 4);
+        fits
+    });
+    fitting.count().max(1)
+}
+
+/// Writes a message of encoded records, of which the last are those of guests.
 pub(crate) fn write(
     previous: &Hash,
     first: Revision,
     mark: &str,
     before: &[Before],
     records: &[Vec<u8>],
-) -> (Bytes, usize) {
+    guests: &[Carried],
+) -> Bytes {
     let mut out = BytesMut::with_capacity(1024);
-    put_head(&mut out, previous, first, mark, &before[..before.len().min(LINKED_MAX)]);
-    let mut room = BYTES_MAX.saturating_sub(out.len() + 4 + 32);
-    let fitting = records.iter().take_while(|record| {
-        let fits = record.len() + 4 <= room;
-        room = room.saturating_sub(record.len() + 4);
-        fits
-    });
-    let count = fitting.count().max(1);
-    out.put_u32_le(count as u32);
-    for record in &records[..count] {
-        out.put_u32_le(record.len() as u32);
-        out.put_slice(record);
+    let version = if guests.is_empty() { VERSION } else { VERSION_GUESTS };
+    let before = &before[..before.len().min(LINKED_MAX)];
+    put_head(&mut out, version, previous, first, mark, before);
+    put_records(&mut out, records);
+    if !guests.is_empty() {
+        out.put_u16_le(guests.len() as u16);
     }
-    (end(out), count)
+    for Carried { mark, number, count, .. } in guests {
+        put_mark(&mut out, mark);
+        out.put_u64_le(*number);
+        out.put_u32_le(*count as u32);
+    }
+    end(out)
 }
 
-fn put_head(out: &mut BytesMut, previous: &Hash, first: Revision, mark: &str, before: &[Before]) {
+fn put_head(
+    out: &mut BytesMut,
+    version: u8,
+    previous: &Hash,
+    first: Revision,
+    mark: &str,
+    before: &[Before],
+) {
     out.put_slice(MAGIC);
-    out.put_u8(VERSION);
+    out.put_u8(version);
     out.put_slice(previous);
     out.put_u64_le(first.number());
-    let mark = &mark.as_bytes()[..mark.floor_char_boundary(usize::from(u8::MAX))];
-    out.put_u8(mark.len() as u8);
-    out.put_slice(mark);
+    put_mark(out, mark);
     out.put_u16_le(before.len() as u16);
     for Before { tree, branch, hash } in before {
         out.put_u64_le(tree.0);
@@ -116,7 +157,21 @@ fn put_head(out: &mut BytesMut, previous: &Hash, first: Revision, mark: &str, be
     }
 }
 
-fn end(mut out: BytesMut) -> Bytes {
+pub(crate) fn put_records(out: &mut BytesMut, records: &[Vec<u8>]) {
+    out.put_u32_le(records.len() as u32);
+    for record in records {
+        out.put_u32_le(record.len() as u32);
+        out.put_slice(record);
+    }
+}
+
+pub(crate) fn put_mark(out: &mut BytesMut, mark: &str) {
+    let mark = &mark.as_bytes()[..mark.floor_char_boundary(usize::from(u8::MAX))];
+    out.put_u8(mark.len() as u8);
+    out.put_slice(mark);
+}
+
+pub(crate) fn end(mut out: BytesMut) -> Bytes {
     let hash = blake3::hash(&out);
     out.put_slice(hash.as_bytes());
     out.freeze()
@@ -130,11 +185,11 @@ pub(crate) fn hash_of(message: &[u8]) -> Hash {
 /// Reads a message, and holds it against its hash.
 pub(crate) fn read(bytes: &[u8]) -> Result<Message<'_>, MessageError> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(MessageError::NoMessage)?;
-    match rest.first() {
-        Some(&VERSION) => {}
+    let version = match rest.first() {
+        Some(&version @ (VERSION | VERSION_GUESTS)) => version,
         Some(&version) => return Err(MessageError::Version { version }),
         None => return Err(MessageError::NoMessage),
-    }
+    };
     let (body, hash) = bytes.split_last_chunk::<32>().ok_or(MessageError::Length)?;
     if blake3::hash(body).as_bytes() != hash {
         return Err(MessageError::Hash);
@@ -142,26 +197,22 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Message<'_>, MessageError> {
     let mut input = Input(body.get(4..).ok_or(MessageError::Length)?);
     let previous = input.chunk()?;
     let first = Revision::new(input.u64()?);
-    let mark = u8::from_le_bytes(input.chunk()?);
-    let mark = input.take(usize::from(mark))?;
-    let mark = str::from_utf8(mark).map_err(|_| MessageError::NoMessage)?;
+    let mark = input.mark()?;
     let count = u16::from_le_bytes(input.chunk()?);
     let before = (0..count).map(|_| input.before()).collect::<Result<_, _>>()?;
-    let count = u32::from_le_bytes(input.chunk()?);
-    let mut records = Vec::new();
-    for _ in 0..count {
-        let length = u32::from_le_bytes(input.chunk()?);
-        records.push(input.take(length as usize)?);
-    }
+    let records = input.records()?;
     if records.is_empty() {
         input.u64()?;
     }
+    let guests = if version == VERSION_GUESTS { input.guests()? } else { Vec::new() };
     let number = first.number();
     let is_numbered = number > 0 && number.checked_add(records.len() as u64).is_some();
     if !input.0.is_empty() || !is_numbered {
         return Err(MessageError::Length);
     }
-    Ok(Message { previous, first, mark, before, records, hash: *hash })
+    let mut message = Message { previous, first, mark, before, records, guests, hash: *hash };
+    message.number_guests()?;
+    Ok(message)
 }
 
 impl Message<'_> {
@@ -178,6 +229,18 @@ impl Message<'_> {
     /// The revision of the last record; of a message without any, that before it.
     pub(crate) fn last(&self) -> Revision {
         Revision::new(self.first.number() + self.records.len() as u64 - 1)
+    }
+
+    /// Finds out which revisions the records of guests are.
+    fn number_guests(&mut self) -> Result<(), MessageError> {
+        let mut end = self.last().number() + 1;
+        for guest in self.guests.iter_mut().rev() {
+            let first = end.checked_sub(guest.count as u64);
+            end =
+                first.filter(|first| *first >= self.first.number()).ok_or(MessageError::Length)?;
+            guest.first = Revision::new(end);
+        }
+        Ok(())
     }
 
     /// The records after a revision.
@@ -197,7 +260,7 @@ impl Message<'_> {
 }
 
 /// What is left to be read.
-struct Input<'m>(&'m [u8]);
+pub(crate) struct Input<'m>(pub(crate) &'m [u8]);
 
 impl<'m> Input<'m> {
     fn take(&mut self, length: usize) -> Result<&'m [u8], MessageError> {
@@ -212,8 +275,34 @@ impl<'m> Input<'m> {
         Ok(*taken)
     }
 
-    fn u64(&mut self) -> Result<u64, MessageError> {
+    pub(crate) fn u64(&mut self) -> Result<u64, MessageError> {
         Ok(u64::from_le_bytes(self.chunk()?))
+    }
+
+    pub(crate) fn mark(&mut self) -> Result<&'m str, MessageError> {
+        let length = u8::from_le_bytes(self.chunk()?);
+        let mark = self.take(usize::from(length))?;
+        str::from_utf8(mark).map_err(|_| MessageError::NoMessage)
+    }
+
+    pub(crate) fn records(&mut self) -> Result<Vec<&'m [u8]>, MessageError> {
+        let count = u32::from_le_bytes(self.chunk()?);
+        let mut records = Vec::new();
+        for _ in 0..count {
+            let length = u32::from_le_bytes(self.chunk()?);
+            records.push(self.take(length as usize)?);
+        }
+        Ok(records)
+    }
+
+    fn guests(&mut self) -> Result<Vec<Carried>, MessageError> {
+        let count = u16::from_le_bytes(self.chunk()?);
+        let guest = |input: &mut Self| {
+            let (mark, number) = (input.mark()?.to_owned(), input.u64()?);
+            let count = u32::from_le_bytes(input.chunk()?) as usize;
+            Ok(Carried { mark, number, first: Revision::default(), count })
+        };
+        (0..count).map(|_| guest(self)).collect()
     }
 
     fn before(&mut self) -> Result<Before, MessageError> {

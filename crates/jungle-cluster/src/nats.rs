@@ -31,7 +31,7 @@ use self::synced::Synced;
 use self::tail::Feed;
 use crate::depot::Depot;
 use crate::elsewhere::{self, Elsewhere, Question, TellTrees};
-use crate::log::{Appended, Heard, Log, LogError, LogId, Tail};
+use crate::log::{Appended, Got, Heard, Log, LogError, LogId, Tail};
 use crate::options::Options;
 use crate::survey::{self, LogStatus, MirrorStatus, Survey, Tell};
 
@@ -69,6 +69,13 @@ pub struct NatsLog {
     threads: Option<Runtime>,
 }
 
+impl std::fmt::Debug for NatsLog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("NatsLog");
+        shown.field("name", &self.name).field("id", &self.id.to_string()).finish_non_exhaustive()
+    }
+}
+
 /// Why an engine cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -83,7 +90,7 @@ pub enum ConnectError {
         name: String,
     },
     /// Nobody answers, or does not take the credentials.
-    #[error("no connection to {addresses}")]
+    #[error("no connection to {addresses}: look whether the engine's servers run there")]
     Connect {
         /// Where.
         addresses: String,
@@ -110,7 +117,7 @@ pub enum ConnectError {
         source: async_nats::Error,
     },
     /// Nobody has made a cluster of this name on the engine.
-    #[error("the engine has no cluster {name:?}")]
+    #[error("the engine has no cluster {name:?}: its first server makes it")]
     NoCluster {
         /// The name.
         name: String,
@@ -161,7 +168,7 @@ pub enum ConnectError {
     #[error("the system gives no random numbers: {0}")]
     Random(String),
     /// The system gives no threads.
-    #[error("no threads could be started")]
+    #[error("the system gives no threads: look at its limits")]
     Threads(#[source] std::io::Error),
 }
 
@@ -283,6 +290,10 @@ impl Log for NatsLog {
     }
 
     fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
+        if sequence == 0 {
+            // The engine takes that for a bad request.
+            return Ok(None);
+        }
         let stream = self.stream.clone();
         self.wait(ANSWER_WITHIN * 2, async move { get(&stream, sequence, ANSWER_WITHIN).await })?
     }
@@ -337,7 +348,22 @@ impl Log for NatsLog {
     }
 
     fn hear_line(&self, heard: Heard) {
-        self.spawn(hear(self.jetstream.client(), line(&self.cluster), heard));
+        let got = move |said: &[u8]| str::from_utf8(said).map_or((), |server| heard(server));
+        self.spawn(hear(self.jetstream.client(), line(&self.cluster), Arc::new(got)));
+    }
+
+    fn send(&self, to: &str, bytes: Bytes) {
+        let Some(threads) = &self.threads else { return };
+        let (client, subject) = (self.jetstream.client(), guests(&self.cluster, to));
+        threads.spawn(async move {
+            // Whoever does not get it takes nothing along.
+            let _ = client.publish(subject, bytes).await;
+        });
+    }
+
+    fn receive(&self, server: &str, got: Got) -> bool {
+        self.spawn(hear(self.jetstream.client(), guests(&self.cluster, server), got));
+        true
     }
 
     fn survey(&self, within: Duration) -> Result<Option<Survey>, LogError> {
@@ -374,14 +400,18 @@ fn line(name: &str) -> String {
     format!("jungle.{name}.line")
 }
 
-/// Listens to who waits, as long as this runs.
-async fn hear(client: Client, subject: String, heard: Heard) {
+/// The subject on which a server is sent what it may take along: what it drew as it joined.
+fn guests(name: &str, mark: &str) -> String {
+    let (_, drawn) = mark.rsplit_once('#').unwrap_or(("", mark));
+    format!("jungle.{name}.guests.{drawn}")
+}
+
+/// Listens to what is said on a subject, as long as this runs.
+async fn hear(client: Client, subject: String, got: Got) {
     loop {
         if let Ok(mut line) = client.subscribe(subject.clone()).await {
             while let Some(said) = line.next().await {
-                if let Ok(server) = str::from_utf8(&said.payload) {
-                    heard(server);
-                }
+                got(&said.payload);
             }
         }
         sleep(REST).await;

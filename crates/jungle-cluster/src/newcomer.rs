@@ -6,7 +6,7 @@ use jungle_db::{Builder, CommitRecord, Event, Jungle, NoSuchRevision, Revision};
 use jungle_store::read_checkpoint;
 use jungle_tree::{ArenaOptions, loading};
 
-use crate::checkpoint::{Head, Header, belongs, heads};
+use crate::checkpoint::{Head, Header, Taken, belongs, check, heads};
 use crate::depot::Depot;
 use crate::error::{CheckpointError, JoinError};
 use crate::log::Log;
@@ -74,9 +74,28 @@ fn restore(
     Ok(Restored { jungle, sequence, hash: header.hash })
 }
 
+/// Begins a log that has nothing with what is here: the others begin with this checkpoint.
+pub(crate) fn found(log: &dyn Log, jungle: &Jungle, server: &str) -> Result<Restored, JoinError> {
+    let (sequence, hash) = (0, Hash::default());
+    let failed = |source| JoinError::NotFounded { source };
+    let depot = log.depot().ok_or(CheckpointError::NoDepot).map_err(failed)?;
+    let (log, checkpoint, heads) = (log.id(), jungle.checkpoint(), heads(jungle));
+    let jungle = jungle.clone();
+    let taken = Taken { log, jungle, checkpoint, sequence, hash, heads };
+    depot.put(sequence, &mut |out| taken.write(server, out))?;
+    let written = check(depot.open(sequence)?.content).map_err(failed)?;
+    belongs(&written, log, sequence).map_err(failed)?;
+    Ok(Restored { jungle: taken.jungle, sequence, hash })
+}
+
 /// Does the log not go back to what is here?
 pub(crate) fn is_behind(log: &dyn Log, here: Revision) -> Result<bool, JoinError> {
     let (first, last) = log.bounds()?;
+    if last == 0 {
+        // It begins with what somebody had, if with anything.
+        let stored = log.depot().map_or(Ok(Vec::new()), |depot| depot.stored());
+        return Ok(!stored?.is_empty());
+    }
     if first > last {
         return Ok(false);
     }

@@ -41,6 +41,11 @@ pub struct Options {
     /// goes everywhere at once, up to two minutes are lost. Else such an engine is refused, if it
     /// says so: its system account must export the service `$SYS.REQ.SERVER.PING.JSZ` for that.
     pub allow_unsynced: bool,
+    /// Begin a log that has nothing with what the folder has, for which the first checkpoint is
+    /// written: so a cluster is restored from a backup, or made of a single server, with all its
+    /// history. It is said to one server, once; the others begin with empty folders, when that one
+    /// serves. A log that has anything is followed as ever.
+    pub found: bool,
     /// How long a commit may wait for its place while the engine does not answer. An engine that
     /// lost the leader of a log takes 4 to 9 seconds for the next one.
     pub commit_within: Duration,
@@ -112,6 +117,7 @@ impl Default for Options {
             mirror: None,
             replicas: 1,
             allow_unsynced: false,
+            found: false,
             commit_within: Duration::from_secs(30),
             join_within: Duration::from_secs(30),
             checkpoint_messages: 100_000,

@@ -1,17 +1,19 @@
 //! Giving commits their places in the log.
 
+mod hosting;
+
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use jungle_db::{CommitRecord, JournalError, Revision, SequenceError, Sequencer};
+use jungle_db::{CommitRecord, JournalError, Places, Revision, SequenceError, Sequencer};
 
 use crate::error::Fault;
-use crate::follow::{Follower, branches_before};
+use crate::follow::{Follower, Place, branches_before};
 use crate::log::{Appended, Log, LogError};
-use crate::message;
+use crate::message::{self, Carried};
 use crate::planted::{Bug, is_awake};
 use crate::turns::Turns;
 
@@ -26,11 +28,24 @@ pub(crate) struct Appender {
     /// Taken while a message is on its way. It knows up to which question the log is known to have
     /// been asked: one of our messages that was sent after that has its place.
     turns: Turns<u64>,
+    /// How many wait for a turn, to append something of this server.
+    wanting: AtomicUsize,
+    /// When this server's own records got their places, and how long that took.
+    appended: Mutex<(Option<Instant>, Duration)>,
     /// How often it was asked whether the log has more than is here.
     asked: AtomicU64,
     /// So that no two messages without records are the same, which the engine would take for one.
     nonces: RandomState,
+    /// What was drawn as it joined.
+    drawn: u64,
+    /// Do all servers read what guests are in?
+    has_guests: AtomicBool,
+    /// How many batches were sent to hosts.
+    visits: AtomicU64,
 }
+
+/// Guests are waited for no longer than this.
+const GATHER_MAX: Duration = Duration::from_millis(5);
 
 /// The server has left its cluster.
 #[derive(Debug, thiserror::Error)]
@@ -64,7 +79,23 @@ impl Appender {
         let drawn = if follower.is_by_hand { 0 } else { nonces.hash_one(server) };
         let (server, mark) = (server.to_owned(), message::mark(server, drawn));
         follower.rotation.set_own(&mark);
-        Appender { log, follower, server, mark, within, turns, asked, nonces }
+        follower.guests.set_own(&mark);
+        let (has_guests, visits) = (AtomicBool::new(false), AtomicU64::new(0));
+        Appender {
+            log,
+            follower,
+            server,
+            mark,
+            within,
+            turns,
+            wanting: AtomicUsize::new(0),
+            appended: Mutex::default(),
+            asked,
+            nonces,
+            drawn,
+            has_guests,
+            visits,
+        }
     }
 
     /// Waits until all is here that was in the log when this was called, as a majority of those who
@@ -88,7 +119,7 @@ impl Appender {
             match self.log.append(after, &message, left)? {
                 Appended::At(sequence) => {
                     *proven = covered;
-                    let followed = self.follower.follow_own(sequence, &message, &[]);
+                    let followed = self.follow_own(sequence, &message, &[], &[]);
                     return followed.map_err(|_| late());
                 }
                 Appended::Behind => {
@@ -112,69 +143,159 @@ impl Appender {
         Some((place.sequence, message::write_empty(&previous, first, &self.mark, nonce)))
     }
 
-    /// A message of as many of the records as fit in, and the one that it comes after; `None` when
-    /// others came first.
-    fn message(&self, records: &[CommitRecord]) -> Result<Option<Sent>, SequenceError> {
-        let mut encoded = Vec::with_capacity(records.len());
-        for record in records {
-            let mut bytes = Vec::new();
-            jungle_store::encode(record, &mut bytes).map_err(refused)?;
-            encoded.push(bytes);
-        }
+    /// A message of as many of the records as fit in, of what guests have, and the one that it
+    /// comes after; `None` when others came first, or there is nothing.
+    fn message(&self, records: Records<'_>) -> Result<Option<Sent>, SequenceError> {
+        let (Records::Next(next_ones) | Records::Anywhere(next_ones)) = records;
+        let mut encoded = encode(next_ones)?;
+        encoded.truncate(message::fitting(&encoded));
         let place = self.follower.place();
+        let jungle = self.jungle(&place)?;
+        let first = next(jungle.revision());
+        let (own, anywhere) = match records {
+            Records::Next([]) => Default::default(),
+            Records::Next(own) | Records::Anywhere(own) if own[0].revision == first => {
+                (&own[..encoded.len()], &[][..])
+            }
+            Records::Next(_) => return Ok(None),
+            Records::Anywhere(own) => {
+                encoded.clear();
+                (&[][..], own)
+            }
+        };
+        let hosted = self.follower.guests.host_all(jungle, own, &encoded, anywhere);
+        let (carried, own_count) = (hosted.carried, own.len() + hosted.own);
+        let records = [own, &hosted.records].concat();
+        if records.is_empty() {
+            return Ok(None);
+        }
+        encoded.extend(hosted.encoded);
+        let before = branches_before(jungle, &records);
+        let previous = place.hash.unwrap_or_default();
+        let bytes = message::write(&previous, first, &self.mark, &before, &encoded, &carried);
+        let places = Places { count: own_count, first };
+        Ok(Some(Sent { after: place.sequence, bytes, records, places, carried }))
+    }
+
+    /// The Jungle, if commits are taken.
+    fn jungle<'p>(&self, place: &'p Place) -> Result<&'p jungle_db::Jungle, SequenceError> {
         if let Some(fault) = &place.fault {
             return Err(refused(Arc::<Fault>::clone(fault)));
         }
         let jungle = place.jungle.as_ref().ok_or_else(|| refused(Left))?;
-        if !place.is_placed {
-            return Err(refused(Away));
-        }
-        let first = records[0].revision;
-        if first != next(jungle.revision()) {
-            return Ok(None);
-        }
-        let before = branches_before(jungle, records);
-        let previous = place.hash.unwrap_or_default();
-        let (bytes, count) = message::write(&previous, first, &self.mark, &before, &encoded);
-        Ok(Some(Sent { after: place.sequence, bytes, count }))
+        if place.is_placed { Ok(jungle) } else { Err(refused(Away)) }
     }
+
+    /// Appends records of this server, and what guests have; tells which of its own have places.
+    fn append(&self, records: Records<'_>) -> Result<Places, SequenceError> {
+        self.wanting.fetch_add(1, Ordering::SeqCst);
+        let mut proven = self.turns.take();
+        self.wanting.fetch_sub(1, Ordering::SeqCst);
+        let took = self.appended().1;
+        self.follower.guests.gather(took);
+        let begun = Instant::now();
+        let placed = self.append_in_turn(records, &mut proven);
+        let ended = Instant::now();
+        let took = match &placed {
+            Ok(places) if places.count > 0 => (ended - begun).min(GATHER_MAX),
+            _ => took,
+        };
+        *self.appended() = (Some(ended), took);
+        placed
+    }
+
+    fn appended(&self) -> MutexGuard<'_, (Option<Instant>, Duration)> {
+        self.appended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn append_in_turn(
+        &self,
+        records: Records<'_>,
+        proven: &mut u64,
+    ) -> Result<Places, SequenceError> {
+        let none = Places { count: 0, first: Revision::default() };
+        let covered = self.asked.load(Ordering::SeqCst);
+        let Some(sent) = self.message(records)? else { return Ok(none) };
+        match self.log.append(sent.after, &sent.bytes, self.within) {
+            Ok(Appended::At(sequence)) => {
+                *proven = covered;
+                let followed = self.follow_own(sequence, &sent.bytes, &sent.records, &sent.carried);
+                // It is in the log; that it cannot be followed here is another matter.
+                followed.map_err(undecided)?;
+                Ok(sent.places)
+            }
+            Ok(Appended::Behind) => {
+                self.log.wait_in_line(&self.mark);
+                let is_here = self.follower.wait_past(sent.after, self.within);
+                if is_here { Ok(none) } else { Err(refused(CutOff)) }
+            }
+            Err(error @ LogError::Refused { .. }) => Err(refused(error)),
+            Err(error) if is_awake(Bug::UnknownIsRefused) => Err(refused(error)),
+            Err(error) => Err(undecided(error)),
+        }
+    }
+
+    fn follow_own(
+        &self,
+        sequence: u64,
+        message: &[u8],
+        records: &[CommitRecord],
+        taken: &[Carried],
+    ) -> Result<(), Arc<Fault>> {
+        self.follower.follow_own(sequence, message, records, (&self.mark, taken))
+    }
+}
+
+fn encode(records: &[CommitRecord]) -> Result<Vec<Vec<u8>>, SequenceError> {
+    let encode = |record| {
+        let mut bytes = Vec::new();
+        jungle_store::encode(record, &mut bytes).map_err(refused)?;
+        Ok(bytes)
+    };
+    records.iter().map(encode).collect()
+}
+
+/// What a server has to append.
+#[derive(Clone, Copy)]
+enum Records<'r> {
+    /// They are the next revisions, or nothing.
+    Next(&'r [CommitRecord]),
+    /// They [stand anywhere](Sequencer::sequence_anywhere).
+    Anywhere(&'r [CommitRecord]),
 }
 
 /// A message on its way.
 struct Sent {
     after: u64,
     bytes: Bytes,
-    /// How many records are in it.
-    count: usize,
+    records: Vec<CommitRecord>,
+    /// Where this server's own have their places.
+    places: Places,
+    carried: Vec<Carried>,
 }
 
 impl Sequencer for Appender {
     fn await_turn(&self) {
-        self.follower.rotation.wait(|| self.log.wait_in_line(&self.mark));
+        // Who is taken along by another one is in nobody's way.
+        if self.host().is_none() {
+            self.follower.rotation.wait(|| self.log.wait_in_line(&self.mark));
+        }
     }
 
     fn sequence(&self, records: &[CommitRecord]) -> Result<usize, SequenceError> {
-        let mut proven = self.turns.take();
-        let covered = self.asked.load(Ordering::SeqCst);
-        let Some(Sent { after, bytes, count }) = self.message(records)? else { return Ok(0) };
-        match self.log.append(after, &bytes, self.within) {
-            Ok(Appended::At(sequence)) => {
-                *proven = covered;
-                let followed = self.follower.follow_own(sequence, &bytes, &records[..count]);
-                // It is in the log; that it cannot be followed here is another matter.
-                followed.map_err(undecided)?;
-                Ok(count)
-            }
-            Ok(Appended::Behind) => {
-                drop(proven);
-                self.log.wait_in_line(&self.mark);
-                let is_here = self.follower.wait_past(after, self.within);
-                if is_here { Ok(0) } else { Err(refused(CutOff)) }
-            }
-            Err(error @ LogError::Refused { .. }) => Err(refused(error)),
-            Err(error) if is_awake(Bug::UnknownIsRefused) => Err(refused(error)),
-            Err(error) => Err(undecided(error)),
+        Ok(self.append(Records::Next(records))?.count)
+    }
+
+    fn sequence_anywhere(&self, records: &[CommitRecord]) -> Result<Places, SequenceError> {
+        if let Some(placed) = self.visit(records) {
+            return placed;
         }
+        self.append(Records::Anywhere(records))
+    }
+
+    /// Where others append, too.
+    fn signs_as(&self) -> Option<u64> {
+        self.host().map(|_| self.drawn >> 32)
     }
 }
 

@@ -83,6 +83,14 @@ pub struct ServerStatus {
     pub hash: Option<String>,
     /// Why it follows the log no further, if that is so.
     pub fault: Option<String>,
+    /// Whether it can read which request asked for a commit. Servers that were built before there
+    /// was that do not say so.
+    #[serde(default)]
+    pub requests: bool,
+    /// Whether it can read messages with commits of several servers. Servers that were built before
+    /// there were such do not say so.
+    #[serde(default)]
+    pub guests: bool,
     /// What it has committed by itself, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outbox: Option<OutboxStatus>,

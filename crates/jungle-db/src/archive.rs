@@ -17,8 +17,9 @@ const KEPT_BYTES: u64 = 40 << 20;
 /// [`Builder::restore`](crate::Builder::restore).
 ///
 /// It is asked when somebody looks far back, without any lock held, and the answers used last are
-/// remembered; only a branch that keeps revisions [by age](crate::Retention::ByAge) asks, once for
-/// many commits, while it commits.
+/// remembered. Commits to a branch wait only while it asks, once for many commits, what it keeps
+/// [by age](crate::Retention::ByAge), and while it is first asked for a
+/// [request](crate::TreeHandle::find_request).
 pub trait Archive: Send + Sync {
     /// A piece of the history of a branch: [`HISTORY_PIECE`] revisions, of which the first has the
     /// number `index * HISTORY_PIECE`, counting all that the branch ever had.

@@ -191,8 +191,8 @@ impl TreeHandle {
         let at = snapshot.revision();
         let first = self.head.lock().first_to_keep().map_err(NoSuchRevision::from)?;
         if index < first {
-            let oldest = self.head.page(first, 1).map_err(NoSuchRevision::from)?;
-            let oldest = oldest.first().map_or(at, |entry| entry.revision);
+            let page = self.head.page(first, 1).map_err(NoSuchRevision::from)?;
+            let oldest = page.oldest().map_or(at, |entry| entry.revision);
             return Err(NoSuchRevision::TooOld { oldest }.into());
         }
         lock(&self.state.branches).check_free(name)?;

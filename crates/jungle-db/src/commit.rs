@@ -20,6 +20,7 @@ use crate::origin::Merges;
 use crate::planted::{Bug, is_awake};
 use crate::read::Read;
 use crate::revision::{CommitMeta, Revision, Timestamp};
+use crate::sequence::is_anywhere;
 use crate::sync::MutexGuard;
 use crate::write::NotWritten;
 
@@ -160,6 +161,15 @@ pub(crate) fn publish(
     meta: &CommitMeta,
     moment: Moment<'_>,
 ) -> Result<Revision, Failure> {
+    if let Moment::Now = moment {
+        if !attempts.iter().any(|attempt| attempt.writes) {
+            // It was only to be found out that all is as it was read.
+            let newest = guards.iter().map(|state| state.history.newest().revision).max();
+            return Ok(newest.unwrap_or_default());
+        }
+        let mut written = attempts.iter().zip(&mut guards).filter(|(attempt, _)| attempt.writes);
+        written.try_for_each(|(_, state)| state.refuse_repeated(meta))?;
+    }
     // Times of a history never go down, whatever the clock does.
     let newest = guards.iter().map(|state| state.history.newest().time).max();
     let time = match moment {
@@ -437,6 +447,11 @@ impl<'h> Attempt<'h> {
         self.head.newest_time()
     }
 
+    /// Refuses what was asked for before.
+    pub(crate) fn refuse_repeated(&self, meta: &CommitMeta) -> Result<(), NotWritten> {
+        if self.writes { self.head.lock().refuse_repeated(meta) } else { Ok(()) }
+    }
+
     pub(crate) fn editor_of_head(&self) -> Editor {
         Editor::new(self.head.reader.snapshot())
     }
@@ -444,6 +459,11 @@ impl<'h> Attempt<'h> {
     /// What it comes to, once that was worked out.
     pub(crate) fn placed_changes(&self) -> &ChangeSet {
         self.changes.as_ref().expect("worked out before")
+    }
+
+    /// Is it the same wherever in a log it comes?
+    pub(crate) fn is_anywhere(&self) -> bool {
+        self.merged.is_none() && is_anywhere(self.placed_changes(), &self.reads)
     }
 
     pub(crate) fn overlap(

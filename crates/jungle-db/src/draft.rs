@@ -1,8 +1,11 @@
 //! A private version that a transaction reads and edits.
 
-use std::borrow::Cow;
+mod reads;
+
 use std::cell::RefCell;
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use jungle_tree::{
     Attributes, Change, ChangeSet, Cursor, EditError, Editor, Key, NoSuchNode, Node, Path,
@@ -11,9 +14,11 @@ use jungle_tree::{
 
 use crate::durability::Durability;
 use crate::handle::CommitOptions;
+use crate::jungle::Shared;
 use crate::log::Log;
 use crate::read::Read;
 use crate::revision::CommitMeta;
+use crate::sequence::Sequencing;
 
 /// What a transaction promises about others that commit while it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,9 +31,6 @@ pub enum Isolation {
     /// what the other writes both commit.
     Snapshot,
 }
-
-/// Reads beyond this many count as a read of the whole tree.
-const READS_MAX: usize = 1 << 16;
 
 /// The tree as a transaction wants it: one version, edited in private. It reads its own edits.
 ///
@@ -62,14 +64,27 @@ pub struct Draft {
     log: Log,
     options: CommitOptions,
     signer: Option<Signer>,
+    /// Does an edit leave out what is so already? Not where others may have put something else
+    /// that is not known here yet.
+    leaves_out: bool,
+    /// Has it left out something?
+    has_left_out: bool,
 }
 
 /// Draws positions that nobody else draws.
-#[derive(Clone, Copy, Debug)]
-struct Signer {
-    writer: u64,
+#[derive(Clone, Debug)]
+pub(crate) struct Signer {
+    pub(crate) writer: u64,
     /// The number of its next drawing.
-    next: u64,
+    pub(crate) next: Arc<AtomicU64>,
+    /// Also of nodes that are put in a certain place, or only of those that are appended?
+    pub(crate) signs_all: bool,
+}
+
+impl Signer {
+    fn sign(&self) -> Signature {
+        Signature::new(self.writer, self.next.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 /// Something was put at a path: from elsewhere in the base, or from outside of it.
@@ -97,7 +112,20 @@ impl Draft {
             log: Log::default(),
             options,
             signer: None,
+            leaves_out: false,
+            has_left_out: false,
         }
+    }
+
+    /// A draft of the newest version of a branch, to be committed there.
+    pub(crate) fn of_head(
+        head: jungle_tree::Snapshot,
+        shared: &Shared,
+        options: CommitOptions,
+    ) -> Self {
+        let sequencing = shared.sequencing();
+        let signer = sequencing.and_then(Sequencing::signer);
+        Draft { leaves_out: sequencing.is_none(), signer, ..Draft::new(head, options) }
     }
 
     /// A draft of a version that whoever makes it keeps elsewhere: it is
@@ -123,15 +151,22 @@ impl Draft {
         writer: u64,
         drawing: u64,
     ) -> Draft {
-        let signer = Some(Signer { writer, next: drawing });
-        Draft { signer, ..Draft::new(base.clone(), options) }
+        let next = Arc::new(AtomicU64::new(drawing));
+        let signer = Some(Signer { writer, next, signs_all: true });
+        Draft::new(base.clone(), options).with_signer(signer)
+    }
+
+    /// The same, as a signer says.
+    pub(crate) fn with_signer(mut self, signer: Option<Signer>) -> Draft {
+        self.signer = signer;
+        self
     }
 
     /// What it did to the version it began with, and the number of the next drawing of a signed
     /// one. What that came to becomes the newest version of `line`.
     #[must_use]
     pub fn into_changes(self, line: &mut Tree) -> (ChangeSet, u64) {
-        let next = self.signer.map_or(0, |signer| signer.next);
+        let next = self.signer.map_or(0, |signer| signer.next.load(Ordering::Relaxed));
         let base = self.editor.base().clone();
         line.publish(self.editor);
         let changes = match self.log {
@@ -147,11 +182,9 @@ impl Draft {
         &self.options
     }
 
-    /// The signature of the next position, of a draft that signs.
-    fn sign(&mut self) -> Option<Signature> {
-        let signer = self.signer.as_mut()?;
-        signer.next += 1;
-        Some(Signature::new(signer.writer, signer.next - 1))
+    /// The signature of the next position, of a draft that signs all of them.
+    fn sign(&self) -> Option<Signature> {
+        self.signer.as_ref().filter(|signer| signer.signs_all).map(Signer::sign)
     }
 
     pub(crate) fn into_parts(self) -> Parts {
@@ -174,6 +207,11 @@ impl Draft {
     #[must_use]
     pub fn is_changed(&self) -> bool {
         self.editor.is_changed()
+    }
+
+    /// Is there something to commit, or to be found so still?
+    pub(crate) fn is_to_commit(&self) -> bool {
+        self.has_left_out || self.is_changed()
     }
 
     /// Says who makes this commit, and why.
@@ -307,12 +345,15 @@ impl Draft {
     /// ```
     pub fn add_child(&mut self, path: &[Key]) -> Result<Key, EditError> {
         self.record(path, Read::NextPosition);
-        self.append(path)
+        let signature = self.sign();
+        self.append_signed(path, signature)
     }
 
     /// Adds an empty child to the node at `path`, behind whatever is there when this commits. The
     /// key is good for further edits in this transaction; if others appended there meanwhile, both
     /// children are kept and the final key is in [`Committed::renamed`](crate::Committed::renamed).
+    /// Where others are appending to the same [log](crate::Sequencer::signs_as) it is signed, and
+    /// stays what it is.
     ///
     /// # Errors
     /// When there is no such node, or no room.
@@ -329,7 +370,16 @@ impl Draft {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn append(&mut self, path: &[Key]) -> Result<Key, EditError> {
-        let key = match self.sign() {
+        let signature = self.signer.as_ref().map(Signer::sign);
+        self.append_signed(path, signature)
+    }
+
+    fn append_signed(
+        &mut self,
+        path: &[Key],
+        signature: Option<Signature>,
+    ) -> Result<Key, EditError> {
+        let key = match signature {
             None => self.edit(|editor| editor.add_child(path))?,
             Some(own) => self.edit(|editor| editor.add_child_signed(path, &own))?,
         };
@@ -459,7 +509,11 @@ impl Draft {
         Ok(())
     }
 
-    /// Puts an attribute of the node at `path`.
+    /// Puts an attribute of the node at `path`. One that has this very value already, of the same
+    /// kind and bit for bit, is left as it is, which counts as a read of it: if there is nothing
+    /// else to do, no revision is made. In a Jungle that has a [`Sequencer`](crate::Sequencer) it
+    /// is put all the same, since others may have put another that is not known here yet; and
+    /// [`bulk`](Draft::bulk) and [`cursor`](Draft::cursor) do as they are told.
     ///
     /// # Errors
     /// When there is no such node, the key or the value is beyond its limits, or there is no room.
@@ -472,6 +526,8 @@ impl Draft {
     ///     tx.put_attribute(&[], "stars", 3)
     /// })?;
     /// assert_eq!(tree.read().root().attribute("stars"), Some(3.into()));
+    /// let again = tree.update(|tx| tx.put_attribute(&[], "stars", 3))?;
+    /// assert_eq!((again.revision, tree.history(..).count()), (tree.snapshot().revision(), 2));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn put_attribute<'v>(
@@ -481,28 +537,53 @@ impl Draft {
         value: impl Into<ValueRef<'v>>,
     ) -> Result<(), EditError> {
         let value = value.into();
-        self.edit(|editor| editor.put_attribute(path, key, value))?;
-        self.log.put(path, key, value);
-        if let Some(origin) = self.origin_of(path)
-            && let Ok(node) = self.base().root().at(&origin)
-            && node.attribute(key) == Some(value)
-        {
+        let had = |root: Node<'_>, path: &[Key]| {
+            root.at(path).is_ok_and(|node| node.attribute(key) == Some(value))
+        };
+        let origin = self.origin_of(path).filter(|origin| had(self.base().root(), origin));
+        let origin = origin.map(|origin| Path::from(&*origin));
+        if origin.is_some() && self.leaves_out && had(self.editor.root(), path) {
+            self.has_left_out = true;
+        } else {
+            self.edit(|editor| editor.put_attribute(path, key, value))?;
+            self.log.put(path, key, value);
+        }
+        if let Some(origin) = origin {
             // What was so before is no change, so it is remembered as something that must be so.
-            self.push(Read::Attribute(Path::from(&*origin), key.into()));
+            self.push(Read::Attribute(origin, key.into()));
         }
         Ok(())
     }
 
-    /// Removes an attribute of the node at `path`; `false` when it has none of this key. Counts as
-    /// a read of that attribute.
+    /// Removes an attribute of the node at `path`; `false` when it has none of this key, which
+    /// makes no revision, but has to be so still when this commits. Counts as a read of that
+    /// attribute.
     ///
     /// # Errors
     /// When there is no such node.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// tree.update(|tx| tx.put_attribute(&[], "draft", true))?;
+    /// let removed = || tree.update(|tx| tx.remove_attribute(&[], "draft")).map(|done| done.value);
+    /// assert_eq!((removed()?, removed()?), (true, false));
+    /// assert_eq!(tree.history(..).count(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn remove_attribute(&mut self, path: &[Key], key: &str) -> Result<bool, EditError> {
         self.record(path, |path| Read::Attribute(path, key.into()));
         let removed = self.edit(|editor| editor.remove_attribute(path, key))?;
         if removed {
             self.log.push(|| Change::AttributeRemoved { path: path.into(), key: key.into() });
+        } else {
+            self.has_left_out |= self.leaves_out;
+            let origin = self.origin_of(path);
+            let origin = origin.filter(|origin| self.base().root().at(origin).is_ok());
+            if let Some(origin) = origin {
+                // As of a put that changes nothing, whatever the isolation.
+                self.push(Read::Attribute(Path::from(&*origin), key.into()));
+            }
         }
         Ok(removed)
     }
@@ -650,38 +731,6 @@ impl Draft {
         self.editor.cursor(path)
     }
 
-    /// An edit takes a node from here.
-    fn takes(&self, path: &[Key]) {
-        self.relies_on(path, Read::Exists);
-    }
-
-    /// An edit puts a node here.
-    fn puts(&self, path: &[Key]) {
-        self.relies_on(path, Read::Free);
-    }
-
-    /// What is in a node that the draft itself has made is its own affair.
-    fn relies_on(&self, path: &[Key], read: impl FnOnce(Path) -> Read) {
-        if self.options.isolation == Isolation::Serializable
-            && let Some((_, parent)) = path.split_last()
-            && let Some(origin) = self.origin_of(parent)
-            && self.base().root().at(&origin).is_ok()
-        {
-            self.record(path, read);
-        }
-    }
-
-    /// Something was put at a path. If there was something else in the base, what of it is there
-    /// again is no change, so all of it is remembered as read.
-    fn replaced(&self, path: &[Key]) {
-        let base = self.base().root();
-        for origin in [Some(path.into()), self.origin_of(path)].into_iter().flatten() {
-            if base.at(&origin).is_ok() {
-                self.push(Read::Subtree(Path::from(&*origin)));
-            }
-        }
-    }
-
     fn came(&mut self, to: Path, from: Option<Path>) {
         self.origins.push(Origin { to, from });
     }
@@ -719,65 +768,6 @@ impl Draft {
 
     fn find(&self, path: &[Key]) -> Result<Node<'_>, NoSuchNode> {
         self.editor.root().at(path).inspect_err(|missing| self.record(&missing.path, Read::Exists))
-    }
-
-    /// What was put and added below a node that goes now leaves nothing behind to say that it
-    /// could be: that it could was an answer all the same. (Of a draft that did more than its log
-    /// holds this is not known, and not asked.)
-    fn covers(&self, path: &[Key]) {
-        for change in self.log.changes().unwrap_or_default() {
-            let at = match change {
-                Change::AttributePut { path, .. } => Some(&path[..]),
-                Change::ChildAdded { path } => path.split_last().map(|(_, parent)| parent),
-                _ => None,
-            };
-            if let Some(at) = at.filter(|at| at.starts_with(path)) {
-                self.record(at, Read::Exists);
-            }
-        }
-    }
-
-    /// Remembers a read, in terms of the base. What the draft itself brought in is not one.
-    fn record(&self, path: &[Key], read: impl FnOnce(Path) -> Read) {
-        if self.options.isolation == Isolation::Snapshot {
-            return;
-        }
-        let Some(origin) = self.origin_of(path) else {
-            return;
-        };
-        let is_own = self.editor.is_changed()
-            && self.base().root().at(&origin).is_err()
-            && self.editor.root().at(path).is_ok();
-        let mut read = read(Path::from(&*origin));
-        if matches!(read, Read::Subtree(_)) && !self.origins.is_empty() {
-            // What was moved to below it was read, too, wherever that came from.
-            read = Read::Subtree(Path::root());
-        }
-        let is_all = matches!(&read, Read::Subtree(path) if path.is_empty());
-        if !is_own || is_all {
-            self.push(read);
-        }
-    }
-
-    fn push(&self, read: Read) {
-        let mut reads = self.reads.borrow_mut();
-        if reads.last() != Some(&read) {
-            reads.push(read);
-        }
-        if reads.len() > READS_MAX {
-            *reads = vec![Read::Subtree(Path::root())];
-        }
-    }
-
-    /// Where what is at `path` now was in the base; `None` when it was not there at all.
-    fn origin_of<'p>(&self, path: &'p [Key]) -> Option<Cow<'p, [Key]>> {
-        let mut path = Cow::Borrowed(path);
-        for Origin { to, from } in self.origins.iter().rev() {
-            if let Some(rest) = path.strip_prefix(&**to) {
-                path = Cow::Owned([from.as_deref()?, rest].concat());
-            }
-        }
-        Some(path)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::jungle::{Shared, TreeState};
 use crate::lookup::Found;
 use crate::past::{NoSuchRevision, Past};
 use crate::planted::{Bug, is_awake};
-use crate::revision::{CommitMeta, Revision, Timestamp};
+use crate::revision::{CommitMeta, RequestId, Revision, Timestamp};
 use crate::search::At;
 use crate::sequence::Tip;
 use crate::snapshot::Snapshot;
@@ -51,7 +51,7 @@ pub struct TreeHandle {
 pub struct Committed<T> {
     /// What the closure gave.
     pub value: T,
-    /// The revision that was made; the one it began with when nothing was changed.
+    /// The revision that was made; when nothing was changed, the newest that was looked at.
     pub revision: Revision,
     /// The nodes that got another key since others appended in the same place: from where the
     /// transaction saw it to where it is.
@@ -209,6 +209,11 @@ impl TreeHandle {
     /// changed or read, it is run again, on their version. So it may run more than once, and must
     /// not do what cannot be done twice. When it fails nothing has happened.
     ///
+    /// A closure that changes nothing makes no revision. What it has seen is as durable then as its
+    /// commit would have been: if somebody else's commit is still on its way to the disk, that is
+    /// waited for. [`read`](TreeHandle::read) and [`snapshot`](TreeHandle::snapshot) wait for
+    /// nothing.
+    ///
     /// # Errors
     /// What the closure says, or that nothing can be written.
     ///
@@ -249,10 +254,15 @@ impl TreeHandle {
             }
             let base = self.head.snapshot();
             let began_at = base.revision();
+            // What was committed before this version must not fail, or be nothing, on top of it.
+            if options.meta.request().is_some() {
+                let looked = self.head.lock().refuse_repeated(&options.meta);
+                looked.map_err(UpdateError::NotWritten)?;
+            }
             let tip = if may_begin_at_tip { self.tip() } else { None };
             let lost = tip.as_ref().map(|tip| tip.lost);
             let base = tip.map_or_else(|| base.into_tree(), |tip| tip.tree);
-            let mut draft = Draft::new(base, options.clone());
+            let mut draft = Draft::of_head(base, &self.shared, options.clone());
             let value = f(&mut draft);
             if lost.is_some() && (value.is_err() || !draft.is_changed()) {
                 // It says so of what may come to nothing.
@@ -261,7 +271,10 @@ impl TreeHandle {
             }
             may_begin_at_tip = true;
             let value = value.map_err(UpdateError::Closure)?;
-            if !draft.is_changed() {
+            if !draft.is_to_commit() {
+                drop(turn);
+                let relied = self.shared.rely_on(began_at, draft.options().durability);
+                relied.map_err(UpdateError::NotWritten)?;
                 return Ok(Committed { value, revision: began_at, renamed: Vec::new(), runs });
             }
             let (attempt, options) = Attempt::of_draft(&self.head, draft);
@@ -304,7 +317,8 @@ impl TreeHandle {
         draft: Draft,
         began_at: Revision,
     ) -> Result<(Revision, Vec<(Path, Path)>), Failure> {
-        if !draft.is_changed() {
+        if !draft.is_to_commit() {
+            self.shared.rely_on(began_at, draft.options().durability)?;
             return Ok((began_at, Vec::new()));
         }
         let (attempt, options) = Attempt::of_draft(&self.head, draft);
@@ -318,6 +332,29 @@ impl TreeHandle {
     ) -> Result<(Revision, Vec<(Path, Path)>), Failure> {
         let revision = commit(&self.shared, std::slice::from_mut(&mut attempt), options)?;
         Ok((revision, attempt.into_renamed()))
+    }
+
+    /// The revision that a request was committed as, among the newest
+    /// [`REQUESTS_MAX`](crate::REQUESTS_MAX) of those that are kept: see
+    /// [`CommitMeta::asked_by`]. Those that are not in memory are read when a branch is asked
+    /// first, while nobody commits to it.
+    ///
+    /// # Errors
+    /// When another request with this key was committed, or that cannot be read.
+    ///
+    /// ```
+    /// use jungle_db::{CommitMeta, CommitOptions, Jungle, RequestId};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let request = RequestId { key: 7, fingerprint: 1 };
+    /// assert_eq!(tree.find_request(request)?, None);
+    /// let options = CommitOptions::from(&CommitMeta::new().asked_by(request));
+    /// let posted = tree.update_with(&options, |tx| tx.append(&[]))?;
+    /// assert_eq!(tree.find_request(request)?, Some(posted.revision));
+    /// assert!(tree.find_request(RequestId { fingerprint: 2, ..request }).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn find_request(&self, request: RequestId) -> Result<Option<Revision>, NotWritten> {
+        self.head.lock().find_request(request)
     }
 
     /// Begins a transaction at the newest version.
@@ -340,7 +377,8 @@ impl TreeHandle {
 
     /// Makes `new` the newest version, whatever was: what others did since you looked is lost, so
     /// prefer [`compare_and_set_root`](TreeHandle::compare_and_set_root) or
-    /// [`update`](TreeHandle::update).
+    /// [`update`](TreeHandle::update). Where it is that already no revision is made, and that it is
+    /// so is as durable as a commit.
     ///
     /// # Errors
     /// When it belongs to another Jungle, or nothing can be written.
@@ -401,6 +439,7 @@ impl TreeHandle {
                 return Err(SetRootError::Changed { newest: began_at });
             }
             if now.root().is_same(new) {
+                self.shared.rely_on(began_at, None)?;
                 return Ok(committed(began_at));
             }
             let version = now.version();
@@ -489,7 +528,7 @@ impl TreeHandle {
     pub fn at_time(&self, time: Timestamp) -> Result<Snapshot, NoSuchRevision> {
         let found = self.head.at(At::Time(time))?;
         if is_awake(Bug::TimeOffByOne)
-            && let Some(next) = self.head.page(found.index + 1, 1)?.pop()
+            && let Some(next) = self.head.page(found.index + 1, 1)?.next()
         {
             return self.at(next.revision);
         }
@@ -600,6 +639,7 @@ impl TreeHandle {
             }));
         }
         if !merged.editor.is_changed() {
+            self.shared.rely_on(now.revision(), None)?;
             return Ok(committed(now.revision()));
         }
         let attempt = Attempt::of_editor(&self.head, merged.editor).with_changes(merged.changes);

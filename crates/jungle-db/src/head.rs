@@ -13,8 +13,9 @@ use crate::history::{History, HistoryEntry};
 use crate::journal::{BranchId, TreeId};
 use crate::origin::Origin;
 use crate::planted::{Bug, is_awake};
-use crate::retention::Retention;
-use crate::revision::{CommitMeta, Revision, Timestamp};
+use crate::requests::Requests;
+use crate::retention::{Retention, SLICE};
+use crate::revision::{CommitMeta, RequestId, Revision, Timestamp};
 use crate::snapshot::Snapshot;
 use crate::sync::{AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, PoisonError};
 use crate::turn::Queue;
@@ -45,6 +46,7 @@ pub(crate) struct Head {
 pub(crate) struct HeadState {
     tree: Tree,
     pub(crate) history: History,
+    requests: Requests,
     retention: Retention,
     /// Revisions dropped since their memory was last reclaimed.
     dropped: u64,
@@ -97,6 +99,7 @@ impl Head {
         let mut state = HeadState {
             tree,
             history,
+            requests: Requests::default(),
             retention,
             dropped: 0,
             holds: 0,
@@ -206,6 +209,23 @@ impl HeadState {
         head.notify();
     }
 
+    /// The revision that a request was committed as.
+    pub(crate) fn find_request(
+        &mut self,
+        request: RequestId,
+    ) -> Result<Option<Revision>, NotWritten> {
+        self.requests.find(&self.history, request)
+    }
+
+    /// Refuses what was committed before.
+    pub(crate) fn refuse_repeated(&mut self, meta: &CommitMeta) -> Result<(), NotWritten> {
+        let Some(request) = meta.request() else { return Ok(()) };
+        match self.find_request(request)? {
+            Some(revision) => Err(NotWritten::Repeated { revision }),
+            None => Ok(()),
+        }
+    }
+
     pub(crate) fn retention(&self) -> Retention {
         self.retention
     }
@@ -249,6 +269,8 @@ impl HeadState {
         if let Some(gone) = self.replayed.take() {
             self.history.drop_before(gone);
             self.let_go();
+            // A long log has more than a slice, and nobody waits for a folder that is being opened.
+            while self.retain(self.history.newest().time).is_ok_and(|dropped| dropped == SLICE) {}
         }
     }
 

@@ -35,8 +35,8 @@ pub struct HistoryEntry {
 }
 
 impl HistoryEntry {
-    pub(crate) fn info(&self) -> RevisionInfo {
-        RevisionInfo { revision: self.revision, time: self.time, meta: self.meta.clone() }
+    pub(crate) fn into_info(self) -> RevisionInfo {
+        RevisionInfo { revision: self.revision, time: self.time, meta: self.meta }
     }
 }
 
@@ -65,6 +65,14 @@ pub(crate) struct Stored {
     pub(crate) branch: BranchId,
     /// Something old to guess from.
     pub(crate) anchor: HistoryAnchor,
+}
+
+/// Some neighbouring entries of one piece, taken from either end. Those of a whole piece are not
+/// copied.
+#[derive(Default)]
+pub(crate) struct Page {
+    entries: Piece,
+    left: Range<usize>,
 }
 
 /// What a look into the memory gives.
@@ -291,5 +299,49 @@ impl StoredLook {
         let StoredLook { stored, range, high, at } = self;
         let anchor = (stored.anchor.index, at.value((stored.anchor.revision, stored.anchor.time)));
         newest_in(range, (anchor, high), at, |number| stored.piece(number))
+    }
+}
+
+impl Page {
+    /// The entries of a piece from a place on, at most so many.
+    pub(crate) fn of(entries: Piece, from: usize, max: usize) -> Page {
+        let left = from.min(entries.len())..entries.len().min(from.saturating_add(max));
+        Page { entries, left }
+    }
+
+    /// The oldest that is left.
+    pub(crate) fn oldest(&self) -> Option<&HistoryEntry> {
+        self.entries[self.left.clone()].first()
+    }
+
+    /// The newest that is left.
+    pub(crate) fn newest(&self) -> Option<&HistoryEntry> {
+        self.entries[self.left.clone()].last()
+    }
+
+    /// Leaves out what is not in a range of revisions.
+    pub(crate) fn narrow(&mut self, low: u64, high: u64) {
+        while self.oldest().is_some_and(|entry| entry.revision.number() < low) {
+            self.left.start += 1;
+        }
+        while self.newest().is_some_and(|entry| entry.revision.number() > high) {
+            self.left.end -= 1;
+        }
+    }
+}
+
+impl Iterator for Page {
+    type Item = HistoryEntry;
+
+    fn next(&mut self) -> Option<HistoryEntry> {
+        let at = self.left.next()?;
+        Some(self.entries[at].clone())
+    }
+}
+
+impl DoubleEndedIterator for Page {
+    fn next_back(&mut self) -> Option<HistoryEntry> {
+        let at = self.left.next_back()?;
+        Some(self.entries[at].clone())
     }
 }

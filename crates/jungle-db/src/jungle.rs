@@ -53,6 +53,15 @@ pub struct Builder {
     retention: Retention,
 }
 
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Builder");
+        shown.field("durability", &self.durability);
+        shown.field("retention", &self.retention);
+        shown.finish_non_exhaustive()
+    }
+}
+
 /// What all handles share.
 pub(crate) struct Shared {
     pub(crate) arena: Arena,
@@ -661,6 +670,21 @@ impl Shared {
             return Ok(());
         }
         self.written(revision, durability.unwrap_or(self.durability))
+    }
+
+    /// As [`acknowledge`](Shared::acknowledge), for who is told that there is nothing to change:
+    /// what that stands on may have been published by somebody whose commit is not on disk yet, and
+    /// would not be so any more after a crash.
+    pub(crate) fn rely_on(
+        &self,
+        revision: Revision,
+        durability: Option<Durability>,
+    ) -> Result<(), NotWritten> {
+        // Nothing was promised; and who asks only may do so where nothing is taken any more.
+        if durability.unwrap_or(self.durability) == Durability::Memory {
+            return Ok(());
+        }
+        self.acknowledge(revision, durability)
     }
 
     /// Waits for the journal, whether or not the revision is safe elsewhere.

@@ -4,7 +4,7 @@
 
 use crate::archive::ArchiveError;
 use crate::head::{Head, HeadState};
-use crate::history::{HISTORY_PIECE, HistoryEntry, Look, Part, Piece};
+use crate::history::{HISTORY_PIECE, HistoryEntry, Look, Page, Part, Piece};
 use crate::past::NoSuchRevision;
 use crate::search::At;
 use crate::snapshot::Snapshot;
@@ -45,7 +45,7 @@ impl Head {
         }
         let is_cut = state.history.is_cut();
         drop(state);
-        let oldest = self.page(0, 1)?.pop().expect("a history is never empty").revision;
+        let oldest = self.page(0, 1)?.next().expect("a history is never empty").revision;
         Err(match is_cut {
             true => NoSuchRevision::TooOld { oldest },
             false => NoSuchRevision::NotBorn { first: oldest },
@@ -54,21 +54,23 @@ impl Head {
 
     /// Some entries from an index on, or from the oldest: up to `max` of them, and not beyond the
     /// end of a piece.
-    pub(crate) fn page(&self, from: u64, max: usize) -> Result<Vec<HistoryEntry>, ArchiveError> {
+    pub(crate) fn page(&self, from: u64, max: usize) -> Result<Page, ArchiveError> {
         let state = self.lock();
         let from = from.max(state.history.first());
-        let number = from / HISTORY_PIECE;
-        let part = |piece: &[HistoryEntry]| {
-            let gone = (from % HISTORY_PIECE) as usize;
-            piece.iter().skip(gone).take(max).cloned().collect()
-        };
+        let (number, at) = (from / HISTORY_PIECE, (from % HISTORY_PIECE) as usize);
+        if let Some(piece) = state.history.whole_piece(number) {
+            return Ok(Page::of(piece, at, max));
+        }
         let stored = match state.history.part(number) {
-            None => return Ok(Vec::new()),
-            Some(Part::Here(piece)) => return Ok(part(piece)),
+            None => return Ok(Page::default()),
+            // The last piece is not whole: it goes on changing.
+            Some(Part::Here(last)) => {
+                return Ok(Page::of(last.iter().skip(at).take(max).cloned().collect(), 0, max));
+            }
             Some(Part::Stored(stored)) => stored.clone(),
         };
         drop(state);
-        Ok(part(&stored.piece(number)?))
+        Ok(Page::of(stored.piece(number)?, at, max))
     }
 
     /// A whole piece of its history, wherever it is.

@@ -172,6 +172,8 @@ impl Merge {
                 })?;
             revision = done.0;
             renamed.extend(done.1);
+        } else {
+            handle.shared.rely_on(revision, None)?;
         }
         Ok(Committed { renamed, ..committed(revision) })
     }

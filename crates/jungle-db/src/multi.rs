@@ -36,6 +36,8 @@ pub struct JungleTransaction {
     jungle: Jungle,
     options: CommitOptions,
     base: JungleSnapshot,
+    /// The newest revision that it has looked at.
+    seen: Revision,
     /// In the order in which their heads are locked.
     drafts: BTreeMap<BranchId, (TreeHandle, Draft)>,
 }
@@ -77,12 +79,10 @@ impl Jungle {
     /// ```
     #[must_use]
     pub fn begin(&self, options: CommitOptions) -> JungleTransaction {
-        JungleTransaction {
-            base: self.snapshot(),
-            jungle: self.clone(),
-            options,
-            drafts: BTreeMap::new(),
-        }
+        let base = self.snapshot();
+        let seen = base.revision();
+        let (jungle, drafts) = (self.clone(), BTreeMap::new());
+        JungleTransaction { jungle, options, base, seen, drafts }
     }
 
     /// Edits several trees in one atomic step: as [`TreeHandle::update`]. One that keeps losing
@@ -154,14 +154,16 @@ fn heads(trees: &BTreeMap<BranchId, TreeHandle>) -> impl Iterator<Item = &Head> 
 struct Published {
     revision: Revision,
     renamed: Vec<(Path, Path)>,
-    /// Of a commit that changed something.
-    acknowledged_as: Option<Option<Durability>>,
+    durability: Option<Durability>,
+    /// Was there nothing to do?
+    is_bare: bool,
 }
 
 impl Published {
     fn acknowledge(self, shared: &Shared) -> Result<(Revision, Vec<(Path, Path)>), NotWritten> {
-        if let Some(durability) = self.acknowledged_as {
-            shared.acknowledge(self.revision, durability)?;
+        match self.is_bare {
+            true => shared.rely_on(self.revision, self.durability)?,
+            false => shared.acknowledge(self.revision, self.durability)?,
         }
         Ok((self.revision, self.renamed))
     }
@@ -192,7 +194,7 @@ impl JungleTransaction {
         let (state, snapshot) = self.base.trees.get(name).ok_or_else(|| no_such_tree(name))?;
         let (_, draft) = self.drafts.entry(state.main.id).or_insert_with(|| {
             let base = jungle_tree::Snapshot::clone(snapshot);
-            let draft = Draft::new(base, self.options.clone());
+            let draft = Draft::of_head(base, &self.jungle.shared, self.options.clone());
             (TreeHandle::main(&self.jungle.shared, state), draft)
         });
         Ok(draft)
@@ -213,7 +215,10 @@ impl JungleTransaction {
     /// ```
     pub fn on(&mut self, branch: &TreeHandle) -> &mut Draft {
         let (_, draft) = self.drafts.entry(branch.branch_id()).or_insert_with(|| {
-            let draft = Draft::new(branch.snapshot().into_tree(), self.options.clone());
+            let base = branch.snapshot();
+            self.seen = self.seen.max(base.revision());
+            let base = base.into_tree();
+            let draft = Draft::of_head(base, &self.jungle.shared, self.options.clone());
             (branch.clone(), draft)
         });
         draft
@@ -240,10 +245,12 @@ impl JungleTransaction {
     }
 
     fn publish(self) -> Result<Published, Failure> {
-        let began_at = self.base.revision();
-        if !self.drafts.values().any(|(_, draft)| draft.is_changed()) {
-            let renamed = Vec::new();
-            return Ok(Published { revision: began_at, renamed, acknowledged_as: None });
+        let seen = self.seen;
+        if !self.drafts.values().any(|(_, draft)| draft.is_to_commit()) {
+            let durabilities = self.drafts.values().map(|(_, draft)| draft.options().durability);
+            let durability = durabilities.fold(self.options.durability, Option::max);
+            let (revision, renamed) = (seen, Vec::new());
+            return Ok(Published { revision, renamed, durability, is_bare: true });
         }
         let drafts: Vec<(TreeHandle, Draft)> = self.drafts.into_values().collect();
         let mut options = self.options;
@@ -259,7 +266,10 @@ impl JungleTransaction {
         }
         let revision = rebase_and_publish(&self.jungle.shared, &mut attempts, &options.meta)?;
         let renamed = attempts.into_iter().flat_map(Attempt::into_renamed).collect();
-        Ok(Published { revision, renamed, acknowledged_as: Some(options.durability) })
+        // Where nothing was changed, all of its trees may be older than what it began with.
+        let revision = revision.max(seen);
+        let durability = options.durability;
+        Ok(Published { revision, renamed, durability, is_bare: false })
     }
 
     /// Forgets its edits, as dropping it does.

@@ -1,13 +1,12 @@
 //! Looking back over the revisions of a branch.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use crate::archive::ArchiveError;
 use crate::head::Head;
-use crate::history::{HISTORY_PIECE, HistoryEntry};
+use crate::history::{HISTORY_PIECE, Page};
 use crate::revision::{Revision, RevisionInfo};
 use crate::search::At;
 
@@ -49,8 +48,10 @@ pub struct Past {
     /// The numbers that are not read yet, both ends included.
     low: u64,
     high: u64,
-    newer: VecDeque<RevisionInfo>,
-    older: VecDeque<RevisionInfo>,
+    /// The index behind the newest of those, once it was looked for.
+    end: Option<u64>,
+    newer: Page,
+    older: Page,
 }
 
 impl Past {
@@ -67,51 +68,59 @@ impl Past {
         };
         // An empty range is one that ends before it begins.
         let (low, high) = high.map_or((1, 0), |high| (low, high));
-        Past { head, low, high, newer: VecDeque::new(), older: VecDeque::new() }
+        Past { head, low, high, end: None, newer: Page::default(), older: Page::default() }
     }
 
-    /// Reads what is newest in the range, newest first.
+    /// Reads what is newest in the range.
     fn read_newer(&mut self) -> Result<(), ArchiveError> {
         if self.low > self.high {
             return Ok(());
         }
-        let found = self.head.find(At::Revision(Revision::new(self.high)))?.1;
-        if let Some((index, _)) = found {
-            let piece = index - index % HISTORY_PIECE;
-            let infos = self.read(piece.max(index.saturating_sub(PAGE as u64 - 1)))?;
-            self.newer.extend(infos.into_iter().rev());
+        let newest = match self.end {
+            Some(end) => end.checked_sub(1),
+            None => self.index_at(self.high)?,
+        };
+        if let Some(newest) = newest {
+            let piece = newest - newest % HISTORY_PIECE;
+            let from = piece.max(newest.saturating_sub(PAGE as u64 - 1));
+            self.newer = self.read(from, (newest - from) as usize + 1)?;
+            self.end = Some(from);
         }
-        match self.newer.back().and_then(|last| last.revision.number().checked_sub(1)) {
+        match self.newer.oldest().and_then(|first| first.revision.number().checked_sub(1)) {
             Some(next) => self.high = next,
             None => self.end(),
         }
         Ok(())
     }
 
-    /// Reads what is oldest in the range, oldest first.
+    /// Reads what is oldest in the range.
     fn read_older(&mut self) -> Result<(), ArchiveError> {
         if self.low > self.high {
             return Ok(());
         }
-        let from = match self.low.checked_sub(1) {
-            Some(before) => self.head.find(At::Revision(Revision::new(before)))?.1,
+        let before = match self.low.checked_sub(1) {
+            Some(before) => self.index_at(before)?,
             None => None,
         };
-        let infos = self.read(from.map_or(0, |(index, _)| index + 1))?;
-        self.older.extend(infos);
-        match self.older.back() {
+        self.older = self.read(before.map_or(0, |index| index + 1), PAGE)?;
+        match self.older.newest() {
             Some(last) => self.low = last.revision.number() + 1,
             None => self.end(),
         }
         Ok(())
     }
 
+    /// The index of the newest up to a number.
+    fn index_at(&self, number: u64) -> Result<Option<u64>, ArchiveError> {
+        let found = self.head.find(At::Revision(Revision::new(number)))?.1;
+        Ok(found.map(|(index, _)| index))
+    }
+
     /// A page from an index on, as far as it is in the range.
-    fn read(&self, from: u64) -> Result<Vec<RevisionInfo>, ArchiveError> {
-        let entries = self.head.page(from, PAGE)?;
-        let is_in =
-            |entry: &&HistoryEntry| (self.low..=self.high).contains(&entry.revision.number());
-        Ok(entries.iter().filter(is_in).map(HistoryEntry::info).collect())
+    fn read(&self, from: u64, max: usize) -> Result<Page, ArchiveError> {
+        let mut page = self.head.page(from, max)?;
+        page.narrow(self.low, self.high);
+        Ok(page)
     }
 
     fn end(&mut self) {
@@ -121,8 +130,7 @@ impl Past {
     /// Nothing follows an error.
     fn fail(&mut self, error: ArchiveError) -> Result<RevisionInfo, ArchiveError> {
         self.end();
-        self.newer.clear();
-        self.older.clear();
+        (self.newer, self.older) = (Page::default(), Page::default());
         Err(error)
     }
 }
@@ -131,23 +139,23 @@ impl Iterator for Past {
     type Item = Result<RevisionInfo, ArchiveError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.newer.is_empty()
+        if self.newer.oldest().is_none()
             && let Err(error) = self.read_newer()
         {
             return Some(self.fail(error));
         }
-        self.newer.pop_front().or_else(|| self.older.pop_back()).map(Ok)
+        self.newer.next_back().or_else(|| self.older.next_back()).map(|entry| Ok(entry.into_info()))
     }
 }
 
 impl DoubleEndedIterator for Past {
     fn next_back(&mut self) -> Option<Self::Item> {
-        if self.older.is_empty()
+        if self.older.oldest().is_none()
             && let Err(error) = self.read_older()
         {
             return Some(self.fail(error));
         }
-        self.older.pop_front().or_else(|| self.newer.pop_back()).map(Ok)
+        self.older.next().or_else(|| self.newer.next()).map(|entry| Ok(entry.into_info()))
     }
 }
 

@@ -15,7 +15,7 @@ use crate::revision::{Revision, Timestamp};
 use crate::write::NotWritten;
 
 /// So many revisions of a branch are dropped at a time, while its writers wait: in about 0.1 ms.
-const SLICE: u64 = 4096;
+pub(crate) const SLICE: u64 = 4096;
 
 /// For as long as a slice takes, writers are let in.
 const BETWEEN_SLICES: Duration = Duration::from_micros(100);
@@ -61,7 +61,8 @@ impl TreeHandle {
 
     /// Sets what this branch keeps of its history, which is a commit like making a tag, and drops
     /// the rest at once; while there is a [`Checkpoint`](crate::Checkpoint) of it, when that is
-    /// dropped.
+    /// dropped. The rule that it has already is no commit, except in a Jungle that has a
+    /// [`Sequencer`](crate::Sequencer): others may have set another that is not known here yet.
     ///
     /// # Errors
     /// When the branch is deleted or nothing can be written; or when it has to know how old a
@@ -102,6 +103,10 @@ impl TreeHandle {
         let mut state = self.head.lock();
         if state.closed {
             return Err(NotWritten::Deleted);
+        }
+        if matches!(moment, Moment::Now) && state.retention() == retention {
+            // Whoever set it may wait still until that lasts.
+            return Ok(self.shared.counter.newest());
         }
         let (tree, branch) = (self.state.id, self.head.id);
         let time = moment.time(|| self.shared.now());

@@ -97,6 +97,16 @@ impl Clock for NoClock {
     }
 }
 
+/// Which request asked for a commit, so that a request that is sent again is not done again: see
+/// [`CommitMeta::asked_by`]. Both are hashes, of 64 bits; whoever asks says what of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RequestId {
+    /// Of what the request is called.
+    pub key: u64,
+    /// Of what it says: another request must not be called the same.
+    pub fingerprint: u64,
+}
+
 /// Who made a commit, and why.
 ///
 /// ```
@@ -111,6 +121,7 @@ pub struct CommitMeta(Option<Arc<Words>>);
 struct Words {
     author: Option<Box<str>>,
     message: Option<Box<str>>,
+    asked_by: Option<RequestId>,
 }
 
 impl CommitMeta {
@@ -138,6 +149,34 @@ impl CommitMeta {
         self.with(|words| words.message = Some(message.into()))
     }
 
+    /// Asked for by this request. Edits of a branch with it are committed once: if it is that of
+    /// one of the newest [`REQUESTS_MAX`](crate::REQUESTS_MAX) revisions of the branch that are
+    /// kept, they are refused as [`NotWritten::Repeated`], whoever committed that, and whether or
+    /// not the Jungle was opened since. What changes nothing makes no revision, and so is not known
+    /// again; what a [`Series`](crate::Series) commits is not looked up.
+    ///
+    /// ```
+    /// use jungle_db::{CommitMeta, CommitOptions, Jungle, NotWritten, RequestId, UpdateError};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let request = RequestId { key: 7, fingerprint: 1 };
+    /// let options = CommitOptions::from(&CommitMeta::new().asked_by(request));
+    /// let first = tree.update_with(&options, |tx| tx.append(&[]))?;
+    /// match tree.update_with(&options, |tx| tx.append(&[])) {
+    ///     Err(UpdateError::NotWritten(NotWritten::Repeated { revision })) => {
+    ///         assert_eq!(revision, first.revision);
+    ///     }
+    ///     other => panic!("{other:?}"),
+    /// }
+    /// assert_eq!(tree.read().root().child_count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// [`NotWritten::Repeated`]: crate::NotWritten::Repeated
+    #[must_use]
+    pub fn asked_by(self, request: RequestId) -> CommitMeta {
+        self.with(|words| words.asked_by = Some(request))
+    }
+
     /// The author.
     #[must_use]
     pub fn author_name(&self) -> Option<&str> {
@@ -150,6 +189,12 @@ impl CommitMeta {
         self.0.as_ref()?.message.as_deref()
     }
 
+    /// The request that asked for it.
+    #[must_use]
+    pub fn request(&self) -> Option<RequestId> {
+        self.0.as_ref()?.asked_by
+    }
+
     fn with(self, set: impl FnOnce(&mut Words)) -> CommitMeta {
         let mut words = self.0.map_or_else(Words::default, |words| (*words).clone());
         set(&mut words);
@@ -159,10 +204,12 @@ impl CommitMeta {
 
 impl fmt::Debug for CommitMeta {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CommitMeta")
-            .field("author", &self.author_name())
-            .field("message", &self.message_text())
-            .finish()
+        let mut told = f.debug_struct("CommitMeta");
+        told.field("author", &self.author_name()).field("message", &self.message_text());
+        if let Some(request) = self.request() {
+            told.field("asked_by", &request);
+        }
+        told.finish()
     }
 }
 

@@ -9,22 +9,27 @@
 //! top of what those before it would make of the tree, in editors that nobody else sees. If the
 //! batch has lost its place to somebody else's, all of them are worked out again, on top of that.
 
+mod anywhere;
 mod series;
 
 use std::collections::BTreeMap;
 use std::mem;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
-use jungle_tree::{ChangeSet, Editor, Snapshot, apply};
+use jungle_tree::{ChangeSet, Editor, Snapshot, Tree, apply};
 
-use crate::commit::{Attempt, Failure, version_of};
+use crate::commit::{Attempt, Failure};
+use crate::draft::Signer;
 use crate::head::lock;
 use crate::journal::{BranchId, CommitRecord, Event, JournalError};
 use crate::jungle::{Jungle, Shared};
-use crate::revision::{CommitMeta, Revision, Timestamp};
+use crate::revision::{CommitMeta, RequestId, Revision, Timestamp};
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError, yield_now};
 use crate::write::NotWritten;
 
+pub use anywhere::added_node;
+pub(crate) use anywhere::is_anywhere;
 pub use series::{Placed, Series};
 
 /// Where commits get their places, for Jungles that are to be equal: a log, the same for all.
@@ -73,6 +78,34 @@ pub trait Sequencer: Send + Sync {
     /// # Errors
     /// When no place was had, or it is not known.
     fn sequence(&self, records: &[CommitRecord]) -> Result<usize, SequenceError>;
+
+    /// The same for records of which each [adds one node](added_node), and was worked out from
+    /// nothing that others may change without being in its way. So they are what they are on top
+    /// of whatever comes first, as long as each still [stands](jungle_tree::stands), and may be
+    /// given later revisions than they have, one after the other.
+    ///
+    /// # Errors
+    /// When no place was had, or it is not known.
+    fn sequence_anywhere(&self, records: &[CommitRecord]) -> Result<Places, SequenceError> {
+        let count = self.sequence(records)?;
+        Ok(Places { count, first: records[0].revision })
+    }
+
+    /// The number that positions of [appended](crate::Draft::append) nodes are to be
+    /// [signed](jungle_tree::Signature) with now, so that nobody else gives them meanwhile; `None`
+    /// where nobody is likely to.
+    fn signs_as(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// Where records have their places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// How many of them have one, counted from the first.
+    pub count: usize,
+    /// Which revision the first of them is.
+    pub first: Revision,
 }
 
 /// Why records have no places, as far as is known.
@@ -100,6 +133,8 @@ pub(crate) struct Sequencing {
     opened: Condvar,
     /// Held while something besides edits gets its place: one at a time.
     other: Mutex<()>,
+    /// How many positions were signed.
+    drawings: Arc<AtomicU64>,
 }
 
 /// What has no place yet.
@@ -107,11 +142,17 @@ pub(crate) struct Sequencing {
 struct Group {
     /// What the branches would be, with all of it.
     editors: BTreeMap<BranchId, Editor>,
+    /// The versions that those began with, each made from the one before.
+    lines: BTreeMap<BranchId, Tree>,
     /// The newest of the records, if there are any.
     newest: Option<(Revision, Timestamp)>,
     /// What gathers.
     batch: Arc<Batch>,
     records: Vec<CommitRecord>,
+    /// How many of these are what they are only after what was known.
+    bound: usize,
+    /// What has gathered that was asked for by a request: the revision, the branch and the key.
+    asked: Vec<(Revision, BranchId, u64)>,
     is_under_way: bool,
     /// How many were about when something was decided last: as many are likely to be again.
     expected: usize,
@@ -131,8 +172,8 @@ pub(crate) struct Tip {
 /// Records that are sent together.
 #[derive(Default)]
 struct Batch {
-    /// How many of them, from the first, have their places, and why not more.
-    outcome: OnceLock<(usize, Option<SequenceError>)>,
+    /// Which of them have their places, and why not more.
+    outcome: OnceLock<(Places, Option<SequenceError>)>,
     /// For those who are in it: when it is decided, or one of them has to send it.
     news: Condvar,
 }
@@ -141,7 +182,6 @@ struct Batch {
 struct Ticket {
     batch: Arc<Batch>,
     index: usize,
-    revision: Revision,
 }
 
 /// What became of it.
@@ -166,7 +206,14 @@ impl Sequencing {
             group: Mutex::default(),
             opened: Condvar::new(),
             other: Mutex::default(),
+            drawings: Arc::default(),
         }
+    }
+
+    /// What signs positions, where others may give the same.
+    pub(crate) fn signer(&self) -> Option<Signer> {
+        let writer = self.sequencer.signs_as()?;
+        Some(Signer { writer, next: Arc::clone(&self.drawings), signs_all: false })
     }
 
     /// Waits a moment, if others are to go first.
@@ -181,8 +228,7 @@ impl Sequencing {
         if group.is_closed || group.is_at_rest() {
             return None;
         }
-        let tree = version_of(group.editors.remove(&branch)?);
-        group.editors.insert(branch, Editor::new(tree.clone()));
+        let tree = group.version(branch)?;
         Some(Tip { tree, lost: group.lost })
     }
 
@@ -293,13 +339,19 @@ impl Sequencing {
         group.is_under_way = true;
         let mut group = self.gather(group);
         let records = mem::take(&mut group.records);
+        let bound = mem::take(&mut group.bound);
         let batch = mem::take(&mut group.batch);
         drop(group);
+        let whole = Places { count: records.len(), first: records[0].revision };
         // A panic of the sequencer's must not leave the others waiting.
-        let mut sent = Sent { sequencing: self, batch, whole: records.len(), outcome: None };
-        sent.outcome = Some(match self.sequencer.sequence(&records) {
+        let mut sent = Sent { sequencing: self, batch, whole, outcome: None };
+        let placed = match bound {
+            0 => self.sequencer.sequence_anywhere(&records),
+            _ => self.sequencer.sequence(&records).map(|count| Places { count, ..whole }),
+        };
+        sent.outcome = Some(match placed {
             Ok(placed) => (placed, None),
-            Err(error) => (0, Some(error)),
+            Err(error) => (Places { count: 0, ..whole }, Some(error)),
         });
         drop(sent);
         lock(&self.group)
@@ -323,26 +375,30 @@ impl Sequencing {
 struct Sent<'s> {
     sequencing: &'s Sequencing,
     batch: Arc<Batch>,
-    whole: usize,
-    outcome: Option<(usize, Option<SequenceError>)>,
+    /// Where all of it would have had its places.
+    whole: Places,
+    outcome: Option<(Places, Option<SequenceError>)>,
 }
 
 impl Drop for Sent<'_> {
     fn drop(&mut self) {
         let outcome = self.outcome.take().unwrap_or_else(|| {
             let panicked = JournalError::new("the sequencer panicked");
-            (0, Some(SequenceError::Undecided(panicked)))
+            (Places { count: 0, ..self.whole }, Some(SequenceError::Undecided(panicked)))
         });
         let mut group = lock(&self.sequencing.group);
         group.is_under_way = false;
         let is_whole = outcome.0 == self.whole;
         self.batch.outcome.get_or_init(|| outcome);
-        group.expected = self.whole + group.records.len();
+        group.expected = self.whole.count + group.records.len();
         let next = Arc::clone(&group.batch);
         if !is_whole {
             // What was worked out on top of it has come to nothing, too.
-            mem::take(&mut group.batch).outcome.get_or_init(|| (0, None));
+            let none = Places { count: 0, ..self.whole };
+            mem::take(&mut group.batch).outcome.get_or_init(|| (none, None));
             group.records.clear();
+            group.bound = 0;
+            group.asked.clear();
             group.lost += 1;
         }
         if group.records.is_empty() {
@@ -368,8 +424,30 @@ impl Group {
     /// Nothing waits any more: begin with what is there.
     fn reset(&mut self) {
         self.editors.clear();
+        self.lines.clear();
+        self.asked.clear();
         self.newest = None;
         self.is_closed = false;
+    }
+
+    /// What has gathered of a branch, as a version: the next one of its line, where that is one, so
+    /// that what it replaces is used again as soon as nobody sees it.
+    fn version(&mut self, branch: BranchId) -> Option<Snapshot> {
+        let editor = self.editors.remove(&branch)?;
+        let version = if editor.is_changed() {
+            let base = editor.base().version();
+            let line = self.lines.remove(&branch);
+            let line = line.filter(|line| line.version_id().version() == base);
+            let mut line = line.unwrap_or_else(|| Tree::from_snapshot(editor.base()));
+            line.publish(editor);
+            let version = line.snapshot();
+            self.lines.insert(branch, line);
+            version
+        } else {
+            editor.base().clone()
+        };
+        self.editors.insert(branch, Editor::new(version.clone()));
+        Some(version)
     }
 
     /// Works out what the attempts come to on top of all that has gathered, and adds that.
@@ -385,6 +463,7 @@ impl Group {
         }
         // Before the heads are looked at: if they are newer, the record is refused for its number.
         let (newest, mut time) = self.newest(shared);
+        self.refuse_repeated(shared, attempts, meta)?;
         for attempt in attempts.iter_mut() {
             time = time.max(attempt.newest_time()?);
             let editor = self.editors.remove(&attempt.branch());
@@ -402,9 +481,35 @@ impl Group {
             }
         }
         let event = Event::Edited(attempts.iter().filter_map(Attempt::record).collect());
-        let time = time.max(shared.now());
-        let record = CommitRecord { revision: newest.next(), time, meta: meta.clone(), event };
+        let (revision, time) = (newest.next(), time.max(shared.now()));
+        if let Some(RequestId { key, .. }) = meta.request() {
+            self.asked.extend(attempts.iter().map(|attempt| (revision, attempt.branch(), key)));
+        }
+        let record = CommitRecord { revision, time, meta: meta.clone(), event };
+        let is_anywhere = matches!(attempts, [only] if only.is_anywhere());
+        self.bound += usize::from(!is_anywhere || meta.request().is_some());
         Ok(self.push(record))
+    }
+
+    /// Refuses what was asked for before. What may come to nothing is in its way.
+    fn refuse_repeated(
+        &mut self,
+        shared: &Shared,
+        attempts: &[Attempt<'_>],
+        meta: &CommitMeta,
+    ) -> Result<(), Failure> {
+        let Some(RequestId { key, .. }) = meta.request() else { return Ok(()) };
+        // Before the heads are looked at: what is not found here any more is found there.
+        let settled = shared.counter.settled();
+        self.asked.retain(|(revision, ..)| *revision > settled);
+        for attempt in attempts {
+            let its_own = (attempt.branch(), key);
+            if self.asked.iter().any(|&(_, branch, key)| (branch, key) == its_own) {
+                return Err(attempt.overlap(None, Vec::new(), ChangeSet::new()));
+            }
+        }
+        attempts.iter().try_for_each(|attempt| attempt.refuse_repeated(meta))?;
+        Ok(())
     }
 
     /// Adds what is no edit. What would follow it does not fit to what is there before.
@@ -413,15 +518,16 @@ impl Group {
         let time = time.max(shared.now());
         let (revision, meta) = (newest.next(), meta.clone());
         let ticket = self.push(CommitRecord { revision, time, meta, event });
+        self.bound += 1;
         self.is_closed = true;
         ticket
     }
 
     fn push(&mut self, record: CommitRecord) -> Ticket {
-        let (index, revision) = (self.records.len(), record.revision);
-        self.newest = Some((revision, record.time));
+        let index = self.records.len();
+        self.newest = Some((record.revision, record.time));
         self.records.push(record);
-        Ticket { batch: Arc::clone(&self.batch), index, revision }
+        Ticket { batch: Arc::clone(&self.batch), index }
     }
 
     /// The newest revision with all that has gathered, and its time.
@@ -430,11 +536,18 @@ impl Group {
     }
 }
 
+impl Places {
+    /// The revision that one of them is.
+    pub(crate) fn revision(&self, index: usize) -> Revision {
+        Revision::new(self.first.number() + index as u64)
+    }
+}
+
 impl Ticket {
     fn outcome(&self) -> Option<Result<Outcome, NotWritten>> {
         let (placed, error) = self.batch.outcome.get()?;
         Some(match error {
-            _ if self.index < *placed => Ok(Outcome::Placed(self.revision)),
+            _ if self.index < placed.count => Ok(Outcome::Placed(placed.revision(self.index))),
             None => Ok(Outcome::Behind),
             Some(SequenceError::Refused(error)) => Err(NotWritten::Refused(error.clone())),
             Some(SequenceError::Undecided(error)) => Err(NotWritten::Undecided(error.clone())),

@@ -106,7 +106,7 @@ impl Transaction {
         let base = handle.head.snapshot();
         Transaction {
             began_at: base.revision(),
-            draft: Draft::new(base.into_tree(), options),
+            draft: Draft::of_head(base.into_tree(), &handle.shared, options),
             handle,
         }
     }

@@ -150,7 +150,8 @@ impl Watch {
         let is_closed = self.head.lock().closed;
         let before = self.at(self.seen)?;
         let skips = is_awake(Bug::WatchSkips);
-        let Some(next) = self.head.page(before.index + 1, 1 + usize::from(skips))?.pop() else {
+        let Some(next) = self.head.page(before.index + 1, 1 + usize::from(skips))?.next_back()
+        else {
             return if is_closed { Err(WatchError::Deleted) } else { Ok(None) };
         };
         let after = self.at(next.revision)?;
@@ -158,7 +159,7 @@ impl Watch {
             // What came between was dropped since we looked.
             return Err(WatchError::TooOld { seen: self.seen, oldest: after.entry.revision });
         }
-        let info = after.entry.info();
+        let info = after.entry.into_info();
         Ok(Some(Step { before: before.snapshot, after: after.snapshot, info }))
     }
 

@@ -2,7 +2,9 @@
 
 use jungle_tree::ApplyError;
 
+use crate::archive::ArchiveError;
 use crate::journal::JournalError;
+use crate::revision::Revision;
 
 /// Why a Jungle did not take a commit, whatever was in it.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -11,6 +13,22 @@ pub enum NotWritten {
     /// The tree or the branch was deleted.
     #[error("the tree or the branch was deleted")]
     Deleted,
+    /// The [request](crate::CommitMeta::asked_by) was committed before. That commit need not be on
+    /// disk yet: [`Jungle::wait_until`](crate::Jungle::wait_until) waits for it.
+    #[error("the request was committed as revision {revision}")]
+    Repeated {
+        /// As what.
+        revision: Revision,
+    },
+    /// Another request with the same key was committed before.
+    #[error("another request with this key was committed as revision {revision}")]
+    KeyInUse {
+        /// As what.
+        revision: Revision,
+    },
+    /// Whether the request was committed before could not be read.
+    #[error("whether the request was committed before is not known")]
+    NotLookedUp(#[source] ArchiveError),
     /// There is no room for it in the arena.
     #[error("there is no room for the commit")]
     NoRoom(#[source] ApplyError),
@@ -18,7 +36,7 @@ pub enum NotWritten {
     #[error("the commit was not written")]
     Refused(#[source] JournalError),
     /// The journal took this commit but cannot make it last: it is visible, and may be gone when
-    /// the Jungle is opened again.
+    /// the Jungle is opened again. Where nothing was to be changed, that is so of what was seen.
     #[error("the commit is visible but may not last")]
     Unsafe(#[source] JournalError),
     /// It was sent to get its place among the commits of several Jungles, and no answer came in

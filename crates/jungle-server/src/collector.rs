@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use jungle::{CollectError, Collector, Jungle, loading};
+use jungle::{ArchiveError, CollectError, Collector, Jungle, loading};
 
 use crate::metrics::Collections;
 
@@ -31,21 +31,28 @@ struct Over {
     given_up: AtomicBool,
 }
 
+type DropOld = dyn Fn(&Jungle) -> Result<(), ArchiveError>;
+
 impl Collecting {
-    /// Starts it; it looks so often. What is there now is taken to be alive.
+    /// Starts it; it looks so often, and drops what has become too old if it may. What is there now
+    /// is taken to be alive.
     ///
     /// # Errors
     /// When the system refuses a thread.
     pub(crate) fn start(
         jungle: Jungle,
-        every: Duration,
+        (every, drops_by_age): (Duration, bool),
         collections: Arc<Collections>,
     ) -> std::io::Result<Collecting> {
         let over = Arc::new(Over::default());
         let until = Arc::clone(&over);
         let mut collector = Collector::new();
         collector.look(&jungle).map_err(std::io::Error::other)?;
-        let run = move || run(&jungle, (collector, every), &collections, &until);
+        let drop_old = move |jungle: &Jungle| match drops_by_age {
+            true => jungle.apply_retention(),
+            false => Ok(()),
+        };
+        let run = move || run(&jungle, (collector, every, &drop_old), &collections, &until);
         let thread = Builder::new().name("collector".to_owned()).spawn(run)?;
         Ok(Collecting { thread: Some(thread), over })
     }
@@ -84,7 +91,7 @@ impl Over {
 
 fn run(
     jungle: &Jungle,
-    (mut collector, every): (Collector, Duration),
+    (mut collector, every, drop_old): (Collector, Duration, &DropOld),
     collections: &Collections,
     until: &Over,
 ) {
@@ -93,7 +100,7 @@ fn run(
         let began = Instant::now();
         let looked = loading(|| {
             // Where nothing is committed, nothing else notices that something became too old.
-            jungle.apply_retention()?;
+            drop_old(jungle)?;
             collector.look_while(jungle, || until.flow())
         });
         match looked {

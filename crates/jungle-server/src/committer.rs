@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, yield_now};
 
-use jungle::{CommitOptions, Committed, Draft, Jungle, NotWritten, Series, TreeHandle};
+use jungle::{
+    CommitOptions, Committed, Draft, Jungle, NotWritten, Placed, Revision, Series, TreeHandle,
+};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::block_in_place;
 
@@ -41,8 +43,8 @@ trait Job: Send {
 
     fn work_out(&mut self, series: &mut Series<'_>);
 
-    /// Of the commits that were added together, so many have their places.
-    fn end(self: Box<Self>, placed: &Result<usize, NotWritten>) -> Option<Box<dyn Job>>;
+    /// Of the commits that were added together, so many have their places, from this revision on.
+    fn end(self: Box<Self>, placed: &Result<Placed<()>, NotWritten>) -> Option<Box<dyn Job>>;
 }
 
 struct Asked<T, F> {
@@ -127,12 +129,14 @@ where
         };
     }
 
-    fn end(mut self: Box<Self>, placed: &Result<usize, NotWritten>) -> Option<Box<dyn Job>> {
+    fn end(mut self: Box<Self>, placed: &Result<Placed<()>, NotWritten>) -> Option<Box<dyn Job>> {
         let outcome = match (std::mem::replace(&mut self.worked_out, WorkedOut::NotYet), placed) {
             (WorkedOut::Refused, _) | (_, Err(NotWritten::Deleted)) => Outcome::Alone(self.f),
             (WorkedOut::NotYet, Err(_)) => return Some(self),
             (WorkedOut::Added(..), Err(error)) => Outcome::NotWritten(error.clone()),
-            (WorkedOut::Added(committed, before), Ok(placed)) if before < *placed => {
+            (WorkedOut::Added(mut committed, before), Ok(placed)) if before < placed.commits => {
+                // It may have come behind what others did.
+                committed.revision = Revision::new(placed.first.number() + before as u64);
                 Outcome::Done(committed)
             }
             // Others came first.
@@ -188,7 +192,7 @@ fn run(jungle: &Jungle, queue: &Queue) {
 }
 
 /// Works them out, and waits for their places.
-fn place(jungle: &Jungle, jobs: &mut [Box<dyn Job>]) -> Result<usize, NotWritten> {
+fn place(jungle: &Jungle, jobs: &mut [Box<dyn Job>]) -> Result<Placed<()>, NotWritten> {
     let branches: BTreeMap<_, _> =
         jobs.iter().map(|job| (job.branch().branch_id(), job.branch().clone())).collect();
     let branches: Vec<&TreeHandle> = branches.values().collect();
@@ -201,5 +205,5 @@ fn place(jungle: &Jungle, jobs: &mut [Box<dyn Job>]) -> Result<usize, NotWritten
         }
     };
     let placed = jungle.in_series(&branches, work_out)?;
-    Ok(placed.expect("a server of a cluster has a log").commits)
+    Ok(placed.expect("a server of a cluster has a log"))
 }

@@ -45,6 +45,7 @@ mod server;
 mod tag;
 mod tls;
 mod upkeep;
+pub mod verify;
 
 pub use access::{Access, AccessError, Grant, NoSuchRole, Person, Role};
 pub use limits::Limits;

@@ -1,11 +1,14 @@
 //! Requests that are sent again: the same key gets the first answer, and nothing is done twice.
+//!
+//! The answers are in memory. What outlasts them is in the history: a commit says which request
+//! asked for it, where that can be read by all servers.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use jungle::Revision;
+use jungle::{BranchId, RequestId, Revision};
 
 use crate::problem::{Kind, Problem};
 
@@ -63,6 +66,26 @@ pub(crate) enum Turn {
 pub(crate) struct First {
     once: Arc<Once>,
     key: Key,
+}
+
+/// What is known of a request when its answer is not any more: of whose it is, the branch that it
+/// is for, and its key; and of what it says. The same on all servers, and after a restart.
+pub(crate) fn request(
+    (user, BranchId(branch), key): (Option<&str>, BranchId, &str),
+    body: &[u8],
+    expected: Option<Revision>,
+) -> RequestId {
+    let user = user.map_or_else(|| "-".to_owned(), |user| format!("{}:{user}", user.len()));
+    let expected = expected.map_or_else(|| "-".to_owned(), |revision| revision.to_string());
+    RequestId {
+        key: hash(&format!("{user} {branch} {key}"), &[]),
+        fingerprint: hash(&format!("{expected} "), body),
+    }
+}
+
+fn hash(text: &str, bytes: &[u8]) -> u64 {
+    let hash = blake3::Hasher::new().update(text.as_bytes()).update(bytes).finalize();
+    u64::from_le_bytes(*hash.as_bytes().first_chunk().expect("a hash is longer"))
 }
 
 impl Once {

@@ -45,6 +45,10 @@ pub struct Options {
     /// be kept any more is dropped; never without it. Not in a cluster, whose servers do that as
     /// they follow; 1 min.
     pub collect_every: Option<Duration>,
+    /// Whether what has become too old is dropped while nothing is committed, and by `gc`: not in
+    /// a folder whose ages are for others to judge, such as that of a cluster's server which is
+    /// served by itself; yes. (A commit drops what the rule of its branch does not keep.)
+    pub drops_by_age: bool,
     /// How much it accepts.
     pub limits: Limits,
 }
@@ -78,6 +82,7 @@ impl Default for Options {
             boards: BoardLevel::default(),
             backups: None,
             collect_every: Some(Duration::from_mins(1)),
+            drops_by_age: true,
             limits: Limits::default(),
         }
     }

@@ -143,10 +143,11 @@ impl Server {
         let (stop, stopping) = watch::channel(false);
         let data = Served::new(data);
         let every = options.collect_every.filter(|_| data.cluster().is_none());
+        let drops_by_age = options.drops_by_age;
         let app = Arc::new(app(&data, gate, options, stopping)?);
         let collecting = every.map(|every| {
             let collections = Arc::clone(&app.metrics.collections);
-            Collecting::start(data.jungle().clone(), every, collections)
+            Collecting::start(data.jungle().clone(), (every, drops_by_age), collections)
         });
         let collecting = collecting.transpose().map_err(StartError::Threads)?;
         let upkeep = app.upkeep.clone();

@@ -51,6 +51,24 @@ pub struct BackupProgress {
 impl BackupProgress {
     /// Has the backup given up when somebody says so: see [`Progress::until`]. What it has copied
     /// is whole, and the next one goes on from there.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    /// use jungle_store::{BackupProgress, Store};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-copy-until-{}", std::process::id()));
+    /// let store = Store::open(dir.join("data"))?;
+    /// store.create_tree("board")?;
+    /// let given_up = Arc::new(AtomicBool::new(true));
+    /// let progress = || BackupProgress::default().until(Arc::clone(&given_up));
+    /// assert!(store.backup_telling(dir.join("copy"), progress()).unwrap_err().is_given_up());
+    /// given_up.store(false, Ordering::SeqCst);
+    /// let report = store.backup_telling(dir.join("copy"), progress())?;
+    /// assert_eq!(report.revision, store.revision());
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn until(self, given_up: Arc<AtomicBool>) -> BackupProgress {
         let BackupProgress { copying, checking } = self;
@@ -131,6 +149,19 @@ impl Store {
     ///
     /// # Errors
     /// As [`backup`](Store::backup), and when it was [given up](BackupError::is_given_up).
+    ///
+    /// ```
+    /// use jungle_store::{BackupProgress, Progress, Store};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-copy-told-{}", std::process::id()));
+    /// let store = Store::open(dir.join("data"))?;
+    /// store.create_tree("board")?;
+    /// let copying = Progress::new(|bytes, of| println!("{bytes} of {of} bytes"));
+    /// let progress = BackupProgress { copying, ..BackupProgress::default() };
+    /// assert_eq!(store.backup_telling(dir.join("copy"), progress)?.revision, store.revision());
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn backup_telling(
         &self,
         to: impl AsRef<Path>,
@@ -145,6 +176,20 @@ impl Store {
     ///
     /// # Errors
     /// As [`backup`](Store::backup).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use jungle_store::Store;
+    /// use jungle_store::disk::FolderDisk;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-copy-on-{}", std::process::id()));
+    /// let store = Store::open(dir.join("data"))?;
+    /// store.create_tree("board")?;
+    /// let copy = Arc::new(FolderDisk::create(dir.join("copy"))?);
+    /// assert_eq!(store.backup_on(copy)?.revision, store.revision());
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn backup_on(&self, to: Arc<dyn Disk>) -> Result<BackupReport, BackupError> {
         self.backup_on_telling(to, BackupProgress::default())
     }

@@ -7,6 +7,7 @@ use jungle_db::{ReplayError, Revision};
 use jungle_tree::ArenaError;
 
 use crate::checkpoint::LoadError;
+use crate::form::TreeDamage;
 use crate::pages::PagesError;
 use crate::record::DecodeError;
 use crate::segment::FORMAT;
@@ -160,6 +161,12 @@ impl From<LoadError> for OpenError {
             Some(PagesError::Io(error)) => OpenError::Io(error.clone()),
             _ => OpenError::Checkpoint(error),
         }
+    }
+}
+
+impl From<TreeDamage> for OpenError {
+    fn from(damage: TreeDamage) -> OpenError {
+        LoadError::Tree(damage).into()
     }
 }
 

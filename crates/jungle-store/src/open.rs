@@ -11,12 +11,13 @@ use crate::checkpoint::{Checkpoints, LoadError, load};
 use crate::disk::{Disk, DiskFile, FolderDisk, Lock, Mode, write_full};
 use crate::erase;
 use crate::error::{OpenError, doing};
+use crate::form::{check_trees, replay_checked};
 use crate::log::{Log, LogPosition};
 use crate::mark::{LOCK, Mark};
 use crate::pages::{EnginePages, Pages, PagesOptions};
 use crate::planted::{Bug, is_awake};
 use crate::progress::Progress;
-use crate::recover::{Cut, End, recover, segments};
+use crate::recover::{Cut, End, Redo, recover, segments};
 use crate::segment::{LOG, NEXT, name};
 use crate::store::{Keeping, OpenLog, Store};
 use crate::writer::Writer;
@@ -50,7 +51,20 @@ pub struct OpenOptions {
     checkpoint_every: u64,
     without_checkpoint: bool,
     read_only: bool,
+    checked: bool,
     pub(crate) progress: Progress,
+}
+
+impl std::fmt::Debug for OpenOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("OpenOptions");
+        shown.field("jungle", &self.jungle);
+        shown.field("segment_bytes", &self.segment_bytes);
+        shown.field("checkpoint_every", &self.checkpoint_every);
+        shown.field("read_only", &self.read_only);
+        shown.field("checked", &self.checked);
+        shown.finish_non_exhaustive()
+    }
 }
 
 /// What was found as a folder was opened.
@@ -83,6 +97,16 @@ impl Default for OpenOptions {
 
 impl OpenOptions {
     /// Everything as usual: [`Durability::Sync`], no clock, all revisions kept.
+    ///
+    /// ```
+    /// use jungle_store::{Durability, OpenOptions};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-with-new-{}", std::process::id()));
+    /// let store = OpenOptions::new().open(&dir)?;
+    /// assert_eq!(store.durability(), Durability::Sync);
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new() -> OpenOptions {
         OpenOptions {
             jungle: Jungle::builder(),
@@ -92,23 +116,75 @@ impl OpenOptions {
             checkpoint_every: CHECKPOINT_EVERY,
             without_checkpoint: false,
             read_only: false,
+            checked: false,
             progress: Progress::default(),
         }
     }
 
     /// What commits survive that do not say it themselves.
+    ///
+    /// ```
+    /// use jungle_db::CommitOptions;
+    /// use jungle_store::{Durability, OpenOptions};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-durability-{}", std::process::id()));
+    /// let store = OpenOptions::new().durability(Durability::Memory).open(&dir)?;
+    /// let tree = store.create_tree("board")?;
+    /// tree.update(|tx| tx.append(&[]))?;
+    /// assert_eq!(store.log_stats().syncs, 0);
+    /// let important = CommitOptions { durability: Some(Durability::Sync), ..Default::default() };
+    /// tree.update_with(&important, |tx| tx.append(&[]))?;
+    /// assert_eq!(store.log_stats().syncs, 1);
+    /// # drop((tree, store));
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn durability(mut self, durability: Durability) -> Self {
         self.jungle = self.jungle.durability(durability);
         self
     }
 
     /// Where the times of commits come from.
+    ///
+    /// ```
+    /// use jungle_db::{Clock, Timestamp};
+    /// use jungle_store::OpenOptions;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-with-clock-{}", std::process::id()));
+    /// /// It is always one second after the beginning of 1970.
+    /// struct Stopped;
+    /// impl Clock for Stopped {
+    ///     fn now(&self) -> Timestamp {
+    ///         Timestamp::from_micros(1_000_000)
+    ///     }
+    /// }
+    /// let tree = OpenOptions::new().clock(Stopped).open(&dir)?.create_tree("board")?;
+    /// let made = tree.history(..).next().unwrap()?;
+    /// assert_eq!(made.time.as_micros(), 1_000_000);
+    /// # drop(tree);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
         self.jungle = self.jungle.clock(clock);
         self
     }
 
     /// How much memory it may take.
+    ///
+    /// ```
+    /// use jungle_store::OpenOptions;
+    /// use jungle_tree::ArenaOptions;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-with-arena-{}", std::process::id()));
+    /// let (structure_bytes, payload_bytes) = (1 << 24, 1 << 24);
+    /// let small = ArenaOptions { structure_bytes, payload_bytes, ..ArenaOptions::default() };
+    /// let store = OpenOptions::new().arena(small).open(&dir)?;
+    /// let tree = store.create_tree("board")?;
+    /// tree.update(|tx| tx.put_attribute(&[], "text", &*"x".repeat(1 << 20)))?;
+    /// let too_much = tree.update(|tx| tx.put_attribute(&[], "text", &*"x".repeat(1 << 25)));
+    /// assert!(too_much.is_err());
+    /// # drop((tree, store));
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn arena(mut self, options: ArenaOptions) -> Self {
         self.arena = options;
         self
@@ -118,6 +194,18 @@ impl OpenOptions {
     /// folder, where the system puts it when it needs the memory for something else, as it does for
     /// a process with a limit (see [`ArenaOptions::spill`]). A folder that is only read stays in
     /// memory.
+    ///
+    /// ```
+    /// use jungle_store::OpenOptions;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-with-spill-{}", std::process::id()));
+    /// let store = OpenOptions::new().spill().open(&dir)?;
+    /// let tree = store.create_tree("board")?;
+    /// tree.update(|tx| tx.cursor(&[])?.add_children(100_000).map(drop))?;
+    /// assert_eq!(tree.read().root().child_count(), 100_000);
+    /// # drop((tree, store));
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn spill(mut self) -> Self {
         self.spills = true;
         self
@@ -126,6 +214,19 @@ impl OpenOptions {
     /// What new trees and branches keep of their history, until
     /// [`set_retention`](jungle_db::TreeHandle::set_retention) says otherwise. Those that are there
     /// keep what they were told to keep when they were made.
+    ///
+    /// ```
+    /// use jungle_db::Retention;
+    /// use jungle_store::OpenOptions;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-with-kept-{}", std::process::id()));
+    /// let store = OpenOptions::new().retention(Retention::Last(2)).open(&dir)?;
+    /// let tree = store.create_tree("board")?;
+    /// (0..5).try_for_each(|n| tree.update(|tx| tx.put_attribute(&[], "n", n)).map(drop))?;
+    /// assert_eq!(tree.history(..).count(), 2);
+    /// # drop((tree, store));
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn retention(mut self, retention: Retention) -> Self {
         self.jungle = self.jungle.retention(retention);
         self
@@ -133,6 +234,19 @@ impl OpenOptions {
 
     /// How long a segment of the log may become, in bytes: from 256 to 1 GiB, else the nearer of
     /// the two. A commit that is longer gets a segment of its own.
+    ///
+    /// ```
+    /// use jungle_store::OpenOptions;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-with-short-{}", std::process::id()));
+    /// let store = OpenOptions::new().segment_bytes(256).open(&dir)?;
+    /// let tree = store.create_tree("board")?;
+    /// let long = "x".repeat(200);
+    /// (0..5).try_for_each(|_| tree.update(|tx| tx.put_attribute(&[], "n", &*long)).map(drop))?;
+    /// assert!(store.disk_usage()?.segments > 1);
+    /// # drop((tree, store));
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn segment_bytes(mut self, bytes: u64) -> Self {
         self.segment_bytes = bytes.clamp(256, 1 << 30);
         self
@@ -140,6 +254,17 @@ impl OpenOptions {
 
     /// How much longer the log is to become, in bytes, before a checkpoint is written beside the
     /// writers; [`u64::MAX`] is never, unless [`Store::checkpoint`] is called.
+    ///
+    /// ```
+    /// use jungle_store::OpenOptions;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-every-{}", std::process::id()));
+    /// let store = OpenOptions::new().checkpoint_every(u64::MAX).open(&dir)?;
+    /// store.create_tree("board")?;
+    /// assert_eq!(store.checkpoint()?.revision, store.revision());
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn checkpoint_every(mut self, log_bytes: u64) -> Self {
         self.checkpoint_every = log_bytes;
         self
@@ -147,12 +272,46 @@ impl OpenOptions {
 
     /// Reads the whole log, and leaves the checkpoint out that is there: the next one will be a new
     /// one.
+    ///
+    /// ```
+    /// use jungle_store::{OpenOptions, Store};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-with-log-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// store.create_tree("board")?;
+    /// let checkpoint = store.checkpoint()?.revision;
+    /// drop(store);
+    /// assert_eq!(Store::open(&dir)?.report().checkpoint, checkpoint);
+    /// let read_anew = OpenOptions::new().without_checkpoint().open(&dir)?;
+    /// assert_eq!((read_anew.report().checkpoint.number(), read_anew.revision()), (0, checkpoint));
+    /// # drop(read_anew);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn without_checkpoint(mut self) -> Self {
         self.without_checkpoint = true;
         self
     }
 
     /// Who is told how much of the log was read, where there is much of it.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    /// use jungle_store::{Durability, OpenOptions, Progress};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-with-told-{}", std::process::id()));
+    /// let store = OpenOptions::new().durability(Durability::Memory).open(&dir)?;
+    /// let tree = store.create_tree("board")?;
+    /// (0..3_000).try_for_each(|_| tree.update(|tx| tx.append(&[])).map(drop))?;
+    /// drop((tree, store));
+    /// let seen = Arc::new(AtomicU64::new(0));
+    /// let told = Arc::clone(&seen);
+    /// let progress = Progress::new(move |done, _| told.store(done, Ordering::Relaxed));
+    /// let store = OpenOptions::new().without_checkpoint().progress(progress).open(&dir)?;
+    /// assert!(seen.load(Ordering::Relaxed) > 1_000);
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn progress(mut self, progress: Progress) -> Self {
         self.progress = progress;
         self
@@ -160,8 +319,49 @@ impl OpenOptions {
 
     /// Changes nothing in the folder, which must be there. Others may read it at the same time,
     /// but nobody may have it open to write.
+    ///
+    /// ```
+    /// use jungle_store::{OpenError, OpenOptions, Store};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-read-only-{}", std::process::id()));
+    /// let read_only = || OpenOptions::new().read_only();
+    /// assert!(matches!(read_only().open(&dir), Err(OpenError::Nothing { .. })));
+    /// Store::open(&dir)?.create_tree("board")?;
+    /// let (one, another) = (read_only().open(&dir)?, read_only().open(&dir)?);
+    /// assert_eq!(one.list_trees(), another.list_trees());
+    /// assert!(one.create_tree("another").is_err());
+    /// # drop((one, another));
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read_only(mut self) -> Self {
         self.read_only = true;
+        self
+    }
+
+    /// Checks the form of each tree in the checkpoint before the log behind it is done again, and
+    /// of each older version that a branch goes on from. For a folder that others may have changed:
+    /// checksums tell damage, not forgery, and an edit of what is badly formed may panic, or not
+    /// end. Badly formed trees are a checkpoint that cannot be used: it is left out where the log
+    /// is complete, as the [report](OpenReport::ignored) says. All trees are loaded for it.
+    ///
+    /// The other older versions are not checked: reading those of a forged folder may not end.
+    ///
+    /// ```
+    /// use jungle_store::{OpenOptions, Store};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-checked-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// store.create_tree("board")?;
+    /// store.checkpoint()?;
+    /// store.close()?;
+    /// // It comes from somewhere else.
+    /// let store = OpenOptions::new().read_only().checked().open(&dir)?;
+    /// assert_eq!(store.verify()?.trees, 1);
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn checked(mut self) -> Self {
+        self.checked = true;
         self
     }
 
@@ -170,6 +370,17 @@ impl OpenOptions {
     /// # Errors
     /// When somebody has it open, when it is damaged or not a Jungle's, or the system refuses
     /// something.
+    ///
+    /// ```
+    /// use jungle_store::{Durability, OpenOptions};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-open-{}", std::process::id()));
+    /// let store = OpenOptions::new().durability(Durability::Buffered).open(&dir)?;
+    /// store.create_tree("board")?;
+    /// drop(store);
+    /// assert_eq!(&*OpenOptions::new().open(&dir)?.list_trees()[0], "board");
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(mut self, folder: impl AsRef<Path>) -> Result<Store, OpenError> {
         let folder = folder.as_ref();
         if self.spills && !self.read_only {
@@ -187,6 +398,18 @@ impl OpenOptions {
     ///
     /// # Errors
     /// As [`open`](OpenOptions::open).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use jungle_store::OpenOptions;
+    /// use jungle_store::disk::FolderDisk;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-with-disk-{}", std::process::id()));
+    /// let store = OpenOptions::new().open_on(Arc::new(FolderDisk::create(&dir)?))?;
+    /// store.create_tree("board")?;
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open_on(self, disk: Arc<dyn Disk>) -> Result<Store, OpenError> {
         let lock = self.lock(&*disk)?;
         if !self.read_only {
@@ -256,7 +479,8 @@ impl OpenOptions {
                 Start { jungle: builder.build()?, checkpoints, from: None }
             }
         };
-        let end = recover(&**disk, mark, &start.jungle, start.from, &self.progress)?;
+        let redo: Redo = if self.checked { replay_checked } else { Jungle::replay };
+        let end = recover(&**disk, mark, &start.jungle, start.from, redo, &self.progress)?;
         Ok(Read { log, start, end })
     }
 
@@ -264,9 +488,11 @@ impl OpenOptions {
         &self,
         disk: &Arc<dyn Disk>,
         builder: Builder,
-    ) -> Result<Option<Start>, LoadError> {
+    ) -> Result<Option<Start>, OpenError> {
         let options = PagesOptions { read_only: self.read_only, ..PagesOptions::default() };
-        let Some(pages) = EnginePages::open_if_there(Arc::clone(disk), options)? else {
+        let Some(pages) =
+            EnginePages::open_if_there(Arc::clone(disk), options).map_err(LoadError::from)?
+        else {
             return Ok(None);
         };
         let pages: Arc<dyn Pages> = Arc::new(pages);
@@ -274,6 +500,9 @@ impl OpenOptions {
             return Ok(None);
         };
         let jungle = loaded.restore(builder, &self.arena, &pages)?;
+        if self.checked {
+            check_trees::<OpenError>(&jungle, &self.progress)?;
+        }
         let from = Some(loaded.log);
         let checkpoints = Checkpoints::loaded(Arc::clone(disk), pages, loaded);
         Ok(Some(Start { jungle, checkpoints, from }))

@@ -21,6 +21,23 @@ pub struct Progress {
 
 impl Progress {
     /// Has this called, on the thread that does the work.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    /// use jungle_store::{Progress, Store};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-progress-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// let tree = store.create_tree("board")?;
+    /// (0..3_000).try_for_each(|_| tree.update(|tx| tx.append(&[])).map(drop))?;
+    /// let seen = Arc::new(AtomicU64::new(0));
+    /// let told = Arc::clone(&seen);
+    /// store.verify_telling(&Progress::new(move |done, _| told.store(done, Ordering::Relaxed)))?;
+    /// assert!(seen.load(Ordering::Relaxed) > 0);
+    /// # drop((tree, store));
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(tell: impl Fn(u64, u64) + Send + Sync + 'static) -> Progress {
         Progress { tell: Some(Arc::new(tell)), given_up: None }
     }

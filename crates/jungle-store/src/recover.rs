@@ -85,13 +85,14 @@ pub(crate) fn recover(
     mark: Option<Mark>,
     jungle: &Jungle,
     from: Option<LogPosition>,
+    redo: Redo,
     progress: &Progress,
 ) -> Result<Option<End>, OpenError> {
     let total = match mark {
         Some(Mark::Closed { revision, .. }) => revision,
         _ => 0,
     };
-    recover_telling(disk, mark, jungle, from, (progress, total))
+    recover_telling(disk, mark, jungle, from, redo, (progress, total))
 }
 
 /// As [`recover`], where it is known how many revisions there are.
@@ -100,6 +101,7 @@ pub(crate) fn recover_telling(
     mark: Option<Mark>,
     jungle: &Jungle,
     from: Option<LogPosition>,
+    redo: Redo,
     (progress, total): (&Progress, u64),
 ) -> Result<Option<End>, OpenError> {
     let mut given_up = Ok(());
@@ -110,7 +112,7 @@ pub(crate) fn recover_telling(
             return Err(ReplayError::NotWritten(NotWritten::Stopped));
         }
         progress.tell(record.revision.number(), total);
-        jungle.replay(record)
+        redo(jungle, record)
     });
     given_up?;
     end
@@ -144,6 +146,9 @@ pub(crate) fn recover_by(
         }
     }
 }
+
+/// How a record is done again.
+pub(crate) type Redo = fn(&Jungle, &CommitRecord) -> Result<(), ReplayError>;
 
 /// Does a record again.
 pub(crate) type Each<'e> = &'e mut dyn FnMut(&CommitRecord) -> Result<(), ReplayError>;

@@ -39,29 +39,103 @@ impl Store {
     ///
     /// # Errors
     /// As [`OpenOptions::open`].
+    ///
+    /// ```
+    /// use jungle_store::{OpenError, Store};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-store-open-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// // One at a time.
+    /// assert!(matches!(Store::open(&dir), Err(OpenError::Locked { .. })));
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(folder: impl AsRef<Path>) -> Result<Store, OpenError> {
         OpenOptions::new().open(folder)
     }
 
     /// The Jungle in it.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// use jungle_store::Store;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-store-inner-{}", std::process::id()));
+    /// fn count(jungle: &Jungle) -> usize {
+    ///     jungle.list_trees().len()
+    /// }
+    /// let store = Store::open(&dir)?;
+    /// store.create_tree("board")?;
+    /// assert_eq!(count(store.jungle()), 1);
+    /// // It can be kept; what is committed to it after the store was closed is refused.
+    /// let jungle = store.jungle().clone();
+    /// store.close()?;
+    /// assert!(jungle.create_tree("another").is_err());
+    /// # drop(jungle);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn jungle(&self) -> &Jungle {
         &self.jungle
     }
 
     /// What was found as it was opened.
+    ///
+    /// ```
+    /// use jungle_store::Store;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-store-found-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// store.create_tree("board")?;
+    /// store.close()?;
+    /// let store = Store::open(&dir)?;
+    /// let report = store.report();
+    /// assert!(report.was_closed && report.cut.is_none());
+    /// assert_eq!((report.revision.number(), report.segments), (1, 1));
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn report(&self) -> &OpenReport {
         &self.report
     }
 
     /// What the log has written since it was opened.
+    ///
+    /// ```
+    /// use jungle_store::Store;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-store-stats-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// let tree = store.create_tree("board")?;
+    /// let before = store.log_stats();
+    /// tree.update(|tx| tx.append(&[]))?;
+    /// let after = store.log_stats();
+    /// assert_eq!((after.groups - before.groups, after.syncs - before.syncs), (1, 1));
+    /// assert!(after.bytes > before.bytes);
+    /// # drop((tree, store));
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn log_stats(&self) -> LogStats {
         self.log.log.get().map(Log::stats).unwrap_or_default()
     }
 
     /// The newest revision that is in a checkpoint; 0 without one.
+    ///
+    /// ```
+    /// use jungle_store::Store;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-store-new-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// store.create_tree("board")?;
+    /// store.checkpoint()?;
+    /// let checkpointed = store.checkpointed();
+    /// store.create_tree("another")?;
+    /// assert!(store.checkpointed() == checkpointed && store.revision() > checkpointed);
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn checkpointed(&self) -> Revision {
         self.checkpoints.revision()
@@ -69,6 +143,18 @@ impl Store {
 
     /// Why no checkpoint could be written in the background, if none was since. Nothing is lost by
     /// that, the log has everything, but opening the folder takes the longer the longer this lasts.
+    ///
+    /// ```
+    /// use jungle_store::Store;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-store-error-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// if let Some(error) = store.checkpoint_error() {
+    ///     eprintln!("no checkpoint since {}: {error}", store.checkpointed());
+    /// }
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn checkpoint_error(&self) -> Option<Arc<CheckpointError>> {
         self.checkpoints.error()
@@ -113,6 +199,19 @@ impl Store {
     ///
     /// # Errors
     /// When it cannot be written. Nothing is lost by that.
+    ///
+    /// ```
+    /// use jungle_store::Store;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-checkpoint-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// store.create_tree("board")?;
+    /// assert_eq!(store.checkpointed().number(), 0);
+    /// store.checkpoint()?;
+    /// assert_eq!(store.checkpointed(), store.revision());
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn checkpoint(&self) -> Result<CheckpointReport, CheckpointError> {
         self.checkpoint_telling(&Progress::default())
     }
@@ -124,6 +223,24 @@ impl Store {
     /// # Errors
     /// As [`checkpoint`](Store::checkpoint), and when it was
     /// [given up](CheckpointError::is_given_up).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    /// use jungle_store::{Progress, Store};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-store-told-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// store.create_tree("board")?;
+    /// let given_up = Arc::new(AtomicBool::new(true));
+    /// let progress = Progress::default().until(Arc::clone(&given_up));
+    /// assert!(store.checkpoint_telling(&progress).unwrap_err().is_given_up());
+    /// assert_eq!(store.checkpointed().number(), 0);
+    /// given_up.store(false, Ordering::SeqCst);
+    /// assert_eq!(store.checkpoint_telling(&progress)?.revision, store.revision());
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn checkpoint_telling(
         &self,
         progress: &Progress,
@@ -171,6 +288,22 @@ impl Store {
     /// # Errors
     /// As [`compact`](Store::compact), and when it was
     /// [given up](CheckpointError::is_given_up).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::AtomicBool;
+    /// use jungle_store::{Progress, Store};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-store-small-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// store.create_tree("board")?;
+    /// store.checkpoint()?;
+    /// let progress = Progress::default().until(Arc::new(AtomicBool::new(true)));
+    /// assert!(store.compact_telling(&progress).unwrap_err().is_given_up());
+    /// store.compact_telling(&Progress::new(|done, of| println!("{done} of {of}")))?;
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn compact_telling(&self, progress: &Progress) -> Result<(), CheckpointError> {
         if self.is_read_only() {
             return Err(LogError::ReadOnly.into());
@@ -182,6 +315,18 @@ impl Store {
     ///
     /// # Errors
     /// When the system does not tell.
+    ///
+    /// ```
+    /// use jungle_store::Store;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-store-bytes-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// store.create_tree("board")?;
+    /// // Room in the log is made ahead.
+    /// assert!(store.disk_bytes()? > store.log_stats().bytes);
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn disk_bytes(&self) -> Result<u64, IoError> {
         self.disk_usage().map(|usage| usage.total())
     }
@@ -190,6 +335,19 @@ impl Store {
     ///
     /// # Errors
     /// When the system does not tell.
+    ///
+    /// ```
+    /// use jungle_store::Store;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-usage-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// store.create_tree("board")?;
+    /// let usage = store.disk_usage()?;
+    /// assert!(usage.segments == 1 && usage.log_bytes > 0);
+    /// assert_eq!(usage.total(), store.disk_bytes()?);
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn disk_usage(&self) -> Result<DiskUsage, IoError> {
         disk_usage(&*self.disk)
     }
@@ -201,6 +359,19 @@ impl Store {
     /// # Errors
     /// When something cannot be written, or could not be before. That there is no checkpoint is
     /// none: the log has everything.
+    ///
+    /// ```
+    /// use jungle_store::Store;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-close-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// let tree = store.create_tree("board")?;
+    /// store.close()?;
+    /// assert!(tree.update(|tx| tx.append(&[])).is_err());
+    /// assert_eq!(tree.read().root().child_count(), 0);
+    /// assert!(Store::open(&dir)?.report().was_closed);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn close(mut self) -> Result<(), LogError> {
         self.stop();
         self.log.log.get().map_or(Ok(()), Log::close)

@@ -24,6 +24,18 @@ pub struct DiskUsage {
 
 impl DiskUsage {
     /// All of it.
+    ///
+    /// ```
+    /// use jungle_store::Store;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-usage-total-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// store.create_tree("board")?;
+    /// let usage = store.disk_usage()?;
+    /// assert_eq!(usage.total(), usage.log_bytes + usage.pages_bytes + usage.other_bytes);
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn total(&self) -> u64 {
         self.log_bytes + self.pages_bytes + self.other_bytes

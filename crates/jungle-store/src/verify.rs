@@ -1,14 +1,15 @@
 //! Whether a folder is whole.
 
 use jungle_db::{ArchiveError, Jungle, NoSuchRevision, Revision, TreeHandle};
-use jungle_tree::{ArenaOptions, AttributeIndex, CheckError, EditError, SlabError, loading};
+use jungle_tree::{ArenaOptions, SlabError, loading};
 
 use crate::checkpoint::{LoadError, load};
 use crate::error::{Damage, IoError, OpenError};
+use crate::form::{TreeDamage, check_trees, replay_checked};
 use crate::log::LogPosition;
 use crate::pages::{PAGES, PagesError};
 use crate::progress::Progress;
-use crate::recover::{Cut, End, recover_telling, segments};
+use crate::recover::{Cut, End, Redo, recover_telling, segments};
 use crate::segment::name;
 use crate::store::Store;
 
@@ -56,53 +57,14 @@ pub enum VerifyError {
     #[error(transparent)]
     History(#[from] ArchiveError),
     /// A tree is not well formed.
-    #[error("the tree {tree:?}, branch {branch:?}: {source}")]
-    Tree {
-        /// Its name.
-        tree: Box<str>,
-        /// The name of the branch.
-        branch: Box<str>,
-        /// What is wrong.
-        source: TreeFault,
-    },
+    #[error(transparent)]
+    Tree(#[from] TreeDamage),
     /// The checkpoint is not what the log says.
     #[error("the checkpoint is not what the log says: {what}")]
     Differs {
         /// What differs.
         what: Box<str>,
     },
-}
-
-/// What is wrong with a branch of a tree.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TreeFault {
-    /// It is not well formed.
-    #[error(transparent)]
-    Form(#[from] CheckError),
-    /// Part of it cannot be loaded.
-    #[error(transparent)]
-    Slab(#[from] SlabError),
-    /// Part of its history cannot be loaded.
-    #[error(transparent)]
-    History(#[from] ArchiveError),
-    /// An index of it finds something else than is there.
-    #[error("its index of {key:?} is not what is there; drop it and make it again")]
-    Index {
-        /// The key of the index.
-        key: Box<str>,
-    },
-    /// An index of it, or the version that this is of, is not well formed.
-    #[error("its index of {key:?} is not well formed; drop it and make it again: {source}")]
-    IndexForm {
-        /// The key of the index.
-        key: Box<str>,
-        /// What is wrong.
-        source: CheckError,
-    },
-    /// There is no room to hold an index against what is there.
-    #[error("an index could not be looked at: {0}")]
-    NoRoom(#[from] EditError),
 }
 
 impl VerifyError {
@@ -132,6 +94,29 @@ impl VerifyError {
     }
 
     /// Where in the file, in bytes, if that is known.
+    ///
+    /// ```
+    /// use std::os::unix::fs::FileExt;
+    /// use jungle_store::Store;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-verify-at-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// store.create_tree("board")?;
+    /// store.create_tree("another")?;
+    /// // Somebody changes what the log says of the second.
+    /// let log = std::fs::read_dir(dir.join("log"))?.next().unwrap()?.path();
+    /// let bytes = std::fs::read(&log)?;
+    /// let last = bytes.iter().rposition(|&byte| byte != 0).unwrap();
+    /// let file = std::fs::OpenOptions::new().write(true).open(&log)?;
+    /// file.write_all_at(&[bytes[last] ^ 1], last as u64)?;
+    ///
+    /// let error = store.verify().unwrap_err();
+    /// assert!(error.file().unwrap().starts_with("log/"));
+    /// assert!(error.offset().unwrap() < last as u64);
+    /// assert_eq!(error.after().unwrap().number(), 1);
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn offset(&self) -> Option<u64> {
         match self {
@@ -180,6 +165,13 @@ impl Store {
     /// form of each tree; and that what the log says from its beginning on, done again in memory
     /// beside this, is what the checkpoint has. Others may commit meanwhile.
     ///
+    /// Checksums tell damage, not forgery: whoever changes a checkpoint can put them right. What is
+    /// badly formed then is told, and what the log says otherwise, as far back as that goes; but
+    /// open what others may have changed as [`checked`](crate::OpenOptions::checked). Not
+    /// told is that a tree and an index, or two trees, say of one record that it is their own: it
+    /// reads as whole until one of them gives that back. To know that, all versions would have to
+    /// be gone through, as a collection does.
+    ///
     /// # Errors
     /// The first thing that is not whole.
     ///
@@ -201,9 +193,23 @@ impl Store {
     ///
     /// # Errors
     /// As [`verify`](Store::verify), and when it was [given up](VerifyError::is_given_up).
+    ///
+    /// ```
+    /// use jungle_store::{Progress, Store};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-verify-told-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// store.create_tree("board")?;
+    /// let progress = Progress::new(|done, of| println!("{done} of {of} revisions"));
+    /// assert_eq!(store.verify_telling(&progress)?.revision, store.revision());
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn verify_telling(&self, progress: &Progress) -> Result<Verified, VerifyError> {
         let mut verified = Verified { checkpoint: self.checkpointed(), ..Verified::default() };
-        forms(self, &mut verified, progress)?;
+        let looked = check_trees::<VerifyError>(self, progress)?;
+        (verified.trees, verified.branches, verified.nodes) =
+            (looked.trees, looked.branches, looked.nodes);
         if let Some(pages) = self.checkpoints.opened() {
             verified.values = pages.check(progress)?;
         }
@@ -213,7 +219,7 @@ impl Store {
         verified.log_is_complete = firsts.first().is_none_or(|&first| first == 1);
         let (again, from) = match verified.log_is_complete {
             true => (Jungle::builder().build().map_err(OpenError::from)?, None),
-            false => self.again_from_checkpoint()?,
+            false => self.again_from_checkpoint(progress)?,
         };
         let end = self.read_log(&again, from, progress)?;
         verified.segments = firsts.len() as u64;
@@ -228,12 +234,18 @@ impl Store {
         Ok(verified)
     }
 
-    fn again_from_checkpoint(&self) -> Result<(Jungle, Option<LogPosition>), OpenError> {
+    fn again_from_checkpoint(
+        &self,
+        progress: &Progress,
+    ) -> Result<(Jungle, Option<LogPosition>), VerifyError> {
         let missing = OpenError::Missing { revision: Revision::new(1) };
         let pages = self.checkpoints.opened().ok_or(missing)?;
         let what = "state";
-        let loaded = load(&**pages)?.ok_or(LoadError::Lacks { what })?;
-        let again = loaded.restore(Jungle::builder(), &ArenaOptions::default(), pages)?;
+        let loaded = load(&**pages).map_err(OpenError::from)?;
+        let loaded = loaded.ok_or(LoadError::Lacks { what }).map_err(OpenError::from)?;
+        let again = loaded.restore(Jungle::builder(), &ArenaOptions::default(), pages);
+        let again = again.map_err(OpenError::from)?;
+        check_trees::<VerifyError>(&again, progress)?;
         Ok((again, Some(loaded.log)))
     }
 
@@ -244,7 +256,8 @@ impl Store {
         progress: &Progress,
     ) -> Result<Option<End>, OpenError> {
         let total = self.revision().number();
-        recover_telling(&**self.disk(), None, jungle, from, (progress, total))
+        let redo: Redo = if from.is_some() { replay_checked } else { Jungle::replay };
+        recover_telling(&**self.disk(), None, jungle, from, redo, (progress, total))
     }
 
     /// Does again what the log says, up to where it is known to be written.
@@ -276,47 +289,6 @@ impl Store {
         }
         Ok(end)
     }
-}
-
-/// Checks the form of each tree.
-fn forms(jungle: &Jungle, verified: &mut Verified, progress: &Progress) -> Result<(), VerifyError> {
-    verified.revision = jungle.revision();
-    for name in jungle.list_trees() {
-        let Ok(main) = jungle.open_tree(&name) else { continue };
-        verified.trees += 1;
-        for branch in main.list_branches() {
-            let Ok(head) = main.on_branch(&branch) else { continue };
-            progress.go_on()?;
-            verified.branches += 1;
-            verified.nodes += check_branch(&head)?;
-        }
-    }
-    Ok(())
-}
-
-/// Checks the form of a branch's newest version, and reads its history; gives how many nodes it
-/// has.
-pub(crate) fn check_branch(head: &TreeHandle) -> Result<u64, VerifyError> {
-    let checked = loading(|| -> Result<u64, TreeFault> {
-        let nodes = head.snapshot().check()?.nodes;
-        head.history(..).try_for_each(|entry| entry.map(drop))?;
-        head.list_indexes().iter().try_for_each(|key| check_index(head, key))?;
-        Ok(nodes)
-    });
-    checked.map_err(TreeFault::from).flatten().map_err(|source| {
-        let (tree, branch) = ((*head.name()).into(), head.branch_name().into());
-        VerifyError::Tree { tree, branch, source }
-    })
-}
-
-/// Holds an index against one that is worked out anew.
-fn check_index(head: &TreeHandle, key: &str) -> Result<(), TreeFault> {
-    head.check_index(key).map_err(|source| TreeFault::IndexForm { key: key.into(), source })?;
-    let newest = head.snapshot();
-    let Some(kept) = head.index(key, &newest)? else { return Ok(()) };
-    let anew = AttributeIndex::build(&newest, key)?;
-    let is_equal = kept.as_snapshot().root().is_equal(anew.as_snapshot().root());
-    is_equal.then_some(()).ok_or_else(|| TreeFault::Index { key: key.into() })
 }
 
 /// Holds a Jungle against what its log says, and hands over what differs, until that is an error.

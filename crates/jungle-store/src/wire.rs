@@ -82,6 +82,12 @@ impl<'a> Input<'a> {
         Err(self.error(DecodeReason::NumberTooLarge))
     }
 
+    /// Eight bytes, the lowest first.
+    pub(crate) fn fixed(&mut self) -> Result<u64, DecodeError> {
+        let bytes = self.take(8)?.try_into().expect("eight were asked for");
+        Ok(u64::from_le_bytes(bytes))
+    }
+
     pub(crate) fn signed(&mut self) -> Result<i64, DecodeError> {
         Ok(unzigzag(self.varint()?))
     }

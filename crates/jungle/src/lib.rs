@@ -42,7 +42,7 @@ pub use jungle_store::{
     CheckpointReport, CheckpointStatus, Cut, DAMAGES_MAX, Damage, DecodeError, DecodeReason,
     DiskUsage, EncodeError, EraseError, EraseQuery, EraseReport, IoError, LoadError, LogError,
     LogStats, OpenError, OpenOptions, OpenReport, Outline, Progress, RECORD_BYTES_MAX, Remedy,
-    SEGMENT_BYTES, Store, Survey, TreeFault, Verified, VerifyError, disk,
+    SEGMENT_BYTES, Store, Survey, TreeDamage, TreeFault, Verified, VerifyError, disk,
     pages::{PageDamage, PagesError},
 };
 /// The names of `jungle-tree`; [`Snapshot`] here is that of the database, which derefs to the

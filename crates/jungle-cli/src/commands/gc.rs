@@ -1,14 +1,13 @@
 //! `jungle gc`: giving back the place of what is not kept.
 
 use std::io::Write;
-use std::path::Path;
 use std::sync::Arc;
 
 use jungle::{CheckpointError, CollectError, Progress};
-use jungle_cluster::Cluster;
 use serde::Serialize;
 
 use crate::bar::{Bar, waiting};
+use crate::cluster::is_of_cluster;
 use crate::context::Context;
 use crate::failure::{Failure, failed};
 use crate::folder::or_by_server;
@@ -47,9 +46,7 @@ struct Told {
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let folder = context.write(&args.dir).map_err(or_by_server("gc", &args.dir))?;
     let before = folder.disk_bytes().map_err(failed)?;
-    let is_of_cluster = Cluster::log_of(Path::new(&args.dir)).map_err(failed)?.is_some();
-    match is_of_cluster {
-        // The clock here is not that of the others, who keep what the log's commits leave.
+    match is_of_cluster(&args.dir)? {
         true => say("Note: nothing is dropped by age: the folder is of a cluster, whose log says \
                      what is kept, the same on each of its servers"),
         false => folder.apply_retention()?,

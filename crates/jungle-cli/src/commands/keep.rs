@@ -6,8 +6,9 @@ use jungle::Retention;
 use jungle_words::keep::{parse, text};
 use serde::Serialize;
 
+use crate::cluster::is_of_cluster;
 use crate::context::Context;
-use crate::failure::{Failure, failed};
+use crate::failure::{Exit, Failure, failed};
 use crate::folder::tree;
 use crate::output::{Format, done, json_line, stdout};
 
@@ -15,7 +16,8 @@ const HELP: &str = "\
 Say `all`, how many of the newest revisions (`100`), or how old they may be (`90s`, `30m`, `12h`, \
 `7d`, `4w`). Tags, and what a branch began with, are kept whatever is said. What is not kept is \
 gone from every command at once; `jungle gc DIR` gives its place on the disk back, and with it the \
-log of everything before, so the checkpoint is the only copy of that then: back up what matters.";
+log of everything before, so the checkpoint is the only copy of that then: back up what matters. \
+In the folder of a cluster's server no age is set: any of its servers does that for all.";
 
 /// Show or set how much of a tree's history is kept
 #[derive(clap::Args)]
@@ -41,6 +43,11 @@ struct Told {
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let branch = args.branch.as_deref();
     if let Some(retention) = args.what {
+        if matches!(retention, Retention::ByAge(_)) && is_of_cluster(&args.dir)? {
+            let refused = "the folder is of a cluster, whose log says what is too old";
+            return Err(Failure::new(Exit::Error, refused)
+                .with_hint("any of its servers sets that: PUT /api/v1/trees/TREE/keep"));
+        }
         let folder = context.write(&args.dir)?;
         let tree = tree(&folder, &args.tree, branch)?;
         tree.set_retention(retention).map_err(failed)?;

@@ -35,6 +35,9 @@ pub(crate) mod trees;
 pub(crate) mod verify;
 pub(crate) mod watch;
 
+#[cfg(test)]
+mod tests;
+
 use clap::Subcommand;
 
 use crate::context::Context;

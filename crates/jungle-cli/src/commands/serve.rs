@@ -15,7 +15,7 @@ use serde::Serialize;
 use tracing::level_filters::LevelFilter;
 
 use super::access;
-use crate::cluster::Membership;
+use crate::cluster::{Membership, is_of_cluster};
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder;
@@ -189,13 +189,15 @@ fn start(args: &Args, place: Option<&PathBuf>) -> Result<Server, Failure> {
     }
     if let Some(listen) = args.listen {
         options.listen = listen;
-        return begin(args, data(args, place)?, options);
+        let data = data(args, place, &mut options)?;
+        return begin(args, data, options);
     }
     options.listen.set_port(PORT);
     if std::net::TcpListener::bind(options.listen).is_err() {
         options.listen.set_port(0);
     }
-    begin(args, data(args, place)?, options)
+    let data = data(args, place, &mut options)?;
+    begin(args, data, options)
 }
 
 fn begin(args: &Args, data: Data, options: Options) -> Result<Server, Failure> {
@@ -228,7 +230,7 @@ fn scheme(is_encrypted: bool) -> &'static str {
     if is_encrypted { "https" } else { "http" }
 }
 
-fn data(args: &Args, place: Option<&PathBuf>) -> Result<Data, Failure> {
+fn data(args: &Args, place: Option<&PathBuf>, served: &mut Options) -> Result<Data, Failure> {
     let Some(place) = place else {
         return Jungle::memory().map(Data::Memory).map_err(|error: ArenaError| failed(error));
     };
@@ -248,12 +250,18 @@ fn data(args: &Args, place: Option<&PathBuf>) -> Result<Data, Failure> {
     if args.spill {
         options = options.spill();
     }
+    let was_joined = is_of_cluster(place)?;
     let data = match args.membership.join(place, &options)? {
         Some((store, cluster)) => Data::Cluster(store, cluster),
         None => Data::Folder(options.open(place).map_err(|error| folder::not_opened(&error))?),
     };
     if let Data::Cluster(store, _) | Data::Folder(store) = &data {
         folder::tell_cut(store);
+    }
+    if was_joined && matches!(data, Data::Folder(_)) {
+        served.drops_by_age = false;
+        say("Note: the folder is of a cluster, and served without it: nothing is dropped by age, \
+             except by what is committed to the same branch");
     }
     Ok(data)
 }

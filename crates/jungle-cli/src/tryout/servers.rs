@@ -70,6 +70,7 @@ struct Running {
     lines: Receiver<String>,
     /// Where clients reach it, and relays.
     ports: Option<(u16, u16)>,
+    has_ended: bool,
 }
 
 /// The program: the one that is named, or the first on the path.
@@ -111,9 +112,22 @@ impl Servers {
         (0..=self.plan.relays.len()).map(|place| at(place).collect::<Vec<_>>().join(",")).collect()
     }
 
-    /// Whether one of them has ended.
-    pub(crate) fn has_ended(&mut self) -> bool {
-        self.servers.iter_mut().any(|server| !matches!(server.child.try_wait(), Ok(None)))
+    /// Where clients reached those that have ended since this was last asked.
+    pub(crate) fn newly_ended(&mut self) -> Vec<String> {
+        let mut ended = Vec::new();
+        for server in self.servers.iter_mut().filter(|server| !server.has_ended) {
+            server.has_ended = !matches!(server.child.try_wait(), Ok(None));
+            if let (true, Some((clients, _))) = (server.has_ended, server.ports) {
+                ended.push(format!("nats://127.0.0.1:{clients}"));
+            }
+        }
+        ended
+    }
+
+    /// Whether so few of the engine's servers run that nothing is stored any more.
+    pub(crate) fn have_no_majority(&self) -> bool {
+        let running = self.place(0).iter().filter(|server| !server.has_ended).count();
+        running * 2 <= self.plan.servers
     }
 
     /// The servers of a place, as far as they were started.
@@ -175,7 +189,7 @@ impl Servers {
         std::thread::spawn(move || {
             log.lines().map_while(Result::ok).for_each(|line| _ = sender.send(line));
         });
-        Ok(Running { child, lines, ports: None })
+        Ok(Running { child, lines, ports: None, has_ended: false })
     }
 
     fn end(&mut self) {

@@ -89,6 +89,34 @@ fn servers_are_started_looked_at_and_ended_by_an_interrupt() {
 }
 
 #[test]
+fn one_of_three_of_the_engine_may_be_lost() {
+    let folder = Folder::new("cluster-engine-lost");
+    let mut up = Up::start(&folder, &["cluster", "up", "--servers", "1"]);
+    let is_of_engine = |process: &u32| {
+        let name = fs::read_to_string(format!("/proc/{process}/comm"));
+        name.is_ok_and(|name| name.starts_with("nats-server"))
+    };
+    let engine: Vec<u32> = up.processes().into_iter().filter(is_of_engine).collect();
+    assert_eq!(engine.len(), 3);
+    let before = send(address(&up, 0), "POST /api/v1/trees", "", r#"{"name":"before"}"#);
+    assert!(before.starts_with("HTTP/1.1 201 "), "{before}");
+    signal("-KILL", engine[0]);
+    // While a leader is looked for it may not be known what became of it.
+    let mut made = send(address(&up, 0), "POST /api/v1/trees", "", r#"{"name":"after"}"#);
+    while made.starts_with("HTTP/1.1 503 ") || made.starts_with("HTTP/1.1 504 ") {
+        made = send(address(&up, 0), "POST /api/v1/trees", "", r#"{"name":"after"}"#);
+    }
+    let is_made = made.starts_with("HTTP/1.1 201 ") || made.starts_with("HTTP/1.1 409 ");
+    assert!(is_made, "{made}");
+    let there = send(address(&up, 0), "GET /api/v1/trees/after", ALL, "");
+    assert!(there.starts_with("HTTP/1.1 200 "), "{there}");
+    assert!(up.child.try_wait().unwrap().is_none(), "it goes on");
+    // Of two the rest is not enough.
+    signal("-KILL", engine[1]);
+    assert_eq!(up.child.wait().unwrap().code(), Some(1));
+}
+
+#[test]
 fn a_server_reaches_the_engine_over_leaf_nodes() {
     let folder = Folder::new("cluster-chain");
     let args = ["cluster", "up", "--servers", "3", "--topology", "tree:1", "--engine-servers", "1"];

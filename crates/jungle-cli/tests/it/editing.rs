@@ -172,6 +172,12 @@ fn nothing_is_dropped_by_age_in_a_folder_of_a_cluster() {
     ended.check_code(0);
     assert!(ended.err.starts_with("Note: nothing is dropped by age"), "{}", ended.err);
     assert_eq!(revisions(), 6);
+    let keep = folder.run(&["keep", "d", "t", "1h"]);
+    keep.check_code(1);
+    let refused = "Error: the folder is of a cluster, whose log says what is too old\n";
+    assert!(keep.err.starts_with(refused), "{}", keep.err);
+    folder.run(&["keep", "d", "t"]).check(0, "1h\n", "");
+    assert_eq!(revisions(), 6);
     // What cannot be read could be one.
     folder.write("d/CLUSTER", "?");
     folder.run(&["gc", "d"]).check_code(1);

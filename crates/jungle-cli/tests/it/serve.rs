@@ -40,6 +40,37 @@ fn what_was_acknowledged_is_there_after_a_kill() {
     assert!((acknowledged..=acknowledged + 4).contains(&count), "{count} of {acknowledged}");
 }
 
+/// Also what was committed and not answered.
+#[test]
+fn what_is_sent_again_after_a_kill_is_not_done_again() {
+    let folder = Folder::new("serve-again");
+    let mut serving = Serving::start(&folder, &["--data", "data"]);
+    serving.send("POST /api/v1/trees", r#"{"name":"t"}"#);
+    let key = |client: u64, number: u64| format!("{client}-{number}");
+    let post = |client: u64| -> Vec<u64> {
+        (0..).map_while(|number| serving.append_once(&key(client, number))).collect()
+    };
+    let answered = std::thread::scope(|scope| {
+        let post = &post;
+        let posting: Vec<_> = (0..4).map(|client| scope.spawn(move || post(client))).collect();
+        while serving.count() < 40 {}
+        let id = serving.child.id().to_string();
+        assert!(Command::new("kill").args(["-KILL", &id]).status().unwrap().success());
+        posting.into_iter().map(|posting| posting.join().unwrap()).collect::<Vec<_>>()
+    });
+    serving.child.wait().unwrap();
+    let serving = Serving::start(&folder, &["--data", "data"]);
+    for (client, answered) in (0..).zip(&answered) {
+        let again = (0..).map(|number| serving.append_once(&key(client, number)).unwrap());
+        // With the one that was not answered.
+        let again: Vec<u64> = again.take(answered.len() + 1).collect();
+        assert_eq!(again[..answered.len()], answered[..]);
+    }
+    assert_eq!(serving.count(), answered.iter().map(|one| one.len() as u64 + 1).sum::<u64>());
+    drop(serving);
+    folder.run(&["verify", "data"]).check_code(0);
+}
+
 #[test]
 fn servers_of_a_cluster_have_the_same_trees() {
     let (folder, mut engine) = (Folder::new("serve-cluster"), NatsServers::start(1));
@@ -50,11 +81,16 @@ fn servers_of_a_cluster_have_the_same_trees() {
     };
     let (mut a, b) = (start("a"), start("b"));
     assert!(a.send("POST /api/v1/trees", r#"{"name":"t"}"#).starts_with("HTTP/1.1 201 "));
-    assert!((0..5).all(|_| a.append()));
+    assert!((0..4).all(|_| a.append()));
+    let once = a.append_once("once");
+    assert!(once.is_some());
     assert_eq!(b.count_all(), 5);
     a.kill();
+    // Whoever it is sent to.
+    assert_eq!(b.append_once("once"), once);
     assert!((0..3).all(|_| b.append()));
     let a = start("a");
+    assert_eq!(a.append_once("once"), once);
     assert_eq!(a.count_all(), 8);
     assert!(a.append());
     assert_eq!(b.count_all(), 9);

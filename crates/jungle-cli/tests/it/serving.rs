@@ -47,13 +47,20 @@ impl Serving {
         self.send_with(head, "", body)
     }
 
-    fn send_with(&self, head: &str, headers: &str, body: &str) -> String {
+    pub(crate) fn send_with(&self, head: &str, headers: &str, body: &str) -> String {
         send(self.address(), head, headers, body)
     }
 
     pub(crate) fn append(&self) -> bool {
         let answer = self.send("POST /api/v1/trees/t/commits", r#"{"edits":[{"op":"append"}]}"#);
         answer.starts_with("HTTP/1.1 200 ")
+    }
+
+    /// Appends once, however often that is sent with this key; gives the revision, if answered.
+    pub(crate) fn append_once(&self, key: &str) -> Option<u64> {
+        let (post, key) = ("POST /api/v1/trees/t/commits", format!("Idempotency-Key: {key}\r\n"));
+        let answer = self.send_with(post, &key, r#"{"edits":[{"op":"append"}]}"#);
+        answer.starts_with("HTTP/1.1 200 ").then(|| json(&answer)["revision"].as_u64().unwrap())
     }
 
     /// How many children the tree has.

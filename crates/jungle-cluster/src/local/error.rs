@@ -77,13 +77,13 @@ pub enum LocalError {
     #[error("the oldest entry could not be published yet")]
     NotPublished(#[source] NotWritten),
     /// The system gives no thread.
-    #[error("nothing can be published")]
+    #[error("the outbox cannot be published: the system gives no thread")]
     Threads(#[source] Box<JoinError>),
     /// The system failed.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// This server follows the log no further.
-    #[error("nothing is done on top of what may be wrong")]
+    #[error("nothing is committed here, since this server follows the log no further")]
     Fault(#[source] Arc<Fault>),
     /// This server has its outbox open.
     #[error("this server has its outbox open already")]

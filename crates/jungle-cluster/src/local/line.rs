@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
 
-use jungle_db::{CommitMeta, Revision, Timestamp, TreeHandle};
+use jungle_db::{CommitMeta, Revision, Timestamp, TreeHandle, added_node};
 use jungle_tree::{
-    ApplyError, ChangeSet, ConflictKind, EditError, Editor, MergeOptions, Resolution, Snapshot,
-    Tree, apply, rebase_onto, stands,
+    ApplyError, Change, ChangeSet, ConflictKind, EditError, Editor, Key, MergeOptions, Node,
+    Resolution, Snapshot, Tree, apply, rebase_onto, stands,
 };
 
 use super::error::LocalError;
@@ -30,6 +30,34 @@ pub(super) struct Pending {
     pub(super) time: Timestamp,
     pub(super) meta: CommitMeta,
     pub(super) changes: ChangeSet,
+    /// How long it is in the outbox; of one that is written otherwise now nobody knows that.
+    pub(super) bytes: usize,
+}
+
+/// What an entry was done on. Few ask for it, so entries are done here when somebody does.
+pub(super) struct Then {
+    editor: Editor,
+    /// Those that are still to be done.
+    behind: Vec<Arc<Pending>>,
+}
+
+impl Then {
+    pub(super) fn new(base: Snapshot) -> Then {
+        Then { editor: Editor::new(base), behind: Vec::new() }
+    }
+
+    /// The next entry was done on this one.
+    pub(super) fn pass(&mut self, entry: &Arc<Pending>) {
+        self.behind.push(Arc::clone(entry));
+    }
+
+    /// With all that was done.
+    pub(super) fn editor(&mut self) -> Result<&mut Editor, LocalError> {
+        for entry in self.behind.drain(..) {
+            apply(&mut self.editor, &entry.changes).map_err(LocalError::NoRoom)?;
+        }
+        Ok(&mut self.editor)
+    }
 }
 
 /// What has come of the entries of a line.
@@ -82,14 +110,14 @@ impl Line {
             return Ok(moved);
         }
         // What it was without those that have their places, and what it is with them.
-        let mut then = Editor::new(self.base.clone());
+        let mut then = Then::new(self.base.clone());
         let mut onto = Editor::new(head.clone());
         let mut pending = VecDeque::with_capacity(self.pending.len() - count);
         for entry in &self.pending {
             if is_settled(entry) {
                 moved.gone.push(entry.number);
             } else {
-                match moved_onto(&mut then, entry, &mut onto) {
+                match moved_onto(&mut then, entry, &mut onto)? {
                     Ok(changes) => {
                         let entry = changes.map_or_else(
                             || Arc::clone(entry),
@@ -101,6 +129,7 @@ impl Line {
                                     time,
                                     meta: entry.meta.clone(),
                                     changes,
+                                    bytes: usize::MAX,
                                 })
                             },
                         );
@@ -110,7 +139,7 @@ impl Line {
                     Err(why) => moved.refused.push((entry.number, why)),
                 }
             }
-            apply(&mut then, &entry.changes).map_err(LocalError::NoRoom)?;
+            then.pass(entry);
         }
         self.tip = Tree::from_snapshot(head);
         self.tip.publish(onto);
@@ -125,16 +154,30 @@ impl Line {
 }
 
 /// The changes of an entry that was done on what `then` has, as they are to be done on what `onto`
-/// has: `None` when they are the same. Most are, which takes no look at all that others did.
+/// has: `None` when they are the same, else why they cannot be. Most are the same, which takes no
+/// look at all that others did.
 fn moved_onto(
-    then: &mut Editor,
+    then: &mut Then,
     entry: &Pending,
     onto: &mut Editor,
-) -> Result<Option<ChangeSet>, String> {
-    if stands(&entry.changes, then.root(), onto.root()) {
-        return Ok(None);
+) -> Result<Result<Option<ChangeSet>, String>, LocalError> {
+    if adds_one(&entry.changes, onto.root()) {
+        return Ok(Ok(None));
     }
-    rebased(&frozen(then), &entry.changes, &frozen(onto))
+    let then = then.editor()?;
+    if stands(&entry.changes, then.root(), onto.root()) {
+        return Ok(Ok(None));
+    }
+    Ok(rebased(&frozen(then), &entry.changes, &frozen(onto)))
+}
+
+/// Does an entry put one node, with all that it does, where there is none? That
+/// [stands](jungle_tree::stands), whatever it was done on: a message on a board does.
+pub(crate) fn adds_one(changes: &[Change], onto: Node<'_>) -> bool {
+    let Some((key, parent)) = added_node(changes).and_then(<[Key]>::split_last) else {
+        return false;
+    };
+    onto.at(parent).is_ok_and(|parent| parent.child(key).is_none())
 }
 
 /// What an editor has, as a version; it goes on from there.
@@ -176,4 +219,54 @@ pub(super) fn rebased(
 /// Was there no room, whatever was to be done?
 pub(super) fn is_full(error: &ApplyError) -> bool {
     matches!(error.source, EditError::ArenaFull | EditError::TooManyKeys)
+}
+
+#[cfg(test)]
+mod tests {
+    use jungle_tree::{Arena, Position, Signature, Value};
+
+    use super::*;
+
+    fn changes(text: &[(&str, &[Key])]) -> Vec<Change> {
+        let change = |(kind, path): &(&str, &[Key])| match *kind {
+            "+" => Change::ChildAdded { path: path.to_vec().into() },
+            "-" => Change::ChildRemoved { path: path.to_vec().into() },
+            key => {
+                let (path, value) = (path.to_vec().into(), Value::from("x"));
+                Change::AttributePut { path, key: key.into(), value }
+            }
+        };
+        text.iter().map(change).collect()
+    }
+
+    /// What adds one node stands, and only where the parent is and the node is not.
+    #[test]
+    fn what_adds_one_node_is_known_by_itself() {
+        let mut tree = Tree::new(&Arena::new().unwrap());
+        tree.insert_child(&[], &Key::from("there")).unwrap();
+        let (then, now) = (tree.snapshot(), tree.snapshot());
+        let signed = Position::signed_between(None, None, &Signature::new(1, 7)).unwrap();
+        let [signed, there, new, child] =
+            [Key::from(signed), Key::from("there"), Key::from("new"), Key::from(0)];
+        let key = std::slice::from_ref::<Key>;
+        let below = [new.clone(), child.clone()];
+        let adds = |text: &[(&str, &[Key])]| {
+            let changes = changes(text);
+            let adds = adds_one(&changes, now.root());
+            assert!(!adds || stands(&changes, then.root(), now.root()), "{changes:?}");
+            adds
+        };
+        assert!(adds(&[("+", key(&signed)), ("text", key(&signed))]));
+        assert!(adds(&[("+", key(&new)), ("text", key(&new)), ("+", &below), ("text", &below)]));
+        // Others may be given that position; it is there already; its parent is not.
+        assert!(!adds(&[("+", key(&child))]));
+        assert!(!adds(&[("+", key(&there))]));
+        assert!(!adds(&[("+", &below)]));
+        // It does something besides.
+        assert!(!adds(&[("+", key(&new)), ("text", &[])]));
+        assert!(!adds(&[("+", key(&new)), ("text", key(&there))]));
+        assert!(!adds(&[("+", key(&new)), ("-", key(&new))]));
+        assert!(!adds(&[("text", key(&there))]));
+        assert!(!adds(&[]));
+    }
 }

@@ -21,6 +21,7 @@ use jungle_db::{
 use jungle_tree::{Snapshot, Tree};
 
 pub use error::{LocalError, LocalUpdateError};
+pub(crate) use line::adds_one;
 use line::{Line, Moved, Pending};
 use outbox::Outbox;
 pub use outbox::Refused;
@@ -100,7 +101,8 @@ pub struct Kept<T> {
     pub value: T,
     /// Its name; `None` when nothing was changed.
     pub id: Option<LocalId>,
-    /// The revision of the outbox that has it, for [`Local::wait_until`].
+    /// The revision of the outbox that has it, for [`Local::wait_until`]; when nothing was changed,
+    /// the one that has all entries that were seen.
     pub revision: Revision,
 }
 
@@ -142,6 +144,8 @@ struct State {
     reserved: u64,
     /// The newest revision that the lines know of.
     seen: Revision,
+    /// The revision of the outbox that has the newest entry.
+    kept: Revision,
     /// What the outbox does not know yet.
     unsaved: Unsaved,
     error: Option<Arc<LocalError>>,
@@ -221,6 +225,8 @@ impl Local {
             next,
             reserved: next,
             seen: Revision::default(),
+            // All that is in it was read from disk.
+            kept: Revision::default(),
             unsaved: Unsaved::default(),
             error: None,
             is_over: false,
@@ -240,7 +246,8 @@ impl Local {
     /// give: an entry with such a one is refused if others have used it.
     ///
     /// It waits until that lasts as `options` say, or, where they say nothing, as the outbox was
-    /// [opened](jungle_db::Jungle::durability) to promise.
+    /// [opened](jungle_db::Jungle::durability) to promise. A closure that changes nothing makes no
+    /// entry; it waits, too, for the entries that it has seen.
     ///
     /// # Errors
     /// What the closure says, or that it cannot be kept.
@@ -308,7 +315,16 @@ impl Local {
         let mut draft = Draft::signed(&base, options.clone(), self.writer, state.next);
         let value = f(&mut draft).map_err(LocalUpdateError::Closure)?;
         if !draft.is_changed() {
-            return Ok(Kept { value, id: None, revision: Revision::default() });
+            // What has its place lasts there: only entries may be gone after a crash.
+            let has_entries = state.lines.contains_key(&branch.branch_id());
+            let revision = if has_entries { state.kept } else { Revision::default() };
+            drop(state);
+            let durability = draft.options().durability.unwrap_or(self.usual);
+            // What need not last is waited for by nobody, as in `Jungle`s.
+            if has_entries && durability != Durability::Memory {
+                self.wait_until(revision, durability).map_err(LocalError::Outbox)?;
+            }
+            return Ok(Kept { value, id: None, revision });
         }
         let CommitOptions { meta, durability, .. } = draft.options().clone();
         // Those before it have to be on disk as they are here. What has its place meanwhile may
@@ -318,11 +334,12 @@ impl Local {
         }
         self.followed.fetch_max(at.number(), Ordering::SeqCst);
         let id = branch.branch_id();
+        let is_first = state.lines.is_empty();
         let line = state.lines.remove(&id);
         let mut line = line.unwrap_or_else(|| Line::new(branch.clone(), base.clone(), at));
         let (changes, number) = draft.into_changes(line.tip_mut());
-        let pending = Pending { number, time: now(), meta, changes };
-        let added = state.add(&pending, at, branch);
+        let mut pending = Pending { number, time: now(), meta, changes, bytes: 0 };
+        let added = state.add(&mut pending, at, branch);
         match &added {
             Ok(_) => line.pending.push_back(Arc::new(pending)),
             Err(_) => *line.tip_mut() = Tree::from_snapshot(&base),
@@ -332,7 +349,10 @@ impl Local {
         }
         drop(state);
         let revision = added?;
-        self.news.notify_all();
+        // Who publishes waits for it only while there is none.
+        if is_first {
+            self.news.notify_all();
+        }
         let waited = self.wait_until(revision, durability.unwrap_or(self.usual));
         waited.map_err(LocalError::Outbox)?;
         Ok(Kept { value, id: Some(LocalId { writer: self.writer, number }), revision })
@@ -587,9 +607,9 @@ impl State {
                 let moved = line.advance(by_then, &head, entry.base)?;
                 self.unsaved.note(line.branch.branch_id(), moved);
             }
-            let (number, time, meta) = (entry.number, entry.time, entry.meta);
+            let (number, time, meta, bytes) = (entry.number, entry.time, entry.meta, entry.bytes);
             let changes = entry.edit.changes;
-            match line.add(Pending { number, time, meta, changes }) {
+            match line.add(Pending { number, time, meta, changes, bytes }) {
                 Ok(()) => {}
                 Err(error) if line::is_full(&error) => return Err(LocalError::NoRoom(error)),
                 Err(error) => self.unsaved.refused.push((number, error.to_string())),
@@ -601,14 +621,16 @@ impl State {
     /// Writes an entry into the outbox.
     fn add(
         &mut self,
-        entry: &Pending,
+        entry: &mut Pending,
         at: Revision,
         branch: &TreeHandle,
     ) -> Result<Revision, LocalError> {
         let bytes = entry.encode(branch)?;
+        entry.bytes = bytes.len();
         self.reserve(entry.number + 1)?;
         let revision = self.outbox.add(entry.number, at, &bytes)?;
         self.next = entry.number + 1;
+        self.kept = revision;
         Ok(revision)
     }
 

@@ -41,6 +41,8 @@ pub(super) struct Entry {
     pub(super) time: Timestamp,
     pub(super) meta: CommitMeta,
     pub(super) edit: BranchEdit,
+    /// How long its record is.
+    pub(super) bytes: usize,
 }
 
 /// An entry that contradicts what others did before it had a place: nothing of it was done.
@@ -248,12 +250,13 @@ fn read(key: &Key, node: Node<'_>, arena: &Arena) -> Result<Entry, LocalError> {
     let base = number(node, BASE).ok_or_else(|| damaged(None))?;
     let record = node.attribute(RECORD);
     let record = record.and_then(|record| record.as_bytes()).ok_or_else(|| damaged(None))?;
+    let bytes = record.len();
     let record = jungle_store::decode(record, Revision::new(entry), arena);
     let record = record.map_err(|error| damaged(Some(error)))?;
     let Event::Edited(mut edits) = record.event else { return Err(damaged(None)) };
     let edit = edits.pop().ok_or_else(|| damaged(None))?;
     let (time, meta, base) = (record.time, record.meta, Revision::new(base));
-    Ok(Entry { number: entry, base, time, meta, edit })
+    Ok(Entry { number: entry, base, time, meta, edit, bytes })
 }
 
 fn number(node: Node<'_>, attribute: &str) -> Option<u64> {

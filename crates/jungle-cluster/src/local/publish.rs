@@ -1,23 +1,27 @@
 //! Publishing what was committed here: the oldest entries get their places, in their order.
 
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use jungle_db::{Revision, Series, TreeHandle};
-use jungle_tree::{ChangeSet, Editor, Snapshot, apply, stands};
+use jungle_db::{CommitMeta, Revision, Series, TreeHandle};
+use jungle_tree::{Change, ChangeSet, Snapshot, stands};
 
 use super::error::LocalError;
-use super::line::{Pending, frozen, rebased};
-use super::writers::{self, settle};
+use super::line::{Pending, Then, adds_one, frozen, rebased};
+use super::writers::{self, note_settled, settled_in};
 use super::{Local, LocalId};
 
 /// So long it is waited after something went wrong.
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
+/// Entries gather for no longer than this.
+const GATHER_MAX: Duration = Duration::from_millis(50);
 /// So many entries get their places together at most.
 const SERIES_MAX: usize = 1024;
 /// So many have their places before that is written down, unless there is nothing else to do. Until
 /// then they are read back after a crash, and found to have them.
 const GONE_MAX: usize = 4096;
+/// Entries that are one commit together have no more bytes than this.
+const TOGETHER_BYTES_MAX: usize = 64 << 10;
 
 /// Entries that are to be published.
 struct Oldest {
@@ -25,6 +29,30 @@ struct Oldest {
     lines: Vec<(TreeHandle, Snapshot)>,
     /// Which of the branches, and the entry; in their order.
     entries: Vec<(usize, Arc<Pending>)>,
+}
+
+/// Entries that get their places.
+struct Placing<'p, 's> {
+    series: &'p mut Series<'s>,
+    writers: &'p TreeHandle,
+    writer: u64,
+    /// Entries up to this one have their places.
+    settled: u64,
+    /// The branches, and what the next entry of each was done on.
+    lines: Vec<(&'p TreeHandle, Then)>,
+    together: Option<Together<'p>>,
+    /// How many commits were added.
+    added: usize,
+}
+
+/// Entries of one branch and author, one after the other, that each only add a node: they are one
+/// commit. Nothing that one of them says is lost in the next.
+struct Together<'p> {
+    line: usize,
+    meta: &'p CommitMeta,
+    changes: Vec<Change>,
+    bytes: usize,
+    newest: u64,
 }
 
 /// Why no more entries are added to those that wait for their place.
@@ -46,13 +74,25 @@ impl Local {
             if state.unwrap_or_else(PoisonError::into_inner).is_over {
                 return;
             }
-            let Err(error) = self.publish(SERIES_MAX) else { continue };
+            let begun = Instant::now();
+            let Err(error) = self.publish(SERIES_MAX) else {
+                self.gather(begun.elapsed());
+                continue;
+            };
             tracing::debug!(%error, "local commits are not published yet");
             let mut state = self.lock();
             state.error = Some(Arc::new(error));
             let waited = self.news.wait_timeout_while(state, AGAIN_AFTER, |state| !state.is_over);
             drop(waited);
         }
+    }
+
+    /// Lets entries gather for twice as long as the last ones took to be published: of a busy
+    /// server there are fewer messages then, each of more, and those who post have the processor
+    /// meanwhile.
+    fn gather(&self, took: Duration) {
+        let waited = (2 * took).min(GATHER_MAX);
+        drop(self.news.wait_timeout_while(self.lock(), waited, |state| !state.is_over));
     }
 
     /// Publishes the oldest entry; gives its name, or `None` when there is none. A server does this
@@ -77,14 +117,8 @@ impl Local {
         branches.push(&writers);
         loop {
             let worked_out = self.jungle.in_series(&branches, |series| {
-                let thens = oldest.lines.iter().map(|(_, base)| Editor::new(base.clone()));
-                let (mut thens, mut added): (Vec<Editor>, usize) = (thens.collect(), 0);
-                let why = oldest.entries.iter().try_for_each(|(line, entry)| {
-                    let (branch, then) = (&oldest.lines[*line].0, &mut thens[*line]);
-                    added += usize::from(self.place(series, &writers, branch, then, entry)?);
-                    Ok(())
-                });
-                (added, why)
+                let lines = oldest.lines.iter().map(|(branch, base)| (branch, base.clone()));
+                place(series, &writers, self.writer, lines, &oldest.entries)
             });
             let Some(placed) = worked_out.map_err(LocalError::NotPublished)? else {
                 return Err(LocalError::Left);
@@ -128,39 +162,109 @@ impl Local {
         entries.truncate(most);
         Ok(Oldest { lines, entries })
     }
+}
 
-    /// Does an entry on what has gathered, and notes that it has its place, in one commit; tells
-    /// whether it had none before.
-    fn place(
-        &self,
-        series: &mut Series<'_>,
-        writers: &TreeHandle,
-        branch: &TreeHandle,
-        then: &mut Editor,
-        entry: &Pending,
-    ) -> Result<bool, Unplaced> {
-        if series.is_full() {
-            return Err(Unplaced::Full);
-        }
-        let noted = settle(series.root(writers), self.writer, entry.number);
-        let noted = noted.map_err(Unplaced::Failed)?;
-        let is_new = noted.is_some();
-        if let Some(noted) = noted {
-            let changes = match stands(&entry.changes, then.root(), series.root(branch)) {
-                true => None,
-                false => rebased(&frozen(then), &entry.changes, &series.version(branch))
-                    .map_err(|_| Unplaced::Contradicts)?,
-            };
-            let changes = changes.unwrap_or_else(|| entry.changes.clone());
-            let mut edits = vec![(writers, ChangeSet::from(vec![noted]))];
-            if !changes.is_empty() {
-                edits.push((branch, changes));
+/// Does entries on what has gathered, and notes that they have their places, in the same commits;
+/// tells how many commits that are, and why there are not more.
+fn place<'p>(
+    series: &'p mut Series<'_>,
+    writers: &'p TreeHandle,
+    writer: u64,
+    lines: impl Iterator<Item = (&'p TreeHandle, Snapshot)>,
+    entries: &'p [(usize, Arc<Pending>)],
+) -> (usize, Result<(), Unplaced>) {
+    let settled = match settled_in(series.root(writers), writer) {
+        Ok(settled) => settled,
+        Err(error) => return (0, Err(Unplaced::Failed(error))),
+    };
+    let lines = lines.map(|(branch, base)| (branch, Then::new(base))).collect();
+    let (together, added) = (None, 0);
+    let mut placing = Placing { series, writers, writer, settled, lines, together, added };
+    let why = entries.iter().try_for_each(|(line, entry)| placing.place(*line, entry));
+    let ended = placing.commit_together();
+    (placing.added, why.and(ended))
+}
+
+impl<'p> Placing<'p, '_> {
+    fn place(&mut self, line: usize, entry: &'p Arc<Pending>) -> Result<(), Unplaced> {
+        if entry.number > self.settled && !self.join(line, entry) {
+            self.commit_together()?;
+            if self.series.is_full() {
+                return Err(Unplaced::Full);
             }
-            let committed = series.commit(&entry.meta, edits);
-            committed.map_err(|error| Unplaced::Failed(LocalError::NotPublished(error)))?;
+            self.begin(line, entry)?;
         }
-        let done = apply(then, &entry.changes);
-        done.map_err(|error| Unplaced::Failed(LocalError::NoRoom(error)))?;
-        Ok(is_new)
+        self.lines[line].1.pass(entry);
+        Ok(())
     }
+
+    /// Adds an entry to those that are one commit; tells whether it can be.
+    fn join(&mut self, line: usize, entry: &'p Pending) -> bool {
+        let Some(together) = &mut self.together else { return false };
+        let bytes = together.bytes.saturating_add(entry.bytes);
+        let joins = together.line == line
+            && *together.meta == entry.meta
+            && bytes <= TOGETHER_BYTES_MAX
+            && adds_one(&entry.changes, self.series.root(self.lines[line].0));
+        if joins {
+            together.changes.extend_from_slice(&entry.changes);
+            (together.bytes, together.newest) = (bytes, entry.number);
+        }
+        joins
+    }
+
+    /// Commits an entry, or begins with it what others may join.
+    fn begin(&mut self, line: usize, entry: &'p Pending) -> Result<(), Unplaced> {
+        let (branch, then) = &mut self.lines[line];
+        let branch: &TreeHandle = branch;
+        if adds_one(&entry.changes, self.series.root(branch)) {
+            let (changes, meta) = (entry.changes.to_vec(), &entry.meta);
+            let (bytes, newest) = (entry.bytes, entry.number);
+            self.together = Some(Together { line, meta, changes, bytes, newest });
+            return Ok(());
+        }
+        let changes = changes_on(self.series, branch, then, entry)?;
+        self.commit(branch, &entry.meta, changes, entry.number)
+    }
+
+    fn commit_together(&mut self) -> Result<(), Unplaced> {
+        let Some(Together { line, meta, changes, newest, .. }) = self.together.take() else {
+            return Ok(());
+        };
+        self.commit(self.lines[line].0, meta, changes.into(), newest)
+    }
+
+    fn commit(
+        &mut self,
+        branch: &TreeHandle,
+        meta: &CommitMeta,
+        changes: ChangeSet,
+        number: u64,
+    ) -> Result<(), Unplaced> {
+        let noted = note_settled(self.writer, number);
+        let mut edits = vec![(self.writers, ChangeSet::from(vec![noted]))];
+        if !changes.is_empty() {
+            edits.push((branch, changes));
+        }
+        let committed = self.series.commit(meta, edits);
+        committed.map_err(|error| Unplaced::Failed(LocalError::NotPublished(error)))?;
+        self.added += 1;
+        Ok(())
+    }
+}
+
+/// The changes of an entry as they are to be done on what has gathered.
+fn changes_on(
+    series: &mut Series<'_>,
+    branch: &TreeHandle,
+    then: &mut Then,
+    entry: &Pending,
+) -> Result<ChangeSet, Unplaced> {
+    let then = then.editor().map_err(Unplaced::Failed)?;
+    if stands(&entry.changes, then.root(), series.root(branch)) {
+        return Ok(entry.changes.clone());
+    }
+    let rebased = rebased(&frozen(then), &entry.changes, &series.version(branch));
+    let rebased = rebased.map_err(|_| Unplaced::Contradicts)?;
+    Ok(rebased.unwrap_or_else(|| entry.changes.clone()))
 }

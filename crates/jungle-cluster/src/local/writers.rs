@@ -87,18 +87,19 @@ pub(super) fn settled(jungle: &Jungle, writer: u64, at: Revision) -> Result<u64,
     Ok(settled.unwrap_or(0).try_into().unwrap_or(0))
 }
 
-/// The change that notes that an entry is settled; `None` when it is noted already.
-pub(super) fn settle(
-    writers: Node<'_>,
-    writer: u64,
-    number: u64,
-) -> Result<Option<Change>, LocalError> {
-    let path = Path::root().join(Key::from(writer));
-    let node = writers.at(&path).map_err(|_| LocalError::NoWriters)?;
-    let found = node.attribute(SETTLED).and_then(|found| found.as_int());
-    let number = i64::try_from(number).unwrap_or(i64::MAX);
-    if found.is_some_and(|settled| settled >= number) && !is_awake(Bug::SettledForgotten) {
-        return Ok(None);
+/// The same in a version that may have no place yet.
+pub(super) fn settled_in(writers: Node<'_>, writer: u64) -> Result<u64, LocalError> {
+    let node = writers.at(&[Key::from(writer)]).map_err(|_| LocalError::NoWriters)?;
+    if is_awake(Bug::SettledForgotten) {
+        return Ok(0);
     }
-    Ok(Some(Change::AttributePut { path, key: SETTLED.into(), value: number.into() }))
+    let settled = node.attribute(SETTLED).and_then(|found| found.as_int());
+    Ok(settled.unwrap_or(0).try_into().unwrap_or(0))
+}
+
+/// The change that notes that all entries up to one are settled.
+pub(super) fn note_settled(writer: u64, number: u64) -> Change {
+    let path = Path::root().join(Key::from(writer));
+    let number = i64::try_from(number).unwrap_or(i64::MAX);
+    Change::AttributePut { path, key: SETTLED.into(), value: number.into() }
 }

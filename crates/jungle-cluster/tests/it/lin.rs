@@ -260,7 +260,14 @@ impl World {
     fn check_end(&self) {
         let addresses = self.engine.lock().unwrap().addresses();
         // Those that were due may not be written yet: who should have has died, or others rest.
-        let written = self.servers[0].read().unwrap().cluster.checkpoint().unwrap();
+        let begun = Instant::now();
+        let written = loop {
+            // The engine may not have all of its leaders yet.
+            match self.servers[0].read().unwrap().cluster.checkpoint() {
+                Ok(written) => break written,
+                Err(error) => assert!(begun.elapsed() < PATIENCE * 2, "{error:?}"),
+            }
+        };
         let newcomer = Server::join_in_the_end(&addresses, SERVERS);
         assert!(newcomer.cluster.status().checkpoint >= written);
         let ought = portrait(&newcomer.jungle);

@@ -10,17 +10,19 @@ use jungle_cluster::{
     Appended, Cluster, ConnectError, Depot, JoinError, Kept, LaterLog, Local, LocalError, LocalId,
     LocalOutcome, LocalUpdateError, Log, LogError, LogId, Tail, WRITERS,
 };
-use jungle_db::{CommitMeta, CommitOptions, Draft, Jungle, NotWritten, TreeHandle, UpdateError};
+use jungle_db::{
+    CommitMeta, CommitOptions, Draft, Jungle, NotWritten, Revision, TreeHandle, UpdateError,
+};
 use jungle_store::{read_checkpoint, write_checkpoint};
 use jungle_testkit::{Rng, for_each_seed};
 use jungle_tree::{ArenaOptions, EditError, Key, Node, Path};
 
-use crate::memory::{Engine, MemoryLog};
+use crate::memory::{Engine, FaultyLog};
 use crate::support::{Cut, SCHEDULES, agree, int, newcomer, options, path, told};
 
 /// A connection that can be cut off altogether.
 pub struct Line {
-    log: Arc<Cut<MemoryLog>>,
+    log: Arc<Cut<FaultyLog>>,
     is_off: AtomicBool,
     /// What is appended is, and nobody hears of it.
     is_deaf: AtomicBool,
@@ -38,7 +40,7 @@ impl Line {
         self.log.set(is_off);
     }
 
-    fn on(&self) -> Result<&Cut<MemoryLog>, LogError> {
+    fn on(&self) -> Result<&Cut<FaultyLog>, LogError> {
         match self.is_off.load(Ordering::SeqCst) {
             true => Err(LogError::NoAnswer { within: Duration::ZERO, last: None }),
             false => Ok(&self.log),
@@ -434,6 +436,58 @@ fn entries_are_published_by_the_server_itself() {
         .collect();
     assert!(local.wait_for(ids[49], LONG));
     agree(&[first, second]);
+}
+
+/// What waits of one author is one commit, as far as it only adds nodes to what is there; none of
+/// it is there twice, although nobody hears that it has its place.
+#[test]
+fn messages_of_one_author_are_published_together() {
+    let rng = &mut Rng::new(1);
+    let engine = Arc::new(Engine::default());
+    let line = Line::new(&engine, rng, 0);
+    let ours = newcomer(Arc::clone(&line), "ours").unwrap();
+    let theirs = newcomer(engine.connect(rng, 0), "theirs").unwrap();
+    let outbox = Arc::new(Jungle::new().unwrap());
+    // Nothing of this is published yet.
+    let local = Local::open(&ours.1, Arc::clone(&outbox)).unwrap();
+    let tree = ours.0.create_tree("t").unwrap();
+    let post_to = |local: &Local, author: &str, below: &[Key]| {
+        let options = CommitOptions::from(&CommitMeta::new().author(author));
+        let kept = local.extend(&tree, &options, |tx| {
+            let path = Path::from(below).join(tx.append(below)?);
+            tx.put_attribute(&path, "by", author)?;
+            Ok::<_, EditError>(path)
+        });
+        kept.unwrap()
+    };
+    let post = |author: &str, below: &[Key]| post_to(&local, author, below);
+    let first = post("ana", &[]).value;
+    post("ana", &[]);
+    // Another author, who adds to what has its place by then, and to what has not.
+    let of_ben = post("ben", &[]).value;
+    post("ben", &first);
+    post("ben", &of_ben);
+    post("ben", &[]);
+    // An edit of what is there.
+    let options = CommitOptions::from(&CommitMeta::new().author("ben"));
+    local.update(&tree, &options, |tx| tx.put_attribute(&first, "by", "ben")).unwrap();
+    post("ben", &[]);
+    let revision = ours.0.revision().number();
+    line.is_deaf.store(true, Ordering::SeqCst);
+    drop(local);
+    let local = ours.1.local(outbox).unwrap();
+    assert!(theirs.1.wait_for(Revision::new(revision + 5), LONG));
+    line.is_deaf.store(false, Ordering::SeqCst);
+    let last = post_to(&local, "ben", &[]).id.unwrap();
+    assert!(local.wait_for(last, LONG));
+    let authors =
+        tree.history(..).filter_map(|info| Some(info.unwrap().meta.author_name()? == "ana"));
+    assert_eq!(authors.collect::<Vec<_>>(), [false, false, false, false, false, true]);
+    let now = tree.snapshot();
+    let children = |path: &[Key]| now.root().at(path).unwrap().child_count();
+    assert_eq!((children(&[]), children(&first), children(&of_ben)), (6, 1, 1));
+    assert_eq!((local.status().pending, local.status().refused), (0, 0));
+    agree(&[ours, theirs]);
 }
 
 #[test]

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod faults;
+mod guests;
+mod in_memory;
 mod life;
 mod lin;
 mod local;

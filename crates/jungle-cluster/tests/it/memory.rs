@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use bytes::Bytes;
-use jungle_cluster::{Appended, Depot, Log, LogError, LogId, Stored, Tail, WriteCheckpoint};
+use jungle_cluster::{Appended, Depot, Got, Log, LogError, LogId, Stored, Tail, WriteCheckpoint};
 use jungle_testkit::Rng;
 
 /// The log itself: what every server sees through a connection of its own.
@@ -20,10 +20,13 @@ pub struct Engine {
     trimmed: Mutex<u64>,
     checkpoints: Mutex<BTreeMap<u64, Vec<u8>>>,
     claimed: Mutex<bool>,
+    receivers: Mutex<BTreeMap<String, Got>>,
+    /// What was sent and has not come yet.
+    late: Mutex<Vec<(String, Bytes)>>,
 }
 
 /// One server's connection.
-pub struct MemoryLog {
+pub struct FaultyLog {
     engine: Arc<Engine>,
     rng: Mutex<Rng>,
     /// Of so many answers one is lost, and as many messages come twice; 0: none.
@@ -36,9 +39,9 @@ impl Engine {
         Arc::new(Engine { id, ..Engine::default() })
     }
 
-    pub fn connect(self: &Arc<Self>, rng: &mut Rng, faults: u64) -> Arc<MemoryLog> {
+    pub fn connect(self: &Arc<Self>, rng: &mut Rng, faults: u64) -> Arc<FaultyLog> {
         let (engine, rng) = (Arc::clone(self), Mutex::new(rng.fork()));
-        Arc::new(MemoryLog { engine, rng, faults, closed: Arc::default() })
+        Arc::new(FaultyLog { engine, rng, faults, closed: Arc::default() })
     }
 
     pub fn messages(&self) -> MutexGuard<'_, Vec<Bytes>> {
@@ -52,9 +55,16 @@ impl Engine {
     pub fn trimmed(&self) -> u64 {
         *self.trimmed.lock().unwrap()
     }
+
+    fn deliver(&self, to: &str, bytes: &[u8]) {
+        let got = self.receivers.lock().unwrap().get(to).cloned();
+        if let Some(got) = got {
+            got(bytes);
+        }
+    }
 }
 
-impl MemoryLog {
+impl FaultyLog {
     fn is_unlucky(&self) -> bool {
         self.faults > 0 && self.rng.lock().unwrap().below(self.faults) == 0
     }
@@ -70,7 +80,7 @@ impl MemoryLog {
     }
 }
 
-impl Log for MemoryLog {
+impl Log for FaultyLog {
     fn id(&self) -> LogId {
         self.engine.id
     }
@@ -95,7 +105,8 @@ impl Log for MemoryLog {
 
     fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
         let is_there = sequence > self.engine.trimmed();
-        Ok(self.engine.messages().get(sequence as usize - 1).filter(|_| is_there).cloned())
+        let at = (sequence as usize).wrapping_sub(1);
+        Ok(self.engine.messages().get(at).filter(|_| is_there).cloned())
     }
 
     fn bounds(&self) -> Result<(u64, u64), LogError> {
@@ -134,12 +145,34 @@ impl Log for MemoryLog {
         drop(messages);
     }
 
+    /// Some of it is lost, comes twice, or long after.
+    fn send(&self, to: &str, bytes: Bytes) {
+        let late = std::mem::take(&mut *self.engine.late.lock().unwrap());
+        late.iter().for_each(|(to, bytes)| self.engine.deliver(to, bytes));
+        if self.is_unlucky() {
+            return;
+        }
+        if self.is_unlucky() {
+            let mut late = self.engine.late.lock().unwrap();
+            late.push((to.to_owned(), bytes.clone()));
+            if self.is_unlucky() {
+                return;
+            }
+        }
+        self.engine.deliver(to, &bytes);
+    }
+
+    fn receive(&self, server: &str, got: Got) -> bool {
+        self.engine.receivers.lock().unwrap().insert(server.to_owned(), got);
+        true
+    }
+
     fn depot(&self) -> Option<&dyn Depot> {
         Some(self)
     }
 }
 
-impl Depot for MemoryLog {
+impl Depot for FaultyLog {
     fn stored(&self) -> Result<Vec<u64>, LogError> {
         self.call(|| self.engine.checkpoints().keys().rev().copied().collect())
     }

@@ -222,6 +222,62 @@ fn a_newcomer_after_a_trim_is_what_the_others_are() {
 }
 
 #[test]
+fn a_cluster_is_restored_from_a_backup_of_a_folder() {
+    let dir = std::env::temp_dir().join(format!("jungle-founded-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&dir);
+    let [before, backup, one, other] =
+        ["before", "backup", "one", "other"].map(|name| dir.join(name));
+    let follow = |engine: &NatsServers, folder: &std::path::Path, found: bool| {
+        let options = Options { found, ..options("folder") };
+        Cluster::follow_in_folder(connect(engine, 1), folder, &OpenOptions::new(), &options)
+    };
+    let lost = NatsServers::start(1);
+    let (store, member) = follow(&lost, &before, false).unwrap();
+    let tree = store.create_tree("t").unwrap();
+    (0..5).for_each(|n| put(&tree, "/", "n", n));
+    tree.tag("third", jungle_db::Revision::new(4)).unwrap();
+    store.backup(&backup).unwrap();
+    drop((tree, member));
+    store.close().unwrap();
+    drop(lost);
+
+    let engine = NatsServers::start(1);
+    OpenOptions::new().open(&backup).unwrap().backup(&one).unwrap();
+    // Nobody begins with what is there by accident.
+    let refused = follow(&engine, &one, false);
+    assert!(matches!(refused, Err(JoinError::NotEmpty { .. })), "{refused:?}");
+    let (first, member) = follow(&engine, &one, true).unwrap();
+    // Before there is a message, and after: by who has nothing, and by who returns.
+    let (second, with) = follow(&engine, &other, false).unwrap();
+    drop(member);
+    first.close().unwrap();
+    let (first, member) = follow(&engine, &one, true).unwrap();
+    let tree = first.open_tree("t").unwrap();
+    put(&tree, "/", "m", 1);
+    let (third, late) = newcomer(connect(&engine, 1), "late").unwrap();
+    for (jungle, cluster) in [(&*second, &with), (&third, &late)] {
+        cluster.sync(LONG).unwrap();
+        let tree = jungle.open_tree("t").unwrap();
+        assert_eq!((int(&tree, "/", "n"), int(&tree, "/", "m")), (Some(4), Some(1)));
+        let tagged = tree.at_tag("third").unwrap();
+        assert_eq!(tagged.root().attribute("n").unwrap().as_int(), Some(2));
+        assert_eq!(tree.history(..).count(), 7);
+    }
+    // The next checkpoint takes the place of the first.
+    member.checkpoint().unwrap();
+    put(&tree, "/", "m", 2);
+    member.checkpoint().unwrap();
+    assert!(!connect(&engine, 1).depot().unwrap().stored().unwrap().contains(&0));
+    drop((tree, member, with));
+    drop((first, second));
+    // Who was a server of the one that is lost may found it, too.
+    let again = NatsServers::start(1);
+    let (store, _member) = follow(&again, &before, true).unwrap();
+    put(&store.open_tree("t").unwrap(), "/", "m", 3);
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+#[test]
 fn one_server_at_a_time_writes_checkpoints() {
     let engine = NatsServers::start(1);
     let (a, b) = (connect(&engine, 1), connect(&engine, 1));

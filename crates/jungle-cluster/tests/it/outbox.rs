@@ -36,6 +36,15 @@ fn append(local: &Local, jungle: &Jungle, name: &str, durability: Durability) ->
     kept.unwrap().value
 }
 
+/// Changes nothing, and is told how it stands.
+fn look(local: &Local, jungle: &Jungle, durability: Durability) -> u64 {
+    let options = CommitOptions { durability: Some(durability), ..CommitOptions::default() };
+    let tree = jungle.open_tree("t").unwrap();
+    let kept = local.update(&tree, &options, |tx| tx.child_count(&[])).unwrap();
+    assert_eq!(kept.id, None);
+    kept.value
+}
+
 /// The disk after the loss, how many messages the log had, and what had been told.
 type Image = (SimDisk, usize, Vec<(Key, String, bool)>);
 
@@ -47,9 +56,14 @@ fn perform(engine: &Arc<Engine>, disk: &SimDisk, told: &Told, rng: &mut Rng) {
     cluster.sync(std::time::Duration::from_secs(30)).unwrap();
     let local = Local::open(&cluster, open(disk)).unwrap();
     for number in 0..rng.range(10..40) {
-        match rng.below(4) {
+        match rng.below(5) {
             0 => drop(local.publish_next().unwrap()),
             1 => drop(tree.update(|tx| tx.append(&[])).unwrap()),
+            2 => {
+                look(&local, &jungle, Durability::Sync);
+                // What it has seen is to last.
+                told.lock().unwrap().iter_mut().for_each(|(_, _, lasts)| *lasts = true);
+            }
             _ => {
                 let levels = [Durability::Memory, Durability::Buffered, Durability::Sync];
                 let (name, durability) = (format!("n{number}"), *rng.pick(&levels));
@@ -91,6 +105,26 @@ fn what_was_acknowledged_survives_the_loss_of_power() {
         }
     });
     assert!(*points.lock().unwrap() > 100, "{points:?}");
+}
+
+#[test]
+fn what_changes_nothing_stands_on_entries_that_last() {
+    let rng = &mut Rng::new(1);
+    let (engine, disk) = (Arc::new(Engine::default()), SimDisk::new());
+    let (jungle, cluster) = newcomer(engine.connect(rng, 0), "ours").unwrap();
+    jungle.create_tree("t").unwrap();
+    let store = open(&disk);
+    let outbox = Jungle::clone(&store);
+    let local = Local::open(&cluster, store).unwrap();
+    assert_eq!(look(&local, &jungle, Durability::Sync), 0);
+    let key = append(&local, &jungle, "hasty", Durability::Memory);
+    assert_eq!(look(&local, &jungle, Durability::Memory), 1);
+    let lost = open(&disk.world().crash(Keep::Nothing, &mut |_| 0));
+    assert!(lost.revision() < outbox.revision(), "it lasts anyhow");
+    assert_eq!(look(&local, &jungle, Durability::Sync), 1);
+    let found = disk.world().crash(Keep::Nothing, &mut |_| 0);
+    let messages = engine.messages().len();
+    check(&engine, &found, messages, &[(key, "hasty".into(), true)], rng);
 }
 
 /// The server comes back with what its disk had, to the log as it was then.

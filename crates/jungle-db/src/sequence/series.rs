@@ -2,9 +2,10 @@
 
 use jungle_tree::{ChangeSet, Editor, Node, Snapshot, apply};
 
+use super::anywhere::is_anywhere;
 use super::{BATCH_MAX, Group, Sequencing, Ticket};
-use crate::commit::{redone, version_of};
-use crate::draft::{Draft, Parts};
+use crate::commit::redone;
+use crate::draft::{Draft, Parts, Signer};
 use crate::handle::{CommitOptions, Committed, TreeHandle, UpdateError};
 use crate::journal::{BranchEdit, BranchId, CommitRecord, Event};
 use crate::jungle::{Jungle, Shared};
@@ -19,6 +20,14 @@ pub struct Series<'g> {
     /// The newest revision with all that has gathered, and its time.
     newest: (Revision, Timestamp),
     added: usize,
+    /// What signs positions.
+    signer: Option<Signer>,
+}
+
+impl std::fmt::Debug for Series<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Series").finish_non_exhaustive()
+    }
 }
 
 /// What became of a series.
@@ -30,6 +39,8 @@ pub struct Placed<T> {
     /// How many commits have their places, counted from the first. Others came before the rest,
     /// or the rest did not fit: nothing of it was done, and it is to be worked out anew.
     pub commits: usize,
+    /// Which revision the first of these is; each of the others is the next one.
+    pub first: Revision,
 }
 
 impl Jungle {
@@ -104,23 +115,26 @@ impl Sequencing {
             editor.or_insert_with(|| Editor::new(branch.head.reader.snapshot()));
         }
         let (batch, first) = (std::sync::Arc::clone(&group.batch), group.records.len());
-        let mut series = Series { group: &mut group, shared, newest: (newest, time), added: 0 };
+        let signer = self.signer();
+        let newest = (newest, time);
+        let mut series = Series { group: &mut group, shared, newest, added: 0, signer };
         let value = f(&mut series);
-        let (added, (revision, _)) = (series.added, series.newest);
+        let added = series.added;
         if added == 0 {
-            return Ok(Placed { value, commits: 0 });
+            return Ok(Placed { value, commits: 0, first: newest.0 });
         }
-        let last = Ticket { batch, index: first + added - 1, revision };
-        let (placed, outcome) = loop {
+        let last = Ticket { batch, index: first + added - 1 };
+        let (places, outcome) = loop {
             if let Some(outcome) = last.outcome() {
-                let (placed, _) = last.batch.outcome.get().expect("it is known");
-                break (placed.saturating_sub(first).min(added), outcome);
+                let (places, _) = last.batch.outcome.get().expect("it is known");
+                break (*places, outcome);
             }
             group = self.wait_for_news(group, &last.batch.news);
         };
+        let commits = places.count.saturating_sub(first).min(added);
         match outcome {
-            Err(error) if placed == 0 => Err(error),
-            _ => Ok(Placed { value, commits: placed }),
+            Err(error) if commits == 0 => Err(error),
+            _ => Ok(Placed { value, commits, first: places.revision(first) }),
         }
     }
 }
@@ -150,12 +164,15 @@ impl Series<'_> {
         options: &CommitOptions,
         f: impl FnOnce(&mut Draft) -> Result<T, E>,
     ) -> Result<Committed<T>, UpdateError<E>> {
-        let mut draft = Draft::new(self.version(branch), options.clone());
+        let base = self.version(branch);
+        let mut draft = Draft::new(base, options.clone()).with_signer(self.signer.clone());
         let value = f(&mut draft).map_err(UpdateError::Closure)?;
         if !draft.is_changed() {
             return Ok(self.worked_out(value));
         }
-        let Parts { editor, log, options, .. } = draft.into_parts();
+        let Parts { editor, log, options, reads, .. } = draft.into_parts();
+        let is_anywhere = log.changes().is_some_and(|changes| is_anywhere(changes, &reads))
+            && options.meta.request().is_none();
         // It began with all that has gathered, so it is what is to be gathered on.
         let (editor, changes) = match log.changes() {
             Some(log) => (editor, log.to_vec().into()),
@@ -163,6 +180,7 @@ impl Series<'_> {
         };
         self.group.editors.insert(branch.head.id, editor);
         let edit = edit_of(branch, changes);
+        self.group.bound += usize::from(!is_anywhere);
         self.push(&options.meta, vec![edit]);
         Ok(self.worked_out(value))
     }
@@ -191,10 +209,7 @@ impl Series<'_> {
     /// # Panics
     /// When it is none of those.
     pub fn version(&mut self, branch: &TreeHandle) -> Snapshot {
-        let editor = self.group.editors.remove(&branch.head.id).expect("one of the branches");
-        let version = version_of(editor);
-        self.group.editors.insert(branch.head.id, Editor::new(version.clone()));
-        version
+        self.group.version(branch.head.id).expect("one of the branches")
     }
 
     /// Adds a commit, with changes that can be done on what has gathered.
@@ -218,6 +233,7 @@ impl Series<'_> {
             }
         }
         let edits = edits.into_iter().map(|(branch, changes)| edit_of(branch, changes));
+        self.group.bound += 1;
         self.push(meta, edits.collect());
         Ok(())
     }

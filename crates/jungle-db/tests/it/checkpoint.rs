@@ -7,6 +7,7 @@ mod nonsense;
 mod random;
 mod slow;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -161,8 +162,9 @@ fn everything_is_as_it_was_and_goes_on() {
 fn a_piece_is_given_out_once() {
     let (jungle, tree) = crate::support::tree_of(1);
     let shelves = Arc::new(Shelves::default());
+    let numbers = RefCell::new(0..);
     let commit = |tree: &jungle_db::TreeHandle, count| {
-        (0..count).for_each(|i| put(tree, "/0", "n", i));
+        numbers.borrow_mut().by_ref().take(count).for_each(|n| put(tree, "/0", "n", n));
     };
     commit(&tree, 510);
     assert_eq!(shelves.save(&jungle.checkpoint()), 0, "512 revisions are one that is not past");

@@ -1,15 +1,18 @@
 //! Commits: what others do in other places does not matter, what they do in the same place does.
 
 use std::cell::Cell;
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 
 use jungle_db::{
-    CommitError, CommitMeta, CommitOptions, Draft, Isolation, SetRootError, TreeHandle, UpdateError,
+    CommitError, CommitMeta, CommitOptions, Draft, Isolation, Jungle, SetRootError, TreeHandle,
+    UpdateError,
 };
+use jungle_testkit::Rng;
 use jungle_tree::{EditError, Key};
 
+use crate::driver::Follower;
 use crate::support::{Edited, append, int, path, put, tree_of};
 
 /// Runs an update during whose first run others commit; tells how often it ran.
@@ -141,6 +144,24 @@ fn what_others_did_already_is_not_done_again() {
     };
     let tree = check(2, try_to_carry, carry);
     assert!(tree.read().root().at(&path("/2")).unwrap().attribute("late").is_some());
+}
+
+/// Who is told that there is nothing to remove finds nothing there until others put it later.
+#[test]
+fn a_removal_that_finds_nothing_runs_again_if_there_is_something_by_then() {
+    let remove = |tx: &mut Draft| tx.remove_attribute(&path("/0"), "m").map(drop);
+    let theirs = |tx: &mut Draft| tx.put_attribute(&path("/0"), "m", 1);
+    for isolation in [Isolation::Serializable, Isolation::Snapshot] {
+        let (_jungle, tree) = tree_of(3);
+        assert_eq!(runs(&tree, isolation, remove, set("/0", 1)), 1);
+        assert_eq!(runs(&tree, isolation, remove, theirs), 2);
+        assert_eq!(int(&tree, "/0", "m"), None);
+        let mut ours = tree.begin(CommitOptions { isolation, ..CommitOptions::default() });
+        assert!(!ours.remove_attribute(&path("/0"), "m").unwrap());
+        put(&tree, "/0", "m", 1);
+        let refused = ours.commit().unwrap_err();
+        assert!(matches!(&refused, CommitError::Conflict(why) if *why.reads()[0] == path("/0")));
+    }
 }
 
 #[test]
@@ -422,6 +443,80 @@ fn what_is_written_as_it_was_is_written_still() {
     };
     let tree = check(2, remake, |tx| tx.put_attribute(&path("/0"), "m", 7));
     assert_eq!(int(&tree, "/0", "m"), None);
+}
+
+#[test]
+fn putting_what_is_there_makes_no_revision() {
+    let (jungle, tree) = tree_of(2);
+    put(&tree, "/0", "n", 1);
+    let other = jungle.create_tree("other").unwrap();
+    let before = tree.snapshot().revision();
+    let same = tree.update(set("/0", 1)).unwrap();
+    let mut tx = tree.begin(CommitOptions::default());
+    set("/0", 1)(&mut tx).unwrap();
+    assert_eq!((same.revision, tx.commit().unwrap().revision), (before, before));
+    let mut tx = jungle.begin(CommitOptions::default());
+    set("/0", 1)(tx.tree("t").unwrap()).unwrap();
+    let _ = tx.on(&other).root();
+    assert_eq!(tx.commit().unwrap().revision, other.snapshot().revision());
+    assert_eq!((tree.snapshot().revision(), other.history(..).count()), (before, 1));
+    // What another says is told beside it, and an edit in between is not forgotten.
+    let committed = tree.update(|tx| set("/0", 1)(tx).and_then(|()| set("/1", 1)(tx))).unwrap();
+    let changes = tree.diff(before, committed.revision).unwrap();
+    assert_eq!(changes.to_string(), "~ /1 @n = 1\n");
+    tree.update(|tx| set("/0", 2)(tx).and_then(|()| set("/0", 1)(tx))).unwrap();
+    assert_eq!(int(&tree, "/0", "n"), Some(1));
+    // Values of other bits are others.
+    let newest = tree.snapshot().revision();
+    tree.update(|tx| tx.put_attribute(&path("/0"), "n", -0.0)).unwrap();
+    tree.update(|tx| tx.put_attribute(&path("/0"), "n", 0.0)).unwrap();
+    assert_eq!(tree.snapshot().revision().number(), newest.number() + 2);
+    // A node that was made anew has nothing.
+    put(&tree, "/0", "n", 1);
+    tree.update(|tx| {
+        tx.remove(&path("/0"))?;
+        tx.insert_child(&[], &Key::from(0))?;
+        set("/0", 1)(tx)
+    })
+    .unwrap();
+    assert_eq!(int(&tree, "/0", "n"), Some(1));
+}
+
+#[test]
+fn a_transaction_that_puts_what_is_there_finds_out_that_it_is_not() {
+    let (jungle, tree) = tree_of(1);
+    put(&tree, "/0", "n", 0);
+    let mut one = tree.begin(CommitOptions::default());
+    let mut many = jungle.begin(CommitOptions::default());
+    set("/0", 0)(&mut one).unwrap();
+    set("/0", 0)(many.tree("t").unwrap()).unwrap();
+    put(&tree, "/0", "n", 7);
+    for refused in [one.commit(), many.commit()] {
+        let Err(CommitError::Conflict(why)) = refused else { panic!("{refused:?}") };
+        assert_eq!((why.list().len(), why.reads()[0].to_string()), (0, "/0".to_owned()));
+    }
+    // As long as it is there it may be in another revision.
+    let mut late = tree.begin(CommitOptions::default());
+    set("/0", 7)(&mut late).unwrap();
+    append(&tree, &[]);
+    assert_eq!(late.commit().unwrap().revision, tree.snapshot().revision());
+}
+
+/// What others have put may not be known here yet: the log decides which comes last.
+#[test]
+fn with_a_sequencer_what_is_there_is_put_again() {
+    let jungles = [Jungle::new().unwrap(), Jungle::new().unwrap()];
+    let (records, mut rng) = (Arc::default(), Rng::new(0));
+    let followers = jungles.each_ref().map(|jungle| Follower::new(&records, jungle, &mut rng));
+    let here = jungles[0].create_tree("t").unwrap();
+    put(&here, "/", "n", 1);
+    followers[1].catch_up();
+    put(&here, "/", "n", 2);
+    let there = jungles[1].open_tree("t").unwrap();
+    put(&there, "/", "n", 1);
+    followers[0].catch_up();
+    assert_eq!([&here, &there].map(|tree| int(tree, "/", "n")), [Some(1); 2]);
+    followers.iter().for_each(|follower| follower.end());
 }
 
 #[test]

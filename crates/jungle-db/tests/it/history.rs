@@ -1,6 +1,8 @@
 //! Looking back: by number, by time, by range.
 
-use jungle_db::{CommitMeta, Jungle, NoSuchRevision, Retention, RevertError, Revision, Timestamp};
+use jungle_db::{
+    CommitMeta, Jungle, MemoryJournal, NoSuchRevision, Retention, RevertError, Revision, Timestamp,
+};
 
 use crate::support::{SharedClock, append, int, path, put, tree_in, tree_of};
 
@@ -55,6 +57,21 @@ fn any_revision_opens_by_time() {
     let times: Vec<i64> =
         tree.history(..).rev().map(|info| info.unwrap().time.as_micros()).collect();
     assert_eq!(times, [10, 20, 20, 50, 50, 60]);
+}
+
+#[test]
+fn a_history_that_is_dropped_while_it_is_listed_ends() {
+    let (_jungle, tree) = tree_of(0);
+    // Over the end of a piece, so that not all are read before they are dropped.
+    (0..600).for_each(|_| drop(append(&tree, &[])));
+    let mut past = tree.history(..).map(|info| info.unwrap().revision.number());
+    let mut listed: Vec<u64> = past.by_ref().take(70).collect();
+    tree.set_retention(Retention::Last(10)).unwrap();
+    listed.extend(past);
+    // What was read before may go on, and nothing is told twice.
+    assert!(listed.iter().copied().eq((1..=601).rev().take(listed.len())), "{listed:?}");
+    assert!((70..601).contains(&listed.len()), "{}", listed.len());
+    assert_eq!(tree.history(..).count(), 10);
 }
 
 #[test]
@@ -139,6 +156,29 @@ fn what_is_not_kept_is_refused_by_name() {
     assert_eq!(held.root().child_count(), 91);
     assert!(held.root().at(&path("/90")).is_ok());
     assert_eq!(tree.history(..).count(), 10);
+}
+
+#[test]
+fn the_rule_that_there_is_already_is_no_commit() {
+    let clock = SharedClock::default();
+    let journal = std::sync::Arc::new(MemoryJournal::default());
+    let builder = Jungle::builder().clock(clock.clone()).journal(journal.clone());
+    let jungle = builder.build().unwrap();
+    let tree = tree_in(&jungle, "t", 0);
+    let by_age = Retention::ByAge(std::time::Duration::from_micros(100));
+    for (rule, records) in [(Retention::All, 1), (by_age, 2), (Retention::Last(9), 3)] {
+        for _ in 0..2 {
+            tree.set_retention(rule).unwrap();
+            assert_eq!((tree.retention(), journal.records().len()), (rule, records));
+        }
+    }
+    // It is applied all the same.
+    tree.set_retention(by_age).unwrap();
+    (0..5).for_each(|_| drop(append(&tree, &[])));
+    clock.0.set(5000);
+    assert_eq!(tree.history(..).count(), 6);
+    tree.set_retention(by_age).unwrap();
+    assert_eq!((tree.history(..).count(), journal.records().len()), (1, 9));
 }
 
 #[test]

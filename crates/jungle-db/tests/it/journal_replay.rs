@@ -6,9 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use jungle_db::{
-    BranchId, CommitMeta, CommitOptions, CommitRecord, CreateTreeError, Durability, Event, Journal,
-    JournalError, Jungle, MemoryJournal, NoSuchRevision, NotWritten, ReplayError, Retention,
-    Revision, TreeId, UpdateError,
+    BranchId, CommitMeta, CommitOptions, CommitRecord, CreateTreeError, Draft, Durability, Event,
+    Journal, JournalError, Jungle, MemoryJournal, NoSuchRevision, NotWritten, ReplayError,
+    Retention, Revision, TreeId, UpdateError,
 };
 use jungle_testkit::{Rng, for_each_seed};
 use jungle_tree::{EditError, Key, MergeOptions};
@@ -264,6 +264,31 @@ fn what_the_journal_cannot_make_last_is_not_acknowledged() {
     assert!(matches!(refused, UpdateError::NotWritten(NotWritten::Unsafe(_))));
     let stopped = tree.update(|tx| tx.append(&[])).unwrap_err();
     assert!(matches!(stopped, UpdateError::NotWritten(NotWritten::Stopped)));
+}
+
+/// Who is told that there is nothing to change is told that it lasts, and whoever made it so may
+/// not have been.
+#[test]
+fn what_is_there_already_is_made_to_last() {
+    let (read, put, remove) = (
+        |tx: &mut Draft| tx.attribute(&[], "n").map(drop).map_err(EditError::from),
+        |tx: &mut Draft| tx.put_attribute(&[], "n", 1),
+        |tx: &mut Draft| tx.remove_attribute(&[], "m").map(drop),
+    );
+    for unchanged in [read, put, remove] {
+        let journal = Arc::new(Failing::default());
+        let jungle = Jungle::builder().journal(Arc::clone(&journal)).build().unwrap();
+        let tree = tree_in(&jungle, "t", 0);
+        tree.update(put).unwrap();
+        tree.update(unchanged).unwrap();
+        journal.wait.store(true, Ordering::SeqCst);
+        let in_memory =
+            CommitOptions { durability: Some(Durability::Memory), ..CommitOptions::default() };
+        tree.update_with(&in_memory, read).unwrap();
+        let refused = tree.update(unchanged).unwrap_err();
+        assert!(matches!(refused, UpdateError::NotWritten(NotWritten::Unsafe(_))));
+        assert_eq!(tree.history(..).count(), 2);
+    }
 }
 
 /// A journal that remembers what it was asked to wait for.

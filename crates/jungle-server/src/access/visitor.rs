@@ -364,6 +364,20 @@ impl Visitor {
         Ok(value)
     }
 
+    /// Waits until a revision, whoever made it, survives what is asked for.
+    pub(crate) fn wait_until(
+        &self,
+        revision: Revision,
+        durability: Option<Durability>,
+    ) -> Result<(), Problem> {
+        // What is followed is in the cluster's log.
+        if self.cluster.is_some() {
+            return Ok(());
+        }
+        let jungle = &self.trees.0;
+        Ok(jungle.wait_until(revision, durability.unwrap_or(jungle.durability()))?)
+    }
+
     /// Does something that commits and may take long. Where it waits, for a disk or a log, it is
     /// kept off the threads that serve; once begun it is done, whether or not the client stays.
     pub(crate) async fn write<T: Send + 'static>(

@@ -4,7 +4,10 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, Request};
 use axum::response::Response;
 use bytes::Bytes;
-use jungle::{CommitError, CommitOptions, Committed, Durability, Path, Revision, TreeHandle};
+use jungle::{
+    CommitError, CommitOptions, Committed, Durability, NotWritten, Path, RequestId, Revision,
+    TreeHandle, UpdateError,
+};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
@@ -13,7 +16,7 @@ use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
 use crate::limits::EDITS_MAX;
-use crate::once::{Answer, Turn};
+use crate::once::{self, Answer, Turn};
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::tag::{changed, check, expected};
@@ -74,7 +77,7 @@ pub(crate) async fn commit(
     let body = body::whole(request, &app.options.limits).await?;
     let answer = match key {
         None if body.len() <= SHORT_BYTES_MAX => short(&app, &tree, &body, expected).await?,
-        None => app.write(move |app| parse_and_do(app, &tree, &body, expected)).await?,
+        None => app.write(move |app| parse_and_do(app, &tree, &body, expected, None)).await?,
         Some(key) => once(&app, key, tree, body, expected).await?,
     };
     Ok(app.mark.show(answer.revision, written(answer.body)))
@@ -96,12 +99,13 @@ async fn once(
     body: Bytes,
     expected: Option<Revision>,
 ) -> Result<Answer, Problem> {
-    let first = match app.once.begin(app.name(), &key, (tree.branch_id(), &body, expected))? {
+    let request = once::request((app.name(), tree.branch_id(), &key), &body, expected);
+    let first = match app.once.begin(app.name(), &key, (tree.branch_id(), request.fingerprint))? {
         Turn::Done(answer) => return Ok(answer),
         Turn::First(first) => first,
     };
     app.write(move |app| {
-        let answer = parse_and_do(app, &tree, &body, expected)?;
+        let answer = parse_and_do(app, &tree, &body, expected, Some(request))?;
         first.answered(&answer);
         Ok(answer)
     })
@@ -154,7 +158,9 @@ async fn short(
     let durability = batch.durability();
     if expected.is_some() {
         let quick = || {
-            let answer = do_it(app, tree, &batch, Some(Durability::Memory), expected)?;
+            let at_once = Some(Durability::Memory);
+            let options = CommitOptions { durability: at_once, ..batch.options(app)? };
+            let answer = do_it(app, tree, &batch, options, expected)?;
             let revision = answer.revision;
             Ok((answer, revision))
         };
@@ -174,25 +180,52 @@ fn parse_and_do(
     tree: &TreeHandle,
     body: &[u8],
     expected: Option<Revision>,
+    request: Option<RequestId>,
 ) -> Result<Answer, Problem> {
     let batch: Batch = body::json(body)?;
-    do_it(app, tree, &batch, batch.durability(), expected)
+    let durability = batch.durability();
+    let mut options = CommitOptions { durability, ..batch.options(app)? };
+    let Some(request) = request else {
+        return do_it(app, tree, &batch, options, expected);
+    };
+    // Also where what is committed now must not say so.
+    let answer = match tree.find_request(request)? {
+        Some(revision) => repeated(revision),
+        None => {
+            if app.cluster.as_ref().is_none_or(|cluster| cluster.reads_requests()) {
+                options.meta = options.meta.asked_by(request);
+            }
+            do_it(app, tree, &batch, options, expected)?
+        }
+    };
+    // Whoever committed it first may still wait for that.
+    app.wait_until(answer.revision, durability)?;
+    Ok(answer)
+}
+
+/// What is known of a request that was committed before: not what it made.
+fn repeated(revision: Revision) -> Answer {
+    let body = json!({
+        "revision": revision.number(),
+        "changed": true,
+        "renamed": [],
+        "repeated": true,
+    });
+    Answer { revision, body: body.to_string().into() }
 }
 
 fn do_it(
     app: &Visitor,
     tree: &TreeHandle,
     batch: &Batch,
-    durability: Option<Durability>,
+    options: CommitOptions,
     expected: Option<Revision>,
 ) -> Result<Answer, Problem> {
-    let options = CommitOptions { durability, ..batch.options(app)? };
     let edits = Edits { batch: &batch.edits, app, tree: &tree.name() };
-    let (created, done) = match expected {
-        None => anywhere(tree, &options, &edits)?,
-        Some(_) => compare_and_set(tree, options, &edits, expected)?,
-    };
-    Ok(answer(&created, &done))
+    match expected {
+        None => anywhere(tree, &options, &edits),
+        Some(_) => compare_and_set(tree, options, &edits, expected),
+    }
 }
 
 fn answer(created: &Created, done: &Done) -> Answer {
@@ -207,8 +240,15 @@ fn anywhere(
     tree: &TreeHandle,
     options: &CommitOptions,
     edits: &Edits<'_>,
-) -> Result<(Created, Done), Problem> {
-    Ok(Done::of(tree.update_with(options, |draft| edits.all(draft))?))
+) -> Result<Answer, Problem> {
+    match tree.update_with(options, |draft| edits.all(draft)) {
+        Ok(committed) => {
+            let (created, done) = Done::of(committed);
+            Ok(answer(&created, &done))
+        }
+        Err(UpdateError::NotWritten(NotWritten::Repeated { revision })) => Ok(repeated(revision)),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Commits if nobody has committed since the revision that is expected.
@@ -217,17 +257,19 @@ fn compare_and_set(
     options: CommitOptions,
     edits: &Edits<'_>,
     expected: Option<Revision>,
-) -> Result<(Created, Done), Problem> {
+) -> Result<Answer, Problem> {
     let mut tx = tree.begin(options);
     check(expected, tx.began_at())?;
     // From now on a change anywhere is a change to what was read.
     let _ = tx.root();
     let created = edits.apply(&mut tx)?;
     let is_changed = tx.is_changed();
-    let committed = tx.commit().map_err(|error| match error {
-        CommitError::Conflict(_) => changed(tree.snapshot().revision()),
-        error => error.into(),
-    })?;
-    let Committed { revision, renamed, .. } = committed;
-    Ok((created, Done { revision, is_changed, renamed }))
+    match tx.commit() {
+        Ok(Committed { revision, renamed, .. }) => {
+            Ok(answer(&created, &Done { revision, is_changed, renamed }))
+        }
+        Err(CommitError::NotWritten(NotWritten::Repeated { revision })) => Ok(repeated(revision)),
+        Err(CommitError::Conflict(_)) => Err(changed(tree.snapshot().revision())),
+        Err(error) => Err(error.into()),
+    }
 }

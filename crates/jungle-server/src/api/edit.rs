@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jungle::{Draft, Key, Path, Position, ValueRef};
+use jungle::{Draft, Key, Path, Position};
 use serde::Deserialize;
 
 use super::value::New;
@@ -142,10 +142,7 @@ impl Edits<'_> {
                 draft.move_node(&from, parent, key)?;
             }
             Edit::Put { path, under, attribute, value: New(value) } => {
-                let path = place(path.as_ref(), under)?;
-                if !is_there(draft, &path, attribute, value.as_ref()) {
-                    draft.put_attribute(&path, attribute, value)?;
-                }
+                draft.put_attribute(&place(path.as_ref(), under)?, attribute, value)?;
             }
             Edit::Unset { path, under, attribute } => {
                 draft.remove_attribute(&place(path.as_ref(), under)?, attribute)?;
@@ -241,14 +238,6 @@ fn fill(
         draft.put_attribute(&path, key, value)?;
     }
     Ok(Some(path))
-}
-
-/// Has an attribute this value already? Then there is nothing to put, but it counts as read. What
-/// the edit began with is asked first: so a put that changes something has read nothing, and need
-/// not be done again because others put something there, too.
-fn is_there(draft: &Draft, path: &Path, key: &str, value: ValueRef<'_>) -> bool {
-    let before = draft.base().root().at(path).ok().and_then(|node| node.attribute(key));
-    before == Some(value) && draft.attribute(path, key).is_ok_and(|found| found == Some(value))
 }
 
 fn test(

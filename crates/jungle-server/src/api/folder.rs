@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get};
 use jungle_words::keep;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::json;
 use crate::access::{Need, Role, Visitor};
-use crate::app::aside;
+use crate::app::{App, aside};
 use crate::body;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
@@ -21,6 +22,12 @@ use crate::upkeep::{self, Du, Gc, Told, Upkeep, Work};
 
 /// So many seconds somebody may wait for the end of it.
 const WAIT_SECONDS_MAX: u64 = 60;
+
+/// What every kind of work has at its address.
+pub(crate) fn of(work: Work) -> MethodRouter<Arc<App>> {
+    get(async move |app: Visitor, uri: Uri| show(&app, work, &uri).await)
+        .delete(async move |app: Visitor, uri: Uri| give_up(&app, work, &uri))
+}
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -57,7 +64,9 @@ pub(crate) async fn gc(app: Visitor, request: Request<Body>) -> Result<Response,
     let upkeep = upkeep(&app)?;
     let asked: Gc = asked(&app, request, Some(Gc::default())).await?;
     let collections = Arc::clone(&app.metrics.collections);
-    let work = move |store: &_, steps: &_| upkeep::gc(store, asked, &collections, steps);
+    let drops_by_age = app.options.drops_by_age;
+    let work =
+        move |store: &_, steps: &_| upkeep::gc(store, (asked, drops_by_age), &collections, steps);
     begun(upkeep.begin(Work::Gc, json!(asked), work))
 }
 
@@ -74,22 +83,6 @@ pub(crate) async fn du(app: Visitor, request: Request<Body>) -> Result<Response,
     begun(upkeep.begin(Work::Du, told, work))
 }
 
-pub(crate) async fn show_backup(app: Visitor, uri: Uri) -> Result<Response, Problem> {
-    show(&app, Work::Backup, &uri).await
-}
-
-pub(crate) async fn show_verify(app: Visitor, uri: Uri) -> Result<Response, Problem> {
-    show(&app, Work::Verify, &uri).await
-}
-
-pub(crate) async fn show_gc(app: Visitor, uri: Uri) -> Result<Response, Problem> {
-    show(&app, Work::Gc, &uri).await
-}
-
-pub(crate) async fn show_du(app: Visitor, uri: Uri) -> Result<Response, Problem> {
-    show(&app, Work::Du, &uri).await
-}
-
 async fn show(app: &Visitor, work: Work, uri: &Uri) -> Result<Response, Problem> {
     let upkeep = upkeep(app)?;
     let query = Query::of(uri, &["wait"])?;
@@ -99,6 +92,12 @@ async fn show(app: &Visitor, work: Work, uri: &Uri) -> Result<Response, Problem>
     }
     let wait = Duration::from_secs(seconds);
     Ok(json(&upkeep.look(work, wait, app.stopping.clone()).await))
+}
+
+fn give_up(app: &Visitor, work: Work, uri: &Uri) -> Result<Response, Problem> {
+    let upkeep = upkeep(app)?;
+    Query::of(uri, &[])?;
+    begun(upkeep.give_up(work))
 }
 
 /// For those who administer all trees: a folder is all of them.
@@ -124,6 +123,7 @@ async fn asked<T: DeserializeOwned>(
     }
 }
 
+/// What goes on when it is answered.
 fn begun(told: Result<Told, Problem>) -> Result<Response, Problem> {
     Ok((StatusCode::ACCEPTED, json(&told?)).into_response())
 }

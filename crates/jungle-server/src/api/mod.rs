@@ -37,6 +37,7 @@ use serde::de::DeserializeOwned;
 
 use crate::app::App;
 use crate::problem::{Kind, Problem};
+use crate::upkeep::Work;
 
 pub(crate) fn routes() -> Router<Arc<App>> {
     Router::new()
@@ -46,11 +47,11 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/api/v1/cluster", get(status::cluster))
         .route("/api/v1/local", get(local::list))
         .route("/api/v1/local/{entry}", get(local::show).delete(local::forget))
-        .route("/api/v1/folder/backup", get(folder::show_backup).post(folder::back_up))
+        .route("/api/v1/folder/backup", folder::of(Work::Backup).post(folder::back_up))
         .route("/api/v1/folder/backups", get(folder::list_backups))
-        .route("/api/v1/folder/verify", get(folder::show_verify).post(folder::verify))
-        .route("/api/v1/folder/gc", get(folder::show_gc).post(folder::gc))
-        .route("/api/v1/folder/du", get(folder::show_du).post(folder::du))
+        .route("/api/v1/folder/verify", folder::of(Work::Verify).post(folder::verify))
+        .route("/api/v1/folder/gc", folder::of(Work::Gc).post(folder::gc))
+        .route("/api/v1/folder/du", folder::of(Work::Du).post(folder::du))
         .nest("/api/v1", Router::new().route("/trees", get(trees::list).post(trees::create)))
         .nest("/api/v1/trees/{tree}", of_a_tree())
 }

@@ -33,6 +33,7 @@ pub(crate) enum Kind {
     Conflict,
     Busy,
     UnderWay,
+    NotUnderWay,
     Gone,
     Changed,
     TestFailed,
@@ -76,6 +77,7 @@ impl Kind {
             Kind::Conflict => ("conflict", S::CONFLICT, "Changes contradict each other"),
             Kind::Busy => ("busy", S::CONFLICT, "The same request is still being worked on"),
             Kind::UnderWay => ("under-way", S::CONFLICT, "This is being done already"),
+            Kind::NotUnderWay => ("not-under-way", S::CONFLICT, "This is not being done"),
             Kind::Gone => ("gone", S::GONE, "The history does not go so far back any more"),
             Kind::Changed => ("changed", S::PRECONDITION_FAILED, "There is a newer revision"),
             Kind::TestFailed => ("test-failed", S::PRECONDITION_FAILED, "A test was not met"),
@@ -132,6 +134,8 @@ impl From<NotWritten> for Problem {
         let kind = match error {
             NotWritten::Deleted => Kind::NoSuchTree,
             NotWritten::NoRoom(_) => Kind::NoRoom,
+            NotWritten::KeyInUse { .. } => Kind::OtherRequest,
+            NotWritten::NotLookedUp(_) => Kind::Failed,
             _ => Kind::Stopped,
         };
         Problem::new(kind, error)

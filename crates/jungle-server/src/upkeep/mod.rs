@@ -2,9 +2,9 @@
 //! kept, and measured.
 //!
 //! Each kind of work has a thread of its own while it is done, apart from those that serve, and is
-//! done once at a time. It goes on whether or not whoever began it stays, who asks how far it is;
-//! a server that stops has it given up, which takes as long as its next step, and waits for that,
-//! since nobody may have the folder when it is closed.
+//! done once at a time. It goes on whether or not whoever began it stays, who asks how far it is,
+//! and may have it given up, which takes as long as its next step. A server that stops has all of
+//! it given up, and waits for that, since nobody may have the folder when it is closed.
 
 mod place;
 mod shelf;
@@ -13,7 +13,6 @@ mod work;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
@@ -61,7 +60,6 @@ impl Work {
 pub(crate) struct Upkeep {
     /// Until the server stops.
     store: Mutex<Option<Arc<Store>>>,
-    given_up: Arc<AtomicBool>,
     /// In which folder backups are, if there may be any.
     backups: Option<PathBuf>,
     places: [Place; Work::ALL.len()],
@@ -117,8 +115,8 @@ impl Upkeep {
     pub(crate) fn new(store: &Arc<Store>, backups: Option<&Path>) -> Result<Upkeep, StartError> {
         let made = |folder: &Path| place::make(folder);
         let backups = backups.map(made).transpose().map_err(StartError::Backups)?;
-        let (given_up, places) = Default::default();
-        Ok(Upkeep { store: Mutex::new(Some(Arc::clone(store))), given_up, backups, places })
+        let store = Mutex::new(Some(Arc::clone(store)));
+        Ok(Upkeep { store, backups, places: Default::default() })
     }
 
     /// Where the backup of this name is, or will be.
@@ -152,7 +150,7 @@ impl Upkeep {
             let hint = format_args!("GET /api/v1/folder/{} tells how far it is", work.name());
             return Err(Problem::new(Kind::UnderWay, detail).hint(hint));
         }
-        let steps = Steps::until(Arc::clone(&self.given_up));
+        let steps = Steps::default();
         let state = place.state.borrow().begun(asked, steps.clone());
         let told = state.told();
         place.state.send_replace(state);
@@ -173,6 +171,19 @@ impl Upkeep {
         Ok(told)
     }
 
+    /// Has something given up that is being done, and tells how it stands: it ends at its next
+    /// step.
+    pub(crate) fn give_up(&self, work: Work) -> Result<Told, Problem> {
+        let state = self.places[work as usize].state.borrow();
+        if state.phase != Phase::Running {
+            let detail = format_args!("no {} is under way", work.name());
+            let hint = format_args!("GET /api/v1/folder/{} tells how it ended", work.name());
+            return Err(Problem::new(Kind::NotUnderWay, detail).hint(hint));
+        }
+        state.steps.give_up();
+        Ok(state.told())
+    }
+
     /// How it stands, when it has ended or so much time is over.
     pub(crate) async fn look(&self, work: Work, wait: Duration, mut stopping: Stopping) -> Told {
         let mut state = self.places[work as usize].state.subscribe();
@@ -186,8 +197,9 @@ impl Upkeep {
 
     /// Has all of it given up, and waits until nobody has the folder.
     pub(crate) fn stop(&self) {
-        self.given_up.store(true, Ordering::SeqCst);
+        // From here on nothing is begun.
         drop(self.store.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.places.iter().for_each(|place| place.state.borrow().steps.give_up());
         for place in &self.places {
             let thread = place.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
             // What it says is in its state, even a panic.
@@ -269,7 +281,10 @@ impl State {
                 self.succeeded = Some(now);
                 tracing::info!("{} is done", work.name());
             }
-            Err(Undone::GivenUp) => self.phase = Phase::GivenUp,
+            Err(Undone::GivenUp) => {
+                self.phase = Phase::GivenUp;
+                tracing::info!("{} was given up", work.name());
+            }
             Err(Undone::Failed { error, hint, result }) => {
                 self.phase = Phase::Failed;
                 tracing::error!(error, "{} failed", work.name());

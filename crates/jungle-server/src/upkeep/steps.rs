@@ -2,16 +2,17 @@
 
 use std::error::Error;
 use std::ops::ControlFlow::{self, Break, Continue};
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use jungle::{
     ArchiveError, BackupError, BackupProgress, CheckpointError, CollectError, IoError, OpenError,
-    Progress, Remedy, Revision, SlabError, SpaceError, Survey, VerifyError,
+    Progress, Remedy, SlabError, SpaceError, Survey, VerifyError,
 };
 use jungle_words::with_causes;
 use serde_json::{Value, json};
+
+use crate::verify::Damaged;
 
 /// How many steps were done, of how many: 0 where that is not known.
 #[derive(Clone, Debug, Default)]
@@ -21,9 +22,9 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Those of something that is given up when somebody says so.
-    pub(crate) fn until(given_up: Arc<AtomicBool>) -> Steps {
-        Steps { done: Arc::default(), given_up }
+    /// Has it given up at its next step.
+    pub(crate) fn give_up(&self) {
+        self.given_up.store(true, Ordering::SeqCst);
     }
 
     pub(crate) fn set(&self, done: u64, of: u64) {
@@ -72,7 +73,7 @@ impl Steps {
 /// Why something is not done.
 #[derive(Debug)]
 pub(crate) enum Undone {
-    /// The server stops.
+    /// Somebody said so, or the server stops.
     GivenUp,
     Failed {
         error: String,
@@ -115,52 +116,25 @@ impl From<BackupError> for Undone {
 }
 
 impl Undone {
-    /// What is damaged; the names of the fields are those of `jungle verify --json`.
+    /// What is damaged.
     pub(crate) fn damaged(first: &VerifyError, survey: &Survey) -> Undone {
         if survey.damages.is_empty() {
             return Undone::hinted(first, "it was not found again: somebody changed it; try again");
         }
-        let ends = |range: &RangeInclusive<Revision>| {
-            [range.start(), range.end()].map(|revision| revision.number())
-        };
-        let (remedy, hint) = match survey.remedy {
-            Remedy::RemovePages => (
-                "remove-pages",
+        let hint = match survey.remedy {
+            Remedy::RemovePages => {
                 "the log has everything: stop the server and remove the file `pages` of the \
-                 folder, which is read from its log then; nothing is lost",
-            ),
-            Remedy::TakeOut => (
-                "take-out",
+                 folder, which is read from its log then; nothing is lost"
+            }
+            Remedy::TakeOut => {
                 "everything can still be read: `jungle restore` makes a new folder with the log \
-                 from a backup",
-            ),
-            _ => ("restore", "stop the server; `jungle restore` makes a new folder from a backup"),
+                 from a backup"
+            }
+            _ => "stop the server; `jungle restore` makes a new folder from a backup",
         };
-        let result = json!({
-            "whole": false,
-            "revision": survey.revision.number(),
-            "checkpoint": survey.checkpoint.map(Revision::number),
-            "log_revision": survey.log_revision.number(),
-            "segments": survey.segments,
-            "whole_segments": survey.whole_segments,
-            "whole_revisions": survey.whole_revisions.iter().map(ends).collect::<Vec<_>>(),
-            "whole_trees": survey.whole_trees,
-            "damaged_trees": survey.damaged_trees,
-            "remedy": remedy,
-            "damages": survey.damages.iter().map(damage).collect::<Vec<_>>(),
-            "more_damages": survey.more_damages,
-        });
+        let result = json!(Damaged::from(survey));
         Undone::Failed { error: with_causes(first), hint: Some(hint), result }
     }
-}
-
-fn damage(error: &VerifyError) -> Value {
-    json!({
-        "message": error.to_string(),
-        "file": error.file(),
-        "offset": error.offset(),
-        "after": error.after().map(Revision::number),
-    })
 }
 
 impl From<OpenError> for Undone {

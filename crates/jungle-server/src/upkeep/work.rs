@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Steps, Undone, place};
 use crate::metrics::Collections;
+use crate::verify::Whole;
 
 /// Copies the folder, or what is new of it.
 pub(crate) fn back_up(store: &Store, place: &Path, steps: &Steps) -> Result<Value, Undone> {
@@ -31,18 +32,7 @@ pub(crate) fn verify(store: &Store, steps: &Steps) -> Result<Value, Undone> {
             return Err(Undone::damaged(&error, &survey));
         }
     };
-    let checkpoint = found.checkpoint.number();
-    Ok(json!({
-        "whole": true,
-        "revision": found.revision.number(),
-        "checkpoint": (checkpoint > 0).then_some(checkpoint),
-        "log_is_complete": found.log_is_complete,
-        "segments": found.segments,
-        "log_bytes": found.log_bytes,
-        "trees": found.trees,
-        "branches": found.branches,
-        "nodes": found.nodes,
-    }))
+    Ok(json!(Whole::of(store, &found)))
 }
 
 /// What is asked of a collection.
@@ -58,18 +48,21 @@ pub(crate) struct Gc {
 /// and what is alive is gone through, and written, beside them.
 pub(crate) fn gc(
     store: &Store,
-    asked: Gc,
+    (asked, drops_by_age): (Gc, bool),
     collections: &Collections,
     steps: &Steps,
 ) -> Result<Value, Undone> {
     let before = store.disk_bytes()?;
-    store.apply_retention()?;
+    if drops_by_age {
+        store.apply_retention()?;
+    }
     steps.go_on()?;
     let collected = store.collect_while(|| steps.flow());
     if collected != Err(CollectError::GivenUp) {
         collections.count(&collected);
     }
     let collected = collected?;
+    steps.go_on()?;
     let report = store.checkpoint_telling(&steps.progress())?;
     if asked.compact {
         store.compact_telling(&steps.progress())?;
@@ -148,31 +141,66 @@ pub(crate) fn du(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+
+    use jungle::{Clock, OpenOptions, SystemClock, Timestamp};
 
     use super::*;
 
+    /// Long ago.
+    struct Past;
+
+    impl Clock for Past {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_micros(1_000_000)
+        }
+    }
+
     #[test]
-    fn all_of_it_is_given_up_when_the_server_stops() {
+    fn ages_may_be_left_alone() {
+        let dir = std::env::temp_dir().join(format!("jungle-ages-{}", std::process::id()));
+        let store = OpenOptions::new().clock(Past).open(&dir).expect("a new folder");
+        let tree = store.create_tree("t").expect("a new tree");
+        tree.set_retention(Retention::ByAge(Duration::from_secs(3600))).expect("it is there");
+        (0..5).for_each(|n| drop(tree.update(|tx| tx.put_attribute(&[], "n", n)).expect("room")));
+        drop((tree, store));
+        let store = OpenOptions::new().clock(SystemClock).open(&dir).expect("it is there");
+        for (drops_by_age, kept) in [(false, 6), (true, 1)] {
+            let asked = (Gc::default(), drops_by_age);
+            gc(&store, asked, &Collections::default(), &Steps::default()).expect("it is whole");
+            let tree = store.open_tree("t").expect("it is there");
+            assert_eq!(tree.history(..).count(), kept);
+        }
+        drop(store);
+        std::fs::remove_dir_all(&dir).expect("it is there");
+    }
+
+    #[test]
+    fn all_of_it_is_given_up_when_somebody_says_so() {
         let dir = std::env::temp_dir().join(format!("jungle-given-up-{}", std::process::id()));
         let store = Store::open(dir.join("data")).expect("a new folder");
         let tree = store.create_tree("t").expect("a new tree");
         tree.update(|tx| tx.cursor(&[])?.add_children(100_000).map(drop)).expect("there is room");
-        let steps = Steps::until(Arc::new(AtomicBool::new(true)));
+        let steps = Steps::default();
+        steps.give_up();
         let given_up = |done: Result<Value, Undone>| matches!(done, Err(Undone::GivenUp));
         let copy = dir.join("copy");
         std::fs::create_dir(&copy).expect("there is none");
         assert!(given_up(back_up(&store, &copy, &steps)));
         assert!(given_up(verify(&store, &steps)));
-        assert!(given_up(gc(&store, Gc { compact: true }, &Collections::default(), &steps)));
+        assert!(given_up(gc(
+            &store,
+            (Gc { compact: true }, true),
+            &Collections::default(),
+            &steps
+        )));
         assert!(given_up(du(&store, None, None, &steps)));
         assert_eq!(store.checkpointed().number(), 0);
 
         let steps = Steps::default();
         let before = store.verify().expect("it is whole");
         back_up(&store, &copy, &steps).expect("again");
-        gc(&store, Gc { compact: true }, &Collections::default(), &steps).expect("again");
+        gc(&store, (Gc { compact: true }, true), &Collections::default(), &steps).expect("again");
         du(&store, None, None, &steps).expect("again");
         assert_eq!(store.verify().expect("it is whole").nodes, before.nodes);
         drop((tree, store));

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use jungle::OpenOptions;
-use jungle_cluster::{Cluster, NatsLog, Options};
+use jungle_cluster::{Cluster, Log, NatsLog, Options};
 use jungle_server::Data;
 use jungle_testkit::NatsServers;
 use serde_json::{Value as Json, json};
@@ -39,6 +39,11 @@ impl Member {
 
     fn commit(&self, edits: &Json) -> Answer {
         self.served.post("/api/v1/trees/t/commits", &json!({"edits": edits}).to_string())
+    }
+
+    fn commit_once(&self, key: &str, edits: &Json) -> Answer {
+        let (key, body) = ([("idempotency-key", key)], json!({"edits": edits}).to_string());
+        self.served.send("POST", "/api/v1/trees/t/commits", &key, Some(&body))
     }
 
     fn children(&self) -> u64 {
@@ -104,4 +109,50 @@ fn commit_that_changes_nothing_makes_no_revision() {
     let second = member.commit(&tested).expect(200);
     assert_eq!((&first["changed"], &second["changed"]), (&json!(true), &json!(false)));
     assert_eq!(first["revision"], second["revision"]);
+}
+
+#[test]
+fn request_that_is_sent_to_several_servers_is_done_once() {
+    let engine = NatsServers::start(1);
+    let members = members(&engine, "once");
+    let append = json!([{"op": "append"}]);
+    let send = |member: &Member, key: u64| loop {
+        let answer = member.commit_once(&key.to_string(), &append);
+        // It is being done for another client of the same server.
+        if answer.status != 409 {
+            break answer.expect(200)["revision"].as_u64().unwrap();
+        }
+    };
+    let send_all =
+        |client: usize| (0..POSTS).map(|key| send(&members[client % 2], key)).collect::<Vec<u64>>();
+    let revisions = thread::scope(|scope| {
+        let send_all = &send_all;
+        let sent: Vec<_> = (0..4).map(|client| scope.spawn(move || send_all(client))).collect();
+        sent.into_iter().map(|sent| sent.join().unwrap()).collect::<BTreeSet<_>>()
+    });
+    assert_eq!(revisions.len(), 1, "{revisions:?}");
+    for member in &members {
+        assert_eq!(member.children(), POSTS);
+        let other = member.commit_once("0", &json!([{"op": "append"}, {"op": "append"}]));
+        assert_eq!(other.problem(), "other-request");
+    }
+}
+
+#[test]
+fn requests_are_not_written_where_a_server_cannot_read_them() {
+    let engine = NatsServers::start(1);
+    let older = Options { replicas: 1, server: "older".to_owned(), ..Options::default() };
+    let older = NatsLog::connect(&engine.addresses(), &older).unwrap();
+    let told = json!({"server": "older", "version": "0", "followed": 0, "revision": 0});
+    older.answer(Arc::new(move || serde_json::from_value(told.clone()).unwrap()));
+    let [a, b] = &members(&engine, "older");
+    let append = json!([{"op": "append"}]);
+    let first = a.commit_once("k", &append).expect(200);
+    assert_eq!(a.commit_once("k", &append).expect(200), first);
+    b.cluster.sync(LONG).unwrap();
+    let tree = b.served.server.jungle().open_tree("t").unwrap();
+    assert!(tree.history(..).all(|info| info.unwrap().meta.request().is_none()));
+    assert!(
+        b.commit_once("k", &append).expect(200)["revision"].as_u64() > first["revision"].as_u64()
+    );
 }

@@ -16,6 +16,7 @@ mod documents;
 mod explorer;
 mod history;
 mod hostile;
+mod introduction;
 mod lists;
 mod login;
 mod matrix;

@@ -22,6 +22,37 @@ fn acknowledged_commits_are_there_after_a_restart() {
 }
 
 #[test]
+fn request_is_known_again_after_a_restart() {
+    let folder = Folder::new("again");
+    let served = Served::folder(&folder).tree("t").tree("u");
+    let send = |served: &Served, tree: &str, headers: &[(&str, &str)], edits: &str| {
+        let headers = [headers, &[("idempotency-key", "k")]].concat();
+        let body = format!(r#"{{"edits":[{edits}]}}"#);
+        served.send("POST", &format!("/api/v1/trees/{tree}/commits"), &headers, Some(&body))
+    };
+    // Neither could be done on top of itself.
+    let (insert, matching) = (r#"{"op":"insert","path":"/a"}"#, [("if-match", "\"1\"")]);
+    let first = send(&served, "t", &matching, insert).expect(200);
+    assert_eq!(first["created"], json!(["/a"]));
+    served.server.stop().unwrap();
+    let served = Served::folder(&folder);
+    let again = send(&served, "t", &matching, insert);
+    assert_eq!(
+        again.expect(200),
+        json!({"revision": first["revision"], "changed": true, "renamed": [], "repeated": true})
+    );
+    assert_eq!(send(&served, "t", &matching, insert).text, again.text);
+    // The same key is another's with another body, another expectation, or in another tree.
+    served.server.stop().unwrap();
+    let served = Served::folder(&folder);
+    let other = r#"{"op":"insert","path":"/b"}"#;
+    assert_eq!(send(&served, "t", &matching, other).problem(), "other-request");
+    assert_eq!(send(&served, "t", &[], insert).problem(), "other-request");
+    assert_eq!(send(&served, "u", &[], insert).expect(200)["created"], json!(["/a"]));
+    assert_eq!(served.get("/api/v1/trees/t/node").expect(200)["child_count"], 1);
+}
+
+#[test]
 fn request_that_is_under_way_is_done_when_the_server_stops() {
     let folder = Folder::new("under-way");
     let served = Served::folder(&folder).tree("t");

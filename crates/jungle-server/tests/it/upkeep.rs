@@ -13,6 +13,14 @@ use crate::support::{Folder, PATIENCE, Served};
 
 const APPEND: &str = r#"{"edits":[{"op":"append","attributes":{"text":"hello"}}]}"#;
 
+/// Each kind of work, and what is asked of it.
+const WORKS: [(&str, &str); 4] =
+    [("backup", r#"{"name":"b"}"#), ("verify", ""), ("gc", r#"{"compact":true}"#), ("du", "")];
+
+fn address(work: &str) -> String {
+    format!("/api/v1/folder/{work}")
+}
+
 /// A served folder with a tree `t`, and a folder for backups.
 struct Kept {
     served: Served,
@@ -180,6 +188,7 @@ fn where_there_is_no_folder_nothing_is_done_with_it() {
         let path = format!("/api/v1/folder/{work}");
         assert_eq!(guarded.get("ana", &path).status, 404);
         assert_eq!(guarded.send("ana", "POST", &path, Some("{}")).status, 404);
+        assert_eq!(guarded.send("ana", "DELETE", &path, None).status, 404);
     }
 }
 
@@ -190,6 +199,8 @@ fn damage_is_found_while_it_is_served() {
     let whole = kept.done("verify", "");
     let result = &whole["result"];
     assert_eq!((&whole["state"], &result["whole"]), (&json!("done"), &json!(true)), "{whole}");
+    // As `jungle verify --json` tells it.
+    assert_eq!((&result["was_closed"], &result["torn_bytes"]), (&json!(true), &json!(0)));
     assert_eq!((&result["trees"], &result["nodes"]), (&json!(1), &json!(21)));
     let log = kept.data.0.join("log/00000000000000000001.log");
     let log = fs::OpenOptions::new().read(true).write(true).open(log).unwrap();
@@ -277,6 +288,73 @@ fn what_is_being_done_is_not_begun_again_and_given_up_when_the_server_stops() {
     drop(turn);
     stopping.join().unwrap();
     assert_eq!(Store::open(&kept.data.0).unwrap().open_tree("t").unwrap().history(..).count(), 2);
+}
+
+#[test]
+fn what_somebody_gives_up_ends_at_its_next_step_and_can_be_done_again() {
+    let kept = Kept::new("given-up");
+    let give_up = |work: &str| kept.served.send("DELETE", &address(work), &[], None);
+    for (work, asked) in WORKS {
+        let refused = give_up(work);
+        let told = (refused.status.as_u16(), refused.problem());
+        assert_eq!(told, (409, "not-under-way".to_owned()), "{work}");
+        assert_eq!(kept.served.get(&address(work)).expect(200)["state"], "never");
+        assert_eq!(kept.done(work, asked)["state"], "done");
+    }
+    assert_eq!(kept.served.send("DELETE", &(address("gc") + "?x=1"), &[], None).status, 400);
+
+    // While this is there nobody collects: it is surely under way.
+    let jungle = kept.served.server.jungle().clone();
+    let turn = jungle.arena().next_collection();
+    kept.served.post(&address("gc"), "").expect(202);
+    assert_eq!(give_up("gc").expect(202)["state"], "running");
+    drop(turn);
+    let told = kept.ended("gc");
+    assert_eq!((&told["state"], &told["error"]), (&json!("given-up"), &Json::Null), "{told}");
+    assert_eq!(give_up("gc").problem(), "not-under-way");
+    let metrics = kept.served.get("/metrics").text;
+    for gauge in ["jungle_upkeep_running", "jungle_upkeep_failed"] {
+        assert!(metrics.contains(&format!("{gauge}{{work=\"gc\"}} 0")), "{metrics}");
+    }
+    assert_eq!(kept.done("gc", "")["state"], "done");
+}
+
+#[test]
+fn whatever_is_given_up_leaves_the_folder_and_its_backups_whole() {
+    let kept = Kept::new("given-up-large");
+    let tree = kept.served.server.jungle().open_tree("t").unwrap();
+    let add = |count: i64| {
+        for n in 0..count {
+            tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap();
+        }
+    };
+    add(1_000);
+    let waits_until = Instant::now() + PATIENCE;
+    for (work, asked) in WORKS {
+        // A folder that is too small is done with before anybody can say so.
+        loop {
+            kept.served.post(&address(work), asked).expect(202);
+            let given_up = kept.served.send("DELETE", &address(work), &[], None);
+            assert!([202, 409].contains(&given_up.status.as_u16()), "{}", given_up.text);
+            let told = kept.ended(work);
+            if told["state"] == "given-up" {
+                assert_eq!((&told["result"], &told["error"]), (&Json::Null, &Json::Null), "{told}");
+                break;
+            }
+            assert_eq!(told["state"], "done", "{told}");
+            assert!(Instant::now() < waits_until, "{work}: {told}");
+            add(tree.snapshot().revision().number() as i64);
+        }
+        if kept.backups.0.join("b/log").exists() {
+            let copied = kept.copied("b").revision();
+            assert!(copied <= tree.snapshot().revision(), "{copied}");
+        }
+    }
+    for (work, asked) in WORKS {
+        assert_eq!(kept.done(work, asked)["state"], "done");
+    }
+    assert_eq!(kept.copied("b").revision(), tree.snapshot().revision());
+    kept.served.server.stop().unwrap();
 }
 
 #[test]

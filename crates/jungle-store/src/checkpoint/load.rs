@@ -10,6 +10,7 @@ use jungle_tree::{Arena, ArenaOptions, ImageError, SavedImage, SlabError};
 use super::ONLY;
 use super::save::piece_key;
 use super::state::{decode_piece, decode_state};
+use crate::form::TreeDamage;
 use crate::log::LogPosition;
 use crate::pages::{PagedSlabs, Pages, PagesError, Table};
 use crate::record::DecodeError;
@@ -39,6 +40,9 @@ pub enum LoadError {
     /// Part of a tree cannot be loaded.
     #[error(transparent)]
     Slab(SlabError),
+    /// A tree in it is not well formed.
+    #[error(transparent)]
+    Tree(#[from] TreeDamage),
 }
 
 /// What a checkpoint has.

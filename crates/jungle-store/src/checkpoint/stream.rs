@@ -182,6 +182,19 @@ pub fn read_checkpoint(
 ///
 /// # Errors
 /// As [`read_checkpoint`].
+///
+/// ```
+/// use jungle_db::Jungle;
+/// use jungle_store::{check_checkpoint, write_checkpoint};
+/// let jungle = Jungle::new()?;
+/// jungle.create_tree("board")?;
+/// let mut bytes = Vec::new();
+/// write_checkpoint(&jungle, &jungle.checkpoint(), &mut bytes)?;
+/// check_checkpoint(&*bytes)?;
+/// *bytes.last_mut().unwrap() ^= 1;
+/// assert!(check_checkpoint(&*bytes).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn check_checkpoint(input: impl Read) -> Result<(), StreamError> {
     read_values(input, |table, key, stored| {
         Place::new(table, key, NUMBER).open(&stored)?;

@@ -22,6 +22,15 @@ impl FolderDisk {
     ///
     /// # Errors
     /// What the system says.
+    ///
+    /// ```
+    /// use jungle_store::disk::{Disk, FolderDisk};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-disk-create-{}", std::process::id()));
+    /// let disk = FolderDisk::create(dir.join("a/b"))?;
+    /// assert!(disk.list("")?.is_empty());
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn create(folder: impl Into<PathBuf>) -> io::Result<FolderDisk> {
         let disk = FolderDisk::new(folder);
         let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();

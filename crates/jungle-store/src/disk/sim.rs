@@ -31,6 +31,12 @@ pub struct SimDisk {
     world: Arc<Mutex<World>>,
 }
 
+impl std::fmt::Debug for SimDisk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SimDisk").finish_non_exhaustive()
+    }
+}
+
 /// One call of a [`Disk`] or [`DiskFile`], before it is carried out.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
@@ -109,6 +115,12 @@ pub struct World {
     /// Counts what is written and named.
     time: u64,
     watcher: Option<Watcher>,
+}
+
+impl std::fmt::Debug for World {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("World").finish_non_exhaustive()
+    }
 }
 
 #[derive(Clone, Default)]

@@ -44,6 +44,26 @@ impl EraseQuery {
     }
 
     /// And this attribute of its parent.
+    ///
+    /// ```
+    /// use jungle_store::{EraseQuery, OpenOptions, Store};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-erase-key-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// let people = store.create_tree("people")?;
+    /// people.update(|tx| {
+    ///     tx.insert_child(&[], &"ana".into())?;
+    ///     tx.put_attribute(&[], "newest", "ana")
+    /// })?;
+    /// drop((store, people));
+    ///
+    /// let query = EraseQuery::new("people", "/ana".parse()?).and_attribute("newest");
+    /// OpenOptions::new().erase(&dir, &query, |_, _| ())?;
+    /// let people = Store::open(&dir)?.open_tree("people")?;
+    /// assert!(!people.read().root().has_attributes());
+    /// # drop(people);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn and_attribute(mut self, key: &str) -> Self {
         self.attribute = Some(key.into());

@@ -73,6 +73,12 @@ pub struct EnginePages {
     is_named: AtomicBool,
 }
 
+impl std::fmt::Debug for EnginePages {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EnginePages").finish_non_exhaustive()
+    }
+}
+
 /// A checkpoint as it is read: none of it changes, whatever is written meanwhile.
 struct View {
     ledger: Ledger,
@@ -93,6 +99,22 @@ impl EnginePages {
     ///
     /// # Errors
     /// When they cannot be read, or are damaged.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use jungle_store::disk::{Disk, FolderDisk};
+    /// use jungle_store::pages::{EnginePages, Pages, PagesOptions, Table};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-pages-open-{}", std::process::id()));
+    /// let disk: Arc<dyn Disk> = Arc::new(FolderDisk::create(&dir)?);
+    /// let pages = EnginePages::open(disk, PagesOptions::default())?;
+    /// let mut checkpoint = pages.begin()?;
+    /// checkpoint.put(Table::State, 1, b"hello")?;
+    /// checkpoint.commit()?;
+    /// assert_eq!(pages.get(Table::State, 1)?.as_deref(), Some(&b"hello"[..]));
+    /// # drop(pages);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(disk: Arc<dyn Disk>, options: PagesOptions) -> Result<EnginePages, PagesError> {
         let names = disk.list("").map_err(doing("list", ""))?;
         let pages = EnginePages::new(disk, options);
@@ -107,6 +129,20 @@ impl EnginePages {
     ///
     /// # Errors
     /// When they cannot be read, or are damaged.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use jungle_store::disk::{Disk, FolderDisk};
+    /// use jungle_store::pages::{EnginePages, PagesOptions};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-pages-there-{}", std::process::id()));
+    /// let disk: Arc<dyn Disk> = Arc::new(FolderDisk::create(&dir)?);
+    /// let open = || EnginePages::open_if_there(Arc::clone(&disk), PagesOptions::default());
+    /// assert!(open()?.is_none());
+    /// drop(EnginePages::open(Arc::clone(&disk), PagesOptions::default())?);
+    /// assert!(open()?.is_some());
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open_if_there(
         disk: Arc<dyn Disk>,
         options: PagesOptions,
@@ -275,7 +311,7 @@ impl Pages for EnginePages {
 
     fn get(&self, table: Table, key: u64) -> Result<Option<Vec<u8>>, PagesError> {
         let view = self.view()?;
-        let Some(number) = view.ledger.put_by(table, key) else {
+        let Some(number) = self.with(&view, || view.put_by(table, key))? else {
             return Ok(None);
         };
         let place = Place::new(table, key, number);
@@ -283,8 +319,20 @@ impl Pages for EnginePages {
         place.open(&stored.ok_or_else(|| place.damaged(PageDamage::Missing))?).map(Some)
     }
 
+    fn get_into(&self, table: Table, key: u64, bytes: &mut [u8]) -> Result<bool, PagesError> {
+        let view = self.view()?;
+        self.with(&view, || {
+            let Some(number) = view.put_by(table, key)? else { return Ok(false) };
+            let place = Place::new(table, key, number);
+            let found = view.tables()[table as usize].get(key).map_err(failed)?;
+            let found = found.ok_or_else(|| place.damaged(PageDamage::Missing))?;
+            place.open_into(found.value(), bytes).map(|()| true)
+        })
+    }
+
     fn keys(&self, table: Table, range: RangeInclusive<u64>) -> Result<Vec<u64>, PagesError> {
-        Ok(self.view()?.ledger.keys(table, range))
+        let view = self.view()?;
+        self.with(&view, || view.keys(table, range))
     }
 
     fn begin(&self) -> Result<Box<dyn Checkpoint + '_>, PagesError> {
@@ -317,21 +365,20 @@ fn copy(view: &View, new: &WriteTransaction, progress: &Progress) -> Result<(), 
         let damaged = PagesError::Damaged { table: LEDGER.1, key, what: PageDamage::Missing };
         put_stored(new, LEDGER.1, key, Some(&stored.ok_or(damaged)?))?;
     }
-    let keys = Table::ALL.map(|table| (table, view.ledger.keys(table, 0..=u64::MAX)));
-    let total = keys.iter().map(|(_, keys)| keys.len() as u64).sum();
-    let mut done = 0;
-    for (table, keys) in keys {
-        for key in keys {
-            progress.go_on()?;
-            let place = Place::new(table, key, view.ledger.put_by(table, key).unwrap_or(0));
-            let stored = stored(&view.tables()[table as usize], key)?;
-            let stored = stored.ok_or_else(|| place.damaged(PageDamage::Missing))?;
-            // What is damaged is told now, and not taken along.
-            place.open(&stored)?;
-            put_stored(new, table.name(), key, Some(&stored))?;
-            done += 1;
-            progress.tell_each(done, total);
-        }
+    let of_table =
+        |table| Ok(view.keys(table, 0..=u64::MAX)?.into_iter().map(move |key| (table, key)));
+    let keys = Table::ALL.into_iter().map(of_table).collect::<Result<Vec<_>, PagesError>>()?;
+    let keys: Vec<_> = keys.into_iter().flatten().collect();
+    let total = keys.len() as u64;
+    for (done, (table, key)) in (1..).zip(keys) {
+        progress.go_on()?;
+        let place = Place::new(table, key, view.put_by(table, key)?.unwrap_or(0));
+        let stored = stored(&view.tables()[table as usize], key)?;
+        let stored = stored.ok_or_else(|| place.damaged(PageDamage::Missing))?;
+        // What is damaged is told now, and not taken along.
+        place.open(&stored)?;
+        put_stored(new, table.name(), key, Some(&stored))?;
+        progress.tell_each(done, total);
     }
     Ok(())
 }
@@ -370,13 +417,13 @@ impl Checkpoint for Writing<'_> {
             let stored = Place::new(table, key, number).seal(bytes)?;
             put_stored(transaction, table.name(), key, Some(&stored))
         })?;
-        self.ledger.put(table, key, number);
+        self.ledger.put(table, key, number, |key| self.view.part(key))?;
         self.changed.insert(group_of(table, key));
         Ok(())
     }
 
     fn remove(&mut self, table: Table, key: u64) -> Result<(), PagesError> {
-        if self.ledger.remove(table, key) {
+        if self.ledger.remove(table, key, |key| self.view.part(key))? {
             self.changed.insert(group_of(table, key));
             self.with(|transaction| put_stored(transaction, table.name(), key, None))?;
         }
@@ -410,6 +457,19 @@ impl Drop for Writing<'_> {
 impl View {
     fn tables(&self) -> &Tables {
         self.tables.as_ref().expect("they are there until it is dropped")
+    }
+
+    /// A part of the ledger as it is stored.
+    fn part(&self, key: u64) -> Result<Option<Vec<u8>>, PagesError> {
+        guarded(|| stored(&self.tables()[0], key))
+    }
+
+    fn put_by(&self, table: Table, key: u64) -> Result<Option<u64>, PagesError> {
+        self.ledger.put_by(table, key, |key| self.part(key))
+    }
+
+    fn keys(&self, table: Table, range: RangeInclusive<u64>) -> Result<Vec<u64>, PagesError> {
+        self.ledger.keys(table, range, |key| self.part(key))
     }
 }
 

@@ -63,6 +63,12 @@ impl Table {
 }
 
 /// The key of a piece of a branch's history. The pieces of a branch have neighbouring keys.
+///
+/// ```
+/// use jungle_store::pages::history_key;
+/// assert_eq!(history_key(7, 1), history_key(7, 0) + 1);
+/// assert!(history_key(7, u32::MAX) < history_key(8, 0));
+/// ```
 #[must_use]
 pub fn history_key(branch: u32, index: u32) -> u64 {
     u64::from(branch) << 32 | u64::from(index)
@@ -98,6 +104,21 @@ pub trait Pages: Send + Sync {
     /// # Errors
     /// When it cannot be read, or is not what was put: never anything else in its place.
     fn get(&self, table: Table, key: u64) -> Result<Option<Vec<u8>>, PagesError>;
+
+    /// As [`Pages::get`], into bytes that are as long as the value; tells whether there is one.
+    ///
+    /// # Errors
+    /// As [`Pages::get`], and when the value has another length. What is in `bytes` then is not
+    /// told.
+    fn get_into(&self, table: Table, key: u64, bytes: &mut [u8]) -> Result<bool, PagesError> {
+        let Some(value) = self.get(table, key)? else { return Ok(false) };
+        if value.len() != bytes.len() {
+            let what = PageDamage::Length;
+            return Err(PagesError::Damaged { table: table.name(), key, what });
+        }
+        bytes.copy_from_slice(&value);
+        Ok(true)
+    }
 
     /// The keys, in order, under which it has something.
     ///
@@ -169,6 +190,12 @@ pub trait Checkpoint: Send {
 /// The slabs of the newest checkpoint, for [`Arena::reopen`](jungle_tree::Arena::reopen).
 pub struct PagedSlabs(pub Arc<dyn Pages>);
 
+impl std::fmt::Debug for PagedSlabs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PagedSlabs").finish_non_exhaustive()
+    }
+}
+
 impl SlabSource for PagedSlabs {
     fn load(
         &self,
@@ -176,12 +203,10 @@ impl SlabSource for PagedSlabs {
         bytes: &mut [u8],
     ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         let (table, key) = (Table::Slabs, id.number());
-        let damaged = |what| PagesError::Damaged { table: table.name(), key, what };
-        let slab = self.0.get(table, key)?.ok_or_else(|| damaged(PageDamage::Missing))?;
-        if slab.len() != bytes.len() {
-            return Err(damaged(PageDamage::Length).into());
+        if !self.0.get_into(table, key, bytes)? {
+            let what = PageDamage::Missing;
+            return Err(PagesError::Damaged { table: table.name(), key, what }.into());
         }
-        bytes.copy_from_slice(&slab);
         Ok(())
     }
 }

@@ -84,14 +84,33 @@ impl Place {
     /// The value that is stored here, if it is the one that was put.
     pub(crate) fn open(self, stored: &[u8]) -> Result<Vec<u8>, PagesError> {
         let (number, value) = self.open_any(stored)?;
-        match number == self.number {
-            true => Ok(value),
-            false => Err(self.damaged(PageDamage::Stale { found: number, expected: self.number })),
+        self.check_number(number)?;
+        Ok(value)
+    }
+
+    /// As [`Place::open`], into bytes that are as long as the value.
+    pub(super) fn open_into(self, stored: &[u8], bytes: &mut [u8]) -> Result<(), PagesError> {
+        let (number, value) = self.check(stored)?;
+        self.check_number(number)?;
+        value.read_into(bytes).ok_or_else(|| self.damaged(PageDamage::Length))
+    }
+
+    fn check_number(self, found: u64) -> Result<(), PagesError> {
+        match found == self.number {
+            true => Ok(()),
+            false => Err(self.damaged(PageDamage::Stale { found, expected: self.number })),
         }
     }
 
     /// The value that is stored here, and by which checkpoint it was put, whichever that is.
     pub(super) fn open_any(self, stored: &[u8]) -> Result<(u64, Vec<u8>), PagesError> {
+        let (number, value) = self.check(stored)?;
+        let value = value.read().ok_or_else(|| self.damaged(PageDamage::Length))?;
+        Ok((number, value))
+    }
+
+    /// The checkpoint that put what is stored here, and the value, not read yet.
+    fn check(self, stored: &[u8]) -> Result<(u64, Value<'_>), PagesError> {
         if stored.len() < HEADER {
             return Err(self.damaged(PageDamage::Length));
         }
@@ -106,17 +125,43 @@ impl Place {
             return Err(self.damaged(PageDamage::Misplaced));
         }
         let (len, bytes) = (u32_at(stored, 4) as usize, &stored[HEADER..]);
-        let value = match stored[1] {
-            0 if bytes.len() == len => Some(bytes.to_vec()),
-            1 if len / LZ4_RATIO_MAX <= bytes.len() => {
-                let mut value = vec![0; len];
-                let done = lz4_flex::block::decompress_into(bytes, &mut value);
-                (done.ok() == Some(len)).then_some(value)
+        Ok((u64_at(stored, 16), Value { kind: stored[1], len, bytes }))
+    }
+}
+
+/// A value that has its hash.
+struct Value<'s> {
+    kind: u8,
+    /// What it says its length is.
+    len: usize,
+    bytes: &'s [u8],
+}
+
+impl Value<'_> {
+    /// `None` when its length cannot be.
+    fn read(&self) -> Option<Vec<u8>> {
+        if self.len / LZ4_RATIO_MAX > self.bytes.len() {
+            return None;
+        }
+        let mut value = vec![0; self.len];
+        self.read_into(&mut value)?;
+        Some(value)
+    }
+
+    /// `None` when it has another length.
+    fn read_into(&self, value: &mut [u8]) -> Option<()> {
+        if value.len() != self.len {
+            return None;
+        }
+        match self.kind {
+            0 if self.bytes.len() == self.len => value.copy_from_slice(self.bytes),
+            1 => {
+                let done = lz4_flex::block::decompress_into(self.bytes, value);
+                done.ok().filter(|len| *len == self.len)?;
             }
-            _ => None,
-        };
-        let value = value.ok_or_else(|| self.damaged(PageDamage::Length))?;
-        Ok((u64_at(stored, 16), value))
+            _ => return None,
+        }
+        Some(())
     }
 }
 
@@ -139,6 +184,12 @@ mod tests {
             let stored = PLACE.seal(value).unwrap();
             assert!(stored.len() <= HEADER + value.len());
             assert_eq!(PLACE.open(&stored).unwrap(), value);
+            let mut bytes = vec![1; value.len()];
+            PLACE.open_into(&stored, &mut bytes).unwrap();
+            assert_eq!(bytes, value);
+            bytes.push(1);
+            let error = PLACE.open_into(&stored, &mut bytes).unwrap_err();
+            assert!(matches!(error, PagesError::Damaged { what: PageDamage::Length, .. }));
         }
         assert!(PLACE.seal(&[0; 70_000]).unwrap().len() < 1000);
     }
@@ -151,6 +202,7 @@ mod tests {
             damaged[bit / 8] ^= 1 << (bit % 8);
             let error = PLACE.open(&damaged).unwrap_err();
             assert!(matches!(error, PagesError::Damaged { what: PageDamage::Hash, .. }), "{error}");
+            PLACE.open_into(&damaged, &mut [0; 34]).unwrap_err();
         }
         for len in 0..stored.len() {
             PLACE.open(&stored[..len]).unwrap_err();
@@ -168,6 +220,7 @@ mod tests {
         assert_eq!(damage(Place { table: (2, "state"), ..PLACE }), (7, PageDamage::Misplaced));
         let stale = PageDamage::Stale { found: 5, expected: 6 };
         assert_eq!(damage(Place { number: 6, ..PLACE }), (7, stale));
+        Place { number: 6, ..PLACE }.open_into(&stored, &mut [0; 5]).unwrap_err();
     }
 
     #[test]

@@ -3,17 +3,36 @@
 use std::sync::Arc;
 
 use jungle_db::{
-    BranchEdit, BranchId, CommitMeta, CommitRecord, Event, Retention, Revision, Timestamp, TreeId,
+    BranchEdit, BranchId, CommitMeta, CommitRecord, Event, RequestId, Retention, Revision,
+    Timestamp, TreeId,
 };
 use jungle_tree::{Arena, Change, ChangeSet, Fraction, Key, Path, Position, Value};
 
-use super::{DecodeError, DecodeReason, HAS_AUTHOR, HAS_MESSAGE, get_retention, kind, subtree};
+use super::{
+    DecodeError, DecodeReason, HAS_AUTHOR, HAS_MESSAGE, HAS_REQUEST, get_retention, kind, subtree,
+};
 use crate::wire::{Input, unzigzag};
 
 /// Reads a record. Its subtrees are built in `arena`.
 ///
 /// # Errors
 /// When the bytes are no record, whatever they are.
+///
+/// ```
+/// use std::sync::Arc;
+/// use jungle_db::{Jungle, MemoryJournal};
+/// use jungle_store::{decode, encode};
+/// let journal = Arc::new(MemoryJournal::default());
+/// let jungle = Jungle::builder().journal(Arc::clone(&journal)).build()?;
+/// jungle.create_tree("board")?;
+/// let record = &journal.records()[0];
+/// let mut bytes = Vec::new();
+/// encode(record, &mut bytes)?;
+/// assert_eq!(decode(&bytes, record.revision, jungle.arena())?.time, record.time);
+/// let torn = &bytes[..bytes.len() - 1];
+/// assert!(decode(torn, record.revision, jungle.arena()).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn decode(
     bytes: &[u8],
     revision: Revision,
@@ -33,16 +52,20 @@ pub fn decode(
 pub(crate) fn get_meta(input: &mut Input<'_>) -> Result<CommitMeta, DecodeError> {
     let mut meta = CommitMeta::new();
     let flags = input.byte()?;
+    if flags & !(HAS_AUTHOR | HAS_MESSAGE | HAS_REQUEST) != 0 {
+        return Err(no_such_kind(input, "flags", flags));
+    }
     if flags & HAS_AUTHOR != 0 {
         meta = meta.author(input.text()?);
     }
     if flags & HAS_MESSAGE != 0 {
         meta = meta.message(input.text()?);
     }
-    match flags & !(HAS_AUTHOR | HAS_MESSAGE) {
-        0 => Ok(meta),
-        _ => Err(no_such_kind(input, "flags", flags)),
+    if flags & HAS_REQUEST != 0 {
+        let (key, fingerprint) = (input.fixed()?, input.fixed()?);
+        meta = meta.asked_by(RequestId { key, fingerprint });
     }
+    Ok(meta)
 }
 
 fn no_such_kind(input: &Input<'_>, what: &'static str, kind: u8) -> DecodeError {
@@ -188,10 +211,7 @@ pub(super) fn value(input: &mut Input<'_>) -> Result<Value, DecodeError> {
         kind::FALSE => Value::Bool(false),
         kind::TRUE => Value::Bool(true),
         kind::INT => Value::Int(input.signed()?),
-        kind::FLOAT => {
-            let bits = input.take(8)?.try_into().expect("eight were asked for");
-            Value::Float(f64::from_bits(u64::from_le_bytes(bits)))
-        }
+        kind::FLOAT => Value::Float(f64::from_bits(input.fixed()?)),
         kind::TEXT => Value::from(input.text()?),
         kind::BYTES => Value::from(input.bytes()?),
         kind => return Err(no_such_kind(input, "value", kind)),

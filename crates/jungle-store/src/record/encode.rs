@@ -1,9 +1,9 @@
 //! Records into bytes.
 
-use jungle_db::{BranchEdit, CommitMeta, CommitRecord, Event, Retention};
+use jungle_db::{BranchEdit, CommitMeta, CommitRecord, Event, RequestId, Retention};
 use jungle_tree::{Change, Key, KeyRef, ValueRef};
 
-use super::{HAS_AUTHOR, HAS_MESSAGE, RECORD_BYTES_MAX, kind, put_retention, subtree};
+use super::{HAS_AUTHOR, HAS_MESSAGE, HAS_REQUEST, RECORD_BYTES_MAX, kind, put_retention, subtree};
 use crate::wire::{put_bytes, put_varint, zigzag};
 
 /// Why a record was not written.
@@ -55,11 +55,19 @@ pub fn encode(record: &CommitRecord, out: &mut Vec<u8>) -> Result<(), EncodeErro
 
 /// Who made a commit, and why.
 pub(crate) fn put_meta(out: &mut Vec<u8>, meta: &CommitMeta) {
-    let (author, message) = (meta.author_name(), meta.message_text());
-    let flag = |text: Option<&str>, flag| if text.is_some() { flag } else { 0 };
-    out.push(flag(author, HAS_AUTHOR) | flag(message, HAS_MESSAGE));
+    let (author, message, request) = (meta.author_name(), meta.message_text(), meta.request());
+    let flag = |is_there: bool, flag| if is_there { flag } else { 0 };
+    out.push(
+        flag(author.is_some(), HAS_AUTHOR)
+            | flag(message.is_some(), HAS_MESSAGE)
+            | flag(request.is_some(), HAS_REQUEST),
+    );
     for text in [author, message].into_iter().flatten() {
         put_bytes(out, text.as_bytes());
+    }
+    if let Some(RequestId { key, fingerprint }) = request {
+        out.extend_from_slice(&key.to_le_bytes());
+        out.extend_from_slice(&fingerprint.to_le_bytes());
     }
 }
 

@@ -46,8 +46,9 @@ pub enum DecodeReason {
     /// A text is not UTF-8.
     #[error("a text is not UTF-8")]
     NotText,
-    /// There is no event, change or value of this kind.
-    #[error("there is no {what} of kind {kind}")]
+    /// There is no event, change or value of this kind, nor such flags: a newer program knows them,
+    /// or nobody does.
+    #[error("there is no {what} of kind {kind}, or a newer program wrote it")]
     NoSuchKind {
         /// Of what.
         what: &'static str,
@@ -102,6 +103,7 @@ mod kind {
     pub(super) const NAME: u64 = 2;
 }
 
-/// In the byte of flags that follows the time: there is an author, a message.
+/// In the byte of flags that follows the time: there is an author, a message, a request.
 const HAS_AUTHOR: u8 = 1;
 const HAS_MESSAGE: u8 = 2;
+const HAS_REQUEST: u8 = 4;

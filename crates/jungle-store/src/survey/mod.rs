@@ -12,14 +12,15 @@ use jungle_tree::loading;
 use crate::checkpoint::{LoadError, load};
 use crate::disk::{Disk, FolderDisk, Mode};
 use crate::error::{OpenError, doing};
+use crate::form::{check_branch, check_trees, replay_checked};
 use crate::log::LogPosition;
 use crate::mark::{LOCK, Mark};
 use crate::open::OpenOptions;
 use crate::pages::{EnginePages, Pages, PagesOptions, Table};
 use crate::progress::{GivenUp, Progress};
-use crate::recover::recover_by;
+use crate::recover::{Redo, recover_by};
 use crate::store::Store;
-use crate::verify::{VerifyError, check_branch, compare};
+use crate::verify::{VerifyError, compare};
 
 /// So many damages are kept; the rest is counted.
 pub const DAMAGES_MAX: usize = 100;
@@ -224,13 +225,14 @@ impl<'s> Surveyor<'s> {
 
     /// Does again what the log says from some place on, as far as that can be done.
     fn read(&self, jungle: &Jungle, from: Option<LogPosition>) -> Result<(), VerifyError> {
+        let redo: Redo = if from.is_some() { replay_checked } else { Jungle::replay };
         let done = recover_by(&**self.disk, self.mark, jungle, from, &mut |record| {
             if self.progress.go_on().is_err() {
                 // Only to end it: whoever called looks, too.
                 return Err(ReplayError::NotWritten(NotWritten::Stopped));
             }
             self.progress.tell(record.revision.number(), 0);
-            jungle.replay(record)
+            redo(jungle, record)
         });
         let Err(error) = done else { return Ok(()) };
         loading(|| jungle.end_replay())?;
@@ -286,6 +288,10 @@ impl<'s> Surveyor<'s> {
         match opened() {
             Ok(opened) => opened.map(|(jungle, log)| {
                 self.found.checkpoint = Some(jungle.revision());
+                // What is badly formed cannot be edited. It is told with the other trees.
+                if check_trees::<VerifyError>(&jungle, self.progress).is_err() {
+                    return (jungle, false);
+                }
                 let read = self.read(&jungle, Some(log));
                 let is_all = read.is_ok();
                 if let Err(error) = read {
@@ -315,7 +321,7 @@ impl<'s> Surveyor<'s> {
                 if let Ok(head) = main.on_branch(&branch)
                     && let Err(error) = check_branch(&head)
                 {
-                    self.found.note(error);
+                    self.found.note(error.into());
                 }
             }
             match self.found.count() == before {
@@ -348,6 +354,18 @@ impl Survey {
     }
 
     /// How many damages there are.
+    ///
+    /// ```
+    /// use jungle_store::{Progress, Remedy, Store};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-survey-many-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// store.create_tree("board")?;
+    /// let survey = store.survey(&Progress::default())?;
+    /// assert_eq!((survey.count(), survey.remedy), (0, Remedy::Nothing));
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn count(&self) -> u64 {
         self.damages.len() as u64 + self.more_damages

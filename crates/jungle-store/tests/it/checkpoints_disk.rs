@@ -117,6 +117,23 @@ fn a_checkpoint_that_a_bug_ends_is_told_and_no_other_is_written() {
     assert!(store.checkpoint().unwrap().slabs > 0);
 }
 
+/// However many of them only the log had.
+#[test]
+fn what_is_not_kept_is_dropped_when_a_long_log_is_opened() {
+    let disk = SimDisk::new();
+    let options = OpenOptions::new().checkpoint_every(u64::MAX).durability(Durability::Memory);
+    let open = || options.clone().open_on(Arc::new(disk.clone())).unwrap();
+    let store = open();
+    let tree = store.create_tree("t").unwrap();
+    tree.set_retention(Retention::Last(1)).unwrap();
+    for n in 0..10_000 {
+        tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap();
+    }
+    let before = portrait(&store);
+    drop((tree, store));
+    assert_eq!(portrait(&open()), before);
+}
+
 /// One commit that is kept alone, so that the log is trimmed by each checkpoint.
 fn commit(store: &Store) {
     let tree = store.open_tree("t").unwrap();

@@ -8,7 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use jungle_db::{Clock, Event, Jungle, Retention, Revision, Timestamp};
+use jungle_db::{
+    Clock, CommitMeta, CommitOptions, Event, Jungle, RequestId, Retention, Revision, Timestamp,
+};
 use jungle_store::{
     OpenError, OpenOptions, Store, check_checkpoint, decode, encode, read_checkpoint,
     write_checkpoint,
@@ -151,6 +153,54 @@ fn golden_indexes_of_version_1_are_read() {
     store.verify().unwrap();
 }
 
+/// Commits that were asked for by requests, in a checkpoint and behind it.
+#[test]
+fn golden_requests_of_version_1_are_known() {
+    let (expected, folder) =
+        (golden().join("version-1-requests.txt"), golden().join("version-1-requests"));
+    if std::env::var_os("JUNGLE_GOLDEN").is_some() && !expected.exists() {
+        let clock = Steps(std::sync::atomic::AtomicI64::new(1_700_000_000_000_000));
+        let options = OpenOptions::new().segment_bytes(512).checkpoint_every(u64::MAX);
+        let store = options.clock(clock).open(&folder).unwrap();
+        requested(&store);
+        fs::write(&expected, told(&store)).unwrap();
+        store.close().unwrap();
+        pack(&folder);
+    }
+    let folder = copy("version-1-requests");
+    unpack(&folder);
+    let known = |store: &Store| {
+        let tree = store.open_tree("t").unwrap();
+        let found = (1..5).map(|key| tree.find_request(request(key)).unwrap());
+        found.map(|revision| revision.map(Revision::number)).collect::<Vec<_>>()
+    };
+    let store = Store::open(folder.path()).unwrap();
+    assert_eq!(told(&store), fs::read_to_string(&expected).unwrap());
+    assert_eq!(known(&store), [Some(2), Some(4), Some(5), None]);
+    store.verify().unwrap();
+    store.close().unwrap();
+    let log_only = OpenOptions::new().without_checkpoint().open(folder.path()).unwrap();
+    assert_eq!(told(&log_only), fs::read_to_string(&expected).unwrap());
+    assert_eq!(known(&log_only), [Some(2), Some(4), Some(5), None]);
+}
+
+fn request(key: u64) -> RequestId {
+    RequestId { key, fingerprint: 0x0123_4567_89ab_cdef }
+}
+
+fn requested(store: &Store) {
+    let tree = store.create_tree("t").unwrap();
+    let ana = CommitMeta::new().author("ana").message("a word");
+    let append = |meta: &CommitMeta| {
+        tree.update_with(&CommitOptions::from(meta), |tx| tx.append(&[])).unwrap();
+    };
+    append(&CommitMeta::new().asked_by(request(1)));
+    append(&ana);
+    append(&ana.clone().asked_by(request(2)));
+    store.checkpoint().unwrap();
+    append(&ana.asked_by(request(3)));
+}
+
 /// By their names, trees that do not keep everything, nor do their branches.
 const KEEPING: [(&str, Retention); 2] =
     [("last", Retention::Last(3)), ("by age", Retention::ByAge(Duration::new(90, 7)))];
@@ -286,7 +336,7 @@ fn long_history(jungle: &Jungle) {
 fn golden_records_of_version_1_are_written_as_they_were() {
     let arena = Arena::new().unwrap();
     let (mut records, mut kinds) = (0, BTreeSet::new());
-    let folders = ["version-1", "version-1-indexes", "version-1-keeping"];
+    let folders = ["version-1", "version-1-indexes", "version-1-keeping", "version-1-requests"];
     let logs = folders.map(|folder| golden().join(folder).join("log"));
     for file in logs.iter().flat_map(|log| fs::read_dir(log).unwrap()).map(Result::unwrap) {
         let bytes = fs::read(file.path()).unwrap();

@@ -29,3 +29,5 @@ mod support;
 mod survey;
 #[cfg(feature = "sim")]
 mod tail;
+#[cfg(feature = "sim")]
+mod unchanged;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use jungle_db::{CommitMeta, CommitOptions, Jungle, MAIN_BRANCH, Retention};
+use jungle_db::{CommitMeta, CommitOptions, Jungle, MAIN_BRANCH, RequestId, Retention};
 use jungle_tree::{EditError, Key, MergeOptions};
 
 /// A folder of its own, gone with the test.
@@ -79,7 +79,8 @@ pub fn every_kind_of_commit(jungle: &Jungle) {
     })
     .unwrap();
     let meta = CommitMeta::new().author("ana").message("move");
-    let options = CommitOptions { meta: meta.clone(), ..CommitOptions::default() };
+    let request = RequestId { key: u64::MAX, fingerprint: 1 };
+    let options = CommitOptions::from(&meta.clone().asked_by(request));
     let moved = tree.update_with(&options, |tx| tx.move_node(&[Key::from(0)], &[], &"x".into()));
     let at = moved.unwrap().revision;
     let side = tree.branch("side", at).unwrap();

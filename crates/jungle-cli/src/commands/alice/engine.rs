@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::failure::{Exit, Failure};
-use crate::output::stdout;
+use crate::output::{say, stdout};
 use crate::tryout::{Ends, Plan, Servers};
 
 /// Keep servers of the engine running until standard input ends
@@ -44,8 +44,11 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         out.flush()?;
     }
     while !ends.within(LOOK_AGAIN) {
-        if servers.has_ended() {
-            return Err(Failure::new(Exit::Error, "a server of the engine has ended"));
+        for address in servers.newly_ended() {
+            say(format_args!("the engine's server at {address} has ended"));
+        }
+        if servers.have_no_majority() {
+            return Err(Failure::new(Exit::Error, "too few servers of the engine run"));
         }
     }
     Ok(())

@@ -15,7 +15,8 @@ use crate::tryout::{DOMAIN, Ends, Leashed, domain_of, find, start_engine};
 
 const HELP: &str = "\
 It starts nats-server and `jungle serve`, each a process of its own, and prints where they are. \
-Write on one server and read on another; kill one, and go on. An interrupt ends all of them, and \
+Write on one server and read on another; kill one, of the engine's too, and go on: as long as most \
+of the engine's run. An interrupt ends all of them, and \
 what they kept is gone then; so does the end of this command, however it ends.";
 
 /// Start an engine and some servers on this machine
@@ -114,7 +115,7 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     }
     let (engine_at, replicas) = (places[0].clone(), args.engine_servers.clone());
     let told = Told { engine: engine_at, topology: args.topology.clone(), replicas, servers };
-    tell(&told, context.format)?;
+    tell(&told, args.unsynced, context.format)?;
     while !ends.within(LOOK_AGAIN) {
         if engine.has_ended() {
             return Err(Failure::new(Exit::Error, "the engine has ended"));
@@ -174,7 +175,7 @@ fn start_server(
     Leashed::start(&[&["serve", "--leash"], &place[..], &cluster[..], unsynced].concat())
 }
 
-fn tell(told: &Told, format: Format) -> Result<(), Failure> {
+fn tell(told: &Told, is_unsynced: bool, format: Format) -> Result<(), Failure> {
     let mut out = stdout();
     match format {
         Format::Json => json_line(&mut out, told)?,
@@ -188,10 +189,9 @@ fn tell(told: &Told, format: Format) -> Result<(), Failure> {
                 writeln!(out, "{name:<7} {pages}  (process {process}{through})")?;
             }
             writeln!(out, "look    jungle cluster status --cluster {engine}")?;
-            writeln!(
-                out,
-                "add     jungle serve --data DIR --cluster {engine} --replicas {replicas}"
-            )?;
+            let unsynced = if is_unsynced { " --cluster-unsynced" } else { "" };
+            let cluster = format_args!("--cluster {engine} --replicas {replicas}{unsynced}");
+            writeln!(out, "add     jungle serve --data DIR {cluster}")?;
             writeln!(out, "An interrupt (Ctrl-C) ends all of it, and nothing of it is kept.")?;
         }
     }

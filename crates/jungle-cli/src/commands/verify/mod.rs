@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use jungle::{OpenOptions, Store};
-use serde::Serialize;
+use jungle_server::verify::Whole;
 
 use crate::bar::Bar;
 use crate::context::{Context, Folder};
@@ -32,26 +32,6 @@ pub(crate) struct Args {
     dir: String,
 }
 
-/// What is told of a whole folder; the names of the fields are those of the JSON form.
-#[derive(Serialize)]
-struct Told {
-    whole: bool,
-    /// The newest revision.
-    revision: u64,
-    /// The newest revision that is in the checkpoint.
-    checkpoint: Option<u64>,
-    /// Does the log go back to the first revision?
-    log_is_complete: bool,
-    segments: u64,
-    log_bytes: u64,
-    was_closed: bool,
-    /// Bytes behind the end that were never acknowledged.
-    torn_bytes: u64,
-    trees: u64,
-    branches: u64,
-    nodes: u64,
-}
-
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let given_up = interrupt::flag();
     let surveying = || Bar::of_revisions("looking for what is whole").until(Arc::clone(&given_up));
@@ -60,6 +40,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         Some((_, store)) => Ok(Folder::Held(store)),
         None => OpenOptions::new()
             .read_only()
+            .checked()
             .progress(reading().until(Arc::clone(&given_up)))
             .open(&args.dir)
             .map(|s| Folder::Own(s.into())),
@@ -83,29 +64,16 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
 }
 
 /// What is told of a folder in which nothing is damaged.
-fn verified(store: &Store, given_up: &Arc<AtomicBool>) -> Option<Told> {
-    let report = store.report();
-    if report.ignored.is_some() {
+fn verified(store: &Store, given_up: &Arc<AtomicBool>) -> Option<Whole> {
+    if store.report().ignored.is_some() {
         return None;
     }
     let progress = Bar::of_revisions("checking").until(Arc::clone(given_up));
     let found = store.verify_telling(&progress).ok()?;
-    Some(Told {
-        whole: true,
-        revision: found.revision.number(),
-        checkpoint: Some(store.checkpointed().number()).filter(|&newest| newest > 0),
-        log_is_complete: found.log_is_complete,
-        segments: found.segments,
-        log_bytes: found.log_bytes,
-        was_closed: report.was_closed,
-        torn_bytes: found.cut.map_or(0, |cut| cut.bytes),
-        trees: found.trees,
-        branches: found.branches,
-        nodes: found.nodes,
-    })
+    Some(Whole::of(store, &found))
 }
 
-fn print_whole(told: &Told, format: Format) -> Result<(), Failure> {
+fn print_whole(told: &Whole, format: Format) -> Result<(), Failure> {
     let mut out = stdout();
     match format {
         Format::Json => json_line(&mut out, told)?,
@@ -114,7 +82,7 @@ fn print_whole(told: &Told, format: Format) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-fn print(out: &mut impl Write, told: &Told) -> std::io::Result<()> {
+fn print(out: &mut impl Write, told: &Whole) -> std::io::Result<()> {
     writeln!(out, "whole, up to revision {}", told.revision)?;
     writeln!(out, "log     {} in {}", size(told.log_bytes), count(told.segments, "segment"))?;
     match told.checkpoint {

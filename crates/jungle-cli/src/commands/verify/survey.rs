@@ -1,10 +1,9 @@
 //! What is told of a damaged folder.
 
 use std::io::{self, Write};
-use std::ops::RangeInclusive;
 
-use jungle::{Remedy, Revision, Survey, VerifyError};
-use serde::Serialize;
+use jungle::{Remedy, Survey};
+use jungle_server::verify::Damaged;
 
 use crate::failure::Failure;
 use crate::output::{Format, count, json_line, stdout};
@@ -12,51 +11,10 @@ use crate::output::{Format, count, json_line, stdout};
 /// So many damages and names of trees are told to people; programs get all that are known.
 const TOLD: usize = 10;
 
-/// The names of the fields are those of the JSON form.
-#[derive(Serialize)]
-struct Told<'s> {
-    whole: bool,
-    /// The newest revision that can be read.
-    revision: u64,
-    /// The newest revision of the checkpoint, if that can be opened.
-    checkpoint: Option<u64>,
-    /// The newest revision that the log alone makes again.
-    log_revision: u64,
-    segments: u64,
-    whole_segments: u64,
-    /// First and last revisions whose bytes in the log are whole.
-    whole_revisions: Vec<[u64; 2]>,
-    whole_trees: &'s [Box<str>],
-    damaged_trees: &'s [Box<str>],
-    remedy: &'static str,
-    damages: Vec<Damage<'s>>,
-    more_damages: u64,
-}
-
-#[derive(Serialize)]
-struct Damage<'s> {
-    message: String,
-    file: Option<&'s str>,
-    offset: Option<u64>,
-    /// The newest revision in front of it.
-    after: Option<u64>,
-}
-
-impl Damage<'_> {
-    fn of(error: &VerifyError) -> Damage<'_> {
-        Damage {
-            message: error.to_string(),
-            file: error.file(),
-            offset: error.offset(),
-            after: error.after().map(Revision::number),
-        }
-    }
-}
-
 pub(super) fn print(survey: &Survey, format: Format) -> Result<(), Failure> {
     let mut out = stdout();
     match format {
-        Format::Json => json_line(&mut out, &told(survey))?,
+        Format::Json => json_line(&mut out, &Damaged::from(survey))?,
         Format::Text => print_text(&mut out, survey)?,
     }
     Ok(out.flush()?)
@@ -75,28 +33,6 @@ pub(super) fn hint(survey: &Survey, dir: &str) -> String {
              `jungle restore BACKUP DIR` makes a new folder with the log from a backup"
         ),
         _ => "`jungle restore BACKUP DIR` makes a new folder from a backup".to_owned(),
-    }
-}
-
-fn told(survey: &Survey) -> Told<'_> {
-    let ends = |range: &RangeInclusive<Revision>| [range.start().number(), range.end().number()];
-    Told {
-        whole: false,
-        revision: survey.revision.number(),
-        checkpoint: survey.checkpoint.map(Revision::number),
-        log_revision: survey.log_revision.number(),
-        segments: survey.segments,
-        whole_segments: survey.whole_segments,
-        whole_revisions: survey.whole_revisions.iter().map(ends).collect(),
-        whole_trees: &survey.whole_trees,
-        damaged_trees: &survey.damaged_trees,
-        remedy: match survey.remedy {
-            Remedy::RemovePages => "remove-pages",
-            Remedy::TakeOut => "take-out",
-            _ => "restore",
-        },
-        damages: survey.damages.iter().map(Damage::of).collect(),
-        more_damages: survey.more_damages,
     }
 }
 

@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use jungle_db::{
-    Archive, ArchiveError, BranchError, BranchId, HISTORY_PIECE, HistoryAnchor, HistoryEntry,
-    Jungle, JungleState, NoSuchRevision, Retention, RetentionError, SavedHistory, Timestamp,
-    TreeHandle, WatchError,
+    Archive, ArchiveError, BranchError, BranchId, CommitMeta, CommitOptions, HISTORY_PIECE,
+    HistoryAnchor, HistoryEntry, Jungle, JungleState, NoSuchRevision, NotWritten, RequestId,
+    Retention, RetentionError, SavedHistory, Timestamp, TreeHandle, UpdateError, WatchError,
 };
 use jungle_tree::Arena;
 
@@ -27,6 +27,33 @@ fn long(count: i64) -> (Jungle, TreeHandle, Arc<Shelves>, SharedClock) {
     let jungle = reopen(jungle, &shelves, Jungle::builder().clock(clock.clone()));
     let tree = jungle.open_tree("t").unwrap();
     (jungle, tree, shelves, clock)
+}
+
+#[test]
+fn request_from_before_is_read_when_one_is_looked_for() {
+    let ids = [7, 8].map(|key| RequestId { key, fingerprint: 1 });
+    let asked = |at: usize| CommitOptions::from(&CommitMeta::new().asked_by(ids[at]));
+    let jungle = Jungle::new().unwrap();
+    let tree = tree_in(&jungle, "t", 1);
+    let first = tree.update_with(&asked(0), |tx| tx.append(&[])).unwrap().revision;
+    (0..1_100).for_each(|n| put(&tree, "/0", "n", n));
+    let second = tree.update_with(&asked(1), |tx| tx.append(&[])).unwrap().revision;
+    drop(tree);
+    let shelves = Arc::new(Shelves::default());
+    let jungle = reopen(jungle, &shelves, Jungle::builder());
+    let tree = jungle.open_tree("t").unwrap();
+    assert_eq!(shelves.asked.load(Ordering::SeqCst), 0);
+    shelves.fails.store(true, Ordering::SeqCst);
+    let told = tree.update_with(&asked(0), |tx| tx.append(&[])).unwrap_err();
+    assert!(matches!(told, UpdateError::NotWritten(NotWritten::NotLookedUp(_))), "{told}");
+    // Whoever asks by none is not concerned.
+    put(&tree, "/0", "n", 0);
+    shelves.fails.store(false, Ordering::SeqCst);
+    let before = shelves.asked.load(Ordering::SeqCst);
+    for (request, revision) in ids.into_iter().zip([first, second]) {
+        assert_eq!(tree.find_request(request).unwrap(), Some(revision));
+    }
+    assert_eq!(shelves.asked.load(Ordering::SeqCst) - before, 2);
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod edits;
 mod names;
 mod op;
 mod past;
-mod shared;
+pub mod shared;
 mod sketch;
 pub mod threads;
 
@@ -28,7 +28,7 @@ use jungle_tree::ArenaOptions;
 use branch::{Branch, Version};
 use content::Content;
 use op::Source;
-use shared::Follower;
+pub use shared::Follower;
 use sketch::Sketch;
 
 /// Runs one case; panics at the first thing that is wrong.

@@ -25,14 +25,18 @@ impl World {
 
     pub fn set_retention(&mut self, rng: &mut Rng) {
         let (now, retention) = (self.time(), some_retention(rng));
+        let follows = self.follower.is_some();
         let branch = self.some_branch(rng);
         if rng.chance(1, 3) {
             branch.apply_retention(now);
             branch.check_history();
         } else {
+            let is_news = follows || branch.handle.retention() != retention;
             branch.set_retention(retention, now);
             branch.check_history();
-            self.now.next();
+            if is_news {
+                self.now.next();
+            }
         }
     }
 

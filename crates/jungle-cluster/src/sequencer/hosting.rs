@@ -1,0 +1,157 @@
+//! Having others append what one has, and appending what they have: see [`guests`](crate::guests).
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use jungle_db::{CommitRecord, Places, SequenceError};
+
+use super::{Appender, Records, encode, undecided};
+use crate::guests::Visit;
+use crate::log::Appended;
+
+/// A host that has appended nothing for so long is waited for no longer.
+const PATIENCE: Duration = Duration::from_millis(200);
+/// So often servers are asked whether all read what guests are in, as long as one does not.
+const ASKED_EVERY: Duration = Duration::from_secs(30);
+/// So long they have to answer.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
+/// So long is waited after something went wrong.
+const AGAIN_AFTER: Duration = Duration::from_millis(100);
+
+impl Appender {
+    /// Who is to append what this server has, if that is another one.
+    pub(super) fn host(&self) -> Option<String> {
+        if self.has_guests.load(Ordering::Relaxed) { self.follower.guests.host() } else { None }
+    }
+
+    /// Has records appended by the host; `None` if there is none.
+    pub(super) fn visit(&self, records: &[CommitRecord]) -> Option<Result<Places, SequenceError>> {
+        let host = self.host()?;
+        let encoded = encode(records).ok()?;
+        // Nothing else of this server is to be appended meanwhile, or this is void.
+        let mut proven = self.turns.take();
+        let after = {
+            let place = self.follower.place();
+            match self.jungle(&place) {
+                Ok(_) => place.sequence,
+                Err(error) => return Some(Err(error)),
+            }
+        };
+        let visit = Visit { number: self.visits.fetch_add(1, Ordering::SeqCst) + 1, after };
+        let batch = visit.write(self.log.id(), &self.mark, &encoded)?;
+        self.log.send(&host, batch);
+        Some(self.await_host(&visit, &mut proven))
+    }
+
+    /// Waits until it is known what has become of a batch.
+    fn await_host(&self, visit: &Visit, proven: &mut u64) -> Result<Places, SequenceError> {
+        let mut newest = visit.after;
+        loop {
+            let is_known = || self.follower.guests.outcome(visit);
+            self.follower.wait(PATIENCE, |place| place.sequence > newest || is_known().is_some());
+            if let Some((first, count)) = is_known() {
+                return Ok(Places { count, first });
+            }
+            let now = {
+                let place = self.follower.place();
+                self.jungle(&place).map_err(|_| undecided(Lost))?;
+                place.sequence
+            };
+            if now == newest {
+                // The host has gone, or does not do it: behind a message of this server's it will
+                // not.
+                self.follower.guests.forget_host();
+                self.make_void(proven)?;
+            }
+            newest = now;
+        }
+    }
+
+    /// Appends a message without anything in it, unless others come first.
+    fn make_void(&self, proven: &mut u64) -> Result<(), SequenceError> {
+        let covered = self.asked.load(Ordering::SeqCst);
+        let (after, message) = self.empty(covered).ok_or_else(|| undecided(Lost))?;
+        match self.log.append(after, &message, self.within).map_err(undecided)? {
+            Appended::At(sequence) => {
+                *proven = covered;
+                self.follow_own(sequence, &message, &[], &[]).map_err(undecided)
+            }
+            Appended::Behind => {
+                let is_here = self.follower.wait_past(after, self.within);
+                if is_here { Ok(()) } else { Err(undecided(Lost)) }
+            }
+        }
+    }
+
+    /// Appends what guests have sent, as long as this server follows the log.
+    pub(crate) fn host_guests(self: &Arc<Self>) {
+        if !self.receive_guests() {
+            return;
+        }
+        let mut asked = None::<Instant>;
+        loop {
+            if !self.has_guests.load(Ordering::Relaxed)
+                && asked.is_none_or(|asked| asked.elapsed() > ASKED_EVERY)
+            {
+                asked = Some(Instant::now());
+                self.has_guests.store(self.are_guests_read(), Ordering::Relaxed);
+            }
+            if !self.follower.guests.wait(ANSWERS_WITHIN) {
+                return;
+            }
+            if let Some(left) = self.is_likely_to_append() {
+                self.follower.guests.rest(left);
+            } else if self.follower.guests.are_waiting() && self.append_guests().is_err() {
+                self.follower.rest(AGAIN_AFTER);
+            }
+        }
+    }
+
+    /// How long this server is likely to have something itself, which guests go along with.
+    fn is_likely_to_append(&self) -> Option<Duration> {
+        let (ended, took) = *self.appended();
+        if self.wanting.load(Ordering::SeqCst) > 0 {
+            return Some(took.max(Duration::from_millis(1)));
+        }
+        (2 * took).checked_sub(ended?.elapsed()).filter(|left| !left.is_zero())
+    }
+
+    fn append_guests(&self) -> Result<(), SequenceError> {
+        let mut proven = self.turns.take();
+        self.follower.guests.gather(self.appended().1);
+        self.append_in_turn(Records::Next(&[]), &mut proven).map(drop)
+    }
+
+    /// Do all servers read messages with guests? Where nobody can be asked they are one program.
+    fn are_guests_read(&self) -> bool {
+        match self.log.survey(ANSWERS_WITHIN) {
+            Ok(Some(survey)) => {
+                let servers = &survey.servers;
+                !servers.is_empty() && servers.iter().all(|it| it.guests || it.fault.is_some())
+            }
+            Ok(None) => true,
+            Err(_) => false,
+        }
+    }
+
+    /// Listens to guests, if they can send anything.
+    fn receive_guests(&self) -> bool {
+        let (follower, log) = (Arc::downgrade(&self.follower), self.log.id());
+        self.log.receive(
+            &self.mark,
+            Arc::new(move |bytes| {
+                let Some(follower) = follower.upgrade() else { return };
+                let jungle = follower.place().jungle.clone();
+                if let Some(jungle) = jungle {
+                    follower.guests.came(bytes, log, jungle.arena());
+                }
+            }),
+        )
+    }
+}
+
+/// Whether another server has appended it is not known.
+#[derive(Debug, thiserror::Error)]
+#[error("another server was to append it, and the log is followed no further here")]
+struct Lost;
