@@ -52,6 +52,12 @@ pub struct Machines {
     lost: Mutex<BTreeSet<(usize, usize)>>,
 }
 
+impl std::fmt::Debug for Machines {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Machines").finish_non_exhaustive()
+    }
+}
+
 /// One of them.
 #[derive(Clone, Copy)]
 pub(crate) struct Machine {

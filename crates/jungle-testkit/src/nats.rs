@@ -37,6 +37,12 @@ pub struct NatsServers {
     relays: Option<Relays>,
 }
 
+impl std::fmt::Debug for NatsServers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NatsServers").finish_non_exhaustive()
+    }
+}
+
 struct Server {
     name: String,
     /// It is in the test's own network if it has none.

@@ -33,6 +33,12 @@ pub struct Tally {
     acknowledged: Condvar,
 }
 
+impl std::fmt::Debug for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tally").finish_non_exhaustive()
+    }
+}
+
 struct State {
     /// How many were begun.
     begun: i64,

@@ -98,7 +98,7 @@ fn of_store(bug: StoreBug) -> (&'static str, u64) {
             ("rot", 300 * 40)
         }
         StoreBug::OldFilesStay => ("erase", 5_600),
-        StoreBug::LengthBelieved => ("fuzz", 12_000),
+        StoreBug::LengthBelieved => ("fuzz", 60_000),
         StoreBug::RetentionForgotten | StoreBug::BackupEndsEarly => ("meta", 600),
         // One crash in ten thousand and more shows some.
         _ => ("crash", 150 * CRASHES_OF_SEED),

@@ -3,14 +3,16 @@
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
 
-use jungle_db::{Revision, SpaceQuery};
+use jungle_db::{Jungle, Revision, SpaceQuery};
 use jungle_store::disk::sim::SimDisk;
 use jungle_store::pages::Table;
-use jungle_store::{OpenOptions, decode, encode};
-use jungle_tree::{Arena, ArenaOptions, loading};
+use jungle_store::{
+    OpenOptions, Progress, VerifyError, check_checkpoint, decode, encode, read_checkpoint,
+};
+use jungle_tree::{Arena, ArenaOptions, SLAB_BYTES, loading};
 
 use super::Target;
-use super::base::{Files, base, group, log, put};
+use super::base::{Files, Values, base, group, log, put};
 use crate::store::workload::{open, portrait};
 
 /// A record by itself.
@@ -44,6 +46,21 @@ pub const HISTORY: Target = Target {
     take: |input| in_checkpoint(Table::History, input),
 };
 
+/// Memory itself, as a checkpoint has it.
+pub const SLAB: Target =
+    Target { name: "slab", samples: || of_table(Table::Slabs), words: &[], take: slab };
+
+/// Memory that is edited as the folder is opened.
+pub const TAIL: Target = Target { name: "tail", samples: edited_slabs, words: &[], take: tail };
+
+/// A checkpoint as it is carried elsewhere.
+pub const STREAM: Target = Target {
+    name: "stream",
+    samples: || vec![base().stream.clone()],
+    words: &["JUNGCKP\n", "\0\0\0\0", "\u{1}\0\0\0"],
+    take: stream,
+};
+
 /// All of a folder: files that are there, files that are not, marks of an erasure.
 pub const FILES: Target = Target { name: "files", samples: parts, words: &[], take: files };
 
@@ -58,6 +75,11 @@ fn groups() -> Vec<Vec<u8>> {
 fn of_table(table: Table) -> Vec<Vec<u8>> {
     let values = base().values.iter().flatten();
     values.filter(|((of, _), _)| *of == table).map(|(_, value)| value.clone()).collect()
+}
+
+fn edited_slabs() -> Vec<Vec<u8>> {
+    let values = base().tail.1.iter().filter(|((of, _), _)| *of == Table::Slabs);
+    values.map(|(_, value)| value.clone()).collect()
 }
 
 /// What is taken is written, and taken again as the same.
@@ -86,6 +108,45 @@ fn in_checkpoint(table: Table, input: &[u8]) {
         if let Some(key) = keys.into_iter().next() {
             try_folder(&put(files, table, key, input));
         }
+    }
+}
+
+/// One of the slabs is this. Whoever reads what others may have changed checks it first: that
+/// tells, and ends.
+fn slab(input: &[u8]) {
+    with_slab(&base().still, input);
+}
+
+/// As [`slab`], where the log goes on behind the checkpoint: what it edits is checked before.
+fn tail(input: &[u8]) {
+    with_slab(&base().tail, input);
+}
+
+fn with_slab((files, values): &(Files, Values), input: &[u8]) {
+    let mut slab = input.to_vec();
+    slab.resize(SLAB_BYTES, 0);
+    // Mostly in the place that it is a change of, else nothing in it is near to what is right.
+    let slabs = values.iter().filter(|((of, _), _)| *of == Table::Slabs);
+    let alike =
+        |value: &[u8]| value.chunks(64).zip(slab.chunks(64)).filter(|(a, b)| a == b).count();
+    let at = slabs.max_by_key(|(_, value)| alike(value)).map(|((_, key), _)| *key);
+    let key = at.expect("a checkpoint has slabs");
+    let disk = put(files, Table::Slabs, key, &slab);
+    if let Ok(store) = OpenOptions::new().read_only().checked().open_on(Arc::new(disk)) {
+        if let Err(VerifyError::Tree(damage)) = store.verify() {
+            panic!("what was checked before it was edited: {damage}");
+        }
+        let _ = store.survey(&Progress::default());
+    }
+}
+
+/// What is taken is a Jungle, and was found whole without taking it, too.
+fn stream(input: &[u8]) {
+    let whole = check_checkpoint(input);
+    let arena = ArenaOptions { structure_bytes: 1 << 24, payload_bytes: 1 << 24, spill: None };
+    if let Ok(jungle) = read_checkpoint(Jungle::builder(), &arena, input) {
+        whole.unwrap_or_else(|error| panic!("what is taken is refused: {error}"));
+        portrait(&jungle).unwrap_or_else(|error| panic!("what was taken: {error}"));
     }
 }
 

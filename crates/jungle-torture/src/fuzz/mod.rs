@@ -40,7 +40,7 @@ struct Target {
     take: fn(&[u8]),
 }
 
-const TARGETS: [Target; 9] = [
+const TARGETS: [Target; 12] = [
     documents::JSON,
     documents::NDJSON,
     documents::XML,
@@ -50,6 +50,9 @@ const TARGETS: [Target; 9] = [
     folders::IMAGE,
     folders::HISTORY,
     folders::FILES,
+    folders::SLAB,
+    folders::TAIL,
+    folders::STREAM,
 ];
 
 pub fn run(options: &Options) -> Outcome {

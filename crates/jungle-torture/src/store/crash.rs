@@ -8,34 +8,30 @@ use jungle_store::Store;
 use jungle_store::disk::sim::{Fate, Keep, SimDisk, World};
 use jungle_testkit::Rng;
 
-use super::crowd;
+use super::kinds::{self, Kind};
 use super::workload::{Known, Progress, Workload, open, past, portrait};
-use super::{CRASHES_OF_SEED, Options, Outcome, counting};
+use super::{CRASHES_OF_SEED, Options, Outcome, copied, counting, crowd};
 
 /// One crash in so many is looked at thoroughly, which takes as long as five others.
 const THOROUGH_ONE_IN: u64 = 16;
 
-/// How many crashes there were of a kind.
+/// One workload in so many that are not closed is backed up at its end.
+const COPIED_ONE_IN: u64 = 2;
+
+/// Where the crashes fell, and how many were looked at thoroughly.
 #[derive(Default)]
 struct Counts {
-    during_recovery: AtomicU64,
-    reclaiming: AtomicU64,
+    kinds: kinds::Counts,
     thorough: AtomicU64,
 }
 
 pub fn run(options: &Options) -> Outcome {
     let counts = Arc::new(Counts::default());
     let outcome = counting(options, (220_000, CRASHES_OF_SEED), "crash points", |rng| {
-        if rng.chance(1, 4) { crowd::run(rng) } else { one(rng, &counts) }
+        if rng.chance(1, 4) { crowd::run(rng, &counts.kinds) } else { one(rng, &counts) }
     });
-    let number = |count: &AtomicU64| count.load(Ordering::Relaxed);
-    println!(
-        "crash: {} of them during a recovery, {} while something was reclaimed; {} verified",
-        number(&counts.during_recovery),
-        number(&counts.reclaiming),
-        number(&counts.thorough)
-    );
-    outcome
+    println!("crash: {} of them verified", counts.thorough.load(Ordering::Relaxed));
+    counts.kinds.judge(outcome)
 }
 
 /// One workload, with a crash at each of its calls; tells how many there were.
@@ -54,7 +50,11 @@ fn one(rng: &mut Rng, counts: &Arc<Counts>) -> u64 {
             if let (Ok(points), true) = (&mut *seen, call.kind.changes()) {
                 let (known, progress, counts) = (&known, &progress, &counts);
                 let after = After { known, progress, counts, segment_bytes };
-                let found = || after.all_kinds(world, &mut rng);
+                let found = || {
+                    let points = after.all_kinds(world, &mut rng);
+                    counts.kinds.add(Kind::of(call), points);
+                    points
+                };
                 // A checkpoint's engine would take what is wrong for its own: told below instead.
                 match catch_unwind(AssertUnwindSafe(found)) {
                     Ok(more) => *points += more,
@@ -65,10 +65,14 @@ fn one(rng: &mut Rng, counts: &Arc<Counts>) -> u64 {
         });
     }
     let done = workload.perform(&disk, &known, &progress);
-    drop(done.unwrap_or_else(|refused| panic!("nothing failed, but {refused:?}")));
     disk.unwatch();
+    let store = done.unwrap_or_else(|refused| panic!("nothing failed, but {refused:?}"));
     let seen = std::mem::replace(&mut *seen.lock().expect("all is caught"), Ok(0));
-    seen.unwrap_or_else(|wrong| resume_unwind(wrong))
+    let points = seen.unwrap_or_else(|wrong| resume_unwind(wrong));
+    let Some(store) = store.filter(|_| rng.chance(1, COPIED_ONE_IN)) else { return points };
+    let copied = copied::run(&store, &known, workload.segment_bytes, rng);
+    counts.kinds.add(Kind::Backup, copied);
+    points + copied
 }
 
 /// What must hold after a crash.
@@ -109,7 +113,7 @@ impl After<'_> {
             }
         }
         if self.progress.reclaims.load(Ordering::SeqCst) {
-            self.counts.reclaiming.fetch_add(points, Ordering::Relaxed);
+            self.counts.kinds.add(Kind::Reclaiming, points);
         }
         points
     }
@@ -133,7 +137,7 @@ impl After<'_> {
         let images = std::mem::take(&mut *images.lock().expect("nothing panics while it is held"));
         images.iter().for_each(|image| self.check(image, Then::random(rng)));
         let points = images.len() as u64;
-        self.counts.during_recovery.fetch_add(points, Ordering::Relaxed);
+        self.counts.kinds.add(Kind::Recovery, points);
         points
     }
 

@@ -1,16 +1,18 @@
-//! Power is lost while several threads share groups: whoever was told that a commit lasts finds it.
+//! Power is lost while several threads share groups, half of the time with checkpoints written
+//! beside them: whoever was told that a commit lasts finds it.
 //!
 //! The interleaving is the machine's, so a seed repeats what is done and not when.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use jungle_db::{CommitOptions, TreeHandle};
+use jungle_db::{CommitOptions, Retention, TreeHandle};
 use jungle_store::Durability;
 use jungle_store::disk::sim::{Fate, Keep, SimDisk};
 use jungle_testkit::Rng;
 
 use super::child::{WRITERS, count};
+use super::kinds::{self, Kind};
 use super::workload::open;
 
 const COMMITS: i64 = 12;
@@ -22,28 +24,47 @@ struct Told {
     begun: [AtomicI64; WRITERS],
 }
 
-/// A disk after a crash, and how far each writer had to be, and could be.
-type Found = (SimDisk, [i64; WRITERS], Arc<Told>);
+/// A disk after a crash, what that fell in, and how far each writer had to be.
+struct Found {
+    disk: SimDisk,
+    kind: Kind,
+    least: [i64; WRITERS],
+}
 
-pub fn run(rng: &mut Rng) -> u64 {
+pub fn run(rng: &mut Rng, counts: &kinds::Counts) -> u64 {
     let (disk, told) = (SimDisk::new(), Arc::new(Told::default()));
     let segment_bytes = *rng.pick(&[512, 1024, 4096]);
     let store = open(&disk, segment_bytes).expect("an undisturbed disk");
     let tree = store.create_tree("t").expect("an undisturbed disk");
+    let checkpoints = rng.chance(1, 2);
+    if rng.chance(1, 2) {
+        // So that the log is shortened beside them, too.
+        tree.set_retention(Retention::Last(3)).expect("an undisturbed disk");
+    }
     let found = watch(&disk, &told, rng.fork());
+    let writing = AtomicU64::new(WRITERS as u64);
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {
-            let (tree, told, mut rng) = (&tree, &told, rng.fork());
-            scope.spawn(move || write(tree, told, writer, &mut rng));
+            let (tree, told, writing, mut rng) = (&tree, &told, &writing, rng.fork());
+            scope.spawn(move || {
+                write(tree, told, writer, &mut rng);
+                writing.fetch_sub(1, Ordering::SeqCst);
+            });
+        }
+        while checkpoints && writing.load(Ordering::SeqCst) > 0 {
+            store.checkpoint().expect("an undisturbed disk");
         }
     });
     disk.unwatch();
-    let points = AtomicU64::new(0);
-    for (disk, least, told) in found.lock().expect("nothing panics while it is held").drain(..) {
-        check(&disk, segment_bytes, least, &told);
-        points.fetch_add(1, Ordering::Relaxed);
+    let found = std::mem::take(&mut *found.lock().expect("nothing panics while it is held"));
+    for Found { disk, kind, least } in &found {
+        check(disk, segment_bytes, *least, &told);
+        counts.add(*kind, 1);
+        if matches!(kind, Kind::CheckpointWrite | Kind::CheckpointSync) {
+            counts.add(Kind::Beside, 1);
+        }
     }
-    points.into_inner()
+    found.len() as u64
 }
 
 /// Keeps what a crash leaves at some of the calls.
@@ -51,12 +72,15 @@ fn watch(disk: &SimDisk, told: &Arc<Told>, mut rng: Rng) -> Arc<Mutex<Vec<Found>
     let found = Arc::new(Mutex::new(Vec::new()));
     let (kept, told) = (Arc::clone(&found), Arc::clone(told));
     disk.watch(move |call, world| {
-        if call.kind.changes() && rng.chance(1, 2) {
+        let kind = Kind::of(call);
+        // A checkpoint makes many calls, and what it leaves is large.
+        let one_in = if call.name.starts_with("pages") { 8 } else { 2 };
+        if call.kind.changes() && rng.chance(1, one_in) {
             let least = std::array::from_fn(|at| told.acknowledged[at].load(Ordering::SeqCst));
             let keep = *rng.pick(&[Keep::Nothing, Keep::Prefix, Keep::Random]);
-            let image = world.crash(keep, &mut |below| rng.below(below));
+            let disk = world.crash(keep, &mut |below| rng.below(below));
             let mut kept = kept.lock().expect("nothing panics while it is held");
-            kept.push((image, least, Arc::clone(&told)));
+            kept.push(Found { disk, kind, least });
         }
         // Others come to wait for what is being written.
         std::thread::yield_now();

@@ -18,9 +18,10 @@ pub fn run(rng: &mut Rng) -> u64 {
     let known = workload.rehearse();
     let calls = calls_of(&workload, &known);
     let mut injected = 0;
-    for (at, &kind) in calls.iter().enumerate() {
-        for fate in fates(kind, rng) {
-            Injection { workload: &workload, known: &known, at: at as u64, kind, fate }.run(rng);
+    for (at, (kind, name)) in calls.iter().enumerate() {
+        for fate in fates(*kind, rng) {
+            let (workload, known, kind, at) = (&workload, &known, *kind, at as u64);
+            Injection { workload, known, at, kind, name, fate }.run(rng);
             injected += 1;
         }
     }
@@ -28,12 +29,14 @@ pub fn run(rng: &mut Rng) -> u64 {
 }
 
 /// The calls that it makes when nothing fails.
-fn calls_of(workload: &Workload, known: &Known) -> Vec<CallKind> {
+fn calls_of(workload: &Workload, known: &Known) -> Vec<(CallKind, String)> {
     let disk = SimDisk::new();
     let calls = Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = Arc::clone(&calls);
     disk.watch(move |call, _| {
-        seen.lock().expect("nothing panics while it is held").push(call.kind);
+        seen.lock()
+            .expect("nothing panics while it is held")
+            .push((call.kind, call.name.to_owned()));
         Fate::Go
     });
     let done = workload.perform(&disk, known, &Progress::default());
@@ -71,6 +74,8 @@ struct Injection<'k> {
     known: &'k Known,
     at: u64,
     kind: CallKind,
+    /// The file or folder that it is about.
+    name: &'k str,
     fate: Fate,
 }
 
@@ -87,10 +92,14 @@ impl Injection<'_> {
             noted.store(true, Ordering::SeqCst);
             fate
         });
-        let done = self.workload.perform(&disk, self.known, &progress).map(drop);
+        let done = self.workload.perform(&disk, self.known, &progress);
+        // What fails while it is dropped is met by nobody: who wants to know closes it.
+        let done = done.and_then(|store| {
+            store.map_or(Ok(()), |store| store.close().map_err(|_| Refused::Close))
+        });
         disk.unwatch();
         assert!(met.load(Ordering::SeqCst), "call {at} is made each time");
-        self.says_so(&done);
+        self.says_so(&done, progress.told.load(Ordering::SeqCst));
         let least = progress.acknowledged.load(Ordering::SeqCst);
         let most = progress.begun.load(Ordering::SeqCst);
         let after = |what| After { injection: self, what, least, most };
@@ -106,17 +115,21 @@ impl Injection<'_> {
     }
 
     /// What the system does in parts, or when asked again, is no failure, and neither is what it
-    /// hides. (Any other may be met where nobody waits: by what is prepared, or while dropping.)
-    fn says_so(&self, done: &Result<(), Refused>) {
+    /// hides. Any other is told: by the call that met it, or by one of those behind it.
+    fn says_so(&self, done: &Result<(), Refused>, is_told: bool) {
         let is_read_or_write = matches!(self.kind, CallKind::Read | CallKind::Write);
         let harmless = matches!(self.fate, Fate::Short(_) | Fate::Lie)
             || (is_read_or_write && self.fate == Fate::Fail(EINTR));
         assert!(done.is_ok() || !harmless, "{}: {done:?}", self.describe("told"));
+        // Whoever opens the folder removes it, too.
+        let is_left_over = self.kind == CallKind::Remove && self.name.ends_with("next");
+        let is_told = is_told || done.is_err() || harmless || is_left_over;
+        assert!(is_told, "{}", self.describe("nobody was told"));
     }
 
     fn describe(&self, when: &str) -> String {
-        let Injection { at, kind, fate, workload, .. } = self;
-        format!("{kind:?} call {at} with {fate:?}, {when}, of {workload:?}")
+        let Injection { at, kind, name, fate, workload, .. } = self;
+        format!("{kind:?} call {at} to {name:?} with {fate:?}, {when}, of {workload:?}")
     }
 }
 

@@ -2,11 +2,13 @@
 //! and what must not matter.
 
 pub mod child;
+mod copied;
 mod crash;
 mod crowd;
 mod erase;
 mod io;
 mod kill;
+mod kinds;
 mod meta;
 mod rot;
 // What is to be erased is that of the tests of the store, as it is.

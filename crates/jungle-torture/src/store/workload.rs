@@ -40,6 +40,8 @@ pub struct Progress {
     pub begun: AtomicU64,
     /// Is a file made smaller, or what is not kept any more given back?
     pub reclaims: AtomicBool,
+    /// Has a call failed behind which it goes on: one that commits nothing?
+    pub told: AtomicBool,
 }
 
 /// The state after each revision, with all the past it keeps, and the newest revision after each
@@ -108,16 +110,16 @@ impl Workload {
                 // What is not kept is in no checkpoint any more, nor in the log before it.
                 progress.reclaims.store(is_forgetful(&store), Ordering::SeqCst);
                 // That there is none is no loss.
-                let _ = store.checkpoint();
+                progress.note(store.checkpoint());
             }
             if self.checkpoints && dice.chance(1, 8) {
                 progress.reclaims.store(true, Ordering::SeqCst);
-                let _ = store.compact();
+                progress.note(store.compact());
             }
             progress.reclaims.store(false, Ordering::SeqCst);
             if self.collects && dice.chance(1, 4) {
                 // What cannot be loaded is told by the next step that needs it.
-                let _ = loading(|| store.collect());
+                progress.note(loading(|| store.collect()));
             }
             if self.closes && step == self.steps / 2 {
                 store.close().map_err(|_| Refused::Close)?;
@@ -174,6 +176,12 @@ pub enum Refused {
 }
 
 impl Progress {
+    fn note<T, E>(&self, done: Result<T, E>) {
+        if done.is_err() {
+            self.told.store(true, Ordering::SeqCst);
+        }
+    }
+
     fn acknowledge(&self, revision: u64) {
         self.acknowledged.store(revision, Ordering::SeqCst);
     }
