@@ -11,6 +11,8 @@
 //! All numbers are little-endian. A length of 0 is where the log ends: segments are filled with
 //! zeros ahead.
 
+use std::ops::Range;
+
 use crate::planted::{Bug, is_awake};
 
 /// Bytes of a frame in front of its records.
@@ -58,12 +60,18 @@ impl Header {
 impl<'a> Frame<'a> {
     /// The frame at the beginning of these bytes, if a whole one is there.
     pub(crate) fn read(bytes: &'a [u8]) -> Option<Frame<'a>> {
+        let frame = Frame::claimed(bytes)?;
+        let is_whole = || frame.check == check(&bytes[..frame.len]);
+        (is_awake(Bug::ChecksumIgnored) || is_whole()).then_some(frame)
+    }
+
+    /// What would be the frame at the beginning of these bytes, whatever its checksum is.
+    pub(crate) fn claimed(bytes: &'a [u8]) -> Option<Frame<'a>> {
         let len = declared(bytes)?;
         let bytes = bytes.get(..len)?;
-        let found = u32_at(bytes, 4);
-        (found == check(bytes) || is_awake(Bug::ChecksumIgnored)).then(|| Frame {
+        Some(Frame {
             len,
-            check: found,
+            check: u32_at(bytes, 4),
             previous: u32_at(bytes, 8),
             unsynced: u32_at(bytes, 12),
             first: u64_at(bytes, 16),
@@ -80,6 +88,46 @@ pub(crate) fn declared(bytes: &[u8]) -> Option<usize> {
 
 fn check(frame: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&frame[..4]), &frame[8..])
+}
+
+/// Checksums of any piece of some bytes, each in about the same time however long it is: a CRC is
+/// linear, so that of a piece follows from those of what ends at its two ends.
+pub(crate) struct Checks<'a> {
+    bytes: &'a [u8],
+    /// The CRC of what is in front of each multiple of [`CHECKED`].
+    upto: Vec<u32>,
+}
+
+/// Each so many bytes a checksum is kept.
+const CHECKED: usize = 256;
+
+impl<'a> Checks<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Checks<'a> {
+        let upto = bytes.chunks(CHECKED).scan(0, |crc, chunk| {
+            let before = *crc;
+            *crc = crc32c::crc32c_append(before, chunk);
+            Some(before)
+        });
+        Checks { bytes, upto: upto.collect() }
+    }
+
+    /// Is this frame, which begins there, whole?
+    pub(crate) fn is_whole(&self, at: usize, frame: Frame<'_>) -> bool {
+        let behind = self.of(at + 8..at + frame.len);
+        let head = crc32c::crc32c(&self.bytes[at..at + 4]);
+        frame.check == crc32c::crc32c_combine(head, behind, frame.len - 8)
+    }
+
+    fn of(&self, piece: Range<usize>) -> u32 {
+        let (before, all) = (self.in_front(piece.start), self.in_front(piece.end));
+        all ^ crc32c::crc32c_combine(before, 0, piece.len())
+    }
+
+    fn in_front(&self, end: usize) -> u32 {
+        let whole = (end / CHECKED).min(self.upto.len().saturating_sub(1));
+        let kept = self.upto.get(whole).copied().unwrap_or(0);
+        crc32c::crc32c_append(kept, &self.bytes[whole * CHECKED..end])
+    }
 }
 
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
@@ -109,5 +157,25 @@ mod tests {
             assert!(Frame::read(&damaged).is_none(), "bit {bit}");
         }
         assert!(Frame::read(&bytes[..bytes.len() - 1]).is_none());
+    }
+    #[test]
+    fn any_piece_has_its_checksum() {
+        let bytes: Vec<u8> = (0..2_000_u32).map(|n| (n * n / 7) as u8).collect();
+        let checks = Checks::new(&bytes);
+        for start in [0, 1, 255, 256, 257, 1_000, 1_791, 1_792] {
+            for end in [start, start + 1, start + 200, 1_792, 1_999, 2_000] {
+                if (start..=2_000).contains(&end) {
+                    assert_eq!(checks.of(start..end), crc32c::crc32c(&bytes[start..end]));
+                }
+            }
+        }
+        assert_eq!(Checks::new(&[]).of(0..0), 0);
+        let mut frame = vec![3; 700];
+        Header { previous: 7, unsynced: 0, first: 1 }.put(&mut frame[100..600]);
+        let claimed = Frame::claimed(&frame[100..]).unwrap();
+        assert!(Checks::new(&frame).is_whole(100, claimed));
+        frame[500] ^= 1;
+        let claimed = Frame::claimed(&frame[100..]).unwrap();
+        assert!(!Checks::new(&frame).is_whole(100, claimed));
     }
 }

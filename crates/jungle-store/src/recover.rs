@@ -17,6 +17,7 @@
 //! anything further was written) nobody can tell from the log: in a log that was not closed,
 //! damage of exactly the last synced group looks like a tear. The report tells its place and size.
 
+use std::cell::LazyCell;
 use std::io;
 
 use jungle_db::{CommitRecord, Jungle, NotWritten, ReplayError, Revision};
@@ -26,7 +27,7 @@ use crate::checkpoint::LoadError;
 
 use crate::disk::{Disk, DiskFile, Mode, read_full};
 use crate::error::{Damage, IoError, OpenError, doing};
-use crate::frame::{FRAME_HEADER, Frame, declared};
+use crate::frame::{Checks, FRAME_HEADER, Frame, declared};
 use crate::log::LogPosition;
 use crate::mark::Mark;
 use crate::planted::{Bug, is_awake};
@@ -37,9 +38,6 @@ use crate::wire::Input;
 
 /// So much of a segment is read at a time when it is known where it ends.
 const CHUNK: usize = 64 << 10;
-
-/// What a search behind the end may spend on checksums, in times the bytes searched.
-const SEARCH_FACTOR: usize = 64;
 
 /// What was cut off at the end of a log that was not closed: part of a group that was never
 /// acknowledged as [`Sync`](jungle_db::Durability::Sync), unless the disk damaged exactly that.
@@ -301,7 +299,7 @@ impl Scan<'_> {
                 let ends = if found >= revision { Damage::GoesOn } else { last.damage() };
                 return Err(self.damaged(&last.name, self.at.offset, ends));
             }
-        } else if last.is_damaged() {
+        } else if last.is_damaged(next) {
             return Err(last.damaged(&self));
         }
         let rest = &last.bytes[last.offset..];
@@ -365,8 +363,8 @@ impl Segment {
         scan.damaged(&self.name, self.base + self.offset as u64, self.damage())
     }
 
-    /// Was there something behind the last frame that had to last? Says yes when in doubt.
-    fn is_damaged(&self) -> bool {
+    /// Was there something behind the last frame, the next revision's, that had to last?
+    fn is_damaged(&self, next: u64) -> bool {
         if is_awake(Bug::DamageTakenForTear) {
             return false;
         }
@@ -375,37 +373,27 @@ impl Segment {
             // Whole, but not in its place: no tear makes that.
             return true;
         }
-        let says_so = |behind, frame: Frame<'_>| (frame.unsynced as usize) < behind;
-        search(rest, says_so) != Search::Nothing
+        search(rest, |behind, frame| shows_damage(frame, behind, Some(next))).is_some()
     }
 }
 
-/// What came of a search for a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Search {
-    /// Where it begins.
-    At(usize),
-    /// There is none.
-    Nothing,
-    /// It would take too long to tell.
-    GivenUp,
+/// Does this frame say that what begins so far in front of it, with the next revision if that is
+/// known, was synced?
+pub(crate) fn shows_damage(frame: Frame<'_>, behind: usize, next: Option<u64>) -> bool {
+    // A record takes a byte at least.
+    let is_later = |next| frame.first.checked_sub(next).is_some_and(|by| by <= behind as u64);
+    (frame.unsynced as usize) < behind && next.is_none_or(is_later)
 }
 
-/// Looks behind the beginning of these bytes for the first whole frame that counts; where it
-/// begins, too, has a say in that.
-pub(crate) fn search(rest: &[u8], counts: impl Fn(usize, Frame<'_>) -> bool) -> Search {
-    let mut budget = rest.len().saturating_mul(SEARCH_FACTOR);
-    for at in 1..rest.len() {
-        let Some(len) = declared(&rest[at..]).filter(|len| *len <= rest.len() - at) else {
-            continue;
-        };
-        let Some(left) = budget.checked_sub(len) else {
-            return Search::GivenUp;
-        };
-        budget = left;
-        if Frame::read(&rest[at..]).is_some_and(|frame| counts(at, frame)) {
-            return Search::At(at);
-        }
-    }
-    Search::Nothing
+/// Looks behind the beginning of these bytes for the first whole frame that counts, which may
+/// depend on where it begins, too; tells where.
+///
+/// What a commit has may be anything, such as many beginnings of frames, or frames of another log:
+/// each of them costs about as much, however long it says it is.
+pub(crate) fn search(rest: &[u8], counts: impl Fn(usize, Frame<'_>) -> bool) -> Option<usize> {
+    let checks = LazyCell::new(|| Checks::new(rest));
+    (1..rest.len()).find(|&at| {
+        let frame = Frame::claimed(&rest[at..]).filter(|&frame| counts(at, frame));
+        frame.is_some_and(|frame| checks.is_whole(at, frame))
+    })
 }

@@ -4,7 +4,7 @@ use super::Surveyor;
 use crate::error::{Damage, OpenError};
 use crate::frame::Frame;
 use crate::mark::Mark;
-use crate::recover::{Search, search, segments};
+use crate::recover::{search, segments, shows_damage};
 use crate::segment::{SEGMENT_HEADER, SegmentHeader, name, read_file};
 use crate::wire::Input;
 use jungle_db::Revision;
@@ -128,9 +128,11 @@ impl Surveyor<'_> {
                 return next;
             }
             // What lies behind a torn end was not synced, as little as that.
-            let counts =
-                |behind, frame: Frame<'_>| end != End::Open || (frame.unsynced as usize) < behind;
-            let Search::At(behind) = search(rest, counts) else {
+            let revision = next.map(|next| next.revision);
+            let counts = |behind, frame: Frame<'_>| {
+                end != End::Open || shows_damage(frame, behind, revision)
+            };
+            let Some(behind) = search(rest, counts) else {
                 if end != End::Open {
                     let is_zeros = rest.iter().all(|&byte| byte == 0);
                     let what = if is_zeros { Damage::EndsEarly } else { Damage::Checksum };

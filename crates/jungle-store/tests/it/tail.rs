@@ -1,6 +1,7 @@
 //! The end of a log that was not closed, on a simulated disk.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use jungle_db::{NotWritten, UpdateError};
@@ -10,15 +11,21 @@ use jungle_store::{Damage, LogError, OpenError, OpenOptions, Store};
 const SEGMENT: &str = "log/00000000000000000001.log";
 
 fn open(disk: &SimDisk) -> Result<Store, OpenError> {
-    OpenOptions::new().segment_bytes(4096).open_on(Arc::new(disk.clone()))
+    open_segments(disk, 4096)
+}
+
+fn open_segments(disk: &SimDisk, bytes: u64) -> Result<Store, OpenError> {
+    OpenOptions::new().segment_bytes(bytes).open_on(Arc::new(disk.clone()))
 }
 
 fn children(store: &Store) -> u64 {
     store.open_tree("t").unwrap().read().root().child_count()
 }
 
+type Files = BTreeMap<String, Vec<u8>>;
+
 /// The files of a log with eight commits, and where each of them begins.
-fn log(close: bool) -> (BTreeMap<String, Vec<u8>>, Vec<usize>) {
+fn log(close: bool) -> (Files, Vec<usize>) {
     let disk = SimDisk::new();
     let store = open(&disk).unwrap();
     let mut begins = vec![36];
@@ -34,7 +41,7 @@ fn log(close: bool) -> (BTreeMap<String, Vec<u8>>, Vec<usize>) {
     (if close { disk.files() } else { files }, begins)
 }
 
-fn with(files: &BTreeMap<String, Vec<u8>>, damage: impl FnOnce(&mut [u8])) -> SimDisk {
+fn with(files: &Files, damage: impl FnOnce(&mut [u8])) -> SimDisk {
     let mut files = files.clone();
     damage(files.get_mut(SEGMENT).unwrap());
     SimDisk::with_files(&files)
@@ -144,4 +151,74 @@ fn a_failed_sync_ends_all_writing_and_closing_gives_the_folder_free() {
     let store = open(&disk).unwrap();
     assert!(!store.report().was_closed && children(&store) <= 1);
     assert_eq!(tree.read().root().child_count(), 1);
+}
+
+/// All in one segment.
+fn open_large(disk: &SimDisk) -> Result<Store, OpenError> {
+    open_segments(disk, 1 << 20)
+}
+
+/// The files of a log whose second commit is a large one, where that begins and ends, and what is
+/// there when another one follows.
+fn large_commit(text: &[u8]) -> (Files, Files, Range<usize>) {
+    let disk = SimDisk::new();
+    let store = open_large(&disk).unwrap();
+    let tree = store.create_tree("t").unwrap();
+    let begin = 36 + store.log_stats().bytes as usize;
+    tree.update(|tx| {
+        (0..3_000).try_for_each(|n: i64| {
+            let child = tx.append(&[])?;
+            tx.put_attribute(std::slice::from_ref(&child), "n", n * n)?;
+            tx.put_attribute(&[child], "text", &format!("message {n}"))
+        })?;
+        tx.put_attribute(&[], "bytes", text)
+    })
+    .unwrap();
+    let end = 36 + store.log_stats().bytes as usize;
+    let files = disk.files();
+    tree.update(|tx| tx.append(&[])).unwrap();
+    (files, disk.files(), begin..end)
+}
+
+/// Beginnings of frames that cannot be told from real ones but by their checksum.
+fn headers() -> Vec<u8> {
+    let header = |n: u32| {
+        let mut header = [0; 24];
+        header[..4].copy_from_slice(&(24 + n % 50_000).to_le_bytes());
+        header[16..].copy_from_slice(&3_u64.to_le_bytes());
+        header
+    };
+    (0..4_000).flat_map(header).collect()
+}
+
+#[test]
+fn a_large_commit_that_is_torn_anywhere_is_cut_off() {
+    for text in [vec![], headers()] {
+        let (files, _, commit) = large_commit(&text);
+        assert!(commit.len() > 100_000);
+        for kept in [30, 4_096, 5_000, commit.len() / 2, commit.len() - 1] {
+            let torn = with(&files, |bytes| bytes[commit.start + kept..commit.end].fill(0));
+            let store = open_large(&torn).unwrap();
+            assert_eq!(store.report().cut.clone().unwrap().offset, commit.start as u64);
+            assert_eq!(children(&store), 0);
+        }
+        // Blocks reach the disk in any order.
+        let torn = with(&files, |bytes| bytes[commit.start + 100..commit.start + 5_000].fill(0));
+        assert!(open_large(&torn).unwrap().report().cut.is_some());
+    }
+}
+
+#[test]
+fn damage_of_a_large_commit_that_another_follows_is_told() {
+    for text in [vec![], headers()] {
+        let (_, files, commit) = large_commit(&text);
+        for at in [0, 4_096, commit.len() / 2, commit.len() - 1] {
+            let error =
+                open_large(&with(&files, |bytes| bytes[commit.start + at] ^= 8)).unwrap_err();
+            let OpenError::Damaged { offset, what: Damage::Checksum, .. } = error else {
+                panic!("{error}");
+            };
+            assert_eq!(offset, commit.start as u64);
+        }
+    }
 }
