@@ -85,7 +85,7 @@ fn list<T>(
 ) -> Result<Vec<T>, DecodeError> {
     let (mut list, count) = (Vec::new(), input.varint()?);
     if is_awake(Bug::LengthBelieved) {
-        list.reserve(count as usize);
+        list.try_reserve(count as usize).expect("memory for as many as are said");
     }
     for _ in 0..count {
         list.push(get(input)?);
