@@ -1,6 +1,6 @@
 //! Conflicts of a merge: their names, and one side of a single one.
 
-use jungle_tree::{Change, Conflict, ConflictKind, EditError, Editor, Path};
+use jungle_tree::{Change, Conflict, ConflictKind, EditError, Editor, Key, Path, Snapshot};
 
 /// The name of a kind of conflict for programs. A name never changes its meaning.
 ///
@@ -37,12 +37,52 @@ pub enum RedoError {
     Edit(#[from] EditError),
 }
 
+/// Is our change left out even where ours prevails? Then it takes a [`redo`].
+///
+/// A list of changes has no copy of what they removed, so ours cannot be done on top of theirs
+/// (`docs/merge.md`); the version that is merged has one.
+///
+/// ```
+/// use jungle_db::{CommitMeta, Jungle};
+/// use jungle_tree::{MergeOptions, Resolution};
+/// use jungle_words::conflict::{is_left_out, redo};
+/// let main = Jungle::new()?.create_tree("board")?;
+/// let page = [main.update(|tx| tx.append(&[]))?.value];
+/// let draft = main.branch("draft", main.snapshot().revision())?;
+/// draft.update(|tx| tx.put_attribute(&page, "title", "kept"))?;
+/// main.update(|tx| tx.remove(&page))?;
+///
+/// let merge = main.merge("draft", &MergeOptions::new().resolution(Resolution::Ours))?;
+/// let (conflict, ours) = (merge.conflicts()[0].clone(), merge.ours().clone());
+/// assert!(is_left_out(&conflict) && merge.changes().is_empty());
+/// let merge = merge.edit(|editor| redo(editor, &conflict, &conflict.ours, &ours))?;
+/// merge.commit(&CommitMeta::new())?;
+/// let after = main.read();
+/// assert_eq!(after.root().at(&page)?.attribute("title").unwrap().as_text(), Some("kept"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn is_left_out(conflict: &Conflict) -> bool {
+    conflict.kind == ConflictKind::RemovedBelow
+}
+
 /// Does one side's change of a conflict, at the place where the node is now: for use in
-/// [`Merge::edit`](jungle_db::Merge::edit).
+/// [`Merge::edit`](jungle_db::Merge::edit). What they removed and we changed is made again as it
+/// is in `ours`, the version that is merged; the nearest node above that is there still gets it.
 ///
 /// # Errors
 /// When it cannot be done alone, or not there.
-pub fn redo(editor: &mut Editor, conflict: &Conflict, change: &Change) -> Result<(), RedoError> {
+pub fn redo(
+    editor: &mut Editor,
+    conflict: &Conflict,
+    change: &Change,
+    ours: &Snapshot,
+) -> Result<(), RedoError> {
+    if is_left_out(conflict) {
+        // Theirs is done: it is why ours is left out.
+        let is_ours = *change == conflict.ours;
+        return if is_ours { Ok(bring_back(editor, conflict, ours)?) } else { Ok(()) };
+    }
     let path = &conflict.path;
     match change {
         Change::AttributePut { key, value, .. } => editor.put_attribute(path, key, value)?,
@@ -53,6 +93,25 @@ pub fn redo(editor: &mut Editor, conflict: &Conflict, change: &Change) -> Result
         change => return Err(RedoError::NotAlone { change: Box::new(change.clone()) }),
     }
     Ok(())
+}
+
+/// Makes again what they removed, as it is in `ours`: all that is not there on the way to what we
+/// changed. Another conflict may have brought it back already.
+fn bring_back(editor: &mut Editor, conflict: &Conflict, ours: &Snapshot) -> Result<(), EditError> {
+    let (from, path) = match &conflict.ours {
+        Change::Moved { from, to } => (Some(from), to),
+        _ => (None, &conflict.path),
+    };
+    let lacks = |editor: &Editor, path: &[Key]| editor.root().at(path).is_err();
+    if let Some(end) = (1..=path.len()).find(|&end| lacks(editor, &path[..end])) {
+        let (key, parent) = path[..end].split_last().expect("it is not empty");
+        editor.insert_subtree(parent, key, ours.root().at(&path[..end])?)?;
+    }
+    match from {
+        // What we moved into it has stayed where it was.
+        Some(from) if ours.root().at(from).is_err() && !lacks(editor, from) => editor.remove(from),
+        _ => Ok(()),
+    }
 }
 
 /// Does a move, and takes back what the other side did where it can only be done without that.
@@ -90,8 +149,8 @@ fn move_to(editor: &mut Editor, from: &Path, to: &Path) -> Result<(), EditError>
 
 #[cfg(test)]
 mod tests {
-    use jungle_db::{CommitMeta, Jungle, Merge};
-    use jungle_tree::{MergeOptions, Resolution};
+    use jungle_db::{CommitMeta, Draft, Jungle, Merge};
+    use jungle_tree::{MergeOptions, Resolution, diff};
 
     use super::*;
 
@@ -117,11 +176,11 @@ mod tests {
         }
         let options = MergeOptions::new().resolution(prevails);
         let merge: Merge = main.merge("draft", &options).unwrap();
-        let conflicts = merge.conflicts().to_vec();
+        let (conflicts, ours) = (merge.conflicts().to_vec(), merge.ours().clone());
         assert_eq!(conflicts.len(), 1);
         let conflict = &conflicts[0];
         let change = if prevails == Resolution::Ours { &conflict.theirs } else { &conflict.ours };
-        let merge = merge.edit(|editor| redo(editor, conflict, change)).unwrap();
+        let merge = merge.edit(|editor| redo(editor, conflict, change, &ours)).unwrap();
         merge.commit(&CommitMeta::new()).unwrap();
         let reading = main.read();
         let mut walk = reading.root().walk();
@@ -142,5 +201,60 @@ mod tests {
         assert_eq!(cycle, [["/", "/a", "/a/y", "/c"], ["/", "/b", "/b/x", "/c"]]);
         let taken = both.map(|prevails| settled(("/a", "/n"), ("/b", "/n"), prevails));
         assert_eq!(taken, [["/", "/a", "/c", "/n"], ["/", "/b", "/c", "/n"]]);
+    }
+
+    /// What differs from ours in the end when that prevails, and they removed `removed`.
+    fn kept(removed: &str, ours: impl FnMut(&mut Draft) -> Result<(), EditError>) -> Vec<String> {
+        let main = Jungle::new().unwrap().create_tree("t").unwrap();
+        let names = ["/a", "/a/k", "/a/k/leaf", "/b", "/list", "/list/0", "/list/1"];
+        let made = main.update(|tx| {
+            names.iter().try_for_each(|name| {
+                let path = path(name);
+                let (key, parent) = path.split_last().unwrap();
+                tx.insert_child(parent, key)?;
+                tx.put_attribute(&path, "name", *name)
+            })
+        });
+        let draft = main.branch("draft", made.unwrap().revision).unwrap();
+        draft.update(ours).unwrap();
+        main.update(|tx| tx.remove(&path(removed))).unwrap();
+        let options = MergeOptions::new().resolution(Resolution::Ours);
+        let merge = main.merge("draft", &options).unwrap();
+        let (conflicts, version) = (merge.conflicts().to_vec(), merge.ours().clone());
+        assert!(!conflicts.is_empty() && conflicts.iter().all(is_left_out));
+        let redo = |editor: &mut Editor| {
+            conflicts.iter().try_for_each(|one| redo(editor, one, &one.ours, &version))
+        };
+        merge.edit(redo).unwrap().commit(&CommitMeta::new()).unwrap();
+        let (ours, merged) = (draft.snapshot(), main.snapshot());
+        diff(&ours, &merged).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_they_removed_comes_back_as_ours_has_it() {
+        let put = |at: &'static str| move |tx: &mut Draft| tx.put_attribute(&path(at), "n", 1);
+        for (removed, at) in [
+            ("/a", "/a"),
+            ("/a", "/a/k/leaf"),
+            ("/a/k", "/a/k"),
+            ("/list/0", "/list/0"),
+            ("/list", "/list/1"),
+        ] {
+            assert!(kept(removed, put(at)).is_empty(), "{removed} {at}");
+        }
+        let add = |tx: &mut Draft| tx.insert_child(&path("/a/k"), &"new".into()).map(drop);
+        assert!(kept("/a", add).is_empty());
+        // What we moved away from is none of our changes.
+        for (removed, from, to, differs) in [
+            ("/a", "/a/k", "/k", &["- /a"][..]),
+            ("/a", "/b", "/a/b", &[]),
+            ("/b", "/b", "/a/b", &[]),
+            ("/a", "/b", "/a/k/b", &[]),
+        ] {
+            let to = path(to);
+            let (key, parent) = to.split_last().unwrap();
+            let moved = |tx: &mut Draft| tx.move_node(&path(from), parent, key);
+            assert_eq!(kept(removed, moved), differs, "{removed} {from} {to}");
+        }
     }
 }

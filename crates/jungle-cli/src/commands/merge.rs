@@ -79,8 +79,7 @@ struct Renamed {
 
 /// How a single conflict is settled.
 enum How {
-    Ours,
-    Theirs,
+    Take(Side),
     Put(New),
 }
 
@@ -186,8 +185,8 @@ fn places<'m>(merge: &'m Merge, resolve: &[String]) -> Result<Vec<Place<'m>>, Fa
             let Some(how) = how else { continue };
             known = true;
             place.how = Some(match how {
-                "ours" => How::Ours,
-                "theirs" => How::Theirs,
+                "ours" => How::Take(Side::Ours),
+                "theirs" => How::Take(Side::Theirs),
                 value => How::Put(New::from_json(value)?),
             });
         }
@@ -243,19 +242,20 @@ enum Side {
 /// What must be done beyond who prevails.
 enum Edit<'p> {
     Do(&'p Conflict, &'p Change),
-    Put(&'p Path, &'p New),
+    Put(&'p Conflict, &'p New),
 }
 
 fn edits<'p>(places: &'p [Place<'_>], prevails: Side) -> Vec<(&'p Path, Edit<'p>)> {
     let edit = |place: &'p Place<'_>| {
         let conflict = place.conflict;
-        let edit = match place.how.as_ref()? {
-            How::Ours if prevails == Side::Theirs => Edit::Do(conflict, &conflict.ours),
-            How::Theirs if prevails == Side::Ours => Edit::Do(conflict, &conflict.theirs),
-            How::Put(new) => Edit::Put(&place.path, new),
-            How::Ours | How::Theirs => return None,
+        let side = match &place.how {
+            Some(How::Put(new)) => return Some((&place.path, Edit::Put(conflict, new))),
+            Some(How::Take(side)) => *side,
+            None => prevails,
         };
-        Some((&place.path, edit))
+        let is_done = side == prevails && !conflict::is_left_out(conflict);
+        let change = if side == Side::Ours { &conflict.ours } else { &conflict.theirs };
+        (!is_done).then_some((&place.path, Edit::Do(conflict, change)))
     };
     places.iter().filter_map(edit).collect()
 }
@@ -263,18 +263,26 @@ fn edits<'p>(places: &'p [Place<'_>], prevails: Side) -> Vec<(&'p Path, Edit<'p>
 /// The merge with single conflicts settled otherwise than the rest. It is prepared anew, since the
 /// conflicts are a part of the first.
 fn settle(into: &TreeHandle, args: &Args, edits: &[(&Path, Edit<'_>)]) -> Result<Merge, Failure> {
-    let edit = |editor: &mut Editor| {
-        edits.iter().try_for_each(|(path, edit)| match edit {
-            Edit::Put(path, new) => member::put(editor, path, new, Parents::MustBeThere),
-            Edit::Do(conflict, change) => {
-                conflict::redo(editor, conflict, change).map_err(|error| {
-                    Failure::new(Exit::Conflict, format_args!("--resolve {path}: {error}"))
-                        .with_hint("give a value, or use --ours or --theirs for all")
-                })
-            }
+    let merge = prepare(into, args)?;
+    let ours = merge.ours().clone();
+    let redo = |editor: &mut Editor, conflict: &Conflict, change: &Change, path: &Path| {
+        conflict::redo(editor, conflict, change, &ours).map_err(|error| {
+            Failure::new(Exit::Conflict, format_args!("--resolve {path}: {error}"))
+                .with_hint("give a value, or use --ours or --theirs for all")
         })
     };
-    prepare(into, args)?.edit(edit).map_err(|error| match error {
+    let edit = |editor: &mut Editor| {
+        edits.iter().try_for_each(|(path, edit)| match edit {
+            Edit::Put(conflict, new) => {
+                if conflict::is_left_out(conflict) {
+                    redo(editor, conflict, &conflict.ours, path)?;
+                }
+                member::put(editor, path, new, Parents::MustBeThere)
+            }
+            Edit::Do(conflict, change) => redo(editor, conflict, change, path),
+        })
+    };
+    merge.edit(edit).map_err(|error| match error {
         UpdateError::Closure(failure) => failure,
         UpdateError::NotWritten(error) => failed(error),
         error => Failure::new(Exit::Error, format_args!("{error:?}")),

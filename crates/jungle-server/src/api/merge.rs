@@ -4,7 +4,8 @@ use axum::body::Body;
 use axum::http::{Request, Uri};
 use axum::response::Response;
 use jungle::{
-    CommitMeta, Conflict, Editor, Merge, MergeOptions, Path, Resolution, Revision, Rule, TreeHandle,
+    CommitMeta, Conflict, Editor, Merge, MergeOptions, Path, Resolution, Revision, Rule, Snapshot,
+    TreeHandle,
 };
 use jungle_words::conflict;
 use serde::Deserialize;
@@ -144,12 +145,12 @@ fn do_it(
     let merge = prepare()?;
     let before = merge.theirs().revision();
     check(expected, before)?;
-    let settled = settled(merge.conflicts(), wanted)?;
+    let (settled, ours) = (settled(merge.conflicts(), wanted)?, merge.ours().clone());
     // Prepared anew, since the conflicts are a part of the first.
     let merge = prepare()?;
     check(Some(before), merge.theirs().revision())?;
     let merge = merge.edit(|editor| {
-        settled.iter().try_for_each(|(conflict, resolve)| settle(editor, conflict, resolve, wanted))
+        settled.iter().try_for_each(|settled| settle(editor, settled, wanted, &ours))
     })?;
     let committed = merge.commit(meta)?;
     let is_changed = committed.revision > before;
@@ -157,11 +158,11 @@ fn do_it(
     Ok(Done { revision, is_changed, renamed })
 }
 
+/// A conflict for which the merge itself does not do all, and what was said about it alone.
+type Settled<'w> = (Conflict, Option<&'w Resolve>);
+
 /// The conflicts that are settled one by one; an error if one is left open.
-fn settled<'w>(
-    conflicts: &[Conflict],
-    wanted: &'w Wanted,
-) -> Result<Vec<(Conflict, &'w Resolve)>, Problem> {
+fn settled<'w>(conflicts: &[Conflict], wanted: &'w Wanted) -> Result<Vec<Settled<'w>>, Problem> {
     let fits = |resolve: &Resolve, conflict: &Conflict| {
         resolve.path.0 == conflict.path && resolve.attribute.as_deref() == attribute(conflict)
     };
@@ -180,28 +181,33 @@ fn settled<'w>(
             .with("conflicts", self::conflicts(open()))
             .hint("say who prevails, or resolve each"));
     }
-    let settled = conflicts.iter().filter_map(|one| Some((one.clone(), resolve(one)?)));
-    Ok(settled.collect())
+    let settled = conflicts.iter().map(|one| (one, resolve(one)));
+    let settled = settled.filter(|(one, how)| how.is_some() || conflict::is_left_out(one));
+    Ok(settled.map(|(one, how)| (one.clone(), how)).collect())
 }
 
 fn settle(
     editor: &mut Editor,
-    conflict: &Conflict,
-    resolve: &Resolve,
+    (conflict, how): &Settled<'_>,
     wanted: &Wanted,
+    ours: &Snapshot,
 ) -> Result<(), Problem> {
     let path: &Path = &conflict.path;
     let prevails = wanted.prevails.unwrap_or(Side::Theirs);
-    match (resolve.take, &resolve.value, &resolve.attribute) {
-        (Some(side), None, _) if side == prevails => Ok(()),
-        (Some(side), None, _) => {
-            let change = if side == Side::Ours { &conflict.ours } else { &conflict.theirs };
-            conflict::redo(editor, conflict, change).map_err(|error| {
-                Problem::new(Kind::Conflict, error)
-                    .within(format_args!("resolve {path}"))
-                    .hint("say who prevails in all of them")
-            })
+    let mut take = |side| {
+        if side == prevails && !conflict::is_left_out(conflict) {
+            return Ok(());
         }
+        let change = if side == Side::Ours { &conflict.ours } else { &conflict.theirs };
+        conflict::redo(editor, conflict, change, ours).map_err(|error| {
+            Problem::new(Kind::Conflict, error)
+                .within(format_args!("resolve {path}"))
+                .hint("say who prevails in all of them")
+        })
+    };
+    let Some(how) = how else { return take(prevails) };
+    match (how.take, &how.value, &how.attribute) {
+        (Some(side), None, _) => take(side),
         (None, Some(New(value)), Some(attribute)) => {
             Ok(editor.put_attribute(path, attribute, value)?)
         }

@@ -41,6 +41,40 @@ fn preview_tells_changes_and_conflicts_and_does_nothing() {
 }
 
 #[test]
+fn what_they_removed_comes_back_where_ours_prevails() {
+    for (body, kept) in [
+        (json!({"from": "draft", "prevails": "ours"}), true),
+        (json!({"from": "draft", "prevails": "theirs"}), false),
+        (json!({"from": "draft", "resolve": [{"path": "/of-all", "take": "ours"}]}), true),
+        (
+            json!({"from": "draft", "prevails": "ours",
+                "resolve": [{"path": "/of-all", "take": "theirs"}]}),
+            false,
+        ),
+    ] {
+        let served = Served::memory().tree("t");
+        let commit = |branch: &str, edits: Json| {
+            let path = format!("/api/v1/trees/t/commits?branch={branch}");
+            served.post(&path, &json!({"edits": edits}).to_string()).expect(200)
+        };
+        commit(
+            "main",
+            json!([
+                {"op": "insert", "path": "/of-all"},
+                {"op": "put", "path": "/of-all", "attribute": "before", "value": 1},
+            ]),
+        );
+        served.post("/api/v1/trees/t/branches", r#"{"name":"draft"}"#).expect(201);
+        commit("draft", json!([{"op": "put", "path": "/of-all", "attribute": "n", "value": 2}]));
+        commit("main", json!([{"op": "remove", "path": "/of-all"}]));
+        merge(&served, &body).expect(200);
+        let merged = document(&served);
+        let expected = kept.then(|| json!({"before": 1, "n": 2}));
+        assert_eq!(merged.get("of-all"), expected.as_ref(), "{body}");
+    }
+}
+
+#[test]
 fn open_conflict_refuses_the_merge_and_is_told() {
     let served = diverged();
     let take = json!({"path": "/", "attribute": "n", "take": "ours"});
