@@ -181,6 +181,11 @@ impl Visitor {
         }
     }
 
+    /// The newest revision of all trees.
+    pub(crate) fn newest(&self) -> Revision {
+        self.trees.0.revision()
+    }
+
     /// The names of the trees of which something may be read.
     pub(crate) fn names(&self) -> Vec<Arc<str>> {
         let mut names = self.trees.0.list_trees();

@@ -7,7 +7,7 @@ use axum::http::Uri;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use jungle::{Change, Path, Revision, TreeHandle, WatchError};
+use jungle::{Change, NoSuchRevision, Path, Revision, TreeHandle, WatchError};
 use tokio::sync::mpsc;
 
 use super::{Named, event};
@@ -51,6 +51,7 @@ pub(crate) async fn watch(
     let subscription = app.hubs.subscribe(&tree, (path.clone(), view.clone()))?;
     // After the subscription: what is committed from here on is told.
     let after = after.map_or_else(|| tree.snapshot().revision(), Revision::new);
+    check_ahead(&app, after)?;
     let (mut reader, first) = Reader::begin(tree, (path, view), after).await?;
     let (send, body) = pieces();
     tokio::spawn(async move {
@@ -68,6 +69,18 @@ pub(crate) async fn watch(
     });
     let stream = (CONTENT_TYPE, "text/event-stream");
     Ok(([stream, (CACHE_CONTROL, "no-store")], body).into_response())
+}
+
+/// Who has seen more than there is saw what was lost since, and would miss what gets those numbers
+/// now. A server of a cluster only has to catch up with the one that the client had before.
+fn check_ahead(app: &Visitor, after: Revision) -> Result<(), Problem> {
+    let newest = app.newest();
+    if after <= newest || app.cluster.is_some() {
+        return Ok(());
+    }
+    let hint = "the history was put back since, as from a backup: read the tree anew, and go on \
+                after the revision that it has";
+    Err(Problem::from(NoSuchRevision::NotYet { newest }).hint(hint))
 }
 
 /// Where a client is in the history.

@@ -163,6 +163,26 @@ fn history_that_is_gone_is_told() {
 }
 
 #[test]
+fn who_has_seen_more_than_there_is_is_told() {
+    let served = Served::memory().tree("t");
+    let newest = put(&served, "a", 0);
+    for header in [&[][..], &[("last-event-id", "1000")]] {
+        let after = if header.is_empty() { 1000 } else { 0 };
+        let path = format!("/api/v1/trees/t/watch?after={after}");
+        let answer = served.send("GET", &path, header, None);
+        assert_eq!(
+            (answer.status.as_u16(), answer.problem()),
+            (404, "no-such-revision".to_owned())
+        );
+    }
+    // Other trees have revisions of the same numbers.
+    served.server.jungle().create_tree("u").unwrap();
+    let mut events = served.watch(&format!("t/watch?after={}", newest + 1), "");
+    let next = put(&served, "a", 1);
+    assert_eq!(events.next().unwrap().id, Some(next));
+}
+
+#[test]
 fn stream_ends_when_the_server_stops() {
     let served = Served::memory().tree("t");
     let mut events = served.watch("t/watch", "");
