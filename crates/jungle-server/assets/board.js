@@ -1,6 +1,8 @@
 // Everything works without this: it remembers the name, and shows new messages as they come.
 "use strict";
 
+const main = document.querySelector("main");
+
 const author = document.querySelector("[data-author]");
 if (author) {
   author.value ||= localStorage.getItem("author") ?? "";
@@ -37,21 +39,55 @@ async function refresh() {
     if (!isSame) message.classList.add("new");
   }
   before.replaceWith(now);
+  main.dataset.watch = page.querySelector("main").dataset.watch;
   localTimes();
 }
 
-const watch = document.querySelector("main").dataset.watch;
-if (watch) {
+if (main.dataset.watch) {
   let isBusy = false;
   let isStale = false;
-  new EventSource(watch).addEventListener("change", async () => {
+
+  async function changed() {
     isStale = true;
     if (isBusy) return;
     isBusy = true;
-    while (isStale) {
-      isStale = false;
-      await refresh();
+    try {
+      while (isStale) {
+        isStale = false;
+        await refresh();
+      }
+    } catch {
+      // The server is away. Once it is there again, the page is looked at anew.
+    } finally {
+      isBusy = false;
     }
-    isBusy = false;
+  }
+
+  // A browser opens six connections to a server at most, for all its tabs: those that nobody sees
+  // give theirs back.
+  let source;
+  let wasAway = false;
+  function listen() {
+    const address = main.dataset.watch;
+    source = new EventSource(address);
+    source.addEventListener("change", changed);
+    source.addEventListener("open", () => {
+      if (wasAway) changed();
+      wasAway = false;
+    });
+    source.addEventListener("error", async ({ target }) => {
+      wasAway = true;
+      if (target.readyState !== EventSource.CLOSED || target !== source) return;
+      // The history is another one, as after a backup was put back: the page says where it begins.
+      await changed();
+      if (target === source && main.dataset.watch !== address) listen();
+    });
+  }
+  document.addEventListener("visibilitychange", () => {
+    source?.close();
+    source = undefined;
+    wasAway = true;
+    if (!document.hidden) listen();
   });
+  if (!document.hidden) listen();
 }

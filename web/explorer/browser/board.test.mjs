@@ -92,6 +92,50 @@ test('a message that another posts or edits is seen at once', { timeout: 180_000
   assert.equal(await ana.getByLabel('Your name').inputValue(), 'ana')
 }))
 
+/** The browser of the tests shows all tabs, so a tab is told what one in a window is told. */
+async function turn(page, isHidden) {
+  await page.evaluate((isHidden) => {
+    Object.defineProperty(document, 'hidden', { value: isHidden, configurable: true })
+    document.dispatchEvent(new Event('visibilitychange'))
+  }, isHidden)
+}
+
+test('a tab that nobody sees holds no connection, and catches up when it is seen again', { timeout: 180_000 }, () => visit('/', async (page) => {
+  await make(page, 'tabs')
+  const tabs = []
+  // More than a browser has connections for.
+  for (let n = 0; n < 8; n += 1) {
+    const tab = await page.context().newPage()
+    await tab.goto(page.url())
+    await turn(tab, true)
+    tabs.push(tab)
+  }
+  await post(page, 'seen by those who look', 'ana')
+  await turn(tabs[0], false)
+  await tabs[0].locator('.message', { hasText: 'seen by those who look' }).waitFor()
+  assert.deepEqual(await texts(tabs[1]), [])
+}))
+
+test('a board that could not be looked at once goes on', { timeout: 180_000 }, () => visit('/', async (ana) => {
+  await make(ana, 'once')
+  await post(ana, 'first', 'ana')
+  await ana.evaluate(() => {
+    const real = window.fetch
+    window.fetch = () => {
+      window.fetch = real
+      window.wasAway = true
+      return Promise.reject(new TypeError('the server is away'))
+    }
+  })
+  await visit('/boards/once', async (bo) => {
+    await post(bo, 'second', 'bo')
+    await ana.waitForFunction(() => window.wasAway)
+    await post(bo, 'third', 'bo')
+  })
+  await ana.locator('.message', { hasText: 'third' }).waitFor()
+  assert.deepEqual((await texts(ana)).sort(), ['first', 'second', 'third'])
+}))
+
 test('an edit of what another has edited meanwhile is not lost, and loses nothing', { timeout: 180_000 }, () => visit('/', async (ana) => {
   await make(ana, 'both')
   await post(ana, 'to be edited', 'ana')

@@ -62,11 +62,13 @@ export class Session {
     this.path = path
     await this.loadRevisions()
     await Promise.all([this.loadRoot(), this.loadNode(path)])
-    this.watch()
+    document.addEventListener('visibilitychange', this.seen)
+    this.seen()
     if (at !== undefined) await this.findRevision(at)
   }
 
   end(): void {
+    document.removeEventListener('visibilitychange', this.seen)
     this.source?.close()
     this.version.abort()
     clearTimeout(this.timer)
@@ -231,6 +233,13 @@ export class Session {
   get place(): number {
     const found = this.revisions.findLastIndex(({ revision }) => revision <= this.revision)
     return Math.max(0, found)
+  }
+
+  /** A browser opens six connections to a server at most, for all its tabs: those that nobody sees give theirs back. */
+  private readonly seen = (): void => {
+    if (this.live === 'ended') return
+    this.source?.close()
+    if (!document.hidden) this.watch()
   }
 
   private watch(): void {
