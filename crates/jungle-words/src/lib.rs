@@ -16,7 +16,7 @@
 //!
 //! - [`Expr`]: what must be true of a node; [`create_index`]: the indexes that it,
 //!   and [`with_attribute`], are looked up in.
-//! - [`find`]: a revision by number, tag, branch, steps back or time; [`Info`], [`Tags`]: what is
+//! - [`find`]: a revision by number, tag, branch, steps back or time, and [`check_name`]; [`Info`], [`Tags`]: what is
 //!   told of it; [`time`]: times as they are written.
 //! - [`keep`]: how much of a history is kept.
 //! - [`conflict`]: the names of conflicts, and settling one of them alone; [`with_causes`]: errors.
@@ -32,4 +32,6 @@ pub mod time;
 pub use cause::with_causes;
 pub use expr::{Expr, HELP as EXPRESSION_HELP, ParseError, create_index, with_attribute};
 pub use info::{Info, Tags};
-pub use revision::{FindError, Found, HELP as REVISION_HELP, find, find_or_newest};
+pub use revision::{
+    FindError, Found, HELP as REVISION_HELP, NameError, check_name, find, find_or_newest,
+};

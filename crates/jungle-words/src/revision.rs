@@ -10,6 +10,39 @@ REV names a revision: its number (`12`), a tag (`v1.2`), a branch for its newest
 these and how many revisions further back (`main~3`), or a time for the newest one then \
 (`2026-11-22T01:30:00Z`, `2026-11-22`, `'2 hours ago'`).";
 
+/// Why a tag or a branch cannot have a name: it says another revision already.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name:?} cannot be a name: {says}")]
+pub struct NameError {
+    name: Box<str>,
+    says: &'static str,
+}
+
+/// Refuses a name for a tag or a branch by which [`find`] would not find it: a number, a time, or
+/// steps back.
+///
+/// # Errors
+/// When it is one.
+///
+/// ```
+/// use jungle_words::check_name;
+/// assert!(check_name("v1.2").is_ok());
+/// let refused = check_name("2026").unwrap_err();
+/// assert_eq!(refused.to_string(), r#""2026" cannot be a name: it is the number of a revision"#);
+/// ```
+pub fn check_name(name: &str) -> Result<(), NameError> {
+    let says = if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit()) {
+        "it is the number of a revision"
+    } else if name.rsplit_once('~').is_some_and(|(_, steps)| steps.parse::<usize>().is_ok()) {
+        "it says how many revisions further back"
+    } else if time::parse(name).is_some() {
+        "it is a time"
+    } else {
+        return Ok(());
+    };
+    Err(NameError { name: name.into(), says })
+}
+
 /// A revision that was named.
 #[derive(Clone, Debug)]
 pub struct Found {

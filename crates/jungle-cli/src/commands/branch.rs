@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use jungle::BranchError;
+use jungle_words::check_name;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -57,6 +58,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     };
     let folder = context.write(&args.dir)?;
     let tree = tree(&folder, &args.tree, None)?;
+    check_name(name).map_err(failed)?;
     let from = find_or_newest(&tree, args.rev.as_deref())?;
     let revision = from.snapshot.revision();
     from.tree.branch(name, revision).map_err(failed)?;

@@ -4,8 +4,9 @@ use std::fs;
 use std::io::{BufReader, Write};
 use std::path::Path;
 
-use jungle::{CommitMeta, CommitOptions, Editor, OpenOptions, Revision, TreeHandle};
+use jungle::{BranchError, CommitMeta, CommitOptions, Editor, OpenOptions, Revision, TreeHandle};
 use jungle_json::{ImportOptions, MemberOrder, import};
+use jungle_words::check_name;
 use serde::Serialize;
 
 use crate::args;
@@ -71,13 +72,23 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     }
     let open = OpenOptions::new();
     let store = context.create(&args.dir, if args.spill { open.spill() } else { open })?;
-    let tree = match store.open_tree(&args.tree) {
-        Ok(tree) => tree,
-        Err(_) => store.create_tree(&args.tree).map_err(failed)?,
+    let (tree, is_new) = match store.open_tree(&args.tree) {
+        Ok(tree) => (tree, false),
+        Err(_) => (store.create_tree(&args.tree).map_err(failed)?, true),
     };
+    let begin = tree.snapshot().revision();
+    let imported = files(args, context, &tree);
+    if imported.is_err() && is_new && tree.snapshot().revision() == begin {
+        // Nothing is left of a tree that got nothing.
+        store.delete_tree(&args.tree).map_err(failed)?;
+    }
+    imported
+}
+
+fn files(args: &Args, context: &Context<'_>, tree: &TreeHandle) -> Result<(), Failure> {
     let tree = match &args.branch.branch {
-        Some(branch) => on_branch(&tree, branch)?,
-        None => tree,
+        Some(branch) => on_branch(tree, branch)?,
+        None => tree.clone(),
     };
     let order = if args.ignore_order { MemberOrder::Ignore } else { MemberOrder::Keep };
     let options = options(&args.read, order);
@@ -144,6 +155,14 @@ impl Work<'_> {
         })
     }
 
+    fn must_be_free(&self, tag: &str) -> Result<(), Failure> {
+        check_name(tag).map_err(failed)?;
+        match self.tree.at_tag(tag).is_ok() || self.tree.on_branch(tag).is_ok() {
+            true => Err(failed(BranchError::Exists { name: tag.into() })),
+            false => Ok(()),
+        }
+    }
+
     /// Makes one revision, and its tags; `f` gives the bytes that were read.
     fn commit(
         &self,
@@ -152,6 +171,8 @@ impl Work<'_> {
         (file, tags): (&str, &[String]),
         f: impl FnOnce(&mut Editor) -> Result<u64, Failure>,
     ) -> Result<(), Failure> {
+        // Before there is a revision for nothing.
+        tags.iter().try_for_each(|tag| self.must_be_free(tag))?;
         let mut tx = self.tree.begin(CommitOptions { meta, ..CommitOptions::default() });
         let bytes = tx.bulk(f)?;
         let changed = tx.is_changed();

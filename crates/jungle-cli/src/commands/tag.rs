@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use jungle::BranchError;
+use jungle_words::check_name;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -60,6 +61,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     };
     let folder = context.write(&args.dir)?;
     let tree = tree(&folder, &args.tree, None)?;
+    check_name(name).map_err(failed)?;
     let at = find_or_newest(&tree, args.rev.as_deref())?;
     let revision = at.snapshot.revision();
     at.tree.tag(name, revision).map_err(failed)?;

@@ -58,6 +58,7 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     let tree = app.tree(&name, Need::whole(Role::Write))?;
     let new = new(&app, request).await?;
+    jungle_words::check_name(&new.name)?;
     let made = app.write(move |_| {
         let from = jungle_words::find_or_newest(&tree, new.at.as_deref())?;
         Ok(from.tree.branch(&new.name, from.snapshot.revision())?)
@@ -98,6 +99,7 @@ pub(crate) async fn create_tag(
 ) -> Result<Response, Problem> {
     let tree = app.tree(&name, Need::whole(Role::Write))?;
     let new = new(&app, request).await?;
+    jungle_words::check_name(&new.name)?;
     let made = app.write(move |_| {
         let from = jungle_words::find_or_newest(&tree, new.at.as_deref())?;
         let revision = from.snapshot.revision();

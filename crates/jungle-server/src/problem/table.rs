@@ -122,6 +122,7 @@ of_kind! {
     NoSuchNode => NoSuchNode,
     FindError => NoSuchRevision,
     jungle::NameError => BadRequest,
+    jungle_words::NameError => BadRequest,
     ParsePathError => BadRequest,
     std::io::Error => Failed,
     jungle::ArchiveError => Failed,
