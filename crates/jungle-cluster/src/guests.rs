@@ -270,12 +270,15 @@ impl Guests {
         let mut hosting = Hosting { jungle, own, branches: BTreeMap::new(), next, room };
         let mut hosted = Hosted::default();
         hosted.own = hosting.take(anywhere, &mut hosted);
-        for guest in waiting {
+        for (index, guest) in waiting.iter().enumerate() {
             let first = hosting.next;
             let count = hosting.take(&guest.records, &mut hosted);
             if count > 0 {
                 let (mark, number) = (guest.mark.clone(), guest.number);
                 hosted.carried.push(Carried { mark, number, first, count });
+            } else if index == 0 && own.is_empty() && hosted.records.is_empty() {
+                // Nothing was in its way, so it cannot be taken at all: it never came.
+                self.lock().waiting.retain(|waiting| !Arc::ptr_eq(waiting, guest));
             }
         }
         hosted

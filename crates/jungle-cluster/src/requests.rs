@@ -1,16 +1,10 @@
 //! Whether commits may say which request asked for them.
 
 use std::sync::PoisonError;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::cluster::Cluster;
-use crate::survey::Survey;
-
-/// So long the servers have to say what they read.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
-
-/// After so long they are asked again, if one of them did not read it.
-const ASKED_EVERY: Duration = Duration::from_secs(30);
+use crate::survey::{ANSWERS_WITHIN, ASKED_EVERY};
 
 /// What is known of that.
 #[derive(Default)]
@@ -32,15 +26,10 @@ impl Cluster {
         let is_due = requests.asked.is_none_or(|asked| asked.elapsed() > ASKED_EVERY);
         if !requests.are_read && is_due {
             let survey = self.survey(ANSWERS_WITHIN);
-            requests.are_read = survey.is_ok_and(|survey| survey.is_some_and(|it| all_read(&it)));
+            requests.are_read = survey
+                .is_ok_and(|survey| survey.is_some_and(|it| it.do_all(|server| server.requests)));
             requests.asked = Some(Instant::now());
         }
         requests.are_read
     }
-}
-
-/// Does everybody who answered read it, and did anybody? Who follows no further reads nothing.
-fn all_read(survey: &Survey) -> bool {
-    let servers = &survey.servers;
-    !servers.is_empty() && servers.iter().all(|it| it.requests || it.fault.is_some())
 }

@@ -19,6 +19,11 @@ use crate::options::Options;
 /// More servers are not listed.
 const SERVERS_MAX: usize = 1_000;
 
+/// So long servers have to say what they can do.
+pub(crate) const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
+/// After so long they are asked again, as long as one of them cannot.
+pub(crate) const ASKED_EVERY: Duration = Duration::from_secs(30);
+
 /// A cluster as a whole, as it was asked; the names of the fields are those of the JSON form.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
@@ -129,6 +134,12 @@ pub struct OutboxStatus {
 pub type Tell = Arc<dyn Fn() -> ServerStatus + Send + Sync>;
 
 impl Survey {
+    /// Can everybody who answered do something, and did anybody? Who follows no further does
+    /// nothing.
+    pub(crate) fn do_all(&self, can: impl Fn(&ServerStatus) -> bool) -> bool {
+        !self.servers.is_empty() && self.servers.iter().all(|it| can(it) || it.fault.is_some())
+    }
+
     /// Asks a cluster, without being one of its servers, and waits `within` for answers.
     ///
     /// # Errors

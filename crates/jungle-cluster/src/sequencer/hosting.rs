@@ -9,13 +9,12 @@ use jungle_db::{CommitRecord, Places, SequenceError};
 use super::{Appender, Records, encode, undecided};
 use crate::guests::Visit;
 use crate::log::Appended;
+use crate::survey::{ANSWERS_WITHIN, ASKED_EVERY};
 
 /// A host that has appended nothing for so long is waited for no longer.
 const PATIENCE: Duration = Duration::from_millis(200);
-/// So often servers are asked whether all read what guests are in, as long as one does not.
-const ASKED_EVERY: Duration = Duration::from_secs(30);
-/// So long they have to answer.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
+/// So often it is looked whether servers are to be asked again.
+const LOOKED_EVERY: Duration = Duration::from_secs(1);
 /// So long is waited after something went wrong.
 const AGAIN_AFTER: Duration = Duration::from_millis(100);
 
@@ -97,7 +96,7 @@ impl Appender {
                 asked = Some(Instant::now());
                 self.has_guests.store(self.are_guests_read(), Ordering::Relaxed);
             }
-            if !self.follower.guests.wait(ANSWERS_WITHIN) {
+            if !self.follower.guests.wait(LOOKED_EVERY) {
                 return;
             }
             if let Some(left) = self.is_likely_to_append() {
@@ -125,14 +124,8 @@ impl Appender {
 
     /// Do all servers read messages with guests? Where nobody can be asked they are one program.
     fn are_guests_read(&self) -> bool {
-        match self.log.survey(ANSWERS_WITHIN) {
-            Ok(Some(survey)) => {
-                let servers = &survey.servers;
-                !servers.is_empty() && servers.iter().all(|it| it.guests || it.fault.is_some())
-            }
-            Ok(None) => true,
-            Err(_) => false,
-        }
+        let survey = self.log.survey(ANSWERS_WITHIN);
+        survey.is_ok_and(|survey| survey.is_none_or(|it| it.do_all(|server| server.guests)))
     }
 
     /// Listens to guests, if they can send anything.
