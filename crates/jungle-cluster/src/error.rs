@@ -55,6 +55,22 @@ pub enum Fault {
         /// Its sequence.
         sequence: u64,
     },
+    /// The log goes on behind more than what is here: it was begun with what a folder had.
+    #[error(
+        "message {sequence} of the log, by {server:?}, goes on with revision {first}, and the \
+         newest one here is {here}: start this server again with an empty folder, and it begins \
+         with what the log was begun with"
+    )]
+    Beyond {
+        /// The sequence of the message.
+        sequence: u64,
+        /// The server that wrote it.
+        server: String,
+        /// The revision that it goes on with.
+        first: Revision,
+        /// The newest revision here.
+        here: Revision,
+    },
     /// This server has another tree than the one that wrote a message.
     #[error(
         "branch {} of tree {} is not the same here as on {server:?} before message {sequence}: \
@@ -309,6 +325,12 @@ pub enum JoinError {
         /// Why.
         source: CheckpointError,
     },
+    /// A log that was to begin with what a folder has was begun by somebody else meanwhile.
+    #[error(
+        "the log has begun without what the folder has, by another server: stop that, and found \
+         the cluster under another name"
+    )]
+    Begun,
     /// The folder cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),

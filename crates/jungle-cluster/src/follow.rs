@@ -1,5 +1,6 @@
 //! Following the log: one message after the other, each held against what is here.
 
+use std::cmp::Ordering as Order;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,6 +15,7 @@ use crate::log::LogId;
 use crate::message::{self, Before, Carried, Hash, Message};
 use crate::planted::{Bug, is_awake};
 use crate::rotation::Rotation;
+use crate::sequencer::next;
 use crate::survey::ServerStatus;
 
 /// A Jungle, and how far it has followed the log.
@@ -244,8 +246,13 @@ impl Place {
             return Err(Fault::Unlinked { sequence });
         }
         let Some(jungle) = self.jungle.clone() else { return Ok(()) };
-        if message.first == crate::sequencer::next(jungle.revision()) {
-            self.compare(&jungle, sequence, &message)?;
+        match message.first.cmp(&next(jungle.revision())) {
+            Order::Less => {}
+            Order::Equal => self.compare(&jungle, sequence, &message)?,
+            Order::Greater => {
+                let (server, first) = (message.server().to_owned(), message.first);
+                return Err(Fault::Beyond { sequence, server, first, here: jungle.revision() });
+            }
         }
         let records = message.records_after(jungle.revision(), jungle.arena());
         self.redo(sequence, message.server(), records)?;

@@ -197,18 +197,15 @@ impl Cluster {
         let store = open.clone().open(folder)?;
         let here = store.revision();
         let (builder, arena) = (Jungle::builder(), ArenaOptions::default());
-        if options.found
-            && here.number() > 0
-            && log.bounds()?.1 == 0
-            && newcomer::newest(&*log, &builder, &arena, options)?.is_none()
+        if options.found && here.number() > 0 && newcomer::may_found(&*log, here, &options.server)?
         {
-            let Restored { sequence, hash, .. } = newcomer::found(&*log, &store, &options.server)?;
+            let Restored { sequence, hash, .. } = newcomer::found(&*log, &store, options)?;
             membership::write(folder, log.id())?;
             let cluster = Cluster::go_on(log, &store, (sequence, Some(hash)), options)?;
             return Ok((store, cluster));
         }
         let was_member = membership::check(folder, log.id(), here)?;
-        if here.number() > 0 && !is_behind(&*log, here)? {
+        if here.number() > 0 && !is_behind(&*log, here, was_member)? {
             let id = log.id();
             let cluster = Cluster::follow(log, &store, options)?;
             membership::write(folder, id)?;
@@ -219,6 +216,9 @@ impl Cluster {
             membership::write(folder, log.id())?;
         }
         let Some(newest) = newcomer::newest(&*log, &builder, &arena, options)? else {
+            if here.number() > 0 && !was_member {
+                return Err(JoinError::Foreign { here });
+            }
             let cluster = Cluster::follow(log, &store, options)?;
             return Ok((store, cluster));
         };

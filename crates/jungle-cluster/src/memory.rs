@@ -251,7 +251,6 @@ impl Log for MemoryLog {
         }
     }
 
-    /// Waits for nothing: all are here.
     /// It is there when this returns.
     fn send(&self, to: &str, bytes: Bytes) {
         let state = self.lock();
@@ -271,6 +270,7 @@ impl Log for MemoryLog {
         true
     }
 
+    /// Waits for nothing: all are here.
     fn survey(&self, _: Duration) -> Result<Option<Survey>, LogError> {
         let state = self.unless_closed()?;
         let log = LogStatus {

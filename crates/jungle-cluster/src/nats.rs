@@ -15,8 +15,8 @@ use async_nats::Client;
 use async_nats::jetstream::context::{ContextBuilder, GetStreamErrorKind, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{
-    Config, DiscardPolicy, PersistenceMode, RawMessageErrorKind, RetentionPolicy, StorageType,
-    Stream,
+    self, Config, DiscardPolicy, PersistenceMode, RawMessageErrorKind, RetentionPolicy,
+    StorageType, Stream,
 };
 use async_nats::jetstream::{self, ErrorCode};
 use bytes::Bytes;
@@ -304,7 +304,10 @@ impl Log for NatsLog {
             let deadline = Instant::now() + ANSWER_WITHIN;
             loop {
                 match stream.get_info().await {
-                    Ok(info) => break Ok((info.state.first_sequence, info.state.last_sequence)),
+                    // A stream that never had any says 0.
+                    Ok(stream::Info { state, .. }) => {
+                        break Ok((state.first_sequence.max(1), state.last_sequence));
+                    }
                     Err(error) if Instant::now() > deadline => break Err(no_answer(error)),
                     Err(_) => sleep(REST).await,
                 }

@@ -1,5 +1,6 @@
 //! Beginning with a checkpoint: whoever has nothing yet, or less than the log goes back to.
 
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read};
 
 use jungle_db::{Builder, CommitRecord, Event, Jungle, NoSuchRevision, Revision};
@@ -9,9 +10,10 @@ use jungle_tree::{ArenaOptions, loading};
 use crate::checkpoint::{Head, Header, Taken, belongs, check, heads};
 use crate::depot::Depot;
 use crate::error::{CheckpointError, JoinError};
-use crate::log::Log;
+use crate::log::{Appended, Log};
 use crate::message::{self, Hash, Message};
 use crate::options::{Joining, Options};
+use crate::sequencer::next;
 
 /// A Jungle as it was at some message.
 pub(crate) struct Restored {
@@ -42,11 +44,25 @@ pub(crate) fn newest(
         }
     }
     match failed {
-        Some((sequence, source)) if log.bounds()?.0 > 1 => {
+        Some((sequence, source)) if !has_everything(log)? => {
             Err(JoinError::Checkpoint { sequence, source })
         }
         _ => Ok(None),
     }
+}
+
+/// Does the log tell all that there ever was? Not if its beginning was removed, or if it was
+/// [founded](found).
+fn has_everything(log: &dyn Log) -> Result<bool, JoinError> {
+    Ok(match log.bounds()? {
+        (_, 0) => true,
+        (1, _) => {
+            let begin = log.get(1)?;
+            let message = begin.as_deref().and_then(|bytes| message::read(bytes).ok());
+            message.is_some_and(|message| message.first == next(Revision::default()))
+        }
+        _ => false,
+    })
 }
 
 fn restore(
@@ -74,33 +90,71 @@ fn restore(
     Ok(Restored { jungle, sequence, hash: header.hash })
 }
 
-/// Begins a log that has nothing with what is here: the others begin with this checkpoint.
-pub(crate) fn found(log: &dyn Log, jungle: &Jungle, server: &str) -> Result<Restored, JoinError> {
-    let (sequence, hash) = (0, Hash::default());
+/// Is a log to be begun with what is here: has it nothing, or nothing yet but the beginning that
+/// this server has made before it ended?
+pub(crate) fn may_found(log: &dyn Log, here: Revision, server: &str) -> Result<bool, JoinError> {
+    match log.bounds()? {
+        (_, 0) => Ok(true),
+        (1, 1) => {
+            let stored = log.depot().map_or(Ok(Vec::new()), |depot| depot.stored())?;
+            let bytes = log.get(1)?.unwrap_or_default();
+            let is_own =
+                |it: Message<'_>| it.is_empty() && it.server() == server && it.first == next(here);
+            Ok(stored.is_empty() && message::read(&bytes).is_ok_and(is_own))
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Begins a log that has nothing with what is here. The first message has nothing in it, and says
+/// that the log goes on behind that, so that nobody goes on from nothing; the others begin with the
+/// checkpoint of it.
+pub(crate) fn found(
+    log: &dyn Log,
+    jungle: &Jungle,
+    options: &Options,
+) -> Result<Restored, JoinError> {
+    let sequence = 1;
+    let hash = match log.get(sequence)? {
+        Some(bytes) => message::hash_of(&bytes),
+        None => begin(log, jungle.revision(), options)?,
+    };
     let failed = |source| JoinError::NotFounded { source };
     let depot = log.depot().ok_or(CheckpointError::NoDepot).map_err(failed)?;
     let (log, checkpoint, heads) = (log.id(), jungle.checkpoint(), heads(jungle));
     let jungle = jungle.clone();
     let taken = Taken { log, jungle, checkpoint, sequence, hash, heads };
-    depot.put(sequence, &mut |out| taken.write(server, out))?;
+    depot.put(sequence, &mut |out| taken.write(&options.server, out))?;
     let written = check(depot.open(sequence)?.content).map_err(failed)?;
     belongs(&written, log, sequence).map_err(failed)?;
     Ok(Restored { jungle: taken.jungle, sequence, hash })
 }
 
-/// Does the log not go back to what is here?
-pub(crate) fn is_behind(log: &dyn Log, here: Revision) -> Result<bool, JoinError> {
-    let (first, last) = log.bounds()?;
-    if last == 0 {
-        // It begins with what somebody had, if with anything.
-        let stored = log.depot().map_or(Ok(Vec::new()), |depot| depot.stored());
-        return Ok(!stored?.is_empty());
+/// Appends the first message, and gives its hash.
+fn begin(log: &dyn Log, here: Revision, options: &Options) -> Result<Hash, JoinError> {
+    let nonce = RandomState::new().hash_one(here.number());
+    let mark = message::mark(&options.server, nonce);
+    let bytes = message::write_empty(&Hash::default(), next(here), &mark, nonce);
+    match log.append(0, &bytes, options.commit_within)? {
+        Appended::At(_) => Ok(message::hash_of(&bytes)),
+        Appended::Behind => Err(JoinError::Begun),
     }
+}
+
+/// Does the log not go back to what is here? Where that was never the cluster's, as far as is
+/// known, it must have the newest revision itself, which is compared then.
+pub(crate) fn is_behind(
+    log: &dyn Log,
+    here: Revision,
+    was_member: bool,
+) -> Result<bool, JoinError> {
+    let (first, last) = log.bounds()?;
     if first > last {
         return Ok(false);
     }
     let Some(bytes) = log.get(first)? else { return Ok(true) };
-    Ok(message::read(&bytes).is_ok_and(|message| here.number() + 1 < message.first.number()))
+    let follows = here.number() + u64::from(was_member);
+    Ok(message::read(&bytes).is_ok_and(|message| follows < message.first.number()))
 }
 
 /// Was a Jungle what another one was before? Each branch of the other one must be there still, and

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod faults;
+mod founding;
 mod guests;
 mod in_memory;
 mod life;

@@ -267,7 +267,7 @@ fn a_cluster_is_restored_from_a_backup_of_a_folder() {
     member.checkpoint().unwrap();
     put(&tree, "/", "m", 2);
     member.checkpoint().unwrap();
-    assert!(!connect(&engine, 1).depot().unwrap().stored().unwrap().contains(&0));
+    assert!(!connect(&engine, 1).depot().unwrap().stored().unwrap().contains(&1));
     drop((tree, member, with));
     drop((first, second));
     // Who was a server of the one that is lost may found it, too.
