@@ -396,14 +396,14 @@ struct Writing<'p> {
 }
 
 impl Writing<'_> {
-    /// Does something with the transaction; after an error it is gone.
+    /// Does something with the transaction and the ledger; after an error the transaction is gone.
     fn with(
         &mut self,
-        run: impl FnOnce(&WriteTransaction) -> Result<(), PagesError>,
+        run: impl FnOnce(&WriteTransaction, &mut Ledger) -> Result<(), PagesError>,
     ) -> Result<(), PagesError> {
         let transaction = self.transaction.take().ok_or(PagesError::Failed)?;
         self.transaction = self.pages.with(&self.view, || {
-            run(&transaction)?;
+            run(&transaction, &mut self.ledger)?;
             Ok(Some(transaction))
         })?;
         Ok(())
@@ -412,20 +412,24 @@ impl Writing<'_> {
 
 impl Checkpoint for Writing<'_> {
     fn put(&mut self, table: Table, key: u64, bytes: &[u8]) -> Result<(), PagesError> {
-        let number = self.number;
-        self.with(|transaction| {
+        let (number, view) = (self.number, Arc::clone(&self.view));
+        self.with(|transaction, ledger| {
+            ledger.put(table, key, number, |key| view.part(key))?;
             let stored = Place::new(table, key, number).seal(bytes)?;
             put_stored(transaction, table.name(), key, Some(&stored))
         })?;
-        self.ledger.put(table, key, number, |key| self.view.part(key))?;
         self.changed.insert(group_of(table, key));
         Ok(())
     }
 
     fn remove(&mut self, table: Table, key: u64) -> Result<(), PagesError> {
-        if self.ledger.remove(table, key, |key| self.view.part(key))? {
+        let (mut was_there, view) = (false, Arc::clone(&self.view));
+        self.with(|transaction, ledger| {
+            was_there = ledger.remove(table, key, |key| view.part(key))?;
+            if was_there { put_stored(transaction, table.name(), key, None) } else { Ok(()) }
+        })?;
+        if was_there {
             self.changed.insert(group_of(table, key));
-            self.with(|transaction| put_stored(transaction, table.name(), key, None))?;
         }
         Ok(())
     }
@@ -433,7 +437,7 @@ impl Checkpoint for Writing<'_> {
     fn commit(mut self: Box<Self>) -> Result<u64, PagesError> {
         let parts = self.ledger.advance(self.number, &self.changed);
         let number = self.number;
-        self.with(|transaction| put_parts(transaction, number, parts))?;
+        self.with(|transaction, _| put_parts(transaction, number, parts))?;
         let transaction = self.transaction.take().ok_or(PagesError::Failed)?;
         let engine = Arc::clone(&self.view.engine);
         let tables = self.pages.with(&self.view, || {
