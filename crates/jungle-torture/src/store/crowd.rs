@@ -3,7 +3,7 @@
 //!
 //! The interleaving is the machine's, so a seed repeats what is done and not when.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use jungle_db::{CommitOptions, Retention, TreeHandle};
@@ -42,16 +42,12 @@ pub fn run(rng: &mut Rng, counts: &kinds::Counts) -> u64 {
         tree.set_retention(Retention::Last(3)).expect("an undisturbed disk");
     }
     let found = watch(&disk, &told, rng.fork());
-    let writing = AtomicU64::new(WRITERS as u64);
     std::thread::scope(|scope| {
-        for writer in 0..WRITERS {
-            let (tree, told, writing, mut rng) = (&tree, &told, &writing, rng.fork());
-            scope.spawn(move || {
-                write(tree, told, writer, &mut rng);
-                writing.fetch_sub(1, Ordering::SeqCst);
-            });
-        }
-        while checkpoints && writing.load(Ordering::SeqCst) > 0 {
+        let writers = std::array::from_fn::<_, WRITERS, _>(|writer| {
+            let (tree, told, mut rng) = (&tree, &told, rng.fork());
+            scope.spawn(move || write(tree, told, writer, &mut rng))
+        });
+        while checkpoints && writers.iter().any(|writer| !writer.is_finished()) {
             store.checkpoint().expect("an undisturbed disk");
         }
     });
