@@ -16,8 +16,8 @@
 //!
 //! - [`Expr`]: what must be true of a node; [`create_index`]: the indexes that it,
 //!   and [`with_attribute`], are looked up in.
-//! - [`find`]: a revision by number, tag, branch, steps back or time, and [`check_name`]; [`Info`], [`Tags`]: what is
-//!   told of it; [`time`]: times as they are written.
+//! - [`find`]: a revision by number, tag, branch, steps back or time, and [`check_name`];
+//!   [`Info`], [`Tags`]: what is told of it; [`time`]: times as they are written.
 //! - [`keep`]: how much of a history is kept.
 //! - [`conflict`]: the names of conflicts, and settling one of them alone; [`with_causes`]: errors.
 
