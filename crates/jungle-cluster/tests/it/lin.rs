@@ -4,105 +4,49 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Instant;
 
-use jungle_cluster::{Cluster, NatsLog, Options};
-use jungle_db::{Jungle, NotWritten, Snapshot, TreeHandle, UpdateError};
-use jungle_testkit::{NatsServers, Rng, for_each_seed};
-use jungle_tree::{ArenaOptions, EditError};
+use jungle_db::{NotWritten, Snapshot, TreeHandle, UpdateError};
+use jungle_testkit::{Rng, for_each_seed};
+use jungle_tree::EditError;
 use serde_json::json;
 
-use crate::support::{SCHEDULES, SEED, int, options, portrait, told};
+use crate::schedule::{PATIENCE, Schedule, Server};
+use crate::support::{SCHEDULES, SEED, int, reads_are_stale, told};
 
 /// The folder for histories; without it they are not written.
 const HISTORIES: &str = "CLUSTER_HISTORIES";
-/// Reads look at what somebody else's read has seen: a checker that takes that for right checks
-/// nothing.
-const STALE: &str = "CLUSTER_STALE_READS";
 
 const REGISTERS: u64 = 3;
-const SERVERS: usize = 3;
 const CLIENTS: usize = 6;
 const OPERATIONS: u64 = 120;
-/// How long the engine may be without a leader, and more.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 #[test]
 fn acknowledged_writes_survive_kills_and_pauses() {
-    let (schedules, first) = (told(SCHEDULES, 1), told(SEED, 0));
+    let (schedules, first) = (told(SCHEDULES, 3), told(SEED, 0));
     for_each_seed(schedules, |rng| {
         let rng = &mut Rng::new(first + rng.seed());
         let world = World::new();
-        thread::scope(|scope| {
-            let clients: Vec<_> = (0..CLIENTS)
-                .map(|client| {
-                    let (mut rng, world) = (rng.fork(), &world);
-                    scope.spawn(move || (0..OPERATIONS).for_each(|_| world.work(client, &mut rng)))
-                })
-                .collect();
-            let mut rng = rng.fork();
-            while !clients.iter().all(thread::ScopedJoinHandle::is_finished) {
-                world.fault(&mut rng);
-            }
-        });
-        world.heal();
-        world.check_end();
+        world.schedule.run(rng, CLIENTS, OPERATIONS, |client, rng| world.work(client, rng));
+        world.note_last(&world.schedule.end());
         world.write_history(rng.seed());
     });
 }
 
 struct World {
-    engine: Mutex<NatsServers>,
-    servers: Vec<RwLock<Server>>,
+    schedule: Schedule,
     begun: Instant,
     /// What was done, a line of JSON each.
     history: Mutex<String>,
-    done: AtomicU64,
     /// No value is written twice.
     next: AtomicI64,
     stale: Mutex<Option<Snapshot>>,
 }
 
-struct Server {
-    jungle: Jungle,
-    cluster: Cluster,
-}
-
-impl Server {
-    fn join(addresses: &str, at: usize) -> Option<Server> {
-        let within = Duration::from_secs(5);
-        let options = Options {
-            replicas: 3,
-            commit_within: within,
-            join_within: within,
-            // So that the log is trimmed a few times.
-            checkpoint_messages: OPERATIONS,
-            ..options(&format!("s{at}"))
-        };
-        // The engine may be gone just now.
-        let log = NatsLog::connect(addresses, &options).ok()?;
-        let (builder, arena) = (Jungle::builder(), ArenaOptions::default());
-        let joined = Cluster::follow_in_memory(Arc::new(log), &builder, &arena, &options);
-        let (jungle, cluster) = joined.ok()?;
-        Some(Server { jungle, cluster })
-    }
-
-    fn join_in_the_end(addresses: &str, at: usize) -> Server {
-        let begun = Instant::now();
-        loop {
-            if let Some(server) = Server::join(addresses, at) {
-                return server;
-            }
-            assert!(begun.elapsed() < PATIENCE, "s{at} cannot join");
-        }
-    }
-
-    fn tree(&self) -> TreeHandle {
-        self.jungle.open_tree("t").unwrap()
-    }
+fn tree(server: &Server) -> TreeHandle {
+    server.jungle.open_tree("t").unwrap()
 }
 
 fn name(register: u64) -> String {
@@ -111,22 +55,15 @@ fn name(register: u64) -> String {
 
 impl World {
     fn new() -> World {
-        let engine = NatsServers::start(3);
-        let addresses = engine.addresses();
-        let servers = (0..SERVERS).map(|at| Server::join_in_the_end(&addresses, at));
-        let servers: Vec<RwLock<Server>> = servers.map(RwLock::new).collect();
-        let made = servers[0].read().unwrap().jungle.create_tree("t").unwrap();
-        made.update(|tx| (0..REGISTERS).try_for_each(|at| tx.put_attribute(&[], &name(at), 0)))
-            .unwrap();
-        for server in &servers {
-            server.read().unwrap().cluster.sync(PATIENCE).unwrap();
-        }
+        let schedule = Schedule::new(|jungle| {
+            let tree = jungle.create_tree("t").unwrap();
+            tree.update(|tx| (0..REGISTERS).try_for_each(|at| tx.put_attribute(&[], &name(at), 0)))
+                .unwrap();
+        });
         World {
-            engine: Mutex::new(engine),
-            servers,
+            schedule,
             begun: Instant::now(),
             history: Mutex::default(),
-            done: AtomicU64::new(0),
             next: AtomicI64::new(1),
             stale: Mutex::default(),
         }
@@ -138,7 +75,8 @@ impl World {
 
     /// One operation of a client, on its server.
     fn work(&self, client: usize, rng: &mut Rng) {
-        let server = self.servers[client % SERVERS].read().unwrap();
+        let server = self.schedule.server(client);
+        let tree = tree(&server);
         let register = rng.below(REGISTERS);
         let key = name(register);
         let call = self.now();
@@ -146,19 +84,18 @@ impl World {
             0 => {
                 // A read that failed has said nothing.
                 server.cluster.linearize(PATIENCE).ok().and_then(|_| {
-                    let read = self.seen(server.tree().snapshot())?;
+                    let read = self.seen(tree.snapshot())?;
                     let value = read.root().attribute(&key)?.as_int();
                     Some(json!({"kind": "read", "value": value, "known": true}))
                 })
             }
             kind => {
                 let value = self.next.fetch_add(1, Ordering::Relaxed);
-                let compared = (kind == 1).then(|| int(&server.tree(), "/", &key).unwrap());
-                self.write(&server.tree(), &key, value, compared)
+                let compared = (kind == 1).then(|| int(&tree, "/", &key).unwrap());
+                self.write(&tree, &key, value, compared)
             }
         };
         let back = self.now();
-        self.done.fetch_add(1, Ordering::Relaxed);
         if let Some(mut told) = told {
             told["client"] = client.into();
             told["register"] = register.into();
@@ -168,9 +105,9 @@ impl World {
         }
     }
 
-    /// What a read looks at.
+    /// What a read looks at: a stale one at what somebody else's has seen.
     fn seen(&self, newest: Snapshot) -> Option<Snapshot> {
-        if std::env::var_os(STALE).is_none() {
+        if !reads_are_stale() {
             return Some(newest);
         }
         self.stale.lock().unwrap().replace(newest)
@@ -205,81 +142,10 @@ impl World {
         Some(json!({"kind": kind, "value": value, "compared": compared, "known": is_known}))
     }
 
-    /// Waits until so many more operations were done, or for so long.
-    fn wait(&self, operations: u64, within: Duration) {
-        let (begun, before) = (Instant::now(), self.done.load(Ordering::Relaxed));
-        while self.done.load(Ordering::Relaxed) < before + operations && begun.elapsed() < within {
-            thread::park_timeout(Duration::from_millis(5));
-        }
-    }
-
-    fn fault(&self, rng: &mut Rng) {
-        self.wait(rng.range(20..80), Duration::from_secs(2));
-        let mut engine = self.engine.lock().unwrap();
-        let at = rng.index(3);
-        // The longest ones last until others have chosen a leader.
-        let most = *rng.pick(&[500, 3_000, 12_000]);
-        let short = Duration::from_millis(rng.range(50..most));
-        match rng.below(6) {
-            0 | 1 => {
-                engine.kill(at);
-                self.wait(OPERATIONS, short);
-                engine.restart(at);
-            }
-            2 => {
-                (0..3).for_each(|at| engine.kill(at));
-                (0..3).for_each(|at| engine.restart(at));
-            }
-            3 | 4 => {
-                engine.pause(at);
-                self.wait(OPERATIONS, short);
-                engine.resume(at);
-            }
-            _ => self.replace(&engine.addresses(), rng.index(SERVERS)),
-        }
-    }
-
-    /// A server of ours is lost with all that it had, and comes again.
-    fn replace(&self, addresses: &str, at: usize) {
-        if let Some(newcomer) = Server::join(addresses, at) {
-            let old = std::mem::replace(&mut *self.servers[at].write().unwrap(), newcomer);
-            old.cluster.leave();
-        }
-    }
-
-    /// All servers are there, and each has all that there is.
-    fn heal(&self) {
-        for server in &self.servers {
-            let begun = Instant::now();
-            while let Err(error) = server.read().unwrap().cluster.sync(PATIENCE) {
-                assert!(begun.elapsed() < PATIENCE * 2, "{error:?}");
-            }
-        }
-    }
-
-    fn check_end(&self) {
-        let addresses = self.engine.lock().unwrap().addresses();
-        // Those that were due may not be written yet: who should have has died, or others rest.
-        let begun = Instant::now();
-        let written = loop {
-            // The engine may not have all of its leaders yet.
-            match self.servers[0].read().unwrap().cluster.checkpoint() {
-                Ok(written) => break written,
-                Err(error) => assert!(begun.elapsed() < PATIENCE * 2, "{error:?}"),
-            }
-        };
-        let newcomer = Server::join_in_the_end(&addresses, SERVERS);
-        assert!(newcomer.cluster.status().checkpoint >= written);
-        let ought = portrait(&newcomer.jungle);
-        for server in &self.servers {
-            let server = server.read().unwrap();
-            let status = server.cluster.status();
-            assert!(status.fault.is_none(), "{status:?}");
-            assert_eq!(portrait(&server.jungle), ought);
-        }
-        // The last word of every register: what was acknowledged is not lost.
+    /// The last word of every register: what was acknowledged is not lost.
+    fn note_last(&self, newcomer: &Server) {
         for register in 0..REGISTERS {
-            let (call, read) = (self.now(), int(&newcomer.tree(), "/", &name(register)));
+            let (call, read) = (self.now(), int(&tree(newcomer), "/", &name(register)));
             let told = json!({
                 "kind": "read", "value": read, "known": true, "client": CLIENTS,
                 "register": register, "call": call, "return": self.now(),

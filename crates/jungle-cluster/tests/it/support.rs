@@ -15,6 +15,11 @@ pub const SCHEDULES: &str = "CLUSTER_SCHEDULES";
 /// The first of their seeds.
 pub const SEED: &str = "CLUSTER_SEED";
 
+/// Are reads not to ask for what is newest? What takes those for right checks nothing.
+pub fn reads_are_stale() -> bool {
+    std::env::var_os("CLUSTER_STALE_READS").is_some()
+}
+
 /// What the environment says.
 pub fn told<T: FromStr<Err: Debug>>(name: &str, usual: T) -> T {
     std::env::var(name).map_or(usual, |told| told.parse().unwrap())

@@ -69,7 +69,7 @@ const KINDS: [Fault; 11] = [
 
 #[test]
 fn acknowledged_commits_survive_whatever_happens_to_the_engine() {
-    let (schedules, first) = (told(SCHEDULES, 1), told(SEED, 0));
+    let (schedules, first) = (told(SCHEDULES, 2), told(SEED, 0));
     println!("cluster: {schedules} points from seed {first}");
     let mut points = Points { passed: 0, seed: first };
     for_each_seed(schedules, |rng| {

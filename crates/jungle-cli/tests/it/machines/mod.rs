@@ -54,7 +54,7 @@ const KEPT: u64 = 1_000;
 fn posts_survive_whatever_happens_to_machines() {
     let minutes: u64 = told(MINUTES, 0);
     let ran = Machines::run(TEST, SERVERS, |machines| {
-        let (schedules, first) = (told(SCHEDULES, 1), told(SEED, 0));
+        let (schedules, first) = (told(SCHEDULES, 2), told(SEED, 0));
         println!("machines: {schedules} points from seed {first}");
         let mut points = Points { passed: 0, seed: first, minutes };
         for_each_seed(schedules, |rng| {
