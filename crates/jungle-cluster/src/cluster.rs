@@ -15,7 +15,7 @@ use crate::local::Local;
 use crate::log::{Log, LogError};
 use crate::requests::Requests;
 use crate::sequencer::Appender;
-use crate::survey::{MirrorStatus, Survey};
+use crate::survey::{MirrorStatus, Role, Survey};
 
 /// A Jungle that is one server of a cluster: what it commits the others have, and the reverse.
 /// Dropping this leaves the cluster: the Jungle can be read on as it is, and takes no more commits.
@@ -73,6 +73,11 @@ pub struct Status {
     pub checkpoint_error: Option<Arc<CheckpointError>>,
     /// The copy of the log that is followed, if there is to be one.
     pub mirror: Option<MirrorStatus>,
+    /// For how long the log has not answered, if that is so. Commits, and reads of what is newest,
+    /// wait for it; what is here can be read meanwhile, and [local commits](crate::Local) go on.
+    pub outage: Option<Duration>,
+    /// What the server does.
+    pub role: Role,
 }
 
 impl Cluster {
@@ -101,6 +106,8 @@ impl Cluster {
             checkpoint: place.checkpoint,
             checkpoint_error: self.keeper.failed(),
             mirror: self.log.mirror(),
+            outage: self.log.outage(),
+            role: self.follower.guests.role(),
         }
     }
 

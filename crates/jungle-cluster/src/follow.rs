@@ -96,6 +96,7 @@ impl Follower {
             revision: place.revision().number(),
             hash: place.hash.map(|hash| blake3::Hash::from_bytes(hash).to_hex().to_string()),
             fault: place.fault.as_ref().map(ToString::to_string),
+            role: Some(self.guests.role()),
             requests: true,
             guests: true,
             outbox: None,

@@ -26,6 +26,7 @@ use jungle_tree::{Arena, Editor, apply};
 use crate::local::adds_one;
 use crate::log::LogId;
 use crate::message::{self, Carried, Input, MARK_BYTES_MAX};
+use crate::survey::Role;
 
 /// A batch may be taken by so many messages, counted from the newest that its server had followed.
 const TAKEN_WITHIN: u64 = 4;
@@ -219,6 +220,19 @@ impl Guests {
         (*host != state.own && since.elapsed() < HOST_FOR).then(|| host.clone())
     }
 
+    /// What this server does.
+    pub(crate) fn role(&self) -> Role {
+        let state = self.lock();
+        match &state.host {
+            Some((_, since)) if since.elapsed() >= HOST_FOR => Role::Follows,
+            Some((host, _)) if *host == state.own => Role::Appends,
+            Some(_) if state.servers.get(&state.own).is_some_and(|own| state.is_expected(own)) => {
+                Role::Guest
+            }
+            _ => Role::Follows,
+        }
+    }
+
     /// Nobody is known to take anything along.
     pub(crate) fn forget_host(&self) {
         self.lock().host = None;
@@ -300,8 +314,13 @@ impl State {
 
     /// How many guests were taken along just before.
     fn expected(&self) -> usize {
+        self.servers.values().filter(|seen| self.is_expected(seen)).count()
+    }
+
+    /// Was it?
+    fn is_expected(&self, seen: &Seen) -> bool {
         let oldest = (self.sequence + 1).saturating_sub(EXPECTED_FOR);
-        self.servers.values().filter(|seen| seen.carried > 0 && seen.carried >= oldest).count()
+        seen.carried > 0 && seen.carried >= oldest
     }
 
     /// What is remembered of a server.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
@@ -21,6 +21,7 @@ pub struct LaterLog {
     id: LogId,
     connect: Box<Connect>,
     log: OnceLock<Arc<dyn Log>>,
+    begun: Instant,
     /// What it was told before there was a log.
     waiting: Mutex<Waiting>,
 }
@@ -49,7 +50,7 @@ impl LaterLog {
         connect: impl Fn() -> Result<Arc<dyn Log>, ConnectError> + Send + Sync + 'static,
     ) -> LaterLog {
         let (log, waiting) = Default::default();
-        LaterLog { id, connect: Box::new(connect), log, waiting }
+        LaterLog { id, connect: Box::new(connect), log, begun: Instant::now(), waiting }
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -150,6 +151,11 @@ impl Log for LaterLog {
 
     fn mirror(&self) -> Option<MirrorStatus> {
         self.log.get()?.mirror()
+    }
+
+    /// Until it was reached, since there was to be one.
+    fn outage(&self) -> Option<Duration> {
+        self.log.get().map_or_else(|| Some(self.begun.elapsed()), |log| log.outage())
     }
 
     fn wait_in_line(&self, server: &str) {

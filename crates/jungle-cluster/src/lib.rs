@@ -80,4 +80,6 @@ pub use log::{Appended, Got, Heard, Log, LogError, LogId, LogIdError, Tail};
 pub use memory::MemoryLog;
 pub use nats::{ConnectError, NatsLog};
 pub use options::{Joining, Options};
-pub use survey::{LogStatus, MirrorStatus, OutboxStatus, Replica, ServerStatus, Survey, Tell};
+pub use survey::{
+    LogStatus, MirrorStatus, OutboxStatus, Replica, Role, ServerStatus, Survey, Tell,
+};

@@ -78,6 +78,11 @@ pub trait Log: Send + Sync {
         None
     }
 
+    /// For how long the log has not answered, if that is so; within some three seconds it is known.
+    fn outage(&self) -> Option<Duration> {
+        None
+    }
+
     /// Tells all servers that this one waits for its turn, having come too late. Nobody needs to
     /// hear it.
     fn wait_in_line(&self, _server: &str) {}

@@ -3,6 +3,7 @@
 mod depot;
 mod mirror;
 pub(crate) mod questions;
+mod reach;
 pub(crate) mod synced;
 mod tail;
 
@@ -27,6 +28,7 @@ use tokio::time::{Instant, sleep};
 
 use self::depot::NatsDepot;
 use self::mirror::Mirror;
+use self::reach::Reach;
 use self::synced::Synced;
 use self::tail::Feed;
 use crate::depot::Depot;
@@ -58,6 +60,7 @@ pub struct NatsLog {
     stream: Stream,
     /// A copy of it nearby, to be followed in its place.
     mirror: Option<Mirror>,
+    reach: Reach,
     /// None where somebody only looks.
     depot: Option<NatsDepot>,
     jetstream: jetstream::Context,
@@ -197,6 +200,7 @@ impl NatsLog {
         let mirror = mirror.transpose()?;
         let mut log = NatsLog::new(threads, jetstream, stream, Some(depot), &options.name);
         log.mirror = mirror;
+        log.spawn(log.reach.clone().watch(log.stream.clone()));
         Ok(log)
     }
 
@@ -233,6 +237,7 @@ impl NatsLog {
             id,
             stream,
             mirror: None,
+            reach: Reach::default(),
             depot,
             jetstream,
             cluster: cluster.to_owned(),
@@ -377,6 +382,10 @@ impl Log for NatsLog {
 
     fn mirror(&self) -> Option<MirrorStatus> {
         Some(self.mirror.as_ref()?.status())
+    }
+
+    fn outage(&self) -> Option<Duration> {
+        self.reach.outage()
     }
 
     fn close(&self) {

@@ -1,6 +1,7 @@
 //! Asking every server of a cluster how it stands, and the engine how the log does. Nobody keeps a
 //! list of servers: whoever is there answers.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -88,6 +89,9 @@ pub struct ServerStatus {
     pub hash: Option<String>,
     /// Why it follows the log no further, if that is so.
     pub fault: Option<String>,
+    /// What it does. Servers that were built before there was that do not say so.
+    #[serde(default)]
+    pub role: Option<Role>,
     /// Whether it can read which request asked for a commit. Servers that were built before there
     /// was that do not say so.
     #[serde(default)]
@@ -102,6 +106,30 @@ pub struct ServerStatus {
     /// The copy of the log that it follows, if there is to be one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mirror: Option<MirrorStatus>,
+}
+
+/// What a server does, as the newest messages of the log tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Role {
+    /// It has appended the newest commits: its own, and what guests have.
+    Appends,
+    /// Its commits are appended by that one.
+    Guest,
+    /// It has committed nothing of late.
+    #[serde(other)]
+    Follows,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Role::Appends => "appends",
+            Role::Guest => "guest",
+            Role::Follows => "follows",
+        })
+    }
 }
 
 /// A copy of the log near a server: see [`Options::mirror`].

@@ -103,6 +103,8 @@ pub(crate) fn health(cluster: &Cluster) -> Value {
         "fault": status.fault.map(|fault| fault.to_string()),
         "checkpoint": status.checkpoint,
         "checkpoint_error": status.checkpoint_error.map(|error| error.to_string()),
+        "outage_s": status.outage.map(|outage| outage.as_secs_f64()),
+        "role": status.role,
     });
     if let Some(mirror) = status.mirror {
         health["mirror"] = json!(mirror);
@@ -152,6 +154,11 @@ pub(crate) fn metrics(cluster: &Cluster, text: &mut String) {
             "jungle_cluster_mirror_passed_over",
             "Whether the log is followed where a copy nearby should be.",
             status.mirror.is_some_and(|mirror| mirror.error.is_some()).into(),
+        ),
+        (
+            "jungle_cluster_outage_seconds",
+            "For how long the log has not answered.",
+            status.outage.unwrap_or_default().as_secs(),
         ),
         ("jungle_cluster_stopped", "Whether it follows no further.", status.fault.is_some().into()),
     ];

@@ -67,6 +67,7 @@ fn servers_are_started_looked_at_and_ended_by_an_interrupt() {
     assert_eq!(page["log"]["last"], 2);
     let metrics = send(address(&up, 1), "GET /metrics", "", "");
     assert!(metrics.contains("\njungle_cluster_message 2\n"), "{metrics}");
+    assert!(metrics.contains("\njungle_cluster_outage_seconds 0\n"), "{metrics}");
 
     let text = folder.run(&["cluster", "status", "--cluster", up.engine()]);
     text.check_code(0);

@@ -3,10 +3,10 @@
 use std::io::Read;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jungle_cluster::{
-    Cluster, ConnectError, Fault, JoinError, LaterLog, Local, Log, NatsLog, Options, Survey,
+    Cluster, ConnectError, Fault, JoinError, LaterLog, Local, Log, NatsLog, Options, Role, Survey,
 };
 use jungle_db::{CommitOptions, Jungle, NotWritten, UpdateError};
 use jungle_store::{OpenOptions, Store};
@@ -100,6 +100,53 @@ fn commits_go_on_when_the_leader_is_cut_off() {
     let tree = servers[1].0.open_tree("t").unwrap();
     assert_eq!(int(&tree, "/", "n"), Some(2));
     assert_eq!(tree.snapshot().root().child_count(), 0);
+}
+
+#[test]
+fn an_outage_is_told_until_it_is_over() {
+    let mut engine = NatsServers::start(1);
+    let (jungle, cluster) = join(&engine, "a", 1);
+    let tree = jungle.create_tree("t").unwrap();
+    assert_eq!(cluster.status().outage, None);
+    let wait = |is_out: bool| {
+        let begun = Instant::now();
+        while cluster.status().outage.is_some() != is_out {
+            assert!(begun.elapsed() < LONG, "{:?}", cluster.status());
+            thread::park_timeout(Duration::from_millis(20));
+        }
+    };
+    engine.kill(0);
+    wait(true);
+    let first = cluster.status().outage.unwrap();
+    assert!(cluster.status().outage.unwrap() > first, "it goes on");
+    assert_eq!(tree.snapshot().revision(), jungle.revision(), "what is here can be read");
+    engine.restart(0);
+    wait(false);
+    put(&tree, "/", "n", 1);
+}
+
+#[test]
+fn who_appends_says_so_and_who_rests_does_not() {
+    let engine = NatsServers::start(1);
+    let [(a, writer), (_, reader)] = &["a", "b"].map(|name| join(&engine, name, 1));
+    let tree = a.create_tree("t").unwrap();
+    let begun = Instant::now();
+    // It is said of what was appended within a second.
+    let roles = loop {
+        put(&tree, "/", "n", 1);
+        reader.sync(LONG).unwrap();
+        let roles = [writer, reader].map(|cluster| cluster.status().role);
+        if roles[0] == Role::Appends || begun.elapsed() > LONG {
+            break roles;
+        }
+    };
+    assert_eq!(roles, [Role::Appends, Role::Follows]);
+    let told = writer.survey(Duration::from_secs(1)).unwrap().unwrap();
+    assert!(told.servers.iter().all(|server| server.role.is_some()), "{told:?}");
+    while writer.status().role == Role::Appends {
+        assert!(begun.elapsed() < LONG * 2);
+        thread::park_timeout(Duration::from_millis(20));
+    }
 }
 
 #[test]

@@ -152,6 +152,8 @@ export interface Server {
   revision: number
   hash: string | null
   fault: string | null
+  /** None where it is too old to say. */
+  role: 'appends' | 'guest' | 'follows' | null
 }
 
 export interface Cluster {

@@ -9,15 +9,20 @@ const AGAIN = 3_000
 
 /** The servers that have the same trees, and the log that makes them agree; nothing where one is alone. */
 export function Cluster() {
-  const told = useCluster()
+  const { told, isAway } = useCluster()
   if (!told?.log) return null
   const { log, servers } = told
   return (
     <section class="cluster" aria-label="Servers">
       <h2>Servers</h2>
+      {isAway && (
+        <p class="warning" role="status">
+          The log does not answer. What is here can be read; what is changed waits until it does.
+        </p>
+      )}
       <table class="trees">
         <thead>
-          <tr><th>name</th><th class="number">revision</th><th class="number">message</th><th>state</th><th>hash</th></tr>
+          <tr><th>name</th><th class="number">revision</th><th class="number">message</th><th>role</th><th>state</th><th>hash</th></tr>
         </thead>
         <tbody>
           {servers.map((server) => (
@@ -25,6 +30,7 @@ export function Cluster() {
               <td><Name {...server} /></td>
               <td class="number">{server.revision}</td>
               <td class="number">{server.followed}</td>
+              <td>{server.role}</td>
               <td>{state(server, log)}</td>
               <td class="quiet"><code>{server.hash?.slice(0, 12)}</code></td>
             </tr>
@@ -78,8 +84,10 @@ function Tree({ at, tree }: { at: Elsewhere; tree: string }) {
   return isLink(at.address) ? <a href={`${at.address}/explorer/${writeAddress({ ...HOME, tree })}`}>{tree}</a> : <>{tree}</>
 }
 
-function useCluster(): Told | undefined {
+/** What was told last, and whether nobody answers now. */
+function useCluster(): { told: Told | undefined; isAway: boolean } {
   const [told, setTold] = useState<Told>()
+  const [isAway, setAway] = useState(false)
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
     let isGone = false
@@ -88,6 +96,7 @@ function useCluster(): Told | undefined {
       const found = await api.cluster().catch((problem: api.Problem) => (problem.status === 403 ? null : undefined))
       if (isGone) return
       if (found) setTold(found)
+      setAway(found === undefined)
       if (found === undefined || found?.log) timer = setTimeout(look, AGAIN)
     }
     void look()
@@ -96,7 +105,7 @@ function useCluster(): Told | undefined {
       clearTimeout(timer)
     }
   }, [])
-  return told
+  return { told, isAway }
 }
 
 /** Servers say themselves where they are. */

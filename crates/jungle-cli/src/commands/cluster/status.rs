@@ -14,9 +14,10 @@ use crate::failure::{Exit, Failure};
 use crate::output::{Format, count, grouped, json_line, size, stdout};
 
 const HELP: &str = "\
-LAG is by how many messages of the log a server is behind; HASH stands for everything up to its \
-newest one, and is the same on all servers that are at the same message. It ends with code 6 when \
-a server has stopped, or two differ.";
+ROLE is what a server does: the one that appends has written the newest commits, along with those \
+of its guests; who follows has committed nothing of late. LAG is by how many messages of the log a \
+server is behind; HASH stands for everything up to its newest one, and is the same on all servers \
+that are at the same message. It ends with code 6 when a server has stopped, or two differ.";
 
 /// Show how the servers of a cluster stand, and the engine's log
 #[derive(clap::Args)]
@@ -108,7 +109,7 @@ fn print(out: &mut impl Write, survey: &Survey) -> std::io::Result<()> {
         return Ok(());
     }
     writeln!(out)?;
-    let heads = ["SERVER", "ADDRESS", "REVISION", "MESSAGE", "LAG", "HASH"];
+    let heads = ["SERVER", "ADDRESS", "ROLE", "REVISION", "MESSAGE", "LAG", "HASH"];
     line(out, heads.map(str::to_owned))?;
     for server in &survey.servers {
         let hash = server.hash.as_deref().unwrap_or("-");
@@ -117,6 +118,7 @@ fn print(out: &mut impl Write, survey: &Survey) -> std::io::Result<()> {
             [
                 plain(&server.server),
                 plain(server.address.as_deref().unwrap_or("-")),
+                role(server),
                 server.revision.to_string(),
                 server.followed.to_string(),
                 survey.lag(server).to_string(),
@@ -143,9 +145,18 @@ fn print(out: &mut impl Write, survey: &Survey) -> std::io::Result<()> {
     Ok(())
 }
 
-fn line(out: &mut impl Write, cells: [String; 6]) -> std::io::Result<()> {
-    let [server, address, revision, message, lag, hash] = cells;
-    writeln!(out, "{server:<16} {address:<28} {revision:>10} {message:>10} {lag:>6}  {hash}")
+fn line(out: &mut impl Write, cells: [String; 7]) -> std::io::Result<()> {
+    let [server, address, role, revision, message, lag, hash] = cells;
+    let ends = format!("{revision:>10} {message:>10} {lag:>6}  {hash}");
+    writeln!(out, "{server:<16} {address:<28} {role:<8} {ends}")
+}
+
+fn role(server: &ServerStatus) -> String {
+    match server.role {
+        _ if server.fault.is_some() => "STOPPED".to_owned(),
+        Some(role) => role.to_string(),
+        None => "-".to_owned(),
+    }
 }
 
 fn replica(replica: &Replica) -> String {
