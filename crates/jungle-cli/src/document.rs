@@ -117,10 +117,12 @@ pub(crate) fn refused(file: &str, error: &ImportError) -> Failure {
     }
 }
 
-/// A path from the command line; the slash in front may be left out.
+/// A path from the command line; the slash in front may be left out, and one may be behind it, as
+/// completion writes it where there is more below.
 pub(crate) fn path(text: &str) -> Result<Path, Failure> {
-    let with_slash = if text.starts_with('/') { text.to_owned() } else { format!("/{text}") };
-    with_slash.parse().map_err(|error| {
+    let keys = text.strip_prefix('/').unwrap_or(text);
+    let keys = keys.strip_suffix('/').filter(|keys| !keys.is_empty()).unwrap_or(keys);
+    format!("/{keys}").parse().map_err(|error| {
         Failure::new(Exit::Usage, format_args!("{text}: {error}"))
             .with_hint(r#"a path is /name/0/"name with / in it"; names made of digits need quotes"#)
     })

@@ -132,6 +132,10 @@ fn query(args: &Args, folder: &Store) -> Result<SpaceQuery, Failure> {
     };
     let from = revision(args, folder, from)?.unwrap_or_default();
     Ok(match revision(args, folder, to)? {
+        Some(to) if to < from => {
+            return Err(Failure::usage(format_args!("{to} is before {from}"))
+                .with_hint(format_args!("--revisions {to}..{from} is from one to the other")));
+        }
         Some(to) => query.revisions(from..=to),
         None => query.revisions(from..),
     })

@@ -155,6 +155,18 @@ impl Clock for Past {
     }
 }
 
+#[test]
+fn a_range_that_ends_before_it_begins_is_refused() {
+    let folder = Folder::new("du_range");
+    folder.write("a.json", "1");
+    folder.run(&["import", "d", "t", "a.json"]).check_code(0);
+    folder.run(&["du", "d", "t", "--revisions", "1..2"]).check_code(0);
+    folder.run(&["du", "d", "t", "--revisions", "2..2"]).check_code(0);
+    let (wrong, hint) =
+        ("Error: 1 is before 2\n", "Hint: --revisions 1..2 is from one to the other\n");
+    folder.run(&["du", "d", "t", "--revisions", "2..1"]).check(2, "", &format!("{wrong}{hint}"));
+}
+
 /// Each server of a cluster keeps what the log says, so none lets something go by its own clock.
 #[test]
 fn nothing_is_dropped_by_age_in_a_folder_of_a_cluster() {

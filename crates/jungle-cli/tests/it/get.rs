@@ -23,6 +23,8 @@ fn the_value_at_a_path_is_printed_as_it_was() {
         ("/z/a/1/@type", "\"x\""),
         ("/z/a/1/type", "\"y\""),
         ("/z/a/2", "[]"),
+        ("/z/a/", r#"[1,{"@type":"x","type":"y"},[]]"#),
+        ("name/", "\"jungle\""),
         ("/\"0\"", "\"digit\""),
         ("/e", "{}"),
     ] {
@@ -50,7 +52,11 @@ fn what_is_not_there_has_a_code_and_a_hint() {
 
 #[test]
 fn a_path_that_is_none_is_wrong_usage() {
-    let ended = folder("get_bad_path").run(&["get", "a.json", "/a//b"]);
+    let folder = folder("get_bad_path");
+    for path in ["//", "/a//", "//a"] {
+        folder.run(&["get", "a.json", path]).check_code(2);
+    }
+    let ended = folder.run(&["get", "a.json", "/a//b"]);
     assert_eq!((ended.code, &*ended.out), (Some(2), ""));
     assert!(ended.err.starts_with("Error: /a//b: path, byte 3: no key after"), "{}", ended.err);
     assert!(ended.err.contains("\nHint: a path is /name/0/"), "{}", ended.err);
