@@ -72,12 +72,18 @@ pub fn need(program: &str, package: &str) -> Result<()> {
     if is_installed(program) { Ok(()) } else { fail(hint) }
 }
 
-/// Is it there: a program, or (`ghc:NAME`) a package of GHC's?
+/// Is it there: a program, or a package of GHC's (`ghc:NAME`), or a module of Python's
+/// (`python:NAME`)?
 fn is_installed(program: &str) -> bool {
-    if let Some(package) = program.strip_prefix("ghc:") {
-        let mut asked = command("ghc-pkg", ["field", package, "version"]);
+    let answers = |mut asked: Command| {
         let asked = asked.stdout(Stdio::null()).stderr(Stdio::null()).status();
-        return asked.is_ok_and(|status| status.success());
+        asked.is_ok_and(|status| status.success())
+    };
+    if let Some(package) = program.strip_prefix("ghc:") {
+        return answers(command("ghc-pkg", ["field", package, "version"]));
+    }
+    if let Some(module) = program.strip_prefix("python:") {
+        return answers(command("python3", ["-c", &format!("import {module}")]));
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|dir| dir.join(program).is_file())

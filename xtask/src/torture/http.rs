@@ -3,12 +3,15 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
 use super::ledger::{Entry, children_cpu_seconds};
-use crate::command::{cargo, command, output, root, run as run_command, target_dir};
+use crate::command::{cargo, command, need, output, root, run as run_command, target_dir};
 use crate::error::{Context, Result, fail};
+
+/// The version that was tried.
+const VERSION: &str = "4.32.5";
 
 /// What must hold of every answer.
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
@@ -17,23 +20,41 @@ response_schema_conformance";
 /// What would take the tree away from under the other requests, or never ends.
 const LEFT_OUT: [&str; 3] = ["delete_tree", "rename_tree", "watch"];
 
-/// Examples for each address; with them all, some 7,000 requests.
+/// Examples for each address; with them all, some 13,000 requests.
 const EXAMPLES: &str = "300";
 
 pub fn run(arguments: &[String]) -> Result<()> {
     let program = match arguments {
-        [] => "schemathesis",
-        [flag, program] if flag == "--schemathesis" => program,
+        [] => schemathesis()?,
+        [flag, program] if flag == "--schemathesis" => program.into(),
         _ => return fail("usage: cargo xtask torture http [--schemathesis PROGRAM]"),
     };
     let by_hand = ["test", "--quiet", "-p", "jungle-server", "--test", "it", "--"];
     run_command(cargo(by_hand.into_iter().chain(["catalogue", "bad_requests"])))?;
-    let version = command(program, ["--version"]).stdout(Stdio::null()).status();
-    if !version.is_ok_and(|status| status.success()) {
-        println!("http: schemathesis SKIPPED, it is not there (`pip install schemathesis`)");
-        return Ok(());
-    }
     run_command(cargo(["build", "--quiet", "-p", "jungle-cli"]))?;
+    generated(&program)
+}
+
+/// Installs it, in a folder of its own.
+fn schemathesis() -> Result<PathBuf> {
+    let folder = target_dir().join(format!("schemathesis-{VERSION}"));
+    let program = folder.join("bin/schemathesis");
+    if program.is_file() {
+        return Ok(program);
+    }
+    need("python:ensurepip", "python3-venv")?;
+    let mut make = command("python3", ["-m", "venv", "--clear"]);
+    make.arg(&folder);
+    run_command(make)?;
+    let install = ["install", "--quiet", "--disable-pip-version-check"];
+    let mut install = command(folder.join("bin/pip"), install);
+    install.arg(format!("schemathesis=={VERSION}"));
+    run_command(install)?;
+    Ok(program)
+}
+
+/// Asks a server that anybody may ask, and one that asks who is there.
+fn generated(program: &Path) -> Result<()> {
     let cpu_before = children_cpu_seconds();
     let (mut passed, mut failed) = (0, 0);
     for token in [None, Some(granted()?)] {
@@ -53,9 +74,9 @@ pub fn run(arguments: &[String]) -> Result<()> {
 
 /// Asks a server; one that asks who is there, where there is a token. How many answers were as they
 /// must be, and how many were not.
-fn beside(program: &str, token: Option<Token>) -> Result<(u64, u64)> {
+fn beside(program: &Path, token: Option<Token>) -> Result<(u64, u64)> {
     let server = Server::start(token)?;
-    let status = generated(program, &server)?;
+    let status = ask(program, &server)?;
     let metrics = server.send("GET /metrics", "")?;
     drop(server);
     let [good, refused, failed, panics] = [
@@ -95,7 +116,7 @@ fn granted() -> Result<Token> {
 }
 
 /// Runs schemathesis; `true` if all answers passed its checks.
-fn generated(program: &str, server: &Server) -> Result<bool> {
+fn ask(program: &Path, server: &Server) -> Result<bool> {
     let config = target_dir().join("schemathesis.toml");
     // Most requests should get as far as a tree that is there.
     let text = "[parameters]\n\"path.tree\" = \"t\"\n";
@@ -110,7 +131,7 @@ fn generated(program: &str, server: &Server) -> Result<bool> {
         run.args(["--header", &format!("Authorization: Bearer {}", token.part)]);
     }
     LEFT_OUT.iter().for_each(|id| _ = run.args(["--exclude-operation-id", id]));
-    Ok(run.status().context(format!("cannot start {program}"))?.success())
+    Ok(run.status().context(format!("cannot start {}", program.display()))?.success())
 }
 
 /// What a line of metrics says.
