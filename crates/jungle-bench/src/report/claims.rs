@@ -377,7 +377,7 @@ const CLAIMS: &[Claim] = &[
         CLUSTER,
         "kill -9 of a server, of both, under load",
         "none lost",
-        Elsewhere("a torture suite, without the clock: `cargo xtask torture lin`"),
+        Elsewhere("a torture suite, without the clock: `cargo xtask torture machines`"),
     ),
 ];
 

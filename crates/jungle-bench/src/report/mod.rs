@@ -98,8 +98,15 @@ fn document(raws: &[Raw], unread: &[String], outcomes: &[Outcome]) -> Document {
         let text = "Taken with --tiny, which tries the programs: nothing here is a measurement.";
         blocks.push(Block::Text(text.to_owned()));
     } else if has(|raw| raw.settings.quick) {
-        let text = "Taken with --quick: fewer tasks, few rounds. Trust what is far from its bar.";
-        blocks.push(Block::Text(text.to_owned()));
+        let quick = raws.iter().filter(|raw| raw.settings.quick);
+        let mut which = quick.map(|raw| &*raw.experiment).collect::<Vec<_>>().join(", ");
+        if raws.iter().all(|raw| raw.settings.quick) {
+            which = "all of it".to_owned();
+        }
+        blocks.push(Block::Text(format!(
+            "Taken with --quick, fewer tasks and few rounds: {which}. Trust there what is far from \
+             its bar."
+        )));
     }
     tables::conditions(raws, &mut blocks);
     blocks.push(Block::Heading("Bars".to_owned()));
