@@ -211,6 +211,23 @@ test('the servers of a cluster are listed, and have the same trees', { timeout: 
     await page.waitForURL(`${cluster.urls[0]}/explorer/`)
     await page.getByRole('link', { name: 'shared' }).waitFor()
 
+    // As a server answers that cannot ask the log.
+    const context = await browser.newContext()
+    const cut = await context.newPage()
+    await cut.goto(`${cluster.urls[1]}/explorer/`)
+    const told = cut.getByRole('region', { name: 'Servers' })
+    await told.getByRole('cell', { name: /^(appends|guest|follows)$/ }).nth(1).waitFor()
+    const away = told.getByRole('status').filter({ hasText: 'The log does not answer' })
+    assert.equal(await away.count(), 0)
+    const problem = JSON.stringify({ type: 'urn:jungle:stopped', title: 'Stopped', status: 503 })
+    const refuse = (route) => route.fulfill({ status: 503, contentType: 'application/problem+json', body: problem })
+    await cut.route('**/api/v1/cluster', refuse)
+    await away.waitFor()
+    await told.getByRole('cell', { name: 'up to date' }).nth(1).waitFor()
+    await cut.unroute('**/api/v1/cluster', refuse)
+    await away.waitFor({ state: 'detached' })
+    await context.close()
+
     const shop = await serveAlone(cluster.engine, 'shop')
     try {
       await new Api(shop.url).create('goods')

@@ -1,10 +1,11 @@
 //! What one server appends for another.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use jungle_cluster::Cluster;
+use jungle_cluster::{Cluster, Role};
 use jungle_db::{CommitOptions, Jungle, NotWritten, Revision, TreeHandle};
 use jungle_testkit::{Rng, for_each_seed};
 use jungle_tree::EditError;
@@ -99,7 +100,7 @@ fn post(jungle: &Jungle, tree: &TreeHandle, name: &str, rng: &mut Rng, posts: &P
 
 #[test]
 fn what_is_posted_on_several_servers_is_there_once() {
-    let carried = Mutex::new(0);
+    let (carried, guests) = (Mutex::new(0), AtomicU64::new(0));
     for_each_seed(16, |rng| {
         let engine = Arc::new(Engine::default());
         let faults = rng.pick(&[0, 5, 40]).to_owned();
@@ -109,11 +110,15 @@ fn what_is_posted_on_several_servers_is_there_once() {
         board(&servers);
         let posts = Posts::default();
         thread::scope(|scope| {
-            for (at, (jungle, _)) in servers.iter().chain(&servers).enumerate() {
+            for (at, (jungle, cluster)) in servers.iter().chain(&servers).enumerate() {
                 let (mut rng, posts, name) = (rng.fork(), &posts, format!("w{at}"));
-                let tree = jungle.open_tree("t").unwrap();
+                let (tree, guests) = (jungle.open_tree("t").unwrap(), &guests);
                 scope.spawn(move || {
-                    (0..12).for_each(|_| post(jungle, &tree, &name, &mut rng, posts));
+                    for _ in 0..12 {
+                        post(jungle, &tree, &name, &mut rng, posts);
+                        let is_guest = cluster.status().role == Role::Guest;
+                        guests.fetch_add(is_guest.into(), Ordering::Relaxed);
+                    }
                 });
             }
         });
@@ -126,4 +131,6 @@ fn what_is_posted_on_several_servers_is_there_once() {
     });
     let carried = carried.into_inner().unwrap();
     assert!(carried > 100, "guests were taken along {carried} times only");
+    let guests = guests.into_inner();
+    assert!(guests > 20, "servers said only {guests} times that they are guests");
 }
