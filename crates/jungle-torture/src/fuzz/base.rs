@@ -14,7 +14,7 @@ use jungle_testkit::Rng;
 use jungle_tree::{ArenaOptions, EditError, Key};
 
 use super::mutate::varint;
-use crate::store::workload::{Kinds, open, step};
+use crate::store::workload::{Kinds, Manner, open, step};
 
 pub type Files = BTreeMap<String, Vec<u8>>;
 
@@ -92,7 +92,7 @@ fn commits(jungle: &Jungle, steps: u64) {
     let mut rng = Rng::new(1);
     for at in 0..steps {
         // What cannot be done is not.
-        let _ = step(jungle, at, &mut rng, Durability::Memory, Kinds::All);
+        let _ = step(jungle, at, &mut rng, Manner::new(Durability::Memory, Kinds::All));
     }
 }
 

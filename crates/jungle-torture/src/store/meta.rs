@@ -11,7 +11,7 @@ use jungle_store::{Durability, EraseQuery, OpenOptions, Store};
 use jungle_testkit::Rng;
 use jungle_tree::{Arena, ArenaOptions, Editor, Key, Tree, loading};
 
-use super::workload::{Kinds, step};
+use super::workload::{Kinds, Manner, step};
 
 /// Settings under which the same is done as without any.
 pub const SETTINGS: u64 = 6;
@@ -74,20 +74,22 @@ pub fn run(rng: &mut Rng) -> u64 {
 fn plainly(seed: u64, steps: u64) -> String {
     let arena = ArenaOptions { structure_bytes: 1 << 24, payload_bytes: 1 << 24, spill: None };
     let jungle = Jungle::builder().arena(arena).build().expect("address range");
+    let manner = Manner::new(Durability::Memory, Kinds::Unshared);
     let mut rng = Rng::new(seed);
     for at in 0..steps {
         // Nothing refuses it; what cannot be done is not.
-        let _ = step(&jungle, at, &mut rng, Durability::Memory, Kinds::Unshared);
+        let _ = step(&jungle, at, &mut rng, manner);
     }
     everything(&jungle)
 }
 
 fn under(setting: &Setting, (seed, steps): (u64, u64), plain: &str, dice: &mut Rng) {
     let mut folder = Folder::open(setting, SimDisk::new());
+    let manner = Manner::new(setting.durability, Kinds::Unshared);
     let mut rng = Rng::new(seed);
     for at in 0..steps {
         folder = folder.disturbed(dice);
-        let done = || step(&folder.store, at, &mut rng, setting.durability, Kinds::Unshared);
+        let done = || step(&folder.store, at, &mut rng, manner);
         // What cannot be done is not.
         let _ = loading(done).expect("nothing is damaged");
     }

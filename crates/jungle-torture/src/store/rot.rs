@@ -29,6 +29,7 @@ pub fn run(rng: &mut Rng) -> u64 {
         checkpoints: rng.chance(1, 2),
         collects: false,
         closes: rng.chance(1, 2),
+        long: false,
     };
     let known = workload.rehearse();
     let history = files_of(&workload, &known);

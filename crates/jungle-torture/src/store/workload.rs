@@ -29,6 +29,8 @@ pub struct Workload {
     pub collects: bool,
     /// Is it closed at the end, and opened again once in the middle?
     pub closes: bool,
+    /// Are there commits that are longer than what is read and searched at a time?
+    pub long: bool,
 }
 
 /// How far a workload is, for whoever looks on from inside of a call.
@@ -55,14 +57,16 @@ pub struct Known {
 
 impl Workload {
     pub fn random(rng: &mut Rng) -> Workload {
+        let seed = rng.next_u64();
         Workload {
-            seed: rng.next_u64(),
+            seed,
             steps: rng.range(4..20),
             segment_bytes: *rng.pick(&[256, 512, 1024, 4096]),
             mixed: rng.chance(1, 2),
             checkpoints: rng.chance(1, 2),
             collects: rng.chance(1, 2),
             closes: rng.chance(1, 2),
+            long: seed.is_multiple_of(LONG_ONE_IN),
         }
     }
 
@@ -80,8 +84,8 @@ impl Workload {
         let mut rng = Rng::new(self.seed);
         for step in 0..self.steps {
             let durability = self.durability(&mut rng);
-            self::step(&store, step, &mut rng, durability, self.kinds(durability))
-                .expect("an undisturbed disk");
+            let manner = self.manner(durability);
+            self::step(&store, step, &mut rng, manner).expect("an undisturbed disk");
             let revision = store.revision().number();
             // A step that made several revisions would leave a gap here.
             assert!(revision as usize <= known.portraits.len(), "a step makes one revision");
@@ -128,8 +132,8 @@ impl Workload {
             }
             let durability = self.durability(&mut rng);
             progress.begun.store(known.revisions[step as usize], Ordering::SeqCst);
-            let (kinds, before) = (self.kinds(durability), store.revision().number());
-            let done = loading(|| self::step(&store, step, &mut rng, durability, kinds));
+            let (manner, before) = (self.manner(durability), store.revision().number());
+            let done = loading(|| self::step(&store, step, &mut rng, manner));
             let Ok(done) = done else {
                 return Err(Refused::Load);
             };
@@ -154,8 +158,10 @@ impl Workload {
     }
 
     /// What is not an update has the durability of the store, which is to be synced.
-    fn kinds(&self, durability: Durability) -> Kinds {
-        if durability == Durability::Sync { Kinds::All } else { Kinds::Updates }
+    fn manner(&self, durability: Durability) -> Manner {
+        let kinds = if durability == Durability::Sync { Kinds::All } else { Kinds::Updates };
+        let short = Manner::new(durability, kinds);
+        if self.long { Manner { lengths: &LONG, ..short } } else { short }
     }
 
     fn durability(&self, rng: &mut Rng) -> Durability {
@@ -262,6 +268,31 @@ fn look(jungle: &Jungle) -> Result<Portrait, ArchiveError> {
     Ok(portrait)
 }
 
+/// How a step is made.
+#[derive(Clone, Copy)]
+pub struct Manner {
+    pub durability: Durability,
+    pub kinds: Kinds,
+    /// Of the texts that it may put, in bytes.
+    lengths: &'static [usize],
+}
+
+impl Manner {
+    /// With short texts.
+    pub fn new(durability: Durability, kinds: Kinds) -> Manner {
+        Manner { durability, kinds, lengths: &SHORT }
+    }
+}
+
+/// Now and then longer than a sector, and than a small segment.
+const SHORT: [usize; 6] = [3, 3, 3, 40, 600, 1500];
+
+/// And longer than what is read of a log at a time, or looked for behind its end.
+const LONG: [usize; 6] = [3, 40, 1500, 70_000, 110_000, 210_000];
+
+/// One workload in so many has long texts: each of its crashes takes as long as several others.
+const LONG_ONE_IN: u64 = 16;
+
 /// Which kinds of commits a step may make.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kinds {
@@ -273,13 +304,8 @@ pub enum Kinds {
 }
 
 /// One step: one commit, or none where nothing can be done. The error has been told elsewhere.
-pub fn step(
-    store: &Jungle,
-    step: u64,
-    rng: &mut Rng,
-    durability: Durability,
-    kinds: Kinds,
-) -> Result<(), ()> {
+pub fn step(store: &Jungle, step: u64, rng: &mut Rng, manner: Manner) -> Result<(), ()> {
+    let kinds = manner.kinds;
     let names = store.list_trees();
     let Some(name) = (!names.is_empty()).then(|| rng.pick(&names).clone()) else {
         return store.create_tree("first").map(drop).map_err(drop);
@@ -303,7 +329,7 @@ pub fn step(
         _ => {
             let other = store.open_tree(rng.pick::<Arc<str>>(&names)).map_err(drop)?.snapshot();
             let other = (kinds != Kinds::Unshared).then_some(other);
-            update(&on, other.as_ref(), rng, durability)
+            update(&on, other.as_ref(), rng, manner)
         }
     }
 }
@@ -338,13 +364,12 @@ fn update(
     tree: &TreeHandle,
     other: Option<&Snapshot>,
     rng: &mut Rng,
-    durability: Durability,
+    Manner { durability, lengths, .. }: Manner,
 ) -> Result<(), ()> {
     let meta = CommitMeta::new().author("a writer");
     let options = CommitOptions { meta, durability: Some(durability), ..Default::default() };
     let (what, n) = (rng.below(9), rng.below(8));
-    // Now and then longer than a sector, and than a small segment.
-    let long = "x".repeat([3, 3, 3, 40, 600, 1500][rng.index(6)]);
+    let text = "x".repeat(*rng.pick(lengths));
     let name = Key::from(format!("part {n}").as_str());
     let root = other.map(|other| other.root());
     let source = root.map(|root| root.last_child().map_or(root, |(_, child)| child));
@@ -356,7 +381,7 @@ fn update(
             (1, keys, Some(source)) if !keys.contains(&name) => {
                 tx.insert_subtree(&[], &name, source)
             }
-            (2, ..) => tx.put_attribute(&[], "text", long.as_str()),
+            (2, ..) => tx.put_attribute(&[], "text", text.as_str()),
             (3, ..) => tx.bulk(|editor| {
                 let child = editor.add_child(&[])?;
                 (0..n).try_for_each(|_| editor.add_child(std::slice::from_ref(&child)).map(drop))
