@@ -14,7 +14,7 @@ pub enum PagesError {
     #[error(transparent)]
     Io(#[from] IoError),
     /// A value is not what was put.
-    #[error("pages is damaged in table {table} at key {key}: {what}; restore it")]
+    #[error("pages is damaged in table {table} at key {key}: {what}; verify tells what to do")]
     Damaged {
         /// The name of the table; `ledger` is the one that says what is in the others.
         table: &'static str,
@@ -24,7 +24,7 @@ pub enum PagesError {
         what: PageDamage,
     },
     /// The file is not what its engine wrote.
-    #[error("pages is damaged, its engine says: {what}; restore it")]
+    #[error("pages is damaged, its engine says: {what}; verify tells what to do")]
     Engine {
         /// What the engine said.
         what: Box<str>,
