@@ -295,7 +295,7 @@ impl Cluster {
     pub fn sync(&self, within: Duration) -> Result<Revision, LogError> {
         let (_, last) = self.log.bounds()?;
         if !self.follower.wait(within, |place| place.sequence >= last) {
-            return Err(LogError::NoAnswer { within, last: None });
+            return Err(self.follower.late(within));
         }
         Ok(self.status().revision)
     }

@@ -118,6 +118,21 @@ pub enum Fault {
     },
 }
 
+impl Fault {
+    /// Does the server only have to be started again? It begins with what is there then, or says
+    /// what is wrong. Everything else is to be looked at first.
+    ///
+    /// ```
+    /// use jungle_cluster::Fault;
+    /// assert!(Fault::Trimmed { expected: 3, first: 5 }.is_passing());
+    /// assert!(!Fault::Unlinked { sequence: 3 }.is_passing());
+    /// ```
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Fault::NotRead { .. } | Fault::Trimmed { .. } | Fault::Apart(_))
+    }
+}
+
 /// Bytes are no message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -11,7 +11,7 @@ use crate::checkpoint::{Taken, heads};
 use crate::error::{CheckpointError, Fault, MessageError};
 use crate::guests::Guests;
 use crate::keeper::Every;
-use crate::log::LogId;
+use crate::log::{LogError, LogId};
 use crate::message::{self, Before, Carried, Hash, Message};
 use crate::planted::{Bug, is_awake};
 use crate::rotation::Rotation;
@@ -197,6 +197,16 @@ impl Follower {
     /// Waits until something is so.
     pub(crate) fn wait(&self, within: Duration, is_so: impl Fn(&Place) -> bool) -> bool {
         self.wait_on(&self.moved, within, is_so)
+    }
+
+    /// Why what was waited for so long is not here.
+    pub(crate) fn late(&self, within: Duration) -> LogError {
+        let place = self.place();
+        match &place.fault {
+            Some(fault) => LogError::Ended(Arc::clone(fault)),
+            None if place.jungle.is_none() => LogError::Closed,
+            None => LogError::NoAnswer { within, last: None },
+        }
     }
 
     /// Waits until a checkpoint is due.

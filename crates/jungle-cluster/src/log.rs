@@ -10,6 +10,7 @@ use bytes::Bytes;
 
 use crate::depot::Depot;
 use crate::elsewhere::{Elsewhere, TellTrees};
+use crate::error::Fault;
 use crate::survey::{MirrorStatus, Survey, Tell};
 
 /// A log of messages that is the same for all servers of a cluster. Messages have the sequences 1,
@@ -190,6 +191,9 @@ pub enum LogError {
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
+    /// This server follows the log no further.
+    #[error("this server follows the log no further: {0}")]
+    Ended(#[source] Arc<Fault>),
     /// It was closed.
     #[error("the log was closed: this server has left its cluster")]
     Closed,

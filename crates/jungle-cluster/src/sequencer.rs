@@ -103,7 +103,7 @@ impl Appender {
     /// without anything in it. All who ask meanwhile have one together.
     pub(crate) fn prove(&self, within: Duration) -> Result<(), LogError> {
         let deadline = Instant::now() + within;
-        let late = || LogError::NoAnswer { within, last: None };
+        let late = || self.follower.late(within);
         let question = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
         loop {
             let mut proven = self.turns.take_before(deadline).ok_or_else(late)?;
@@ -120,7 +120,7 @@ impl Appender {
                 Appended::At(sequence) => {
                     *proven = covered;
                     let followed = self.follow_own(sequence, &message, &[], &[]);
-                    return followed.map_err(|_| late());
+                    return followed.map_err(LogError::Ended);
                 }
                 Appended::Behind => {
                     drop(proven);

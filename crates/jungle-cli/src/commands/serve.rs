@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use jungle::{ArenaError, Durability, Jungle, Memory, OpenOptions, SystemClock};
+use jungle_cluster::Cluster;
 use jungle_server::{BoardLevel, Data, Options, Server, StartError, Tls};
 use serde::Serialize;
 use tracing::level_filters::LevelFilter;
@@ -26,10 +27,15 @@ const HELP: &str = "\
 It prints where it listens. Without --listen that is 127.0.0.1:7070, or another port if somebody \
 has that one. Only this machine reaches it; for others say who may do what (`jungle access`), and \
 give it a certificate (--tls-cert, --tls-key), or put a proxy that encrypts in front of it. An \
-interrupt or SIGTERM ends it, and loses nothing.";
+interrupt or SIGTERM ends it, and loses nothing. In a cluster it ends by itself, with code 1, \
+where starting it again is all that is needed: it was cut off for so long that the log has gone on \
+without it.";
 
 /// The port when nothing is said.
 const PORT: u16 = 7070;
+
+/// How often it is looked whether the log is followed still.
+const LOOKED_FOR_EVERY: Duration = Duration::from_secs(1);
 
 /// Serve trees and bulletin boards over HTTP
 #[derive(clap::Args)]
@@ -142,7 +148,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         .with_target(false)
         .init();
     let place = if args.memory { None } else { Some(place(args)) };
-    let server = start(args, place.as_ref())?;
+    let (server, cluster) = start(args, place.as_ref())?;
     if args.expose && !server.address().ip().is_loopback() {
         say("other machines reach it: what --expose allows, a proxy must make good");
     }
@@ -153,12 +159,16 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     {
         say(format_args!("no browser could be started ({error}): open {url} in one"));
     }
-    if !args.leash {
-        return server.run().map_err(failed);
+    let ends = Ends::listen()?;
+    let ends = if args.leash { ends.with_input() } else { ends };
+    let mut fault = None;
+    while fault.is_none() && !ends.within(LOOKED_FOR_EVERY) {
+        fault = cluster.as_ref().and_then(|cluster| cluster.status().fault);
+        fault = fault.filter(|fault| fault.is_passing());
     }
-    let ends = Ends::listen()?.with_input();
-    while !ends.within(Duration::from_hours(1)) {}
-    server.stop().map_err(failed)
+    server.stop().map_err(failed)?;
+    // Whoever looks after it starts it again.
+    fault.map_or(Ok(()), |fault| Err(Failure::of(Exit::Error, &*fault)))
 }
 
 /// The folder.
@@ -169,7 +179,10 @@ fn place(args: &Args) -> PathBuf {
     args.data.clone().unwrap_or_else(usual)
 }
 
-fn start(args: &Args, place: Option<&PathBuf>) -> Result<Server, Failure> {
+/// A server, and what it follows.
+type Started = (Server, Option<Arc<Cluster>>);
+
+fn start(args: &Args, place: Option<&PathBuf>) -> Result<Started, Failure> {
     let mut options = Options::default();
     options.hosts.clone_from(&args.host);
     options.expose = args.expose;
@@ -200,18 +213,18 @@ fn start(args: &Args, place: Option<&PathBuf>) -> Result<Server, Failure> {
     begin(args, data, options)
 }
 
-fn begin(args: &Args, data: Data, options: Options) -> Result<Server, Failure> {
+fn begin(args: &Args, data: Data, options: Options) -> Result<Started, Failure> {
     let cluster = match &data {
         Data::Cluster(_, cluster) => Some(Arc::clone(cluster)),
         _ => None,
     };
     let scheme = scheme(options.tls.is_some());
     let server = Server::start(data, options).map_err(|error| not_started(&error))?;
-    if let Some(cluster) = cluster {
+    if let Some(cluster) = &cluster {
         let listens = || format!("{scheme}://{}", server.address());
         cluster.set_address(&args.public_url.clone().unwrap_or_else(listens));
     }
-    Ok(server)
+    Ok((server, cluster))
 }
 
 /// An address of the web without anything behind the host, for which `--host` may be needed.

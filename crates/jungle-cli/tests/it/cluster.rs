@@ -2,10 +2,15 @@
 //! of them are looked at.
 
 use std::fs;
+use std::io::Read;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 
+use jungle::Jungle;
+use jungle_cluster::{Cluster, NatsLog, Options};
 use jungle_testkit::NatsServers;
+use jungle_tree::ArenaOptions;
 use serde_json::Value as Json;
 
 use super::Folder;
@@ -230,6 +235,44 @@ fn a_server_that_is_cut_off_takes_commits_and_others_have_them_later() {
         "{}",
         status.out
     );
+}
+
+#[test]
+fn a_server_that_only_has_to_be_started_again_ends() {
+    let folder = Folder::new("cluster-trimmed");
+    let mut engine = NatsServers::start(1);
+    let addresses = engine.addresses();
+    let command = || {
+        let args = ["serve", "--json", "--listen", "127.0.0.1:0", "--data", "d", "--replicas", "1"];
+        folder.command(&[&args[..], &["--cluster", &addresses]].concat())
+    };
+    let mut away = Serving::noting(command(), Stdio::piped());
+    let created = away.send("POST /api/v1/trees", r#"{"name":"t"}"#);
+    assert!(created.starts_with("HTTP/1.1 201 "), "{created}");
+
+    let options = Options { replicas: 1, ..Options::default() };
+    let log = Arc::new(NatsLog::connect(&addresses, &options).unwrap());
+    let builder = Jungle::builder();
+    let other = Cluster::follow_in_memory(log, &builder, &ArenaOptions::default(), &options);
+    let (jungle, cluster) = other.unwrap();
+    let tree = jungle.open_tree("t").unwrap();
+    // It loses its connection, and does not look for another one meanwhile.
+    engine.kill(0);
+    signal("-STOP", away.child.id());
+    engine.restart(0);
+    for n in 0..3 {
+        tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap();
+        cluster.checkpoint().unwrap();
+    }
+    signal("-CONT", away.child.id());
+    assert_eq!(away.child.wait().unwrap().code(), Some(1));
+    let mut said = String::new();
+    away.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains("start this server again"), "{said}");
+
+    let back = Serving::start_by(command());
+    let root = back.get("/api/v1/trees/t/node");
+    assert_eq!(root["attributes"]["n"]["value"], 2, "{root}");
 }
 
 #[test]

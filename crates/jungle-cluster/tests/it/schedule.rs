@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use jungle_cluster::{Cluster, NatsLog, Options};
+use jungle_cluster::{Cluster, LogError, NatsLog, Options};
 use jungle_db::Jungle;
 use jungle_testkit::{NatsServers, Rng};
 use jungle_tree::ArenaOptions;
@@ -154,14 +154,36 @@ impl Schedule {
         }
     }
 
-    /// All servers are there, and each has all that there is.
+    /// All servers are there, and each has all that there is. One that was away while the log was
+    /// trimmed is started again, as it says.
     fn heal(&self) {
-        for server in &self.servers {
+        let addresses = self.engine.lock().unwrap().addresses();
+        for (at, server) in self.servers.iter().enumerate() {
             let begun = Instant::now();
-            while let Err(error) = server.read().unwrap().cluster.sync(PATIENCE) {
-                assert!(begun.elapsed() < PATIENCE * 2, "{error:?}");
+            loop {
+                let synced = server.read().unwrap().cluster.sync(PATIENCE);
+                match synced {
+                    Ok(_) => break,
+                    Err(LogError::Ended(fault)) if fault.is_passing() => {
+                        println!("s{at} is started again: {fault}");
+                        self.replace(&addresses, at);
+                    }
+                    Err(error) => {
+                        let is_early = matches!(error, LogError::NoAnswer { .. })
+                            && begun.elapsed() < PATIENCE * 2;
+                        assert!(is_early, "{error:?}, of {}", self.told());
+                    }
+                }
             }
         }
+    }
+
+    /// How all of them stand.
+    fn told(&self) -> String {
+        let status = |server: &RwLock<Server>| server.read().unwrap().cluster.status();
+        let servers: Vec<_> = self.servers.iter().map(status).collect();
+        let survey = self.server(0).cluster.survey(Duration::from_secs(2));
+        format!("{servers:#?}, and they say {survey:#?}")
     }
 
     /// All servers are equal, and so is one that comes now and begins with a checkpoint.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use jungle_cluster::{Cluster, Fault, JoinError, Local, LocalError, Log, Options};
+use jungle_cluster::{Cluster, JoinError, Local, LocalError, Log, Options};
 use jungle_db::{Clock, Jungle, Timestamp};
 use jungle_store::disk::Disk;
 use jungle_store::disk::sim::{Keep, SimDisk};
@@ -195,12 +195,7 @@ impl Server {
 fn absent(error: JoinError) -> Absent {
     match error {
         JoinError::Log(_) | JoinError::Checkpoint { .. } => Absent::Later,
-        JoinError::Fault(fault) if is_passing(&fault) => Absent::Later,
+        JoinError::Fault(fault) if fault.is_passing() => Absent::Later,
         error => Absent::Refused(error),
     }
-}
-
-/// Is a fault one that is over when the server is started again?
-pub fn is_passing(fault: &Fault) -> bool {
-    matches!(fault, Fault::NotRead { .. } | Fault::Trimmed { .. } | Fault::Apart(_))
 }

@@ -10,7 +10,7 @@ use jungle_testkit::Rng;
 use super::check;
 use super::clients::{TREES, Told, portrait};
 use super::engine::Engine;
-use super::server::{Absent, Server, SimClock, is_passing};
+use super::server::{Absent, Server, SimClock};
 use super::trace::Trace;
 
 /// For so long things go wrong.
@@ -320,7 +320,7 @@ impl World {
         if let Some(fault) = running.cluster.status().fault {
             match &*fault {
                 // Whoever runs it starts it again.
-                fault if is_passing(fault) => {
+                fault if fault.is_passing() => {
                     self.servers[at].stop();
                     let after = self.rng.range(1_000..20_000);
                     self.queue.push(self.now() + after, Event::Start(at));
