@@ -11,6 +11,9 @@ use crate::limits::{SHORT_ATTRIBUTES_MAX, SHORT_VALUE_BYTES_MAX, VALUE_BYTES_MAX
 /// The largest whole number that every client can hold: 2^53 - 1.
 const SAFE_MAX: i64 = (1 << 53) - 1;
 
+/// From here on a whole number does not fit into an int: 2^63.
+const INTS_END: f64 = 9_223_372_036_854_775_808.0;
+
 /// A value with its type: `{"type":"int","value":7}`.
 pub(crate) struct Shown<'a> {
     pub(crate) value: ValueRef<'a>,
@@ -114,11 +117,14 @@ fn read(json: Json) -> Result<Value, String> {
     match json {
         Json::Null => Ok(Value::Null),
         Json::Bool(bool) => Ok(bool.into()),
-        Json::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
-            (Some(int), ..) => Ok(int.into()),
-            (None, Some(_), _) => Err(format!("{number} does not fit into an int")),
-            (.., Some(float)) => Ok(float.into()),
-            _ => Err(format!("{number} is no number")),
+        // Of larger ones it is not known whether they were written as whole numbers.
+        Json::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(int), _) => Ok(int.into()),
+            (None, Some(float)) if float.abs() < INTS_END => Ok(float.into()),
+            _ => Err(format!(
+                "{number} does not fit into an int: a float says so, as in \
+                 {{\"type\":\"float\",\"value\":1e300}}"
+            )),
         },
         Json::String(text) => Ok(text.into()),
         Json::Array(_) => Err("a value is a scalar, not an array".to_owned()),
@@ -183,6 +189,9 @@ mod tests {
             ("7", 7.into()),
             ("7.0", 7.0.into()),
             ("-1e2", Value::from(-100.0)),
+            ("-9223372036854775808", i64::MIN.into()),
+            ("1e18", 1e18.into()),
+            (r#"{"type":"float","value":1e300}"#, 1e300.into()),
             ("\"7\"", "7".into()),
         ] {
             assert_eq!(serde_json::from_str::<New>(text).unwrap().0, value, "{text}");
@@ -191,6 +200,9 @@ mod tests {
             "[]",
             "{}",
             "9223372036854775808",
+            "-9223372036854775809",
+            "18446744073709551616",
+            "1e300",
             r#"{"type":"int","value":7.5}"#,
             r#"{"type":"int","value":"x"}"#,
             r#"{"type":"bytes","value":"?"}"#,
