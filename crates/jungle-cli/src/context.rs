@@ -33,11 +33,22 @@ impl Deref for Folder<'_> {
 }
 
 impl<'s> Context<'s> {
-    /// A folder to read. Others may read it at the same time, nobody may write.
+    /// A folder to read. Where somebody writes to it meanwhile, it is as it was at a moment, and
+    /// that is noted.
     pub(crate) fn read(&self, dir: &str) -> Result<Folder<'s>, Failure> {
+        if let Some(store) = self.held(dir) {
+            return Ok(Folder::Held(store));
+        }
+        let store = folder::read(dir)?;
+        folder::tell_written_elsewhere(&store, dir);
+        Ok(Folder::Own(store.into()))
+    }
+
+    /// A folder to read. Others may read it at the same time, nobody may write.
+    pub(crate) fn read_alone(&self, dir: &str) -> Result<Folder<'s>, Failure> {
         match self.held(dir) {
             Some(store) => Ok(Folder::Held(store)),
-            None => folder::read(dir).map(|store| Folder::Own(store.into())),
+            None => folder::read_alone(dir).map(|store| Folder::Own(store.into())),
         }
     }
 

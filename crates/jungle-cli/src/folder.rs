@@ -5,8 +5,8 @@ use std::io;
 use std::path::Path;
 
 use jungle::{
-    CommitError, CommitMeta, CommitOptions, Editor, Jungle, OpenError, OpenOptions, Progress,
-    Store, SystemClock, TreeHandle,
+    CommitError, CommitMeta, CommitOptions, Editor, Jungle, OpenError, OpenOptions, OpenReport,
+    Progress, Store, SystemClock, TreeHandle,
 };
 use serde::Serialize;
 
@@ -21,9 +21,24 @@ pub(crate) fn is_folder(place: &str) -> bool {
     Path::new(place).is_dir()
 }
 
-pub(crate) fn read(dir: &str) -> Result<Store, Failure> {
+/// Opens a folder to read, that nobody writes to.
+pub(crate) fn read_alone(dir: &str) -> Result<Store, Failure> {
     let store = OpenOptions::new().clock(SystemClock).read_only().progress(reading()).open(dir);
     store.map_err(|error| not_opened(&error))
+}
+
+/// Opens a folder to read; where somebody else writes to it, it is as it was at that moment.
+pub(crate) fn read(dir: &str) -> Result<Store, Failure> {
+    let options = OpenOptions::new().clock(SystemClock).beside_a_writer();
+    options.progress(reading()).open(dir).map_err(|error| not_opened(&error))
+}
+
+/// Notes that somebody else goes on writing to what is read.
+pub(crate) fn tell_written_elsewhere(store: &Store, dir: &str) {
+    let OpenReport { revision, is_written_elsewhere: true, .. } = store.report() else { return };
+    say(format_args!(
+        "Note: somebody else writes to {dir}: this is how it was at revision {revision}"
+    ));
 }
 
 pub(crate) fn write(dir: &str) -> Result<Store, Failure> {
@@ -84,8 +99,9 @@ pub(crate) fn not_opened(error: &OpenError) -> Failure {
     match error {
         OpenError::Nothing { .. } => Failure::of(Exit::NotFound, error)
             .with_hint("`jungle import DIR TREE FILE` makes a folder with a tree"),
-        OpenError::Locked { .. } => Failure::of(Exit::Error, error)
-            .with_hint("one process at a time writes to a folder, and none while others read it"),
+        OpenError::Locked { .. } => Failure::of(Exit::Error, error).with_hint(
+            "one process at a time writes to a folder; a server that has it takes edits over HTTP",
+        ),
         OpenError::GivenUp => interrupt::given_up(),
         error if is_damage(error) => Failure::of(Exit::Damaged, error)
             .with_hint("`jungle restore BACKUP DIR` makes a new folder from a backup"),

@@ -39,6 +39,12 @@ pub enum OpenError {
         /// The folder.
         folder: Box<str>,
     },
+    /// Whoever has it open writes checkpoints faster than one can be copied.
+    #[error("the Jungle in {folder} changes faster than it can be read; try again")]
+    Restless {
+        /// The folder.
+        folder: Box<str>,
+    },
     /// There are other things in the folder, and no Jungle.
     #[error("{folder} is no Jungle, and not empty: give an empty or a new folder")]
     NotAJungle {

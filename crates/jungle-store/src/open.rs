@@ -8,7 +8,7 @@ use jungle_db::{Builder, Clock, Durability, Jungle, Retention, Revision};
 use jungle_tree::ArenaOptions;
 
 use crate::checkpoint::{Checkpoints, LoadError, load};
-use crate::disk::{Disk, DiskFile, FolderDisk, Lock, Mode, write_full};
+use crate::disk::{Disk, DiskFile, FolderDisk, Lock, Mode, StillDisk, write_full};
 use crate::erase;
 use crate::error::{OpenError, doing};
 use crate::form::{check_trees, replay_checked};
@@ -28,6 +28,10 @@ pub const SEGMENT_BYTES: u64 = 16 << 20;
 /// By how many bytes the log grows between checkpoints unless something else is set: 1 MiB, which
 /// take about 50 ms to read again.
 pub const CHECKPOINT_EVERY: u64 = 1 << 20;
+
+/// How often a folder is looked at that somebody else writes to, until what is wrong with it is
+/// believed.
+const LOOKS: usize = 5;
 
 /// How a folder is opened.
 ///
@@ -51,6 +55,7 @@ pub struct OpenOptions {
     checkpoint_every: u64,
     without_checkpoint: bool,
     read_only: bool,
+    beside_a_writer: bool,
     checked: bool,
     pub(crate) progress: Progress,
 }
@@ -87,6 +92,8 @@ pub struct OpenReport {
     pub was_closed: bool,
     /// What was cut off at its end (what would be, if it is only read).
     pub cut: Option<Cut>,
+    /// Whether somebody else writes to it, see [`OpenOptions::beside_a_writer`].
+    pub is_written_elsewhere: bool,
 }
 
 impl Default for OpenOptions {
@@ -116,6 +123,7 @@ impl OpenOptions {
             checkpoint_every: CHECKPOINT_EVERY,
             without_checkpoint: false,
             read_only: false,
+            beside_a_writer: false,
             checked: false,
             progress: Progress::default(),
         }
@@ -338,6 +346,31 @@ impl OpenOptions {
         self
     }
 
+    /// As [`read_only`](OpenOptions::read_only), even while somebody else has it open to write.
+    /// Then what is seen is how it was at one moment: all that was acknowledged before as
+    /// [`Sync`](Durability::Sync) or [`Buffered`](Durability::Buffered), nothing in part, nothing
+    /// that is committed later. The writer does not notice. The checkpoint is copied into a file
+    /// without a name in the system's folder for temporary files.
+    ///
+    /// ```
+    /// use jungle_store::{OpenOptions, Store};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-beside-{}", std::process::id()));
+    /// let writer = Store::open(&dir)?;
+    /// writer.create_tree("board")?;
+    /// let seen = OpenOptions::new().beside_a_writer().open(&dir)?;
+    /// writer.create_tree("another")?;
+    /// assert_eq!((seen.list_trees().len(), writer.list_trees().len()), (1, 2));
+    /// assert!(seen.report().is_written_elsewhere);
+    /// # drop((seen, writer));
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn beside_a_writer(mut self) -> Self {
+        self.read_only = true;
+        self.beside_a_writer = true;
+        self
+    }
+
     /// Checks the form of each tree in the checkpoint before the log behind it is done again, and
     /// of each older version that a branch goes on from. For a folder that others may have changed:
     /// checksums tell damage, not forgery, and an edit of what is badly formed may panic, or not
@@ -369,7 +402,7 @@ impl OpenOptions {
     ///
     /// # Errors
     /// When somebody has it open, when it is damaged or not a Jungle's, or the system refuses
-    /// something.
+    /// something. Beside a writer also [`OpenError::Restless`].
     ///
     /// ```
     /// use jungle_store::{Durability, OpenOptions};
@@ -386,12 +419,36 @@ impl OpenOptions {
         if self.spills && !self.read_only {
             self.arena.spill = Some(folder.into());
         }
+        if self.beside_a_writer {
+            return self.look(folder);
+        }
         let disk = if self.read_only {
             FolderDisk::new(folder)
         } else {
             FolderDisk::create(folder).map_err(doing("create", &folder.to_string_lossy()))?
         };
         self.open_on(Arc::new(disk))
+    }
+
+    /// Opens a folder that somebody else may have open to write.
+    fn look(self, folder: &Path) -> Result<Store, OpenError> {
+        let mut looks = 1;
+        loop {
+            let alone = self.clone().open_on(Arc::new(FolderDisk::new(folder)));
+            if !matches!(alone, Err(OpenError::Locked { .. })) {
+                return alone;
+            }
+            let still = StillDisk::new(folder);
+            match still.and_then(|still| self.clone().open_on(Arc::new(still))) {
+                // It may be that the writer went on, and took away what was to be read.
+                Err(error) if looks < LOOKS && !is_final(&error) => looks += 1,
+                Ok(mut store) => {
+                    store.report.is_written_elsewhere = true;
+                    return Ok(store);
+                }
+                refused => return refused,
+            }
+        }
     }
 
     /// Opens what is on a disk.
@@ -537,6 +594,18 @@ impl OpenOptions {
     }
 }
 
+/// Will the same come out again, whatever a writer does meanwhile?
+fn is_final(error: &OpenError) -> bool {
+    matches!(
+        error,
+        OpenError::Nothing { .. }
+            | OpenError::NotAJungle { .. }
+            | OpenError::UnknownFormat { .. }
+            | OpenError::Arena(_)
+            | OpenError::GivenUp
+    )
+}
+
 /// What was read.
 pub(crate) struct Read {
     log: Arc<OpenLog>,
@@ -607,16 +676,16 @@ pub(crate) fn remove_next(disk: &dyn Disk) -> Result<(), OpenError> {
 impl OpenReport {
     fn new(end: Option<&End>, checkpoint: Revision, ignored: Option<Box<str>>) -> OpenReport {
         let Some(end) = end else {
-            let (revision, cut) = (Revision::default(), None);
             let (segments, log_bytes, was_closed) = (0, 0, true);
             return OpenReport {
-                revision,
+                revision: Revision::default(),
                 checkpoint,
                 ignored,
                 segments,
                 log_bytes,
                 was_closed,
-                cut,
+                cut: None,
+                is_written_elsewhere: false,
             };
         };
         OpenReport {
@@ -627,6 +696,7 @@ impl OpenReport {
             log_bytes: end.at.bytes,
             was_closed: end.closed,
             cut: end.cut.clone(),
+            is_written_elsewhere: false,
         }
     }
 }

@@ -124,13 +124,22 @@ pub(crate) fn recover_by(
     from: Option<LogPosition>,
     each: Each<'_>,
 ) -> Result<Option<End>, OpenError> {
-    let firsts = segments(disk)?;
     let at = from.unwrap_or(LogPosition { next: 1, ..LogPosition::default() });
     let closed = matches!(mark, Some(Mark::Closed { .. }));
     let mut scan = Scan { jungle, each, at, closed };
     let mut before: Option<Segment> = None;
-    for &first in firsts.iter().filter(|&&first| first >= at.segment) {
-        before = Some(scan.segment(disk, first, before)?);
+    let (mut firsts, mut next) = (segments(disk)?, at.segment);
+    loop {
+        let was = next;
+        for &first in firsts.iter().filter(|&&first| first >= was) {
+            before = Some(scan.segment(disk, first, before)?);
+            next = first + 1;
+        }
+        if next == was || before.as_ref().is_some_and(|last| !last.sealed) {
+            break;
+        }
+        // Somebody who writes to it meanwhile may have begun another one.
+        firsts = segments(disk)?;
     }
     match before {
         None if mark.is_some() || from.is_some() => {

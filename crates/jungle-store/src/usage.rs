@@ -1,5 +1,7 @@
 //! What the files of a folder take up.
 
+use std::io::ErrorKind;
+
 use crate::disk::{Disk, Mode};
 use crate::error::{IoError, doing};
 use crate::pages::PAGES;
@@ -49,7 +51,11 @@ pub(crate) fn disk_usage(disk: &dyn Disk) -> Result<DiskUsage, IoError> {
         let files = disk.list(folder).map_err(doing("list", folder))?;
         for file in files.iter().filter(|file| **file != *LOG) {
             let name = format!("{prefix}{file}");
-            let opened = disk.open(&name, Mode::Read).map_err(doing("open", &name))?;
+            let opened = match disk.open(&name, Mode::Read) {
+                // A segment that was dropped since, behind a checkpoint.
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                opened => opened.map_err(doing("open", &name))?,
+            };
             let bytes = opened.len().map_err(doing("ask the length of", &name))?;
             match first_of(file) {
                 Some(first) if folder == LOG => {

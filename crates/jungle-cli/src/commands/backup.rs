@@ -36,7 +36,7 @@ struct Told {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
-    let folder = context.read(&args.dir).map_err(or_by_server("backup", &args.dir))?;
+    let folder = context.read_alone(&args.dir).map_err(or_by_server("backup", &args.dir))?;
     let report =
         folder.backup_telling(&args.backup, progress()).map_err(|error| not_copied(&error))?;
     print(&report, context.format)

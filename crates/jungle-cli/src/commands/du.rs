@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::bar::Bar;
 use crate::context::Context;
 use crate::failure::{Failure, failed};
-use crate::folder::{or_by_server, tree};
+use crate::folder::tree;
 use crate::interrupt;
 use crate::output::{Format, count, json_line, size, stdout};
 use crate::revision::find;
@@ -89,7 +89,7 @@ struct Policy {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
-    let folder = context.read(&args.dir).map_err(or_by_server("du", &args.dir))?;
+    let folder = context.read(&args.dir)?;
     let query = query(args, &folder)?;
     let mut bar: Option<Bar<'_>> = None;
     let given_up = interrupt::flag();

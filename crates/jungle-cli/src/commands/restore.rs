@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         return Err(Failure::new(Exit::Error, message)
             .with_hint("give a new folder; nothing is ever written over"));
     }
-    let backup = context.read(&args.backup)?;
+    let backup = context.read_alone(&args.backup)?;
     let report = backup.backup_telling(&args.dir, progress()).map_err(|error| {
         if error.is_given_up() {
             // Half a copy would be in the way of the next. What cannot be removed is told by that.

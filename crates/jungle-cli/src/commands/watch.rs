@@ -21,10 +21,13 @@ use crate::revision::find;
 
 const HELP: &str = "\
 It ends with the newest revision, or goes on with --follow until it is interrupted: it looks five \
-times a second whether somebody has written to the folder and left it. While it reads, which takes \
-some milliseconds then, the folder cannot be opened to write; who has a server look at `GET \
-…/watch` instead. With --json each revision is a line: what `log --json` tells, and `changes`, as \
-`diff --json` tells them. Remember the last `revision`, and go on with --after it.";
+times a second whether somebody has written to the folder, a server that has it, too. (Who wants \
+to know at once asks that: `GET …/watch`.) With --json each revision is a line: what `log --json` \
+tells, and `changes`, as `diff --json` tells them. Remember the last `revision`, and go on with \
+--after it.";
+
+/// More than a tick of the clock that the system takes the times of files from.
+const TICK: Duration = Duration::from_millis(50);
 
 /// How often it looks whether there is something new.
 const LOOKS_EVERY: Duration = Duration::from_millis(200);
@@ -62,27 +65,41 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     }
     let mut seen = None;
     loop {
-        let written = written(&args.dir);
+        let before = Traces::of(&args.dir);
         let folder = folder::read(&args.dir)?;
         seen = Some(told(args, &folder, &path, seen, context.format)?);
         drop(folder);
-        wait(&args.dir, written);
-    }
-}
-
-/// Waits until somebody has opened the folder to write, and left it.
-fn wait(dir: &str, before: Option<SystemTime>) {
-    loop {
         sleep(LOOKS_EVERY);
-        if written(dir) != before && !folder::is_locked(dir) {
-            return;
+        while before.are_all(&args.dir) {
+            sleep(LOOKS_EVERY);
         }
     }
 }
 
-/// When it was last opened to write, or closed then.
-fn written(dir: &str) -> Option<SystemTime> {
-    fs::metadata(FilePath::new(dir).join("LOCK")).and_then(|lock| lock.modified()).ok()
+/// What whoever writes to a folder leaves there.
+struct Traces {
+    /// When it was last opened to write, written to, or closed then.
+    written: Option<SystemTime>,
+    seen: SystemTime,
+}
+
+impl Traces {
+    fn of(dir: &str) -> Traces {
+        let dir = FilePath::new(dir);
+        let log = fs::read_dir(dir.join("log")).into_iter().flatten();
+        let last = log.filter_map(|entry| Some(entry.ok()?.path())).max();
+        let files = [Some(dir.join("LOCK")), last];
+        let times = files.into_iter().flatten().filter_map(|file| fs::metadata(file).ok());
+        let written = times.filter_map(|file| file.modified().ok()).max();
+        Traces { written, seen: SystemTime::now() }
+    }
+
+    /// Has nobody written since? Who wrote within the same tick of the system's clock may have done
+    /// so again.
+    fn are_all(&self, dir: &str) -> bool {
+        let age = self.written.and_then(|written| self.seen.duration_since(written).ok());
+        age.is_some_and(|age| age > TICK) && Traces::of(dir).written == self.written
+    }
 }
 
 /// Tells what came after a revision, or else after what was asked for; gives the newest one.

@@ -13,12 +13,11 @@ fn a_folder_that_is_written_elsewhere_is_refused() {
     folder.write("a.json", "{}");
     folder.run(&["import", "d", "t", "a.json"]).check(0, "revision 1 is a.json already\n", "");
     let err = "Error: the Jungle in d is open elsewhere; close it there first\n\
-               Hint: one process at a time writes to a folder, and none while others read it\n";
+               Hint: one process at a time writes to a folder; a server that has it takes edits \
+               over HTTP\n";
     let writer = OpenOptions::new().open(folder.0.join("d")).unwrap();
-    for args in [&["get", "d", "t"][..], &["put", "d", "t", "/a", "1"]] {
-        folder.run(args).check(1, "", err);
-    }
-    for args in [&["verify", "d"][..], &["backup", "d", "b"], &["gc", "d"], &["du", "d"]] {
+    folder.run(&["put", "d", "t", "/a", "1"]).check(1, "", err);
+    for args in [&["verify", "d"][..], &["backup", "d", "b"], &["gc", "d"]] {
         let err = format!(
             "Error: the Jungle in d is open elsewhere; close it there first\n\
              Hint: a server that has it does this while it serves: POST /api/v1/folder/{}\n",
@@ -32,6 +31,31 @@ fn a_folder_that_is_written_elsewhere_is_refused() {
     folder.run(&["put", "d", "t", "/a", "1"]).check(1, "", err);
     drop(reader);
     folder.run(&["put", "d", "t", "/a", "1"]).check(0, "revision 2\n", "");
+}
+
+#[test]
+fn a_folder_that_is_written_elsewhere_can_be_looked_at() {
+    let folder = Folder::new("beside");
+    folder.write("a.json", r#"{"a":1}"#);
+    assert_eq!(folder.run(&["import", "d", "t", "a.json"]).code, Some(0));
+    let writer = OpenOptions::new().open(folder.0.join("d")).unwrap();
+    for n in 2..5 {
+        let note = format!(
+            "Note: somebody else writes to d: this is how it was at revision {}\n",
+            writer.revision()
+        );
+        folder.run(&["get", "d", "t", "/a"]).check(0, &format!("{}\n", n - 1), &note);
+        folder.run(&["ls", "d", "t"]).check(0, &format!("a: {}\n", n - 1), &note);
+        for args in
+            [&["log", "d", "t"][..], &["du", "d"], &["trees", "d"], &["find", "d", "t", "a > 0"]]
+        {
+            let ended = folder.run(args);
+            assert_eq!((ended.code, &*ended.err), (Some(0), &*note), "{args:?}");
+        }
+        let tree = writer.open_tree("t").unwrap();
+        tree.update(|tx| tx.put_attribute(&[], "a", n)).unwrap();
+        writer.checkpoint().unwrap();
+    }
 }
 
 #[test]
@@ -69,6 +93,25 @@ fn a_reader_that_goes_away_ends_an_export() {
         assert_eq!(output.status.code(), Some(3), "{args:?}");
         assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "{args:?}");
     }
+}
+
+#[test]
+fn a_follower_tells_what_a_server_commits() {
+    let folder = Folder::new("follow_beside");
+    folder.write("a.json", "{\"a\":1}");
+    assert_eq!(folder.run(&["import", "d", "t", "a.json"]).code, Some(0));
+    let writer = OpenOptions::new().open(folder.0.join("d")).unwrap();
+    let tree = writer.open_tree("t").unwrap();
+    let mut command = folder.command(&["watch", "d", "t", "--follow", "--json"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    for revision in 2..8 {
+        let line = lines.next().unwrap();
+        assert!(line.starts_with(&format!("{{\"revision\":{revision},")), "{line}");
+        tree.update(|tx| tx.put_attribute(&[], "a", revision)).unwrap();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]

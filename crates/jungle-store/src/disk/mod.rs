@@ -6,10 +6,12 @@
 mod real;
 #[cfg(feature = "sim")]
 pub mod sim;
+mod still;
 
 use std::io;
 
 pub use real::FolderDisk;
+pub(crate) use still::StillDisk;
 
 /// A folder on a disk. All its methods may be called from any thread.
 pub trait Disk: Send + Sync {

@@ -46,6 +46,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         return Err(Failure::usage("this is a shell already"));
     }
     let store = if args.read_only { folder::read(&args.dir)? } else { folder::write(&args.dir)? };
+    folder::tell_written_elsewhere(&store, &args.dir);
     let context = Context { format: context.format, held: Some((&args.dir, &store)) };
     let is_terminal = io::stdin().is_terminal();
     let mut editor = editor(&store)?;
