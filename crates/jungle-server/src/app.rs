@@ -19,6 +19,7 @@ use crate::once::Once;
 use crate::options::Options;
 use crate::problem::{Kind, Problem};
 use crate::rate::Rate;
+use crate::status::Samples;
 use crate::tag::Mark;
 use crate::upkeep::Upkeep;
 
@@ -42,6 +43,7 @@ pub(crate) struct App {
     pub(crate) options: Options,
     pub(crate) hosts: Hosts,
     pub(crate) metrics: Metrics,
+    pub(crate) samples: Samples,
     pub(crate) rate: Rate,
     pub(crate) hubs: Hubs,
     pub(crate) once: Arc<Once>,

@@ -42,6 +42,7 @@ mod query;
 mod rate;
 mod renewed;
 mod server;
+mod status;
 mod tag;
 mod tls;
 mod upkeep;

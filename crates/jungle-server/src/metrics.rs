@@ -10,7 +10,10 @@ use jungle::{Clock, Collected, Jungle, SystemClock};
 use crate::upkeep::seconds;
 
 /// Upper ends of the classes of durations, in microseconds.
-const CLASSES: [u64; 8] = [100, 500, 1_000, 5_000, 25_000, 100_000, 1_000_000, 10_000_000];
+pub(crate) const CLASSES: [u64; 14] = [
+    50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000,
+    10_000_000,
+];
 
 /// Counters. They are told, not decided by, so their order among each other does not matter:
 /// `Relaxed` everywhere.
@@ -86,6 +89,43 @@ impl Collections {
     }
 }
 
+/// How many answers there were, at some moment or between two.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) answers: u64,
+    /// With a status from 500 on.
+    pub(crate) failed: u64,
+    /// By how long they took; those beyond the last class are in none.
+    pub(crate) classes: [u64; CLASSES.len()],
+}
+
+impl Counts {
+    pub(crate) fn since(&self, before: &Counts) -> Counts {
+        let mut classes = self.classes;
+        for (count, before) in classes.iter_mut().zip(before.classes) {
+            *count = count.saturating_sub(before);
+        }
+        let answers = self.answers.saturating_sub(before.answers);
+        Counts { answers, failed: self.failed.saturating_sub(before.failed), classes }
+    }
+
+    /// Within how many microseconds this part of the answers came, as if those of a class were
+    /// spread evenly over it; none without an answer.
+    pub(crate) fn within(&self, part: f64) -> Option<f64> {
+        let mut left = self.classes.iter().sum::<u64>() as f64 * part;
+        let mut from = 0.0;
+        for (&end, &count) in CLASSES.iter().zip(&self.classes) {
+            let (end, count) = (end as f64, count as f64);
+            if count > 0.0 && left <= count {
+                return Some(from + (end - from) * left / count);
+            }
+            left -= count;
+            from = end;
+        }
+        None
+    }
+}
+
 /// Something that goes up.
 #[derive(Default)]
 pub(crate) struct Counter(AtomicU64);
@@ -111,7 +151,7 @@ impl Gauge {
         (Present(self), before + 1)
     }
 
-    fn get(&self) -> u64 {
+    pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -149,6 +189,19 @@ impl Metrics {
         if let Some(class) = CLASSES.iter().position(|&end| micros <= end) {
             self.classes[class].fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Counts {
+            answers: self.answers.iter().map(get).sum(),
+            failed: get(&self.answers[5]),
+            classes: self.classes.each_ref().map(get),
+        }
+    }
+
+    pub(crate) fn uptime(&self) -> Duration {
+        self.started.elapsed()
     }
 
     pub(crate) fn text(&self, jungle: &Jungle) -> String {
@@ -191,7 +244,7 @@ impl Metrics {
                 "Memory of all trees.",
                 (usage.structure_bytes + usage.payload_bytes) as u64,
             ),
-            ("jungle_uptime_seconds", "gauge", "Since start.", self.started.elapsed().as_secs()),
+            ("jungle_uptime_seconds", "gauge", "Since start.", self.uptime().as_secs()),
         ];
         for (name, what, help, value) in rest {
             kind(&mut text, name, what, help);

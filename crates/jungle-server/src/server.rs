@@ -23,10 +23,11 @@ use crate::metrics::Metrics;
 use crate::options::{BoardLevel, Options, StartError};
 use crate::problem::{Kind, Problem};
 use crate::rate::Rate;
+use crate::status::Samples;
 use crate::tag::Mark;
 use crate::tls::Acceptor;
 use crate::upkeep::Upkeep;
-use crate::{api, board, elsewhere, explorer, tls};
+use crate::{api, board, elsewhere, explorer, status, tls};
 
 /// Threads for what takes long or waits for the disk.
 const ASIDE_THREADS_MAX: usize = 256;
@@ -298,6 +299,7 @@ fn app(
     };
     let limits = &options.limits;
     Ok(App {
+        samples: Samples::new(jungle.clone()),
         trees: Trees::new(jungle),
         gate,
         disk,
@@ -323,7 +325,7 @@ fn app(
     })
 }
 
-/// Keeps what was granted, and what encrypts, as the files say.
+/// Keeps what was granted, and what encrypts, as the files say, and how the server does.
 async fn kept(app: Arc<App>, acceptor: Option<Arc<Acceptor>>) {
     let granted = async {
         if let Some(gate) = &app.gate {
@@ -335,12 +337,12 @@ async fn kept(app: Arc<App>, acceptor: Option<Arc<Acceptor>>) {
             tls::keep(tls, acceptor, app.stopping.clone()).await;
         }
     };
-    tokio::join!(granted, encrypted);
+    tokio::join!(granted, encrypted, app.samples.keep(&app));
 }
 
 fn router(app: &Arc<App>) -> Router {
     let mut routes = api::routes().merge(board::routes()).merge(explorer::routes());
-    routes = routes.merge(access::routes());
+    routes = routes.merge(access::routes()).merge(status::routes());
     if app.options.bench {
         routes = routes.merge(board::bench_routes());
     }

@@ -134,6 +134,7 @@ struct Told {
     url: String,
     explorer: String,
     boards: String,
+    status: String,
     api: String,
     openapi: String,
     data: Option<String>,
@@ -326,6 +327,7 @@ fn tell(url: &str, place: Option<PathBuf>, level: Level, format: Format) -> Resu
     let told = Told {
         explorer: format!("{url}/explorer/"),
         boards: format!("{url}/boards"),
+        status: format!("{url}/status"),
         api: format!("{url}/api/v1"),
         openapi: format!("{url}/openapi.json"),
         durability: place.is_some().then_some(durability),
@@ -338,6 +340,7 @@ fn tell(url: &str, place: Option<PathBuf>, level: Level, format: Format) -> Resu
         Format::Text => {
             writeln!(out, "explorer {}", told.explorer)?;
             writeln!(out, "boards   {}", told.boards)?;
+            writeln!(out, "status   {}", told.status)?;
             writeln!(out, "API      {}, described by {}", told.api, told.openapi)?;
             match &told.data {
                 Some(place) => {

@@ -111,7 +111,9 @@ pub(crate) fn is_open(uri: &Uri) -> bool {
 pub(crate) fn stranger(request: &Request<Body>) -> Response {
     let path = request.uri().path();
     let is_page = request.method() == Method::GET
-        && (path == "/" || path.starts_with("/boards") || path.starts_with("/explorer"));
+        && (matches!(path, "/" | "/status")
+            || path.starts_with("/boards")
+            || path.starts_with("/explorer"));
     match is_page {
         true => login::first(request.uri()),
         false => refused("nobody is told this without saying who it is").into_response(),

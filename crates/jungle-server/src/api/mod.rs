@@ -39,6 +39,8 @@ use crate::app::App;
 use crate::problem::{Kind, Problem};
 use crate::upkeep::Work;
 
+pub(crate) use status::of_all;
+
 pub(crate) fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/health", get(status::health))

@@ -66,7 +66,7 @@ pub(crate) async fn cluster(app: Visitor) -> Result<Response, Problem> {
     crate::cluster::survey(app.cluster.as_ref()).await.map(|survey| json(&survey))
 }
 
-pub(super) fn of_all<'v>(app: &'v Visitor, what: &str) -> Result<&'v Jungle, Problem> {
+pub(crate) fn of_all<'v>(app: &'v Visitor, what: &str) -> Result<&'v Jungle, Problem> {
     app.everything().ok_or_else(|| {
         Problem::new(Kind::Forbidden, format_args!("{what} for those who may read all trees"))
     })

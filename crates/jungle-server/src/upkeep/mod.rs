@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use jungle::{Clock, Store, SystemClock, Timestamp, loading};
+use jungle::{Clock, LogStats, Store, SystemClock, Timestamp, loading};
 use jungle_words::time;
 use serde::Serialize;
 use serde_json::Value;
@@ -131,6 +131,12 @@ impl Upkeep {
         Shelf::of(backups).map_err(|error| {
             Problem::new(Kind::Failed, format_args!("the backups cannot be listed: {error}"))
         })
+    }
+
+    /// What the folder's log has written since the start; none once the server stops.
+    pub(crate) fn log_stats(&self) -> Option<LogStats> {
+        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        store.as_ref().map(|store| store.log_stats())
     }
 
     /// Begins something, unless that is being done.

@@ -23,6 +23,7 @@ mod matrix;
 mod merging;
 mod nodes;
 mod people;
+mod status;
 mod stopping;
 mod support;
 mod tls;
