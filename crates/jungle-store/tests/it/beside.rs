@@ -26,21 +26,45 @@ fn what_was_seen_stays_while_the_writer_goes_on() {
     let early = look(folder.path()).unwrap();
     assert_eq!(portrait(&early), portrait(&writer), "from the log alone");
     writer.checkpoint().unwrap();
-    let more = writer.create_tree("more").unwrap();
-    more.set_retention(Retention::Last(1)).unwrap();
+    // Far more than what the engine keeps in memory when it is opened.
+    let text = |n: usize| {
+        let mut rng = Rng::new(n as u64);
+        (0..15_000).map(|_| format!("{:016x}", rng.next_u64())).collect::<String>()
+    };
+    let large = writer.create_tree("large").unwrap();
+    for n in 0..50 {
+        large
+            .update(|tx| {
+                let child = tx.append(&[])?;
+                tx.put_attribute(&[child], "text", &*text(n))
+            })
+            .unwrap();
+    }
+    writer.checkpoint().unwrap();
     let before = portrait(&writer);
 
     let seen = look(folder.path()).unwrap();
     assert!(seen.report().is_written_elsewhere && seen.report().checkpoint.number() > 0);
     // The places of all that it has not looked at yet are used for something else.
-    for n in 0..20 {
-        more.update(|tx| tx.put_attribute(&[], "text", &*format!("{n}").repeat(5_000))).unwrap();
+    large.set_retention(Retention::Last(1)).unwrap();
+    for round in 1..4 {
+        for n in 0..50 {
+            let key = Key::from(n as i64);
+            large
+                .update(|tx| {
+                    tx.put_attribute(std::slice::from_ref(&key), "text", &*text(n + round))
+                })
+                .unwrap();
+        }
+        writer.collect().unwrap();
         writer.checkpoint().unwrap();
     }
     writer.delete_tree("t").unwrap();
-    writer.collect().unwrap();
-    writer.checkpoint().unwrap();
     writer.compact().unwrap();
+    let large = seen.open_tree("large").unwrap().snapshot();
+    for (n, (_, child)) in large.root().children().enumerate() {
+        assert_eq!(child.attribute("text").unwrap().as_text(), Some(&*text(n)));
+    }
     assert_eq!(portrait(&seen), before);
     let refused = seen.create_tree("yet another").unwrap_err();
     assert!(format!("{refused:?}").contains("ReadOnly"), "{refused:?}");

@@ -1,12 +1,19 @@
 //! A real process on a real disk is killed at any moment; what it said was acknowledged, through
-//! a pipe, is there. Behind its writers it writes checkpoints all the time, and trims its log.
+//! a pipe, is there. Behind its writers it writes checkpoints all the time, and trims its log. In
+//! one round of three somebody looks at the folder until then.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::thread::{self, JoinHandle, sleep};
+use std::time::{Duration, Instant};
 
+use jungle_db::TreeHandle;
+use jungle_store::{OpenError, OpenOptions};
 use jungle_testkit::Rng;
+use jungle_tree::loading;
 
 use super::child::{self, Folder, WRITERS};
 use crate::options::Options;
@@ -18,7 +25,7 @@ const ROUNDS_A_FOLDER: u64 = 20;
 pub fn run(options: &Options) -> Outcome {
     let rounds = options.points(200);
     let (mut rng, mut outcome) = (Rng::new(options.seed), Outcome::default());
-    let mut acknowledged = 0;
+    let (mut acknowledged, mut looks) = (0, 0);
     println!("kill: {rounds} points from seed {}", options.seed);
     let mut folder = Folder::new("kill");
     let mut counts = [0; WRITERS];
@@ -30,8 +37,14 @@ pub fn run(options: &Options) -> Outcome {
         let micros_max = if rng.chance(1, 4) { 3_000 } else { 25_000 };
         let micros = rng.below(micros_max);
         let before: i64 = counts.iter().sum();
-        match one_round(&folder, options, Duration::from_micros(micros), &mut counts) {
-            Ok(()) => outcome.passed += 1,
+        // Who is looked at needs time to begin.
+        let is_looked_at = round % 3 == 2;
+        let after = Duration::from_micros(if is_looked_at { 30_000 + micros } else { micros });
+        match one_round(&folder, options, (after, is_looked_at), &mut counts) {
+            Ok(looked) => {
+                outcome.passed += 1;
+                looks += looked;
+            }
             Err(wrong) => {
                 outcome.failed += 1;
                 println!("round {round}: {wrong}");
@@ -42,39 +55,40 @@ pub fn run(options: &Options) -> Outcome {
         }
         acknowledged += counts.iter().sum::<i64>() - before;
     }
-    println!("kill: {acknowledged} commits were acknowledged");
-    if acknowledged == 0 {
-        // No process came far enough to be killed while it wrote.
+    println!("kill: {acknowledged} commits were acknowledged; {looks} looks beside them");
+    if acknowledged == 0 || looks == 0 && rounds > 2 {
+        // No process came far enough to be killed, or looked at, while it wrote.
         outcome.failed += 1;
     }
     outcome
 }
 
-/// Has a process commit, kills it, and opens what it left. The counts are those found.
+/// Has a process commit, kills it, and opens what it left. The counts are those found. Tells how
+/// often the folder was looked at before.
 fn one_round(
     folder: &Folder,
     options: &Options,
-    after: Duration,
+    (after, is_looked_at): (Duration, bool),
     counts: &mut [i64; WRITERS],
-) -> Result<(), String> {
+) -> Result<u64, String> {
     let mut command = child::command("writers", &folder.0, 0);
     command.args(&options.wake).stdout(Stdio::piped());
     let mut child = command.spawn().expect("this program can be started again");
+    let said = Said::listen(child.stdout.take().expect("it was asked for"), *counts);
     // It is killed while it opens, or while it writes: the time runs from when it was started.
-    std::thread::sleep(after);
+    let looked = match is_looked_at {
+        true => look_until(Instant::now() + after, folder, &said),
+        false => {
+            sleep(after);
+            Ok(0)
+        }
+    };
     let ended = child.kill().and_then(|()| child.wait()).expect("the child is ours");
+    let looked = looked?;
     if ended.signal().is_none() {
         return Err(format!("it ended by itself, with {ended}"));
     }
-    let said = BufReader::new(child.stdout.take().expect("it was asked for"));
-    let mut least = *counts;
-    for line in said.lines().map_while(Result::ok) {
-        let numbers = line.split_once(' ').and_then(|(writer, count)| {
-            Some((writer.parse::<usize>().ok()?, count.parse::<i64>().ok()?))
-        });
-        let (writer, count) = numbers.ok_or(format!("it said {line:?}"))?;
-        least[writer] = count;
-    }
+    let least = said.join()?;
     let found = std::panic::catch_unwind(|| {
         let store = child::open_with_checkpoints(&folder.0);
         let tree = store.open_tree("t").ok();
@@ -88,5 +102,89 @@ fn one_round(
         }
     }
     *counts = found;
+    Ok(looked)
+}
+
+/// What a process said was acknowledged, so far.
+struct Said {
+    counts: Arc<[AtomicI64; WRITERS]>,
+    listener: JoinHandle<Result<(), String>>,
+}
+
+impl Said {
+    fn listen(said: impl Read + Send + 'static, before: [i64; WRITERS]) -> Said {
+        let counts = Arc::new(before.map(AtomicI64::new));
+        let heard = Arc::clone(&counts);
+        let listener = thread::spawn(move || {
+            for line in BufReader::new(said).lines().map_while(Result::ok) {
+                let numbers = line.split_once(' ').and_then(|(writer, count)| {
+                    Some((writer.parse::<usize>().ok()?, count.parse::<i64>().ok()?))
+                });
+                let (writer, count) = numbers.ok_or(format!("it said {line:?}"))?;
+                heard[writer].store(count, Ordering::SeqCst);
+            }
+            Ok(())
+        });
+        Said { counts, listener }
+    }
+
+    fn counts(&self) -> [i64; WRITERS] {
+        std::array::from_fn(|writer| self.counts[writer].load(Ordering::SeqCst))
+    }
+
+    /// When it has ended.
+    fn join(self) -> Result<[i64; WRITERS], String> {
+        let counts = Arc::clone(&self.counts);
+        self.listener.join().map_err(|_| "nobody listened")??;
+        Ok(std::array::from_fn(|writer| counts[writer].load(Ordering::SeqCst)))
+    }
+}
+
+/// Looks at the folder again and again while a process writes to it; tells how often.
+fn look_until(end: Instant, folder: &Folder, said: &Said) -> Result<u64, String> {
+    let (before, mut looks) = (said.counts(), 0);
+    while Instant::now() < end {
+        // Who looks before the process has the folder would keep it out.
+        if said.counts() == before {
+            sleep(Duration::from_millis(1));
+            continue;
+        }
+        let least = said.counts();
+        let seen = OpenOptions::new().beside_a_writer().open(&folder.0);
+        let seen = seen.map_err(|error: OpenError| format!("a look was refused: {error}"))?;
+        // The place of what it has not read yet is used for something else meanwhile.
+        sleep(Duration::from_millis(2));
+        let tree = seen.open_tree("t").map_err(|error| format!("a look: {error}"))?;
+        let looked = loading(|| whole(&tree, &least));
+        let looked = looked.map_err(|error| format!("a look: {error}"))?;
+        looked.map_err(|wrong| format!("a look: {wrong}"))?;
+        looks += 1;
+    }
+    Ok(looks)
+}
+
+/// Has it everything that was acknowledged, and does each revision count one more than the one
+/// before?
+fn whole(tree: &TreeHandle, least: &[i64; WRITERS]) -> Result<(), String> {
+    for (writer, &least) in least.iter().enumerate() {
+        let found = child::count(tree, writer);
+        if found < least {
+            return Err(format!("writer {writer} was told {least}, and {found} is there"));
+        }
+    }
+    let mut before = None;
+    for info in tree.history(..) {
+        let revision = info.map_err(|error| error.to_string())?.revision;
+        let version = tree.at(revision).map_err(|error| error.to_string())?;
+        let counts = (0..WRITERS).filter_map(|writer| {
+            version.root().attribute(&writer.to_string()).and_then(|count| count.as_int())
+        });
+        let total: i64 = counts.sum();
+        let ahead = revision.number() as i64 - total;
+        if total > 0 && before.is_some_and(|before| before != ahead) {
+            return Err(format!("revision {revision} counts {total}"));
+        }
+        before = (total > 0).then_some(ahead);
+    }
     Ok(())
 }
