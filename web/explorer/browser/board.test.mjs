@@ -202,3 +202,25 @@ if (folder !== undefined) {
     await page.screenshot({ path: `${folder}/board.png` })
   }, { viewport: { width: 900, height: 760 } }))
 }
+
+test('the status page goes on by itself', { timeout: 180_000 }, () => visit('/boards', async (page) => {
+  await page.getByRole('link', { name: 'Status' }).click()
+  await page.getByRole('heading', { name: 'Status' }).waitFor()
+  const fact = (name) => page.locator('.facts > div', { hasText: name }).locator('dd')
+  const before = Number(await fact('Revision').innerText())
+  const made = await fetch(`${server.url}/api/v1/trees`, {
+    method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"name":"for the status"}',
+  })
+  assert.equal(made.status, 201)
+  await fact('Revision').getByText(String(before + 1), { exact: true }).waitFor()
+  for (const title of ['Requests a second', 'Time to an answer', 'Commits a second', 'Memory of the trees']) {
+    const chart = page.locator('figure', { hasText: title })
+    assert.ok((await chart.locator('path').first().getAttribute('d')).startsWith('M'), title)
+    const { width } = await chart.boundingBox()
+    assert.ok(width > 200, `${title}: ${width}`)
+  }
+}))
+
+test('the status page can be read without script', { timeout: 180_000 }, () => visit('/status', async (page) => {
+  assert.equal(await page.locator('.facts dd').first().innerText().then(Number).then(Number.isInteger), true)
+}, { javaScriptEnabled: false }))

@@ -74,6 +74,7 @@ const BOARD = [
   ['older messages', '/boards/board%200?before=30&limit=10', '.message'],
   ['a message', '/boards/board%200/59', '.message.old'],
   ['no board', '/boards/nothing', '.refused'],
+  ['the status', '/status', 'figure'],
 ]
 
 const EXPLORER = [
