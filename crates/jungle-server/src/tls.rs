@@ -39,6 +39,17 @@ pub enum TlsError {
         /// Why.
         source: pem::Error,
     },
+    /// A certificate of the server's own making cannot be made.
+    #[error("no certificate can be made: {0}")]
+    Make(String),
+    /// It cannot be kept.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// The key is not that of the certificate, or the like.
     #[error("{} and {} cannot be used", cert.display(), key.display())]
     Use {

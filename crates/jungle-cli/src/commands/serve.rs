@@ -26,7 +26,8 @@ use crate::tryout::Ends;
 const HELP: &str = "\
 It prints where it listens. Without --listen that is 127.0.0.1:7070, or another port if somebody \
 has that one. Only this machine reaches it; for others say who may do what (`jungle access`), and \
-give it a certificate (--tls-cert, --tls-key), or put a proxy that encrypts in front of it. An \
+give it a certificate (--tls-cert, --tls-key; --tls-self makes one), or put a proxy that encrypts \
+in front of it. An \
 interrupt or SIGTERM ends it, and loses nothing. In a cluster it ends by itself, with code 1, \
 where starting it again is all that is needed: it was cut off for so long that the log has gone on \
 without it.";
@@ -60,6 +61,10 @@ pub(crate) struct Args {
     /// Its private key, as a PEM file
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
+    /// Encrypt with a certificate of its own making, `certificate.pem` in the folder: clients have
+    /// to be given that. It is for this machine, the address to listen on, and each --host
+    #[arg(long, conflicts_with_all = ["tls_cert", "memory"])]
+    tls_self: bool,
     /// Listen where other machines can reach it, even if nothing is encrypted or nobody is asked
     /// who they are
     #[arg(long)]
@@ -138,6 +143,8 @@ struct Told {
     api: String,
     openapi: String,
     data: Option<String>,
+    /// What clients have to be given to trust it, where it made that itself.
+    certificate: Option<String>,
     /// What an acknowledged commit survives.
     durability: Option<&'static str>,
 }
@@ -153,8 +160,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     if args.expose && !server.address().ip().is_loopback() {
         say("other machines reach it: what --expose allows, a proxy must make good");
     }
-    let url = format!("{}://{}", scheme(args.tls_cert.is_some()), server.address());
-    tell(&url, place, args.durability, context.format)?;
+    let url = format!("{}://{}", scheme(args.is_encrypted()), server.address());
+    tell(&url, place, args, context.format)?;
     if args.open
         && let Err(error) = open::that_detached(&url)
     {
@@ -201,17 +208,37 @@ fn start(args: &Args, place: Option<&PathBuf>) -> Result<Started, Failure> {
         }
         options.boards = BoardLevel::Local;
     }
-    if let Some(listen) = args.listen {
-        options.listen = listen;
-        let data = data(args, place, &mut options)?;
-        return begin(args, data, options);
-    }
-    options.listen.set_port(PORT);
-    if std::net::TcpListener::bind(options.listen).is_err() {
-        options.listen.set_port(0);
+    match args.listen {
+        Some(listen) => options.listen = listen,
+        None => {
+            options.listen.set_port(PORT);
+            if std::net::TcpListener::bind(options.listen).is_err() {
+                options.listen.set_port(0);
+            }
+        }
     }
     let data = data(args, place, &mut options)?;
+    if let Some(place) = place.filter(|_| args.tls_self) {
+        let tls = Tls::of_own(place, &own_names(&options)).map_err(StartError::Tls);
+        options.tls = Some(tls.map_err(|error| not_started(&error))?);
+    }
     begin(args, data, options)
+}
+
+/// By what it is asked for, as far as it knows.
+fn own_names(options: &Options) -> Vec<String> {
+    let mut names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
+    let listens = options.listen.ip();
+    let is_known = listens.is_unspecified() || listens.is_loopback();
+    let others = (!is_known).then(|| listens.to_string());
+    names.extend(others.into_iter().chain(options.hosts.iter().cloned()));
+    names
+}
+
+impl Args {
+    fn is_encrypted(&self) -> bool {
+        self.tls_self || self.tls_cert.is_some()
+    }
 }
 
 fn begin(args: &Args, data: Data, options: Options) -> Result<Started, Failure> {
@@ -311,15 +338,16 @@ fn not_started(error: &StartError) -> Failure {
     match error {
         StartError::Exposed { .. } => failure.with_hint(
             "say who may do what (`jungle access add-user DIR NAME`), and give --tls-cert and \
-             --tls-key; or, where a proxy in front does what is missing, say --expose",
+             --tls-key, or --tls-self; or, where a proxy in front does what is missing, say \
+             --expose",
         ),
         StartError::Listen { .. } => failure.with_hint("--listen 127.0.0.1:0 takes a free port"),
         _ => failure,
     }
 }
 
-fn tell(url: &str, place: Option<PathBuf>, level: Level, format: Format) -> Result<(), Failure> {
-    let (durability, survives) = match level {
+fn tell(url: &str, place: Option<PathBuf>, args: &Args, format: Format) -> Result<(), Failure> {
+    let (durability, survives) = match args.durability {
         Level::Sync => ("sync", "a loss of power"),
         Level::Buffered => ("buffered", "a crash of the server, not of the system"),
         Level::Memory => ("memory", "only an end in order"),
@@ -331,6 +359,10 @@ fn tell(url: &str, place: Option<PathBuf>, level: Level, format: Format) -> Resu
         api: format!("{url}/api/v1"),
         openapi: format!("{url}/openapi.json"),
         durability: place.is_some().then_some(durability),
+        certificate: place
+            .as_ref()
+            .filter(|_| args.tls_self)
+            .map(|place| place.join("certificate.pem").display().to_string()),
         data: place.map(|place| place.display().to_string()),
         url: url.to_owned(),
     };
@@ -342,6 +374,9 @@ fn tell(url: &str, place: Option<PathBuf>, level: Level, format: Format) -> Resu
             writeln!(out, "boards   {}", told.boards)?;
             writeln!(out, "status   {}", told.status)?;
             writeln!(out, "API      {}, described by {}", told.api, told.openapi)?;
+            if let Some(certificate) = &told.certificate {
+                writeln!(out, "trust    {certificate}: clients have to be given it")?;
+            }
             match &told.data {
                 Some(place) => {
                     writeln!(out, "data     {place}")?;

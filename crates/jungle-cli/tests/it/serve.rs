@@ -215,6 +215,48 @@ fn address_that_others_reach_is_refused_with_a_hint() {
 }
 
 #[test]
+fn certificate_of_its_own_is_trusted_by_whoever_was_given_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("serve-tls-self");
+    let start = |host: &str| {
+        let args = ["--data", "data", "--tls-self", "--host", host];
+        let serving = Serving::start(&folder, &args);
+        let url = serving.told["url"].as_str().unwrap().to_owned();
+        let certificate = folder.0.join(serving.told["certificate"].as_str().unwrap());
+        (serving, url, certificate)
+    };
+    let ask = |url: &str, args: &[&str]| {
+        let mut curl = Command::new("curl");
+        curl.args(["-sS", "--max-time", "60"]).args(args).arg(format!("{url}/health"));
+        let ended = curl.output().unwrap();
+        (ended.status.code().unwrap(), String::from_utf8(ended.stdout).unwrap())
+    };
+    let (serving, url, file) = start("tree.example");
+    let port = url.strip_prefix("https://127.0.0.1:").unwrap();
+    let certificate = file.to_str().unwrap();
+    let (code, answer) = ask(&url, &["--cacert", certificate]);
+    assert!(code == 0 && answer.contains("\"ok\""), "{code} {answer}");
+    // What curl ends with where it does not trust somebody.
+    assert_eq!(ask(&url, &[]).0, 60);
+    let resolved = |name: &str| format!("{name}:{port}:127.0.0.1");
+    let named = |name: &str, certificate: &str| {
+        let url = format!("https://{name}:{port}");
+        ask(&url, &["--cacert", certificate, "--resolve", &resolved(name)]).0
+    };
+    assert_eq!((named("tree.example", certificate), named("other.example", certificate)), (0, 60));
+    let key = fs::metadata(file.with_extension("key")).unwrap();
+    assert_eq!(key.permissions().mode() & 0o777, 0o600);
+
+    let made = fs::read(&file).unwrap();
+    drop(serving);
+    drop(start("tree.example"));
+    assert_eq!(fs::read(&file).unwrap(), made, "it is kept");
+    drop(start("other.example"));
+    assert_ne!(fs::read(&file).unwrap(), made, "it is for somebody else");
+    folder.run(&["serve", "--memory", "--tls-self"]).check_code(2);
+}
+
+#[test]
 fn boards_at_level_local_need_an_outbox() {
     let folder = Folder::new("serve-boards-at");
     folder.run(&["serve", "--data", "data", "--boards-at", "local"]).check_code(2);

@@ -1,8 +1,8 @@
 //! The file that says who there is and what they may do. Only hashes of secrets are in it.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path as FsPath, PathBuf};
 
 use blake3::Hash;
@@ -13,6 +13,7 @@ use super::grants::{Grant, Role};
 use super::secret;
 use super::view::View;
 use crate::limits::AUTHOR_BYTES_MAX;
+use crate::private;
 
 /// Bytes of the file.
 const FILE_BYTES_MAX: u64 = 4 << 20;
@@ -156,16 +157,7 @@ impl Access {
     pub fn write(&self, path: &FsPath) -> Result<(), AccessError> {
         let failed = |source| AccessError::Write { path: path.to_owned(), source };
         let text = toml::to_string(self).map_err(|error| AccessError::Wrong(error.to_string()))?;
-        let new = path.with_extension("toml.new");
-        // One that was left behind by a crash may belong to anybody.
-        let _ = fs::remove_file(&new);
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&new).map_err(failed)?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
-        fs::rename(&new, path).map_err(failed)
+        private::write(path, &text).map_err(failed)
     }
 
     /// Adds a user, or gives one another password. Without a password of their own they get one,
