@@ -106,8 +106,9 @@ impl Span {
             requests_per_second: counts.answers as f64 / seconds,
             failed_per_second: counts.failed as f64 / seconds,
             commits_per_second: commits / seconds,
+            // A commit that is just being made may count with one look, its group with the next.
             commits_per_group: groups
-                .filter(|&groups| groups > 0)
+                .filter(|&groups| groups > 0 && commits > 0.0)
                 .map(|groups| commits / groups as f64),
             half_within: within(0.5),
             p99: within(0.99),
