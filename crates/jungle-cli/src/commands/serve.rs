@@ -156,12 +156,13 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         .with_target(false)
         .init();
     let place = if args.memory { None } else { Some(place(args)) };
-    let (server, cluster) = start(args, place.as_ref())?;
+    let Started { server, cluster, certificate } = start(args, place.as_ref())?;
     if args.expose && !server.address().ip().is_loopback() {
         say("other machines reach it: what --expose allows, a proxy must make good");
     }
     let url = format!("{}://{}", scheme(args.is_encrypted()), server.address());
-    tell(&url, place, args, context.format)?;
+    let certificate = certificate.map(|file| file.display().to_string());
+    tell(&url, (place, certificate), args.durability, context.format)?;
     if args.open
         && let Err(error) = open::that_detached(&url)
     {
@@ -187,8 +188,12 @@ fn place(args: &Args) -> PathBuf {
     args.data.clone().unwrap_or_else(usual)
 }
 
-/// A server, and what it follows.
-type Started = (Server, Option<Arc<Cluster>>);
+/// A server, what it follows, and the certificate if it has made that itself.
+struct Started {
+    server: Server,
+    cluster: Option<Arc<Cluster>>,
+    certificate: Option<PathBuf>,
+}
 
 fn start(args: &Args, place: Option<&PathBuf>) -> Result<Started, Failure> {
     let mut options = Options::default();
@@ -247,12 +252,14 @@ fn begin(args: &Args, data: Data, options: Options) -> Result<Started, Failure> 
         _ => None,
     };
     let scheme = scheme(options.tls.is_some());
+    let own = options.tls.as_ref().filter(|_| args.tls_self);
+    let certificate = own.map(|tls| tls.cert.clone());
     let server = Server::start(data, options).map_err(|error| not_started(&error))?;
     if let Some(cluster) = &cluster {
         let listens = || format!("{scheme}://{}", server.address());
         cluster.set_address(&args.public_url.clone().unwrap_or_else(listens));
     }
-    Ok((server, cluster))
+    Ok(Started { server, cluster, certificate })
 }
 
 /// An address of the web without anything behind the host, for which `--host` may be needed.
@@ -346,8 +353,13 @@ fn not_started(error: &StartError) -> Failure {
     }
 }
 
-fn tell(url: &str, place: Option<PathBuf>, args: &Args, format: Format) -> Result<(), Failure> {
-    let (durability, survives) = match args.durability {
+fn tell(
+    url: &str,
+    (place, certificate): (Option<PathBuf>, Option<String>),
+    level: Level,
+    format: Format,
+) -> Result<(), Failure> {
+    let (durability, survives) = match level {
         Level::Sync => ("sync", "a loss of power"),
         Level::Buffered => ("buffered", "a crash of the server, not of the system"),
         Level::Memory => ("memory", "only an end in order"),
@@ -359,10 +371,7 @@ fn tell(url: &str, place: Option<PathBuf>, args: &Args, format: Format) -> Resul
         api: format!("{url}/api/v1"),
         openapi: format!("{url}/openapi.json"),
         durability: place.is_some().then_some(durability),
-        certificate: place
-            .as_ref()
-            .filter(|_| args.tls_self)
-            .map(|place| place.join("certificate.pem").display().to_string()),
+        certificate,
         data: place.map(|place| place.display().to_string()),
         url: url.to_owned(),
     };

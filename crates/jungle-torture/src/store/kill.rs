@@ -129,14 +129,14 @@ impl Said {
     }
 
     fn counts(&self) -> [i64; WRITERS] {
-        std::array::from_fn(|writer| self.counts[writer].load(Ordering::SeqCst))
+        self.counts.each_ref().map(|count| count.load(Ordering::SeqCst))
     }
 
     /// When it has ended.
     fn join(self) -> Result<[i64; WRITERS], String> {
-        let counts = Arc::clone(&self.counts);
-        self.listener.join().map_err(|_| "nobody listened")??;
-        Ok(std::array::from_fn(|writer| counts[writer].load(Ordering::SeqCst)))
+        let Said { counts, listener } = self;
+        listener.join().map_err(|_| "nobody listened")??;
+        Ok(counts.each_ref().map(|count| count.load(Ordering::SeqCst)))
     }
 }
 
