@@ -30,7 +30,10 @@ pub(crate) fn read_alone(dir: &str) -> Result<Store, Failure> {
 /// Opens a folder to read; where somebody else writes to it, it is as it was at that moment.
 pub(crate) fn read(dir: &str) -> Result<Store, Failure> {
     let options = OpenOptions::new().clock(SystemClock).beside_a_writer();
-    options.progress(reading()).open(dir).map_err(|error| not_opened(&error))
+    options.progress(reading()).open(dir).map_err(|error| match is_damage(&error) {
+        true => or_by_server("verify", dir)(not_opened(&error)),
+        false => not_opened(&error),
+    })
 }
 
 /// Notes that somebody else goes on writing to what is read.

@@ -123,7 +123,8 @@ impl Store {
     /// segment on. Others may commit meanwhile. What came out is read back and checked.
     ///
     /// # Errors
-    /// When the folder has something else in it or is open elsewhere, or the system refuses
+    /// When the folder has something else in it or is open elsewhere, when this one is
+    /// [written to by somebody else](OpenOptions::beside_a_writer), or the system refuses
     /// something. What an older backup had stays readable at every moment.
     ///
     /// ```
@@ -203,6 +204,7 @@ impl Store {
         to: Arc<dyn Disk>,
         progress: BackupProgress,
     ) -> Result<BackupReport, BackupError> {
+        self.must_stand_still().map_err(BackupError::Source)?;
         let BackupProgress { copying: tell, checking } = progress;
         let newest = self.revision();
         self.log().wait(newest.number(), Durability::Sync)?;

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jungle_db::{Builder, Clock, Durability, Jungle, Retention, Revision};
 use jungle_tree::ArenaOptions;
@@ -31,7 +32,10 @@ pub const CHECKPOINT_EVERY: u64 = 1 << 20;
 
 /// How often a folder is looked at that somebody else writes to, until what is wrong with it is
 /// believed.
-const LOOKS: usize = 5;
+const LOOKS: u32 = 5;
+
+/// How long until the second look; one more of these until each further one.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// How a folder is opened.
 ///
@@ -349,7 +353,8 @@ impl OpenOptions {
     /// As [`read_only`](OpenOptions::read_only), even while somebody else has it open to write.
     /// Then what is seen is how it was at one moment: all that was acknowledged before as
     /// [`Sync`](Durability::Sync) or [`Buffered`](Durability::Buffered), nothing in part, nothing
-    /// that is committed later. The writer does not notice. The checkpoint is copied into a file
+    /// that is committed later. (Where the log of a cluster makes commits last, they are in the
+    /// folder a second later.) The writer does not notice. The checkpoint is copied into a file
     /// without a name in the system's folder for temporary files.
     ///
     /// ```
@@ -438,16 +443,22 @@ impl OpenOptions {
             if !matches!(alone, Err(OpenError::Locked { .. })) {
                 return alone;
             }
-            let still = StillDisk::new(folder);
-            match still.and_then(|still| self.clone().open_on(Arc::new(still))) {
-                // It may be that the writer went on, and took away what was to be read.
-                Err(error) if looks < LOOKS && !is_final(&error) => looks += 1,
+            let still = Arc::new(StillDisk::new(folder, &self.progress)?);
+            match self.clone().open_on(Arc::clone(&still) as Arc<dyn Disk>) {
+                Ok(_) if !still.is_the_same(folder) && looks < LOOKS => {}
+                Ok(_) if !still.is_the_same(folder) => {
+                    return Err(OpenError::Restless { folder: folder.to_string_lossy().into() });
+                }
                 Ok(mut store) => {
                     store.report.is_written_elsewhere = true;
                     return Ok(store);
                 }
+                // It may be that the writer went on, and took away what was to be read.
+                Err(error) if looks < LOOKS && !is_final(&error) => {}
                 refused => return refused,
             }
+            std::thread::sleep(looks * PAUSE);
+            looks += 1;
         }
     }
 

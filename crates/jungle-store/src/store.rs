@@ -182,6 +182,15 @@ impl Store {
         CheckpointStatus { of: Arc::clone(&self.checkpoints) }
     }
 
+    /// Refuses what reads the folder anew where somebody else writes to it: what is there now is
+    /// not what was seen.
+    pub(crate) fn must_stand_still(&self) -> Result<(), OpenError> {
+        match self.report.is_written_elsewhere {
+            true => Err(OpenError::Locked { folder: self.disk.place().into() }),
+            false => Ok(()),
+        }
+    }
+
     pub(crate) fn is_read_only(&self) -> bool {
         self.keeping.is_none()
     }

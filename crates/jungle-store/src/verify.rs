@@ -173,7 +173,8 @@ impl Store {
     /// be gone through, as a collection does.
     ///
     /// # Errors
-    /// The first thing that is not whole.
+    /// The first thing that is not whole; [`OpenError::Locked`] where somebody else
+    /// [writes to the folder](crate::OpenOptions::beside_a_writer).
     ///
     /// ```
     /// use jungle_store::Store;
@@ -206,6 +207,7 @@ impl Store {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn verify_telling(&self, progress: &Progress) -> Result<Verified, VerifyError> {
+        self.must_stand_still()?;
         let mut verified = Verified { checkpoint: self.checkpointed(), ..Verified::default() };
         let looked = check_trees::<VerifyError>(self, progress)?;
         (verified.trees, verified.branches, verified.nodes) =

@@ -37,8 +37,13 @@ struct Told {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let folder = context.read_alone(&args.dir).map_err(or_by_server("backup", &args.dir))?;
-    let report =
-        folder.backup_telling(&args.backup, progress()).map_err(|error| not_copied(&error))?;
+    let copied = folder.backup_telling(&args.backup, progress());
+    let report = copied.map_err(|error| match &error {
+        BackupError::Source(OpenError::Locked { .. }) => {
+            or_by_server("backup", &args.dir)(not_copied(&error))
+        }
+        _ => not_copied(&error),
+    })?;
     print(&report, context.format)
 }
 

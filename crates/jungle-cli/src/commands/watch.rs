@@ -22,12 +22,16 @@ use crate::revision::find;
 const HELP: &str = "\
 It ends with the newest revision, or goes on with --follow until it is interrupted: it looks five \
 times a second whether somebody has written to the folder, a server that has it, too. (Who wants \
-to know at once asks that: `GET …/watch`.) With --json each revision is a line: what `log --json` \
+to know at once asks that: `GET …/watch`.) If more is committed between two looks than is kept, it \
+ends and says so. With --json each revision is a line: what `log --json` \
 tells, and `changes`, as `diff --json` tells them. Remember the last `revision`, and go on with \
 --after it.";
 
 /// More than a tick of the clock that the system takes the times of files from.
 const TICK: Duration = Duration::from_millis(50);
+
+/// When so many bytes are to be told, the folder is given free before they are.
+const PORTION: usize = 8 << 20;
 
 /// How often it looks whether there is something new.
 const LOOKS_EVERY: Duration = Duration::from_millis(200);
@@ -57,7 +61,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let path = path(&args.path)?;
     if !args.follow {
         let folder = context.read(&args.dir)?;
-        return told(args, &folder, &path, None, context.format).map(drop);
+        return told(args, &folder, &path, None, context.format, &mut stdout(), |_| false)
+            .map(drop);
     }
     if context.held.is_some() {
         return Err(Failure::usage("nobody else writes while the shell has the folder")
@@ -66,9 +71,19 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let mut seen = None;
     loop {
         let before = Traces::of(&args.dir);
-        let folder = folder::read(&args.dir)?;
-        seen = Some(told(args, &folder, &path, seen, context.format)?);
+        let (folder, mut portion) = (folder::read(&args.dir)?, Vec::new());
+        let is_full = |portion: &Vec<u8>| portion.len() > PORTION;
+        let (newest, is_all) =
+            told(args, &folder, &path, seen, context.format, &mut portion, is_full)?;
+        // Nobody who wants to write shall wait for who reads along.
         drop(folder);
+        let mut out = stdout();
+        out.write_all(&portion)?;
+        out.flush()?;
+        seen = Some(newest);
+        if !is_all {
+            continue;
+        }
         sleep(LOOKS_EVERY);
         while before.are_all(&args.dir) {
             sleep(LOOKS_EVERY);
@@ -87,9 +102,8 @@ impl Traces {
     fn of(dir: &str) -> Traces {
         let dir = FilePath::new(dir);
         let log = fs::read_dir(dir.join("log")).into_iter().flatten();
-        let last = log.filter_map(|entry| Some(entry.ok()?.path())).max();
-        let files = [Some(dir.join("LOCK")), last];
-        let times = files.into_iter().flatten().filter_map(|file| fs::metadata(file).ok());
+        let files = log.filter_map(|entry| Some(entry.ok()?.path())).chain([dir.join("LOCK")]);
+        let times = files.filter_map(|file| fs::metadata(file).ok());
         let written = times.filter_map(|file| file.modified().ok()).max();
         Traces { written, seen: SystemTime::now() }
     }
@@ -102,14 +116,17 @@ impl Traces {
     }
 }
 
-/// Tells what came after a revision, or else after what was asked for; gives the newest one.
-fn told(
+/// Tells what came after a revision, or else after what was asked for, until that is enough; gives
+/// the newest one, and whether that was all.
+fn told<W: Write>(
     args: &Args,
     folder: &Store,
     path: &Path,
     seen: Option<Revision>,
     format: Format,
-) -> Result<Revision, Failure> {
+    out: &mut W,
+    is_enough: impl Fn(&W) -> bool,
+) -> Result<(Revision, bool), Failure> {
     let tree = tree(folder, &args.tree, args.branch.branch.as_deref())?;
     let after = match (seen, &args.after) {
         (Some(seen), _) => seen,
@@ -119,14 +136,16 @@ fn told(
     let tags = Tags::of(&tree);
     // Members that are attributes are told by the node that has them.
     let mut watch = tree.watch(&[], after);
-    let mut out = stdout();
     loop {
+        if is_enough(out) {
+            return Ok((watch.seen(), false));
+        }
         let before = watch.seen();
         let event = watch.next().map_err(|error| match error {
             WatchError::TooOld { .. } => Failure::of(Exit::NotFound, &error),
             error => failed(error),
         })?;
-        let Some(event) = event else { return Ok(watch.seen().max(after)) };
+        let Some(event) = event else { return Ok((watch.seen().max(after), true)) };
         let before = tree.at(before.max(first(&tree))).map_err(failed)?;
         let Some(changes) = differences(&before, &event.snapshot, path) else { continue };
         if changes.is_empty() {
@@ -135,13 +154,13 @@ fn told(
         let told = tags.info(&event.info);
         match format {
             Format::Text => {
-                info::print(&mut out, &told, format)?;
-                print(&mut out, (&before, &event.snapshot), path, format, Detail::Each)?;
+                info::print(out, &told, format)?;
+                print(out, (&before, &event.snapshot), path, format, Detail::Each)?;
             }
             Format::Json => {
                 let told = serde_json::to_string(&told).expect("plain data");
                 write!(out, "{},\"changes\":", told.trim_end_matches('}'))?;
-                json_list(&mut out, &changes)?;
+                json_list(out, &changes)?;
                 writeln!(out, "}}")?;
             }
         }

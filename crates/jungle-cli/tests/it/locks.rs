@@ -105,11 +105,15 @@ fn a_follower_tells_what_a_server_commits() {
     let mut command = folder.command(&["watch", "d", "t", "--follow", "--json"]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-    for revision in 2..8 {
+    // Past the half of a segment, where the next one is made, and on into that.
+    let text = |revision: i64| format!("{revision} {}", "x".repeat(30_000));
+    for revision in 2..26 {
         let line = lines.next().unwrap();
         assert!(line.starts_with(&format!("{{\"revision\":{revision},")), "{line}");
-        tree.update(|tx| tx.put_attribute(&[], "a", revision)).unwrap();
+        tree.update(|tx| tx.put_attribute(&[], "a", &*text(revision))).unwrap();
     }
+    let segments = std::fs::read_dir(folder.0.join("d/log")).unwrap().count();
+    assert!(segments > 1, "{segments}");
     child.kill().unwrap();
     child.wait().unwrap();
 }

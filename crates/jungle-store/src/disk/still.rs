@@ -9,21 +9,27 @@
 //!   during which the head stayed the same is one of a moment.
 //! - *The mark* is copied, too: the folder's own is locked.
 //!
-//! What goes wrong all the same (a segment is dropped behind a newer checkpoint, the folder is
-//! replaced by one of which something was erased) is an error, since all that is read is held
-//! against checksums and against what is before it; then it is read again.
+//! What goes wrong all the same (a segment is dropped behind a newer checkpoint) is an error, since
+//! all that is read is held against checksums and against what is before it. That the folder was
+//! replaced meanwhile, by one of which something was erased, may not be seen there: the mark tells
+//! it. In both cases it is read again.
 
 use std::fs::File;
-use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::Path;
+use std::time::SystemTime;
 
 use super::{Disk, DiskFile, FolderDisk, Mode, read_full};
 use crate::error::{IoError, OpenError, doing};
 use crate::mark::LOCK;
 use crate::pages::PAGES;
+use crate::progress::Progress;
 
 /// How often a copy is begun.
 const COPIES: usize = 10;
+
+/// After how many bytes it is looked whether the rest is worth copying.
+const PIECE: u64 = 8 << 20;
 
 /// In how much of the file the head is, in bytes.
 const HEAD: usize = 4096;
@@ -32,45 +38,92 @@ const HEAD: usize = 4096;
 pub(crate) struct StillDisk {
     folder: FolderDisk,
     mark: File,
+    told: Told,
     pages: Option<File>,
+}
+
+/// What the mark said, and when somebody wrote that.
+#[derive(PartialEq, Eq)]
+struct Told {
+    mark: Vec<u8>,
+    at: Option<SystemTime>,
 }
 
 impl StillDisk {
     /// The folder as it is now.
     ///
     /// # Errors
-    /// When there is no room for a copy of the pages, or the system refuses something else;
-    /// [`OpenError::Restless`] when checkpoints follow each other too fast to copy one.
-    pub(crate) fn new(folder: &Path) -> Result<StillDisk, OpenError> {
-        let mark = copy(&folder.join(LOCK)).map_err(doing("copy", LOCK))?;
-        let pages = pages(&folder.join(PAGES))?;
-        Ok(StillDisk { folder: FolderDisk::new(folder), mark, pages })
+    /// When there is no room for a copy of the pages, or the system refuses something else, or it
+    /// is given up; [`OpenError::Restless`] when checkpoints follow each other too fast to copy
+    /// one.
+    pub(crate) fn new(folder: &Path, progress: &Progress) -> Result<StillDisk, OpenError> {
+        let told = Told::by(folder).map_err(doing("read", LOCK))?;
+        let mut mark = temporary(LOCK)?;
+        mark.write_all(&told.mark).map_err(no_room(LOCK))?;
+        let pages = pages(folder, progress)?;
+        Ok(StillDisk { folder: FolderDisk::new(folder), mark, told, pages })
+    }
+
+    /// Is it still the folder that it was? Whoever opens it to write, closes it, or puts another
+    /// one in its place writes the mark.
+    pub(crate) fn is_the_same(&self, folder: &Path) -> bool {
+        Told::by(folder).is_ok_and(|told| told == self.told)
     }
 }
 
-fn copy(path: &PathBuf) -> io::Result<File> {
-    let mut copy = tempfile::tempfile()?;
-    io::copy(&mut File::open(path)?, &mut copy)?;
-    Ok(copy)
+impl Told {
+    fn by(folder: &Path) -> io::Result<Told> {
+        let file = File::open(folder.join(LOCK))?;
+        let at = file.metadata()?.modified().ok();
+        let mut mark = Vec::new();
+        file.take(HEAD as u64).read_to_end(&mut mark)?;
+        Ok(Told { mark, at })
+    }
+}
+
+/// A file without a name, for a copy.
+fn temporary(name: &'static str) -> Result<File, OpenError> {
+    Ok(tempfile::tempfile().map_err(no_room(name))?)
+}
+
+/// It may well be that the folder for temporary files is too small.
+fn no_room(name: &'static str) -> impl Fn(io::Error) -> IoError {
+    let place = std::env::temp_dir();
+    move |error| {
+        let told = io::Error::new(error.kind(), format!("into {}: {error}", place.display()));
+        doing("copy", name)(told)
+    }
 }
 
 /// The pages of a moment, if there are any.
-fn pages(path: &PathBuf) -> Result<Option<File>, OpenError> {
+fn pages(folder: &Path, progress: &Progress) -> Result<Option<File>, OpenError> {
+    let path = folder.join(PAGES);
     for _ in 0..COPIES {
         // One that is compacted meanwhile stays as it was, and loses its name.
-        let file = match File::open(path) {
+        let file = match File::open(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(doing("open", PAGES))?,
         };
-        let before = head(&file)?;
-        let mut copy = tempfile::tempfile().map_err(doing("copy", PAGES))?;
-        io::copy(&mut &file, &mut copy).map_err(doing("copy", PAGES))?;
-        if head(&file)? == before {
+        if let Some(copy) = copy(&file, progress)? {
             return Ok(Some(copy));
         }
     }
-    let folder = path.parent().unwrap_or(path);
     Err(OpenError::Restless { folder: folder.to_string_lossy().into() })
+}
+
+/// A copy of pages; none if there was a checkpoint meanwhile.
+fn copy(pages: &File, progress: &Progress) -> Result<Option<File>, OpenError> {
+    let (before, mut copy) = (head(pages)?, temporary(PAGES)?);
+    loop {
+        progress.go_on()?;
+        let copied = io::copy(&mut pages.take(PIECE), &mut copy).map_err(no_room(PAGES))?;
+        if head(pages)? != before {
+            return Ok(None);
+        }
+        if copied == 0 {
+            return Ok(Some(copy));
+        }
+    }
 }
 
 fn head(file: &File) -> Result<Vec<u8>, IoError> {
@@ -123,4 +176,34 @@ impl Disk for StillDisk {
 
 fn refused<T>() -> io::Result<T> {
     Err(ErrorKind::ReadOnlyFilesystem.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::store::Store;
+
+    #[test]
+    fn a_folder_that_was_closed_or_replaced_meanwhile_is_another_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        let writer = Store::open(at).unwrap();
+        let look = || StillDisk::new(at, &Progress::default()).unwrap();
+        let seen = look();
+        writer.create_tree("t").unwrap();
+        assert!(seen.is_the_same(at), "commits change nothing of it");
+        drop(writer);
+        assert!(!seen.is_the_same(at));
+        // As it was before, but it was written since.
+        let (seen, mark) = (look(), fs::read(at.join(LOCK)).unwrap());
+        let opens = (0..1000).take_while(|_| {
+            drop(Store::open(at).unwrap());
+            assert_eq!(fs::read(at.join(LOCK)).unwrap(), mark);
+            // The system's clock has ticks.
+            seen.is_the_same(at)
+        });
+        assert!(opens.count() < 1000);
+    }
 }

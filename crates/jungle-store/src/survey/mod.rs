@@ -79,7 +79,9 @@ impl Store {
     /// branch.
     ///
     /// # Errors
-    /// When the folder cannot be looked at, or it is given up. What is damaged in it is no error.
+    /// When the folder cannot be looked at, also because somebody else
+    /// [writes to it](OpenOptions::beside_a_writer), or it is given up. What is damaged in it is no
+    /// error.
     ///
     /// ```
     /// use jungle_store::{Remedy, Store};
@@ -94,6 +96,7 @@ impl Store {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn survey(&self, progress: &Progress) -> Result<Survey, OpenError> {
+        self.must_stand_still()?;
         let _still = self.checkpoints.still();
         let written = (!self.is_read_only()).then(|| self.log().position());
         let pages = self.checkpoints.opened().cloned();

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use jungle_db::{Retention, TreeHandle};
-use jungle_store::{Durability, LogError, OpenError, OpenOptions, Store};
+use jungle_store::{
+    BackupError, Durability, LogError, OpenError, OpenOptions, Progress, Store, VerifyError,
+};
 use jungle_testkit::Rng;
 use jungle_tree::{EditError, Key};
 
@@ -70,6 +72,22 @@ fn what_was_seen_stays_while_the_writer_goes_on() {
     assert!(format!("{refused:?}").contains("ReadOnly"), "{refused:?}");
     assert_eq!(seen.checkpoint().unwrap_err().to_string(), LogError::ReadOnly.to_string());
     assert_eq!(portrait(&look(folder.path()).unwrap()), portrait(&writer));
+}
+
+#[test]
+fn what_reads_the_folder_anew_is_refused_beside_a_writer() {
+    let (folder, copy) = (Folder::new(), Folder::new());
+    let writer = Store::open(folder.path()).unwrap();
+    every_kind_of_commit(&writer);
+    let seen = look(folder.path()).unwrap();
+    writer.create_tree("later").unwrap();
+    let locked = |error: &OpenError| matches!(error, OpenError::Locked { .. });
+    assert!(matches!(seen.verify(), Err(VerifyError::Open(error)) if locked(&error)));
+    assert!(matches!(seen.survey(&Progress::default()), Err(error) if locked(&error)));
+    let refused = seen.backup(copy.path().join("backup"));
+    assert!(matches!(refused, Err(BackupError::Source(error)) if locked(&error)));
+    writer.verify().unwrap();
+    writer.backup(copy.path().join("backup")).unwrap();
 }
 
 /// Children of the root have numbers that follow each other; the root says the newest.

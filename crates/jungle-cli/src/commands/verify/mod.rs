@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         }
         Err(error) => return Err(or_by_server("verify", &args.dir)(not_opened(&error))),
     };
-    let survey = survey.map_err(|error| not_opened(&error))?;
+    let survey = survey.map_err(|error| or_by_server("verify", &args.dir)(not_opened(&error)))?;
     let Some(first) = survey.damages.first() else {
         return Err(Failure::new(Exit::Error, "somebody changed it meanwhile: try again"));
     };
