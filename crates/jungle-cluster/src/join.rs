@@ -10,6 +10,7 @@ use jungle_db::{Builder, Jungle, Revision, Sequencer};
 use jungle_store::{OpenOptions, Store};
 use jungle_tree::ArenaOptions;
 
+use crate::behind;
 use crate::cluster::Cluster;
 use crate::collector;
 use crate::elsewhere::Elsewhere;
@@ -296,6 +297,8 @@ impl Cluster {
         cluster.answer(options);
         let collecting = Arc::clone(&cluster.follower);
         cluster.start("memory", move || collector::collect(&collecting))?;
+        let writing = Arc::clone(&cluster.follower);
+        cluster.start("folder", move || behind::write(&writing))?;
         let follower = Arc::clone(&cluster.follower);
         cluster.log.hear_line(Arc::new(move |server| follower.rotation.heard(server)));
         let appender = Arc::clone(&cluster.appender);

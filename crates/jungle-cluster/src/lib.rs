@@ -38,6 +38,7 @@
 //! - A [`Log`], with its [`Depot`], is all that is needed of an engine. A [`MemoryLog`] is one
 //!   without an engine, for tests.
 
+mod behind;
 mod checkpoint;
 mod cluster;
 mod collector;

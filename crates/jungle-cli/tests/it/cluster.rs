@@ -238,6 +238,32 @@ fn a_server_that_is_cut_off_takes_commits_and_others_have_them_later() {
 }
 
 #[test]
+fn what_a_server_has_is_seen_in_its_folder_soon() {
+    let (folder, engine) = (Folder::new("cluster-beside"), NatsServers::start(1));
+    let addresses = engine.addresses();
+    let args = ["--data", "d", "--cluster", &addresses, "--replicas", "1"];
+    let server = Serving::start(&folder, &args);
+    assert!(server.send("POST /api/v1/trees", r#"{"name":"t"}"#).starts_with("HTTP/1.1 201 "));
+    assert!(server.append());
+    let begun = std::time::Instant::now();
+    loop {
+        let seen = folder.run(&["ls", "d", "t"]);
+        if seen.code == Some(0) && seen.out.lines().count() == 1 {
+            assert!(seen.err.starts_with("Note: somebody else writes to d"), "{}", seen.err);
+            break;
+        }
+        assert!(begun.elapsed().as_secs() < 30, "{} {}", seen.out, seen.err);
+    }
+    let shell = ["shell", "d", "--read-only"];
+    for (command, work) in [("verify", "verify"), ("backup copy", "backup")] {
+        let refused = folder.run_with_input(&shell, &format!("{command}\n"));
+        assert!(refused.err.contains("open elsewhere"), "{}", refused.err);
+        let hint = format!("POST /api/v1/folder/{work}");
+        assert!(refused.err.contains(&hint), "{}", refused.err);
+    }
+}
+
+#[test]
 fn a_server_that_only_has_to_be_started_again_ends() {
     let folder = Folder::new("cluster-trimmed");
     let mut engine = NatsServers::start(1);

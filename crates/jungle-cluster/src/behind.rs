@@ -1,0 +1,32 @@
+//! Who has what was followed written to the server's own folder.
+//!
+//! What is committed is safe in the log of the cluster, and nobody waits for the folder. So it
+//! would be there whenever much has gathered: after hours, where little is committed. But whoever
+//! looks at the folder meanwhile shall see what the server has.
+
+use std::time::Duration;
+
+use jungle_db::{Durability, Revision};
+
+use crate::follow::Follower;
+
+/// How often what is new is written.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Has it written until the follower ends. It is not synced for that.
+pub(crate) fn write(follower: &Follower) {
+    let mut written = Revision::default();
+    while !follower.is_over() {
+        let jungle = follower.place().jungle.clone();
+        if let Some(jungle) = jungle
+            && jungle.revision() > written
+        {
+            written = jungle.revision();
+            // The next message that is followed fails for the same reason, and tells it.
+            if jungle.wait_until(written, Durability::Buffered).is_err() {
+                return;
+            }
+        }
+        follower.rest(EVERY);
+    }
+}
