@@ -48,10 +48,12 @@ impl Asked {
     }
 }
 
-/// A folder can be looked after whether or not it follows the log.
+/// A folder can be looked after, and it is told how the server is, whether or not it follows the
+/// log.
 fn is_of_server(path: &str) -> bool {
-    matches!(path, "/health" | "/metrics" | "/api/v1/cluster")
+    matches!(path, "/health" | "/metrics" | "/status" | "/api/v1/cluster")
         || path.starts_with("/api/v1/folder/")
+        || path.starts_with("/assets/")
 }
 
 /// Waits until this server has what a request asks for. One that does not follow its cluster any

@@ -110,9 +110,10 @@ impl Counts {
     }
 
     /// Within how many microseconds this part of the answers came, as if those of a class were
-    /// spread evenly over it; none without an answer.
+    /// spread evenly over it, and those beyond the last came at its end; none without an answer.
     pub(crate) fn within(&self, part: f64) -> Option<f64> {
-        let mut left = self.classes.iter().sum::<u64>() as f64 * part;
+        let all = self.answers.max(self.classes.iter().sum());
+        let mut left = all as f64 * part;
         let mut from = 0.0;
         for (&end, &count) in CLASSES.iter().zip(&self.classes) {
             let (end, count) = (end as f64, count as f64);
@@ -122,7 +123,7 @@ impl Counts {
             left -= count;
             from = end;
         }
-        None
+        (all > 0).then_some(from)
     }
 }
 

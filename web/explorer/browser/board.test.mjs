@@ -221,6 +221,36 @@ test('the status page goes on by itself', { timeout: 180_000 }, () => visit('/bo
   }
 }))
 
+test('the status page says when nobody answers, and stops where one asks it to', { timeout: 180_000 }, () => visit('/status', async (page) => {
+  const told = page.getByRole('status')
+  await page.route('**/status', (route) => route.fulfill({ status: 404 }))
+  await told.filter({ hasText: /^No answer since .*: all figures are of then \(it is answered 404\)$/ }).waitFor()
+  await page.unroute('**/status')
+  await told.filter({ hasText: /^$/ }).waitFor({ state: 'attached' })
+
+  // After a log-out it is as if one came anew.
+  await page.route('**/status', (route) => (
+    route.request().isNavigationRequest() ? route.fallback() : route.fulfill({ status: 403 })
+  ))
+  const anew = page.waitForNavigation()
+  await anew
+  await page.unroute('**/status')
+
+  await page.clock.install()
+  await page.reload()
+  const stop = page.getByRole('button', { name: 'Stop here' })
+  await stop.click()
+  await page.locator('[aria-pressed="true"]').waitFor()
+  let asked = 0
+  await page.route('**/status', (route) => { asked += 1; return route.fallback() })
+  await page.clock.runFor(60_000)
+  assert.equal(asked, 0)
+  await stop.click()
+  const looked = page.waitForResponse('**/status')
+  await page.clock.runFor(4_000)
+  await looked
+}))
+
 test('the status page can be read without script', { timeout: 180_000 }, () => visit('/status', async (page) => {
   assert.equal(await page.locator('.facts dd').first().innerText().then(Number).then(Number.isInteger), true)
 }, { javaScriptEnabled: false }))

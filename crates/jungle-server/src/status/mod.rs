@@ -10,11 +10,13 @@ use axum::Router;
 use axum::response::Response;
 use axum::routing::get;
 use jungle::Jungle;
+use jungle_cluster::Status;
 
 use crate::access::Visitor;
 use crate::api::of_all;
 use crate::app::App;
 use crate::board::{Sorry, html};
+use crate::metrics::CLASSES;
 use chart::Chart;
 use samples::Span;
 
@@ -53,11 +55,18 @@ fn facts(app: &App, jungle: &Jungle) -> Vec<(&'static str, String)> {
         facts.push(("Checkpoint", format!("revision {newest}{failed}")));
     }
     if let Some(cluster) = &app.cluster {
-        let fault = cluster.status().fault;
-        let stands = fault.map_or_else(|| "follows its log".to_owned(), |fault| fault.to_string());
-        facts.push(("Cluster", stands));
+        facts.push(("Cluster", stands(&cluster.status())));
     }
     facts
+}
+
+/// How a server of a cluster stands.
+fn stands(status: &Status) -> String {
+    match (&status.fault, status.outage) {
+        (Some(fault), _) => format!("stopped: {fault}"),
+        (None, Some(outage)) => format!("its log is silent for {}", time(outage.as_secs())),
+        (None, None) => "follows its log".to_owned(),
+    }
 }
 
 fn charts(spans: &[Span]) -> Vec<Chart> {
@@ -120,8 +129,12 @@ fn rate(value: f64) -> String {
     if value >= 100.0 || value == 0.0 { whole(value) } else { format!("{value:.1}") }
 }
 
+/// Beyond the last class it is not known how slow an answer was.
+const SLOWEST: f64 = CLASSES[CLASSES.len() - 1] as f64 / 1e3;
+
 fn millis(value: f64) -> String {
     match value {
+        SLOWEST.. => "over 10 s".to_owned(),
         1_000.0.. => format!("{:.1} s", value / 1e3),
         10.0.. => format!("{value:.0} ms"),
         _ => format!("{value:.2} ms"),
@@ -155,6 +168,7 @@ mod tests {
         assert_eq!([0.0, 999.0, 1_234_567.0].map(whole), ["0", "999", "1,234,567"]);
         assert_eq!([0.0, 0.25, 1_234.4].map(rate), ["0", "0.2", "1,234"]);
         assert_eq!([0.123, 12.3, 1_234.0].map(millis), ["0.12 ms", "12 ms", "1.2 s"]);
+        assert_eq!([9_940.0, 10_000.0].map(millis), ["9.9 s", "over 10 s"]);
         assert_eq!([1_500.0, 2.5e6, 3e9].map(bytes), ["2 kB", "2.5 MB", "3.00 GB"]);
         assert_eq!([59, 61, 7_260, 200_000].map(time), ["59 s", "1 min", "2 h 1 min", "2 days"]);
     }

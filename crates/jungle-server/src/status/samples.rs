@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jungle::Jungle;
+use tokio::time::MissedTickBehavior;
 
 use crate::app::App;
 use crate::metrics::Counts;
@@ -58,6 +59,8 @@ impl Samples {
     pub(crate) async fn keep(&self, app: &App) {
         let mut stopping = app.stopping.clone();
         let mut ticks = tokio::time::interval(EVERY);
+        // A process that stood still looks once, and not as often as it would have.
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 () = stopping.wait() => return,
@@ -147,6 +150,11 @@ mod tests {
         let (half, p99) = (span.half_within.unwrap(), span.p99.unwrap());
         assert!(class(1).0 < half && half < class(1).1, "{half}");
         assert!(class(3).0 < p99 && p99 < class(3).1, "{p99}");
+
+        // Slower than any class.
+        let slow = Counts { answers: 10, ..Counts::default() };
+        let slow = Span::between(&from, &sample(4, slow, 10, None));
+        assert_eq!((slow.half_within, slow.p99), (Some(10_000.0), Some(10_000.0)));
 
         let idle = Span::between(&from, &sample(4, Counts::default(), 10, None));
         assert_eq!((idle.half_within, idle.commits_per_group), (None, None));

@@ -24,6 +24,7 @@ mod merging;
 mod nodes;
 mod people;
 mod status;
+mod stopped;
 mod stopping;
 mod support;
 mod tls;

@@ -40,6 +40,7 @@ const MATRIX: &[(&str, &str, &str, &str, &str)] = &[
     ("GET", "/health", "", "", "+ ? + + + + + + + +"),
     ("GET", "/openapi.json", "", "", "+ ? + + + + + + + +"),
     ("GET", "/metrics", "", "", "? ? x x x x x x x +"),
+    ("GET", "/status", "", "", "? ? x x x x x x x +"),
     ("GET", "/api/v1/cluster", "", "", "? ? x x x x x x x +"),
     // This server commits nothing by itself: there is none for whoever may ask.
     ("GET", "/api/v1/local", "", "", "? ? x x x x x x x -"),
@@ -262,6 +263,8 @@ fn every_route_has_a_row() {
         include_str!("../../src/board/mod.rs"),
         include_str!("../../src/explorer.rs"),
         include_str!("../../src/access/login.rs"),
+        include_str!("../../src/status/mod.rs"),
+        include_str!("../../src/board/bench.rs"),
     ] {
         for route in text.split(".route(\"").skip(1) {
             let (path, rest) = route.split_once('"').unwrap();

@@ -14,7 +14,7 @@ fn newest<'p>(page: &'p str, title: &str, line: &str) -> Option<&'p str> {
     behind.split('<').next()
 }
 
-fn fact<'p>(page: &'p str, name: &str) -> Option<&'p str> {
+pub(crate) fn fact<'p>(page: &'p str, name: &str) -> Option<&'p str> {
     let (_, behind) = page.split_once(&format!(">{name}</dt><dd>"))?;
     behind.split('<').next()
 }

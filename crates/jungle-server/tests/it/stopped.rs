@@ -1,0 +1,43 @@
+//! A server of a cluster that follows its log no further: it says so, and nothing of the trees.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use jungle::OpenOptions;
+use jungle_cluster::{Cluster, Log, MemoryLog, Options};
+use jungle_server::Data;
+
+use crate::status::fact;
+use crate::support::{Folder, Served};
+
+#[test]
+fn it_answers_of_itself_only() {
+    let (folder, log) = (Folder::new("stopped"), MemoryLog::new());
+    let (other, open) = (log.connect(), OpenOptions::new());
+    let joined = Cluster::follow_in_folder(Arc::new(log), &folder.0, &open, &Options::default());
+    let (store, cluster) = joined.unwrap();
+    let cluster = Arc::new(cluster);
+    let data = Data::Cluster(store, Arc::clone(&cluster));
+    let served = Served::start(data, jungle_server::Options::default());
+    served.post("/api/v1/trees", r#"{"name":"t"}"#).expect(201);
+    served.get("/api/v1/trees/t/node").expect(200);
+    assert_eq!(fact(&served.get("/status").text, "Cluster"), Some("follows its log"));
+
+    let (_, last) = other.bounds().unwrap();
+    let long = Duration::from_secs(60);
+    other.append(last, &Bytes::from_static(b"what no server writes"), long).unwrap();
+    assert!(cluster.sync(long).is_err());
+    let page = served.get("/status");
+    assert_eq!((page.status.as_u16(), served.get("/assets/board.css").status.as_u16()), (200, 200));
+    let stands = fact(&page.text, "Cluster").unwrap();
+    assert!(stands.starts_with("stopped: "), "{stands}");
+    for path in ["/boards", "/api/v1/trees/t/node"] {
+        let refused = served.get(path);
+        assert_eq!(
+            (refused.status.as_u16(), refused.problem()),
+            (503, "stopped".to_owned()),
+            "{path}"
+        );
+    }
+}
