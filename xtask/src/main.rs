@@ -41,6 +41,8 @@ usage: cargo xtask TASK
   torture cluster [ARGS]     commits on a cluster under faults of all kinds, counted (--schedules N)
   torture machines [ARGS]    posts to servers on machines of their own (name spaces), several
                              faults at once (--schedules N, or --minutes N: one that is held)
+  torture upgrade [ARGS]     servers of an earlier revision are replaced while clients post
+                             (--from REVISION)
   torture ledger             what all torture runs of this checkout sum up to
   torture engine             10,000 durable segments while takers and the engine's leader are killed
   track [ARGS]               instructions of a few workloads beside the recorded figures, as `test`

@@ -9,6 +9,7 @@ mod lin;
 mod local;
 mod machines;
 mod serving;
+mod upgrade;
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -28,7 +29,8 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let Some((suite, rest)) = arguments.split_first() else {
         return fail(format!(
             "no suite given; there are {}, `http`, `hostile`, `posts`, `soak`, `published`, \
-             `engine`, `lin`, `cluster`, `machines`, `local` and `ledger`",
+             `engine`, `lin`, `cluster`, `machines`, `upgrade`, `local` \
+             and `ledger`",
             SUITES.join(", ")
         ));
     };
@@ -50,6 +52,9 @@ pub fn run(arguments: &[String]) -> Result<()> {
     }
     if suite == "machines" {
         return machines::run(rest);
+    }
+    if suite == "upgrade" {
+        return upgrade::run(rest);
     }
     if suite == "local" {
         return local::run(rest);

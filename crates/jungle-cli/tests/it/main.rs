@@ -15,6 +15,7 @@ mod get;
 mod interrupts;
 mod locks;
 mod machines;
+mod numbers;
 mod posting;
 mod published;
 mod secrets;
@@ -24,6 +25,7 @@ mod soak;
 mod stat;
 mod transcripts;
 mod tryout;
+mod upgrade;
 mod xml;
 
 use std::fs;

@@ -9,14 +9,12 @@ use super::serving::{Serving, json};
 #[test]
 fn end_in_order_loses_nothing() {
     let folder = Folder::new("serve-end");
-    let mut serving = Serving::start(&folder, &["--data", "data", "--durability", "memory"]);
+    let serving = Serving::start(&folder, &["--data", "data", "--durability", "memory"]);
     assert_eq!(serving.told["data"], "data");
     assert_eq!(serving.told["durability"], "memory");
     assert!(serving.send("POST /api/v1/trees", r#"{"name":"t"}"#).starts_with("HTTP/1.1 201 "));
     assert!((0..10).all(|_| serving.append()));
-    let id = serving.child.id().to_string();
-    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-    assert_eq!(serving.child.wait().unwrap().code(), Some(0));
+    serving.end();
     assert_eq!(Serving::start(&folder, &["--data", "data"]).count(), 10);
     folder.run(&["verify", "data"]).check_code(0);
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use super::Folder;
+use super::tryout::signal;
 
 /// No answer takes so long, unless something is wrong.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -78,6 +79,12 @@ impl Serving {
     /// What an address says, which is JSON.
     pub(crate) fn get(&self, path: &str) -> Json {
         json(&self.send(&format!("GET {path}"), ""))
+    }
+
+    /// Ends it in order.
+    pub(crate) fn end(mut self) {
+        signal("-TERM", self.child.id());
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
     }
 
     /// Ends it as a loss of power would, but that the system stays.

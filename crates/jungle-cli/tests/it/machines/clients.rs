@@ -3,9 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use jungle_testkit::Outcome;
 use serde_json::Value as Json;
 
+use super::super::numbers::{JSON, NOT_WRITTEN, POST, post_number};
 use super::super::serving::Client;
 use super::SERVERS;
 use super::server::READ_WITHIN;
@@ -13,14 +13,8 @@ use super::world::World;
 
 /// One makes one request in this time, if it can: more load would show how slow the machine is.
 const PACE: Duration = Duration::from_millis(50);
-/// After so long one goes on without an answer.
-const POST_WITHIN: Duration = Duration::from_secs(5);
 
-pub(crate) const JSON: &str = "application/json";
-const POST: &str = "POST /api/v1/trees/t/commits";
 const READ: &str = "GET /api/v1/trees/t/node";
-/// How a commit is told apart that was refused from one that may be made yet.
-const NOT_WRITTEN: &str = "the commit was not written";
 
 impl World<'_> {
     /// Posts to one server, at one of its addresses, until all is over.
@@ -29,7 +23,7 @@ impl World<'_> {
         while !self.is_over() {
             let begun = Instant::now();
             let number = self.tally.begin();
-            let outcome = post_once(&mut client, address, number);
+            let outcome = post_number(&mut client, address, number);
             self.tally.note(at, number, outcome);
             thread::park_timeout(PACE.saturating_sub(begun.elapsed()));
         }
@@ -86,23 +80,5 @@ impl World<'_> {
             Some((status, told)) => panic!("m{at} answered {status}: {told}"),
         }
         Some(numbers.len())
-    }
-}
-
-fn post_once(client: &mut Option<Client>, address: &str, number: i64) -> Outcome {
-    if client.is_none() {
-        *client = Client::within(address, POST_WITHIN);
-    }
-    let Some(connection) = client else { return Outcome::Refused };
-    let edit = format!(r#"{{"edits":[{{"op":"append","attributes":{{"number":{number}}}}}]}}"#);
-    match connection.answer(POST, JSON, &edit) {
-        Some((200, _)) => Outcome::Acknowledged,
-        Some((503, told)) if told.contains(NOT_WRITTEN) => Outcome::Refused,
-        Some((503, _)) => Outcome::Undecided,
-        Some((status, told)) => panic!("{address} answered {status}: {told}"),
-        None => {
-            *client = None;
-            Outcome::Undecided
-        }
     }
 }

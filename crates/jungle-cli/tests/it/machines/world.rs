@@ -6,13 +6,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
-use jungle::OpenOptions;
 use jungle_cluster::{Options, Survey};
 use jungle_testkit::{Machines, NatsServers, Tally};
 use serde_json::Value as Json;
 
+use super::super::numbers::{JSON, numbers};
 use super::super::serving::Client;
-use super::clients::JSON;
 use super::server::{READ_WITHIN, Server};
 use super::{PATIENCE, SERVERS, TICK};
 
@@ -180,22 +179,12 @@ impl<'m> World<'m> {
         let mut first = None;
         for (at, server) in self.servers.iter().enumerate() {
             server.verify();
-            let has = self.numbers(server);
+            let has = numbers(&server.data());
             let wrong = self.tally.wrong(has.1.iter().copied());
             assert_eq!(wrong, [], "s{at}\n{}", self.said());
             let first = first.get_or_insert_with(|| has.clone());
             assert!(has == *first, "s{at} has {}, s0 {}", has.0, first.0);
         }
-    }
-
-    /// What is in a server's folder: the newest revision with its hash, and all numbers in order.
-    fn numbers(&self, server: &Server<'_>) -> (String, Vec<i64>) {
-        let store = OpenOptions::new().open(server.data()).unwrap();
-        let snapshot = store.open_tree("t").unwrap().snapshot();
-        let (revision, root) = (snapshot.revision(), snapshot.root());
-        let number = |child: jungle::Node<'_>| child.attribute("number")?.as_int();
-        let numbers = root.children().map(|(_, child)| number(child).unwrap()).collect();
-        (format!("{revision} {}", root.content_hash()), numbers)
     }
 }
 
