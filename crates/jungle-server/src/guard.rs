@@ -45,7 +45,7 @@ impl Hosts {
         let own = own.into_iter().chain([bare(&options.listen.to_string()).to_owned()]);
         Hosts {
             any_address: !options.listen.ip().is_loopback(),
-            names: own.chain(options.hosts.iter().cloned()).collect(),
+            names: own.chain(options.hosts.iter().map(|host| in_brackets(host))).collect(),
         }
     }
 
@@ -53,6 +53,14 @@ impl Hosts {
         let host = bare(host);
         self.names.iter().any(|name| name.eq_ignore_ascii_case(host))
             || (self.any_address && is_address(host))
+    }
+}
+
+/// An address of IPv6 as it is asked for.
+fn in_brackets(host: &str) -> String {
+    match host.parse::<Ipv6Addr>() {
+        Ok(address) => format!("[{address}]"),
+        Err(_) => host.to_owned(),
     }
 }
 

@@ -50,6 +50,12 @@ pub enum TlsError {
         /// Why.
         source: std::io::Error,
     },
+    /// There is another one where the server's own would be.
+    #[error("{} is not of the server's own making, and is not replaced", path.display())]
+    NotOwn {
+        /// The file.
+        path: PathBuf,
+    },
     /// The key is not that of the certificate, or the like.
     #[error("{} and {} cannot be used", cert.display(), key.display())]
     Use {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use jungle::{ArenaError, Durability, Jungle, Memory, OpenOptions, SystemClock};
 use jungle_cluster::Cluster;
-use jungle_server::{BoardLevel, Data, Options, Server, StartError, Tls};
+use jungle_server::{BoardLevel, Data, Options, Server, StartError, Tls, TlsError};
 use serde::Serialize;
 use tracing::level_filters::LevelFilter;
 
@@ -234,9 +234,14 @@ fn start(args: &Args, place: Option<&PathBuf>) -> Result<Started, Failure> {
 fn own_names(options: &Options) -> Vec<String> {
     let mut names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
     let listens = options.listen.ip();
-    let is_known = listens.is_unspecified() || listens.is_loopback();
-    let others = (!is_known).then(|| listens.to_string());
+    let others = (!listens.is_unspecified()).then(|| listens.to_string());
     names.extend(others.into_iter().chain(options.hosts.iter().cloned()));
+    if listens.is_unspecified() && options.hosts.is_empty() {
+        say(
+            "Note: the certificate is for this machine only: say --host for each name, or address, \
+             by which others reach it",
+        );
+    }
     names
 }
 
@@ -348,6 +353,9 @@ fn not_started(error: &StartError) -> Failure {
              --tls-key, or --tls-self; or, where a proxy in front does what is missing, say \
              --expose",
         ),
+        StartError::Tls(TlsError::NotOwn { .. }) => {
+            failure.with_hint("give it with --tls-cert and --tls-key, or put it elsewhere")
+        }
         StartError::Listen { .. } => failure.with_hint("--listen 127.0.0.1:0 takes a free port"),
         _ => failure,
     }

@@ -1,6 +1,7 @@
 //! Encrypted connections. The certificate is `localhost`'s, made for these tests and trusted by
 //! nobody, with `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes`.
 
+use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -142,9 +143,9 @@ fn others_reach_it_only_encrypted_and_asked_or_where_that_is_said() {
 #[test]
 fn renewed_certificate_is_taken_without_a_restart() {
     let folder = Folder::new("tls-renewed");
-    std::fs::create_dir_all(&folder.0).unwrap();
+    fs::create_dir_all(&folder.0).unwrap();
     let (cert, key) = (folder.0.join("cert.pem"), folder.0.join("key.pem"));
-    let put = |from: &str, to: &PathBuf| _ = std::fs::copy(file(from), to).unwrap();
+    let put = |from: &str, to: &PathBuf| _ = fs::copy(file(from), to).unwrap();
     put("cert.pem", &cert);
     put("key.pem", &key);
     let tls = Tls { cert: cert.clone(), key: key.clone() };
@@ -161,4 +162,58 @@ fn renewed_certificate_is_taken_without_a_restart() {
         assert!(began.elapsed() < Duration::from_secs(30), "the old one is still there");
     }
     assert!(!is_of("cert.pem"));
+}
+
+/// A certificate of the server's own for these names.
+fn own(folder: &Folder, names: &[&str]) -> Result<(Vec<u8>, Vec<u8>), TlsError> {
+    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    let tls = Tls::of_own(&folder.0, &names)?;
+    Ok((fs::read(tls.cert).unwrap(), fs::read(tls.key).unwrap()))
+}
+
+#[test]
+fn own_certificate_is_made_again_where_it_is_of_no_use() {
+    let folder = Folder::new("tls_own");
+    fs::create_dir_all(&folder.0).unwrap();
+    let (cert, key) = (folder.0.join("certificate.pem"), folder.0.join("certificate.key"));
+    let first = own(&folder, &["a.example", "[2001:db8::1]"]).unwrap();
+    let again = own(&folder, &["2001:db8::1", "A.example", "a.example"]).unwrap();
+    assert_eq!(again, first, "names have no order");
+    assert_ne!(own(&folder, &["b.example"]).unwrap(), first);
+
+    // A start that was interrupted, or half of a backup.
+    let names = ["a.example"];
+    fs::remove_file(&key).unwrap();
+    let second = own(&folder, &names).unwrap();
+    fs::write(&key, &first.1).unwrap();
+    let third = own(&folder, &names).unwrap();
+    assert_ne!(third, second);
+    assert_eq!(own(&folder, &names).unwrap(), third);
+
+    // Whatever the times of the files say.
+    let text = String::from_utf8(third.0.clone()).unwrap();
+    let (made, rest) = text.split_once(", for ").unwrap();
+    let (said, made) = made.rsplit_once(' ').unwrap();
+    let made: u64 = made.parse().unwrap();
+    for (days, is_kept) in [(364, true), (366, false)] {
+        let older = format!("{said} {}, for {rest}", made - days * 24 * 60 * 60);
+        fs::write(&cert, &older).unwrap();
+        fs::write(&key, &third.1).unwrap();
+        assert_eq!(own(&folder, &names).unwrap().0 == older.as_bytes(), is_kept, "{days}");
+    }
+}
+
+#[test]
+fn somebody_elses_certificate_is_not_replaced() {
+    let folder = Folder::new("tls_not_own");
+    fs::create_dir_all(&folder.0).unwrap();
+    let theirs = fs::read(file("key.pem")).unwrap();
+    for name in ["certificate.pem", "certificate.key"] {
+        let path = folder.0.join(name);
+        fs::write(&path, &theirs).unwrap();
+        let refused = own(&folder, &["a.example"]).unwrap_err();
+        assert!(matches!(&refused, TlsError::NotOwn { path: of } if *of == path), "{refused}");
+        assert_eq!(fs::read(&path).unwrap(), theirs);
+        fs::remove_file(&path).unwrap();
+    }
 }
