@@ -20,6 +20,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::access::{self, Who};
 use crate::app::App;
+use crate::audit;
 use crate::body;
 use crate::cluster::{self, Asked};
 use crate::elsewhere;
@@ -99,7 +100,10 @@ pub(crate) async fn guard(
     // Parameters may be anything, secrets too: only the path is noted.
     let asked = tracing::enabled!(tracing::Level::ERROR)
         .then(|| (request.method().clone(), request.uri().path().to_owned()));
-    let mut response = match check(&app, &mut request, began) {
+    let peer = request.extensions().get().map(|Peer(peer)| peer.ip());
+    let checked = check(&app, &mut request, began);
+    let who = request.extensions().get::<Who>().and_then(Who::name);
+    let mut response = match checked {
         Ok(()) => match cluster::fresh(&app, Asked::of(&request)).await {
             Ok(()) => answer(&app, request, next).await,
             Err(problem) => problem.into_response(),
@@ -124,6 +128,9 @@ pub(crate) async fn guard(
         let (micros, status) = (time.as_micros(), status.as_u16());
         match status {
             500 => tracing::error!(%method, path, status, micros, "failed"),
+            _ if audit::is_told(&method, &path, status) => {
+                audit::tell((who.as_deref(), peer), (&method, &path, status));
+            }
             _ => tracing::debug!(%method, path, status, micros, "answered"),
         }
     }

@@ -22,6 +22,7 @@ mod acknowledge;
 mod api;
 mod app;
 mod asset;
+mod audit;
 mod board;
 mod body;
 mod certificate;

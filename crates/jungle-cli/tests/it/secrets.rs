@@ -4,7 +4,8 @@
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::Command;
+use std::path::PathBuf;
+use std::time::Instant;
 
 use super::Folder;
 use super::serving::Serving;
@@ -59,26 +60,29 @@ fn use_all(serving: &Serving, token: &str) -> String {
     session.to_owned()
 }
 
-#[test]
-fn no_secret_is_noted_at_any_level() {
-    let folder = Folder::new("serve-secrets");
+/// A server of which ana, and a token of ci's, are admins: that token, and where it notes things.
+fn serve(folder: &Folder, level: &str) -> (Serving, String, PathBuf) {
     let add = ["access", "add-user", "data", "ana", "--password-stdin"];
     folder.run_with_input(&add, &format!("{PASSWORD}\n")).check_code(0);
     let token = folder.run(&["access", "add-token", "data", "ci"]);
     token.check_code(0);
-    let token = token.out.trim();
     for who in ["ana", "ci"] {
         folder.run(&["access", "grant", "data", who, "*", "admin"]).check_code(0);
     }
     let place = folder.0.join("notes");
     let usual = ["serve", "--json", "--listen", "127.0.0.1:0", "--data", "data"];
     let mut command = folder.command(&usual);
-    command.args(["--log", "trace"]);
-    let mut serving = Serving::noting(command, File::create(&place).unwrap().into());
-    let session = use_all(&serving, token);
-    let id = serving.child.id().to_string();
-    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-    assert_eq!(serving.child.wait().unwrap().code(), Some(0));
+    command.args(["--log", level]);
+    let serving = Serving::noting(command, File::create(&place).unwrap().into());
+    (serving, token.out.trim().to_owned(), place)
+}
+
+#[test]
+fn no_secret_is_noted_at_any_level() {
+    let folder = Folder::new("serve-secrets");
+    let (serving, token, place) = serve(&folder, "trace");
+    let session = use_all(&serving, &token);
+    serving.end();
     let notes = fs::read_to_string(&place).unwrap();
     for noted in ["DEBUG", "path=\"/login\"", "path=\"/api/v1/trees/b/node\""] {
         assert!(notes.contains(noted), "{noted} is not noted: {notes:.2000}");
@@ -87,10 +91,54 @@ fn no_secret_is_noted_at_any_level() {
     let hashes = access.split('"').filter(|text| text.len() >= 32);
     let hashes: Vec<&str> = hashes.collect();
     assert!(hashes.len() >= 2, "{access}");
-    let given = [PASSWORD, token, &session, OTHER_PASSWORD, OTHER_TOKEN, OTHER_SESSION, BASIC];
+    let given = [PASSWORD, &token, &session, OTHER_PASSWORD, OTHER_TOKEN, OTHER_SESSION, BASIC];
     let hidden = [IN_FIELD, IN_ADDRESS, IN_JSON];
     for secret in given.iter().chain(&hidden).chain(&hashes) {
         let line = notes.lines().find(|line| line.contains(secret));
         assert_eq!(line, None, "{secret} is noted");
     }
+}
+
+#[test]
+fn who_was_refused_what_is_noted() {
+    let folder = Folder::new("serve-audit");
+    let (serving, token, place) = serve(&folder, "info");
+    use_all(&serving, &token);
+    let reader = folder.run(&["access", "add-token", "data", "reader"]);
+    folder.run(&["access", "grant", "data", "reader", "b", "read"]).check_code(0);
+    let noted = |text: &str| fs::read_to_string(&place).unwrap().contains(text);
+    let begun = Instant::now();
+    while !noted("what is granted has changed") {
+        assert!(begun.elapsed().as_secs() < 60);
+        std::thread::yield_now();
+    }
+    let bearer = |token: &str| format!("Authorization: Bearer {}\r\n", token.trim());
+    ask(&serving, "DELETE /api/v1/trees/b", &bearer(&reader.out), "", 403);
+    ask(&serving, "DELETE /api/v1/folder/verify", &bearer(&reader.out), "", 403);
+    let verify = serving.send_with("POST /api/v1/folder/verify", &bearer(&token), "");
+    assert!(verify.starts_with("HTTP/1.1 202 "), "{verify}");
+    // Ten attempts may follow each other: one was right, one was wrong.
+    let wrong = format!("name=ana&password={OTHER_PASSWORD}");
+    (0..8).for_each(|_| _ = ask(&serving, "POST /login", "", &wrong, 403));
+    ask(&serving, "POST /login", "", &wrong, 429);
+    serving.end();
+
+    let notes = fs::read_to_string(&place).unwrap();
+    for (who, method, path, status) in [
+        ("nobody known", "POST", "/login", 403),
+        ("nobody known", "POST", "/login", 429),
+        ("nobody known", "GET", "/api/v1/trees", 401),
+        ("reader", "DELETE", "/api/v1/trees/b", 403),
+        ("reader", "DELETE", "/api/v1/folder/verify", 403),
+        ("ci", "POST", "/api/v1/folder/verify", 202),
+        ("ana", "POST", "/logout", 303),
+    ] {
+        let level = if status < 400 { "INFO asked for" } else { "WARN refused" };
+        let line = format!(
+            "{level} who=\"{who}\" address=127.0.0.1 method={method} path=\"{path}\" status={status}\n"
+        );
+        assert!(notes.contains(&line), "{line}{notes}");
+    }
+    assert!(notes.contains("INFO logged in user=\"ana\" address=127.0.0.1\n"), "{notes}");
+    assert!(!notes.contains("path=\"/boards"), "commits are in the history: {notes}");
 }

@@ -90,6 +90,9 @@ impl Gate {
                 self.access.send_if_modified(|old| {
                     let is_new = **old != access;
                     *old = Arc::new(access);
+                    if is_new {
+                        tracing::info!(file = %self.file.display(), "what is granted has changed");
+                    }
                     is_new
                 });
             }

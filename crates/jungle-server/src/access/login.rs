@@ -99,8 +99,6 @@ async fn log_in(app: Visitor, request: Request<Body>) -> Result<Response, Sorry>
             Ok(answer)
         }
         None => {
-            // Some write their password where the name belongs.
-            tracing::warn!(%address, "a log-in was refused");
             let refused = Some("The name or the password is wrong.");
             let page = html(&Page { name: None, next: next(&form), refused })?;
             Ok((StatusCode::FORBIDDEN, page).into_response())

@@ -41,6 +41,16 @@ pub(crate) enum Who {
     Known(Known),
 }
 
+impl Who {
+    /// The user's, or the token's.
+    pub(crate) fn name(&self) -> Option<Arc<str>> {
+        match self {
+            Who::Known(known) => Some(Arc::clone(&known.name)),
+            Who::Anybody | Who::Stranger => None,
+        }
+    }
+}
+
 #[derive(Clone)]
 pub(crate) struct Known {
     pub(super) name: Arc<str>,
