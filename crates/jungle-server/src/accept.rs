@@ -23,13 +23,11 @@ use crate::app::App;
 use crate::guard::Peer;
 use crate::linger::{self, Reading};
 use crate::patient::Patient;
+use crate::problem::{Kind, Problem};
+use crate::rate::network;
 use crate::tls::Acceptor;
 
-/// What a connection beyond the limits is told.
-const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\
-Retry-After: 1\r\nConnection: close\r\n\r\n";
-
-/// How long that may take.
+/// How long it may take to tell a connection that it is beyond the limits.
 const FULL_TIME: Duration = Duration::from_secs(1);
 
 /// A pause after the system refused a connection, for want of files usually.
@@ -78,7 +76,18 @@ async fn refuse(mut stream: TcpStream, is_plain: bool, app: &App) {
         return;
     }
     // Whoever does not listen need not be told.
-    let _ = tokio::time::timeout(FULL_TIME, stream.write_all(FULL)).await;
+    let _ = tokio::time::timeout(FULL_TIME, stream.write_all(full().as_bytes())).await;
+}
+
+/// What a connection beyond the limits is told.
+fn full() -> String {
+    let problem = Problem::new(Kind::Full, "there are as many connections as may be");
+    let body = problem.hint("use one that you have, or ask again in a second").body();
+    format!(
+        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n\
+         Content-Length: {}\r\nRetry-After: 1\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
 }
 
 async fn connection(
@@ -179,7 +188,7 @@ struct Place {
 
 impl Places {
     fn take(self: &Arc<Self>, address: IpAddr, app: &App) -> Option<Place> {
-        let limits = &app.options.limits;
+        let (limits, address) = (&app.options.limits, network(address));
         let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let all: usize = places.values().sum();
         let here = places.get(&address).copied().unwrap_or(0);

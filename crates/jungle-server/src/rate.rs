@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -52,6 +52,17 @@ impl Bucket {
     }
 }
 
+/// Whose an address is, as far as one can tell: of IPv6 one has 2^64 of them.
+pub(crate) fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) if !address.is_loopback() => {
+            let network = u128::from(address) >> 64 << 64;
+            Ipv6Addr::from(network).into()
+        }
+        address => address,
+    }
+}
+
 /// How many requests an address may send.
 pub(crate) struct Rate(Buckets<IpAddr>);
 
@@ -63,7 +74,8 @@ impl Rate {
 
     /// May this address send another request? This machine's own always may.
     pub(crate) fn allows(&self, address: IpAddr, now: Instant) -> bool {
-        address.is_loopback() || self.0.take(address, now)
+        let network = network(address);
+        network.is_loopback() || self.0.take(network, now)
     }
 }
 
@@ -84,5 +96,21 @@ mod tests {
         assert_eq!([count(0), count(0), count(1), count(100)], [40, 0, 10, 40]);
         assert!(rate.allows([192, 0, 2, 2].into(), start));
         assert!((0..1000).all(|_| rate.allows([127, 0, 0, 1].into(), start)));
+    }
+
+    #[test]
+    fn of_many_addresses_that_one_has_each_is_the_same() {
+        let of = |text: &str| network(text.parse().unwrap()).to_string();
+        assert_eq!(of("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
+        assert_eq!(
+            [of("2001:db8:1:2::1"), of("2001:db8:1:3::1")],
+            ["2001:db8:1:2::", "2001:db8:1:3::"]
+        );
+        assert_eq!(
+            [of("::1"), of("127.0.0.1"), of("192.0.2.7")],
+            ["::1", "127.0.0.1", "192.0.2.7"]
+        );
+        // As IPv4 comes to a socket of both.
+        assert_eq!([of("::ffff:192.0.2.7"), of("::ffff:127.0.0.1")], ["192.0.2.7", "127.0.0.1"]);
     }
 }

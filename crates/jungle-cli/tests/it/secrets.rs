@@ -135,7 +135,8 @@ fn who_was_refused_what_is_noted() {
     ] {
         let level = if status < 400 { "INFO asked for" } else { "WARN refused" };
         let line = format!(
-            "{level} who=\"{who}\" address=127.0.0.1 method={method} path=\"{path}\" status={status}\n"
+            "{level} who=\"{who}\" address=127.0.0.1 method={method} path=\"{path}\" \
+             status={status}\n"
         );
         assert!(notes.contains(&line), "{line}{notes}");
     }

@@ -23,7 +23,7 @@ use crate::guard::Peer;
 use crate::limits::AUTHOR_BYTES_MAX;
 use crate::problem::{Kind, Problem};
 use crate::query::{Query, limit};
-use crate::rate::Buckets;
+use crate::rate::{Buckets, network};
 
 /// Attempts to log in that may be made at once, by each address and for each user; then one every
 /// twelve seconds.
@@ -51,6 +51,7 @@ impl Attempts {
     /// May there be another one? This machine's own addresses may be those of a proxy, so that
     /// everybody comes from there.
     fn allows(&self, address: IpAddr, user: &str, now: Instant) -> bool {
+        let address = network(address);
         (address.is_loopback() || self.by_address.take(address, now))
             && self.by_user.take(user.into(), now)
     }

@@ -96,7 +96,7 @@ impl Problem {
         }
     }
 
-    fn body(&self) -> String {
+    pub(crate) fn body(&self) -> String {
         let (name, status, title) = self.0.kind.row();
         let mut body = json!({
             "type": format!("urn:jungle:{name}"),

@@ -45,6 +45,7 @@ pub(crate) enum Kind {
     TooMany,
     Failed,
     Stopped,
+    Full,
     NoRoom,
 }
 
@@ -99,6 +100,7 @@ impl Kind {
             Kind::Stopped => {
                 ("stopped", S::SERVICE_UNAVAILABLE, "Nothing is written at the moment")
             }
+            Kind::Full => ("full", S::SERVICE_UNAVAILABLE, "There is no place for a connection"),
             Kind::NoRoom => ("no-room", S::INSUFFICIENT_STORAGE, "There is no room"),
         }
     }

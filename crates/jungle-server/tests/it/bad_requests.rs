@@ -334,6 +334,9 @@ fn connection_beyond_the_limit_is_refused_and_others_go_on() {
     }
     let refused = served.raw(b"");
     assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
+    let problem = refused.split_once("\r\n\r\n").unwrap().1;
+    let problem: serde_json::Value = serde_json::from_str(problem).unwrap();
+    assert_eq!((&problem["type"], &problem["status"]), (&"urn:jungle:full".into(), &503.into()));
     held[0]
         .write_all(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         .unwrap();

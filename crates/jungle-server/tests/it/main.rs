@@ -11,6 +11,7 @@ mod catalogue;
 mod commits;
 mod committing;
 mod contract;
+mod crowding;
 mod damage;
 mod documents;
 mod explorer;

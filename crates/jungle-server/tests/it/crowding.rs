@@ -1,0 +1,93 @@
+//! What one address can take of a server. This machine's own addresses are not counted, so the
+//! client comes from another one, of a network of the test's own.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use jungle_testkit::Machines;
+
+use crate::support::{PATIENCE, Served, limits};
+
+const TEST: &str = "crowding::one_address_does_not_crowd_out_others";
+
+const ASK: &[u8] = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+/// Requests a second; four times as many at once.
+const RATE: u32 = 5;
+const CONNECTIONS: usize = 3;
+
+/// A connection to this address.
+struct Client(TcpStream);
+
+impl Client {
+    fn new(host: &str, port: u16) -> Client {
+        let stream = TcpStream::connect((host, port)).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        Client(stream)
+    }
+
+    /// Asks; gives the answer up to the end of its head and body.
+    fn ask(&mut self) -> String {
+        // Whoever has no place is told so unasked.
+        let _ = self.0.write_all(ASK);
+        let mut answer = Vec::new();
+        while !is_whole(&answer) {
+            let mut piece = [0; 4096];
+            match self.0.read(&mut piece).unwrap() {
+                0 => break,
+                read => answer.extend_from_slice(&piece[..read]),
+            }
+        }
+        String::from_utf8(answer).unwrap()
+    }
+}
+
+fn is_whole(answer: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(answer).to_ascii_lowercase();
+    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    length.is_some_and(|length| length.parse() == Ok(body.len()))
+}
+
+#[test]
+fn one_address_does_not_crowd_out_others() {
+    Machines::run(TEST, 1, |machines| {
+        let served = Served::with(|options| {
+            options.listen = "0.0.0.0:0".parse().unwrap();
+            options.expose = true;
+            options.limits = limits(|limits| {
+                limits.requests_per_second_max = RATE;
+                limits.connections_per_address_max = CONNECTIONS;
+            });
+        });
+        let port = served.address().port();
+        let client = || Client::new(&machines.hub(), port);
+
+        let mut first = client();
+        let mut answers = (0..2_000).map(|_| first.ask());
+        let refused = answers.by_ref().position(|answer| answer.starts_with("HTTP/1.1 429 "));
+        let refused = refused.expect("2,000 requests take less than 400 seconds");
+        assert!(refused >= 4 * RATE as usize, "{refused}");
+        let told = answers.find(|answer| answer.starts_with("HTTP/1.1 429 ")).unwrap();
+        let told = told.to_ascii_lowercase();
+        assert!(
+            told.contains("retry-after: 1\r\n") && told.contains("urn:jungle:too-many"),
+            "{told}"
+        );
+        drop(answers);
+
+        let mut held: Vec<Client> = (1..CONNECTIONS).map(|_| client()).collect();
+        held.iter_mut().for_each(|held| assert_ne!(held.ask(), ""));
+        let full = client().ask();
+        assert!(full.starts_with("HTTP/1.1 503 ") && full.contains("urn:jungle:full"), "{full}");
+        // Whoever gives one up may have another one.
+        drop(held.pop());
+        while client().ask().starts_with("HTTP/1.1 503 ") {}
+
+        let mut own: Vec<Client> =
+            (0..2 * CONNECTIONS).map(|_| Client::new("127.0.0.1", port)).collect();
+        for _ in 0..100 {
+            own.iter_mut().for_each(|own| assert!(own.ask().starts_with("HTTP/1.1 200 ")));
+        }
+    });
+}
