@@ -23,12 +23,14 @@ function command() {
   return command
 }
 
-/** As `serve`, where one person may do everything, and nobody else anything. */
-export async function serveGuarded(name, password) {
+/** As `serve`, where each of these people has a role for all trees, and nobody else any. */
+export async function serveGuarded(people, password) {
   const folder = mkdtempSync(join(tmpdir(), 'jungle-'))
   const access = (words, input) => execFileSync(command(), ['access', ...words], { input })
-  access(['add-user', folder, name, '--password-stdin'], `${password}\n`)
-  access(['grant', folder, name, '*', 'admin'])
+  for (const [name, role] of Object.entries(people)) {
+    access(['add-user', folder, name, '--password-stdin'], `${password}\n`)
+    access(['grant', folder, name, '*', role])
+  }
   const server = await serve(['--access', join(folder, 'access.toml')])
   const stop = async () => {
     await server.stop()

@@ -103,7 +103,7 @@ for (const colorScheme of ['light', 'dark']) {
   }
 
   test(`the page to log in is for everybody in the ${colorScheme}`, { timeout: 180_000 }, async () => {
-    const guarded = await serveGuarded('ana', 'correct horse')
+    const guarded = await serveGuarded({ ana: 'admin' }, 'correct horse')
     try {
       await visit(`${guarded.url}/boards`, async (page) => {
         await page.getByLabel('Password').waitFor()

@@ -245,7 +245,7 @@ test('the servers of a cluster are listed, and have the same trees', { timeout: 
 })
 
 test('who is not logged in logs in, and is where they were', { timeout: 180_000 }, async () => {
-  const guarded = await serveGuarded('ana', 'correct horse')
+  const guarded = await serveGuarded({ ana: 'admin' }, 'correct horse')
   const visitor = await open(browser, `${guarded.url}/explorer/`, 'ana')
   const { page } = visitor
   page.setDefaultTimeout(60_000)
@@ -272,6 +272,47 @@ test('who is not logged in logs in, and is where they were', { timeout: 180_000 
     const toHome = page.getByRole('link', { name: 'Jungle' }).click()
     await Promise.race([toHome.catch(() => {}), password.waitFor()])
     await password.waitFor()
+  } finally {
+    await visitor.close()
+    await guarded.stop()
+  }
+})
+
+test('who may only read is offered nothing else, and logs out', { timeout: 180_000 }, async () => {
+  const guarded = await serveGuarded({ ana: 'admin', ben: 'read' }, 'correct horse')
+  const visitor = await open(browser, `${guarded.url}/explorer/`, 'not asked for')
+  const { page } = visitor
+  page.setDefaultTimeout(60_000)
+  const logIn = async (name) => {
+    await page.getByLabel('Name').fill(name)
+    await page.getByLabel('Password').fill('correct horse')
+    await page.getByRole('button', { name: 'Log in' }).click()
+  }
+  const offered = (name) => page.getByRole('button', { name })
+  try {
+    await logIn('ana')
+    await page.getByLabel('name of a new tree').fill('kept')
+    await offered('Create').click()
+    await offered('Add a child').waitFor()
+    await page.getByRole('banner').getByText('ana', { exact: true }).waitFor()
+    await offered('Log out').click()
+
+    await page.getByLabel('Password').waitFor()
+    await page.goto(`${guarded.url}/explorer/?tree=kept`, { waitUntil: 'commit' })
+    await logIn('ben')
+    await page.getByText('You may read this tree, and not change it.').waitFor()
+    await page.getByRole('banner').getByText('ben', { exact: true }).waitFor()
+    for (const name of ['Add a child', 'Add', 'Delete']) assert.equal(await offered(name).count(), 0, name)
+    await page.keyboard.press('a')
+    assert.equal(await page.getByRole('dialog').count(), 0)
+    await page.keyboard.press('b')
+    await page.getByRole('heading', { name: 'Tags' }).waitFor()
+    assert.equal(await offered('Branch off').count(), 0)
+    await page.getByRole('link', { name: 'Jungle' }).click()
+    await page.getByRole('link', { name: 'kept' }).waitFor()
+    await page.getByLabel('name of a new tree').waitFor({ state: 'detached' })
+    assert.equal(await offered('delete kept').count(), 0)
+    assert.deepEqual(visitor.complaints, [])
   } finally {
     await visitor.close()
     await guarded.stop()

@@ -317,6 +317,11 @@ impl Access {
         self.of(who).any(|grant| grant.role >= role && grant.tree == "*" && grant.path.is_empty())
     }
 
+    /// May somebody administer the whole of any tree, so that some names may be given?
+    pub(super) fn may_create(&self, who: &str) -> bool {
+        self.of(who).any(|grant| grant.role == Role::Admin && grant.path.is_empty())
+    }
+
     fn of(&self, who: &str) -> impl Iterator<Item = &Grant> {
         self.grants.iter().filter(move |grant| grant.who == who)
     }

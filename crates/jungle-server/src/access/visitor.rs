@@ -244,6 +244,22 @@ impl Visitor {
         })
     }
 
+    /// The highest role for the whole of a tree, or (`None`) for some part of it.
+    pub(crate) fn role(&self, tree: &str, place: Option<&[Key]>) -> Option<Role> {
+        let roles = [Role::Admin, Role::Write, Role::Read];
+        roles.into_iter().find(|&role| self.may(tree, Need { role, place }))
+    }
+
+    /// Are there names by which this one may make trees?
+    pub(crate) fn creates(&self) -> bool {
+        let may = match &self.who {
+            Who::Anybody => true,
+            Who::Stranger => false,
+            Who::Known(known) => known.access.may_create(&known.name),
+        };
+        may && !self.is_withheld(Need::whole(Role::Admin))
+    }
+
     /// The name under which this one commits; without an access file it is what the client says.
     pub(crate) fn name(&self) -> Option<&str> {
         match &self.who {

@@ -14,6 +14,7 @@ mod indexes;
 mod keep;
 mod live;
 mod local;
+mod me;
 mod merge;
 mod node;
 mod revert;
@@ -46,6 +47,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/health", get(status::health))
         .route("/metrics", get(status::metrics))
         .route("/openapi.json", get(status::openapi))
+        .route("/api/v1/me", get(me::show))
         .route("/api/v1/cluster", get(status::cluster))
         .route("/api/v1/local", get(local::list))
         .route("/api/v1/local/{entry}", get(local::show).delete(local::forget))

@@ -2,10 +2,10 @@
 
 use jungle::{Clock, Jungle, Memory, SystemClock, Timestamp};
 use jungle_server::{Access, AccessError, Data, Options, Role, Server, StartError};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use crate::people::{Guarded, grant};
-use crate::support::Folder;
+use crate::support::{Folder, Served};
 
 #[test]
 fn strangers_are_asked_who_they_are() {
@@ -256,4 +256,35 @@ fn stream_ends_with_the_token_that_began_it() {
     let mut events = guarded.served.watch("t/watch", &format!("Authorization: Bearer {token}\r\n"));
     assert_eq!(events.next(), None);
     assert!(SystemClock.now().as_micros() >= soon);
+}
+
+#[test]
+fn everybody_is_told_who_they_are_and_what_they_may_do() {
+    let granted = [
+        ("ana", "t*", "/", Role::Admin),
+        ("ben", "t", "/", Role::Read),
+        ("ben", "t", "/a", Role::Write),
+    ];
+    let guarded = Guarded::new("access_me", &granted);
+    let me =
+        |who: &str, tree: &str| guarded.get(who, &format!("/api/v1/me?tree={tree}")).expect(200);
+    let told =
+        |name: Option<&str>, creates: bool, tree: &str, whole: Option<&str>, part: Option<&str>| {
+            json!({
+                "name": name, "accounts": name.is_some(), "creates": creates,
+                "tree": {"name": tree, "whole": whole, "part": part},
+            })
+        };
+    let (admin, write, read) = (Some("admin"), Some("write"), Some("read"));
+    assert_eq!(me("ana", "t"), told(Some("ana"), true, "t", admin, admin));
+    assert_eq!(me("ana", "other"), told(Some("ana"), true, "other", None, None));
+    assert_eq!(me("ben", "t"), told(Some("ben"), false, "t", read, write));
+    assert_eq!(guarded.get("ben", "/api/v1/me").expect(200)["tree"], Json::Null);
+    assert_eq!(guarded.served.get("/api/v1/me").status, 401);
+
+    let open = Served::memory().get("/api/v1/me?tree=t").expect(200);
+    assert_eq!(open, told(None, true, "t", admin, admin));
+    let read_only = Served::with(|options| options.read_only = true);
+    let read_only = read_only.get("/api/v1/me?tree=t").expect(200);
+    assert_eq!(read_only, told(None, false, "t", read, read));
 }

@@ -41,6 +41,7 @@ const MATRIX: &[(&str, &str, &str, &str, &str)] = &[
     ("GET", "/openapi.json", "", "", "+ ? + + + + + + + +"),
     ("GET", "/metrics", "", "", "? ? x x x x x x x +"),
     ("GET", "/status", "", "", "? ? x x x x x x x +"),
+    ("GET", "/api/v1/me", "?tree=t", "", "? ? + + + + + + + +"),
     ("GET", "/api/v1/cluster", "", "", "? ? x x x x x x x +"),
     // This server commits nothing by itself: there is none for whoever may ask.
     ("GET", "/api/v1/local", "", "", "? ? x x x x x x x -"),

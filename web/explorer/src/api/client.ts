@@ -1,7 +1,7 @@
 /** Asks the server. Every address is made here, so that every part of it is encoded here. */
 
 import type {
-  Branch, Child, Children, Cluster, Committed, Diff, Edit, Found, Node, Preview, Resolve, Revision, Tag, Tree,
+  Branch, Child, Children, Cluster, Committed, Diff, Edit, Found, Me, Node, Preview, Resolve, Revision, Tag, Tree,
 } from './types.ts'
 
 /** A problem document (RFC 9457), or no answer at all (status 0). */
@@ -86,6 +86,9 @@ export async function trees(): Promise<Tree[]> {
     after = page.next
   }
 }
+
+export const me = (tree?: string) =>
+  get<Me>(`${API}/me${tree === undefined ? '' : `?tree=${encodeURIComponent(tree)}`}`)
 
 export const cluster = () => get<Cluster>(`${API}/cluster`)
 

@@ -172,3 +172,13 @@ export interface Elsewhere {
   /** Whether it has more than these. */
   more: boolean
 }
+
+export type Role = 'read' | 'write' | 'admin'
+
+/** Who asks, and what that one may do. */
+export interface Me {
+  name: string | null
+  accounts: boolean
+  creates: boolean
+  tree: { name: string; whole: Role | null; part: Role | null } | null
+}

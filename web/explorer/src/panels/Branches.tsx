@@ -37,13 +37,13 @@ export function BranchesPanel({ app, session }: PanelProps) {
             <Link app={app} class="ref" to={{ branch: name, at: undefined }} isCurrent={name === session.branch}>{name}</Link>
             <span class="quiet">revision {revision}, {ago(time, Date.now())}</span>
             <span class="row-actions">
-              {name !== session.branch && <Link app={app} to={{ view: 'merge', merge: name, at: undefined }}>merge into {session.branch}</Link>}
-              {name !== 'main' && <button type="button" class="link" aria-label={`delete branch ${name}`} onClick={() => void remove(name)}>delete</button>}
+              {app.mayBranch && name !== session.branch && <Link app={app} to={{ view: 'merge', merge: name, at: undefined }}>merge into {session.branch}</Link>}
+              {app.mayBranch && name !== 'main' && <button type="button" class="link" aria-label={`delete branch ${name}`} onClick={() => void remove(name)}>delete</button>}
             </span>
           </li>
         ))}
       </ul>
-      <NewBranch app={app} session={session} taken={branches.map(({ name }) => name)} />
+      {app.mayBranch && <NewBranch app={app} session={session} taken={branches.map(({ name }) => name)} />}
       <h2>Tags</h2>
       {tags.length === 0 && <p class="quiet">None: the history has a button for each revision.</p>}
       <ul class="refs">
@@ -51,7 +51,7 @@ export function BranchesPanel({ app, session }: PanelProps) {
           <li key={name}>
             <Link app={app} class="ref" to={{ at: revision }}>{name}</Link>
             <span class="quiet">revision {revision}</span>
-            <span class="row-actions"><button type="button" class="link" aria-label={`delete tag ${name}`} onClick={() => void removeTag(name)}>delete</button></span>
+            <span class="row-actions">{app.mayBranch && <button type="button" class="link" aria-label={`delete tag ${name}`} onClick={() => void removeTag(name)}>delete</button>}</span>
           </li>
         ))}
       </ul>

@@ -95,6 +95,7 @@ function Undo({ app, session, revision, isOne }: PanelProps & { revision: number
     session.refresh()
     app.say(done.changed ? `${said}: revision ${done.revision}` : 'there was nothing to change')
   }
+  if (!app.mayBranch) return null
   return (
     <p class="actions">
       {isOne && <button type="button" onClick={() => void does('undo', `took back ${revision}`)}>Take back revision {revision}</button>}

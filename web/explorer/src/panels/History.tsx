@@ -46,7 +46,7 @@ function Line({ app, session, one, isShown }: PanelProps & { one: Revision; isSh
       </span>
       <span class="row-actions">
         <Link app={app} to={{ view: 'changes', at: isNewest ? undefined : one.revision, from: undefined }}>changes</Link>
-        <TagButton app={app} session={session} one={one} />
+        {app.mayBranch && <TagButton app={app} session={session} one={one} />}
       </span>
     </li>
   )

@@ -15,6 +15,7 @@ export function Home({ app }: { app: App }) {
   const [name, setName] = useState('')
   const [asked, ask] = useState<Asked>()
   const { trees } = app
+  const creates = app.me?.creates ?? true
   const create = async (event: SubmitEvent) => {
     event.preventDefault()
     if (name.trim() === '') return
@@ -24,11 +25,11 @@ export function Home({ app }: { app: App }) {
   return (
     <main class="home-page">
       <h1>Trees</h1>
-      <form class="line" onSubmit={create}>
+      {creates && <form class="line" onSubmit={create}>
         <input value={name} placeholder="a new tree" aria-label="name of a new tree" onInput={(event) => setName(event.currentTarget.value)} />
         <button type="submit" class="main">Create</button>
-      </form>
-      {trees?.length === 0 && <p class="quiet">There are none yet: the first is made above.</p>}
+      </form>}
+      {trees?.length === 0 && <p class="quiet">There are none yet: {creates ? 'the first is made above' : 'none that you may read'}.</p>}
       {trees && trees.length > 0 && (
         <table class="trees">
           <thead>
@@ -42,8 +43,8 @@ export function Home({ app }: { app: App }) {
                 <td class="number">{tree.revision}</td>
                 <td class="quiet" title={clock(tree.time)}>{ago(tree.time, Date.now())}</td>
                 <td class="row-actions">
-                  <button type="button" class="link" aria-label={`rename ${tree.name}`} onClick={() => ask({ what: 'rename', tree })}>rename</button>
-                  <button type="button" class="link" aria-label={`delete ${tree.name}`} onClick={() => ask({ what: 'delete', tree })}>delete</button>
+                  {creates && <button type="button" class="link" aria-label={`rename ${tree.name}`} onClick={() => ask({ what: 'rename', tree })}>rename</button>}
+                  {creates && <button type="button" class="link" aria-label={`delete ${tree.name}`} onClick={() => ask({ what: 'delete', tree })}>delete</button>}
                 </td>
               </tr>
             ))}

@@ -12,6 +12,7 @@ import { NodeDialogs } from './NodeDialogs.tsx'
 export function NodePanel({ app, session }: PanelProps) {
   const { node, missing } = session
   const isPast = app.address.at !== undefined
+  const isRead = isPast || !app.mayEdit
   if (node === undefined) {
     if (missing === undefined) return null
     return (
@@ -33,14 +34,15 @@ export function NodePanel({ app, session }: PanelProps) {
         {node.child_count === 0 ? 'no children' : node.child_count === 1 ? 'one child' : `${count(node.child_count)} children`}
         {node.subtree_count > node.child_count + 1 && <> · {count(node.subtree_count)} nodes in all</>}
       </p>
-      {!isPast && (
+      {!isRead && (
         <p class="actions">
           <button type="button" onClick={open('add')}>Add a child</button>
           {node.path !== '/' && <button type="button" onClick={open('move')}>Move</button>}
           {node.path !== '/' && <button type="button" class="bad" onClick={open('remove')}>Delete</button>}
         </p>
       )}
-      <Attributes key={`${node.path}\n${session.at ?? ''}`} app={app} session={session} node={node} isPast={isPast} />
+      <Attributes key={`${node.path}\n${session.at ?? ''}`} app={app} session={session} node={node} isRead={isRead} />
+      {!isPast && isRead && <p class="quiet">You may read this tree, and not change it.</p>}
       <Programs app={app} session={session} node={node} />
       <NodeDialogs app={app} session={session} node={node} />
     </>
@@ -76,7 +78,7 @@ interface NodeProps extends PanelProps {
   node: Node
 }
 
-function Attributes({ app, session, node, isPast }: NodeProps & { isPast: boolean }) {
+function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolean }) {
   // The value as it was when the editing began: what others make of it meanwhile is not unseen.
   const [editing, edit] = useState<{ name: string; old: Value }>()
   const names = Object.keys(node.attributes)
@@ -106,28 +108,28 @@ function Attributes({ app, session, node, isPast }: NodeProps & { isPast: boolea
               <dd>
                 {editing?.name === name
                   ? <Editing app={app} session={session} node={node} name={name} value={editing.old} onKeep={(next) => void keep(name, next, editing.old)} onCancel={() => edit(undefined)} />
-                  : <Shown name={name} value={value} isPast={isPast} onEdit={() => edit({ name, old: value })} />}
+                  : <Shown name={name} value={value} isRead={isRead} onEdit={() => edit({ name, old: value })} />}
               </dd>
               {editing?.name !== name && (
                 <dd class="meta">
                   <span class="kind">{value.type}</span>
-                  {!isPast && <button type="button" class="plain" aria-label={`remove ${name}`} title="Remove" onClick={() => void unset(name)}>×</button>}
+                  {!isRead && <button type="button" class="plain" aria-label={`remove ${name}`} title="Remove" onClick={() => void unset(name)}>×</button>}
                 </dd>
               )}
             </div>
           )
         })}
       </dl>
-      {!isPast && <NewAttribute taken={names} onKeep={(name, value) => void keep(name, value)} />}
+      {!isRead && <NewAttribute taken={names} onKeep={(name, value) => void keep(name, value)} />}
     </>
   )
 }
 
-function Shown({ name, value, isPast, onEdit }: { name: string; value: Value; isPast: boolean; onEdit: () => void }) {
+function Shown({ name, value, isRead, onEdit }: { name: string; value: Value; isRead: boolean; onEdit: () => void }) {
   const content = value.type === 'text'
     ? <span class="value text whole">{String(value.value)}{value.bytes !== undefined && <em class="quiet"> … {size(value.bytes)} in all</em>}{value.value === '' && <em class="quiet">empty</em>}</span>
     : <ValueText value={value} />
-  if (isPast) return content
+  if (isRead) return content
   return <button type="button" class="shown" aria-label={`edit ${name}: ${shown(value)}`} onClick={onEdit}>{content}</button>
 }
 

@@ -71,6 +71,14 @@ function Search({ app }: { app: App }) {
 /** The name under which edits are made. */
 function Who({ app }: { app: App }) {
   const [isEdited, edit] = useState(false)
+  if (app.me?.accounts) {
+    return (
+      <form class="who" method="post" action="/logout">
+        <Person name={app.me.name} />
+        <button type="submit" class="link">Log out</button>
+      </form>
+    )
+  }
   if (!isEdited) {
     return (
       <button type="button" class="plain who" title="The name your edits are made under" onClick={() => edit(true)}>

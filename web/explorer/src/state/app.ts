@@ -1,7 +1,7 @@
 /** What the whole page shows: where it is, who is there, what was said. */
 
 import * as api from '../api/client.ts'
-import type { Committed, Edit, Tree } from '../api/types.ts'
+import type { Committed, Edit, Me, Tree } from '../api/types.ts'
 import { type Address, HOME, type Part, readAddress, writeAddress } from '../model/address.ts'
 import { child, isPosition, lastKey, parent } from '../model/path.ts'
 import { Session } from './session.ts'
@@ -21,6 +21,8 @@ export class App {
   address: Address = readAddress(location.search)
   trees: Tree[] | undefined
   session: Session | undefined
+  /** Who this is, once the server has said so. */
+  me: Me | undefined
   notices: Notice[] = []
   /** What has just been made, moved or found: the tree scrolls there. */
   wanted: string | undefined
@@ -82,11 +84,13 @@ export class App {
       session?.end()
       this.session = undefined
       void this.loadTrees()
+      void this.loadMe()
     } else if (session?.tree !== address.tree || session.branch !== address.branch) {
       session?.end()
       const begun = new Session(address.tree, address.branch, this.changed, this.failed)
       this.session = begun
       this.wanted = address.path
+      void this.loadMe()
       begun.begin(address.at, address.path).catch((error: unknown) => this.lost(begun, error))
     } else {
       if (session.at !== address.at) session.show(address.at).catch(this.failed)
@@ -112,6 +116,27 @@ export class App {
     } catch (error) {
       this.failed(error)
     }
+  }
+
+  private async loadMe(): Promise<void> {
+    const { tree } = this.address
+    try {
+      const me = await api.me(tree)
+      if (tree === this.address.tree) this.me = me
+      this.changed()
+    } catch {
+      // Whatever is done is allowed or refused by the server, whether or not that is known here.
+    }
+  }
+
+  /** Might something of this tree be edited? */
+  get mayEdit(): boolean {
+    return this.me?.tree == null || this.me.tree.part === 'write' || this.me.tree.part === 'admin'
+  }
+
+  /** Might its branches and tags be? */
+  get mayBranch(): boolean {
+    return this.me?.tree == null || this.me.tree.whole === 'write' || this.me.tree.whole === 'admin'
   }
 
   say(text: string): void {
@@ -146,7 +171,7 @@ export class App {
   /** Moves a node below another: behind its children, or among them with the name it has. */
   async moveBelow(from: string, target: string): Promise<void> {
     const { session } = this
-    if (session === undefined || parent(from) === target || `${target}/`.startsWith(`${from}/`)) return
+    if (session === undefined || !this.mayEdit || parent(from) === target || `${target}/`.startsWith(`${from}/`)) return
     const node = await this.did(api.node(session.shown, target))
     if (node === undefined) return
     const key = lastKey(from)
@@ -177,7 +202,7 @@ export class App {
   }
 
   get author(): string {
-    return remembered('author') || 'somebody'
+    return this.me?.name ?? (remembered('author') || 'somebody')
   }
 
   set author(name: string) {

@@ -64,7 +64,7 @@ function act(app: App, key: string): boolean {
     case 'a':
     case 'm':
     case 'Delete':
-      if (app.address.at !== undefined || session.node === undefined) return false
+      if (!app.mayEdit || app.address.at !== undefined || session.node === undefined) return false
       app.dialog = { a: 'add', m: 'move', Delete: 'remove' }[key]
       app.pane = 'panel'
       app.go({ view: 'node' })
