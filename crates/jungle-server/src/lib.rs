@@ -52,7 +52,7 @@ mod upkeep;
 pub mod verify;
 
 pub use access::{Access, AccessError, Grant, NoSuchRole, Person, Role};
-pub use limits::Limits;
+pub use limits::{LimitError, Limits};
 pub use options::{BoardLevel, Options, StartError};
 pub use server::{Data, Server, StopError};
 pub use tls::{Tls, TlsError};

@@ -74,6 +74,121 @@ impl Default for Limits {
     }
 }
 
+/// Why a limit was not set.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LimitError {
+    /// It has another name.
+    #[error("there is no limit of the name {name:?}")]
+    NoSuch {
+        /// The name that was given.
+        name: String,
+    },
+    /// It cannot be so low or so high.
+    #[error("{name} is from {least} to {most}")]
+    OutOfRange {
+        /// Of which one.
+        name: &'static str,
+        /// What it is at least.
+        least: u64,
+        /// And at most.
+        most: u64,
+    },
+}
+
+/// One limit, as a number.
+enum Part<'l> {
+    Count(&'l mut usize),
+    Rate(&'l mut u32),
+    Bytes(&'l mut u64),
+    Seconds(&'l mut Duration),
+}
+
+/// No time-out is longer: a year.
+const SECONDS_MAX: u64 = 365 * 24 * 60 * 60;
+
+impl Limits {
+    /// Their names, and what there must be of each to serve anybody.
+    fn parts(&mut self) -> [(&'static str, u64, Part<'_>); 16] {
+        use Part::{Bytes, Count, Rate, Seconds};
+        [
+            ("body-bytes", 1, Count(&mut self.body_bytes_max)),
+            ("document-bytes", 0, Bytes(&mut self.document_bytes_max)),
+            // Less, hyper does not take.
+            ("head-bytes", 8 << 10, Count(&mut self.head_bytes_max)),
+            ("head-seconds", 1, Seconds(&mut self.head_time)),
+            ("body-seconds", 1, Seconds(&mut self.body_time)),
+            ("piece-seconds", 1, Seconds(&mut self.piece_time)),
+            ("write-seconds", 1, Seconds(&mut self.write_time)),
+            ("connections", 1, Count(&mut self.connections_max)),
+            ("connections-per-address", 1, Count(&mut self.connections_per_address_max)),
+            ("requests-per-second", 1, Rate(&mut self.requests_per_second_max)),
+            ("watchers", 0, Count(&mut self.watchers_max)),
+            ("commits", 1, Count(&mut self.commits_max)),
+            ("long-reads", 1, Count(&mut self.long_reads_max)),
+            ("line-seconds", 0, Seconds(&mut self.line_time)),
+            ("documents", 0, Count(&mut self.documents_max)),
+            ("stop-seconds", 0, Seconds(&mut self.stop_time)),
+        ]
+    }
+
+    /// All of them by name, times in seconds.
+    ///
+    /// ```
+    /// use jungle_server::Limits;
+    /// let list = Limits::default().list();
+    /// assert!(list.contains(&("connections", 4096)) && list.contains(&("head-seconds", 10)));
+    /// ```
+    #[must_use]
+    pub fn list(&self) -> Vec<(&'static str, u64)> {
+        let mut limits = self.clone();
+        let value = |part| match part {
+            Part::Count(count) => *count as u64,
+            Part::Rate(rate) => u64::from(*rate),
+            Part::Bytes(bytes) => *bytes,
+            Part::Seconds(time) => time.as_secs(),
+        };
+        limits.parts().map(|(name, _, part)| (name, value(part))).to_vec()
+    }
+
+    /// Sets one by its name, times in seconds.
+    ///
+    /// # Errors
+    /// When there is none of this name, or it cannot be so low or so high.
+    ///
+    /// ```
+    /// use jungle_server::{LimitError, Limits};
+    /// let mut limits = Limits::default();
+    /// limits.set("connections-per-address", 8)?;
+    /// assert_eq!(limits.connections_per_address_max, 8);
+    /// assert!(matches!(limits.set("connections", 0), Err(LimitError::OutOfRange { .. })));
+    /// # Ok::<(), LimitError>(())
+    /// ```
+    pub fn set(&mut self, name: &str, value: u64) -> Result<(), LimitError> {
+        let mut parts = self.parts().into_iter();
+        let Some((name, least, part)) = parts.find(|(of, ..)| *of == name) else {
+            return Err(LimitError::NoSuch { name: name.to_owned() });
+        };
+        let most = match &part {
+            // What semaphores take.
+            Part::Count(_) => (usize::MAX >> 3) as u64,
+            Part::Rate(_) => u64::from(u32::MAX),
+            Part::Bytes(_) => u64::MAX,
+            Part::Seconds(_) => SECONDS_MAX,
+        };
+        if !(least..=most).contains(&value) {
+            return Err(LimitError::OutOfRange { name, least, most });
+        }
+        match part {
+            Part::Count(count) => *count = value as usize,
+            Part::Rate(rate) => *rate = value as u32,
+            Part::Bytes(bytes) => *bytes = value,
+            Part::Seconds(time) => *time = Duration::from_secs(value),
+        }
+        Ok(())
+    }
+}
+
 /// Bytes of a path in a tree, as text.
 pub(crate) const PATH_BYTES_MAX: usize = 8192;
 /// Keys of a path in a tree.
@@ -98,3 +213,24 @@ pub(crate) const SHORT_VALUE_BYTES_MAX: usize = 1 << 10;
 pub(crate) const VALUE_BYTES_MAX: usize = 64 << 10;
 /// Attributes of a node in a page.
 pub(crate) const SHORT_ATTRIBUTES_MAX: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_set_by_the_name_it_is_listed_by() {
+        let usual = Limits::default().list();
+        for (at, &(name, value)) in usual.iter().enumerate() {
+            let mut limits = Limits::default();
+            limits.set(name, value + 9_000).unwrap();
+            let mut expected = usual.clone();
+            expected[at].1 += 9_000;
+            assert_eq!(limits.list(), expected);
+            let too_high = limits.set(name, u64::MAX);
+            assert!(too_high.is_ok() == (name == "document-bytes"), "{name}");
+        }
+        let none = Limits::default().set("connection", 1).unwrap_err();
+        assert_eq!(none.to_string(), "there is no limit of the name \"connection\"");
+    }
+}

@@ -7,6 +7,7 @@ pub(crate) mod backup;
 pub(crate) mod branch;
 pub(crate) mod cluster;
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod du;
@@ -72,6 +73,7 @@ pub(crate) enum Command {
     Backup(backup::Args),
     Restore(restore::Args),
     Serve(Box<serve::Args>),
+    Config(Box<config::Args>),
     Access(access::Args),
     Cluster(cluster::Args),
     Alice(alice::Args),
@@ -118,6 +120,7 @@ fn run_loaded(command: &Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Backup(args) => backup::run(args, context),
         Command::Restore(args) => restore::run(args, context),
         Command::Serve(args) => serve::run(args, context),
+        Command::Config(args) => config::run(args, context),
         Command::Access(args) => access::run(args, context),
         Command::Cluster(args) => cluster::run(args, context),
         Command::Alice(args) => alice::run(args, context),

@@ -11,7 +11,9 @@ use std::time::Duration;
 use clap::ValueEnum;
 use jungle::{ArenaError, Durability, Jungle, Memory, OpenOptions, SystemClock};
 use jungle_cluster::Cluster;
-use jungle_server::{BoardLevel, Data, Options, Server, StartError, Tls, TlsError};
+use jungle_server::{
+    BoardLevel, Data, LimitError, Limits, Options, Server, StartError, Tls, TlsError,
+};
 use serde::Serialize;
 use tracing::level_filters::LevelFilter;
 
@@ -20,10 +22,12 @@ use crate::cluster::{Membership, is_of_cluster};
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder;
+use crate::near;
 use crate::output::{Format, json_line, say, stdout};
 use crate::tryout::Ends;
 
 const HELP: &str = "\
+Most options can be said in the environment, too; `jungle config` shows what holds. \
 It prints where it listens. Without --listen that is 127.0.0.1:7070, or another port if somebody \
 has that one. Only this machine reaches it; for others say who may do what (`jungle access`), and \
 give it a certificate (--tls-cert, --tls-key; --tls-self makes one), or put a proxy that encrypts \
@@ -50,53 +54,63 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "data")]
     memory: bool,
     /// Trees may be larger than memory: what is not in use may be in the folder
-    #[arg(long, conflicts_with = "memory")]
+    #[arg(long, conflicts_with = "memory", env = "JUNGLE_SPILL")]
     spill: bool,
     /// Where to listen; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", env = "JUNGLE_LISTEN")]
     listen: Option<SocketAddr>,
     /// The certificate, as a PEM file: all is encrypted then
-    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    #[arg(long, value_name = "FILE", requires = "tls_key", env = "JUNGLE_TLS_CERT")]
     tls_cert: Option<PathBuf>,
     /// Its private key, as a PEM file
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    #[arg(long, value_name = "FILE", requires = "tls_cert", env = "JUNGLE_TLS_KEY")]
     tls_key: Option<PathBuf>,
     /// Encrypt with a certificate of its own making, `certificate.pem` in the folder: clients have
     /// to be given that. It is for this machine, the address to listen on, and each --host
-    #[arg(long, conflicts_with_all = ["tls_cert", "memory"])]
+    #[arg(long, conflicts_with_all = ["tls_cert", "memory"], env = "JUNGLE_TLS_SELF")]
     tls_self: bool,
     /// Listen where other machines can reach it, even if nothing is encrypted or nobody is asked
     /// who they are
-    #[arg(long)]
+    #[arg(long, env = "JUNGLE_EXPOSE")]
     expose: bool,
     /// The file that says who may do what, as `jungle access` writes it
     /// [default: access.toml in the folder, if it is there; else everybody may do everything]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "JUNGLE_ACCESS")]
     access: Option<PathBuf>,
     #[command(flatten)]
     membership: Membership,
     /// Let nobody change anything, whatever they may do otherwise
-    #[arg(long)]
+    #[arg(long, env = "JUNGLE_READ_ONLY")]
     read_only: bool,
     /// Where others reach it, such as through a proxy: told to those who look for it, or for its
     /// trees, in its cluster or another one of the same engine [default: where it listens]
-    #[arg(long, value_name = "URL", requires = "cluster", value_parser = public_url)]
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "cluster",
+        value_parser = public_url,
+        env = "JUNGLE_PUBLIC_URL"
+    )]
     public_url: Option<String>,
     /// Another name by which it is asked for, such as that of the proxy
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", env = "JUNGLE_HOST", value_delimiter = ',')]
     host: Vec<String>,
+    /// How much it accepts, such as `requests-per-second=1000`; `jungle config` lists the limits
+    #[arg(long, value_name = "LIMIT=NUMBER", env = "JUNGLE_LIMIT", value_delimiter = ',',
+          value_parser = limit)]
+    limit: Vec<(String, u64)>,
     /// What an acknowledged commit survives
-    #[arg(long, value_enum, default_value_t, value_name = "LEVEL")]
+    #[arg(long, value_enum, default_value_t, value_name = "LEVEL", env = "JUNGLE_DURABILITY")]
     durability: Level,
     /// When a message of a board is answered; `local` needs --local
     #[arg(long, value_enum, default_value_t, value_name = "LEVEL")]
     boards_at: BoardsAt,
     /// Below which folder backups may be made over HTTP, by those who administer all trees; it is
     /// made if it is not there
-    #[arg(long, value_name = "DIR", conflicts_with = "memory")]
+    #[arg(long, value_name = "DIR", conflicts_with = "memory", env = "JUNGLE_BACKUPS")]
     backups: Option<PathBuf>,
     /// How often to look, in seconds, whether memory can be given back; 0: never
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, env = "JUNGLE_COLLECT_EVERY")]
     collect_every: u64,
     /// Serve the addresses for load tools below /bench, too: one of them posts
     #[arg(long)]
@@ -105,7 +119,7 @@ pub(crate) struct Args {
     #[arg(long, short)]
     open: bool,
     /// What is noted on standard error: off, error, warn, info, debug or trace
-    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    #[arg(long, value_name = "LEVEL", default_value = "info", env = "JUNGLE_LOG")]
     log: LevelFilter,
     /// End with standard input, too
     #[arg(long, hide = true)]
@@ -131,6 +145,49 @@ enum BoardsAt {
     /// When it is in the outbox of this server, which shows it at once; the others follow. One that
     /// contradicts what they did meanwhile is refused later, although it was answered
     Local,
+}
+
+/// One limit: whether it may be so is found out with the others.
+fn limit(text: &str) -> Result<(String, u64), String> {
+    let (name, value) = text.split_once('=').ok_or("is not like connections=100")?;
+    let value = value.parse().map_err(|_| format!("{value:?} is not a whole number"))?;
+    Ok((name.to_owned(), value))
+}
+
+impl Args {
+    /// How much is accepted.
+    pub(super) fn limits(&self) -> Result<Limits, Failure> {
+        let mut limits = Limits::default();
+        for (name, value) in &self.limit {
+            limits.set(name, *value).map_err(|error| match error {
+                LimitError::NoSuch { .. } => {
+                    let all = limits.list();
+                    let names = all.iter().map(|&(name, _)| name);
+                    let hint = match near::nearest_name(name, names) {
+                        Some(near) => format!("did you mean {near}?"),
+                        None => "`jungle config` lists them".to_owned(),
+                    };
+                    Failure::usage(error).with_hint(hint)
+                }
+                error => Failure::usage(error),
+            })?;
+        }
+        Ok(limits)
+    }
+
+    /// What an option is where it was not said, if that is anything.
+    pub(super) fn usual(&self, option: &str) -> Option<String> {
+        let place = || place(self);
+        match option {
+            "data" if !self.memory => Some(place().display().to_string()),
+            "listen" => Some(format!("127.0.0.1:{PORT}, or another port")),
+            "access" => {
+                let file = access::of_folder(&place()).filter(|_| !self.memory)?;
+                Some(file.display().to_string())
+            }
+            _ => None,
+        }
+    }
 }
 
 /// What is told; the names of the fields are those of the JSON form.
@@ -198,6 +255,7 @@ struct Started {
 fn start(args: &Args, place: Option<&PathBuf>) -> Result<Started, Failure> {
     let mut options = Options::default();
     options.hosts.clone_from(&args.host);
+    options.limits = args.limits()?;
     options.expose = args.expose;
     options.read_only = args.read_only;
     let tls = args.tls_cert.clone().zip(args.tls_key.clone());

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
@@ -258,4 +259,66 @@ fn certificate_of_its_own_is_trusted_by_whoever_was_given_it() {
 fn boards_at_level_local_need_an_outbox() {
     let folder = Folder::new("serve-boards-at");
     folder.run(&["serve", "--data", "data", "--boards-at", "local"]).check_code(2);
+}
+
+#[test]
+fn settings_are_told_with_where_they_come_from() {
+    let folder = Folder::new("serve-config");
+    let settings = |args: &[&str], variables: &[(&str, &str)]| {
+        let mut command = folder.command(&[&["config", "--json"], args].concat());
+        command.env_remove("JUNGLE_DATA").envs(variables.iter().copied());
+        let ended = command.output().unwrap();
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+        let lines = String::from_utf8(ended.stdout).unwrap();
+        let line = |line: &str| {
+            let setting: serde_json::Value = serde_json::from_str(line).unwrap();
+            let text = |name: &str| setting[name].as_str().map(str::to_owned);
+            (text("name").unwrap(), (text("value"), text("origin").unwrap()))
+        };
+        lines.lines().map(line).collect::<BTreeMap<_, _>>()
+    };
+    let of = |value: &str, origin: &str| (Some(value.to_owned()), origin.to_owned());
+    let usual = settings(&[], &[("XDG_DATA_HOME", "/of/programs")]);
+    assert_eq!(usual["data"], of("/of/programs/jungle", "default"));
+    assert_eq!(usual["durability"], of("sync", "default"));
+    assert_eq!(usual["limit connections"], of("4096", "default"));
+    assert_eq!(usual["backups"], (None, "default".to_owned()));
+
+    let variables = [
+        ("JUNGLE_DATA", "there"),
+        ("JUNGLE_READ_ONLY", "true"),
+        ("JUNGLE_HOST", "a.example,b.example"),
+        ("JUNGLE_DURABILITY", "memory"),
+        ("JUNGLE_LIMIT", "watchers=3"),
+    ];
+    let args = ["--durability", "buffered", "--cluster", "nats://me:secret@host:4222"];
+    let said = settings(&args, &variables);
+    assert_eq!(said["data"], of("there", "environment"));
+    assert_eq!(said["read-only"], of("true", "environment"));
+    assert_eq!(said["host"], of("a.example, b.example", "environment"));
+    assert_eq!(said["durability"], of("buffered", "option"));
+    assert_eq!(said["limit watchers"], of("3", "environment"));
+    assert_eq!(said["limit commits"], of("32", "default"));
+    assert_eq!(said["cluster"], of("nats://…@host:4222", "option"));
+    // The file that it would find.
+    folder.run_with_input(&["access", "add-token", "there", "ci"], "").check_code(0);
+    assert_eq!(settings(&[], &variables)["access"], of("there/access.toml", "default"));
+
+    let wrong = folder.run(&["config", "--limit", "connectons=3"]);
+    wrong.check_code(2);
+    assert!(wrong.err.contains("did you mean connections?"), "{}", wrong.err);
+}
+
+#[test]
+fn limits_are_what_was_said() {
+    let folder = Folder::new("serve-limits");
+    let mut command = folder.command(&["serve", "--json", "--memory", "--listen", "127.0.0.1:0"]);
+    command.args(["--limit", "body-bytes=100", "--limit", "watchers=0"]);
+    let serving = Serving::start_by(command);
+    let made = |name: &str| serving.send("POST /api/v1/trees", &format!(r#"{{"name":"{name}"}}"#));
+    assert!(made("t").starts_with("HTTP/1.1 201 "));
+    let refused = made(&"t".repeat(100));
+    assert!(refused.starts_with("HTTP/1.1 413 ") && refused.contains("100"), "{refused}");
+    let refused = serving.send("GET /api/v1/trees/t/watch", "");
+    assert!(refused.starts_with("HTTP/1.1 429 "), "{refused}");
 }
