@@ -104,20 +104,24 @@ fn pages(folder: &Path, progress: &Progress) -> Result<Option<File>, OpenError> 
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(doing("open", PAGES))?,
         };
-        if let Some(copy) = copy(&file, progress)? {
+        if let Some(copy) = copy(&file, &mut || head(&file), progress)? {
             return Ok(Some(copy));
         }
     }
     Err(OpenError::Restless { folder: folder.to_string_lossy().into() })
 }
 
-/// A copy of pages; none if there was a checkpoint meanwhile.
-fn copy(pages: &File, progress: &Progress) -> Result<Option<File>, OpenError> {
-    let (before, mut copy) = (head(pages)?, temporary(PAGES)?);
+/// A copy of pages; none if there was a checkpoint meanwhile, which the head tells.
+fn copy(
+    pages: &File,
+    head: &mut dyn FnMut() -> Result<Vec<u8>, IoError>,
+    progress: &Progress,
+) -> Result<Option<File>, OpenError> {
+    let (before, mut copy) = (head()?, temporary(PAGES)?);
     loop {
         progress.go_on()?;
         let copied = io::copy(&mut pages.take(PIECE), &mut copy).map_err(no_room(PAGES))?;
-        if head(pages)? != before {
+        if head()? != before {
             return Ok(None);
         }
         if copied == 0 {
@@ -181,9 +185,43 @@ fn refused<T>() -> io::Result<T> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
 
     use super::*;
     use crate::store::Store;
+
+    /// Pages of two pieces and a bit, from their beginning.
+    fn some_pages() -> (tempfile::NamedTempFile, File) {
+        let mut pages = tempfile::NamedTempFile::new().unwrap();
+        pages.write_all(&vec![7; 2 * PIECE as usize + 1]).unwrap();
+        let opened = File::open(pages.path()).unwrap();
+        (pages, opened)
+    }
+
+    #[test]
+    fn a_copy_is_of_one_moment_or_none() {
+        let (progress, of) = (Progress::default(), |changes_at: usize| {
+            let mut asked = 0;
+            move || {
+                asked += 1;
+                Ok(vec![u8::from(asked > changes_at)])
+            }
+        });
+        // The head is asked for before the copy, behind each piece, and behind the end.
+        for asked_before in 1..=4 {
+            let (_named, pages) = some_pages();
+            assert!(copy(&pages, &mut of(asked_before), &progress).unwrap().is_none());
+        }
+        let (_named, pages) = some_pages();
+        let copied = copy(&pages, &mut of(5), &progress).unwrap().unwrap();
+        assert_eq!(copied.metadata().unwrap().len(), 2 * PIECE + 1);
+
+        let (_named, pages) = some_pages();
+        let progress = progress.until(Arc::new(AtomicBool::new(true)));
+        let given_up = copy(&pages, &mut of(9), &progress);
+        assert!(matches!(given_up, Err(OpenError::GivenUp)), "{given_up:?}");
+    }
 
     #[test]
     fn a_folder_that_was_closed_or_replaced_meanwhile_is_another_one() {
