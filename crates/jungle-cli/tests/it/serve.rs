@@ -22,15 +22,25 @@ fn end_in_order_loses_nothing() {
 
 #[test]
 fn what_was_acknowledged_is_there_after_a_kill() {
-    let folder = Folder::new("serve-kill");
-    let mut serving = Serving::start(&folder, &["--data", "data"]);
+    ended_while_others_post("serve-kill", "sync", "-KILL");
+}
+
+#[test]
+fn what_was_acknowledged_is_there_after_an_end_in_order() {
+    ended_while_others_post("serve-end-memory", "memory", "-TERM");
+    ended_while_others_post("serve-end-buffered", "buffered", "-TERM");
+}
+
+fn ended_while_others_post(name: &str, durability: &str, signal: &str) {
+    let folder = Folder::new(name);
+    let mut serving = Serving::start(&folder, &["--data", "data", "--durability", durability]);
     serving.send("POST /api/v1/trees", r#"{"name":"t"}"#);
     let acknowledged = std::thread::scope(|scope| {
         let post = || (0..).take_while(|_| serving.append()).count() as u64;
         let posting: Vec<_> = (0..4).map(|_| scope.spawn(post)).collect();
         while serving.count() < 40 {}
         let id = serving.child.id().to_string();
-        assert!(Command::new("kill").args(["-KILL", &id]).status().unwrap().success());
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
         posting.into_iter().map(|posting| posting.join().unwrap()).sum::<u64>()
     });
     serving.child.wait().unwrap();
