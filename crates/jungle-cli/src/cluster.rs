@@ -21,6 +21,9 @@ pub(crate) fn is_of_cluster(folder: impl AsRef<Path>) -> Result<bool, Failure> {
     Ok(Cluster::log_of(folder.as_ref()).map_err(failed)?.is_some())
 }
 
+/// Where the engine is, for `jungle cluster status`.
+pub(crate) const VARIABLE: &str = "JUNGLE_CLUSTER";
+
 /// How a folder joins a cluster.
 #[derive(clap::Args)]
 pub(crate) struct Membership {
@@ -80,6 +83,11 @@ pub(crate) struct Link {
 }
 
 impl Membership {
+    /// Is there a cluster to join?
+    pub(crate) fn joins(&self) -> bool {
+        self.cluster.is_some()
+    }
+
     /// Does it take commits at level local?
     pub(crate) fn is_local(&self) -> bool {
         self.local

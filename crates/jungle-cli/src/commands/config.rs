@@ -15,8 +15,8 @@ use crate::output::{Format, json_line, stdout};
 
 const HELP: &str = "\
 Say what you say to `jungle serve`. There is no file of settings: what is not said with an option \
-is what the environment says (JUNGLE_DATA, JUNGLE_LISTEN and so on, lists with commas between), or \
-else as ever. Credentials in addresses are not shown.";
+is what its variable says, where it has one (`--json` tells them; lists have commas between, and 1 \
+or true is yes), or else as ever. Credentials in addresses are not shown.";
 
 /// Show what `serve` would go by, and where each setting comes from
 #[derive(clap::Args)]
@@ -84,11 +84,12 @@ fn setting(arg: &clap::Arg, given: &ArgMatches, serve: &serve::Args) -> Setting 
 
 /// Without the name and password that an address may have.
 fn plain(value: &str) -> String {
-    let addresses = value.split(',').map(|address| match address.split_once("://") {
-        Some((scheme, rest)) => match rest.rsplit_once('@') {
-            Some((_, host)) => format!("{scheme}://…@{host}"),
-            None => address.to_owned(),
-        },
+    let addresses = value.split(',').map(|address| match address.rsplit_once('@') {
+        Some((said, host)) => {
+            let scheme = said.split_once("://").map_or("", |(scheme, _)| scheme);
+            let between = if scheme.is_empty() { "" } else { "://" };
+            format!("{scheme}{between}…@{host}")
+        }
         None => address.to_owned(),
     });
     addresses.collect::<Vec<_>>().join(",")

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use clap::builder::FalseyValueParser;
 use jungle::{ArenaError, Durability, Jungle, Memory, OpenOptions, SystemClock};
 use jungle_cluster::Cluster;
 use jungle_server::{
@@ -18,7 +19,7 @@ use serde::Serialize;
 use tracing::level_filters::LevelFilter;
 
 use super::access;
-use crate::cluster::{Membership, is_of_cluster};
+use crate::cluster::{Membership, VARIABLE, is_of_cluster};
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder;
@@ -27,7 +28,7 @@ use crate::output::{Format, json_line, say, stdout};
 use crate::tryout::Ends;
 
 const HELP: &str = "\
-Most options can be said in the environment, too; `jungle config` shows what holds. \
+What has a variable here can be said in the environment, too; `jungle config` shows what holds. \
 It prints where it listens. Without --listen that is 127.0.0.1:7070, or another port if somebody \
 has that one. Only this machine reaches it; for others say who may do what (`jungle access`), and \
 give it a certificate (--tls-cert, --tls-key; --tls-self makes one), or put a proxy that encrypts \
@@ -54,7 +55,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "data")]
     memory: bool,
     /// Trees may be larger than memory: what is not in use may be in the folder
-    #[arg(long, conflicts_with = "memory", env = "JUNGLE_SPILL")]
+    #[arg(long, conflicts_with = "memory")]
     spill: bool,
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", env = "JUNGLE_LISTEN")]
@@ -67,11 +68,11 @@ pub(crate) struct Args {
     tls_key: Option<PathBuf>,
     /// Encrypt with a certificate of its own making, `certificate.pem` in the folder: clients have
     /// to be given that. It is for this machine, the address to listen on, and each --host
-    #[arg(long, conflicts_with_all = ["tls_cert", "memory"], env = "JUNGLE_TLS_SELF")]
+    #[arg(long, conflicts_with_all = ["tls_cert", "memory"])]
     tls_self: bool,
     /// Listen where other machines can reach it, even if nothing is encrypted or nobody is asked
     /// who they are
-    #[arg(long, env = "JUNGLE_EXPOSE")]
+    #[arg(long, env = "JUNGLE_EXPOSE", value_parser = FalseyValueParser::new())]
     expose: bool,
     /// The file that says who may do what, as `jungle access` writes it
     /// [default: access.toml in the folder, if it is there; else everybody may do everything]
@@ -80,17 +81,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     membership: Membership,
     /// Let nobody change anything, whatever they may do otherwise
-    #[arg(long, env = "JUNGLE_READ_ONLY")]
+    #[arg(long, env = "JUNGLE_READ_ONLY", value_parser = FalseyValueParser::new())]
     read_only: bool,
     /// Where others reach it, such as through a proxy: told to those who look for it, or for its
     /// trees, in its cluster or another one of the same engine [default: where it listens]
-    #[arg(
-        long,
-        value_name = "URL",
-        requires = "cluster",
-        value_parser = public_url,
-        env = "JUNGLE_PUBLIC_URL"
-    )]
+    #[arg(long, value_name = "URL", requires = "cluster", value_parser = public_url)]
     public_url: Option<String>,
     /// Another name by which it is asked for, such as that of the proxy
     #[arg(long, value_name = "NAME", env = "JUNGLE_HOST", value_delimiter = ',')]
@@ -107,7 +102,7 @@ pub(crate) struct Args {
     boards_at: BoardsAt,
     /// Below which folder backups may be made over HTTP, by those who administer all trees; it is
     /// made if it is not there
-    #[arg(long, value_name = "DIR", conflicts_with = "memory", env = "JUNGLE_BACKUPS")]
+    #[arg(long, value_name = "DIR", conflicts_with = "memory")]
     backups: Option<PathBuf>,
     /// How often to look, in seconds, whether memory can be given back; 0: never
     #[arg(long, value_name = "SECONDS", default_value_t = 60, env = "JUNGLE_COLLECT_EVERY")]
@@ -212,6 +207,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         .with_writer(std::io::stderr)
         .with_target(false)
         .init();
+    if env::var_os(VARIABLE).is_some() && !args.membership.joins() {
+        let told = "is for `jungle cluster status`: a server joins with --cluster";
+        say(format_args!("Note: {VARIABLE} {told}"));
+    }
     let place = if args.memory { None } else { Some(place(args)) };
     let Started { server, cluster, certificate } = start(args, place.as_ref())?;
     if args.expose && !server.address().ip().is_loopback() {

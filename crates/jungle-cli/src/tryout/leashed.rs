@@ -20,6 +20,11 @@ impl Leashed {
     pub(crate) fn start(arguments: &[&str]) -> Result<Leashed, Failure> {
         let program = env::current_exe().map_err(failed)?;
         let mut command = Command::new(program);
+        // What was set for a server that one keeps is not for those of a try-out.
+        let names = env::vars_os().map(|(name, _)| name);
+        names.filter(|name| name.to_string_lossy().starts_with("JUNGLE_")).for_each(|name| {
+            command.env_remove(name);
+        });
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
         // So that an interrupt at the keyboard reaches this process only, which ends the others.
         let mut child = command.process_group(0).spawn().map_err(failed)?;

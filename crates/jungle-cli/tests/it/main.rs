@@ -28,6 +28,7 @@ mod tryout;
 mod upgrade;
 mod xml;
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
@@ -51,7 +52,8 @@ impl Folder {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_jungle"));
-        command.current_dir(&self.0).args(args).env_remove("NO_COLOR").env_remove("JUNGLE_AUTHOR");
+        command.current_dir(&self.0).args(args);
+        without_settings(&mut command);
         command
     }
 
@@ -67,6 +69,15 @@ impl Folder {
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         Ended::new(child.wait_with_output().unwrap())
     }
+}
+
+/// What whoever runs the tests has set for their own servers is not for these.
+fn without_settings(command: &mut Command) {
+    let ours = |name: &OsString| name.to_string_lossy().starts_with("JUNGLE_");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| ours(name)) {
+        command.env_remove(name);
+    }
+    command.env_remove("NO_COLOR");
 }
 
 impl Drop for Folder {

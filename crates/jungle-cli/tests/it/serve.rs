@@ -276,7 +276,7 @@ fn settings_are_told_with_where_they_come_from() {
     let folder = Folder::new("serve-config");
     let settings = |args: &[&str], variables: &[(&str, &str)]| {
         let mut command = folder.command(&[&["config", "--json"], args].concat());
-        command.env_remove("JUNGLE_DATA").envs(variables.iter().copied());
+        command.envs(variables.iter().copied());
         let ended = command.output().unwrap();
         assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
         let lines = String::from_utf8(ended.stdout).unwrap();
@@ -296,20 +296,26 @@ fn settings_are_told_with_where_they_come_from() {
 
     let variables = [
         ("JUNGLE_DATA", "there"),
-        ("JUNGLE_READ_ONLY", "true"),
+        ("JUNGLE_READ_ONLY", "1"),
+        ("JUNGLE_EXPOSE", ""),
         ("JUNGLE_HOST", "a.example,b.example"),
         ("JUNGLE_DURABILITY", "memory"),
         ("JUNGLE_LIMIT", "watchers=3"),
     ];
-    let args = ["--durability", "buffered", "--cluster", "nats://me:secret@host:4222"];
+    let args = [
+        "--durability",
+        "buffered",
+        "--cluster",
+        "nats://me:secret@host:4222,me:secret@other:4222",
+    ];
     let said = settings(&args, &variables);
     assert_eq!(said["data"], of("there", "environment"));
-    assert_eq!(said["read-only"], of("true", "environment"));
+    assert_eq!(said["read-only"], of("1", "environment"));
     assert_eq!(said["host"], of("a.example, b.example", "environment"));
     assert_eq!(said["durability"], of("buffered", "option"));
     assert_eq!(said["limit watchers"], of("3", "environment"));
     assert_eq!(said["limit commits"], of("32", "default"));
-    assert_eq!(said["cluster"], of("nats://…@host:4222", "option"));
+    assert_eq!(said["cluster"], of("nats://…@host:4222,…@other:4222", "option"));
     // The file that it would find.
     folder.run_with_input(&["access", "add-token", "there", "ci"], "").check_code(0);
     assert_eq!(settings(&[], &variables)["access"], of("there/access.toml", "default"));

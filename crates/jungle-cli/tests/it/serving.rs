@@ -32,7 +32,7 @@ impl Serving {
 
     /// The same, with what it notes.
     pub(crate) fn noting(mut command: Command, notes: Stdio) -> Serving {
-        command.env_remove("JUNGLE_DATA").stdout(Stdio::piped()).stderr(notes);
+        command.stdout(Stdio::piped()).stderr(notes);
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

@@ -120,6 +120,7 @@ impl Cluster {
         if let (Build::Older, Some(older)) = (build, std::env::var_os(OLDER)) {
             let mut other = std::process::Command::new(older);
             other.current_dir(&self.folder.0).args(command.get_args());
+            super::without_settings(&mut other);
             command = other;
         }
         command.args(["--data", &name, "--server-name", &name, "--cluster", &self.addresses]);

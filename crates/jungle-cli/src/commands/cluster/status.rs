@@ -8,7 +8,7 @@ use jungle_cluster::{
     ConnectError, LogStatus, MirrorStatus, Options, OutboxStatus, Replica, ServerStatus, Survey,
 };
 
-use crate::cluster::Link;
+use crate::cluster::{Link, VARIABLE};
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::output::{Format, count, grouped, json_line, size, stdout};
@@ -24,7 +24,7 @@ that are at the same message. It ends with code 6 when a server has stopped, or 
 #[command(after_help = HELP)]
 pub(super) struct Args {
     /// Where the engine is: an address, or several with commas between them
-    #[arg(long, value_name = "ADDRESSES", env = "JUNGLE_CLUSTER")]
+    #[arg(long, value_name = "ADDRESSES", env = VARIABLE)]
     #[arg(default_value = "nats://127.0.0.1:4222")]
     cluster: String,
     /// The cluster's name
