@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use crate::access::{Gate, Trees};
 use crate::acknowledge::Acknowledger;
+use crate::audit::Audit;
 use crate::board::{Cache, Level};
 use crate::committer::Committer;
 use crate::guard::Hosts;
@@ -45,6 +46,7 @@ pub(crate) struct App {
     pub(crate) metrics: Metrics,
     pub(crate) samples: Samples,
     pub(crate) rate: Rate,
+    pub(crate) audit: Audit,
     pub(crate) hubs: Hubs,
     pub(crate) once: Arc<Once>,
     pub(crate) mark: Mark,

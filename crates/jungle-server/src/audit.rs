@@ -1,26 +1,109 @@
-//! Who was refused what, and who had the server do something that is in no tree's history: that has
-//! its own authors.
+//! Who was refused what, and who had the server do something that no history tells: what is in one
+//! has its authors there.
 
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use axum::http::Method;
 
-/// Is this noted at the usual level?
-pub(crate) fn is_told(method: &Method, path: &str, status: u16) -> bool {
-    let is_of_server = path.starts_with("/api/v1/folder/") || path == "/logout";
-    matches!(status, 401 | 403 | 429) || (is_of_server && !method.is_safe())
+use crate::rate::{Buckets, network};
+
+/// How many notes there are a second, of one address and of all, and how many at once. Whoever
+/// is refused can ask again and again.
+const PER_ADDRESS: (f64, f64) = (1.0, 50.0);
+const OF_ALL: (f64, f64) = (20.0, 500.0);
+
+/// So much of a path is noted, in characters.
+const PATH_CHARS: usize = 200;
+
+/// Notes it, as long as it is not too often.
+pub(crate) struct Audit {
+    by_address: Buckets<Option<IpAddr>>,
+    of_all: Buckets<()>,
+    /// How many were not noted since the last that was.
+    left_out: AtomicU64,
 }
 
-/// Notes it. The name is that of a user or a token; what somebody only says to be is not noted,
-/// since some write their password where the name belongs.
-pub(crate) fn tell(
-    (who, address): (Option<&str>, Option<IpAddr>),
-    (method, path, status): (&Method, &str, u16),
-) {
-    let who = who.unwrap_or("nobody known");
-    let address = address.map(tracing::field::display);
-    match status {
-        400.. => tracing::warn!(who, address, %method, path, status, "refused"),
-        _ => tracing::info!(who, address, %method, path, status, "asked for"),
+/// What was asked, and how it was answered.
+pub(crate) struct Asked<'a> {
+    /// The user or the token, where that is known. What somebody only says to be is not noted,
+    /// since some write their password where the name belongs.
+    pub(crate) who: Option<&'a str>,
+    pub(crate) address: Option<IpAddr>,
+    pub(crate) method: &'a Method,
+    pub(crate) path: &'a str,
+    pub(crate) status: u16,
+}
+
+impl Audit {
+    pub(crate) fn new() -> Audit {
+        let ((per_second, at_once), (all, all_at_once)) = (PER_ADDRESS, OF_ALL);
+        Audit {
+            by_address: Buckets::new(per_second, at_once),
+            of_all: Buckets::new(all, all_at_once),
+            left_out: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn note(&self, asked: &Asked<'_>, now: Instant) {
+        let from = asked.address.map(network);
+        if !self.by_address.take(from, now) || !self.of_all.take((), now) {
+            self.left_out.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        let left_out = Some(self.left_out.swap(0, Ordering::Relaxed)).filter(|&count| count > 0);
+        let Asked { who, address, method, path, status } = asked;
+        let who = who.unwrap_or("nobody known");
+        let address = address.map(tracing::field::display);
+        let path = path.char_indices().nth(PATH_CHARS).map_or(*path, |(end, _)| &path[..end]);
+        match *status {
+            400.. => {
+                tracing::warn!(who, address, %method, path, status, left_out, "refused");
+            }
+            _ => tracing::info!(who, address, %method, path, status, left_out, "asked for"),
+        }
+    }
+}
+
+impl Asked<'_> {
+    /// Is it noted at the usual level: what was refused, what is done for the whole folder, and
+    /// what takes a history away?
+    pub(crate) fn is_told(&self) -> bool {
+        match self.status {
+            401 | 403 | 429 => true,
+            400.. => false,
+            _ => {
+                let of_folder = self.path.starts_with("/api/v1/folder/") || self.path == "/logout";
+                let of_trees = self.path.starts_with("/api/v1/trees/");
+                of_folder && !self.method.is_safe() || of_trees && self.method == Method::DELETE
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn nobody_fills_the_notes() {
+        let (audit, start) = (Audit::new(), Instant::now());
+        let ask = |address: [u8; 4], seconds: u64| {
+            let (who, address, method) = (None, Some(address.into()), &Method::GET);
+            let asked = Asked { who, address, method, path: "/", status: 429 };
+            assert!(asked.is_told());
+            let before = audit.left_out.load(Ordering::Relaxed);
+            audit.note(&asked, start + Duration::from_secs(seconds));
+            audit.left_out.load(Ordering::Relaxed) <= before
+        };
+        let noted = |address, seconds| (0..1_000).filter(|_| ask(address, seconds)).count();
+        assert_eq!((noted([192, 0, 2, 1], 0), noted([192, 0, 2, 1], 3)), (50, 3));
+        assert!(ask([192, 0, 2, 2], 3), "somebody else is noted still");
+        assert_eq!(audit.left_out.load(Ordering::Relaxed), 0, "what was left out was told");
+        let of_many = (0..=255).map(|last| noted([198, 51, 100, last], 4)).sum::<usize>();
+        assert!(of_many <= 500, "{of_many}");
     }
 }

@@ -49,9 +49,9 @@ impl Asked {
 }
 
 /// A folder can be looked after, and it is told how the server is, whether or not it follows the
-/// log.
+/// log; and for that one may have to log in.
 fn is_of_server(path: &str) -> bool {
-    matches!(path, "/health" | "/metrics" | "/status" | "/api/v1/cluster")
+    matches!(path, "/health" | "/metrics" | "/status" | "/login" | "/logout" | "/api/v1/cluster")
         || path.starts_with("/api/v1/folder/")
         || path.starts_with("/assets/")
 }

@@ -126,11 +126,11 @@ pub(crate) async fn guard(
     let time = began.elapsed();
     if let Some((method, path)) = asked {
         let (micros, status) = (time.as_micros(), status.as_u16());
+        let (who, address) = (who.as_deref(), peer);
+        let asked = audit::Asked { who, address, method: &method, path: &path, status };
         match status {
             500 => tracing::error!(%method, path, status, micros, "failed"),
-            _ if audit::is_told(&method, &path, status) => {
-                audit::tell((who.as_deref(), peer), (&method, &path, status));
-            }
+            _ if asked.is_told() => app.audit.note(&asked, began),
             _ => tracing::debug!(%method, path, status, micros, "answered"),
         }
     }

@@ -15,6 +15,7 @@ use crate::accept::accept;
 use crate::access::{self, Gate, Trees};
 use crate::acknowledge::Acknowledger;
 use crate::app::{App, Stopping};
+use crate::audit::Audit;
 use crate::collector::Collecting;
 use crate::committer::Committer;
 use crate::guard::{Hosts, guard};
@@ -311,6 +312,7 @@ fn app(
         hosts: Hosts::new(&options),
         metrics: Metrics::new(),
         rate: Rate::new(limits.requests_per_second_max),
+        audit: Audit::new(),
         hubs: Hubs::default(),
         once: Arc::default(),
         mark: Mark::new(),

@@ -24,6 +24,12 @@ const IN_JSON: &str = "secret-in-a-body-that-is-no-json";
 /// Sends a request; gives the answer with its head.
 #[track_caller]
 fn ask(serving: &Serving, head: &str, header: &str, form: &str, status: u16) -> String {
+    let answer = answer(serving, head, header, form);
+    assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{head}: {answer}");
+    answer
+}
+
+fn answer(serving: &Serving, head: &str, header: &str, form: &str) -> String {
     let mut stream = TcpStream::connect(serving.address()).unwrap();
     let (address, length) = (serving.address(), form.len());
     let request = format!(
@@ -33,7 +39,6 @@ fn ask(serving: &Serving, head: &str, header: &str, form: &str, status: u16) -> 
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{head}: {answer}");
     answer
 }
 
@@ -102,13 +107,13 @@ fn no_secret_is_noted_at_any_level() {
 #[test]
 fn who_was_refused_what_is_noted() {
     let folder = Folder::new("serve-audit");
-    let (serving, token, place) = serve(&folder, "info");
-    use_all(&serving, &token);
     let reader = folder.run(&["access", "add-token", "data", "reader"]);
     folder.run(&["access", "grant", "data", "reader", "b", "read"]).check_code(0);
-    let noted = |text: &str| fs::read_to_string(&place).unwrap().contains(text);
+    let (serving, token, place) = serve(&folder, "info");
+    use_all(&serving, &token);
+    folder.run(&["access", "add-token", "data", "later"]).check_code(0);
     let begun = Instant::now();
-    while !noted("what is granted has changed") {
+    while !fs::read_to_string(&place).unwrap().contains("INFO what is granted has changed ") {
         assert!(begun.elapsed().as_secs() < 60);
         std::thread::yield_now();
     }
@@ -117,10 +122,13 @@ fn who_was_refused_what_is_noted() {
     ask(&serving, "DELETE /api/v1/folder/verify", &bearer(&reader.out), "", 403);
     let verify = serving.send_with("POST /api/v1/folder/verify", &bearer(&token), "");
     assert!(verify.starts_with("HTTP/1.1 202 "), "{verify}");
-    // Ten attempts may follow each other: one was right, one was wrong.
+    // Ten attempts may follow each other, and one more every twelve seconds.
     let wrong = format!("name=ana&password={OTHER_PASSWORD}");
-    (0..8).for_each(|_| _ = ask(&serving, "POST /login", "", &wrong, 403));
-    ask(&serving, "POST /login", "", &wrong, 429);
+    while !answer(&serving, "POST /login", "", &wrong).starts_with("HTTP/1.1 429 ") {
+        assert!(begun.elapsed().as_secs() < 300);
+    }
+    let deleted = serving.send_with("DELETE /api/v1/trees/b", &bearer(&token), "");
+    assert!(deleted.starts_with("HTTP/1.1 204 "), "{deleted}");
     serving.end();
 
     let notes = fs::read_to_string(&place).unwrap();
@@ -132,6 +140,7 @@ fn who_was_refused_what_is_noted() {
         ("reader", "DELETE", "/api/v1/folder/verify", 403),
         ("ci", "POST", "/api/v1/folder/verify", 202),
         ("ana", "POST", "/logout", 303),
+        ("ci", "DELETE", "/api/v1/trees/b", 204),
     ] {
         let level = if status < 400 { "INFO asked for" } else { "WARN refused" };
         let line = format!(

@@ -30,6 +30,8 @@ fn it_answers_of_itself_only() {
     assert!(cluster.sync(long).is_err());
     let page = served.get("/status");
     assert_eq!((page.status.as_u16(), served.get("/assets/board.css").status.as_u16()), (200, 200));
+    // Whoever is to see that may have to log in first.
+    assert_eq!(served.get("/login?next=%2Fstatus").status, 303);
     let stands = fact(&page.text, "Cluster").unwrap();
     assert!(stands.starts_with("stopped: "), "{stands}");
     for path in ["/boards", "/api/v1/trees/t/node"] {
