@@ -13,10 +13,11 @@ use crate::follow::Follower;
 /// How often what is new is written.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Has it written until the follower ends. It is not synced for that.
+/// Has it written until the follower ends, and what it had then. It is not synced for that.
 pub(crate) fn write(follower: &Follower) {
     let mut written = Revision::default();
-    while !follower.is_over() {
+    loop {
+        let is_over = follower.is_over();
         let jungle = follower.place().jungle.clone();
         if let Some(jungle) = jungle
             && jungle.revision() > written
@@ -26,6 +27,9 @@ pub(crate) fn write(follower: &Follower) {
             if jungle.wait_until(written, Durability::Buffered).is_err() {
                 return;
             }
+        }
+        if is_over {
+            return;
         }
         follower.rest(EVERY);
     }

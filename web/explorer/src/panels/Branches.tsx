@@ -38,7 +38,7 @@ export function BranchesPanel({ app, session }: PanelProps) {
             <span class="quiet">revision {revision}, {ago(time, Date.now())}</span>
             <span class="row-actions">
               {app.mayBranch && name !== session.branch && <Link app={app} to={{ view: 'merge', merge: name, at: undefined }}>merge into {session.branch}</Link>}
-              {app.mayBranch && name !== 'main' && <button type="button" class="link" aria-label={`delete branch ${name}`} onClick={() => void remove(name)}>delete</button>}
+              {app.mayDelete && name !== 'main' && <button type="button" class="link" aria-label={`delete branch ${name}`} onClick={() => void remove(name)}>delete</button>}
             </span>
           </li>
         ))}
@@ -51,7 +51,7 @@ export function BranchesPanel({ app, session }: PanelProps) {
           <li key={name}>
             <Link app={app} class="ref" to={{ at: revision }}>{name}</Link>
             <span class="quiet">revision {revision}</span>
-            <span class="row-actions">{app.mayBranch && <button type="button" class="link" aria-label={`delete tag ${name}`} onClick={() => void removeTag(name)}>delete</button>}</span>
+            <span class="row-actions">{app.mayDelete && <button type="button" class="link" aria-label={`delete tag ${name}`} onClick={() => void removeTag(name)}>delete</button>}</span>
           </li>
         ))}
       </ul>

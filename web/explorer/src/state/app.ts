@@ -1,7 +1,7 @@
 /** What the whole page shows: where it is, who is there, what was said. */
 
 import * as api from '../api/client.ts'
-import type { Committed, Edit, Me, Tree } from '../api/types.ts'
+import type { Committed, Edit, Me, Role, Tree } from '../api/types.ts'
 import { type Address, HOME, type Part, readAddress, writeAddress } from '../model/address.ts'
 import { child, isPosition, lastKey, parent } from '../model/path.ts'
 import { Session } from './session.ts'
@@ -129,14 +129,24 @@ export class App {
     }
   }
 
-  /** Might something of this tree be edited? */
+  /** May the tree that is shown be edited somewhere? Until that is known, the server will say. */
   get mayEdit(): boolean {
-    return this.me?.tree == null || this.me.tree.part === 'write' || this.me.tree.part === 'admin'
+    return this.has('part', ['write', 'admin'])
   }
 
-  /** Might its branches and tags be? */
+  /** May branches and tags of it be made, and merged? */
   get mayBranch(): boolean {
-    return this.me?.tree == null || this.me.tree.whole === 'write' || this.me.tree.whole === 'admin'
+    return this.has('whole', ['write', 'admin'])
+  }
+
+  /** May they be deleted? */
+  get mayDelete(): boolean {
+    return this.has('whole', ['admin'])
+  }
+
+  private has(where: 'whole' | 'part', roles: readonly (Role | null)[]): boolean {
+    const tree = this.me?.tree
+    return tree == null || tree.name !== this.address.tree || roles.includes(tree[where])
   }
 
   say(text: string): void {
