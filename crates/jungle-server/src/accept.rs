@@ -20,9 +20,9 @@ use tokio_rustls::TlsAcceptor;
 use tower_service::Service;
 
 use crate::app::App;
-use crate::guard::Peer;
 use crate::linger::{self, Reading};
 use crate::patient::Patient;
+use crate::peer::Peer;
 use crate::problem::{Kind, Problem};
 use crate::rate::network;
 use crate::tls::Acceptor;
@@ -121,7 +121,8 @@ where
     let is_unread = AtomicBool::new(false);
     let service = service_fn(|request| {
         let (reading, mut request) = Reading::of(request);
-        request.extensions_mut().insert(Peer(peer));
+        let is_encrypted = app.options.tls.is_some();
+        request.extensions_mut().insert(Peer { address: peer.ip(), is_encrypted });
         let answered = router.clone().call(request);
         let is_unread = &is_unread;
         Box::pin(async move {
@@ -188,11 +189,13 @@ struct Place {
 
 impl Places {
     fn take(self: &Arc<Self>, address: IpAddr, app: &App) -> Option<Place> {
-        let (limits, address) = (&app.options.limits, network(address));
+        let (limits, is_proxy) =
+            (&app.options.limits, app.options.proxies.contains(&address.to_canonical()));
+        let address = network(address);
         let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let all: usize = places.values().sum();
         let here = places.get(&address).copied().unwrap_or(0);
-        let here_max = match address.is_loopback() {
+        let here_max = match address.is_loopback() || is_proxy {
             true => limits.connections_max,
             false => limits.connections_per_address_max,
         };

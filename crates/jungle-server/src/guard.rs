@@ -2,7 +2,7 @@
 //! every answer says to browsers.
 
 use std::future::poll_fn;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -25,11 +25,8 @@ use crate::body;
 use crate::cluster::{self, Asked};
 use crate::elsewhere;
 use crate::options::Options;
+use crate::peer::Peer;
 use crate::problem::{Kind, Problem};
-
-/// The address that a connection comes from.
-#[derive(Clone, Copy)]
-pub(crate) struct Peer(pub(crate) SocketAddr);
 
 /// The names by which the server may be asked for. A page of another site can make its own name
 /// mean this machine; what its script asks then has that name.
@@ -100,8 +97,8 @@ pub(crate) async fn guard(
     // Parameters may be anything, secrets too: only the path is noted.
     let asked = tracing::enabled!(tracing::Level::ERROR)
         .then(|| (request.method().clone(), request.uri().path().to_owned()));
-    let peer = request.extensions().get().map(|Peer(peer)| peer.ip());
     let checked = check(&app, &mut request, began);
+    let peer = request.extensions().get().map(|peer: &Peer| peer.address);
     let who = request.extensions().get::<Who>().and_then(Who::name);
     let mut response = match checked {
         Ok(()) => match cluster::fresh(&app, Asked::of(&request)).await {
@@ -168,7 +165,7 @@ async fn loaded(answer: impl Future<Output = Response>) -> Response {
 
 /// What a request must pass before anything is done for it; the answer if it does not.
 fn check(app: &App, request: &mut Request<Body>, now: Instant) -> Result<(), Box<Response>> {
-    let passed = pass(app, request, now);
+    let passed = came(app, request).and_then(|()| pass(app, request, now));
     passed.map_err(|problem| Box::new(problem.into_response()))?;
     let Some(gate) = &app.gate else {
         return Ok(());
@@ -179,6 +176,15 @@ fn check(app: &App, request: &mut Request<Body>, now: Instant) -> Result<(), Box
         return Err(Box::new(access::stranger(request)));
     }
     request.extensions_mut().insert(who);
+    Ok(())
+}
+
+/// Finds out where it comes from, if a proxy is between.
+fn came(app: &App, request: &mut Request<Body>) -> Result<(), Problem> {
+    if let Some(connected) = request.extensions().get::<Peer>().copied() {
+        let peer = connected.behind(&app.options.proxies, request.headers())?;
+        request.extensions_mut().insert(peer);
+    }
     Ok(())
 }
 
@@ -193,10 +199,10 @@ fn pass(app: &App, request: &Request<Body>, now: Instant) -> Result<(), Problem>
         same_site(headers, host)?;
     }
     body::must_be_plain(headers)?;
-    if let Some(Peer(peer)) = request.extensions().get()
-        && !app.rate.allows(peer.ip(), now)
+    if let Some(&Peer { address, .. }) = request.extensions().get()
+        && !app.rate.allows(address, now)
     {
-        let detail = format_args!("too many requests from {}", peer.ip());
+        let detail = format_args!("too many requests from {address}");
         return Err(
             Problem::new(Kind::TooMany, detail).header(RETRY_AFTER, HeaderValue::from_static("1"))
         );

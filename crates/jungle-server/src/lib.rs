@@ -39,6 +39,7 @@ mod metrics;
 mod once;
 mod options;
 mod patient;
+mod peer;
 mod private;
 mod problem;
 mod query;

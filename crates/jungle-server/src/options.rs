@@ -1,7 +1,7 @@
 //! Where a server listens.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -32,6 +32,10 @@ pub struct Options {
     /// Listen on an address that others reach, even without encryption or without an access file:
     /// for a proxy in front that does what is missing.
     pub expose: bool,
+    /// Proxies in front: a request from one of these addresses is from the client that the last
+    /// address in `X-Forwarded-For` says, and encrypted if `X-Forwarded-Proto` is `https`. Of a
+    /// request from elsewhere, these headers mean nothing.
+    pub proxies: Vec<IpAddr>,
     /// Nobody may change anything, whatever was granted to them.
     pub read_only: bool,
     /// The `GET` addresses for load tools, below `/bench`: a page that posts when it is looked at.
@@ -77,6 +81,7 @@ impl Default for Options {
             access: None,
             tls: None,
             expose: false,
+            proxies: Vec::new(),
             read_only: false,
             bench: false,
             boards: BoardLevel::default(),

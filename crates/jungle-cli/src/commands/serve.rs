@@ -3,7 +3,7 @@
 use std::env;
 use std::error::Error;
 use std::io::{self, Write};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,6 +90,10 @@ pub(crate) struct Args {
     /// Another name by which it is asked for, such as that of the proxy
     #[arg(long, value_name = "NAME", env = "JUNGLE_HOST", value_delimiter = ',')]
     host: Vec<String>,
+    /// The address of a proxy in front: who asks, for limits and notes, is the last one in the
+    /// `X-Forwarded-For` that it sends, and `X-Forwarded-Proto` says whether that was encrypted
+    #[arg(long, value_name = "ADDRESS", env = "JUNGLE_PROXY", value_delimiter = ',')]
+    proxy: Vec<IpAddr>,
     /// How much it accepts, such as `requests-per-second=1000`; `jungle config` lists the limits
     #[arg(long, value_name = "LIMIT=NUMBER", env = "JUNGLE_LIMIT", value_delimiter = ',',
           value_parser = limit)]
@@ -255,6 +259,7 @@ fn start(args: &Args, place: Option<&PathBuf>) -> Result<Started, Failure> {
     let mut options = Options::default();
     options.hosts.clone_from(&args.host);
     options.limits = args.limits()?;
+    options.proxies.clone_from(&args.proxy);
     options.expose = args.expose;
     options.read_only = args.read_only;
     let tls = args.tls_cert.clone().zip(args.tls_key.clone());

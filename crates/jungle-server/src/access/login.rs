@@ -19,8 +19,8 @@ use super::sessions::SESSION_TIME;
 use super::visitor::Visitor;
 use crate::app::{App, aside};
 use crate::board::{Sorry, form, html};
-use crate::guard::Peer;
 use crate::limits::AUTHOR_BYTES_MAX;
+use crate::peer::Peer;
 use crate::problem::{Kind, Problem};
 use crate::query::{Query, limit};
 use crate::rate::{Buckets, network};
@@ -84,8 +84,9 @@ async fn log_in(app: Visitor, request: Request<Body>) -> Result<Response, Sorry>
     let Some(gate) = &app.gate else {
         return Ok(see("/boards"));
     };
-    let address = request.extensions().get().map(|Peer(peer)| peer.ip());
-    let address = address.ok_or_else(|| refused("nobody knows where the request comes from"))?;
+    let peer = request.extensions().get().copied();
+    let peer: Peer = peer.ok_or_else(|| refused("nobody knows where the request comes from"))?;
+    let address = peer.address;
     let form = form(&app, request, &["name", "password", "next"]).await?;
     let name = form.text("name")?.unwrap_or_default().trim();
     let password = form.text("password")?.unwrap_or_default();
@@ -96,7 +97,9 @@ async fn log_in(app: Visitor, request: Request<Body>) -> Result<Response, Sorry>
             let secret = gate.sessions.begin(&user, now).map_err(Problem::from)?;
             tracing::info!(user = user.name, %address, "logged in");
             let mut answer = see(next(&form));
-            answer.headers_mut().insert(SET_COOKIE, cookie(&app, &secret, SESSION_TIME));
+            answer
+                .headers_mut()
+                .insert(SET_COOKIE, cookie(&secret, SESSION_TIME, peer.is_encrypted));
             Ok(answer)
         }
         None => {
@@ -140,14 +143,14 @@ async fn log_out(app: Visitor, headers: HeaderMap) -> Response {
         gate.sessions.end(secret);
     }
     let mut answer = see("/login");
-    answer.headers_mut().insert(SET_COOKIE, cookie(&app, "", Duration::ZERO));
+    answer.headers_mut().insert(SET_COOKIE, cookie("", Duration::ZERO, false));
     answer
 }
 
 /// No script sees it, and no page of another site makes the browser send it.
-fn cookie(app: &App, secret: &str, time: Duration) -> HeaderValue {
+fn cookie(secret: &str, time: Duration, is_encrypted: bool) -> HeaderValue {
     let seconds = time.as_secs();
-    let secure = if app.options.tls.is_some() { "; Secure" } else { "" };
+    let secure = if is_encrypted { "; Secure" } else { "" };
     let text = format!(
         "{COOKIE_NAME}={secret}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
     );

@@ -91,3 +91,26 @@ fn one_address_does_not_crowd_out_others() {
         }
     });
 }
+
+#[test]
+fn clients_of_a_proxy_are_told_apart() {
+    let served = Served::with(|options| {
+        options.proxies = vec!["127.0.0.1".parse().unwrap()];
+        options.limits = limits(|limits| limits.requests_per_second_max = RATE);
+    });
+    let from = |address: &str| served.send("GET", "/health", &[("x-forwarded-for", address)], None);
+    let refused = |address: &str| (0..2_000).position(|_| from(address).status == 429);
+    assert!(refused("192.0.2.1").is_some_and(|first| first >= 4 * RATE as usize));
+    assert_eq!(from("192.0.2.2").status, 200);
+    // What a client says by itself stands in front of what the proxy says.
+    assert_eq!(from("192.0.2.2, 192.0.2.1").status, 429);
+    assert_eq!(from("192.0.2.1, 192.0.2.2").status, 200);
+    assert_eq!(from("nobody").status, 400);
+    assert!((0..100).all(|_| served.get("/health").status == 200), "the proxy itself may ask");
+
+    let alone = Served::with(|options| {
+        options.limits = limits(|limits| limits.requests_per_second_max = RATE);
+    });
+    let told = [("x-forwarded-for", "192.0.2.1")];
+    assert!((0..100).all(|_| alone.send("GET", "/health", &told, None).status == 200));
+}

@@ -105,3 +105,32 @@ fn stream_ends_with_the_session_that_began_it() {
     guarded.served.send("POST", "/logout", &[("cookie", &cookie)], None);
     assert_eq!(events.next(), None);
 }
+
+#[test]
+fn behind_a_proxy_attempts_are_counted_by_client_and_cookies_are_for_encrypted_connections() {
+    let guarded = Guarded::with("login-proxy", &[], |access, options| {
+        access.add_user("ana", Some("correct horse")).unwrap();
+        options.proxies = vec!["127.0.0.1".parse().unwrap()];
+    });
+    let log_in = |client: &str, proto: &str, form: &str| {
+        let headers = [
+            ("content-type", "application/x-www-form-urlencoded"),
+            ("x-forwarded-for", client),
+            ("x-forwarded-proto", proto),
+        ];
+        guarded.served.send("POST", "/login", &headers, Some(form))
+    };
+    let right = "name=ana&password=correct+horse";
+    for (proto, is_secure) in [("https", true), ("http", false)] {
+        let answer = log_in("192.0.2.1", proto, right);
+        assert_eq!(answer.status, 303);
+        assert_eq!(answer.header("set-cookie").contains("; Secure"), is_secure, "{proto}");
+    }
+    let mut left = 0;
+    while log_in("192.0.2.2", "https", &format!("name=nobody-{left}&password=x")).status == 403 {
+        left += 1;
+        assert!(left < 20, "nobody stops it");
+    }
+    assert_eq!(log_in("192.0.2.2", "https", right).status, 429);
+    assert_eq!(log_in("192.0.2.3", "https", right).status, 303);
+}
