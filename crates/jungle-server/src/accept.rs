@@ -22,7 +22,7 @@ use tower_service::Service;
 use crate::app::App;
 use crate::linger::{self, Reading};
 use crate::patient::Patient;
-use crate::peer::Peer;
+use crate::peer::{Peer, is_proxy};
 use crate::problem::{Kind, Problem};
 use crate::rate::network;
 use crate::tls::Acceptor;
@@ -122,7 +122,7 @@ where
     let service = service_fn(|request| {
         let (reading, mut request) = Reading::of(request);
         let is_encrypted = app.options.tls.is_some();
-        request.extensions_mut().insert(Peer { address: peer.ip(), is_encrypted });
+        request.extensions_mut().insert(Peer::connected(peer.ip(), is_encrypted));
         let answered = router.clone().call(request);
         let is_unread = &is_unread;
         Box::pin(async move {
@@ -189,9 +189,9 @@ struct Place {
 
 impl Places {
     fn take(self: &Arc<Self>, address: IpAddr, app: &App) -> Option<Place> {
-        let (limits, is_proxy) =
-            (&app.options.limits, app.options.proxies.contains(&address.to_canonical()));
-        let address = network(address);
+        let (limits, is_proxy) = (&app.options.limits, is_proxy(&app.options.proxies, address));
+        // A proxy's neighbours are not counted with it.
+        let address = if is_proxy { address.to_canonical() } else { network(address) };
         let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let all: usize = places.values().sum();
         let here = places.get(&address).copied().unwrap_or(0);

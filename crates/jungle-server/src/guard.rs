@@ -199,10 +199,10 @@ fn pass(app: &App, request: &Request<Body>, now: Instant) -> Result<(), Problem>
         same_site(headers, host)?;
     }
     body::must_be_plain(headers)?;
-    if let Some(&Peer { address, .. }) = request.extensions().get()
-        && !app.rate.allows(address, now)
+    if let Some(&peer) = request.extensions().get::<Peer>()
+        && !app.rate.allows(peer, now)
     {
-        let detail = format_args!("too many requests from {address}");
+        let detail = format_args!("too many requests from {}", peer.address);
         return Err(
             Problem::new(Kind::TooMany, detail).header(RETRY_AFTER, HeaderValue::from_static("1"))
         );

@@ -32,9 +32,10 @@ pub struct Options {
     /// Listen on an address that others reach, even without encryption or without an access file:
     /// for a proxy in front that does what is missing.
     pub expose: bool,
-    /// Proxies in front: a request from one of these addresses is from the client that the last
-    /// address in `X-Forwarded-For` says, and encrypted if `X-Forwarded-Proto` is `https`. Of a
-    /// request from elsewhere, these headers mean nothing.
+    /// Proxies in front, of which each must put the address that it was asked from behind what is
+    /// in `X-Forwarded-For`: a request from one of them is from the client with the last address
+    /// there that is none of these, and encrypted if `X-Forwarded-Proto` is `https`. It is believed
+    /// to whatever is at these addresses. Of a request from elsewhere, these headers mean nothing.
     pub proxies: Vec<IpAddr>,
     /// Nobody may change anything, whatever was granted to them.
     pub read_only: bool,

@@ -13,39 +13,59 @@ const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto")
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Peer {
     pub(crate) address: IpAddr,
+    /// From this machine itself, and for nobody else as far as one knows: there is no limit to
+    /// what it may ask.
+    pub(crate) is_own: bool,
     /// Nobody on the way can read it.
     pub(crate) is_encrypted: bool,
 }
 
+/// Is it the address of one of these proxies?
+pub(crate) fn is_proxy(proxies: &[IpAddr], address: IpAddr) -> bool {
+    proxies.iter().any(|proxy| proxy.to_canonical() == address.to_canonical())
+}
+
 impl Peer {
-    /// Who asks, where the connection is from one of these proxies: a proxy puts the address that
-    /// it was asked from behind all that it was told by that. What it asks itself has none.
+    /// At the other end of a connection.
+    pub(crate) fn connected(address: IpAddr, is_encrypted: bool) -> Peer {
+        let address = address.to_canonical();
+        Peer { address, is_own: address.is_loopback(), is_encrypted }
+    }
+
+    /// Who asks, where the connection is from one of these proxies. Each puts the address that it
+    /// was asked from behind all that it was told, so who asks is the last one that is no proxy of
+    /// ours; what stands before it is what that one says by itself. What a proxy asks by itself
+    /// has none: it counts as the proxy's.
     pub(crate) fn behind(self, proxies: &[IpAddr], headers: &HeaderMap) -> Result<Peer, Problem> {
-        if !proxies.contains(&self.address.to_canonical()) {
+        if !is_proxy(proxies, self.address) {
             return Ok(self);
         }
-        let last = |name| headers.get_all(name).iter().next_back()?.to_str().ok();
-        let Some(told) = last(FORWARDED_FOR).and_then(|all| all.rsplit(',').next()) else {
-            return match headers.contains_key(FORWARDED_FOR) {
-                true => Err(no_address("")),
-                false => Ok(self),
-            };
-        };
-        let address = address(told.trim()).ok_or_else(|| no_address(told))?;
-        let is_encrypted = last(FORWARDED_PROTO).is_some_and(|proto| proto.trim() == "https");
-        Ok(Peer { address, is_encrypted })
+        let mut peer = Peer { is_own: false, ..self };
+        if let Some(proto) = headers.get_all(FORWARDED_PROTO).iter().next_back() {
+            let last = proto.to_str().ok().and_then(|all| all.rsplit(',').next());
+            peer.is_encrypted = last.is_some_and(|it| it.trim().eq_ignore_ascii_case("https"));
+        }
+        for said in headers.get_all(FORWARDED_FOR).iter().rev() {
+            let said = said.to_str().map_err(|_| no_address("something unreadable"))?;
+            for hop in said.rsplit(',') {
+                peer.address = address(hop.trim()).ok_or_else(|| no_address(hop))?;
+                if !is_proxy(proxies, peer.address) {
+                    return Ok(peer);
+                }
+            }
+        }
+        Ok(peer)
     }
 }
 
 fn no_address(told: &str) -> Problem {
-    Problem::bad(format_args!(
-        "the proxy's X-Forwarded-For ends with {told:?}, which is no address"
-    ))
+    Problem::bad(format_args!("the proxy's X-Forwarded-For has {told:?} where an address must be"))
 }
 
-/// With a port or without, as proxies say it.
+/// With a port or a zone or without, as proxies say it.
 fn address(text: &str) -> Option<IpAddr> {
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    let bare = bare.split_once('%').map_or(bare, |(address, _zone)| address);
     let with_port = || text.parse::<SocketAddr>().ok().map(|address| address.ip());
     let address: Option<IpAddr> = bare.parse().ok().or_else(with_port);
     address.map(|address| address.to_canonical())
@@ -57,19 +77,32 @@ mod tests {
 
     use super::*;
 
-    const PROXY: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+    const NAME: &str = "x-forwarded-for";
+    const PROTO: &str = "x-forwarded-proto";
 
-    fn behind(proxies: &[IpAddr], said: &[(&HeaderName, &'static str)]) -> Result<Peer, Problem> {
+    fn ip(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    fn behind(
+        connected: Peer,
+        proxies: &[&str],
+        said: &[(&'static str, &'static str)],
+    ) -> Result<Peer, Problem> {
         let mut headers = HeaderMap::new();
         for (name, value) in said {
             headers.append(*name, HeaderValue::from_static(value));
         }
-        Peer { address: PROXY, is_encrypted: false }.behind(proxies, &headers)
+        let proxies: Vec<IpAddr> = proxies.iter().map(|proxy| ip(proxy)).collect();
+        connected.behind(&proxies, &headers)
+    }
+
+    fn local() -> Peer {
+        Peer::connected(ip("127.0.0.1"), false)
     }
 
     #[test]
     fn proxy_says_who_asks_and_nobody_else_does() {
-        let (name, proto) = (&FORWARDED_FOR, &FORWARDED_PROTO);
         for (said, address) in [
             ("198.51.100.1, 192.0.2.7", "192.0.2.7"),
             ("192.0.2.7:4711", "192.0.2.7"),
@@ -77,21 +110,78 @@ mod tests {
             ("2001:db8::1", "2001:db8::1"),
             ("[2001:db8::1]", "2001:db8::1"),
             ("[2001:db8::1]:443", "2001:db8::1"),
+            ("fe80::1%eth0", "fe80::1"),
         ] {
-            let told = behind(&[PROXY], &[(name, "198.51.100.2"), (name, said)]).unwrap();
-            assert_eq!(told.address.to_string(), address, "{said}");
+            let said = [(NAME, "198.51.100.2"), (NAME, said)];
+            let told = behind(local(), &["127.0.0.1"], &said).unwrap();
+            assert_eq!(told, Peer { address: ip(address), is_own: false, is_encrypted: false });
         }
-        assert_eq!(behind(&[PROXY], &[]).unwrap().address, PROXY);
-        for wrong in ["", "unknown", "192.0.2.7,", "192.0.2.7 "] {
-            let told = behind(&[PROXY], &[(name, wrong)]);
+        for wrong in ["", "unknown", "192.0.2.7,", "unix:", "192.0.2.7 "] {
+            let told = behind(local(), &["127.0.0.1"], &[(NAME, wrong)]);
             assert_eq!(told.is_ok(), wrong.ends_with(' '), "{wrong:?}");
         }
-        let others = "192.0.2.1".parse().unwrap();
-        let told = behind(&[others], &[(name, "192.0.2.7"), (proto, "https")]).unwrap();
-        assert_eq!(told, Peer { address: PROXY, is_encrypted: false });
-        for (said, is_encrypted) in [("https", true), ("http", false)] {
-            let told = behind(&[PROXY], &[(name, "192.0.2.7"), (proto, said)]).unwrap();
-            assert_eq!(told.is_encrypted, is_encrypted);
+        let said = [(NAME, "192.0.2.7"), (PROTO, "https")];
+        assert_eq!(behind(local(), &["192.0.2.1"], &said).unwrap(), local());
+    }
+
+    #[test]
+    fn proxy_is_known_however_its_address_is_written() {
+        for (proxy, connected) in [
+            ("127.0.0.1", "::ffff:127.0.0.1"),
+            ("::ffff:192.0.2.1", "192.0.2.1"),
+            ("::ffff:192.0.2.1", "::ffff:192.0.2.1"),
+            ("2001:db8::1", "2001:db8::1"),
+        ] {
+            let connected = Peer::connected(ip(connected), false);
+            let told = behind(connected, &[proxy], &[(NAME, "192.0.2.7")]).unwrap();
+            assert_eq!(told.address, ip("192.0.2.7"), "{proxy}");
+        }
+        let neighbour = Peer::connected(ip("2001:db8::2"), false);
+        let told = behind(neighbour, &["2001:db8::1"], &[(NAME, "192.0.2.7")]).unwrap();
+        assert_eq!(told, neighbour);
+    }
+
+    #[test]
+    fn behind_several_proxies_it_is_who_asked_the_first_of_ours() {
+        let proxies = ["192.0.2.1", "127.0.0.1"];
+        for (said, address) in [
+            (&[(NAME, "10.9.9.9, 198.51.100.7, 192.0.2.1")][..], "198.51.100.7"),
+            (&[(NAME, "10.9.9.9, 198.51.100.7"), (NAME, "192.0.2.1, 127.0.0.1")], "198.51.100.7"),
+            // Only proxies: the farthest.
+            (&[(NAME, "192.0.2.1, 127.0.0.1")], "192.0.2.1"),
+        ] {
+            assert_eq!(behind(local(), &proxies, said).unwrap().address, ip(address));
+        }
+    }
+
+    #[test]
+    fn who_is_told_by_a_proxy_is_never_this_machine_itself() {
+        assert!(local().is_own && Peer::connected(ip("::1"), false).is_own);
+        assert!(!Peer::connected(ip("192.0.2.1"), false).is_own);
+        for said in [&[(NAME, "127.0.0.1")][..], &[(NAME, "127.0.0.2")], &[]] {
+            let told = behind(local(), &["127.0.0.1"], said).unwrap();
+            assert!(told.address.is_loopback() && !told.is_own);
+        }
+    }
+
+    #[test]
+    fn proxy_says_whether_it_was_encrypted_up_to_there() {
+        let encrypted = Peer { is_encrypted: true, ..local() };
+        for (connected, said, is_encrypted) in [
+            (local(), Some("https"), true),
+            (local(), Some("HTTPS"), true),
+            (local(), Some("http, https"), true),
+            (local(), Some("https, http"), false),
+            (local(), None, false),
+            (encrypted, None, true),
+            (encrypted, Some("http"), false),
+        ] {
+            for client in [None, Some((NAME, "192.0.2.7"))] {
+                let said: Vec<_> =
+                    said.map(|said| (PROTO, said)).into_iter().chain(client).collect();
+                let told = behind(connected, &["127.0.0.1"], &said).unwrap();
+                assert_eq!(told.is_encrypted, is_encrypted, "{said:?}");
+            }
         }
     }
 }

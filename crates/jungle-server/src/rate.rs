@@ -6,6 +6,8 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use crate::peer::Peer;
+
 /// Keys that are remembered: beyond it, those that have been quiet are forgotten.
 const KEYS_MAX: usize = 10_000;
 
@@ -72,10 +74,9 @@ impl Rate {
         Rate(Buckets::new(per_second, per_second * BURST_SECONDS))
     }
 
-    /// May this address send another request? This machine's own always may.
-    pub(crate) fn allows(&self, address: IpAddr, now: Instant) -> bool {
-        let network = network(address);
-        network.is_loopback() || self.0.take(network, now)
+    /// May it send another request? This machine itself always may.
+    pub(crate) fn allows(&self, peer: Peer, now: Instant) -> bool {
+        peer.is_own || self.0.take(network(peer.address), now)
     }
 }
 
@@ -88,14 +89,14 @@ mod tests {
     #[test]
     fn burst_is_allowed_then_the_rate() {
         let (rate, start) = (Rate::new(10), Instant::now());
-        let address: IpAddr = [192, 0, 2, 1].into();
+        let peer = |address: [u8; 4]| Peer::connected(address.into(), false);
         let count = |seconds: u64| {
             let now = start + Duration::from_secs(seconds);
-            (0..1000).filter(|_| rate.allows(address, now)).count()
+            (0..1000).filter(|_| rate.allows(peer([192, 0, 2, 1]), now)).count()
         };
         assert_eq!([count(0), count(0), count(1), count(100)], [40, 0, 10, 40]);
-        assert!(rate.allows([192, 0, 2, 2].into(), start));
-        assert!((0..1000).all(|_| rate.allows([127, 0, 0, 1].into(), start)));
+        assert!(rate.allows(peer([192, 0, 2, 2]), start));
+        assert!((0..1000).all(|_| rate.allows(peer([127, 0, 0, 1]), start)));
     }
 
     #[test]

@@ -90,8 +90,8 @@ pub(crate) struct Args {
     /// Another name by which it is asked for, such as that of the proxy
     #[arg(long, value_name = "NAME", env = "JUNGLE_HOST", value_delimiter = ',')]
     host: Vec<String>,
-    /// The address of a proxy in front: who asks, for limits and notes, is the last one in the
-    /// `X-Forwarded-For` that it sends, and `X-Forwarded-Proto` says whether that was encrypted
+    /// The address of a proxy in front, which must say who asks it: for limits and notes, that is
+    /// the last in `X-Forwarded-For` that is no proxy. `X-Forwarded-Proto` says if it was encrypted
     #[arg(long, value_name = "ADDRESS", env = "JUNGLE_PROXY", value_delimiter = ',')]
     proxy: Vec<IpAddr>,
     /// How much it accepts, such as `requests-per-second=1000`; `jungle config` lists the limits

@@ -48,11 +48,10 @@ impl Attempts {
         Attempts { by_address, by_user }
     }
 
-    /// May there be another one? This machine's own addresses may be those of a proxy, so that
-    /// everybody comes from there.
-    fn allows(&self, address: IpAddr, user: &str, now: Instant) -> bool {
-        let address = network(address);
-        (address.is_loopback() || self.by_address.take(address, now))
+    /// May there be another one? On this machine itself there may be a proxy of which nobody said
+    /// anything, so that everybody comes from there.
+    fn allows(&self, peer: Peer, user: &str, now: Instant) -> bool {
+        (peer.is_own || self.by_address.take(network(peer.address), now))
             && self.by_user.take(user.into(), now)
     }
 }
@@ -86,16 +85,15 @@ async fn log_in(app: Visitor, request: Request<Body>) -> Result<Response, Sorry>
     };
     let peer = request.extensions().get().copied();
     let peer: Peer = peer.ok_or_else(|| refused("nobody knows where the request comes from"))?;
-    let address = peer.address;
     let form = form(&app, request, &["name", "password", "next"]).await?;
     let name = form.text("name")?.unwrap_or_default().trim();
     let password = form.text("password")?.unwrap_or_default();
     limit("the name", name, AUTHOR_BYTES_MAX)?;
-    match check(gate, address, name, password).await? {
+    match check(gate, peer, name, password).await? {
         Some(user) => {
             let now = Instant::now();
             let secret = gate.sessions.begin(&user, now).map_err(Problem::from)?;
-            tracing::info!(user = user.name, %address, "logged in");
+            tracing::info!(user = user.name, address = %peer.address, "logged in");
             let mut answer = see(next(&form));
             answer
                 .headers_mut()
@@ -113,7 +111,7 @@ async fn log_in(app: Visitor, request: Request<Body>) -> Result<Response, Sorry>
 /// The user, if it is the password.
 async fn check(
     gate: &Gate,
-    address: IpAddr,
+    peer: Peer,
     name: &str,
     password: &str,
 ) -> Result<Option<User>, Problem> {
@@ -121,7 +119,7 @@ async fn check(
         let later = HeaderValue::from_static("12");
         Problem::new(Kind::TooMany, detail).header(RETRY_AFTER, later)
     };
-    if !gate.attempts.allows(address, name, Instant::now()) {
+    if !gate.attempts.allows(peer, name, Instant::now()) {
         return Err(too_many("too many attempts to log in"));
     }
     let permit = tokio::time::timeout(WAIT, Arc::clone(&gate.passwords).acquire_owned()).await;
@@ -200,11 +198,12 @@ mod tests {
     #[test]
     fn attempts_are_counted_by_user_and_by_address() {
         let (attempts, now) = (Attempts::new(), Instant::now());
-        let (one, other): (IpAddr, IpAddr) = ([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
-        let home = IpAddr::from([127, 0, 0, 1]);
-        let count = |address, user: &str, seconds| {
+        let peer = |address: [u8; 4]| Peer::connected(address.into(), false);
+        let (one, other) = (peer([192, 0, 2, 1]), peer([192, 0, 2, 2]));
+        let home = peer([127, 0, 0, 1]);
+        let count = |peer, user: &str, seconds| {
             let now = now + Duration::from_secs(seconds);
-            (0..100).filter(|_| attempts.allows(address, user, now)).count()
+            (0..100).filter(|_| attempts.allows(peer, user, now)).count()
         };
         assert_eq!(
             [count(one, "ana", 0), count(other, "ana", 0), count(home, "ana", 0)],
