@@ -29,11 +29,22 @@ pub(crate) fn read_alone(dir: &str) -> Result<Store, Failure> {
 
 /// Opens a folder to read; where somebody else writes to it, it is as it was at that moment.
 pub(crate) fn read(dir: &str) -> Result<Store, Failure> {
+    look(dir).map_err(|error| not_read(&error, dir))
+}
+
+/// The same, with the error as it is.
+pub(crate) fn look(dir: &str) -> Result<Store, OpenError> {
     let options = OpenOptions::new().clock(SystemClock).beside_a_writer();
-    options.progress(reading()).open(dir).map_err(|error| match is_damage(&error) {
-        true => or_by_server("verify", dir)(not_opened(&error)),
-        false => not_opened(&error),
-    })
+    options.progress(reading()).open(dir)
+}
+
+pub(crate) fn not_read(error: &OpenError, dir: &str) -> Failure {
+    match is_damage(error) && is_locked(dir) {
+        true => not_opened(error).with_hint(
+            "have the server that has it look what is damaged: POST /api/v1/folder/verify",
+        ),
+        false => not_opened(error),
+    }
 }
 
 /// Notes that somebody else goes on writing to what is read.

@@ -39,7 +39,8 @@ pub enum OpenError {
         /// The folder.
         folder: Box<str>,
     },
-    /// Whoever has it open writes checkpoints faster than one can be copied.
+    /// Whoever has it open writes checkpoints faster than one can be copied, or puts another folder
+    /// in its place, one of which something was erased.
     #[error("the Jungle in {folder} changes faster than it can be read; try again")]
     Restless {
         /// The folder.

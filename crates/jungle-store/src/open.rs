@@ -444,18 +444,22 @@ impl OpenOptions {
                 return alone;
             }
             let still = Arc::new(StillDisk::new(folder, &self.progress)?);
-            match self.clone().open_on(Arc::clone(&still) as Arc<dyn Disk>) {
-                Ok(_) if !still.is_the_same(folder) && looks < LOOKS => {}
-                Ok(_) if !still.is_the_same(folder) => {
-                    return Err(OpenError::Restless { folder: folder.to_string_lossy().into() });
-                }
-                Ok(mut store) => {
+            let opened = self.clone().open_on(Arc::clone(&still) as Arc<dyn Disk>);
+            // Asked for in this order: who began afterwards is in nobody's way.
+            let is_of_one = !erase::is_unfinished(&*still)? && still.is_of_one();
+            match opened {
+                Ok(mut store) if is_of_one => {
+                    still.let_go();
                     store.report.is_written_elsewhere = true;
                     return Ok(store);
                 }
+                // Whoever does that goes on with it.
+                Ok(_) | Err(OpenError::Erasing { .. }) if looks >= LOOKS => {
+                    return Err(OpenError::Restless { folder: folder.to_string_lossy().into() });
+                }
                 // It may be that the writer went on, and took away what was to be read.
-                Err(error) if looks < LOOKS && !is_final(&error) => {}
-                refused => return refused,
+                Err(error) if looks >= LOOKS || is_final(&error) => return Err(error),
+                _ => {}
             }
             std::thread::sleep(looks * PAUSE);
             looks += 1;

@@ -6,7 +6,7 @@ use std::path::Path as FilePath;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
-use jungle::{Path, Revision, Store, TreeHandle, WatchError};
+use jungle::{OpenError, Path, Revision, Store, TreeHandle, WatchError};
 use jungle_words::Tags;
 
 use crate::args;
@@ -30,7 +30,8 @@ tells, and `changes`, as `diff --json` tells them. Remember the last `revision`,
 /// More than a tick of the clock that the system takes the times of files from.
 const TICK: Duration = Duration::from_millis(50);
 
-/// When so many bytes are to be told, the folder is given free before they are.
+/// When so many bytes are to be told, they are, and the folder is given free before that if
+/// somebody might wait for it.
 const PORTION: usize = 8 << 20;
 
 /// How often it looks whether there is something new.
@@ -68,26 +69,44 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         return Err(Failure::usage("nobody else writes while the shell has the folder")
             .with_hint("leave the shell, or leave out --follow"));
     }
-    let mut seen = None;
+    let (mut seen, mut held) = (None, None);
     loop {
-        let before = Traces::of(&args.dir);
-        let (folder, mut portion) = (folder::read(&args.dir)?, Vec::new());
+        let looked = held.take().map_or_else(|| look(&args.dir), |held| Ok(Some(held)))?;
+        let Some((before, folder)) = looked else { continue };
+        let mut portion = Vec::new();
         let is_full = |portion: &Vec<u8>| portion.len() > PORTION;
-        let (newest, is_all) =
-            told(args, &folder, &path, seen, context.format, &mut portion, is_full)?;
-        // Nobody who wants to write shall wait for who reads along.
-        drop(folder);
+        let told = told(args, &folder, &path, seen, context.format, &mut portion, is_full);
+        // Nobody who wants to write shall wait for who reads along: a copy is in nobody's way.
+        let is_copy = folder.report().is_written_elsewhere;
+        let kept = Some(folder).filter(|_| is_copy);
         let mut out = stdout();
         out.write_all(&portion)?;
         out.flush()?;
+        let (newest, is_all) = told?;
         seen = Some(newest);
         if !is_all {
+            held = kept.map(|folder| (before, folder));
             continue;
         }
+        drop(kept);
         sleep(LOOKS_EVERY);
         while before.are_all(&args.dir) {
             sleep(LOOKS_EVERY);
         }
+    }
+}
+
+/// The folder, and what whoever writes to it had left there before; none while it changes too fast,
+/// after a rest.
+fn look(dir: &str) -> Result<Option<(Traces, Store)>, Failure> {
+    let before = Traces::of(dir);
+    match folder::look(dir) {
+        Ok(folder) => Ok(Some((before, folder))),
+        Err(OpenError::Restless { .. }) => {
+            sleep(LOOKS_EVERY);
+            Ok(None)
+        }
+        Err(error) => Err(folder::not_read(&error, dir)),
     }
 }
 

@@ -11,13 +11,14 @@
 //!
 //! What goes wrong all the same (a segment is dropped behind a newer checkpoint) is an error, since
 //! all that is read is held against checksums and against what is before it. That the folder was
-//! replaced meanwhile, by one of which something was erased, may not be seen there: the mark tells
-//! it. In both cases it is read again.
+//! replaced meanwhile, by one of which something was erased, may not be seen there: its files are
+//! others then, and what was read may be of both. In both cases it is read again. That somebody
+//! opened or closed it changes nothing of what was read.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
-use std::path::Path;
-use std::time::SystemTime;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use super::{Disk, DiskFile, FolderDisk, Mode, read_full};
 use crate::error::{IoError, OpenError, doing};
@@ -37,16 +38,17 @@ const HEAD: usize = 4096;
 /// A folder that is only read.
 pub(crate) struct StillDisk {
     folder: FolderDisk,
+    path: PathBuf,
     mark: File,
-    told: Told,
-    pages: Option<File>,
+    pages: Option<Pages>,
+    /// What was opened of the log. As long as it is held no other file can be taken for it.
+    log: Mutex<Vec<(String, File)>>,
 }
 
-/// What the mark said, and when somebody wrote that.
-#[derive(PartialEq, Eq)]
-struct Told {
-    mark: Vec<u8>,
-    at: Option<SystemTime>,
+/// The pages, and the copy of them.
+struct Pages {
+    file: File,
+    copy: File,
 }
 
 impl StillDisk {
@@ -57,28 +59,52 @@ impl StillDisk {
     /// is given up; [`OpenError::Restless`] when checkpoints follow each other too fast to copy
     /// one.
     pub(crate) fn new(folder: &Path, progress: &Progress) -> Result<StillDisk, OpenError> {
-        let told = Told::by(folder).map_err(doing("read", LOCK))?;
+        let mut told = Vec::new();
+        let read = File::open(folder.join(LOCK))
+            .and_then(|mark| mark.take(HEAD as u64).read_to_end(&mut told));
+        read.map_err(doing("read", LOCK))?;
         let mut mark = temporary(LOCK)?;
-        mark.write_all(&told.mark).map_err(no_room(LOCK))?;
-        let pages = pages(folder, progress)?;
-        Ok(StillDisk { folder: FolderDisk::new(folder), mark, told, pages })
+        mark.write_all(&told).map_err(no_room(LOCK))?;
+        let (pages, log) = (pages(folder, progress)?, Mutex::default());
+        Ok(StillDisk { folder: FolderDisk::new(folder), path: folder.into(), mark, pages, log })
     }
 
-    /// Is it still the folder that it was? Whoever opens it to write, closes it, or puts another
-    /// one in its place writes the mark.
-    pub(crate) fn is_the_same(&self, folder: &Path) -> bool {
-        Told::by(folder).is_ok_and(|told| told == self.told)
+    /// Was all that was read of one folder, if nobody is about to put another one in its place?
+    /// Whoever did has removed each file of it. Those of the log are removed behind a checkpoint,
+    /// too.
+    pub(crate) fn is_of_one(&self) -> bool {
+        let pages = self.path.join(PAGES);
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        match &self.pages {
+            Some(Pages { file, .. }) => is_at(file, &pages),
+            None => {
+                let is_there = |(name, file): &(String, File)| is_at(file, &self.path.join(name));
+                !pages.exists() && log.iter().all(is_there)
+            }
+        }
+    }
+
+    /// Lets go of what is held only to be [of one](StillDisk::is_of_one).
+    pub(crate) fn let_go(&self) {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
 
-impl Told {
-    fn by(folder: &Path) -> io::Result<Told> {
-        let file = File::open(folder.join(LOCK))?;
-        let at = file.metadata()?.modified().ok();
-        let mut mark = Vec::new();
-        file.take(HEAD as u64).read_to_end(&mut mark)?;
-        Ok(Told { mark, at })
-    }
+/// Does the file have this name still?
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let which = |metadata: io::Result<fs::Metadata>| metadata.ok().map(|it| (it.dev(), it.ino()));
+    let here = which(file.metadata());
+    here.is_some() && here == which(fs::metadata(path))
+}
+
+/// Does the file have this name still? What was made at the same moment is taken for it.
+#[cfg(not(unix))]
+fn is_at(file: &File, path: &Path) -> bool {
+    let made = |metadata: io::Result<fs::Metadata>| metadata.and_then(|it| it.created()).ok();
+    let here = made(file.metadata());
+    here.is_some() && here == made(fs::metadata(path))
 }
 
 /// A file without a name, for a copy.
@@ -95,8 +121,14 @@ fn no_room(name: &'static str) -> impl Fn(io::Error) -> IoError {
     }
 }
 
+fn not_copied(error: io::Error) -> IoError {
+    let full = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded, ErrorKind::FileTooLarge];
+    let is_full = full.contains(&error.kind());
+    if is_full { no_room(PAGES)(error) } else { doing("copy", PAGES)(error) }
+}
+
 /// The pages of a moment, if there are any.
-fn pages(folder: &Path, progress: &Progress) -> Result<Option<File>, OpenError> {
+fn pages(folder: &Path, progress: &Progress) -> Result<Option<Pages>, OpenError> {
     let path = folder.join(PAGES);
     for _ in 0..COPIES {
         // One that is compacted meanwhile stays as it was, and loses its name.
@@ -105,7 +137,7 @@ fn pages(folder: &Path, progress: &Progress) -> Result<Option<File>, OpenError> 
             opened => opened.map_err(doing("open", PAGES))?,
         };
         if let Some(copy) = copy(&file, &mut || head(&file), progress)? {
-            return Ok(Some(copy));
+            return Ok(Some(Pages { file, copy }));
         }
     }
     Err(OpenError::Restless { folder: folder.to_string_lossy().into() })
@@ -120,7 +152,7 @@ fn copy(
     let (before, mut copy) = (head()?, temporary(PAGES)?);
     loop {
         progress.go_on()?;
-        let copied = io::copy(&mut pages.take(PIECE), &mut copy).map_err(no_room(PAGES))?;
+        let copied = io::copy(&mut pages.take(PIECE), &mut copy).map_err(not_copied)?;
         if head()? != before {
             return Ok(None);
         }
@@ -147,10 +179,16 @@ impl Disk for StillDisk {
             _ if mode != Mode::Read => refused(),
             LOCK => Ok(Box::new(self.mark.try_clone()?)),
             PAGES => match &self.pages {
-                Some(pages) => Ok(Box::new(pages.try_clone()?)),
+                Some(pages) => Ok(Box::new(pages.copy.try_clone()?)),
                 None => Err(ErrorKind::NotFound.into()),
             },
-            _ => self.folder.open(name, mode),
+            _ => {
+                // Before it is opened to be read: if it is replaced between, that is seen.
+                let held = File::open(self.path.join(name))?;
+                let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+                log.push((name.to_owned(), held));
+                self.folder.open(name, mode)
+            }
         }
     }
 
@@ -184,11 +222,12 @@ fn refused<T>() -> io::Result<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
     use super::*;
+    use crate::erase::EraseQuery;
+    use crate::open::OpenOptions;
     use crate::store::Store;
 
     /// Pages of two pieces and a bit, from their beginning.
@@ -224,24 +263,32 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_was_closed_or_replaced_meanwhile_is_another_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = folder.path();
-        let writer = Store::open(at).unwrap();
-        let look = || StillDisk::new(at, &Progress::default()).unwrap();
-        let seen = look();
-        writer.create_tree("t").unwrap();
-        assert!(seen.is_the_same(at), "commits change nothing of it");
-        drop(writer);
-        assert!(!seen.is_the_same(at));
-        // As it was before, but it was written since.
-        let (seen, mark) = (look(), fs::read(at.join(LOCK)).unwrap());
-        let opens = (0..1000).take_while(|_| {
-            drop(Store::open(at).unwrap());
-            assert_eq!(fs::read(at.join(LOCK)).unwrap(), mark);
-            // The system's clock has ticks.
-            seen.is_the_same(at)
-        });
-        assert!(opens.count() < 1000);
+    fn a_folder_that_was_replaced_meanwhile_is_another_one() {
+        for has_pages in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let at = folder.path();
+            let commit = |store: &Store| {
+                let tree = store.open_tree("t").unwrap();
+                tree.update(|tx| tx.append(&[])).unwrap();
+            };
+            let writer = Store::open(at).unwrap();
+            writer.create_tree("t").unwrap();
+            commit(&writer);
+            if has_pages {
+                writer.checkpoint().unwrap();
+            }
+            let seen = Arc::new(StillDisk::new(at, &Progress::default()).unwrap());
+            assert_eq!(seen.pages.is_some(), has_pages);
+            let disk = Arc::clone(&seen) as Arc<dyn Disk>;
+            drop(OpenOptions::new().read_only().open_on(disk).unwrap());
+            commit(&writer);
+            drop(writer);
+            commit(&Store::open(at).unwrap());
+            assert!(seen.is_of_one(), "who commits, closes and opens replaces nothing");
+
+            let query = EraseQuery::new("t", "/0".parse().unwrap());
+            OpenOptions::new().erase(at, &query, |_, _| ()).unwrap();
+            assert!(!seen.is_of_one());
+        }
     }
 }
