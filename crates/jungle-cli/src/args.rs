@@ -1,7 +1,8 @@
 //! What can be said on the command line. What a single command takes is in its own file.
 
 use anstream::ColorChoice;
-use clap::{Parser, ValueEnum};
+use clap::builder::Resettable;
+use clap::{CommandFactory, Parser, ValueEnum};
 use jungle::CommitMeta;
 
 use crate::commands::Command;
@@ -26,6 +27,12 @@ pub(crate) struct Args {
 }
 
 impl Args {
+    /// What can be said, in the environment, too: a variable that is set to nothing says nothing,
+    /// as where one is set for all services of a kind.
+    pub(crate) fn parser() -> clap::Command {
+        without_empty_variables(Args::command())
+    }
+
     pub(crate) fn is_json(&self) -> bool {
         self.json
     }
@@ -33,6 +40,15 @@ impl Args {
     pub(crate) fn format(&self) -> Format {
         if self.json { Format::Json } else { Format::Text }
     }
+}
+
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let is_empty = |name: &std::ffi::OsStr| std::env::var_os(name).is_some_and(|it| it.is_empty());
+    let command = command.mut_args(|arg| match arg.get_env().is_some_and(is_empty) {
+        true => arg.env(Resettable::Reset),
+        false => arg,
+    });
+    command.mut_subcommands(without_empty_variables)
 }
 
 #[derive(Clone, Copy, Default, ValueEnum)]

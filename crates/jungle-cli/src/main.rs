@@ -22,7 +22,7 @@ mod tryout;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 use crate::args::Args;
 use crate::context::Context;
@@ -33,7 +33,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     allow_huge_pages();
-    let args = Args::parse();
+    let said = Args::parser().get_matches();
+    let args = Args::from_arg_matches(&said).unwrap_or_else(|error| error.exit());
     args.color.apply();
     bar::show_for(args.format());
     let context = Context { format: args.format(), held: None };

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io::Write;
 
 use clap::parser::ValueSource;
-use clap::{ArgAction, ArgMatches, CommandFactory};
+use clap::{ArgAction, ArgMatches};
 use serde::Serialize;
 
 use super::serve;
@@ -42,7 +42,7 @@ struct Setting {
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let limits = args.serve.limits()?;
     // They could be parsed before.
-    let mut command = args::Args::command();
+    let mut command = args::Args::parser();
     let all = command.get_matches_mut();
     let Some((name @ "config", given)) = all.subcommand() else {
         return Err(Failure::usage("`jungle config` is for the command line, not for the shell"));
@@ -68,13 +68,14 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
 fn setting(arg: &clap::Arg, given: &ArgMatches, serve: &serve::Args) -> Setting {
     let id = arg.get_id().as_str();
     let said = given.get_raw(id).map(|values| {
-        let values = values.map(|value| plain(&value.to_string_lossy()));
-        values.collect::<Vec<_>>().join(", ")
+        let values = values.map(|value| value.to_string_lossy());
+        values.collect::<Vec<_>>().join(",")
     });
     let is_flag = matches!(arg.get_action(), ArgAction::SetTrue);
     let value = match said {
-        None if is_flag => Some(given.get_flag(id).to_string()),
+        _ if is_flag => Some(given.get_flag(id).to_string()),
         None => serve.usual(id),
+        Some(said) if id == "cluster" => Some(plain(&said)),
         Some(said) => Some(said),
     };
     let variable = arg.get_env().and_then(OsStr::to_str).map(str::to_owned);

@@ -2,14 +2,16 @@
 
 use std::env;
 use std::error::Error;
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use clap::builder::FalseyValueParser;
+use clap::builder::BoolishValueParser;
 use jungle::{ArenaError, Durability, Jungle, Memory, OpenOptions, SystemClock};
 use jungle_cluster::Cluster;
 use jungle_server::{
@@ -72,7 +74,7 @@ pub(crate) struct Args {
     tls_self: bool,
     /// Listen where other machines can reach it, even if nothing is encrypted or nobody is asked
     /// who they are
-    #[arg(long, env = "JUNGLE_EXPOSE", value_parser = FalseyValueParser::new())]
+    #[arg(long, env = "JUNGLE_EXPOSE", value_parser = BoolishValueParser::new())]
     expose: bool,
     /// The file that says who may do what, as `jungle access` writes it
     /// [default: access.toml in the folder, if it is there; else everybody may do everything]
@@ -81,18 +83,20 @@ pub(crate) struct Args {
     #[command(flatten)]
     membership: Membership,
     /// Let nobody change anything, whatever they may do otherwise
-    #[arg(long, env = "JUNGLE_READ_ONLY", value_parser = FalseyValueParser::new())]
+    #[arg(long, env = "JUNGLE_READ_ONLY", value_parser = BoolishValueParser::new())]
     read_only: bool,
     /// Where others reach it, such as through a proxy: told to those who look for it, or for its
     /// trees, in its cluster or another one of the same engine [default: where it listens]
     #[arg(long, value_name = "URL", requires = "cluster", value_parser = public_url)]
     public_url: Option<String>,
     /// Another name by which it is asked for, such as that of the proxy
-    #[arg(long, value_name = "NAME", env = "JUNGLE_HOST", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", env = "JUNGLE_HOST", value_delimiter = ',',
+          value_parser = trimmed::<String>)]
     host: Vec<String>,
     /// The address of a proxy in front, which must say who asks it: for limits and notes, that is
     /// the last in `X-Forwarded-For` that is no proxy. `X-Forwarded-Proto` says if it was encrypted
-    #[arg(long, value_name = "ADDRESS", env = "JUNGLE_PROXY", value_delimiter = ',')]
+    #[arg(long, value_name = "ADDRESS", env = "JUNGLE_PROXY", value_delimiter = ',',
+          value_parser = trimmed::<IpAddr>)]
     proxy: Vec<IpAddr>,
     /// How much it accepts, such as `requests-per-second=1000`; `jungle config` lists the limits
     #[arg(long, value_name = "LIMIT=NUMBER", env = "JUNGLE_LIMIT", value_delimiter = ',',
@@ -146,9 +150,20 @@ enum BoardsAt {
     Local,
 }
 
+/// One of a list in which there may be spaces behind the commas.
+fn trimmed<T: FromStr>(text: &str) -> Result<T, String>
+where
+    T::Err: Display,
+{
+    match text.trim() {
+        "" => Err("there is nothing between two commas".to_owned()),
+        text => text.parse().map_err(|error: T::Err| error.to_string()),
+    }
+}
+
 /// One limit: whether it may be so is found out with the others.
 fn limit(text: &str) -> Result<(String, u64), String> {
-    let (name, value) = text.split_once('=').ok_or("is not like connections=100")?;
+    let (name, value) = text.trim().split_once('=').ok_or("is not like connections=100")?;
     let value = value.parse().map_err(|_| format!("{value:?} is not a whole number"))?;
     Ok((name.to_owned(), value))
 }

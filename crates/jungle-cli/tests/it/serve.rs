@@ -4,8 +4,8 @@ use std::process::Command;
 
 use jungle_testkit::NatsServers;
 
-use super::Folder;
 use super::serving::{Serving, json};
+use super::{Ended, Folder};
 
 #[test]
 fn end_in_order_loses_nothing() {
@@ -43,7 +43,8 @@ fn ended_while_others_post(name: &str, durability: &str, signal: &str) {
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
         posting.into_iter().map(|posting| posting.join().unwrap()).sum::<u64>()
     });
-    serving.child.wait().unwrap();
+    let ended = serving.child.wait().unwrap();
+    assert_eq!(ended.success(), signal == "-TERM", "{ended}");
     let count = Serving::start(&folder, &["--data", "data"]).count();
     // One of each that posts may have been done without the answer getting through.
     assert!((acknowledged..=acknowledged + 4).contains(&count), "{count} of {acknowledged}");
@@ -298,7 +299,9 @@ fn settings_are_told_with_where_they_come_from() {
         ("JUNGLE_DATA", "there"),
         ("JUNGLE_READ_ONLY", "1"),
         ("JUNGLE_EXPOSE", ""),
-        ("JUNGLE_HOST", "a.example,b.example"),
+        ("JUNGLE_PROXY", ""),
+        ("JUNGLE_LISTEN", ""),
+        ("JUNGLE_HOST", "a.example, b.example"),
         ("JUNGLE_DURABILITY", "memory"),
         ("JUNGLE_LIMIT", "watchers=3"),
     ];
@@ -307,10 +310,16 @@ fn settings_are_told_with_where_they_come_from() {
         "buffered",
         "--cluster",
         "nats://me:secret@host:4222,me:secret@other:4222",
+        "--backups",
+        "home/me@work",
     ];
     let said = settings(&args, &variables);
     assert_eq!(said["data"], of("there", "environment"));
-    assert_eq!(said["read-only"], of("1", "environment"));
+    assert_eq!(said["read-only"], of("true", "environment"));
+    assert_eq!(said["expose"], of("false", "default"));
+    assert_eq!(said["proxy"], (None, "default".to_owned()));
+    assert_eq!(said["listen"], usual["listen"]);
+    assert_eq!(said["backups"], of("home/me@work", "option"));
     assert_eq!(said["host"], of("a.example, b.example", "environment"));
     assert_eq!(said["durability"], of("buffered", "option"));
     assert_eq!(said["limit watchers"], of("3", "environment"));
@@ -320,6 +329,9 @@ fn settings_are_told_with_where_they_come_from() {
     folder.run_with_input(&["access", "add-token", "there", "ci"], "").check_code(0);
     assert_eq!(settings(&[], &variables)["access"], of("there/access.toml", "default"));
 
+    let mut command = folder.command(&["config"]);
+    let wrong = Ended::new(command.env("JUNGLE_EXPOSE", "never").output().unwrap());
+    wrong.check_code(2);
     let wrong = folder.run(&["config", "--limit", "connectons=3"]);
     wrong.check_code(2);
     assert!(wrong.err.contains("did you mean connections?"), "{}", wrong.err);

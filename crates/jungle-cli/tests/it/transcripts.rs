@@ -70,12 +70,12 @@ fn check(file: &Path) {
 fn run(folder: &Folder, command: &str) -> String {
     let jungle = Path::new(env!("CARGO_BIN_EXE_jungle"));
     let path = std::env::var("PATH").unwrap();
-    let output = Command::new("sh")
+    let mut shell = Command::new("sh");
+    super::without_settings(&mut shell);
+    let output = shell
         .args(["-c", command])
         .current_dir(&folder.0)
         .env("PATH", format!("{}:{path}", jungle.parent().unwrap().display()))
-        .env_remove("NO_COLOR")
-        .env_remove("JUNGLE_AUTHOR")
         .env("HOME", &folder.0)
         .output()
         .unwrap();

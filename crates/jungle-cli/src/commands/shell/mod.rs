@@ -39,7 +39,7 @@ pub(crate) struct Args {
 }
 
 /// Commands that take no folder first.
-const WITHOUT_FOLDER: [&str; 5] = ["help", "man", "completions", "demo", "restore"];
+const WITHOUT_FOLDER: [&str; 6] = ["help", "man", "completions", "config", "demo", "restore"];
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     if context.held.is_some() {

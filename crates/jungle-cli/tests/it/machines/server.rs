@@ -63,6 +63,7 @@ impl<'m> Server<'m> {
 
     pub(crate) fn start(&self) {
         let mut command = self.machines.command(self.at, env!("CARGO_BIN_EXE_jungle"));
+        super::super::without_settings(&mut command);
         command.args(["serve", "--json", "--log", "warn", "--expose", "--listen"]);
         command.arg(format!("0.0.0.0:{PORT}")).arg("--data").arg(self.data());
         command.args(["--cluster", &self.cluster, "--server-name", &format!("s{}", self.at)]);
