@@ -263,6 +263,20 @@ pub(crate) fn entry_of(block: Run<'_>, entry: usize) -> u32 {
     Place::of(entry).get(block)
 }
 
+/// In which of their first so many entries two blocks differ: a bit for each.
+#[inline(always)]
+pub(crate) fn differing_entries(left: Run<'_>, right: Run<'_>, count: u32) -> u64 {
+    let mut entries = 0;
+    for first in (0..count).step_by(2) {
+        let Place { word, .. } = Place::of(first as usize);
+        let differ = left[word].load(Ordering::Relaxed) ^ right[word].load(Ordering::Relaxed);
+        let [low, high] = [differ as u32, (differ >> 32) as u32].map(|half| u64::from(half != 0));
+        entries |= (low | high << 1) << first;
+    }
+    // Of an odd number, the last word has half an entry more.
+    entries & ((1 << count) - 1)
+}
+
 /// Where a u32 entry stands in its block.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {

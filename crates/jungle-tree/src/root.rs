@@ -94,7 +94,10 @@ impl RootCell {
 
     /// Pins a version that is held already, and stays so until this returns.
     pub(crate) fn pin_held(&self, pins: &Pins, handle: u32, version: u64) -> Pinned {
-        self.newest_pin.fetch_max(version, Ordering::Relaxed);
+        // It only grows, so what is not below it now never is.
+        if self.newest_pin.load(Ordering::Relaxed) < version {
+            self.newest_pin.fetch_max(version, Ordering::Relaxed);
+        }
         Pinned { slot: pins.set_again(version, handle), handle, version }
     }
 

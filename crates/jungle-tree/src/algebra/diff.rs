@@ -27,6 +27,9 @@ const TOLD_NODES_MAX: u64 = 16;
 /// Nodes moved out of or into nodes that were moved, and so on: so deep they are looked for.
 const MOVES_IN_MOVES_MAX: usize = 16;
 
+/// There is room for the path of a node so deep from the beginning.
+const DEPTH_USUAL: usize = 8;
+
 /// At most this many keys for the paths of a subtree that is told node by node.
 const TOLD_KEYS_MAX: u64 = 1 << 16;
 
@@ -135,7 +138,7 @@ struct Differ<'a> {
 }
 
 fn differences<'a>(
-    path: Vec<KeyRef<'a>>,
+    mut path: Vec<KeyRef<'a>>,
     left: Node<'a>,
     b: &'a Snapshot,
     order: Order,
@@ -151,6 +154,7 @@ fn differences<'a>(
     let differences = same_arena.then(|| Differences::new(left.cell().memory()));
     let (stack, places) = (Vec::new(), Vec::new());
     let mut differ = Differ { differences, path: Vec::new(), stack, level: 0, places };
+    path.reserve(DEPTH_USUAL);
     differ.compare(path, left, right);
     let moves = differ.find_moves();
     tell(&differ.places, &moves, b, order)
@@ -161,13 +165,18 @@ impl<'a> Differ<'a> {
     fn compare(&mut self, path: Vec<KeyRef<'a>>, left: Node<'a>, right: Node<'a>) {
         let depth = path.len();
         self.path = path;
-        self.stack.push(Pair { depth, key: None, left: Some(left), right: Some(right) });
-        while let Some(pair) = self.stack.pop() {
+        let mut first = Some(Pair { depth, key: None, left: Some(left), right: Some(right) });
+        while let Some(pair) = first.take().or_else(|| self.stack.pop()) {
             self.path.truncate(pair.depth);
             self.path.extend(pair.key);
             match (pair.left, pair.right) {
-                (Some(left), Some(right)) => {
+                (Some(mut left), Some(mut right)) => {
                     self.compare_attributes(left, right);
+                    while let Some((key, l, r)) = self.only_child(left, right) {
+                        self.path.push(key);
+                        (left, right) = (l, r);
+                        self.compare_attributes(left, right);
+                    }
                     self.compare_children(left, right);
                 }
                 (Some(left), None) => self.push(Found::Removed(left)),
@@ -205,6 +214,18 @@ impl<'a> Differ<'a> {
             }
         }
         moves
+    }
+
+    /// The child in which two nodes differ, where it is quickly seen to be the only one: most
+    /// versions differ in one place, and nothing need be noted on the way there.
+    fn only_child(
+        &self,
+        left: Node<'a>,
+        right: Node<'a>,
+    ) -> Option<(KeyRef<'a>, Node<'a>, Node<'a>)> {
+        let differences = self.differences.as_ref()?;
+        let (key, l, r) = differences.only(left.content().kids, right.content().kids)?;
+        Some((key, Node::new(left.cell(), l), Node::new(right.cell(), r)))
     }
 
     fn compare_attributes(&mut self, left: Node<'a>, right: Node<'a>) {

@@ -40,6 +40,25 @@ impl<'a> Differences<'a> {
         self.pairs.extend(parts.map(|(left, right)| Pair { left, right, base: 0 }));
     }
 
+    /// The child in which two nodes differ, if it is the only one and that is seen at once: where
+    /// both have all children in one block, and the same ones.
+    pub(crate) fn only(&self, left: u32, right: u32) -> Option<(KeyRef<'a>, Content, Content)> {
+        if left == 0 || right == 0 {
+            return None;
+        }
+        let arena = self.arena;
+        [left, right].iter().for_each(|block| block::prefetch(arena, *block));
+        let (l, r) = (Header::load(arena, left), Header::load(arena, right));
+        let slots = self.differing_children([left, right], l, r)?;
+        let slot = slots.is_power_of_two().then(|| slots.trailing_zeros())?;
+        let key = match l.kind() {
+            BUCKET => name::key(arena, block::entry(arena, left, slot as usize)),
+            _ => KeyRef::Position(i64::from(slot), &[]),
+        };
+        let content = |block, header| block::content(arena, block, header, slot);
+        Some((key, content(left, l), content(right, r)))
+    }
+
     fn compare(&mut self, pair: Pair) {
         let Pair { left, right, base } = pair;
         if left == 0 || right == 0 {
@@ -63,10 +82,11 @@ impl<'a> Differences<'a> {
             return self.merge(&pair);
         };
         let slots = if l_order == r_order && l.kids() == r.kids() {
-            self.differing_slots(&pair, [l.kids(), 0])
+            self.differing_slots([left, right], 0, [l.kids(), 0])
         } else {
-            u32::MAX
+            None
         };
+        let slots = slots.unwrap_or(u32::MAX);
         for slot in (0..WIDTH as u32).rev().filter(|slot| slots >> slot & 1 == 1) {
             let base = if l.kind() == BRANCH {
                 0
@@ -80,7 +100,7 @@ impl<'a> Differences<'a> {
                 Ordering::Less => (l_kid, if whole == slot { right } else { 0 }),
                 Ordering::Greater => (if whole == slot { left } else { 0 }, r_kid),
             };
-            if left != right && !(slot == 3 && is_awake(Bug::DiffSkipsSlot)) {
+            if left != right {
                 self.pairs.push(Pair { left, right, base });
             }
         }
@@ -97,33 +117,43 @@ impl<'a> Differences<'a> {
         together.then(|| inner.half_byte(header.attrs()))
     }
 
-    /// The slots in which two blocks differ that have entries for the same ones: first those of
-    /// one set of slots, then those of another. Most pairs are such, since an edit copies the
-    /// blocks of a path and replaces one entry in each.
-    fn differing_slots(&self, pair: &Pair, sets: [u32; 2]) -> u32 {
-        let [left, right] = [pair.left, pair.right].map(|block| block::loaded(self.arena, block));
-        let (mut slots, mut entry) = (0, 0);
-        for mut rest in sets {
-            while rest != 0 {
-                let lowest = rest & rest.wrapping_neg();
-                rest ^= lowest;
-                if block::entry_of(left, entry) != block::entry_of(right, entry) {
-                    slots |= lowest;
-                }
-                entry += 1;
-            }
+    /// The slots in which two leaf blocks differ that have the same children, of which the same
+    /// ones have children and attributes: most pairs are such, since an edit copies the blocks of a
+    /// path and replaces one entry in each. `None` of others.
+    fn differing_children(&self, blocks: [u32; 2], l: Header, r: Header) -> Option<u32> {
+        let shape = |of: Header| (of.kind(), of.present(), of.kids(), of.attrs());
+        if !matches!(l.kind(), 0 | BUCKET) || shape(l) != shape(r) {
+            return None;
         }
-        slots
+        self.differing_slots(blocks, l.names() as u32, [l.kids(), l.attrs()])
+    }
+
+    /// The slots in which two blocks differ that have so many names, and entries for the same
+    /// slots: first those of one set, then those of another. `None` if they have other names.
+    fn differing_slots(&self, blocks: [u32; 2], names: u32, sets: [u32; 2]) -> Option<u32> {
+        let [left, right] = blocks.map(|block| block::loaded(self.arena, block));
+        let counts = sets.map(u32::count_ones);
+        let entries = block::differing_entries(left, right, names + counts[0] + counts[1]);
+        let (named, mut entries) = (entries & ((1 << names) - 1), entries >> names);
+        let mut slots = 0;
+        while entries != 0 {
+            let entry = entries.trailing_zeros();
+            entries &= entries - 1;
+            slots |= match entry.checked_sub(counts[0]) {
+                None => bit_of(sets[0], entry),
+                Some(entry) => bit_of(sets[1], entry),
+            };
+        }
+        if is_awake(Bug::DiffSkipsSlot) {
+            slots &= !(1 << 3);
+        }
+        (named == 0).then_some(slots)
     }
 
     /// Two leaf blocks of positions, slot by slot.
     fn compare_dense(&mut self, pair: &Pair, l: Header, r: Header) {
-        let bits = |header: Header| (header.present(), header.kids(), header.attrs());
-        let mut slots = if bits(l) == bits(r) {
-            self.differing_slots(pair, [l.kids(), l.attrs()])
-        } else {
-            l.present() | r.present()
-        };
+        let alike = self.differing_children([pair.left, pair.right], l, r);
+        let mut slots = alike.unwrap_or(l.present() | r.present());
         while slots != 0 {
             let slot = slots.trailing_zeros();
             slots &= slots - 1;
@@ -189,6 +219,17 @@ impl<'a> Differences<'a> {
             }
         }
     }
+}
+
+/// The bit of these that has so many below it.
+fn bit_of(mut bits: u32, below: u32) -> u32 {
+    if bits & bits.wrapping_add(1) == 0 {
+        return 1 << below; // All of them: without a loop of which nobody can guess the end.
+    }
+    for _ in 0..below {
+        bits &= bits.wrapping_sub(1);
+    }
+    bits & bits.wrapping_neg()
 }
 
 /// Blocks that split first come first: a lower half-byte, a greater height.
