@@ -72,9 +72,14 @@ impl Shelf {
         Shelf { archive, kept: Cache::with_weighter(pieces as usize, KEPT_BYTES, Bytes) }
     }
 
+    /// A piece that is in memory still.
+    pub(crate) fn kept(&self, branch: BranchId, index: u64) -> Option<Piece> {
+        self.kept.get(&(branch, index))
+    }
+
     /// A piece, to be remembered.
     pub(crate) fn piece(&self, branch: BranchId, index: u64) -> Result<Piece, ArchiveError> {
-        if let Some(piece) = self.kept.get(&(branch, index)) {
+        if let Some(piece) = self.kept(branch, index) {
             return Ok(piece);
         }
         // Two who look for the same one may both read it: neither waits for the other's disk.

@@ -494,13 +494,18 @@ impl TreeHandle {
     }
 
     pub(crate) fn find(&self, revision: Revision) -> Result<Found, NoSuchRevision> {
-        let newest = self.shared.counter.newest();
-        if revision > newest {
-            return Err(NoSuchRevision::NotYet { newest });
-        }
-        // A commit of this branch with a number up to `revision` drew it under the lock, so what
-        // the lock shows is all of them.
+        self.must_be_born(revision)?;
         self.head.at(At::Revision(revision))
+    }
+
+    /// Refuses a revision that nobody has drawn yet. A commit of this branch with a number up to
+    /// it drew that under the lock, so what the lock shows is all of them then.
+    fn must_be_born(&self, revision: Revision) -> Result<(), NoSuchRevision> {
+        let newest = self.shared.counter.newest();
+        match revision > newest {
+            true => Err(NoSuchRevision::NotYet { newest }),
+            false => Ok(()),
+        }
     }
 
     /// The tree as it was at a time.
@@ -569,7 +574,9 @@ impl TreeHandle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn diff(&self, a: Revision, b: Revision) -> Result<ChangeSet, NoSuchRevision> {
-        Ok(diff(&*self.at(a)?, &*self.at(b)?))
+        self.must_be_born(a.max(b))?;
+        let [a, b] = self.head.at_both([a, b].map(At::Revision))?;
+        Ok(diff(&a, &b))
     }
 
     /// Makes the tree what it was at a revision, as a new commit; what came between stays in the

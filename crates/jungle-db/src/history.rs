@@ -256,9 +256,13 @@ impl History {
             return Look::Here(found);
         }
         match &self.stored {
-            Some(stored) if wanted >= at.value((stored.anchor.revision, stored.anchor.time)) => {
+            Some(stored) if wanted >= stored.anchor_at(at).1 => {
                 let (range, high) = (self.first..self.here, (from, oldest));
-                Look::Stored(StoredLook { stored: stored.clone(), range, high, at })
+                let kept = |number| stored.shelf.kept(stored.branch, number).ok_or(());
+                match newest_in(range.clone(), (stored.anchor_at(at), high), at, kept) {
+                    Ok(found) => Look::Here(found),
+                    Err(()) => Look::Stored(StoredLook { stored: stored.clone(), range, high, at }),
+                }
             }
             _ => Look::Here(None),
         }
@@ -277,6 +281,12 @@ impl History {
 }
 
 impl Stored {
+    /// What is known of something old.
+    fn anchor_at(&self, at: At) -> Point {
+        let HistoryAnchor { index, revision, time } = self.anchor;
+        (index, at.value((revision, time)))
+    }
+
     pub(crate) fn piece(&self, number: u64) -> Result<Piece, ArchiveError> {
         self.shelf.piece(self.branch, number)
     }
@@ -297,8 +307,7 @@ impl StoredLook {
     /// Goes on with it.
     pub(crate) fn run(self) -> Result<Option<(u64, HistoryEntry)>, ArchiveError> {
         let StoredLook { stored, range, high, at } = self;
-        let anchor = (stored.anchor.index, at.value((stored.anchor.revision, stored.anchor.time)));
-        newest_in(range, (anchor, high), at, |number| stored.piece(number))
+        newest_in(range, (stored.anchor_at(at), high), at, |number| stored.piece(number))
     }
 }
 

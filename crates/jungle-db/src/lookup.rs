@@ -52,6 +52,19 @@ impl Head {
         })
     }
 
+    /// The versions at two numbers or times: most of the time both are in memory, and found at
+    /// once.
+    pub(crate) fn at_both(&self, both: [At; 2]) -> Result<[Snapshot; 2], NoSuchRevision> {
+        let state = self.lock();
+        let looks = both.map(|at| state.history.look(at));
+        if let [Look::Here(Some((_, a))), Look::Here(Some((_, b)))] = looks {
+            return Ok([a, b].map(|entry| state.open(self, &entry)));
+        }
+        drop(state);
+        let [a, b] = both;
+        Ok([self.at(a)?.snapshot, self.at(b)?.snapshot])
+    }
+
     /// Some entries from an index on, or from the oldest: up to `max` of them, and not beyond the
     /// end of a piece.
     pub(crate) fn page(&self, from: u64, max: usize) -> Result<Page, ArchiveError> {

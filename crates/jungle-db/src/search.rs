@@ -88,7 +88,9 @@ pub(crate) fn newest_in<P: Deref<Target = [HistoryEntry]>, E>(
 /// Where a value lies between two points, if the entries are spread evenly.
 fn between(low: Point, high: Point, wanted: i128) -> u64 {
     let entries = i128::from(high.0.saturating_sub(low.0));
-    let step = (wanted - low.1) * entries / (high.1 - low.1).max(1);
+    let (ahead, span) = (wanted - low.1, high.1 - low.1);
+    // Most histories have no gaps, and a division takes as long as all else.
+    let step = if span == entries { ahead } else { ahead * entries / span.max(1) };
     low.0 + step.clamp(0, entries) as u64
 }
 
