@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use jungle_tree::{ChangeSet, Conflict, Editor, MergeOptions, Merged, Path, apply, merge};
+use jungle_tree::{ChangeSet, Conflict, Editor, MergeOptions, Merged, Path, apply, diff, merge};
 
 use crate::branch::NoSuchBranch;
 use crate::commit::{Attempt, Failure, freeze};
@@ -156,9 +156,9 @@ impl Merge {
         let Merge { handle, from, base, ours, theirs, merged } = self;
         let mut renamed = merged.renamed;
         let mut revision = theirs.revision();
+        let is_done = merged.editor.is_changed() || !merged.conflicts.is_empty();
         // Else it makes no difference which of them the next merge begins from.
-        let is_news = !base.root().is_equal(ours.root());
-        if merged.editor.is_changed() || !merged.conflicts.is_empty() || is_news {
+        if is_done || !diff(&base, &ours).is_empty() {
             let attempt = Attempt::of_editor(&handle.head, merged.editor)
                 .even_unchanged()
                 .with_changes(merged.changes)

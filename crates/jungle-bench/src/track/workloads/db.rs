@@ -1,7 +1,7 @@
 //! Of the database in memory.
 
-use jungle_db::{CommitOptions, Jungle, TreeHandle, UpdateError};
-use jungle_tree::{EditError, Key};
+use jungle_db::{CommitMeta, CommitOptions, Jungle, TreeHandle, UpdateError};
+use jungle_tree::{EditError, Key, MergeOptions};
 
 use super::{Meter, SEED, expect, room};
 use crate::Failure;
@@ -10,6 +10,7 @@ use crate::workload::Random;
 /// The children of the root, on which numbers are put.
 const CHILDREN: u64 = 1_000;
 const COMMITS: u64 = 1_000;
+const MERGES: u64 = 300;
 /// So many before those that are counted.
 const WARM: u64 = 100;
 
@@ -36,6 +37,27 @@ pub fn commit_late(meter: &mut Meter) -> Result<(), Failure> {
     let before = tree.snapshot().revision().number();
     meter.count(COMMITS, || (0..COMMITS).try_for_each(late))?;
     expect("revisions", tree.snapshot().revision().number() - before, 2 * COMMITS)
+}
+
+/// A branch, a commit on it and one beside it in another place, and the merge.
+pub fn merge_branch(meter: &mut Meter) -> Result<(), Failure> {
+    let main = plant(&Jungle::builder().arena(room()).build()?)?;
+    let merge = |number: u64| {
+        let side = main.branch("side", main.snapshot().revision())?;
+        put(&main, 2 * number % CHILDREN, number)?;
+        put(&side, (2 * number + 1) % CHILDREN, number)?;
+        let merge = main.merge("side", &MergeOptions::new())?;
+        expect("conflicts", merge.conflicts().len(), 0)?;
+        let merged = merge.commit(&CommitMeta::new());
+        merged.map_err(|error| Failure::from(error.to_string()))?;
+        Ok::<_, Failure>(main.delete_branch("side")?)
+    };
+    (0..WARM).try_for_each(merge)?;
+    meter.count(MERGES, || (WARM..WARM + MERGES).try_for_each(merge))?;
+    let last = (WARM..WARM + MERGES).last().map(|number| number as i64);
+    let merged = main.read();
+    let newest = merged.root().children().filter_map(|(_, child)| child.attribute("n")?.as_int());
+    expect("the newest", newest.max(), last)
 }
 
 /// A tree of which the root has [`CHILDREN`] children.

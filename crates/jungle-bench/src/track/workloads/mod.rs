@@ -20,7 +20,7 @@ type Workload = fn(&mut Meter) -> Result<(), Failure>;
 
 /// All of them, in the order of the record. Another name is another workload: whoever changes what
 /// one does gives it another.
-const ALL: [(&str, Workload); 19] = [
+const ALL: [(&str, Workload); 20] = [
     ("add-child", tree::add_child),
     ("batch", tree::batch),
     ("cursor", tree::cursor),
@@ -35,6 +35,7 @@ const ALL: [(&str, Workload); 19] = [
     ("hash", tree::hash),
     ("commit", db::commit),
     ("commit-late", db::commit_late),
+    ("merge-branch", db::merge_branch),
     ("store-commit", store::commit),
     ("store-open", store::open),
     ("encode", store::encode_record),
