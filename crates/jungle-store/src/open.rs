@@ -446,7 +446,8 @@ impl OpenOptions {
             let still = Arc::new(StillDisk::new(folder, &self.progress)?);
             let opened = self.clone().open_on(Arc::clone(&still) as Arc<dyn Disk>);
             // Asked for in this order: who began afterwards is in nobody's way.
-            let is_of_one = !erase::is_unfinished(&*still)? && still.is_of_one();
+            let is_whole = erase::is_unfinished(&*still).is_ok_and(|unfinished| !unfinished);
+            let is_of_one = is_whole && still.is_of_one();
             match opened {
                 Ok(mut store) if is_of_one => {
                     still.let_go();

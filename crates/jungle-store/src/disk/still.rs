@@ -18,7 +18,7 @@
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Disk, DiskFile, FolderDisk, Mode, read_full};
 use crate::error::{IoError, OpenError, doing};
@@ -40,15 +40,17 @@ pub(crate) struct StillDisk {
     folder: FolderDisk,
     path: PathBuf,
     mark: File,
-    pages: Option<Pages>,
-    /// What was opened of the log. As long as it is held no other file can be taken for it.
-    log: Mutex<Vec<(String, File)>>,
+    /// The copy.
+    pages: Option<File>,
+    /// What of the folder is being looked at; none once that is over.
+    held: Mutex<Option<Held>>,
 }
 
-/// The pages, and the copy of them.
-struct Pages {
-    file: File,
-    copy: File,
+/// Files of a folder: as long as they are held no others can be taken for them.
+struct Held {
+    pages: Option<File>,
+    /// What was opened of the log, if there are no pages.
+    log: Vec<(String, File)>,
 }
 
 impl StillDisk {
@@ -65,8 +67,13 @@ impl StillDisk {
         read.map_err(doing("read", LOCK))?;
         let mut mark = temporary(LOCK)?;
         mark.write_all(&told).map_err(no_room(LOCK))?;
-        let (pages, log) = (pages(folder, progress)?, Mutex::default());
-        Ok(StillDisk { folder: FolderDisk::new(folder), path: folder.into(), mark, pages, log })
+        let (file, pages) = pages(folder, progress)?.unzip();
+        let held = Mutex::new(Some(Held { pages: file, log: Vec::new() }));
+        Ok(StillDisk { folder: FolderDisk::new(folder), path: folder.into(), mark, pages, held })
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Was all that was read of one folder, if nobody is about to put another one in its place?
@@ -74,19 +81,17 @@ impl StillDisk {
     /// too.
     pub(crate) fn is_of_one(&self) -> bool {
         let pages = self.path.join(PAGES);
-        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-        match &self.pages {
-            Some(Pages { file, .. }) => is_at(file, &pages),
-            None => {
-                let is_there = |(name, file): &(String, File)| is_at(file, &self.path.join(name));
-                !pages.exists() && log.iter().all(is_there)
-            }
+        let is_there = |(name, file): &(String, File)| is_at(file, &self.path.join(name));
+        match &*self.held() {
+            Some(Held { pages: Some(file), .. }) => is_at(file, &pages),
+            Some(Held { log, .. }) => !pages.exists() && log.iter().all(is_there),
+            None => false,
         }
     }
 
     /// Lets go of what is held only to be [of one](StillDisk::is_of_one).
     pub(crate) fn let_go(&self) {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        *self.held() = None;
     }
 }
 
@@ -127,8 +132,8 @@ fn not_copied(error: io::Error) -> IoError {
     if is_full { no_room(PAGES)(error) } else { doing("copy", PAGES)(error) }
 }
 
-/// The pages of a moment, if there are any.
-fn pages(folder: &Path, progress: &Progress) -> Result<Option<Pages>, OpenError> {
+/// The pages, and a copy of a moment, if there are any.
+fn pages(folder: &Path, progress: &Progress) -> Result<Option<(File, File)>, OpenError> {
     let path = folder.join(PAGES);
     for _ in 0..COPIES {
         // One that is compacted meanwhile stays as it was, and loses its name.
@@ -137,7 +142,7 @@ fn pages(folder: &Path, progress: &Progress) -> Result<Option<Pages>, OpenError>
             opened => opened.map_err(doing("open", PAGES))?,
         };
         if let Some(copy) = copy(&file, &mut || head(&file), progress)? {
-            return Ok(Some(Pages { file, copy }));
+            return Ok(Some((file, copy)));
         }
     }
     Err(OpenError::Restless { folder: folder.to_string_lossy().into() })
@@ -179,14 +184,14 @@ impl Disk for StillDisk {
             _ if mode != Mode::Read => refused(),
             LOCK => Ok(Box::new(self.mark.try_clone()?)),
             PAGES => match &self.pages {
-                Some(pages) => Ok(Box::new(pages.copy.try_clone()?)),
+                Some(pages) => Ok(Box::new(pages.try_clone()?)),
                 None => Err(ErrorKind::NotFound.into()),
             },
             _ => {
                 // Before it is opened to be read: if it is replaced between, that is seen.
-                let held = File::open(self.path.join(name))?;
-                let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-                log.push((name.to_owned(), held));
+                if let Some(Held { pages: None, log }) = &mut *self.held() {
+                    log.push((name.to_owned(), File::open(self.path.join(name))?));
+                }
                 self.folder.open(name, mode)
             }
         }
@@ -286,9 +291,16 @@ mod tests {
             commit(&Store::open(at).unwrap());
             assert!(seen.is_of_one(), "who commits, closes and opens replaces nothing");
 
+            let segment = fs::read_dir(at.join("log")).unwrap().next().unwrap().unwrap().path();
+            fs::copy(&segment, at.join("other")).unwrap();
+            fs::rename(at.join("other"), &segment).unwrap();
+            assert_eq!(seen.is_of_one(), has_pages, "pages are replaced with the log");
+
             let query = EraseQuery::new("t", "/0".parse().unwrap());
             OpenOptions::new().erase(at, &query, |_, _| ()).unwrap();
             assert!(!seen.is_of_one());
+            seen.let_go();
+            assert!(seen.held().is_none());
         }
     }
 }
