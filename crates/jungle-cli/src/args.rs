@@ -1,8 +1,10 @@
 //! What can be said on the command line. What a single command takes is in its own file.
 
+use std::ffi::OsString;
+
 use anstream::ColorChoice;
 use clap::builder::Resettable;
-use clap::{CommandFactory, Parser, ValueEnum};
+use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 use jungle::CommitMeta;
 
 use crate::commands::Command;
@@ -31,6 +33,12 @@ impl Args {
     /// as where one is set for all services of a kind.
     pub(crate) fn parser() -> clap::Command {
         without_empty_variables(Args::command())
+    }
+
+    /// What was said.
+    pub(crate) fn of(words: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
+        let said = Args::parser().try_get_matches_from(words)?;
+        Args::from_arg_matches(&said)
     }
 
     pub(crate) fn is_json(&self) -> bool {

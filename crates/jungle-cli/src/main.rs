@@ -22,8 +22,6 @@ mod tryout;
 
 use std::process::ExitCode;
 
-use clap::FromArgMatches;
-
 use crate::args::Args;
 use crate::context::Context;
 
@@ -33,8 +31,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     allow_huge_pages();
-    let said = Args::parser().get_matches();
-    let args = Args::from_arg_matches(&said).unwrap_or_else(|error| error.exit());
+    let args = Args::of(std::env::args_os()).unwrap_or_else(|error| error.exit());
     args.color.apply();
     bar::show_for(args.format());
     let context = Context { format: args.format(), held: None };

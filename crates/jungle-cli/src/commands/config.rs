@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io::Write;
 
 use clap::parser::ValueSource;
-use clap::{ArgAction, ArgMatches};
+use clap::{ArgAction, ArgMatches, CommandFactory};
 use serde::Serialize;
 
 use super::serve;
@@ -47,7 +47,9 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let Some((name @ "config", given)) = all.subcommand() else {
         return Err(Failure::usage("`jungle config` is for the command line, not for the shell"));
     };
-    let own = command.find_subcommand(name).into_iter().flat_map(clap::Command::get_arguments);
+    // With the variables that are set to nothing, too.
+    let whole = args::Args::command();
+    let own = whole.find_subcommand(name).into_iter().flat_map(clap::Command::get_arguments);
     let mut settings: Vec<Setting> = own
         .filter(|arg| !arg.is_hide_set() && !arg.is_global_set())
         .filter(|arg| arg.get_id() != "limit" && arg.get_id() != "help")

@@ -226,7 +226,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         .with_writer(std::io::stderr)
         .with_target(false)
         .init();
-    if env::var_os(VARIABLE).is_some() && !args.membership.joins() {
+    let is_said = env::var_os(VARIABLE).is_some_and(|said| !said.is_empty());
+    if is_said && !args.membership.joins() {
         let told = "is for `jungle cluster status`: a server joins with --cluster";
         say(format_args!("Note: {VARIABLE} {told}"));
     }

@@ -2,6 +2,8 @@
 //! becomes of its revisions.
 
 use std::fs;
+use std::io::Write;
+use std::process::Stdio;
 use std::time::Duration;
 
 use jungle::{Clock, OpenOptions, Retention, Timestamp};
@@ -116,6 +118,24 @@ fn an_object_that_grows_lies_as_one_that_was_imported() {
     };
     assert_eq!(told("grown").len(), 10, "{}", ended.out);
     assert_eq!(told("grown"), told("whole"));
+}
+
+/// Who sets a variable to nothing has said nothing, in the shell, too.
+#[test]
+fn author_that_is_nothing_is_none() {
+    let folder = Folder::new("no-author");
+    folder.write("empty.json", "{}");
+    assert_eq!(folder.run(&["import", "d", "t", "empty.json"]).code, Some(0));
+    for args in [&["put", "d", "t", "/outside", "1"][..], &["shell", "d"]] {
+        let mut command = folder.command(args);
+        command.env("JUNGLE_AUTHOR", "").stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        // One of them reads nothing.
+        let _ = child.stdin.take().unwrap().write_all(b"put t /inside 1\n");
+        assert!(child.wait().unwrap().success());
+    }
+    let log = folder.run(&["log", "d", "t", "--json"]).out;
+    assert_eq!((log.lines().count(), log.matches("\"author\":null").count()), (3, 3), "{log}");
 }
 
 /// What is there already is no new revision, whatever it is and wherever it lies.

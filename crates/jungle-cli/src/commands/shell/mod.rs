@@ -6,7 +6,6 @@ pub(super) mod words;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
-use clap::Parser;
 use jungle::Store;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
@@ -103,7 +102,7 @@ fn one(line: &str, dir: &str, context: &Context<'_>) -> Result<Next, Failure> {
         _ => words.insert(1, dir.to_owned()),
     }
     words.insert(0, "jungle".into());
-    let args = match args::Args::try_parse_from(&words) {
+    let args = match args::Args::of(words.into_iter().map(Into::into)) {
         Ok(args) => args,
         Err(error) => {
             let is_help = !error.use_stderr();
@@ -126,7 +125,7 @@ fn editor(store: &Store) -> Result<Editor<Complete<'_>, FileHistory>, Failure> {
 
 /// Where lines are kept from one time to the next.
 fn history() -> Option<PathBuf> {
-    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
+    let state = std::env::var_os("XDG_STATE_HOME").filter(|dir| !dir.is_empty()).map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
     Some(state.or_else(home)?.join("jungle").join("history"))
 }
