@@ -34,8 +34,9 @@ pub struct Options {
     pub expose: bool,
     /// Proxies in front, of which each must put the address that it was asked from behind what is
     /// in `X-Forwarded-For`: a request from one of them is from the client with the last address
-    /// there that is none of these, and encrypted if `X-Forwarded-Proto` is `https`. It is believed
-    /// to whatever is at these addresses. Of a request from elsewhere, these headers mean nothing.
+    /// there that is none of these, and encrypted if `X-Forwarded-Proto` says only `https`. It is
+    /// believed to whatever is at these addresses; one on this machine is at each of its own. Of a
+    /// request from elsewhere, these headers mean nothing.
     pub proxies: Vec<IpAddr>,
     /// Nobody may change anything, whatever was granted to them.
     pub read_only: bool,

@@ -20,9 +20,13 @@ pub(crate) struct Peer {
     pub(crate) is_encrypted: bool,
 }
 
-/// Is it the address of one of these proxies?
+/// Is it the address of one of these proxies? One on this machine may come from any of its own.
 pub(crate) fn is_proxy(proxies: &[IpAddr], address: IpAddr) -> bool {
-    proxies.iter().any(|proxy| proxy.to_canonical() == address.to_canonical())
+    let address = address.to_canonical();
+    proxies
+        .iter()
+        .map(IpAddr::to_canonical)
+        .any(|proxy| proxy == address || proxy.is_loopback() && address.is_loopback())
 }
 
 impl Peer {
@@ -41,9 +45,11 @@ impl Peer {
             return Ok(self);
         }
         let mut peer = Peer { is_own: false, ..self };
-        if let Some(proto) = headers.get_all(FORWARDED_PROTO).iter().next_back() {
-            let last = proto.to_str().ok().and_then(|all| all.rsplit(',').next());
-            peer.is_encrypted = last.is_some_and(|it| it.trim().eq_ignore_ascii_case("https"));
+        if headers.contains_key(FORWARDED_PROTO) {
+            let is_https = |proto: &str| proto.trim().eq_ignore_ascii_case("https");
+            let mut all = headers.get_all(FORWARDED_PROTO).iter();
+            peer.is_encrypted =
+                all.all(|said| said.to_str().is_ok_and(|all| all.split(',').all(is_https)));
         }
         for said in headers.get_all(FORWARDED_FOR).iter().rev() {
             let said = said.to_str().map_err(|_| no_address("something unreadable"))?;
@@ -64,8 +70,16 @@ fn no_address(told: &str) -> Problem {
 
 /// With a port or a zone or without, as proxies say it.
 fn address(text: &str) -> Option<IpAddr> {
-    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
-    let bare = bare.split_once('%').map_or(bare, |(address, _zone)| address);
+    let host = match text.strip_prefix('[').map(|rest| rest.split_once(']')) {
+        Some(Some((host, ""))) => host,
+        Some(Some((host, port))) => {
+            port.strip_prefix(':')?.parse::<u16>().ok()?;
+            host
+        }
+        Some(None) => return None,
+        None => text,
+    };
+    let bare = host.split_once('%').map_or(host, |(address, _zone)| address);
     let with_port = || text.parse::<SocketAddr>().ok().map(|address| address.ip());
     let address: Option<IpAddr> = bare.parse().ok().or_else(with_port);
     address.map(|address| address.to_canonical())
@@ -111,12 +125,13 @@ mod tests {
             ("[2001:db8::1]", "2001:db8::1"),
             ("[2001:db8::1]:443", "2001:db8::1"),
             ("fe80::1%eth0", "fe80::1"),
+            ("[fe80::1%eth0]:443", "fe80::1"),
         ] {
             let said = [(NAME, "198.51.100.2"), (NAME, said)];
             let told = behind(local(), &["127.0.0.1"], &said).unwrap();
             assert_eq!(told, Peer { address: ip(address), is_own: false, is_encrypted: false });
         }
-        for wrong in ["", "unknown", "192.0.2.7,", "unix:", "192.0.2.7 "] {
+        for wrong in ["", "unknown", "192.0.2.7,", "unix:", "[::1]x", "192.0.2.7 "] {
             let told = behind(local(), &["127.0.0.1"], &[(NAME, wrong)]);
             assert_eq!(told.is_ok(), wrong.ends_with(' '), "{wrong:?}");
         }
@@ -128,6 +143,7 @@ mod tests {
     fn proxy_is_known_however_its_address_is_written() {
         for (proxy, connected) in [
             ("127.0.0.1", "::ffff:127.0.0.1"),
+            ("127.0.0.1", "::1"),
             ("::ffff:192.0.2.1", "192.0.2.1"),
             ("::ffff:192.0.2.1", "::ffff:192.0.2.1"),
             ("2001:db8::1", "2001:db8::1"),
@@ -170,7 +186,8 @@ mod tests {
         for (connected, said, is_encrypted) in [
             (local(), Some("https"), true),
             (local(), Some("HTTPS"), true),
-            (local(), Some("http, https"), true),
+            (local(), Some("https,https"), true),
+            (local(), Some("http, https"), false),
             (local(), Some("https, http"), false),
             (local(), None, false),
             (encrypted, None, true),
