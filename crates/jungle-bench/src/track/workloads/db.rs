@@ -44,8 +44,8 @@ pub fn merge_branch(meter: &mut Meter) -> Result<(), Failure> {
     let main = plant(&Jungle::builder().arena(room()).build()?)?;
     let merge = |number: u64| {
         let side = main.branch("side", main.snapshot().revision())?;
-        put(&main, 2 * number % CHILDREN, number)?;
-        put(&side, (2 * number + 1) % CHILDREN, number)?;
+        put(&main, 2 * number, number)?;
+        put(&side, 2 * number + 1, number)?;
         let merge = main.merge("side", &MergeOptions::new())?;
         expect("conflicts", merge.conflicts().len(), 0)?;
         let merged = merge.commit(&CommitMeta::new());
@@ -54,10 +54,11 @@ pub fn merge_branch(meter: &mut Meter) -> Result<(), Failure> {
     };
     (0..WARM).try_for_each(merge)?;
     meter.count(MERGES, || (WARM..WARM + MERGES).try_for_each(merge))?;
-    let last = (WARM..WARM + MERGES).last().map(|number| number as i64);
+    let children = 2 * (WARM + MERGES);
     let merged = main.read();
-    let newest = merged.root().children().filter_map(|(_, child)| child.attribute("n")?.as_int());
-    expect("the newest", newest.max(), last)
+    let numbers = merged.root().children().map(|(_, child)| child.attribute("n")?.as_int());
+    let numbers: Vec<Option<i64>> = numbers.take(children as usize).collect();
+    expect("numbers", numbers, (0..children).map(|child| Some(child as i64 / 2)).collect())
 }
 
 /// A tree of which the root has [`CHILDREN`] children.
