@@ -109,11 +109,11 @@ fn edit(rng: &mut Rng, editor: &mut Editor, replica: u8) -> Result<(), EditError
         4 if !path.is_empty() && rng.chance(1, 2) => editor.remove(&path),
         5 => editor.remove_attribute(&path, pick(rng)).map(drop),
         6 => {
+            if rng.chance(1, 8) {
+                return editor.remove_attribute(&path, COUNTER).map(drop);
+            }
             let count = editor.root().at(&path)?.attribute(COUNTER).and_then(|n| n.as_int());
-            // Upwards only: what adds up to nothing is no change to a third replica, which may
-            // have removed the node and added it anew.
-            let count = count.unwrap_or(0) + n(rng) + 1;
-            editor.put_attribute(&path, COUNTER, count)
+            editor.put_attribute(&path, COUNTER, count.unwrap_or(0) + n(rng) - 2)
         }
         _ => {
             let value = if rng.chance(1, 4) { Value::from("text") } else { Value::from(n(rng)) };

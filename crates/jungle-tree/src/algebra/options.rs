@@ -34,9 +34,10 @@ pub enum Rule {
     Function(Arc<RuleFunction>),
     /// The attribute counts: what we added to it is added to theirs. Needs the base, so without
     /// one ([`rebase`](super::rebase)), where one of the values is no number, or where the sum is
-    /// too large for an integer, it is a conflict. Where one of them is a floating-point number the
-    /// sum is one, too; what more than two replicas add comes to the same but for the last digits,
-    /// which depend on the order.
+    /// too large for an integer, it is a conflict; so is one that one of them removed, which stays
+    /// removed in a symmetric resolution. Where one of them is a floating-point number the sum is
+    /// one, too; what more than two replicas add comes to the same but for the last digits, which
+    /// depend on the order.
     Counter,
 }
 

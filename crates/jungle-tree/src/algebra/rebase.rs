@@ -290,10 +290,12 @@ impl<'a> Rebaser<'a> {
         if let Some(Rule::Function(f)) = rule {
             return (f(base.as_ref().and_then(Option::as_ref), ours, theirs), None);
         }
-        let (kind, greater) = if self.effect.get(at).set.is_some() {
-            (ConflictKind::SetOverlap, false)
-        } else {
-            (ConflictKind::Attribute, ours > theirs)
+        let (kind, greater) = match rule {
+            _ if self.effect.get(at).set.is_some() => (ConflictKind::SetOverlap, false),
+            // A count that comes back after it was removed would come back with all who add to it.
+            Some(Rule::Counter) if theirs.is_none() => (ConflictKind::Attribute, false),
+            Some(Rule::Counter) if ours.is_none() => (ConflictKind::Attribute, true),
+            _ => (ConflictKind::Attribute, ours > theirs),
         };
         let result = if self.prevails(|_| greater) { ours } else { theirs };
         (result.cloned(), Some(kind))

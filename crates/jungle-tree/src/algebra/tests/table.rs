@@ -430,3 +430,28 @@ fn rules_settle_attributes() {
     check("~ /b y=2", "~ /b y=3", "-/b;+/b y=3", 0);
     check("~ /b y=4", "~ /b y=3", "-/b;+/b y=4", 0);
 }
+
+#[test]
+fn a_counter_that_one_replica_removes_stays_removed_whoever_adds() {
+    let arena = Arena::new().unwrap();
+    let rules = MergeOptions::new().rule("x", Rule::Counter).resolution(Resolution::Symmetric);
+    let base = applied(&base(&arena), &changes(&arena, "~ /b x=2"));
+    let replica = |told: &str| applied(&base, &changes(&arena, told));
+    let (four, five, less) = (replica("~ /b x=6"), replica("~ /b x=7"), replica("~ /b x=-2"));
+    let none = replica("~ /b x");
+    let merged = |base: &Snapshot, ours: &Snapshot, theirs: &Snapshot, conflicts: usize| {
+        let merged = merge(base, ours, theirs, &rules).unwrap();
+        assert_eq!(merged.conflicts.len(), conflicts);
+        let mut tree = Tree::from_snapshot(theirs);
+        tree.publish(merged.editor);
+        tree.snapshot()
+    };
+    let is_removed = |it: Snapshot| assert_eq!(text(&it), text(&none));
+    is_removed(merged(&base, &four, &none, 1));
+    is_removed(merged(&base, &none, &four, 1));
+    // Both had the removal when they told each other; and what comes to nothing is no change.
+    let [one, two] = [&four, &five].map(|it| merged(&base, it, &none, 1));
+    is_removed(merged(&none, &one, &two, 0));
+    is_removed(merged(&base, &merged(&base, &four, &five, 0), &none, 1));
+    is_removed(merged(&base, &merged(&base, &four, &less, 0), &none, 0));
+}
