@@ -234,7 +234,8 @@ impl Lost {
     fn left(self, base: &Snapshot, replicas: &[Snapshot], result: &Snapshot) -> BTreeSet<String> {
         let mut left = BTreeSet::new();
         for replica in replicas {
-            for change in diff(base, replica).iter().filter(|it| !is_done(it, &[], result)) {
+            let changes = parts(&diff(base, replica));
+            for change in changes.iter().filter(|it| !is_done(it, &[], result)) {
                 let change = change.to_string();
                 assert!(self.0.contains(&change), "{change} was named by no conflict");
                 left.insert(change);
@@ -255,17 +256,39 @@ fn merged_naming(base: &Snapshot, ours: &Snapshot, theirs: &Snapshot, lost: &mut
     let mut tree = Tree::from_snapshot(theirs);
     tree.publish(merged.editor);
     let result = tree.snapshot();
-    let named = merged.conflicts.iter().flat_map(|it| [&it.ours, &it.theirs]);
-    lost.0.extend(named.map(Change::to_string));
-    let (ours, theirs) = (diff(base, ours), diff(base, theirs));
+    let named = merged.conflicts.iter().flat_map(|it| [it.ours.clone(), it.theirs.clone()]);
+    let named = parts(&named.collect());
+    lost.0.extend(named.iter().map(Change::to_string));
+    let (ours, theirs) = (parts(&diff(base, ours)), parts(&diff(base, theirs)));
     let of_ours = ours.iter().map(|change| (change, &merged.renamed[..]));
     for (change, renamed) in of_ours.chain(theirs.iter().map(|change| (change, &[][..]))) {
-        let is_named = merged.conflicts.iter().any(|it| it.ours == *change || it.theirs == *change);
+        let is_named = named.contains(change);
         let is_carried = [&ours, &theirs].into_iter().any(|all| is_carried(change, all));
         let is_done = is_named || is_carried || is_done(change, renamed, &result);
         assert!(is_done, "{change} disappeared:\n{ours}theirs:\n{theirs}{:?}", merged.conflicts);
     }
     result
+}
+
+/// What was added whole, node by node: it may be merged, or lost, in parts.
+fn parts(changes: &ChangeSet) -> ChangeSet {
+    let mut parts = Vec::new();
+    for change in changes.iter() {
+        let Change::SubtreeSet { path: top, subtree } = change else {
+            parts.push(change.clone());
+            continue;
+        };
+        let mut walk = subtree.node().walk();
+        while let Some(node) = walk.next() {
+            let path: Path = top.iter().cloned().chain(walk.path()).collect();
+            parts.push(Change::ChildAdded { path: path.clone() });
+            parts.extend(node.attributes().map(|(key, value)| {
+                let (key, value) = (key.into(), value.to_value());
+                Change::AttributePut { path: path.clone(), key, value }
+            }));
+        }
+    }
+    parts.into()
 }
 
 /// May the node have been moved to elsewhere?

@@ -33,6 +33,10 @@ const DEPTH_USUAL: usize = 8;
 /// At most this many keys for the paths of a subtree that is told node by node.
 const TOLD_KEYS_MAX: u64 = 1 << 16;
 
+/// What both sides of a merge added is told node by node down to here; what lies deeper, whole. So
+/// the paths do not cost the square of the depth.
+const TOLD_DEPTH_MAX: usize = 1_000;
+
 /// What happened from `a` to `b`: applied to `a`, it gives the content of `b`.
 ///
 /// The cost is that of what differs: what both share is skipped. In different arenas nothing is
@@ -65,19 +69,26 @@ const TOLD_KEYS_MAX: u64 = 1 << 16;
 /// ```
 #[must_use]
 pub fn diff(a: &Snapshot, b: &Snapshot) -> ChangeSet {
-    differences(Vec::new(), a.root(), b, Order::Document)
+    differences(Vec::new(), a.root(), b, None, Order::Document)
 }
 
-/// As [`diff`], with what was removed before what was not, for a merge: whatever goes on the other
-/// side with what ours removes is gone then, and takes no key from what ours moves or adds.
-pub(super) fn diff_to_merge(a: &Snapshot, b: &Snapshot) -> ChangeSet {
-    differences(Vec::new(), a.root(), b, Order::RemovedFirst)
+/// As [`diff`], for a merge with `other`: what both added under one name is told node by node,
+/// however large, so that both can put something in it.
+pub(super) fn diff_to_merge(
+    a: &Snapshot,
+    b: &Snapshot,
+    other: &Snapshot,
+    order: Order,
+) -> ChangeSet {
+    differences(Vec::new(), a.root(), b, Some(other), order)
 }
 
 /// In which order changes of one level are told.
 #[derive(Clone, Copy, PartialEq)]
-enum Order {
+pub(super) enum Order {
     Document,
+    /// What was removed before what was not: whatever goes on the other side of a merge with what
+    /// ours removes is gone then, and takes no key from what ours moves or adds.
     RemovedFirst,
 }
 
@@ -100,7 +111,7 @@ enum Order {
 pub fn diff_at(a: &Snapshot, b: &Snapshot, path: &[Key]) -> Result<ChangeSet, NoSuchNode> {
     let left = a.root().at(path)?;
     b.root().at(path)?;
-    Ok(differences(path.iter().map(Key::as_ref).collect(), left, b, Order::Document))
+    Ok(differences(path.iter().map(Key::as_ref).collect(), left, b, None, Order::Document))
 }
 
 /// A child that differs: what is on either side, where it is there.
@@ -141,6 +152,7 @@ fn differences<'a>(
     mut path: Vec<KeyRef<'a>>,
     left: Node<'a>,
     b: &'a Snapshot,
+    other: Option<&Snapshot>,
     order: Order,
 ) -> ChangeSet {
     let start: Vec<Key> = path.iter().map(|key| key.to_key()).collect();
@@ -157,7 +169,7 @@ fn differences<'a>(
     path.reserve(DEPTH_USUAL);
     differ.compare(path, left, right);
     let moves = differ.find_moves();
-    tell(&differ.places, &moves, b, order)
+    tell(&differ.places, &moves, b, other, order)
 }
 
 impl<'a> Differ<'a> {
@@ -320,7 +332,13 @@ impl<'a> Iterator for Joined<'a> {
 }
 
 /// Says the differences as changes: what is in moved nodes after what is not.
-fn tell(places: &[Place<'_>], moves: &Moves, b: &Snapshot, order: Order) -> ChangeSet {
+fn tell(
+    places: &[Place<'_>],
+    moves: &Moves,
+    b: &Snapshot,
+    other: Option<&Snapshot>,
+    order: Order,
+) -> ChangeSet {
     let shared = OnceCell::new();
     let shared = || shared.get_or_init(|| Arc::new(b.clone()));
     let path_of = |place: &Place<'_>| place.path.iter().copied().collect::<Path>();
@@ -349,14 +367,49 @@ fn tell(places: &[Place<'_>], moves: &Moves, b: &Snapshot, order: Order) -> Chan
                 Some(from) => {
                     changes.push(Change::Moved { from: path_of(&places[from]), to: path })
                 }
-                None => tell_added(&mut changes, &path, *node, shared),
+                None => {
+                    let twin = other.and_then(|other| twin(other, &path));
+                    tell_added(&mut changes, path, *node, twin, shared);
+                }
             },
         }
     }
     changes.into()
 }
 
+/// What the other side has under the same name. A position is no name: it is the own of one side.
+fn twin<'o>(other: &'o Snapshot, path: &[Key]) -> Option<Node<'o>> {
+    matches!(path.last(), Some(Key::Name(_))).then(|| other.root().at(path).ok())?
+}
+
+/// Tells a node that was added: node by node as far as the other side has such a one, too, and it
+/// is another.
 fn tell_added<'s>(
+    changes: &mut Vec<Change>,
+    path: Path,
+    node: Node<'_>,
+    twin: Option<Node<'_>>,
+    shared: impl Fn() -> &'s Arc<Snapshot>,
+) {
+    let mut stack = vec![(path, node, twin)];
+    while let Some((path, node, twin)) = stack.pop() {
+        let is_large = node.subtree_count() > TOLD_NODES_MAX && path.len() <= TOLD_DEPTH_MAX;
+        let Some(twin) = twin.filter(|twin| is_large && !node.is_equal(*twin)) else {
+            tell_whole(changes, &path, node, &shared);
+            continue;
+        };
+        tell_node(changes, &path, node);
+        let from = stack.len();
+        stack.extend(node.children().map(|(key, child)| {
+            let key = key.to_key();
+            let twin = matches!(key, Key::Name(_)).then(|| twin.child(&key)).flatten();
+            (path.join(key), child, twin)
+        }));
+        stack[from..].reverse();
+    }
+}
+
+fn tell_whole<'s>(
     changes: &mut Vec<Change>,
     path: &Path,
     node: Node<'_>,
@@ -370,12 +423,15 @@ fn tell_added<'s>(
     }
     let mut walk = node.walk();
     while let Some(node) = walk.next() {
-        let path: Path = path.iter().cloned().chain(walk.path()).collect();
-        changes.push(Change::ChildAdded { path: path.clone() });
-        changes.extend(node.attributes().map(|(key, value)| Change::AttributePut {
-            path: path.clone(),
-            key: key.into(),
-            value: value.to_value(),
-        }));
+        tell_node(changes, &path.iter().cloned().chain(walk.path()).collect(), node);
     }
+}
+
+fn tell_node(changes: &mut Vec<Change>, path: &Path, node: Node<'_>) {
+    changes.push(Change::ChildAdded { path: path.clone() });
+    changes.extend(node.attributes().map(|(key, value)| Change::AttributePut {
+        path: path.clone(),
+        key: key.into(),
+        value: value.to_value(),
+    }));
 }

@@ -1,7 +1,8 @@
 //! Three-way merge.
 
-use super::diff::diff_to_merge;
-use super::{ApplyError, ChangeSet, Conflict, MergeOptions, apply, rebase_onto};
+use super::diff::{Order, diff_to_merge};
+use super::rebase::rebase_beside;
+use super::{ApplyError, ChangeSet, Conflict, MergeOptions, apply};
 use crate::edit::Editor;
 use crate::path::Path;
 use crate::snapshot::Snapshot;
@@ -58,7 +59,8 @@ pub fn merge(
     let rebased = if ours.root().is_same(theirs.root()) {
         super::Rebased::default()
     } else {
-        rebase_onto(base, &diff_to_merge(base, ours), theirs, options)
+        let changes = diff_to_merge(base, ours, theirs, Order::RemovedFirst);
+        rebase_beside(base, &changes, ours, theirs, options)
     };
     apply(&mut editor, &rebased.changes)?;
     Ok(Merged {

@@ -8,6 +8,7 @@
 
 use std::collections::HashMap;
 
+use super::diff::{Order, diff_to_merge};
 use super::effect::{Content, Effect, Index};
 use super::kids::Id;
 use super::options::{Resolution, Rule};
@@ -113,6 +114,18 @@ pub fn rebase_onto(
 ) -> Rebased {
     let changes = diff(base, theirs);
     Rebaser::new(Some(base.root()), &changes, Some(theirs.root()), options).run(ours)
+}
+
+/// As [`rebase_onto`], with the version that ours led to, too.
+pub(super) fn rebase_beside(
+    base: &Snapshot,
+    changes: &[Change],
+    ours: &Snapshot,
+    theirs: &Snapshot,
+    options: &MergeOptions,
+) -> Rebased {
+    let of_theirs = diff_to_merge(base, theirs, ours, Order::Document);
+    Rebaser::new(Some(base.root()), &of_theirs, Some(theirs.root()), options).run(changes)
 }
 
 /// A rebase under way: `effect` is the tree after theirs and what is left of ours so far.

@@ -5,6 +5,7 @@ use jungle_testkit::{Rng, for_each_seed};
 use super::*;
 use crate::{Arena, Editor, Key, Path, Position, Snapshot, Tree, Value};
 
+mod adds;
 mod deep;
 mod marks;
 mod moves;

@@ -42,3 +42,24 @@ fn a_chain_a_million_deep_is_copied() {
     assert_equal(&copied, &from, "copied");
     assert!(diff(&copied, &from).is_empty());
 }
+
+/// Both add the same chain with another end: node by node down to some depth, and whole below.
+#[test]
+fn two_chains_a_million_deep_that_were_added_are_merged() {
+    let base = Tree::new(&Arena::new().unwrap()).snapshot();
+    let added = |end: &str| {
+        let mut tree = Tree::from_snapshot(&base);
+        let mut editor = Editor::new(tree.snapshot());
+        editor.put_attribute(&[], "end", end).unwrap();
+        for _ in 0..DEPTH {
+            editor.push_root(&Key::from("a")).unwrap();
+        }
+        tree.publish(editor);
+        tree.snapshot()
+    };
+    let (one, two) = (added("one"), added("two"));
+    let options = MergeOptions::new().resolution(Resolution::Symmetric);
+    let merged = merge(&base, &one, &two, &options).unwrap();
+    assert_eq!(merged.conflicts.len(), 1);
+    assert_eq!(merged.editor.root().subtree_count(), DEPTH as u64 + 1);
+}
