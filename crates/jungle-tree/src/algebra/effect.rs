@@ -413,15 +413,6 @@ impl<'b> Effect<'b> {
         Some(node.attribute(key).map(|value| value.to_value()))
     }
 
-    /// How many nodes were above a node in the base; of a new one, up to where it is.
-    pub(super) fn base_depth(&self, id: Id) -> usize {
-        let above = |&id: &Id| match &self.get(id).home {
-            Some((parent, _)) => Some(*parent),
-            None => Some(self.parent(id)).filter(|&parent| parent != NONE),
-        };
-        std::iter::successors(Some(id), above).count() - 1
-    }
-
     /// A node as it was in the base, where that is known.
     fn base_node(&self, id: Id) -> Option<Node<'b>> {
         let base = self.base?;

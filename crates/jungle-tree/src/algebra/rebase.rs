@@ -6,7 +6,8 @@
 //!
 #![doc = include_str!("../../../../docs/merge.md")]
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 
 use super::diff::{Order, diff_to_merge};
 use super::effect::{Content, Effect, Index};
@@ -143,6 +144,8 @@ pub(super) struct Rebaser<'a> {
     pub(super) renamed: Vec<(Path, Path)>,
     /// What we moved and is not moved, because of this change of theirs.
     pub(super) stayed: HashMap<Id, Index>,
+    /// Where we moved what is where they moved it.
+    pub(super) moved_apart: HashMap<Id, (Id, Key)>,
     /// Where they have a node that both added and we moved.
     pub(super) moved_from: HashMap<Id, (Id, Key)>,
 }
@@ -168,6 +171,7 @@ impl<'a> Rebaser<'a> {
             disputed: HashMap::new(),
             renamed: Vec::new(),
             stayed: HashMap::new(),
+            moved_apart: HashMap::new(),
             moved_from: HashMap::new(),
         }
     }
@@ -428,6 +432,7 @@ impl<'a> Rebaser<'a> {
         let more = self.effect.more(at);
         (more.moved, more.moved_by_both) = (None, false);
         self.stayed.remove(&at);
+        self.moved_apart.remove(&at);
     }
 
     /// Before a node is removed, or set anew, against theirs: what they moved into it goes back to
@@ -440,9 +445,7 @@ impl<'a> Rebaser<'a> {
         let within = leaving.iter().flat_map(|&id| self.effect.now_within(id));
         let mut moved_in: Vec<Id> = within.collect();
         moved_in.retain(|id| self.effect.get(*id).moved.is_some() && !leaving.contains(id));
-        // What was in another one goes back after it: its home is there again then.
-        moved_in.sort_by_cached_key(|&item| self.effect.base_depth(item));
-        for item in moved_in {
+        for item in self.homewards(moved_in) {
             let is_leaving = self.effect.is_there(item)
                 && leaving.iter().any(|&id| self.effect.is_within(item, id));
             if is_leaving && !self.send_home(item, &leaving) {
@@ -458,6 +461,26 @@ impl<'a> Rebaser<'a> {
         }
     }
 
+    /// In which order nodes go back to where they were: before what is in them now, which goes with
+    /// them; but after those in which their home is, which has to be there first.
+    fn homewards(&self, mut nodes: Vec<Id>) -> Vec<Id> {
+        nodes.sort_by_cached_key(|&id| Reverse(self.effect.upward(id).count()));
+        let mut waiting: HashSet<Id> = nodes.iter().copied().collect();
+        let mut order = Vec::with_capacity(nodes.len());
+        while let Some(&id) = nodes.last() {
+            waiting.remove(&id);
+            let home = self.effect.home(id).map(|(home, _)| home);
+            let around = home.into_iter().flat_map(|home| self.effect.upward(home));
+            match around.filter(|id| waiting.contains(id)).last() {
+                Some(first) => nodes.push(first),
+                None => order.extend(nodes.pop()),
+            }
+        }
+        let mut seen = HashSet::new();
+        order.retain(|&id| seen.insert(id));
+        order
+    }
+
     /// What we removed is gone, but they had moved something out of it.
     fn remove_moved_out(&mut self, change: &Change, path: &Path, at: Id) {
         for index in self.effect.changes_moved_out(at) {
@@ -468,21 +491,25 @@ impl<'a> Rebaser<'a> {
         }
     }
 
-    /// Moves a node that they moved back to where it was, unless that is gone, taken, or within
-    /// what is leaving.
+    /// Takes back that they moved a node: it goes to where we moved it, or else back to where it
+    /// was, unless that is gone, taken, or within what is leaving.
     pub(super) fn send_home(&mut self, at: Id, leaving: &[Id]) -> bool {
-        let Some((parent, key)) = self.effect.home(at) else {
-            return false;
-        };
-        let can = self.effect.is_there(parent)
-            && !self.effect.is_within(parent, at)
-            && !leaving.iter().any(|&id| self.effect.is_within(parent, id))
-            && matches!(self.effect.get(parent).content, Content::Base)
-            && self.effect.occupant(parent, &key).is_none();
-        if can {
-            self.emit_moved(at, parent, &key);
+        let is_base =
+            |(parent, _): &(Id, Key)| matches!(self.effect.get(*parent).content, Content::Base);
+        let home = self.effect.home(at).filter(is_base);
+        let ours = self.moved_apart.get(&at).cloned();
+        for (parent, key) in ours.into_iter().chain(home) {
+            let can = self.effect.is_there(parent)
+                && !self.effect.is_within(parent, at)
+                && !leaving.iter().any(|&id| self.effect.is_within(parent, id))
+                && self.effect.get(parent).set.is_none()
+                && self.effect.occupant(parent, &key).is_none();
+            if can {
+                self.emit_moved(at, parent, &key);
+                return true;
+            }
         }
-        can
+        false
     }
 
     pub(super) fn emit_set(&mut self, at: Id, subtree: &Subtree) {

@@ -230,6 +230,7 @@ impl Rebaser<'_> {
         if let Some(index) = self.effect.get(at).moved {
             self.conflict(ConflictKind::MovedApart, &here, change, index);
             if !self.prevails(|this| is_before(change, &this.theirs[index])) {
+                self.moved_apart.insert(at, (parent, key.clone()));
                 return self.stays(at, index);
             }
         }
