@@ -23,13 +23,17 @@ function command() {
   return command
 }
 
-/** As `serve`, where each of these people has a role for all trees, and nobody else any. */
+/**
+ * As `serve`, where each of these people has a role for all trees, or roles for parts of some
+ * (`[[tree, role, path]]`), and nobody else any.
+ */
 export async function serveGuarded(people, password) {
   const folder = mkdtempSync(join(tmpdir(), 'jungle-'))
   const access = (words, input) => execFileSync(command(), ['access', ...words], { input })
-  for (const [name, role] of Object.entries(people)) {
+  for (const [name, granted] of Object.entries(people)) {
     access(['add-user', folder, name, '--password-stdin'], `${password}\n`)
-    access(['grant', folder, name, '*', role])
+    const grants = typeof granted === 'string' ? [['*', granted, '/']] : granted
+    for (const [tree, role, path] of grants) access(['grant', folder, name, tree, role, path])
   }
   const server = await serve(['--access', join(folder, 'access.toml')])
   const stop = async () => {

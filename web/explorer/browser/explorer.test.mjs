@@ -319,6 +319,67 @@ test('who may only read is offered nothing else, and logs out', { timeout: 180_0
   }
 })
 
+test('who may read parts of a tree sees those as the tree', { timeout: 180_000 }, async () => {
+  const granted = [['kept', 'write', '/beds'], ['kept', 'read', '/sheds/tools']]
+  const guarded = await serveGuarded({ ana: 'admin', cy: granted }, 'correct horse')
+  const visitor = await open(browser, `${guarded.url}/explorer/`, 'not asked for')
+  const { page } = visitor
+  page.setDefaultTimeout(60_000)
+  const logIn = async (name) => {
+    await page.getByLabel('Name').fill(name)
+    await page.getByLabel('Password').fill('correct horse')
+    await page.getByRole('button', { name: 'Log in' }).click()
+  }
+  const offered = (name) => page.getByRole('button', { name })
+  const ask = (path, body) => page.evaluate(async ([path, body]) => {
+    const options = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }
+    return (await fetch(`/api/v1${path}`, options)).status
+  }, [path, body])
+  try {
+    await logIn('ana')
+    await page.getByLabel('name of a new tree').waitFor()
+    assert.equal(await ask('/trees', { name: 'kept' }), 201)
+    const paths = ['/beds', '/beds/roses', '/sheds', '/sheds/tools', '/sheds/tools/rake', '/secret']
+    const edits = paths.map((path) => ({ op: 'insert', path }))
+    assert.equal(await ask('/trees/kept/commits', { edits }), 200)
+    await offered('Log out').click()
+
+    await page.getByLabel('Password').waitFor()
+    await page.goto(`${guarded.url}/explorer/`, { waitUntil: 'commit' })
+    await logIn('cy')
+    await page.getByRole('link', { name: 'kept' }).click()
+    await row(page, 'roses').waitFor()
+    assert.equal(query(page).get('path'), '/beds')
+    await page.getByText('live', { exact: true }).waitFor()
+    for (const name of ['Changes', 'History', 'Merge']) {
+      assert.equal(await page.getByRole('link', { name, exact: true }).count(), 0, name)
+    }
+    await page.keyboard.press('h')
+    await offered('Add a child').click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Where').selectOption('named')
+    await dialog.getByLabel('Name', { exact: true }).fill('lilies')
+    await dialog.getByRole('button', { name: 'Add' }).click()
+    await row(page, 'lilies').waitFor()
+    await page.getByRole('searchbox').fill('exists nothing or @name = "roses"')
+    await page.getByRole('searchbox').press('Enter')
+    await page.getByRole('link', { name: '/beds/roses' }).waitFor()
+
+    const parts = page.getByRole('navigation', { name: 'parts that you may read' })
+    await parts.getByRole('link', { name: '/sheds/tools' }).click()
+    await row(page, 'rake').click()
+    assert.equal(query(page).get('path'), '/sheds/tools/rake')
+    await page.reload()
+    await row(page, 'rake').waitFor()
+    await page.goto(`${guarded.url}/explorer/?tree=kept&path=/secret`)
+    await page.getByText('Not yours to read').waitFor()
+    assert.deepEqual(visitor.complaints, [])
+  } finally {
+    await visitor.close()
+    await guarded.stop()
+  }
+})
+
 visit('the slider shows the past, by hand and by key', garden('past'), async (page) => {
   const { revisions } = await api.get('/trees/past/revisions')
   const slider = page.getByRole('slider', { name: 'revision', exact: true })

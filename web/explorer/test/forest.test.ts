@@ -15,6 +15,12 @@ function load(forest: Forest, above: Open, page: number, count: number, below = 
 
 const path = (forest: Forest, row: number) => forest.row(row).node?.path
 
+test('any node may be the top', () => {
+  const forest = new Forest('/a/b')
+  load(forest, forest.root, 0, 3)
+  expect([forest.find('/a/b', '/a'), forest.find('/a/b/1', '/a/b'), forest.find('/a', '/')]).toEqual([0, 2, undefined])
+})
+
 test('a million children are rows before they are loaded', () => {
   const forest = new Forest()
   load(forest, forest.root, 0, 1_000_000)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ancestors, child, compareKeys, isBelow, keyOf, keys, lastKey, nameOf, parent } from '../src/model/path.ts'
+import { ancestors, child, compareKeys, isBelow, keyOf, keys, lastKey, nameOf, parent, partOf } from '../src/model/path.ts'
 
 test.each([
   ['/', []],
@@ -18,6 +18,13 @@ test('what is above, below and last', () => {
   expect([child('/', 'a'), child('/a', '3')]).toEqual(['/a', '/a/3'])
   expect([isBelow('/a', '/'), isBelow('/ab', '/a'), isBelow('/a/b', '/a'), isBelow('/', '/')])
     .toEqual([true, false, true, false])
+})
+
+test('the part that has a node, or the first below it', () => {
+  const parts = ['/a/b', '/a/bb', '/c']
+  expect(['/', '/a', '/a/b', '/a/bb/3', '/c/d', '/ab', '/cc'].map((path) => partOf(parts, path)))
+    .toEqual(['/a/b', '/a/b', '/a/b', '/a/bb', '/c', undefined, undefined])
+  expect([partOf(['/'], '/x/y'), partOf([], '/')]).toEqual(['/', undefined])
 })
 
 test.each(['a', 'a b', '3', '-3', '3.80', '3.', '', ' a', 'a/b', 'a"b', 'a\\b', 'a\nb', 'äö', 'v1.2'])(

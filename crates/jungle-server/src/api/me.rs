@@ -2,6 +2,7 @@
 
 use axum::http::Uri;
 use axum::response::Response;
+use jungle::Path;
 use serde_json::{Value, json};
 
 use super::json;
@@ -13,7 +14,8 @@ pub(crate) async fn show(app: Visitor, uri: Uri) -> Result<Response, Problem> {
     let query = Query::of(&uri, &["tree"])?;
     let tree = query.text("tree")?.map(|tree| {
         let role = |place| app.role(tree, place).map(|role| role.to_string());
-        json!({"name": tree, "whole": role(Some(&[])), "part": role(None)})
+        let tops: Vec<String> = app.view(tree).tops().iter().map(Path::to_string).collect();
+        json!({"name": tree, "whole": role(Some(&[])), "part": role(None), "reads": tops})
     });
     Ok(json(&json!({
         "name": app.name(),

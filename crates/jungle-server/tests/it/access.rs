@@ -264,21 +264,27 @@ fn everybody_is_told_who_they_are_and_what_they_may_do() {
         ("ana", "t*", "/", Role::Admin),
         ("ben", "t", "/", Role::Read),
         ("ben", "t", "/a", Role::Write),
+        ("ben", "parts", "/b/0", Role::Read),
+        ("ben", "parts", "/a", Role::Write),
+        ("ben", "parts", "/a/k", Role::Read),
     ];
     let guarded = Guarded::new("access_me", &granted);
     let me =
         |who: &str, tree: &str| guarded.get(who, &format!("/api/v1/me?tree={tree}")).expect(200);
     let told =
         |name: Option<&str>, creates: bool, tree: &str, whole: Option<&str>, part: Option<&str>| {
+            let reads = if whole.is_some() { json!(["/"]) } else { json!([]) };
             json!({
                 "name": name, "accounts": name.is_some(), "creates": creates,
-                "tree": {"name": tree, "whole": whole, "part": part},
+                "tree": {"name": tree, "whole": whole, "part": part, "reads": reads},
             })
         };
     let (admin, write, read) = (Some("admin"), Some("write"), Some("read"));
     assert_eq!(me("ana", "t"), told(Some("ana"), true, "t", admin, admin));
     assert_eq!(me("ana", "other"), told(Some("ana"), true, "other", None, None));
     assert_eq!(me("ben", "t"), told(Some("ben"), false, "t", read, write));
+    let parts = &me("ben", "parts")["tree"];
+    assert_eq!((&parts["whole"], &parts["reads"]), (&Json::Null, &json!(["/a", "/b/0"])));
     assert_eq!(guarded.get("ben", "/api/v1/me").expect(200)["tree"], Json::Null);
     assert_eq!(guarded.served.get("/api/v1/me").status, 401);
 

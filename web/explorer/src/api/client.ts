@@ -123,8 +123,8 @@ export async function children(
 }
 
 export const search = (
-  { tree, branch, at }: Version, where: string, after?: string, signal?: AbortSignal,
-) => get<Found>(address(tree, '/search', { where, branch, at, after, limit: 100 }), signal)
+  { tree, branch, at }: Version, path: string, where: string, after?: string, signal?: AbortSignal,
+) => get<Found>(address(tree, '/search', { path, where, branch, at, after, limit: 100 }), signal)
 
 export const revisions = (tree: string, branch: string, after?: number) =>
   get<{ revisions: Revision[]; next: number | null }>(
@@ -173,8 +173,8 @@ export const merge = (
 export const documentAddress = ({ tree, branch, at }: Version, path: string) =>
   address(tree, '/document', { path, branch, at, layout: 'pretty' })
 
-export const watchAddress = (tree: string, branch: string, after: number) =>
-  address(tree, '/watch', { branch, after })
+export const watchAddress = (tree: string, branch: string, path: string, after: number) =>
+  address(tree, '/watch', { branch, path, after })
 
 /** A key for a request that must not be done twice; also where there is no `randomUUID`. */
 function once(): string {

@@ -3,6 +3,9 @@
 export const VIEWS = ['node', 'graph', 'changes', 'history', 'branches', 'merge', 'search'] as const
 export type View = (typeof VIEWS)[number]
 
+/** What a history is needed for: only those who may read the whole of a tree see it. */
+export const OF_WHOLE: readonly View[] = ['changes', 'history', 'merge']
+
 export interface Address {
   /** The list of trees when not said. */
   tree?: string

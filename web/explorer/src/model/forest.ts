@@ -42,13 +42,13 @@ export interface Row {
 
 export class Forest {
   readonly root: Open
-  /** The root as if it were a child. */
+  /** The root as if it were a child. It may be any node: who may read only that sees it as the tree. */
   node: Child | undefined
   private readonly byPath = new Map<string, Open>()
 
-  constructor() {
-    this.root = fresh('/', 0, 0, undefined, 0)
-    this.byPath.set('/', this.root)
+  constructor(top = '/') {
+    this.root = fresh(top, 0, 0, undefined, 0)
+    this.byPath.set(top, this.root)
   }
 
   /** All rows, that of the root included. */
@@ -96,8 +96,8 @@ export class Forest {
 
   /** The row of a node that has been loaded below open ones. */
   find(path: string, parent: string | undefined): number | undefined {
-    if (parent === undefined) return 0
-    const above = this.byPath.get(parent)
+    if (path === this.root.path) return 0
+    const above = parent === undefined ? undefined : this.byPath.get(parent)
     if (above === undefined) return undefined
     for (const [page, children] of above.pages) {
       const at = children.findIndex((child) => child.path === path)

@@ -51,6 +51,16 @@ export function isBelow(path: string, above: string): boolean {
   return path !== above && path.startsWith(above === '/' ? '/' : `${above}/`)
 }
 
+/** Is it this node, or below it? */
+export function isWithin(path: string, top: string): boolean {
+  return path === top || isBelow(path, top)
+}
+
+/** Of the parts of a tree, the one that has a node; or the first that is below it. */
+export function partOf(parts: readonly string[], path: string): string | undefined {
+  return parts.find((part) => isWithin(path, part)) ?? parts.find((part) => isBelow(part, path))
+}
+
 const POSITION = /^(-?\d+)(?:\.((?:[0-9a-f]{2})+))?$/
 
 /** Does a key stand for a place among the others, not for a name? */

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import * as api from '../api/client.ts'
 import type { Edit, Node, Value } from '../api/types.ts'
-import { ancestors, lastKey } from '../model/path.ts'
+import { ancestors, isWithin, lastKey } from '../model/path.ts'
 import { count, guess, shown, size } from '../model/value.ts'
 import type { PanelProps } from '../parts/Explorer.tsx'
 import { Link } from '../parts/Link.tsx'
@@ -18,7 +18,9 @@ export function NodePanel({ app, session }: PanelProps) {
     return (
       <div class="empty">
         <h1 tabIndex={-1}>{app.address.path}</h1>
-        <p>Not there {isPast ? `at revision ${app.address.at}` : 'any more'}: {missing.message}.</p>
+        {missing.status === 403
+          ? <p>Not yours to read: {missing.message}.</p>
+          : <p>Not there {isPast ? `at revision ${app.address.at}` : 'any more'}: {missing.message}.</p>}
       </div>
     )
   }
@@ -67,7 +69,9 @@ function Breadcrumbs({ app, session, path }: PanelProps & { path: string }) {
       {ancestors(path).map((at, index) => (
         <span key={at}>
           {index > 0 && <span class="slash" aria-hidden="true">/</span>}
-          <Link app={app} to={{ path: at }} isCurrent={at === path} then={() => { app.wanted = at }}>{index === 0 ? session.tree : lastKey(at)}</Link>
+          {isWithin(at, session.top)
+            ? <Link app={app} to={{ path: at }} isCurrent={at === path} then={() => { app.wanted = at }}>{index === 0 ? session.tree : lastKey(at)}</Link>
+            : <span class="quiet">{index === 0 ? session.tree : lastKey(at)}</span>}
         </span>
       ))}
     </nav>

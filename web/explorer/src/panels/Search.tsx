@@ -24,7 +24,7 @@ export function SearchPanel({ app, session }: PanelProps) {
   const run = async (begin: Results, signal: AbortSignal) => {
     let { matches, visited, next } = begin
     for (let page = 0; page < PAGES_MAX; page += 1) {
-      const found = await api.search(session.shown, find, next ?? undefined, signal)
+      const found = await api.search(session.shown, session.top, find, next ?? undefined, signal)
       matches = [...matches, ...found.matches]
       visited += found.visited
       next = found.next

@@ -31,7 +31,8 @@ const PANELS: Record<View, ComponentType<PanelProps>> = {
 
 /** A tree: its time above, its nodes on the left, what one looks at on the right. */
 export function Explorer({ app, session }: PanelProps) {
-  const { view } = app.address
+  const view = session.offers(app.address.view) ? app.address.view : 'node'
+  const tabs = VIEWS.filter((one) => session.offers(one) && (one !== 'search' || view === 'search'))
   const Panel = PANELS[view]
   useEffect(() => {
     // On a phone the tabs are wider than the page.
@@ -43,13 +44,13 @@ export function Explorer({ app, session }: PanelProps) {
   }
   return (
     <>
-      <Timeline app={app} session={session} />
+      {session.isWhole && <Timeline app={app} session={session} />}
       <main class={`columns shows-${app.pane}`}>
         <TreeView app={app} session={session} />
         <section class="panel" aria-label={view}>
           <nav class="tabs" aria-label="views">
             <button type="button" class="plain to-tree" onClick={toTree}>‹ Tree</button>
-            {VIEWS.filter((one) => one !== 'search' || view === 'search').map((one) => (
+            {tabs.map((one) => (
               <Link key={one} app={app} to={{ view: one }} isCurrent={one === view}>
                 {one[0]!.toUpperCase() + one.slice(1)}
               </Link>

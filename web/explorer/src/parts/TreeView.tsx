@@ -4,6 +4,7 @@ import { lastKey, parent } from '../model/path.ts'
 import { count } from '../model/value.ts'
 import { listHeight, scrollTo, type View, window as visible } from '../model/window.ts'
 import type { PanelProps } from './Explorer.tsx'
+import { Link } from './Link.tsx'
 import { Summary } from './Value.tsx'
 
 const ROW_HEIGHT = 28
@@ -98,6 +99,11 @@ export function TreeView({ app, session }: PanelProps) {
   const chosen = rows.find((row) => row.node?.path === path)
   return (
     <section class="tree-side" aria-label="tree">
+      {session.parts.length > 1 && (
+        <nav class="parts" aria-label="parts that you may read">
+          {session.parts.map((part) => <Link key={part} app={app} to={{ path: part }} isCurrent={part === session.top}>{part}</Link>)}
+        </nav>
+      )}
       <div
         id="tree" class="tree" ref={list} role="tree" tabIndex={0} aria-label={`nodes of ${session.tree}`}
         aria-activedescendant={chosen ? `row-${chosen.index}` : undefined}
@@ -114,6 +120,7 @@ export function TreeView({ app, session }: PanelProps) {
       <p class="tree-foot">
         {count(forest.node?.subtree_count ?? 0)} nodes
         {session.at !== undefined && <> at revision {session.at}</>}
+        {session.at !== undefined && !session.isWhole && <>, <Link app={app} to={{ at: undefined }}>to the newest</Link></>}
       </p>
     </section>
   )
@@ -177,7 +184,7 @@ function TreeRow({ app, session, row, isChosen, dragged, onSelect }: RowProps) {
       {node ? (
         <>
           <span class={depth === 0 ? 'key root' : /^-?\d/.test(node.key) ? 'key position' : 'key'}>
-            {depth === 0 ? session.tree : lastKey(node.path)}
+            {depth > 0 ? lastKey(node.path) : session.isWhole ? session.tree : `${session.tree} ${session.top}`}
           </span>
           <Summary attributes={node.attributes} />
           {hasChildren && <span class="count" title={`${count(node.child_count)} children`}>{count(node.child_count)}</span>}

@@ -3,7 +3,7 @@
 import * as api from '../api/client.ts'
 import type { Committed, Edit, Me, Role, Tree } from '../api/types.ts'
 import { type Address, HOME, type Part, readAddress, writeAddress } from '../model/address.ts'
-import { child, isPosition, lastKey, parent } from '../model/path.ts'
+import { child, isPosition, isWithin, lastKey, parent, partOf } from '../model/path.ts'
 import { Session } from './session.ts'
 
 export interface Notice {
@@ -85,19 +85,38 @@ export class App {
       this.session = undefined
       void this.loadTrees()
       void this.loadMe()
-    } else if (session?.tree !== address.tree || session.branch !== address.branch) {
+    } else if (session?.tree !== address.tree || session.branch !== address.branch || this.isElsewhere(session)) {
       session?.end()
       const begun = new Session(address.tree, address.branch, this.changed, this.failed)
       this.session = begun
-      this.wanted = address.path
-      void this.loadMe()
-      begun.begin(address.at, address.path).catch((error: unknown) => this.lost(begun, error))
+      this.begin(begun).catch((error: unknown) => this.lost(begun, error))
     } else {
       if (session.at !== address.at) session.show(address.at).catch(this.failed)
       if (session.node?.path !== address.path) void session.select(address.path)
       if (address.view !== 'changes') session.marks = new Map()
     }
     this.changed()
+  }
+
+  /** Is what is to be shown in another part of those that may be read? */
+  private isElsewhere({ parts, top }: Session): boolean {
+    return (partOf(parts, this.address.path) ?? top) !== top
+  }
+
+  /** Shows a tree: all of it, or the part that may be read. */
+  private async begin(session: Session): Promise<void> {
+    const me = await this.loadMe()
+    if (this.session !== session) return
+    const parts = me?.tree?.reads ?? ['/']
+    const { at, path } = this.address
+    const part = partOf(parts, path)
+    if (part !== undefined && !isWithin(path, part)) {
+      this.address = { ...this.address, path: part }
+      history.replaceState(null, '', writeAddress(this.address))
+      document.title = title(this.address)
+    }
+    this.wanted = this.address.path
+    await session.begin(at, this.address.path, parts)
   }
 
   private lost(session: Session, error: unknown): void {
@@ -118,14 +137,16 @@ export class App {
     }
   }
 
-  private async loadMe(): Promise<void> {
+  private async loadMe(): Promise<Me | undefined> {
     const { tree } = this.address
     try {
       const me = await api.me(tree)
       if (tree === this.address.tree) this.me = me
       this.changed()
+      return me
     } catch {
       // Whatever is done is allowed or refused by the server, whether or not that is known here.
+      return undefined
     }
   }
 

@@ -2,9 +2,10 @@
 
 import * as api from '../api/client.ts'
 import type { Change, Child, Node, Revision, WatchEvent } from '../api/types.ts'
+import { OF_WHOLE, type View } from '../model/address.ts'
 import type { Sign } from '../model/changes.ts'
 import { Forest, type Open, PAGE } from '../model/forest.ts'
-import { ancestors, compareKeys, lastKey, parent } from '../model/path.ts'
+import { ancestors, compareKeys, isBelow, lastKey, parent, partOf } from '../model/path.ts'
 
 export type Live = 'connecting' | 'live' | 'ended'
 
@@ -16,6 +17,9 @@ const QUIET_MS = 120
 
 export class Session {
   at: number | undefined
+  /** The nodes that one may read, with all below them; and which of them is shown as the tree. */
+  parts = ['/']
+  top = '/'
   forest = new Forest()
   /** The oldest first. */
   revisions: Revision[] = []
@@ -57,14 +61,26 @@ export class Session {
     return this.at ?? this.head
   }
 
-  async begin(at: number | undefined, path: string): Promise<void> {
+  /** Is all of the tree shown? Its history is told to those only who may read all of it. */
+  get isWhole(): boolean {
+    return this.top === '/'
+  }
+
+  offers(view: View): boolean {
+    return this.isWhole || !OF_WHOLE.includes(view)
+  }
+
+  async begin(at: number | undefined, path: string, parts: string[]): Promise<void> {
     this.at = at
     this.path = path
-    await this.loadRevisions()
+    this.parts = parts
+    this.top = partOf(parts, path) ?? parts[0] ?? '/'
+    this.forest = new Forest(this.top)
+    if (this.isWhole) await this.loadRevisions()
     await Promise.all([this.loadRoot(), this.loadNode(path)])
     document.addEventListener('visibilitychange', this.seen)
     this.seen()
-    if (at !== undefined) await this.findRevision(at)
+    if (at !== undefined && this.isWhole) await this.findRevision(at)
   }
 
   end(): void {
@@ -82,7 +98,7 @@ export class Session {
     this.version = new AbortController()
     this.asked.clear()
     this.refresh()
-    if (at !== undefined) await this.findRevision(at)
+    if (at !== undefined && this.isWhole) await this.findRevision(at)
   }
 
   async select(path: string): Promise<void> {
@@ -138,7 +154,7 @@ export class Session {
   /** Opens what is above a path and loads where it stands; the row it is in, if it is there. */
   async reveal(path: string): Promise<number | undefined> {
     let row: number | undefined = 0
-    for (const at of ancestors(path).slice(1)) {
+    for (const at of ancestors(path).filter((above) => isBelow(above, this.top))) {
       const above = this.forest.opened(parent(at)!)
       if (above === undefined) return undefined
       row = this.forest.find(at, above.path)
@@ -181,9 +197,10 @@ export class Session {
   private async loadRoot(): Promise<void> {
     const { signal } = this.version
     try {
-      const root = await api.node(this.shown, '/', signal)
-      const { attributes, child_count, subtree_count } = root
-      this.forest.node = { key: '/', path: '/', attributes, child_count, subtree_count }
+      const root = await api.node(this.shown, this.top, signal)
+      const { path, attributes, child_count, subtree_count } = root
+      this.forest.node = { key: lastKey(path), path, attributes, child_count, subtree_count }
+      if (!this.isWhole) this.head = Math.max(this.head, root.revision)
       if (child_count !== this.forest.root.count) this.forest.stale(this.forest.root)
       this.note([this.forest.node])
       await this.ensure(this.forest.root, 0)
@@ -243,7 +260,7 @@ export class Session {
   }
 
   private watch(): void {
-    const source = new EventSource(api.watchAddress(this.tree, this.branch, this.head))
+    const source = new EventSource(api.watchAddress(this.tree, this.branch, this.top, this.head))
     this.source = source
     source.onopen = () => this.become('live')
     source.onerror = () => this.become(source.readyState === EventSource.CLOSED ? 'ended' : 'connecting')

@@ -41,6 +41,7 @@ function act(app: App, key: string): boolean {
   if (session === undefined) return false
   const view = VIEW_KEYS[key]
   if (view !== undefined) {
+    if (!session.offers(view)) return false
     app.pane = 'panel'
     app.go({ view })
     return true
