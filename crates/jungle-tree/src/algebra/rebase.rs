@@ -438,10 +438,10 @@ impl<'a> Rebaser<'a> {
     /// Before a node is removed, or set anew, against theirs: what they moved into it goes back to
     /// where it was, if it can; what they moved out of it goes with it, likewise.
     pub(super) fn clear_way(&mut self, at: Id) {
-        let out = self.effect.moved_out(at);
+        let moved = self.effect.moved_of(at);
         let mut leaving = vec![at];
         // Should they have moved the node into what was in it, that stays.
-        leaving.extend(out.into_iter().filter(|&item| !self.effect.is_within(at, item)));
+        leaving.extend(moved.into_iter().filter(|&item| !self.effect.is_within(at, item)));
         let within = leaving.iter().flat_map(|&id| self.effect.now_within(id));
         let mut moved_in: Vec<Id> = within.collect();
         moved_in.retain(|id| self.effect.get(*id).moved.is_some() && !leaving.contains(id));
@@ -454,7 +454,7 @@ impl<'a> Rebaser<'a> {
             }
         }
         for &item in &leaving[1..] {
-            if self.effect.is_there(item) {
+            if self.effect.is_there(item) && !self.effect.is_within(item, at) {
                 let because = self.effect.get(item).moved;
                 self.emit_removed(item, because);
             }

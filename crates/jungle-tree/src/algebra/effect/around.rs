@@ -40,13 +40,17 @@ impl Effect<'_> {
         found
     }
 
-    /// What they moved out of a node, and we did not.
-    pub(in super::super) fn moved_out(&self, id: Id) -> Vec<Id> {
-        let mut out = self.base_within(id);
-        out.retain(|&item| {
-            let moved = self.get(item).moved.is_some() && item != id;
-            moved && self.is_there(item) && !self.is_within(item, id)
-        });
+    /// What was in a node in the base, and they have moved, and we have not.
+    pub(in super::super) fn moved_of(&self, id: Id) -> Vec<Id> {
+        let mut moved = self.base_within(id);
+        moved.retain(|&item| self.get(item).moved.is_some() && item != id && self.is_there(item));
+        moved
+    }
+
+    /// The same, as far as it is not in the node any more.
+    fn moved_out(&self, id: Id) -> Vec<Id> {
+        let mut out = self.moved_of(id);
+        out.retain(|&item| !self.is_within(item, id));
         out
     }
 

@@ -223,6 +223,19 @@ fn we_removed() {
     );
     // They keep what they added, as they did.
     row("+ /n;~ /n x=1;+ /n/m;- /n", "+ /n;~ /n x=2", &[("OTS", "+/n x=2")], &[]);
+    row("- /b", "= /b y=1", &[("O", "-/b"), ("TS", "-/b;+/b y=1")], &[ChangedBelow]);
+    row(
+        "- /a",
+        "= /a/k y=1",
+        &[("OS", LEFT_A), ("T", "-/a/k x=0;-/a/k/l;+/a/k y=1")],
+        &[ChangedBelow],
+    );
+    row("- /a/k", "= /a y=1", &[("OTS", "-/a x=0;-/a/k x=0;-/a/k/l;+/a y=1")], &[]);
+}
+
+/// They go home, and what was in it goes with it.
+#[test]
+fn we_removed_a_node_that_they_moved_things_into() {
     // What was moved out of another one that was moved in, too, has its home there.
     row(
         "- /d",
@@ -240,14 +253,13 @@ fn we_removed() {
         ],
         &[ChangedBelow, ChangedBelow],
     );
-    row("- /b", "= /b y=1", &[("O", "-/b"), ("TS", "-/b;+/b y=1")], &[ChangedBelow]);
+    // But what was in it does not go with that.
     row(
         "- /a",
-        "= /a/k y=1",
-        &[("OS", LEFT_A), ("T", "-/a/k x=0;-/a/k/l;+/a/k y=1")],
-        &[ChangedBelow],
+        "> /d /a/d;> /a/k /a/d/k;> /e /a/d/k/e",
+        &[("OS", LEFT_A), ("T", "-/a/k x=0;-/a/k/l;-/d;-/e;+/a/d;+/a/d/k x=0;+/a/d/k/e;+/a/d/k/l")],
+        &[ChangedBelow, ChangedBelow, ChangedBelow],
     );
-    row("- /a/k", "= /a y=1", &[("OTS", "-/a x=0;-/a/k x=0;-/a/k/l;+/a y=1")], &[]);
 }
 
 #[test]
