@@ -1,8 +1,8 @@
 //! Three-way merge.
 
 use super::diff::{Order, diff_to_merge};
-use super::rebase::rebase_beside;
-use super::{ApplyError, ChangeSet, Conflict, MergeOptions, apply};
+use super::rebase::{Rebased, rebase_told};
+use super::{ApplyError, ChangeSet, Conflict, MergeOptions, apply, symmetric};
 use crate::edit::Editor;
 use crate::path::Path;
 use crate::snapshot::Snapshot;
@@ -55,18 +55,25 @@ pub fn merge(
     theirs: &Snapshot,
     options: &MergeOptions,
 ) -> Result<Merged, MergeError> {
+    if ours.root().is_same(theirs.root()) {
+        return begun(theirs, Rebased::default());
+    }
+    let of_ours = diff_to_merge(base, ours, theirs, Order::RemovedFirst);
+    let of_theirs = diff_to_merge(base, theirs, ours, Order::Document);
+    let rebased = rebase_told(base, &of_ours, (&of_theirs, theirs), options);
+    if rebased.renamed.is_empty() && options.is_symmetric() {
+        let sides = [(ours, &*of_ours), (theirs, &*of_theirs)];
+        if let Some(merged) = symmetric::mirrored(base, sides, rebased.conflicts.len(), options)? {
+            return Ok(merged);
+        }
+    }
+    begun(theirs, rebased)
+}
+
+/// Applies what became of our changes to theirs.
+pub(super) fn begun(theirs: &Snapshot, rebased: Rebased) -> Result<Merged, MergeError> {
     let mut editor = Editor::new(theirs.clone());
-    let rebased = if ours.root().is_same(theirs.root()) {
-        super::Rebased::default()
-    } else {
-        let changes = diff_to_merge(base, ours, theirs, Order::RemovedFirst);
-        rebase_beside(base, &changes, ours, theirs, options)
-    };
     apply(&mut editor, &rebased.changes)?;
-    Ok(Merged {
-        editor,
-        changes: rebased.changes,
-        conflicts: rebased.conflicts,
-        renamed: rebased.renamed,
-    })
+    let Rebased { changes, conflicts, renamed } = rebased;
+    Ok(Merged { editor, changes, conflicts, renamed })
 }

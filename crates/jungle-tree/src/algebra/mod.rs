@@ -20,6 +20,7 @@ mod ours;
 mod rebase;
 mod settle;
 mod stands;
+mod symmetric;
 
 pub use apply::{ApplyError, apply, copy_subtree};
 pub use change::{Change, ChangeSet, Subtree};

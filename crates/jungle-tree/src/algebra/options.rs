@@ -115,6 +115,23 @@ impl MergeOptions {
         self.resolution
     }
 
+    pub(super) fn is_symmetric(&self) -> bool {
+        self.resolution == Resolution::Symmetric
+    }
+
+    /// The same for whoever calls ours theirs.
+    pub(super) fn mirrored(&self) -> MergeOptions {
+        let mirrored = |rule: &Rule| match rule {
+            Rule::Counter => Rule::Counter,
+            Rule::Function(f) => {
+                let f = Arc::clone(f);
+                Rule::function(move |before, ours, theirs| f(before, theirs, ours))
+            }
+        };
+        let rules = self.rules.iter().map(|(key, rule)| (key.clone(), mirrored(rule)));
+        MergeOptions { resolution: self.resolution, rules: rules.collect() }
+    }
+
     pub(super) fn rule_of(&self, key: &str) -> Option<&Rule> {
         self.rules.get(key)
     }

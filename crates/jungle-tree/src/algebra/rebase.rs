@@ -9,7 +9,6 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use super::diff::{Order, diff_to_merge};
 use super::effect::{Content, Effect, Index};
 use super::kids::Id;
 use super::options::{Resolution, Rule};
@@ -117,16 +116,14 @@ pub fn rebase_onto(
     Rebaser::new(Some(base.root()), &changes, Some(theirs.root()), options).run(ours)
 }
 
-/// As [`rebase_onto`], with the version that ours led to, too.
-pub(super) fn rebase_beside(
+/// As [`rebase_onto`], where it is known by what changes theirs led to `head`.
+pub(super) fn rebase_told(
     base: &Snapshot,
-    changes: &[Change],
-    ours: &Snapshot,
-    theirs: &Snapshot,
+    ours: &[Change],
+    (theirs, head): (&[Change], &Snapshot),
     options: &MergeOptions,
 ) -> Rebased {
-    let of_theirs = diff_to_merge(base, theirs, ours, Order::Document);
-    Rebaser::new(Some(base.root()), &of_theirs, Some(theirs.root()), options).run(changes)
+    Rebaser::new(Some(base.root()), theirs, Some(head.root()), options).run(ours)
 }
 
 /// A rebase under way: `effect` is the tree after theirs and what is left of ours so far.

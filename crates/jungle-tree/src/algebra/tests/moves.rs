@@ -132,3 +132,56 @@ fn a_root_above_the_old_one_is_not_taken_for_one_of_its_children() {
     // All that `/a` shares with `/old` lies one level further down there.
     assert!(!said.to_string().contains('>') && said.len() == 3, "{} changes", said.len());
 }
+
+/// One side's moves make a circle with the other's until its last one takes a node out of it: from
+/// there, taken one by one, the first of them would be refused.
+#[test]
+fn moves_of_both_come_to_the_same_from_either_side() {
+    let arena = Arena::new().unwrap();
+    let named =
+        |name: &str, at: &str| [Change::ChildAdded { path: path(at) }, put(at, name.len() as i64)];
+    let script = [named("m", "/m"), named("aa", "/a"), named("kkk", "/a/k")].concat();
+    let base = applied(&Tree::new(&arena).snapshot(), &script);
+    let one = applied(&base, &[moved("/m", "/a/k/c")]);
+    let other = applied(&base, &[moved("/a", "/m/c"), moved("/m/c/k", "/z")]);
+    let options = MergeOptions::new().resolution(Resolution::Symmetric);
+    let merged = [(&one, &other), (&other, &one)].map(|(ours, theirs)| {
+        let merged = merge(&base, ours, theirs, &options).unwrap();
+        assert_eq!(merged.conflicts, []);
+        let mut tree = Tree::from_snapshot(theirs);
+        tree.publish(merged.editor);
+        let changed = applied(theirs, &merged.changes);
+        assert_equal(&changed, &tree.snapshot(), "what is told is what was done");
+        tree.snapshot()
+    });
+    assert_equal(&merged[0], &merged[1], "from the other side");
+    assert_eq!(
+        merged[0].root().at(&path("/z/c/c")).unwrap().attribute("n").and_then(|n| n.as_int()),
+        Some(2)
+    );
+}
+
+/// A conflict is told as whoever asks sees it.
+#[test]
+fn a_conflict_of_moves_is_told_from_either_side() {
+    let arena = Arena::new().unwrap();
+    let base = base(&arena, 3);
+    let one = applied(&base, &[moved("/a", "/d/x"), removed("/d/x/1")]);
+    let other = applied(&base, &[put("/a/1", 5), moved("/a", "/d/y")]);
+    let options = MergeOptions::new().resolution(Resolution::Symmetric);
+    let [mut told, back] = [(&one, &other), (&other, &one)].map(|(ours, theirs)| {
+        let merged = merge(&base, ours, theirs, &options).unwrap();
+        let told = merged.conflicts.into_iter().map(|it| (it.kind, it.ours, it.theirs));
+        told.collect::<Vec<_>>()
+    });
+    for (kind, ours, theirs) in &mut told {
+        std::mem::swap(ours, theirs);
+        *kind = match *kind {
+            ConflictKind::RemovedBelow => ConflictKind::ChangedBelow,
+            ConflictKind::ChangedBelow => ConflictKind::RemovedBelow,
+            kind => kind,
+        };
+    }
+    assert_eq!(told, back);
+    assert_eq!(told.len(), 2);
+}
