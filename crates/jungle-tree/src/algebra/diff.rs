@@ -9,6 +9,7 @@
 
 use std::cell::OnceCell;
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::moves::{self, Moves};
@@ -33,9 +34,9 @@ const DEPTH_USUAL: usize = 8;
 /// At most this many keys for the paths of a subtree that is told node by node.
 const TOLD_KEYS_MAX: u64 = 1 << 16;
 
-/// What both sides of a merge added is told node by node down to here; what lies deeper, whole. So
-/// the paths do not cost the square of the depth.
-const TOLD_DEPTH_MAX: usize = 1_000;
+/// At most so many keys for the paths of what is told node by node as both sides of a merge have
+/// added it: what is too large, or too deep, is told whole.
+const MERGED_KEYS_MAX: u64 = 1 << 20;
 
 /// What happened from `a` to `b`: applied to `a`, it gives the content of `b`.
 ///
@@ -69,23 +70,25 @@ const TOLD_DEPTH_MAX: usize = 1_000;
 /// ```
 #[must_use]
 pub fn diff(a: &Snapshot, b: &Snapshot) -> ChangeSet {
-    differences(Vec::new(), a.root(), b, None, Order::Document)
+    differing(Vec::new(), a.root(), b).tell(b, &Added::new(), Order::Document)
 }
 
-/// As [`diff`], for a merge with `other`: what both added under one name is told node by node,
-/// however large, so that both can put something in it.
-pub(super) fn diff_to_merge(
-    a: &Snapshot,
-    b: &Snapshot,
-    other: &Snapshot,
-    order: Order,
-) -> ChangeSet {
-    differences(Vec::new(), a.root(), b, Some(other), order)
+/// What happened from `base` to ours and to theirs, for a merge: what both added under one name is
+/// told node by node, so that both can put something in it.
+pub(super) fn diffs_to_merge(
+    base: &Snapshot,
+    [ours, theirs]: [&Snapshot; 2],
+) -> (ChangeSet, ChangeSet) {
+    let [mine, others] = [ours, theirs].map(|side| differing(Vec::new(), base.root(), side));
+    (
+        mine.tell(ours, &others.added(), Order::RemovedFirst),
+        others.tell(theirs, &mine.added(), Order::Document),
+    )
 }
 
 /// In which order changes of one level are told.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Order {
+enum Order {
     Document,
     /// What was removed before what was not: whatever goes on the other side of a merge with what
     /// ours removes is gone then, and takes no key from what ours moves or adds.
@@ -111,7 +114,8 @@ pub(super) enum Order {
 pub fn diff_at(a: &Snapshot, b: &Snapshot, path: &[Key]) -> Result<ChangeSet, NoSuchNode> {
     let left = a.root().at(path)?;
     b.root().at(path)?;
-    Ok(differences(path.iter().map(Key::as_ref).collect(), left, b, None, Order::Document))
+    let differing = differing(path.iter().map(Key::as_ref).collect(), left, b);
+    Ok(differing.tell(b, &Added::new(), Order::Document))
 }
 
 /// A child that differs: what is on either side, where it is there.
@@ -148,28 +152,29 @@ struct Differ<'a> {
     places: Vec<Place<'a>>,
 }
 
-fn differences<'a>(
-    mut path: Vec<KeyRef<'a>>,
-    left: Node<'a>,
-    b: &'a Snapshot,
-    other: Option<&Snapshot>,
-    order: Order,
-) -> ChangeSet {
+/// All that differs, and what of it was moved.
+struct Differing<'a> {
+    places: Vec<Place<'a>>,
+    moves: Moves,
+}
+
+/// The nodes that one side added under names that both could choose, by their paths.
+type Added<'a> = BTreeMap<&'a [KeyRef<'a>], Node<'a>>;
+
+fn differing<'a>(mut path: Vec<KeyRef<'a>>, left: Node<'a>, b: &'a Snapshot) -> Differing<'a> {
+    let (stack, places) = (Vec::new(), Vec::new());
     let start: Vec<Key> = path.iter().map(|key| key.to_key()).collect();
-    let Ok(right) = b.root().at(&start) else {
-        return ChangeSet::new();
+    let right = b.root().at(&start).ok().filter(|right| !left.is_same(*right));
+    let Some(right) = right else {
+        return Differing { places, moves: Moves::default() };
     };
-    if left.is_same(right) {
-        return ChangeSet::new();
-    }
     let same_arena = left.cell().shares_arena(right.cell());
     let differences = same_arena.then(|| Differences::new(left.cell().memory()));
-    let (stack, places) = (Vec::new(), Vec::new());
     let mut differ = Differ { differences, path: Vec::new(), stack, level: 0, places };
     path.reserve(DEPTH_USUAL);
     differ.compare(path, left, right);
     let moves = differ.find_moves();
-    tell(&differ.places, &moves, b, other, order)
+    Differing { places: differ.places, moves }
 }
 
 impl<'a> Differ<'a> {
@@ -331,107 +336,138 @@ impl<'a> Iterator for Joined<'a> {
     }
 }
 
-/// Says the differences as changes: what is in moved nodes after what is not.
-fn tell(
-    places: &[Place<'_>],
-    moves: &Moves,
-    b: &Snapshot,
-    other: Option<&Snapshot>,
-    order: Order,
-) -> ChangeSet {
-    let shared = OnceCell::new();
-    let shared = || shared.get_or_init(|| Arc::new(b.clone()));
-    let path_of = |place: &Place<'_>| place.path.iter().copied().collect::<Path>();
-    let level = |at: &usize| {
-        let from = moves.from(*at).map_or(0, |from| places[from].level);
-        let stays = !matches!(places[*at].found, Found::Removed(_));
-        (places[*at].level.max(from), order == Order::RemovedFirst && stays)
-    };
-    let mut all: Vec<usize> = (0..places.len()).collect();
-    all.sort_by_key(level);
-    let mut changes = Vec::with_capacity(places.len());
-    for at in all {
-        let place = &places[at];
-        let path = path_of(place);
-        match &place.found {
-            Found::Put(key, value) => {
-                let (key, value) = ((*key).into(), value.to_value());
-                changes.push(Change::AttributePut { path, key, value });
+impl Differing<'_> {
+    /// Of what lies in something moved the path is not the same on both sides.
+    fn added(&self) -> Added<'_> {
+        let places = self.places.iter().enumerate();
+        let added = places.filter_map(|(at, place)| match place {
+            Place { path, level: 0, found: Found::Added(node) }
+                if self.moves.from(at).is_none() && is_name(path.last()) =>
+            {
+                Some((&**path, *node))
             }
-            Found::Dropped(key) => {
-                changes.push(Change::AttributeRemoved { path, key: (*key).into() });
+            _ => None,
+        });
+        added.collect()
+    }
+
+    /// Says the differences as changes: what is in moved nodes after what is not.
+    fn tell(&self, b: &Snapshot, others: &Added<'_>, order: Order) -> ChangeSet {
+        let Differing { places, moves } = self;
+        let shared = OnceCell::new();
+        let shared = || shared.get_or_init(|| Arc::new(b.clone()));
+        let path_of = |place: &Place<'_>| place.path.iter().copied().collect::<Path>();
+        let level = |at: &usize| {
+            let from = moves.from(*at).map_or(0, |from| places[from].level);
+            let stays = !matches!(places[*at].found, Found::Removed(_));
+            (places[*at].level.max(from), order == Order::RemovedFirst && stays)
+        };
+        let mut all: Vec<usize> = (0..places.len()).collect();
+        all.sort_by_key(level);
+        let mut teller =
+            Teller { changes: Vec::with_capacity(places.len()), keys: MERGED_KEYS_MAX };
+        for at in all {
+            let place = &places[at];
+            let path = path_of(place);
+            match &place.found {
+                Found::Put(key, value) => {
+                    let (key, value) = ((*key).into(), value.to_value());
+                    teller.changes.push(Change::AttributePut { path, key, value });
+                }
+                Found::Dropped(key) => {
+                    teller.changes.push(Change::AttributeRemoved { path, key: (*key).into() });
+                }
+                Found::Removed(_) if moves.is_from(at) => {}
+                Found::Removed(_) => teller.changes.push(Change::ChildRemoved { path }),
+                Found::Added(node) => match moves.from(at) {
+                    Some(from) => {
+                        let from = path_of(&places[from]);
+                        teller.changes.push(Change::Moved { from, to: path });
+                    }
+                    None => {
+                        let twin = others.get(&*place.path).filter(|_| place.level == 0);
+                        teller.added(path, *node, twin.copied(), shared);
+                    }
+                },
             }
-            Found::Removed(_) if moves.is_from(at) => {}
-            Found::Removed(_) => changes.push(Change::ChildRemoved { path }),
-            Found::Added(node) => match moves.from(at) {
-                Some(from) => {
-                    changes.push(Change::Moved { from: path_of(&places[from]), to: path })
-                }
-                None => {
-                    let twin = other.and_then(|other| twin(other, &path));
-                    tell_added(&mut changes, path, *node, twin, shared);
-                }
-            },
+        }
+        teller.changes.into()
+    }
+}
+
+fn is_name(key: Option<&KeyRef<'_>>) -> bool {
+    matches!(key, Some(KeyRef::Name(_)))
+}
+
+/// Tells what was added.
+struct Teller {
+    changes: Vec<Change>,
+    /// How many keys there may still be in paths of what both added.
+    keys: u64,
+}
+
+impl Teller {
+    /// A node that was added, of which `twin` is what the other side has added there: node by node
+    /// as far as they can be one.
+    fn added<'s>(
+        &mut self,
+        path: Path,
+        node: Node<'_>,
+        twin: Option<Node<'_>>,
+        shared: impl Fn() -> &'s Arc<Snapshot>,
+    ) {
+        let mut stack = vec![(path, node, twin)];
+        while let Some((path, node, twin)) = stack.pop() {
+            let Some(twin) = twin.filter(|twin| self.can_be_one(&path, node, *twin)) else {
+                self.whole(&path, node, &shared);
+                continue;
+            };
+            self.node(&path, node);
+            let from = stack.len();
+            stack.extend(node.children().map(|(key, child)| {
+                let twin = is_name(Some(&key)).then(|| twin.child(&key.to_key())).flatten();
+                (path.join(key.to_key()), child, twin)
+            }));
+            stack[from..].reverse();
         }
     }
-    changes.into()
-}
 
-/// What the other side has under the same name. A position is no name: it is the own of one side.
-fn twin<'o>(other: &'o Snapshot, path: &[Key]) -> Option<Node<'o>> {
-    matches!(path.last(), Some(Key::Name(_))).then(|| other.root().at(path).ok())?
-}
+    /// Is it worth telling a node and its children one by one?
+    fn can_be_one(&mut self, path: &Path, node: Node<'_>, twin: Node<'_>) -> bool {
+        let is_bare = |node: Node<'_>| !node.has_children() && !node.has_attributes();
+        if node.subtree_count() <= TOLD_NODES_MAX || is_bare(twin) || node.is_equal(twin) {
+            return false;
+        }
+        // Two nodes at one position are two: what both made of one source would be there twice.
+        let mut positions = node.children().take_while(|(key, _)| !is_name(Some(key)));
+        if positions.any(|(key, _)| twin.child(&key.to_key()).is_some()) {
+            return false;
+        }
+        let told = 1 + node.attributes().count() as u64 + node.child_count();
+        let left = self.keys.checked_sub(told.saturating_mul(path.len() as u64 + 1));
+        self.keys = left.unwrap_or(self.keys);
+        left.is_some()
+    }
 
-/// Tells a node that was added: node by node as far as the other side has such a one, too, and it
-/// is another.
-fn tell_added<'s>(
-    changes: &mut Vec<Change>,
-    path: Path,
-    node: Node<'_>,
-    twin: Option<Node<'_>>,
-    shared: impl Fn() -> &'s Arc<Snapshot>,
-) {
-    let mut stack = vec![(path, node, twin)];
-    while let Some((path, node, twin)) = stack.pop() {
-        let is_large = node.subtree_count() > TOLD_NODES_MAX && path.len() <= TOLD_DEPTH_MAX;
-        let Some(twin) = twin.filter(|twin| is_large && !node.is_equal(*twin)) else {
-            tell_whole(changes, &path, node, &shared);
-            continue;
-        };
-        tell_node(changes, &path, node);
-        let from = stack.len();
-        stack.extend(node.children().map(|(key, child)| {
-            let key = key.to_key();
-            let twin = matches!(key, Key::Name(_)).then(|| twin.child(&key)).flatten();
-            (path.join(key), child, twin)
+    fn whole<'s>(&mut self, path: &Path, node: Node<'_>, shared: impl Fn() -> &'s Arc<Snapshot>) {
+        let count = node.subtree_count();
+        let keys = count.saturating_mul(path.len() as u64);
+        if count > TOLD_NODES_MAX || (count > 1 && keys > TOLD_KEYS_MAX) {
+            let subtree = Subtree::of(shared(), node);
+            return self.changes.push(Change::SubtreeSet { path: path.clone(), subtree });
+        }
+        let mut walk = node.walk();
+        while let Some(node) = walk.next() {
+            self.node(&path.iter().cloned().chain(walk.path()).collect(), node);
+        }
+    }
+
+    fn node(&mut self, path: &Path, node: Node<'_>) {
+        self.changes.push(Change::ChildAdded { path: path.clone() });
+        self.changes.extend(node.attributes().map(|(key, value)| Change::AttributePut {
+            path: path.clone(),
+            key: key.into(),
+            value: value.to_value(),
         }));
-        stack[from..].reverse();
     }
-}
-
-fn tell_whole<'s>(
-    changes: &mut Vec<Change>,
-    path: &Path,
-    node: Node<'_>,
-    shared: impl Fn() -> &'s Arc<Snapshot>,
-) {
-    let count = node.subtree_count();
-    let keys = count.saturating_mul(path.len() as u64);
-    if count > TOLD_NODES_MAX || (count > 1 && keys > TOLD_KEYS_MAX) {
-        let subtree = Subtree::of(shared(), node);
-        return changes.push(Change::SubtreeSet { path: path.clone(), subtree });
-    }
-    let mut walk = node.walk();
-    while let Some(node) = walk.next() {
-        tell_node(changes, &path.iter().cloned().chain(walk.path()).collect(), node);
-    }
-}
-
-fn tell_node(changes: &mut Vec<Change>, path: &Path, node: Node<'_>) {
-    changes.push(Change::ChildAdded { path: path.clone() });
-    changes.extend(node.attributes().map(|(key, value)| Change::AttributePut {
-        path: path.clone(),
-        key: key.into(),
-        value: value.to_value(),
-    }));
 }

@@ -1,6 +1,6 @@
 //! Three-way merge.
 
-use super::diff::{Order, diff_to_merge};
+use super::diff::diffs_to_merge;
 use super::rebase::{Rebased, rebase_told};
 use super::{ApplyError, ChangeSet, Conflict, MergeOptions, apply, symmetric};
 use crate::edit::Editor;
@@ -16,7 +16,8 @@ pub type MergeError = ApplyError;
 pub struct Merged {
     /// Began at theirs, with our changes applied: to be published.
     pub editor: Editor,
-    /// Our changes, as they were applied.
+    /// Our changes, as they were applied; where a symmetric merge has gone by their side, what
+    /// differs from theirs.
     pub changes: ChangeSet,
     /// Where ours and theirs contradict each other.
     pub conflicts: Vec<Conflict>,
@@ -58,12 +59,11 @@ pub fn merge(
     if ours.root().is_same(theirs.root()) {
         return begun(theirs, Rebased::default());
     }
-    let of_ours = diff_to_merge(base, ours, theirs, Order::RemovedFirst);
-    let of_theirs = diff_to_merge(base, theirs, ours, Order::Document);
+    let (of_ours, of_theirs) = diffs_to_merge(base, [ours, theirs]);
     let rebased = rebase_told(base, &of_ours, (&of_theirs, theirs), options);
-    if rebased.renamed.is_empty() && options.is_symmetric() {
+    if options.is_symmetric() {
         let sides = [(ours, &*of_ours), (theirs, &*of_theirs)];
-        if let Some(merged) = symmetric::mirrored(base, sides, rebased.conflicts.len(), options)? {
+        if let Some(merged) = symmetric::mirrored(base, sides, &rebased, options)? {
             return Ok(merged);
         }
     }

@@ -141,8 +141,6 @@ pub(super) struct Rebaser<'a> {
     pub(super) renamed: Vec<(Path, Path)>,
     /// What we moved and is not moved, because of this change of theirs.
     pub(super) stayed: HashMap<Id, Index>,
-    /// Where we moved what is where they moved it.
-    pub(super) moved_apart: HashMap<Id, (Id, Key)>,
     /// Where they have a node that both added and we moved.
     pub(super) moved_from: HashMap<Id, (Id, Key)>,
 }
@@ -168,7 +166,6 @@ impl<'a> Rebaser<'a> {
             disputed: HashMap::new(),
             renamed: Vec::new(),
             stayed: HashMap::new(),
-            moved_apart: HashMap::new(),
             moved_from: HashMap::new(),
         }
     }
@@ -306,9 +303,12 @@ impl<'a> Rebaser<'a> {
         }
         let (kind, greater) = match rule {
             _ if self.effect.get(at).set.is_some() => (ConflictKind::SetOverlap, false),
-            // A count that comes back after it was removed would come back with all who add to it.
-            Some(Rule::Counter) if theirs.is_none() => (ConflictKind::Attribute, false),
-            Some(Rule::Counter) if ours.is_none() => (ConflictKind::Attribute, true),
+            // Where it comes back after it was removed it would come back with all who add to it.
+            Some(Rule::Counter)
+                if (ours.is_none() || theirs.is_none()) && matches!(base, Some(Some(_))) =>
+            {
+                (ConflictKind::Attribute, ours.is_none())
+            }
             _ => (ConflictKind::Attribute, ours > theirs),
         };
         let result = if self.prevails(|_| greater) { ours } else { theirs };
@@ -429,28 +429,27 @@ impl<'a> Rebaser<'a> {
         let more = self.effect.more(at);
         (more.moved, more.moved_by_both) = (None, false);
         self.stayed.remove(&at);
-        self.moved_apart.remove(&at);
     }
 
     /// Before a node is removed, or set anew, against theirs: what they moved into it goes back to
     /// where it was, if it can; what they moved out of it goes with it, likewise.
     pub(super) fn clear_way(&mut self, at: Id) {
-        let moved = self.effect.moved_of(at);
-        let mut leaving = vec![at];
+        let mut moved = self.effect.moved_of(at);
         // Should they have moved the node into what was in it, that stays.
-        leaving.extend(moved.into_iter().filter(|&item| !self.effect.is_within(at, item)));
-        let within = leaving.iter().flat_map(|&id| self.effect.now_within(id));
-        let mut moved_in: Vec<Id> = within.collect();
+        moved.retain(|&item| !self.effect.is_within(at, item));
+        let leaving: HashSet<Id> = moved.iter().copied().chain([at]).collect();
+        let roots = moved.iter().copied().chain([at]);
+        let mut moved_in: Vec<Id> = roots.flat_map(|id| self.effect.now_within(id)).collect();
         moved_in.retain(|id| self.effect.get(*id).moved.is_some() && !leaving.contains(id));
         for item in self.homewards(moved_in) {
             let is_leaving = self.effect.is_there(item)
-                && leaving.iter().any(|&id| self.effect.is_within(item, id));
+                && self.effect.upward(item).any(|id| leaving.contains(&id));
             if is_leaving && !self.send_home(item, &leaving) {
                 let more = self.effect.more(item);
                 more.removed = more.moved; // They moved it to where it goes.
             }
         }
-        for &item in &leaving[1..] {
+        for item in moved {
             if self.effect.is_there(item) && !self.effect.is_within(item, at) {
                 let because = self.effect.get(item).moved;
                 self.emit_removed(item, because);
@@ -460,21 +459,25 @@ impl<'a> Rebaser<'a> {
 
     /// In which order nodes go back to where they were: before what is in them now, which goes with
     /// them; but after those in which their home is, which has to be there first.
-    fn homewards(&self, mut nodes: Vec<Id>) -> Vec<Id> {
-        nodes.sort_by_cached_key(|&id| Reverse(self.effect.upward(id).count()));
+    fn homewards(&self, nodes: Vec<Id>) -> Vec<Id> {
         let mut waiting: HashSet<Id> = nodes.iter().copied().collect();
-        let mut order = Vec::with_capacity(nodes.len());
+        let mut nodes: Vec<Id> = waiting.iter().copied().collect();
+        nodes.sort_by_cached_key(|&id| (Reverse(self.effect.upward(id).count()), Reverse(id)));
+        let (mut order, mut is_placed) = (Vec::with_capacity(nodes.len()), HashSet::new());
         while let Some(&id) = nodes.last() {
             waiting.remove(&id);
             let home = self.effect.home(id).map(|(home, _)| home);
             let around = home.into_iter().flat_map(|home| self.effect.upward(home));
             match around.filter(|id| waiting.contains(id)).last() {
                 Some(first) => nodes.push(first),
-                None => order.extend(nodes.pop()),
+                None => {
+                    nodes.pop();
+                    if is_placed.insert(id) {
+                        order.push(id);
+                    }
+                }
             }
         }
-        let mut seen = HashSet::new();
-        order.retain(|&id| seen.insert(id));
         order
     }
 
@@ -488,25 +491,21 @@ impl<'a> Rebaser<'a> {
         }
     }
 
-    /// Takes back that they moved a node: it goes to where we moved it, or else back to where it
-    /// was, unless that is gone, taken, or within what is leaving.
-    pub(super) fn send_home(&mut self, at: Id, leaving: &[Id]) -> bool {
-        let is_base =
-            |(parent, _): &(Id, Key)| matches!(self.effect.get(*parent).content, Content::Base);
-        let home = self.effect.home(at).filter(is_base);
-        let ours = self.moved_apart.get(&at).cloned();
-        for (parent, key) in ours.into_iter().chain(home) {
-            let can = self.effect.is_there(parent)
-                && !self.effect.is_within(parent, at)
-                && !leaving.iter().any(|&id| self.effect.is_within(parent, id))
-                && self.effect.get(parent).set.is_none()
-                && self.effect.occupant(parent, &key).is_none();
-            if can {
-                self.emit_moved(at, parent, &key);
-                return true;
-            }
+    /// Moves a node that they moved back to where it was, unless that is gone, taken, or within
+    /// what is leaving.
+    pub(super) fn send_home(&mut self, at: Id, leaving: &HashSet<Id>) -> bool {
+        let Some((parent, key)) = self.effect.home(at) else {
+            return false;
+        };
+        let can = self.effect.is_there(parent)
+            && !self.effect.is_within(parent, at)
+            && !self.effect.upward(parent).any(|id| leaving.contains(&id))
+            && matches!(self.effect.get(parent).content, Content::Base)
+            && self.effect.occupant(parent, &key).is_none();
+        if can {
+            self.emit_moved(at, parent, &key);
         }
-        false
+        can
     }
 
     pub(super) fn emit_set(&mut self, at: Id, subtree: &Subtree) {

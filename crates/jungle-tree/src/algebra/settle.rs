@@ -1,5 +1,7 @@
 //! Rebasing changes that give a node a place: added, moved, set.
 
+use std::collections::HashSet;
+
 use super::effect::{Content, Index};
 use super::kids::{Id, NONE, position};
 use super::ours::There;
@@ -186,7 +188,7 @@ impl Rebaser<'_> {
     fn make_way(&mut self, occupant: Id, moved: Option<Id>) -> bool {
         let more = self.effect.get(occupant);
         if more.moved.is_some() {
-            return self.send_home(occupant, &[]);
+            return self.send_home(occupant, &HashSet::new());
         }
         let holds_it = moved.is_some_and(|moved| self.effect.is_within(moved, occupant));
         if more.added.is_none() || holds_it {
@@ -230,7 +232,6 @@ impl Rebaser<'_> {
         if let Some(index) = self.effect.get(at).moved {
             self.conflict(ConflictKind::MovedApart, &here, change, index);
             if !self.prevails(|this| is_before(change, &this.theirs[index])) {
-                self.moved_apart.insert(at, (parent, key.clone()));
                 return self.stays(at, index);
             }
         }
@@ -283,7 +284,7 @@ impl Rebaser<'_> {
             let index = self.effect.get(culprit).moved.expect("it was found by that");
             self.conflict(ConflictKind::MoveCycle, here, change, index);
             let wins = self.prevails(|this| is_before(change, &this.theirs[index]));
-            if !wins || !self.send_home(culprit, &[at]) {
+            if !wins || !self.send_home(culprit, &HashSet::from([at])) {
                 return Err(Some(index));
             }
         }

@@ -7,43 +7,59 @@
 
 use std::cmp::Ordering;
 
-use super::diff::{Order, diff_to_merge};
+use super::diff::diffs_to_merge;
 use super::merge::{MergeError, Merged, begun};
 use super::rebase::{Rebased, rebase_told};
 use super::{Change, Conflict, ConflictKind, MergeOptions, diff};
+use crate::key::Key;
 use crate::snapshot::Snapshot;
 use crate::tree::Tree;
 
 /// The merge as the other side would make it, where that one's changes are those to be taken one by
-/// one rather than ours, from which there are so many conflicts; nothing where that makes no
-/// difference, or would give new keys to what has been there.
+/// one rather than ours, of which `direct` has come. Nothing where that makes no difference, or
+/// might give what has been there another key.
 pub(super) fn mirrored(
     base: &Snapshot,
     [ours, theirs]: [(&Snapshot, &[Change]); 2],
-    conflicts: usize,
+    direct: &Rebased,
     options: &MergeOptions,
 ) -> Result<Option<Merged>, MergeError> {
-    if [ours, theirs].iter().any(|(_, changes)| moves(changes).next().is_none()) {
+    let both_moved = [ours, theirs].iter().all(|(_, changes)| moves(changes).next().is_some());
+    // Without conflicts all of both is there.
+    if direct.conflicts.is_empty() || !both_moved || gives_positions(direct, [ours.1, theirs.1]) {
         return Ok(None);
     }
-    let is_first = order(ours, theirs).is_le();
-    let (ours, theirs) = (ours.0, theirs.0);
-    let of_theirs = diff_to_merge(base, theirs, ours, Order::RemovedFirst);
-    let of_ours = diff_to_merge(base, ours, theirs, Order::Document);
-    let rebased = rebase_told(base, &of_theirs, (&of_ours, ours), &options.mirrored());
-    let fewer = conflicts.cmp(&rebased.conflicts.len());
-    if !rebased.renamed.is_empty() || fewer.is_lt() || (fewer.is_eq() && is_first) {
+    let (of_theirs, of_ours) = diffs_to_merge(base, [theirs.0, ours.0]);
+    let rebased = rebase_told(base, &of_theirs, (&of_ours, ours.0), &options.mirrored());
+    let fewer = rebased.conflicts.len().cmp(&direct.conflicts.len());
+    if !rebased.renamed.is_empty() || fewer.then_with(|| order(theirs, ours)).is_ge() {
         return Ok(None);
     }
-    let merged = begun(ours, rebased)?;
-    let mut tree = Tree::from_snapshot(ours);
-    tree.publish(merged.editor);
-    let changes = diff(theirs, &tree.snapshot());
-    let conflicts = merged.conflicts.into_iter().map(mirror).collect();
-    begun(theirs, Rebased { changes, conflicts, renamed: Vec::new() }).map(Some)
+    let conflicts = rebased.conflicts.iter().cloned().map(mirror).collect();
+    let mirrored = done(ours.0, rebased)?;
+    if diff(&done(theirs.0, direct.clone())?, &mirrored).is_empty() {
+        return Ok(None);
+    }
+    let changes = diff(theirs.0, &mirrored);
+    begun(theirs.0, Rebased { changes, conflicts, renamed: Vec::new() }).map(Some)
 }
 
-fn moves(changes: &[Change]) -> impl Iterator<Item = (&[crate::Key], &[crate::Key])> {
+/// What a version becomes.
+fn done(version: &Snapshot, rebased: Rebased) -> Result<Snapshot, MergeError> {
+    let mut tree = Tree::from_snapshot(version);
+    tree.publish(begun(version, rebased)?.editor);
+    Ok(tree.snapshot())
+}
+
+/// Has somebody got, or asked for, a position that the tree gives? It is given once, and which ones
+/// were is known of the version alone onto which something is rebased.
+fn gives_positions(direct: &Rebased, sides: [&[Change]; 2]) -> bool {
+    let mut targets = sides.into_iter().flat_map(moves).filter_map(|(_, to)| to.last());
+    let is_given = |key: &Key| matches!(key, Key::Position(position) if position.is_whole());
+    !direct.renamed.is_empty() || targets.any(is_given)
+}
+
+fn moves(changes: &[Change]) -> impl Iterator<Item = (&[Key], &[Key])> {
     changes.iter().filter_map(|change| match change {
         Change::Moved { from, to } => Some((&**from, &**to)),
         _ => None,
@@ -56,13 +72,20 @@ fn order(one: (&Snapshot, &[Change]), other: (&Snapshot, &[Change])) -> Ordering
     moves(one.1).cmp(moves(other.1)).then_with(|| hash(one).cmp(&hash(other)))
 }
 
-/// A conflict as the other side sees it.
+/// A conflict as the other side sees it: at the place where that one did something.
 fn mirror(conflict: Conflict) -> Conflict {
     let Conflict { path, kind, ours: theirs, theirs: ours, base } = conflict;
-    let (kind, path) = match kind {
-        ConflictKind::RemovedBelow => (ConflictKind::ChangedBelow, ours.path().clone()),
-        ConflictKind::ChangedBelow => (ConflictKind::RemovedBelow, ours.path().clone()),
-        kind => (kind, path),
+    let path = match (kind, &ours) {
+        (ConflictKind::MoveCycle, Change::Moved { from, .. }) => from.clone(),
+        (ConflictKind::RemovedBelow | ConflictKind::ChangedBelow | ConflictKind::SetOverlap, _) => {
+            ours.path().clone()
+        }
+        _ => path,
+    };
+    let kind = match kind {
+        ConflictKind::RemovedBelow => ConflictKind::ChangedBelow,
+        ConflictKind::ChangedBelow => ConflictKind::RemovedBelow,
+        kind => kind,
     };
     Conflict { path, kind, ours, theirs, base }
 }

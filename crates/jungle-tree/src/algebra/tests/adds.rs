@@ -55,6 +55,44 @@ fn what_both_added_alike_is_no_conflict_and_is_not_told_again() {
     assert_eq!((merged.conflicts.len(), merged.changes.len()), (0, 0));
 }
 
+#[test]
+fn one_that_is_bare_or_was_moved_there_takes_nothing_apart() {
+    let base = Tree::new(&Arena::new().unwrap()).snapshot();
+    let one = docs(&base, "one");
+    let mut bare = Tree::from_snapshot(&base);
+    bare.insert_child(&[], &"docs".into()).unwrap();
+    let merged = merge(&base, &one, &bare.snapshot(), &MergeOptions::new()).unwrap();
+    assert_eq!((merged.conflicts.len(), merged.changes.len()), (0, 1));
+
+    let mut tree = Tree::from_snapshot(&base);
+    tree.insert_child(&[], &"old".into()).unwrap();
+    tree.put_attribute(&["old".into()], "n", 1).unwrap();
+    let base = tree.snapshot();
+    let one = docs(&base, "one");
+    tree.edit(|editor| editor.move_node(&["old".into()], &[], &"docs".into())).unwrap();
+    let merged = merge(&base, &one, &tree.snapshot(), &MergeOptions::new()).unwrap();
+    let kinds: Vec<ConflictKind> = merged.conflicts.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [ConflictKind::KeyTaken]);
+}
+
+/// They would be there twice.
+#[test]
+fn rows_that_both_made_are_not_doubled() {
+    let base = Tree::new(&Arena::new().unwrap()).snapshot();
+    let rows = |name: &str| {
+        let mut tree = Tree::from_snapshot(&base);
+        tree.edit(|editor| {
+            editor.insert_child(&[], &"rows".into())?;
+            editor.put_attribute(&["rows".into()], "by", name)?;
+            (0..FILES).try_for_each(|_| editor.add_child(&["rows".into()]).map(drop))
+        })
+        .unwrap();
+        tree.snapshot()
+    };
+    let (merged, conflicts) = merged(&base, &rows("one"), &rows("two"));
+    assert_eq!((conflicts.len(), merged.root().subtree_count()), (1, FILES as u64 + 2));
+}
+
 /// At a position they are two nodes, so ours is not taken apart.
 #[test]
 fn what_both_append_stays_whole() {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use jungle_testkit::{Rng, for_each_seed};
 
-use super::super::diff::{Order, diff_to_merge};
+use super::super::diff::diffs_to_merge;
 use super::*;
 use crate::{Editor, Key, Node, Path, Snapshot, Tree, Value, ValueRef};
 
@@ -378,13 +378,8 @@ fn what_is_not_there_is_named_by_a_conflict() {
             check(&my_record, &their_record);
             check(&my_record, &theirs);
             check(&ours, &theirs);
-            let merged = |one: &Marked, other: &Marked, order| {
-                diff_to_merge(&base, &one.version, &other.version, order)
-            };
-            check(
-                &merged(&mine, &others, Order::RemovedFirst),
-                &merged(&others, &mine, Order::Document),
-            );
+            let (ours, theirs) = diffs_to_merge(&base, [&mine.version, &others.version]);
+            check(&ours, &theirs);
         }
     });
 }

@@ -161,6 +161,69 @@ fn moves_of_both_come_to_the_same_from_either_side() {
     );
 }
 
+/// What a merge makes of two sides, told from either; each is a script of moves and the like.
+fn from_either_side(base: &Snapshot, one: &[Change], other: &[Change]) -> [(Snapshot, usize); 2] {
+    let options = MergeOptions::new().resolution(Resolution::Symmetric);
+    let (one, other) = (applied(base, one), applied(base, other));
+    [(&one, &other), (&other, &one)].map(|(ours, theirs)| {
+        let merged = merge(base, ours, theirs, &options).unwrap();
+        (applied(theirs, &merged.changes), merged.conflicts.len())
+    })
+}
+
+/// What lost to something that loses in its turn.
+#[test]
+fn conflicts_that_follow_from_each_other_come_to_the_same_from_either_side() {
+    let arena = Arena::new().unwrap();
+    let base = base(&arena, 3);
+    let add = |at: &str| Change::ChildAdded { path: path(at) };
+    for (one, other) in [
+        (vec![moved("/a", "/d/a")], vec![moved("/a", "/n"), moved("/d", "/n/c"), add("/n/c/a")]),
+        (vec![moved("/a", "/c")], vec![moved("/a", "/n"), add("/c")]),
+        (vec![moved("/a", "/d/k")], vec![moved("/d", "/a/c"), moved("/a", "/z")]),
+        (vec![removed("/d")], vec![moved("/a", "/d/c"), moved("/d/c/1", "/d/c/0/m")]),
+    ] {
+        let [(first, conflicts), (second, of_other)] = from_either_side(&base, &one, &other);
+        assert_equal(&first, &second, format_args!("{one:?} {other:?}"));
+        assert!(conflicts > 0 && of_other > 0);
+    }
+}
+
+/// Theirs gave a position and took it back: nothing of ours gets it.
+#[test]
+fn a_position_is_given_once_whoever_merges() {
+    let arena = Arena::new().unwrap();
+    let named = |at: &str, n| [Change::ChildAdded { path: path(at) }, put(at, n)];
+    let script = [named("/m", 1), named("/a", 2), named("/a/k", 3)].concat();
+    let base = applied(&Tree::new(&arena).snapshot(), &script);
+    let add = Change::ChildAdded { path: path("/m/0") };
+    let other = applied(&base, &[add, removed("/m/0"), moved("/m", "/a/k/c")]);
+    let one = applied(&base, &[moved("/a", "/m/0"), moved("/m/0/k", "/z")]);
+    let options = MergeOptions::new().resolution(Resolution::Symmetric);
+    let merged = merge(&base, &one, &other, &options).unwrap();
+    let result = applied(&other, &merged.changes);
+    let m = ["/m", "/a/k/c", "/z/c"]
+        .map(|at| result.root().at(&path(at)).is_ok_and(|m| m.child(&Key::from(0)).is_some()));
+    assert_eq!(m, [false; 3], "{}", merged.changes);
+}
+
+/// Where nothing is in conflict our moves are told as moves.
+#[test]
+fn a_move_without_conflict_is_told_as_one() {
+    let arena = Arena::new().unwrap();
+    let named = |at: &str, n| [Change::ChildAdded { path: path(at) }, put(at, n)];
+    let base = applied(&Tree::new(&arena).snapshot(), &[named("/y", 1), named("/b", 2)].concat());
+    let one = applied(&base, &[moved("/y", "/z")]);
+    let other = applied(&base, &[moved("/b", "/c"), put("/y", 5)]);
+    let options = MergeOptions::new().resolution(Resolution::Symmetric);
+    for (ours, theirs, told) in
+        [(&one, &other, "> /y -> /z\n"), (&other, &one, "> /b -> /c\n~ /z @n = 5\n")]
+    {
+        let merged = merge(&base, ours, theirs, &options).unwrap();
+        assert_eq!(merged.changes.to_string(), told);
+    }
+}
+
 /// A conflict is told as whoever asks sees it.
 #[test]
 fn a_conflict_of_moves_is_told_from_either_side() {

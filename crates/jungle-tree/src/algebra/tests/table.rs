@@ -339,31 +339,6 @@ fn we_moved() {
     row("> /b /t;> /d /b;> /t /d", "~ /b x=1;~ /d x=2", &[("OTS", "-/b;-/d;+/b x=2;+/d x=1")], &[]);
 }
 
-/// A move that lost to another one is done after all where that one loses to something else.
-#[test]
-fn whatever_overrules_a_move_is_not_overruled_for_nothing() {
-    let arena = Arena::new().unwrap();
-    let base = base(&arena);
-    let symmetric = |ours: &str, theirs: &str| {
-        let (ours, theirs) = (changes(&arena, ours), changes(&arena, theirs));
-        let rebased = rebase_over(&base, &ours, &theirs, &options(Resolution::Symmetric));
-        assert!(!rebased.conflicts.is_empty());
-        let result = applied(&applied(&base, &theirs), &rebased.changes);
-        difference(&text(&base), &text(&result))
-    };
-    for (one, other, result) in [
-        // What was added has the name.
-        ("> /b /d/a", "> /b /n;> /d /n/c;+ /n/c/a", "-/b;+/d/a;+/n"),
-        ("> /b /c", "> /b /n;+ /c", "-/b;+/c;+/n"),
-        ("> /b /c", "+ /c;> /b /n", "-/b;+/c;+/n"),
-        // A move to a smaller path makes a circle with it.
-        ("> /b /d/k", "> /d /b/c;> /b /e/z", "-/b;-/d;+/e/z;+/e/z/c"),
-    ] {
-        assert_eq!(symmetric(one, other), result, "{one} | {other}");
-        assert_eq!(symmetric(other, one), result, "{other} | {one}");
-    }
-}
-
 #[test]
 fn what_stays_where_it_was_is_not_taken_for_what_we_put_there() {
     let arena = Arena::new().unwrap();
