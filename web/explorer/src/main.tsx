@@ -27,7 +27,7 @@ function Page({ app }: { app: App }) {
   return (
     <>
       <Bar app={app} />
-      {session ? <Explorer key={`${session.tree}\n${session.branch}\n${session.top}`} app={app} session={session} /> : <Home app={app} />}
+      {session ? <Explorer key={`${session.tree}\n${session.branch}\n${session.top}`} app={app} session={session} /> : app.address.tree === undefined && <Home app={app} />}
       <Notices app={app} />
       <HelpDialog app={app} />
     </>

@@ -302,6 +302,17 @@ impl Access {
         View::of(grants.map(|grant| grant.path.clone()).collect())
     }
 
+    /// The nodes to which, and to all below them, somebody may do this: in document order, and none
+    /// of them in another one.
+    pub(super) fn tops(&self, who: &str, tree: &str, role: Role) -> Vec<jungle::Path> {
+        let grants = self.of(who).filter(|grant| grant.role >= role && grant.is_for(tree));
+        let mut tops: Vec<jungle::Path> = grants.map(|grant| grant.path.clone()).collect();
+        tops.sort();
+        // A node comes right before what is below it.
+        tops.dedup_by(|path, top| path.starts_with(top));
+        tops
+    }
+
     /// May somebody do this to the node at `path`, and to all below it?
     pub(super) fn may(&self, who: &str, tree: &str, path: &[Key], role: Role) -> bool {
         self.of(who).any(|grant| grant.covers(tree, path, role))

@@ -19,17 +19,6 @@ impl View {
         View { parts: (!is_whole).then_some(parts) }
     }
 
-    /// The nodes that may be read with all below them, in order; none of them is in another one.
-    pub(crate) fn tops(&self) -> Vec<Path> {
-        let Some(parts) = &self.parts else { return vec![Path::root()] };
-        let is_top =
-            |part: &&Path| !parts.iter().any(|other| other != *part && part.starts_with(other));
-        let mut tops: Vec<Path> = parts.iter().filter(is_top).cloned().collect();
-        tops.sort();
-        tops.dedup();
-        tops
-    }
-
     /// May all be told?
     pub(crate) fn is_whole(&self) -> bool {
         self.parts.is_none()
@@ -65,10 +54,6 @@ mod tests {
             assert!(!knows(&part, other), "{other}");
         }
         assert!(!part.is_whole() && view(&["/a", "/"]).is_whole());
-        let tops =
-            |parts: &[&str]| view(parts).tops().iter().map(Path::to_string).collect::<Vec<_>>();
-        assert_eq!(tops(&["/c", "/a/b", "/a/b/7", "/c", "/a/bb"]), ["/a/b", "/a/bb", "/c"]);
-        assert_eq!((tops(&["/a", "/"]), tops(&[])), (vec!["/".to_owned()], Vec::new()));
         assert!(!knows(&view(&[]), "/"));
     }
 }

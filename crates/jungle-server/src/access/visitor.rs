@@ -7,8 +7,8 @@ use std::time::Instant;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use jungle::{
-    CommitMeta, CommitOptions, Committed, Draft, Durability, Jungle, Key, NoSuchTree, Revision,
-    TreeHandle,
+    CommitMeta, CommitOptions, Committed, Draft, Durability, Jungle, Key, NoSuchTree, Path,
+    Revision, TreeHandle,
 };
 use jungle_cluster::Local;
 use jungle_words::Found;
@@ -248,6 +248,16 @@ impl Visitor {
     pub(crate) fn role(&self, tree: &str, place: Option<&[Key]>) -> Option<Role> {
         let roles = [Role::Admin, Role::Write, Role::Read];
         roles.into_iter().find(|&role| self.may(tree, Need { role, place }))
+    }
+
+    /// The nodes of a tree for which, with all below them, this one has a role; none is in another.
+    pub(crate) fn tops(&self, tree: &str, role: Role) -> Vec<Path> {
+        match &self.who {
+            _ if self.is_withheld(Need::part(role)) => Vec::new(),
+            Who::Anybody => vec![Path::root()],
+            Who::Stranger => Vec::new(),
+            Who::Known(Known { name, access, .. }) => access.tops(name, tree, role),
+        }
     }
 
     /// Are there names by which this one may make trees?

@@ -6,7 +6,7 @@ use jungle::Path;
 use serde_json::{Value, json};
 
 use super::json;
-use crate::access::Visitor;
+use crate::access::{Role, Visitor};
 use crate::problem::Problem;
 use crate::query::Query;
 
@@ -14,8 +14,14 @@ pub(crate) async fn show(app: Visitor, uri: Uri) -> Result<Response, Problem> {
     let query = Query::of(&uri, &["tree"])?;
     let tree = query.text("tree")?.map(|tree| {
         let role = |place| app.role(tree, place).map(|role| role.to_string());
-        let tops: Vec<String> = app.view(tree).tops().iter().map(Path::to_string).collect();
-        json!({"name": tree, "whole": role(Some(&[])), "part": role(None), "reads": tops})
+        let tops = |role| app.tops(tree, role).iter().map(Path::to_string).collect::<Vec<_>>();
+        json!({
+            "name": tree,
+            "whole": role(Some(&[])),
+            "part": role(None),
+            "reads": tops(Role::Read),
+            "writes": tops(Role::Write),
+        })
     });
     Ok(json(&json!({
         "name": app.name(),

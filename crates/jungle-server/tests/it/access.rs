@@ -267,6 +267,7 @@ fn everybody_is_told_who_they_are_and_what_they_may_do() {
         ("ben", "parts", "/b/0", Role::Read),
         ("ben", "parts", "/a", Role::Write),
         ("ben", "parts", "/a/k", Role::Read),
+        ("ben", "parts", "/ab", Role::Read),
     ];
     let guarded = Guarded::new("access_me", &granted);
     let me =
@@ -274,9 +275,16 @@ fn everybody_is_told_who_they_are_and_what_they_may_do() {
     let told =
         |name: Option<&str>, creates: bool, tree: &str, whole: Option<&str>, part: Option<&str>| {
             let reads = if whole.is_some() { json!(["/"]) } else { json!([]) };
+            let writes = match (whole, part) {
+                (Some("write" | "admin"), _) => json!(["/"]),
+                (_, Some("write")) => json!(["/a"]),
+                _ => json!([]),
+            };
             json!({
                 "name": name, "accounts": name.is_some(), "creates": creates,
-                "tree": {"name": tree, "whole": whole, "part": part, "reads": reads},
+                "tree": {
+                    "name": tree, "whole": whole, "part": part, "reads": reads, "writes": writes,
+                },
             })
         };
     let (admin, write, read) = (Some("admin"), Some("write"), Some("read"));
@@ -284,7 +292,8 @@ fn everybody_is_told_who_they_are_and_what_they_may_do() {
     assert_eq!(me("ana", "other"), told(Some("ana"), true, "other", None, None));
     assert_eq!(me("ben", "t"), told(Some("ben"), false, "t", read, write));
     let parts = &me("ben", "parts")["tree"];
-    assert_eq!((&parts["whole"], &parts["reads"]), (&Json::Null, &json!(["/a", "/b/0"])));
+    assert_eq!((&parts["whole"], &parts["writes"]), (&Json::Null, &json!(["/a"])));
+    assert_eq!(parts["reads"], json!(["/a", "/ab", "/b/0"]));
     assert_eq!(guarded.get("ben", "/api/v1/me").expect(200)["tree"], Json::Null);
     assert_eq!(guarded.served.get("/api/v1/me").status, 401);
 

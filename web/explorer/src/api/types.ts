@@ -180,5 +180,5 @@ export interface Me {
   name: string | null
   accounts: boolean
   creates: boolean
-  tree: { name: string; whole: Role | null; part: Role | null; reads: string[] } | null
+  tree: { name: string; whole: Role | null; part: Role | null; reads: string[]; writes: string[] } | null
 }

@@ -45,7 +45,7 @@ export function BranchesPanel({ app, session }: PanelProps) {
       </ul>
       {app.mayBranch && <NewBranch app={app} session={session} taken={branches.map(({ name }) => name)} />}
       <h2>Tags</h2>
-      {tags.length === 0 && <p class="quiet">None: the history has a button for each revision.</p>}
+      {tags.length === 0 && <p class="quiet">None{session.isWhole && ': the history has a button for each revision'}.</p>}
       <ul class="refs">
         {tags.map(({ name, revision }) => (
           <li key={name}>

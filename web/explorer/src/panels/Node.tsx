@@ -39,8 +39,8 @@ export function NodePanel({ app, session }: PanelProps) {
       {!isRead && (
         <p class="actions">
           <button type="button" onClick={open('add')}>Add a child</button>
-          {node.path !== '/' && <button type="button" onClick={open('move')}>Move</button>}
-          {node.path !== '/' && <button type="button" class="bad" onClick={open('remove')}>Delete</button>}
+          {node.path !== session.top && <button type="button" onClick={open('move')}>Move</button>}
+          {node.path !== session.top && <button type="button" class="bad" onClick={open('remove')}>Delete</button>}
         </p>
       )}
       <Attributes key={`${node.path}\n${session.at ?? ''}`} app={app} session={session} node={node} isRead={isRead} />

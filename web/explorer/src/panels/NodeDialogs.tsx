@@ -11,7 +11,7 @@ interface Props extends PanelProps {
 
 /** Adding, moving and deleting. */
 export function NodeDialogs(props: Props) {
-  const { app, node } = props
+  const { app, session, node } = props
   const close = () => {
     app.dialog = undefined
     app.changed()
@@ -21,9 +21,9 @@ export function NodeDialogs(props: Props) {
     case 'add':
       return <Add {...props} onClose={close} />
     case 'move':
-      return node.path === '/' ? null : <Move {...props} onClose={close} />
+      return node.path === session.top ? null : <Move {...props} onClose={close} />
     case 'remove':
-      return node.path === '/' ? null : <Remove {...props} onClose={close} />
+      return node.path === session.top ? null : <Remove {...props} onClose={close} />
     default:
       return null
   }
@@ -45,7 +45,7 @@ function Add({ app, session, node, onClose }: AskProps) {
     append: 'as the last child', named: 'as a child with a name',
     before: 'as a sibling before it', after: 'as a sibling behind it',
   }
-  const isPosition = node.path !== '/' && /^-?\d/.test(lastKey(node.path))
+  const isPosition = node.path !== session.top && /^-?\d/.test(lastKey(node.path))
   const places = PLACES.filter((one) => one === 'append' || one === 'named' || isPosition)
   const add = async () => {
     const attributes: Attributes = text === '' || attribute === '' ? {} : { [attribute]: guess(text) }

@@ -55,7 +55,7 @@ export function SearchPanel({ app, session }: PanelProps) {
       {problem && <pre class="wrong" role="alert">{problem.place ?? problem.message}</pre>}
       {results && (
         <>
-          <p class="quiet" role="status">{results.matches.length === 0 ? 'Nothing' : count(results.matches.length)}{results.next === null ? '' : ' so far'} found among {count(results.visited)} nodes.</p>
+          <p class="quiet" role="status">{results.matches.length === 0 ? 'Nothing' : count(results.matches.length)}{results.next === null ? '' : ' so far'} found among {count(results.visited)} nodes{session.isWhole ? '' : ` of ${session.top}`}.</p>
           <ul class="results">
             {results.matches.map((match) => (
               <li key={match.path}>

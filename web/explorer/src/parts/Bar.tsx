@@ -21,7 +21,7 @@ export function Bar({ app }: { app: App }) {
       {session && (
         <>
           <span class="slash" aria-hidden="true">/</span>
-          <Link app={app} class="tree-name" to={{ path: '/', view: 'node', at: undefined }}>{session.tree}</Link>
+          <Link app={app} class="tree-name" to={{ path: session.top, view: 'node', at: undefined }}>{session.tree}</Link>
           <Link app={app} class="branch" label={`branch ${session.branch}`} to={{ view: 'branches' }} then={() => { app.pane = 'panel' }}>
             <span aria-hidden="true">⎇ </span>{session.branch}
           </Link>

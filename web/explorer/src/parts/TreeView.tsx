@@ -101,7 +101,7 @@ export function TreeView({ app, session }: PanelProps) {
     <section class="tree-side" aria-label="tree">
       {session.parts.length > 1 && (
         <nav class="parts" aria-label="parts that you may read">
-          {session.parts.map((part) => <Link key={part} app={app} to={{ path: part }} isCurrent={part === session.top}>{part}</Link>)}
+          {session.parts.map((part) => <Link key={part} app={app} to={{ path: part }} isCurrent={part === session.top} then={() => { app.wanted = part }}>{part}</Link>)}
         </nav>
       )}
       <div

@@ -3,7 +3,7 @@
 import * as api from '../api/client.ts'
 import type { Committed, Edit, Me, Role, Tree } from '../api/types.ts'
 import { type Address, HOME, type Part, readAddress, writeAddress } from '../model/address.ts'
-import { child, isPosition, isWithin, lastKey, parent, partOf } from '../model/path.ts'
+import { child, isBelow, isPosition, isWithin, lastKey, parent, partOf } from '../model/path.ts'
 import { Session } from './session.ts'
 
 export interface Notice {
@@ -21,6 +21,8 @@ export class App {
   address: Address = readAddress(location.search)
   trees: Tree[] | undefined
   session: Session | undefined
+  /** Which opening of a tree is the newest. */
+  private opening: object | undefined
   /** Who this is, once the server has said so. */
   me: Me | undefined
   notices: Notice[] = []
@@ -82,41 +84,68 @@ export class App {
     document.title = title(address)
     if (address.tree === undefined) {
       session?.end()
-      this.session = undefined
+      this.session = this.opening = undefined
       void this.loadTrees()
       void this.loadMe()
-    } else if (session?.tree !== address.tree || session.branch !== address.branch || this.isElsewhere(session)) {
-      session?.end()
-      const begun = new Session(address.tree, address.branch, this.changed, this.failed)
-      this.session = begun
-      this.begin(begun).catch((error: unknown) => this.lost(begun, error))
+    } else if (session?.tree !== address.tree || session.branch !== address.branch) {
+      void this.open()
+    } else if (!this.isThere(session)) {
+      this.enter(session.parts)
     } else {
       if (session.at !== address.at) session.show(address.at).catch(this.failed)
-      if (session.node?.path !== address.path) void session.select(address.path)
+      if (session.node?.path !== this.address.path) void session.select(this.address.path)
       if (address.view !== 'changes') session.marks = new Map()
     }
     this.changed()
   }
 
-  /** Is what is to be shown in another part of those that may be read? */
-  private isElsewhere({ parts, top }: Session): boolean {
-    return (partOf(parts, this.address.path) ?? top) !== top
+  /** Opens the tree of the address, once it is known which parts of it may be read. */
+  private async open(): Promise<void> {
+    const { tree } = this.address
+    this.session?.end()
+    this.session = undefined
+    const opening = (this.opening = {})
+    const known = this.me?.tree?.name === tree ? this.me : undefined
+    const me = known ?? (await this.loadMe())
+    if (this.opening === opening) this.enter(me?.tree?.reads ?? ['/'])
   }
 
-  /** Shows a tree: all of it, or the part that may be read. */
-  private async begin(session: Session): Promise<void> {
-    const me = await this.loadMe()
-    if (this.session !== session) return
-    const parts = me?.tree?.reads ?? ['/']
-    const { at, path } = this.address
+  /** Shows the tree: all of it, or the part that has what is asked for. */
+  private enter(parts: readonly string[]): void {
+    const { tree, branch, path } = this.address
+    if (tree === undefined) return
+    this.session?.end()
+    this.opening = undefined
     const part = partOf(parts, path)
-    if (part !== undefined && !isWithin(path, part)) {
-      this.address = { ...this.address, path: part }
-      history.replaceState(null, '', writeAddress(this.address))
-      document.title = title(this.address)
-    }
-    this.wanted = this.address.path
-    await session.begin(at, this.address.path, parts)
+    if (part !== undefined && !isWithin(path, part)) this.amend(part)
+    const { at, path: from } = this.address
+    const session = new Session({ tree, branch, at }, from, parts, {
+      changed: this.changed, failed: this.failed, returned: () => void this.recheck(session),
+    })
+    this.session = session
+    this.wanted = from
+    session.begin().catch((error: unknown) => this.lost(session, error))
+    this.changed()
+  }
+
+  /** Is what is to be shown in the part that is? For what is above that part, it stands itself. */
+  private isThere({ parts, top }: Session): boolean {
+    if (isBelow(top, this.address.path)) this.amend(top)
+    return (partOf(parts, this.address.path) ?? top) === top
+  }
+
+  /** The address is of another node. */
+  private amend(path: string): void {
+    this.address = { ...this.address, path }
+    history.replaceState(null, '', writeAddress(this.address))
+    document.title = title(this.address)
+  }
+
+  /** The server was away, or has ended the stream: something else may be granted now. */
+  private async recheck(session: Session): Promise<void> {
+    const me = await this.loadMe()
+    const parts = me?.tree?.reads
+    if (this.session === session && parts && parts.join('\n') !== session.parts.join('\n')) this.enter(parts)
   }
 
   private lost(session: Session, error: unknown): void {
@@ -150,24 +179,29 @@ export class App {
     }
   }
 
-  /** May the tree that is shown be edited somewhere? Until that is known, the server will say. */
+  /** May the node that is shown be edited? Until that is known, the server will say. */
   get mayEdit(): boolean {
-    return this.has('part', ['write', 'admin'])
+    return this.mayWrite(this.address.path)
+  }
+
+  private mayWrite(path: string): boolean {
+    const tree = this.me?.tree
+    return tree == null || tree.name !== this.address.tree || tree.writes.some((top) => isWithin(path, top))
   }
 
   /** May branches and tags of it be made, and merged? */
   get mayBranch(): boolean {
-    return this.has('whole', ['write', 'admin'])
+    return this.has(['write', 'admin'])
   }
 
   /** May they be deleted? */
   get mayDelete(): boolean {
-    return this.has('whole', ['admin'])
+    return this.has(['admin'])
   }
 
-  private has(where: 'whole' | 'part', roles: readonly (Role | null)[]): boolean {
+  private has(roles: readonly (Role | null)[]): boolean {
     const tree = this.me?.tree
-    return tree == null || tree.name !== this.address.tree || roles.includes(tree[where])
+    return tree == null || tree.name !== this.address.tree || roles.includes(tree.whole)
   }
 
   say(text: string): void {
@@ -202,7 +236,7 @@ export class App {
   /** Moves a node below another: behind its children, or among them with the name it has. */
   async moveBelow(from: string, target: string): Promise<void> {
     const { session } = this
-    if (session === undefined || !this.mayEdit || parent(from) === target || `${target}/`.startsWith(`${from}/`)) return
+    if (session === undefined || !this.mayWrite(from) || parent(from) === target || isWithin(target, from)) return
     const node = await this.did(api.node(session.shown, target))
     if (node === undefined) return
     const key = lastKey(from)

@@ -15,12 +15,21 @@ const REVISION_PAGES_MAX = 20
 /** How long after a commit of somebody else it is loaded, so that a stream of them is not. */
 const QUIET_MS = 120
 
+/** What a session tells whoever began it. */
+export interface On {
+  changed: () => void
+  failed: (error: unknown) => void
+  /** The stream was interrupted. */
+  returned: () => void
+}
+
 export class Session {
+  readonly tree: string
+  readonly branch: string
   at: number | undefined
-  /** The nodes that one may read, with all below them; and which of them is shown as the tree. */
-  parts = ['/']
-  top = '/'
-  forest = new Forest()
+  /** Which of the parts is shown as the tree. */
+  readonly top: string
+  forest: Forest
   /** The oldest first. */
   revisions: Revision[] = []
   /** Where the page of older revisions follows, if there is one. */
@@ -37,19 +46,26 @@ export class Session {
   /** Names of attributes that have been seen. */
   readonly attributes = new Set<string>()
 
-  private path = '/'
   private readonly asked = new Map<string, Promise<void>>()
   private version = new AbortController()
   private source: EventSource | undefined
   private timer: ReturnType<typeof setTimeout> | undefined
   private nodeAsked = 0
+  private isOver = false
 
   constructor(
-    readonly tree: string,
-    readonly branch: string,
-    private readonly changed: () => void,
-    private readonly failed: (error: unknown) => void,
-  ) {}
+    { tree, branch, at }: { tree: string; branch: string; at: number | undefined },
+    private path: string,
+    /** The nodes that one may read, with all below them. */
+    readonly parts: readonly string[],
+    private readonly on: On,
+  ) {
+    this.tree = tree
+    this.branch = branch
+    this.at = at
+    this.top = partOf(parts, path) ?? parts[0] ?? '/'
+    this.forest = new Forest(this.top)
+  }
 
   get shown(): api.Version {
     const { tree, branch, at } = this
@@ -70,20 +86,19 @@ export class Session {
     return this.isWhole || !OF_WHOLE.includes(view)
   }
 
-  async begin(at: number | undefined, path: string, parts: string[]): Promise<void> {
-    this.at = at
-    this.path = path
-    this.parts = parts
-    this.top = partOf(parts, path) ?? parts[0] ?? '/'
-    this.forest = new Forest(this.top)
+  async begin(): Promise<void> {
+    const { at } = this
     if (this.isWhole) await this.loadRevisions()
-    await Promise.all([this.loadRoot(), this.loadNode(path)])
+    else await this.loadHead()
+    await Promise.all([this.loadRoot(), this.loadNode(this.path)])
+    if (this.isOver) return
     document.addEventListener('visibilitychange', this.seen)
-    this.seen()
+    if (!document.hidden) this.watch()
     if (at !== undefined && this.isWhole) await this.findRevision(at)
   }
 
   end(): void {
+    this.isOver = true
     document.removeEventListener('visibilitychange', this.seen)
     this.source?.close()
     this.version.abort()
@@ -111,7 +126,7 @@ export class Session {
     this.forest.staleAll()
     void this.loadRoot()
     void this.loadNode(this.path)
-    this.changed()
+    this.on.changed()
   }
 
   /** Loads a page unless it is there; whoever asks while it is on its way waits for the same. */
@@ -139,16 +154,16 @@ export class Session {
     } catch (error) {
       if (signal.aborted) return
       if (error instanceof api.Problem && error.status === 404) this.forest.close(open)
-      else this.failed(error)
+      else this.on.failed(error)
     }
-    this.changed()
+    this.on.changed()
   }
 
   toggle(above: Open, place: number, child: Child): void {
     const open = this.forest.opened(child.path)
     if (open) this.forest.close(open)
     else if (child.child_count > 0) this.forest.open(above, place, child)
-    this.changed()
+    this.on.changed()
   }
 
   /** Opens what is above a path and loads where it stands; the row it is in, if it is there. */
@@ -171,7 +186,7 @@ export class Session {
         await this.ensure(open, 0)
       }
     }
-    this.changed()
+    this.on.changed()
     return row
   }
 
@@ -200,14 +215,22 @@ export class Session {
       const root = await api.node(this.shown, this.top, signal)
       const { path, attributes, child_count, subtree_count } = root
       this.forest.node = { key: lastKey(path), path, attributes, child_count, subtree_count }
-      if (!this.isWhole) this.head = Math.max(this.head, root.revision)
       if (child_count !== this.forest.root.count) this.forest.stale(this.forest.root)
       this.note([this.forest.node])
       await this.ensure(this.forest.root, 0)
-      this.changed()
+      this.on.changed()
     } catch (error) {
-      if (!signal.aborted) this.failed(error)
+      if (signal.aborted) return
+      // A part may be granted before it is there, and stay so when it is not there any more.
+      if (!this.isWhole && error instanceof api.Problem && error.status === 404) this.empty()
+      else this.on.failed(error)
     }
+  }
+
+  private empty(): void {
+    this.forest = new Forest(this.top)
+    this.forest.node = { key: lastKey(this.top), path: this.top, attributes: {}, child_count: 0, subtree_count: 0 }
+    this.on.changed()
   }
 
   private async loadNode(path: string): Promise<void> {
@@ -222,9 +245,9 @@ export class Session {
       if (signal.aborted || asked !== this.nodeAsked) return
       this.node = undefined
       if (error instanceof api.Problem) this.missing = error
-      else this.failed(error)
+      else this.on.failed(error)
     }
-    this.changed()
+    this.on.changed()
   }
 
   /** Loads older revisions, in front of those that are there; the newest if there are none. */
@@ -236,7 +259,16 @@ export class Session {
     this.revisions = [...found, ...this.revisions]
     this.older = page.next
     this.head = Math.max(this.head, this.revisions.at(-1)?.revision ?? 0)
-    this.changed()
+    this.on.changed()
+  }
+
+  /** The newest revision, for those to whom no history is told. */
+  private async loadHead(): Promise<void> {
+    const branches = await api.branches(this.tree)
+    const found = branches.find(({ name }) => name === this.branch)
+    if (found === undefined) throw new api.Problem(404, `there is no branch ${this.branch}`)
+    this.head = found.revision
+    this.on.changed()
   }
 
   private async findRevision(at: number): Promise<void> {
@@ -256,14 +288,34 @@ export class Session {
   private readonly seen = (): void => {
     if (this.live === 'ended') return
     this.source?.close()
-    if (!document.hidden) this.watch()
+    if (document.hidden) return
+    if (this.isWhole) this.watch()
+    else this.catchUp().catch(this.on.failed)
+  }
+
+  /** What happened meanwhile is not told to who sees a part, one by one: it may be much, elsewhere. */
+  private async catchUp(): Promise<void> {
+    await this.loadHead()
+    if (this.isOver || document.hidden) return
+    this.source?.close()
+    this.watch()
+    this.refresh()
   }
 
   private watch(): void {
     const source = new EventSource(api.watchAddress(this.tree, this.branch, this.top, this.head))
     this.source = source
-    source.onopen = () => this.become('live')
-    source.onerror = () => this.become(source.readyState === EventSource.CLOSED ? 'ended' : 'connecting')
+    let wasLive = false
+    source.onopen = () => {
+      if (wasLive) this.on.returned()
+      wasLive = true
+      this.become('live')
+    }
+    source.onerror = () => {
+      const isEnded = source.readyState === EventSource.CLOSED
+      if (isEnded) this.on.returned()
+      this.become(isEnded ? 'ended' : 'connecting')
+    }
     source.addEventListener('change', (event) => {
       this.happened(JSON.parse(event.data as string) as WatchEvent)
     })
@@ -277,7 +329,7 @@ export class Session {
 
   private become(live: Live): void {
     this.live = live
-    this.changed()
+    this.on.changed()
   }
 
   private happened({ revision, time, author, message, changes, cut }: WatchEvent): void {
@@ -293,7 +345,7 @@ export class Session {
         void this.loadNode(this.path)
       }, QUIET_MS)
     }
-    this.changed()
+    this.on.changed()
   }
 
   private touched({ op, path, from }: Change): void {

@@ -77,7 +77,7 @@ function act(app: App, key: string): boolean {
 /** To the revision before or behind the one that is shown. */
 export function step(app: App, by: number): void {
   const { session } = app
-  if (session === undefined) return
+  if (session === undefined || !session.isWhole) return
   const place = Math.max(0, Math.min(session.revisions.length - 1, session.place + by))
   const found = session.revisions[place]
   if (found === undefined) return
