@@ -3,7 +3,8 @@
 //! A symmetric winner for each pair of changes is enough where a conflict stands alone. Moves make
 //! others follow from theirs: what was sent back is in the way of a third, which is removed with a
 //! fourth. Then it matters whose changes are taken one by one. So where both sides moved something
-//! it is always the same side, whoever asks: the one from which there are fewer conflicts.
+//! and it would make a difference, it is the side from which there are fewer conflicts, whoever
+//! asks; but not where positions are given, which a merge must not give twice.
 
 use std::cmp::Ordering;
 
