@@ -212,6 +212,7 @@ impl TreeHandle {
         let name = name::check(name)?;
         // Before the lock: it may have to be read.
         let Found { entry, snapshot, .. } = self.find(at)?;
+        self.shared.must_have_room(moment)?;
         let mut branches = lock(&self.state.branches);
         branches.check_free(&name)?;
         let time = moment.time(|| self.shared.now());

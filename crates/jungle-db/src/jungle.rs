@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 
-use jungle_tree::{Arena, ArenaError, ArenaOptions, Tree};
+use jungle_tree::{Arena, ArenaError, ArenaOptions, EditError, Tree};
 
 use crate::branch::Branches;
 use crate::checkpoint::Held;
@@ -704,6 +704,16 @@ impl Shared {
         error
     }
 
+    /// Refuses what is done now, and not again, when there is no room for another tree.
+    pub(crate) fn must_have_room(&self, moment: Moment<'_>) -> Result<(), NotWritten> {
+        match moment {
+            Moment::Now if self.arena.is_full() => {
+                Err(NotWritten::NoRoom(EditError::ArenaFull.into()))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Makes a tree; the name is free.
     pub(crate) fn create(
         &self,
@@ -713,6 +723,7 @@ impl Shared {
         retention: Retention,
         (moment, meta): (Moment<'_>, &CommitMeta),
     ) -> Result<(Arc<TreeState>, Revision), NotWritten> {
+        self.must_have_room(moment)?;
         let time = moment.time(|| self.now());
         let event = Event::TreeCreated { tree, branch, name: Arc::clone(&name), retention };
         let mut made = None;

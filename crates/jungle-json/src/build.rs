@@ -77,7 +77,7 @@ impl<'e, 'b> Build<'e, 'b> {
     /// An object or array begins.
     pub(crate) fn begin(&mut self, kind: Kind) -> Result<(), ImportError> {
         let was = match self.child_key() {
-            None => self.root(kind),
+            None => self.root(kind)?,
             Some(key) => self.child(key, kind)?,
         };
         self.count_node()?;
@@ -181,7 +181,8 @@ impl<'e, 'b> Build<'e, 'b> {
         }
         self.reach()?;
         if was.is_some() {
-            self.target.remove_child(&key);
+            let removed = self.target.remove_child(&key);
+            self.edited(removed)?;
         }
         match self.target.insert_child(&key) {
             Err(EditError::ChildExists { .. }) => Err(self.exists(&key)),
@@ -201,21 +202,19 @@ impl<'e, 'b> Build<'e, 'b> {
     }
 
     /// The node that the document goes to, cleared if it cannot stay.
-    fn root(&mut self, new: Kind) -> Option<Node<'b>> {
-        let was = self.was?;
-        if kind(was) == new {
-            return Some(was);
-        }
-        self.target.clear(&Content::of(was));
-        None
+    fn root(&mut self, new: Kind) -> Result<Option<Node<'b>>, ImportError> {
+        let Some(was) = self.was.filter(|was| kind(*was) != new) else {
+            return Ok(self.was);
+        };
+        let cleared = self.target.clear(&Content::of(was));
+        self.edited(cleared).map(|()| None)
     }
 
     fn root_scalar(&mut self, value: ValueRef<'_>) -> Result<(), ImportError> {
         self.count_node()?;
-        let was = self.root(Kind::Scalar);
+        let was = self.root(Kind::Scalar)?;
         self.put_attribute(was, VALUE_KEY, value)?;
-        self.remove_beside_value(was);
-        Ok(())
+        self.remove_beside_value(was)
     }
 
     /// A scalar that is a child of its own.
@@ -236,7 +235,7 @@ impl<'e, 'b> Build<'e, 'b> {
             if !is_plain {
                 let entered = self.target.enter(&key);
                 self.edited(entered)?;
-                self.remove_beside_value(Some(was));
+                self.remove_beside_value(Some(was))?;
                 self.target.leave();
             }
         }
@@ -245,15 +244,18 @@ impl<'e, 'b> Build<'e, 'b> {
     }
 
     /// Takes away what a scalar's node, where the target is, had beside its value.
-    fn remove_beside_value(&mut self, was: Option<Node<'_>>) {
+    fn remove_beside_value(&mut self, was: Option<Node<'_>>) -> Result<(), ImportError> {
         for (key, _) in was.into_iter().flat_map(Node::children) {
-            self.target.remove_child(&key.to_key());
+            let removed = self.target.remove_child(&key.to_key());
+            self.edited(removed)?;
         }
         for (key, _) in was.into_iter().flat_map(Node::attributes) {
             if key != VALUE_KEY {
-                self.target.remove_attribute(key);
+                let removed = self.target.remove_attribute(key);
+                self.edited(removed)?;
             }
         }
+        Ok(())
     }
 
     /// Too many scalars for attributes: those that waited become children, and so will the others.

@@ -94,7 +94,8 @@ pub fn import(
     let cursor =
         editor.cursor(path).map_err(|source| ImportError::Edit { at: tokens.start(), source })?;
     let mut target = Target::new(cursor);
-    target.clear(&content);
+    let cleared = target.clear(&content);
+    cleared.map_err(|source| ImportError::Edit { at: tokens.start(), source })?;
     let mut build = Build::new(target, was, options);
     loop {
         let token = tokens.next()?;

@@ -48,8 +48,9 @@ impl<'e> Target<'e> {
         self.cursor.insert_child(key)
     }
 
-    pub(crate) fn remove_child(&mut self, key: &Key) {
-        self.edits += u64::from(self.cursor.remove_child(key));
+    pub(crate) fn remove_child(&mut self, key: &Key) -> Result<(), EditError> {
+        self.edits += u64::from(self.cursor.remove_child(key)?);
+        Ok(())
     }
 
     pub(crate) fn put(&mut self, key: &str, value: ValueRef<'_>) -> Result<(), EditError> {
@@ -57,8 +58,9 @@ impl<'e> Target<'e> {
         self.cursor.put_attribute(key, value)
     }
 
-    pub(crate) fn remove_attribute(&mut self, key: &str) {
-        self.edits += u64::from(self.cursor.remove_attribute(key));
+    pub(crate) fn remove_attribute(&mut self, key: &str) -> Result<(), EditError> {
+        self.edits += u64::from(self.cursor.remove_attribute(key)?);
+        Ok(())
     }
 
     /// Makes the child `key` a scalar of this value.
@@ -70,9 +72,9 @@ impl<'e> Target<'e> {
     }
 
     /// Takes away everything that the node has, as listed.
-    pub(crate) fn clear(&mut self, content: &Content) {
-        content.children.iter().for_each(|key| self.remove_child(key));
-        content.attributes.iter().for_each(|key| self.remove_attribute(key));
+    pub(crate) fn clear(&mut self, content: &Content) -> Result<(), EditError> {
+        content.children.iter().try_for_each(|key| self.remove_child(key))?;
+        content.attributes.iter().try_for_each(|key| self.remove_attribute(key))
     }
 }
 

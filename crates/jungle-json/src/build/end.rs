@@ -52,11 +52,13 @@ impl<'b> Build<'_, 'b> {
             let others = if was.child_count() == kept { None } else { Some(others) };
             for (key, _) in others.into_iter().flatten() {
                 self.reach()?;
-                self.target.remove_child(&key.to_key());
+                let removed = self.target.remove_child(&key.to_key());
+                self.edited(removed)?;
             }
             for (key, _) in was.attributes().filter(|&(key, _)| !(is_empty && key == ARRAY_KEY)) {
                 self.reach()?;
-                self.target.remove_attribute(key);
+                let removed = self.target.remove_attribute(key);
+                self.edited(removed)?;
             }
         }
         self.leave();
@@ -103,14 +105,16 @@ impl<'b> Build<'_, 'b> {
         for (key, _) in was.children() {
             if !matches!(key, KeyRef::Name(name) if self.find(from, name) == Some(true)) {
                 self.reach()?;
-                self.target.remove_child(&key.to_key());
+                let removed = self.target.remove_child(&key.to_key());
+                self.edited(removed)?;
             }
         }
         for (key, _) in was.attributes() {
             let is_order = has_order && key == ORDER_KEY;
             if !is_order && self.find(from, key) != Some(false) {
                 self.reach()?;
-                self.target.remove_attribute(key);
+                let removed = self.target.remove_attribute(key);
+                self.edited(removed)?;
             }
         }
         Ok(())

@@ -81,7 +81,7 @@ fn raise(cursor: &mut Cursor<'_>, next_position: i64) -> Result<(), EditError> {
     if cursor.node().next_position() < next_position {
         let last = Key::try_position(next_position - 1).map_err(EditError::Key)?;
         cursor.insert_child(&last)?;
-        cursor.remove_child(&last);
+        cursor.remove_child(&last)?;
     }
     Ok(())
 }

@@ -24,6 +24,13 @@ impl fmt::Display for ApplyError {
     }
 }
 
+impl From<EditError> for ApplyError {
+    /// Of the first change, which may be the only one.
+    fn from(source: EditError) -> ApplyError {
+        ApplyError { index: 0, source }
+    }
+}
+
 impl std::error::Error for ApplyError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.source)
@@ -137,10 +144,10 @@ fn clear(editor: &mut Editor, path: &[Key]) -> Result<(), EditError> {
     let attributes: Vec<Box<str>> = node.attributes().map(|(key, _)| key.into()).collect();
     let mut cursor = editor.cursor(path)?;
     for key in &kids {
-        cursor.remove_child(key);
+        cursor.remove_child(key)?;
     }
     for key in &attributes {
-        cursor.remove_attribute(key);
+        cursor.remove_attribute(key)?;
     }
     Ok(())
 }

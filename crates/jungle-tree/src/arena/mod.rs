@@ -30,6 +30,8 @@ use crate::hash::HashMemo;
 use crate::line::{Dead, LineCell};
 use crate::pin::Pins;
 
+/// So many blocks lie in a slab at least: none has more than 32 words.
+const BLOCKS_PER_SLAB_MIN: usize = SLAB_WORDS / 32;
 /// Versions are 40 bits wide in a block's header.
 pub(crate) const VERSION_MAX: u64 = (1 << 40) - 2;
 /// In the header of a block that waits in a line's queue: whoever reads it must leave it alone.
@@ -155,6 +157,28 @@ impl Arena {
             hashes: HashMemo::default(),
         };
         Arena { inner: Arc::new(inner) }
+    }
+
+    /// Is so much in use that nothing more can be edited, nor another tree be made? It ends when
+    /// something is let go, and [collected](Arena::collect) where it has to be.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, ArenaOptions, EditError, Tree};
+    /// let arena = Arena::with_options(&ArenaOptions {
+    ///     structure_bytes: 16 << 20,
+    ///     ..ArenaOptions::default()
+    /// })?;
+    /// let mut tree = Tree::new(&arena);
+    /// while !arena.is_full() {
+    ///     let more = tree.edit(|editor| editor.cursor(&[])?.add_children(100_000));
+    ///     assert!(matches!(more, Ok(_) | Err(EditError::ArenaFull)));
+    /// }
+    /// assert_eq!(tree.add_child(&[]), Err(EditError::ArenaFull));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        !self.inner.has_room(0, 0)
     }
 
     /// How much memory is in use now.
@@ -329,13 +353,14 @@ impl ArenaInner {
         self.garbage.swap(0, Ordering::Relaxed)
     }
 
-    /// Is there surely room for an edit that writes `payload_bytes` of values?
+    /// Is there surely room for an edit that writes so many blocks on its way, and `payload_bytes`
+    /// of values?
     #[inline]
-    pub(crate) fn has_room(&self, payload_bytes: usize) -> bool {
-        // An edit touches a path; its longest run of new blocks is bounded by the key's length.
+    pub(crate) fn has_room(&self, blocks: usize, payload_bytes: usize) -> bool {
+        // Of each class one slab may be begun; an edit that moves something writes two paths.
         const SPARE_SLABS: usize = 2 * CLASSES + 8;
         let large = payload_bytes / (SLAB_WORDS * WORD_BYTES);
-        self.blocks.has_room(SPARE_SLABS)
+        self.blocks.has_room(SPARE_SLABS + blocks / BLOCKS_PER_SLAB_MIN)
             && self.payload.has_room(large + SPARE_SLABS)
             && (large == 0 || self.payload.has_run(large + 1))
     }

@@ -173,7 +173,7 @@ impl<'e> Cursor<'e> {
     /// Adds empty children, at the next positions; gives the first position.
     ///
     /// # Errors
-    /// When there is no room for them.
+    /// When there is no room for them; those that there was room for are added then.
     ///
     /// ```
     /// use jungle_tree::{Arena, Editor, Tree};
@@ -187,13 +187,23 @@ impl<'e> Cursor<'e> {
     /// ```
     #[inline]
     pub fn add_children(&mut self, count: u64) -> Result<i64, EditError> {
+        /// So many need less room than every edit leaves.
+        const AT_ONCE: u64 = 1 << 10;
         self.with(|edit| {
-            edit.check_room(count, count.min(1 << 30) as usize)?;
+            edit.check_room(count, 0)?;
             let first = edit.next_position();
             let last = first.saturating_add_unsigned(count);
             KeyRef::Position(last, &[]).check().map_err(EditError::Key)?;
-            edit.add_bare_children(count);
-            Ok(first)
+            let mut left = count;
+            loop {
+                let now = left.min(AT_ONCE);
+                edit.add_bare_children(now);
+                left -= now;
+                if left == 0 {
+                    return Ok(first);
+                }
+                edit.check_room(left, 0)?;
+            }
         })
     }
 
@@ -250,23 +260,25 @@ impl<'e> Cursor<'e> {
 
     /// Removes a child and all below it; `false` when there is none of this key.
     ///
+    /// # Errors
+    /// When there is no room for the nodes above it without it.
+    ///
     /// ```
     /// use jungle_tree::{Arena, Editor, Tree};
     /// let tree = Tree::new(&Arena::new()?);
     /// let mut editor = Editor::new(tree.snapshot());
     /// let mut cursor = editor.cursor(&[])?;
     /// let key = cursor.add_child()?;
-    /// assert!(cursor.remove_child(&key));
-    /// assert!(!cursor.remove_child(&key));
+    /// assert!(cursor.remove_child(&key)?);
+    /// assert!(!cursor.remove_child(&key)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn remove_child(&mut self, key: &Key) -> bool {
-        self.with(|edit| match edit.remove_child(key.as_ref()) {
-            Some(content) => {
-                edit.retire_subtree(content);
-                true
-            }
-            None => false,
+    pub fn remove_child(&mut self, key: &Key) -> Result<bool, EditError> {
+        self.with(|edit| {
+            edit.check_room(0, 0)?;
+            let removed = edit.remove_child(key.as_ref());
+            removed.into_iter().for_each(|content| edit.retire_subtree(content));
+            Ok(removed.is_some())
         })
     }
 
@@ -296,17 +308,20 @@ impl<'e> Cursor<'e> {
 
     /// Removes an attribute; `false` when there is none of this key.
     ///
+    /// # Errors
+    /// When there is no room for the others without it.
+    ///
     /// ```
     /// use jungle_tree::{Arena, Editor, Tree};
     /// let tree = Tree::new(&Arena::new()?);
     /// let mut editor = Editor::new(tree.snapshot());
     /// let mut cursor = editor.cursor(&[])?;
     /// cursor.put_attribute("title", "hello")?;
-    /// assert!(cursor.remove_attribute("title"));
+    /// assert!(cursor.remove_attribute("title")?);
     /// assert!(!cursor.node().has_attributes());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn remove_attribute(&mut self, key: &str) -> bool {
+    pub fn remove_attribute(&mut self, key: &str) -> Result<bool, EditError> {
         self.with(|edit| edit.remove_attribute(key))
     }
 }

@@ -481,11 +481,7 @@ impl Editor {
         if destination.child(key).is_some() && !same_place {
             return Err(EditError::child_exists(parent, key));
         }
-        self.with(|edit| {
-            edit.check_room(1, 0)?;
-            let content = edit.op_take(from)?;
-            edit.op_insert_content(parent, key, content)
-        })
+        self.with(|edit| edit.op_move(from, parent, key))
     }
 
     /// Replaces everything in the node at `path` by what `source` holds, which both share then:
@@ -584,11 +580,7 @@ impl Editor {
     /// ```
     pub fn push_root(&mut self, key: &Key) -> Result<(), EditError> {
         key.check().map_err(EditError::Key)?;
-        self.with(|edit| {
-            edit.check_room(1, 0)?;
-            let was = edit.op_replace_content(&[], Content::default())?;
-            edit.op_insert_content(&[], key, was)
-        })
+        self.with(|edit| edit.op_push_root(key))
     }
 
     /// Makes the node at `path` the root; all else is removed.
@@ -611,8 +603,7 @@ impl Editor {
             return Ok(());
         }
         self.with(|edit| {
-            let content = edit.op_take(path)?;
-            let was = edit.op_replace_content(&[], content)?;
+            let was = edit.op_pop_root(path)?;
             edit.retire_subtree(was);
             Ok(())
         })

@@ -17,7 +17,7 @@ pub use cursor::Cursor;
 pub use editor::Editor;
 pub use error::EditError;
 
-use crate::arena::{Allocator, Memory, TooManyKeys};
+use crate::arena::{Allocator, Memory, SLAB_WORDS, TooManyKeys, WORD_BYTES};
 use crate::attributes;
 use crate::block::{self, Content, DIRECTORY, Header, Record};
 use crate::children::{Step, locate};
@@ -73,6 +73,8 @@ fn locate_steps(
 /// Subtrees up to this size are retired node by node when they are removed; larger ones are left
 /// to the collection, so that removing costs the same whatever is removed.
 const RETIRE_NODES_MAX: u32 = 1024;
+/// Records up to here lie in slabs with others, of which every edit leaves enough.
+const RECORD_WORDS_SMALL: usize = SLAB_WORDS / 2;
 
 /// A running edit of one version.
 pub(crate) struct Edit<'a> {
@@ -269,7 +271,10 @@ impl<'a> Edit<'a> {
         if self.allocator.buffers.nodes + nodes > u64::from(u32::MAX) {
             return Err(EditError::TreeFull);
         }
-        if !self.arena.has_room(bytes) {
+        // What lies on the way here is written anew on the way back; the same again for another
+        // place, of which this is asked before.
+        let blocks = 2 * (self.allocator.buffers.frames.len() + self.allocator.buffers.steps.len());
+        if !self.arena.has_room(blocks, bytes) {
             return Err(EditError::ArenaFull);
         }
         Ok(())
@@ -299,23 +304,30 @@ impl<'a> Edit<'a> {
         let bytes = value.as_bytes().or(value.as_text().map(str::as_bytes)).map_or(0, <[u8]>::len);
         self.check_room(0, bytes)?;
         let symbol = self.symbol(key)?;
-        if record != 0
-            && attributes::words_with(self.arena, record, bytes) > attributes::ATTRIBUTES_WORDS_MAX
-        {
-            return Err(EditError::TooManyAttributes);
+        if record != 0 {
+            let words = attributes::words_with(self.arena, record, bytes);
+            if words > attributes::ATTRIBUTES_WORDS_MAX {
+                return Err(EditError::TooManyAttributes);
+            }
+            if words > RECORD_WORDS_SMALL {
+                self.check_room(0, bytes + words * WORD_BYTES)?;
+            }
         }
         Ok(attributes::put(self, record, symbol, value))
     }
 
     /// Removes an attribute of the node where the edit is; `false` when it has none of this key.
-    pub(crate) fn remove_attribute(&mut self, key: &str) -> bool {
-        match attributes::remove(self, self.here().attrs, key) {
-            Some(record) => {
-                self.frame().now.attrs = record;
-                true
-            }
-            None => false,
+    pub(crate) fn remove_attribute(&mut self, key: &str) -> Result<bool, EditError> {
+        let record = self.here().attrs;
+        if record == 0 {
+            return Ok(false);
         }
+        self.check_room(0, Record::load(self.arena, record).words() * WORD_BYTES)?;
+        let Some(record) = attributes::remove(self, record, key) else {
+            return Ok(false);
+        };
+        self.frame().now.attrs = record;
+        Ok(true)
     }
 
     /// The number of an attribute key.

@@ -135,7 +135,7 @@ impl Edit<'_> {
         path: &[Key],
         key: &str,
     ) -> Result<bool, EditError> {
-        self.at(path, |edit| Ok(edit.remove_attribute(key)))
+        self.at(path, |edit| edit.remove_attribute(key))
     }
 
     pub(crate) fn op_remove(&mut self, path: &[Key]) -> Result<(), EditError> {
@@ -150,6 +150,7 @@ impl Edit<'_> {
             return Err(EditError::Root);
         };
         self.at(parent, |edit| {
+            edit.check_room(0, 0)?;
             let taken = edit.remove_child(key.as_ref());
             taken.ok_or_else(|| EditError::no_such_node(path, path.len() - 1))
         })
@@ -170,6 +171,49 @@ impl Edit<'_> {
         })
     }
 
+    /// Moves a node to where nothing is. Once it is taken out nothing is refused any more.
+    pub(crate) fn op_move(
+        &mut self,
+        from: &[Key],
+        parent: &[Key],
+        key: &Key,
+    ) -> Result<(), EditError> {
+        self.at(parent, |edit| edit.check_room(1, 0))?;
+        let content = self.op_take(from)?;
+        self.at(parent, |edit| {
+            edit.add_child(key.as_ref(), content);
+            Ok(())
+        })
+    }
+
+    /// Makes a new root, whose only child is the root so far.
+    pub(crate) fn op_push_root(&mut self, key: &Key) -> Result<(), EditError> {
+        self.at(&[], |edit| {
+            edit.check_room(1, 0)?;
+            let was = edit.here();
+            edit.replace_content(Content::default());
+            edit.add_child(key.as_ref(), was);
+            Ok(())
+        })
+    }
+
+    /// Makes a node the root; gives what the root held without it.
+    pub(crate) fn op_pop_root(&mut self, path: &[Key]) -> Result<Content, EditError> {
+        let content = self.op_take(path)?;
+        self.at(&[], |edit| {
+            let was = edit.here();
+            edit.replace_content(content);
+            Ok(was)
+        })
+    }
+
+    /// Replaces what the node here holds.
+    fn replace_content(&mut self, content: Content) {
+        let [old, new] = [self.here(), content].map(|it| block::count(self.arena, it.kids));
+        self.set_kids(content.kids, i64::from(new) - i64::from(old));
+        self.frame().now.attrs = content.attrs;
+    }
+
     /// Replaces what a node holds, and gives what it held.
     pub(crate) fn op_replace_content(
         &mut self,
@@ -180,9 +224,8 @@ impl Edit<'_> {
             let was = edit.here();
             let (old, new) =
                 (block::count(edit.arena, was.kids), block::count(edit.arena, content.kids));
-            edit.check_room(u64::from(new), 0)?;
-            edit.set_kids(content.kids, i64::from(new) - i64::from(old));
-            edit.frame().now.attrs = content.attrs;
+            edit.check_room(u64::from(new.saturating_sub(old)), 0)?;
+            edit.replace_content(content);
             Ok(was)
         })
     }

@@ -4,6 +4,7 @@ mod deep;
 mod driver;
 mod forged;
 mod found;
+mod full;
 mod image;
 mod model;
 mod reuse;
