@@ -117,9 +117,30 @@ pub enum RevertError {
     /// What it did has been changed since.
     #[error("what the revision did has been changed since")]
     Conflict(Box<Conflicts>),
+    /// It changed other branches, and not this one: what it did cannot be taken back here.
+    #[error("revision {revision} is of another branch; the one before it of this branch is {own}")]
+    OfAnother {
+        /// The revision that was asked for.
+        revision: Revision,
+        /// The newest one of this branch up to then.
+        own: Revision,
+    },
+    /// There is no room to work it out.
+    #[error("there is no room for the revision")]
+    NoRoom(#[source] EditError),
     /// It could not be written.
     #[error(transparent)]
     NotWritten(#[from] NotWritten),
+}
+
+/// How another root comes to be the newest one. A journal always has changes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Replace {
+    /// As it is, shared: that costs the same whatever the size.
+    Whole,
+    /// By what differs, on top of what is there: positions that were given since the other root
+    /// was made stay used.
+    ByChanges,
 }
 
 impl TreeHandle {
@@ -397,7 +418,7 @@ impl TreeHandle {
         new: &jungle_tree::Snapshot,
         meta: &CommitMeta,
     ) -> Result<Committed<()>, SetRootError> {
-        self.replace_root(None, new.root(), meta)
+        self.replace_root(None, new.root(), meta, Replace::Whole)
     }
 
     /// Makes `new` the newest version if `expected` is that now.
@@ -423,7 +444,7 @@ impl TreeHandle {
         new: &jungle_tree::Snapshot,
         meta: &CommitMeta,
     ) -> Result<Committed<()>, SetRootError> {
-        self.replace_root(Some(expected), new.root(), meta)
+        self.replace_root(Some(expected), new.root(), meta, Replace::Whole)
     }
 
     fn replace_root(
@@ -431,6 +452,7 @@ impl TreeHandle {
         expected: Option<&jungle_tree::Snapshot>,
         new: Node<'_>,
         meta: &CommitMeta,
+        how: Replace,
     ) -> Result<Committed<()>, SetRootError> {
         loop {
             let now = self.head.snapshot();
@@ -446,8 +468,12 @@ impl TreeHandle {
             let mut editor = Editor::new(now.into_tree());
             editor.set_subtree(&[], new)?;
             let mut attempt = Attempt::of_editor(&self.head, editor);
-            if self.shared.has_journal() {
+            if how == Replace::ByChanges || self.shared.has_journal() {
                 attempt.note_changes()?;
+                if attempt.placed_changes().is_empty() {
+                    self.shared.rely_on(began_at, None)?;
+                    return Ok(committed(began_at));
+                }
             }
             if let Some(sequencing) = self.shared.sequencing() {
                 let mut attempt = attempt.of_whole_tree();
@@ -601,17 +627,18 @@ impl TreeHandle {
         meta: &CommitMeta,
     ) -> Result<Committed<()>, RevertError> {
         let old = self.at(revision)?;
-        self.set_root(&old, meta).map_err(|error| match error {
+        self.replace_root(None, old.root(), meta, Replace::ByChanges).map_err(|error| match error {
             SetRootError::NotWritten(error) => RevertError::NotWritten(error),
-            other => unreachable!("an own revision fits in: {other}"),
+            SetRootError::Edit(error) => RevertError::NoRoom(error),
+            SetRootError::Changed { .. } => unreachable!("no version was expected"),
         })
     }
 
     /// Takes back what one revision did, as a new commit; what came after it stays.
     ///
     /// # Errors
-    /// When the revision or the one before is not there, when what it did has been changed since,
-    /// or nothing can be written.
+    /// When the revision or the one before is not there, when it is of another branch, when what it
+    /// did has been changed since, or nothing can be written.
     ///
     /// ```
     /// use jungle_db::{CommitMeta, Jungle, RevertError};
@@ -632,6 +659,10 @@ impl TreeHandle {
         meta: &CommitMeta,
     ) -> Result<Committed<()>, RevertError> {
         let after = self.at(revision)?;
+        let own = after.revision();
+        if own != revision {
+            return Err(RevertError::OfAnother { revision, own });
+        }
         let before = self.at(Revision::new(after.revision().number().saturating_sub(1)))?;
         let now = self.head.snapshot();
         let merged = merge(&after, &before, &now, &MergeOptions::new());

@@ -1,8 +1,12 @@
 //! Looking back: by number, by time, by range.
 
+use std::sync::Arc;
+
 use jungle_db::{
     CommitMeta, Jungle, MemoryJournal, NoSuchRevision, Retention, RevertError, Revision, Timestamp,
+    UpdateError,
 };
+use jungle_tree::{ArenaOptions, EditError};
 
 use crate::support::{SharedClock, append, int, path, put, tree_in, tree_of};
 
@@ -125,6 +129,52 @@ fn one_revision_is_taken_back_and_what_came_after_stays() {
     assert!(matches!(error, RevertError::Conflict(_)), "{error}");
     tree.restore(wrong, &CommitMeta::new()).unwrap();
     assert_eq!((int(&tree, "/0", "n"), int(&tree, "/1", "n")), (Some(2), None));
+}
+
+#[test]
+fn a_revision_of_another_tree_is_not_taken_back_here() {
+    let (jungle, tree) = tree_of(1);
+    put(&tree, "/0", "n", 1);
+    let own = jungle.revision();
+    let other = tree_in(&jungle, "other", 1);
+    let revision = other.snapshot().revision();
+    let refused = tree.revert(revision, &CommitMeta::new()).unwrap_err();
+    let expected = format!(
+        "revision {revision} is of another branch; the one before it of this branch is {own}"
+    );
+    assert_eq!(refused.to_string(), expected);
+    assert_eq!(int(&tree, "/0", "n"), Some(1));
+}
+
+#[test]
+fn a_position_stays_used_when_an_older_version_comes_back() {
+    for journal in [None, Some(Arc::new(MemoryJournal::default()))] {
+        let mut builder = Jungle::builder();
+        if let Some(journal) = journal {
+            builder = builder.journal(journal);
+        }
+        let tree = tree_in(&builder.build().unwrap(), "t", 1);
+        let good = tree.snapshot();
+        let gone = tree.update(|tx| tx.append(&[])).unwrap().value;
+        tree.restore(good.revision(), &CommitMeta::new()).unwrap();
+        let next = tree.update(|tx| tx.append(&[])).unwrap().value;
+        assert!(next > gone, "{next:?} was another node before");
+        let revision = tree.set_root(&tree.snapshot(), &CommitMeta::new()).unwrap().revision;
+        assert_eq!(revision, tree.snapshot().revision(), "nothing was to be changed");
+    }
+}
+
+#[test]
+fn a_version_for_which_there_is_no_room_does_not_come_back() {
+    let arena = ArenaOptions { structure_bytes: 32 << 20, ..ArenaOptions::default() };
+    let jungle = Jungle::builder().arena(arena).build().unwrap();
+    let tree = jungle.create_tree("t").unwrap();
+    let first = tree.update(|tx| tx.append(&[])).unwrap().revision;
+    let fill = || tree.update(|tx| tx.bulk(|editor| editor.cursor(&[])?.add_children(100_000)));
+    let full = (0..1_000).find_map(|_| fill().err()).expect("it is full at last");
+    assert!(matches!(full, UpdateError::Closure(EditError::ArenaFull)), "{full}");
+    let refused = tree.restore(first, &CommitMeta::new());
+    assert!(matches!(refused, Err(RevertError::NoRoom(EditError::ArenaFull))), "{refused:?}");
 }
 
 #[test]
