@@ -115,7 +115,7 @@ impl Seen {
 impl Jungle {
     /// Gives back the memory of what nobody can see any more: of deleted trees and branches, of
     /// revisions that were kept once and are not now, of subtrees that several versions shared.
-    /// (What one tree replaces and does not keep is used again without this.)
+    /// (What small edits of one tree replace and do not keep is used again without this.)
     ///
     /// Readers and writers go on, but for the moment it takes to note what is kept; the cost is
     /// that of going through what is alive.

@@ -5,6 +5,8 @@
 //! published. Else its changes are rebased over what came between, outside of the locks as far as
 //! possible, and only what cannot be rebased is refused as an [`Overlap`].
 
+use std::collections::HashSet;
+
 use jungle_tree::{
     Change, ChangeSet, Conflict, Editor, MergeOptions, Node, Path, Snapshot, Tree, apply, diff,
     rebase_onto, stands,
@@ -141,6 +143,18 @@ pub(crate) fn rebase_and_publish(
         }
         round += 1;
     }
+}
+
+/// Looks whether all that was read was there at once: it is all there now, if nobody changed it.
+pub(crate) fn check_reads(attempts: &[Attempt<'_>]) -> Result<(), Failure> {
+    let _guards = lock_all(attempts)?;
+    for attempt in attempts {
+        let (base, now) = (attempt.editor().base(), attempt.head.reader.snapshot());
+        if let Some(read) = attempt.changed_read(base, now.root()) {
+            return Err(attempt.overlap(Some(read), Vec::new(), ChangeSet::new()));
+        }
+    }
+    Ok(())
 }
 
 /// Locks the heads of all attempts.
@@ -317,10 +331,11 @@ impl<'h> Attempt<'h> {
                 return Err(self.overlap(Some(lost), Vec::new(), ours));
             }
             let rebased = rebase_onto(&base, &ours, &head, &MergeOptions::new());
-            let mut editor = Editor::new(head);
-            if !rebased.conflicts.is_empty() || apply(&mut editor, &rebased.changes).is_err() {
+            if !rebased.conflicts.is_empty() {
                 return Err(self.overlap(None, rebased.conflicts, ours));
             }
+            let mut editor = Editor::new(head);
+            apply(&mut editor, &rebased.changes).map_err(NotWritten::NoRoom)?;
             self.editor = Some(editor);
             self.changes = Some(rebased.changes);
             self.renamed = rebased.renamed;
@@ -358,14 +373,14 @@ impl<'h> Attempt<'h> {
             Change::Moved { from, to } => Some((from, to)),
             _ => None,
         });
-        let told: Vec<(&Path, &Path)> = told.collect();
-        let untold = done.iter().map(|(from, to)| (from, to)).filter(|it| !told.contains(it));
-        let undone = told.iter().filter(|it| !done.iter().any(|(from, to)| (from, to) == **it));
+        // Sets: who moves thousands of nodes does so with the heads locked, at last.
+        let told: HashSet<(&Path, &Path)> = told.collect();
+        let done: HashSet<(&Path, &Path)> = done.iter().map(|(from, to)| (from, to)).collect();
         let is_changed = |from: &&Path| {
             let read = Read::Subtree(Path::clone(from));
             !read.holds(base.root(), head.root())
         };
-        untold.chain(undone.copied()).map(|(from, _)| from).find(is_changed).cloned()
+        done.symmetric_difference(&told).map(|(from, _)| *from).filter(is_changed).min().cloned()
     }
 
     /// Works out what it comes to on top of what an editor holds, which stays as it is, although it

@@ -299,6 +299,25 @@ impl Draft {
         Ok(node.children().map(|(key, _)| key.to_key()))
     }
 
+    /// The key of the child with the greatest position: the one of those there that was
+    /// [added](Draft::add_child) last. Only another last child counts as a change of it.
+    ///
+    /// # Errors
+    /// When there is no such node.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let log = Jungle::new()?.create_tree("log")?;
+    /// (0..3).try_for_each(|_| log.update(|tx| tx.append(&[])).map(drop))?;
+    /// assert_eq!(log.update(|tx| tx.last_child(&[]))?.value, Some(2.into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn last_child(&self, path: &[Key]) -> Result<Option<Key>, NoSuchNode> {
+        let node = self.find(path)?;
+        self.record(path, Read::LastChild);
+        Ok(node.last_child().map(|(key, _)| key.to_key()))
+    }
+
     /// How many children the node at `path` has.
     ///
     /// # Errors

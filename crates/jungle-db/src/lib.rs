@@ -92,7 +92,7 @@ pub use journal::{
 };
 pub use jungle::{Builder, CreateTreeError, DeleteTreeError, Jungle, NoSuchTree, RenameTreeError};
 pub use merge::{Merge, MergeBranchError};
-pub use multi::{EditTreesError, JungleTransaction};
+pub use multi::{CommittedTrees, EditTreesError, JungleTransaction};
 pub use name::{NAME_BYTES_MAX, NameError};
 pub use past::{NoSuchRevision, Past};
 pub use replay::ReplayError;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use jungle_tree::{EditError, NoSuchNode, Path};
 
-use crate::commit::{Attempt, Failure, rebase_and_publish};
+use crate::commit::{Attempt, Failure, check_reads, rebase_and_publish};
 use crate::draft::Draft;
 use crate::durability::Durability;
-use crate::handle::{CommitOptions, Committed, TreeHandle, UpdateError};
+use crate::handle::{CommitOptions, TreeHandle, UpdateError};
 use crate::head::Head;
 use crate::journal::BranchId;
 use crate::jungle::{Jungle, NoSuchTree, Shared, no_such_tree};
@@ -40,6 +40,39 @@ pub struct JungleTransaction {
     seen: Revision,
     /// In the order in which their heads are locked.
     drafts: BTreeMap<BranchId, (TreeHandle, Draft)>,
+}
+
+/// Of each branch, the nodes that got another key: from where it was seen to where it is.
+type Renamed = BTreeMap<BranchId, Vec<(Path, Path)>>;
+
+/// What a commit of several trees came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CommittedTrees<T> {
+    /// What the closure gave.
+    pub value: T,
+    /// The revision that was made; when nothing was changed, the newest that was looked at.
+    pub revision: Revision,
+    /// The nodes that got another key since others appended in the same place: by
+    /// [branch](TreeHandle::branch_id), from where the transaction saw it to where it is. A branch
+    /// where there are none is not in it.
+    ///
+    /// ```
+    /// use jungle_db::{CommitOptions, Jungle};
+    /// let jungle = Jungle::new()?;
+    /// let (a, b) = (jungle.create_tree("a")?, jungle.create_tree("b")?);
+    /// let mut tx = jungle.begin(CommitOptions::default());
+    /// tx.on(&a).append(&[])?;
+    /// tx.on(&b).append(&[])?;
+    /// b.update(|theirs| theirs.append(&[]))?;
+    /// let renamed = tx.commit()?.renamed;
+    /// assert_eq!(renamed[&b.branch_id()], [([0].into(), [1].into())]);
+    /// assert!(!renamed.contains_key(&a.branch_id()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub renamed: BTreeMap<BranchId, Vec<(Path, Path)>>,
+    /// How often the closure ran.
+    pub runs: u32,
 }
 
 /// Why the edits of several trees are not done, for closures that say so with `?`: see
@@ -109,7 +142,7 @@ impl Jungle {
         &self,
         options: &CommitOptions,
         mut f: impl FnMut(&mut JungleTransaction) -> Result<T, E>,
-    ) -> Result<Committed<T>, UpdateError<E>> {
+    ) -> Result<CommittedTrees<T>, UpdateError<E>> {
         let (mut runs, mut overlaps) = (0, 0);
         // Those at which it has its turn.
         let mut own: BTreeMap<BranchId, TreeHandle> = BTreeMap::new();
@@ -128,7 +161,7 @@ impl Jungle {
                         drop((entered, turn));
                         let acknowledged = done.acknowledge(&self.shared);
                         let (revision, renamed) = acknowledged.map_err(UpdateError::NotWritten)?;
-                        return Ok(Committed { value, revision, renamed, runs });
+                        return Ok(CommittedTrees { value, revision, renamed, runs });
                     }
                     Err(Failure::NotWritten(error)) => return Err(UpdateError::NotWritten(error)),
                     Err(Failure::Overlap(_)) => overlaps += 1,
@@ -153,14 +186,14 @@ fn heads(trees: &BTreeMap<BranchId, TreeHandle>) -> impl Iterator<Item = &Head> 
 /// What was published, and is not acknowledged yet.
 struct Published {
     revision: Revision,
-    renamed: Vec<(Path, Path)>,
+    renamed: Renamed,
     durability: Option<Durability>,
     /// Was there nothing to do?
     is_bare: bool,
 }
 
 impl Published {
-    fn acknowledge(self, shared: &Shared) -> Result<(Revision, Vec<(Path, Path)>), NotWritten> {
+    fn acknowledge(self, shared: &Shared) -> Result<(Revision, Renamed), NotWritten> {
         match self.is_bare {
             true => shared.rely_on(self.revision, self.durability)?,
             false => shared.acknowledge(self.revision, self.durability)?,
@@ -200,7 +233,10 @@ impl JungleTransaction {
         Ok(draft)
     }
 
-    /// Any branch, at its newest version, to be read and edited; the first time, that is.
+    /// Any branch, as it was when the transaction began, to be read and edited. Of one that was
+    /// made since, or does not keep that version any more, it is the newest one; whether all of
+    /// what was read was there at once is looked at by [`commit`](JungleTransaction::commit) then,
+    /// as far as [`Isolation::Serializable`](crate::Isolation) notes what is read.
     ///
     /// ```
     /// use jungle_db::{CommitOptions, Jungle};
@@ -215,7 +251,7 @@ impl JungleTransaction {
     /// ```
     pub fn on(&mut self, branch: &TreeHandle) -> &mut Draft {
         let (_, draft) = self.drafts.entry(branch.branch_id()).or_insert_with(|| {
-            let base = branch.snapshot();
+            let base = self.base.on(branch);
             self.seen = self.seen.max(base.revision());
             let base = base.into_tree();
             let draft = Draft::of_head(base, &self.jungle.shared, self.options.clone());
@@ -229,14 +265,14 @@ impl JungleTransaction {
     ///
     /// # Errors
     /// When others changed what it changed or read, or nothing can be written.
-    pub fn commit(self) -> Result<Committed<()>, CommitError> {
+    pub fn commit(self) -> Result<CommittedTrees<()>, CommitError> {
         let shared = Arc::clone(&self.jungle.shared);
         let published = self.publish().map_err(|failure| match failure {
             Failure::NotWritten(error) => error.into(),
             Failure::Overlap(overlap) => CommitError::Conflict(Conflicts::new(vec![overlap])),
         })?;
         let (revision, renamed) = published.acknowledge(&shared)?;
-        Ok(Committed { value: (), revision, renamed, runs: 1 })
+        Ok(CommittedTrees { value: (), revision, renamed, runs: 1 })
     }
 
     /// The branches that it has looked at.
@@ -245,17 +281,11 @@ impl JungleTransaction {
     }
 
     fn publish(self) -> Result<Published, Failure> {
-        let seen = self.seen;
-        if !self.drafts.values().any(|(_, draft)| draft.is_to_commit()) {
-            let durabilities = self.drafts.values().map(|(_, draft)| draft.options().durability);
-            let durability = durabilities.fold(self.options.durability, Option::max);
-            let (revision, renamed) = (seen, Vec::new());
-            return Ok(Published { revision, renamed, durability, is_bare: true });
-        }
-        let drafts: Vec<(TreeHandle, Draft)> = self.drafts.into_values().collect();
+        let (seen, began_at) = (self.seen, self.base.revision());
+        let is_bare = !self.drafts.values().any(|(_, draft)| draft.is_to_commit());
+        let (handles, drafts): (Vec<_>, Vec<_>) = self.drafts.into_values().unzip();
         let mut options = self.options;
         let mut attempts = Vec::with_capacity(drafts.len());
-        let (handles, drafts): (Vec<_>, Vec<_>) = drafts.into_iter().unzip();
         for (handle, draft) in handles.iter().zip(drafts) {
             let (attempt, described) = Attempt::of_draft(&handle.head, draft);
             if described.meta != options.meta {
@@ -264,12 +294,21 @@ impl JungleTransaction {
             options.durability = options.durability.max(described.durability);
             attempts.push(attempt);
         }
+        let durability = options.durability;
+        if is_bare {
+            // What is all of one revision was there at once.
+            if seen > began_at && attempts.len() > 1 {
+                check_reads(&attempts)?;
+            }
+            return Ok(Published { revision: seen, renamed: Renamed::new(), durability, is_bare });
+        }
         let revision = rebase_and_publish(&self.jungle.shared, &mut attempts, &options.meta)?;
-        let renamed = attempts.into_iter().flat_map(Attempt::into_renamed).collect();
+        let renamed =
+            attempts.into_iter().map(|attempt| (attempt.branch(), attempt.into_renamed()));
+        let renamed = renamed.filter(|(_, renamed)| !renamed.is_empty()).collect();
         // Where nothing was changed, all of its trees may be older than what it began with.
         let revision = revision.max(seen);
-        let durability = options.durability;
-        Ok(Published { revision, renamed, durability, is_bare: false })
+        Ok(Published { revision, renamed, durability, is_bare })
     }
 
     /// Forgets its edits, as dropping it does.

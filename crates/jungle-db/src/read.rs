@@ -17,6 +17,8 @@ pub(crate) enum Read {
     Attributes(Path),
     /// Which keys do the children have?
     Children(Path),
+    /// Which child is the last one?
+    LastChild(Path),
     /// Which position does the next child get?
     NextPosition(Path),
     /// What is there, all the way down?
@@ -31,6 +33,7 @@ impl Read {
             | Read::Attribute(path, _)
             | Read::Attributes(path)
             | Read::Children(path)
+            | Read::LastChild(path)
             | Read::NextPosition(path)
             | Read::Subtree(path) => path,
         }
@@ -61,6 +64,9 @@ impl Read {
                 then.has_same_attributes(now) || then.attributes().eq(now.attributes())
             }
             Read::Children(_) => have_same_keys(then, now),
+            Read::LastChild(_) => {
+                then.last_child().map(|(key, _)| key) == now.last_child().map(|(key, _)| key)
+            }
             Read::NextPosition(_) => then.next_position() == now.next_position(),
             Read::Subtree(_) => false,
         }

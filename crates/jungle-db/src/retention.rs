@@ -23,6 +23,11 @@ const BETWEEN_SLICES: Duration = Duration::from_micros(100);
 /// Which revisions of a branch stay readable by number and time. The newest always does, and what
 /// a [`Snapshot`](crate::Snapshot), a tag or a branch holds stays whatever is said here.
 ///
+/// The memory of what is dropped is used again at once for what small edits replaced; that of
+/// removed subtrees of more than a thousand nodes, and of what several versions shared, when
+/// [`Jungle::collect`] is called, or by a [`Collector`](crate::Collector) that does so when it is
+/// worth it.
+///
 /// ```
 /// use jungle_db::{Jungle, Retention};
 /// let jungle = Jungle::builder().retention(Retention::Last(100)).build()?;

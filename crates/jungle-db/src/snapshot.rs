@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use crate::handle::TreeHandle;
 use crate::jungle::TreeState;
 use crate::revision::Revision;
 
@@ -76,6 +77,20 @@ impl JungleSnapshot {
     #[must_use]
     pub fn tree(&self, name: &str) -> Option<&Snapshot> {
         self.trees.get(name).map(|(_, snapshot)| snapshot)
+    }
+
+    /// A branch as it was then. Of one that is younger, or that does not keep that version, it is
+    /// the newest one.
+    pub(crate) fn on(&self, branch: &TreeHandle) -> Snapshot {
+        let mut mains = self.trees.values();
+        if let Some((_, main)) = mains.find(|(state, _)| state.main.id == branch.branch_id()) {
+            return main.clone();
+        }
+        let now = branch.snapshot();
+        match now.revision() > self.revision {
+            true => branch.at(self.revision).unwrap_or(now),
+            false => now,
+        }
     }
 
     /// All trees with their names, in order of name.

@@ -221,7 +221,9 @@ impl<'a> Node<'a> {
         Children { node: self, iter }
     }
 
-    /// The child that was added last: the one with the greatest position.
+    /// The child with the greatest position, which is the one that was
+    /// [added](crate::Tree::add_child) last and is still there: what is inserted at a place comes
+    /// in front of it.
     ///
     /// ```
     /// use jungle_tree::{Arena, Tree};

@@ -15,7 +15,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use jungle_db::{
-    CommitOptions, Committed, EditTreesError, Jungle, NotWritten, Revision, TreeHandle, UpdateError,
+    CommitOptions, EditTreesError, Jungle, NotWritten, Revision, TreeHandle, UpdateError,
 };
 use jungle_testkit::{Rng, for_each_seed};
 use jungle_tree::{Change, Node, Path};
@@ -145,7 +145,7 @@ impl World {
             // Who has not enough pays nothing, and nothing comes of it.
             Ok::<_, EditTreesError>(pay(&from, -amount)? && pay(&to, amount)?)
         });
-        if outcome(moved) == Outcome::Done(true) {
+        if outcome(moved.map(|moved| moved.value)) == Outcome::Done(true) {
             self.seen.lock().unwrap().transfers += 1;
         }
     }
@@ -155,7 +155,7 @@ impl World {
         let shelf = shelf(element % SHELVES);
         let added = set(server).update(|tx| tx.put_attribute(&shelf, &element.to_string(), true));
         let mut seen = self.seen.lock().unwrap();
-        match outcome(added) {
+        match outcome(added.map(|added| added.value)) {
             Outcome::Done(_) => seen.acknowledged.insert(element),
             Outcome::Undecided => seen.undecided.insert(element),
             Outcome::Refused => false,
@@ -231,9 +231,9 @@ impl World {
     }
 }
 
-fn outcome<T, E: Debug>(result: Result<Committed<T>, UpdateError<E>>) -> Outcome<T> {
+fn outcome<T, E: Debug>(result: Result<T, UpdateError<E>>) -> Outcome<T> {
     match result {
-        Ok(commit) => Outcome::Done(commit.value),
+        Ok(value) => Outcome::Done(value),
         Err(UpdateError::NotWritten(NotWritten::Undecided(_))) => Outcome::Undecided,
         Err(UpdateError::NotWritten(NotWritten::Refused(_))) => Outcome::Refused,
         Err(error) => panic!("{error:?}"),

@@ -491,7 +491,7 @@ fn a_transaction_that_puts_what_is_there_finds_out_that_it_is_not() {
     set("/0", 0)(&mut one).unwrap();
     set("/0", 0)(many.tree("t").unwrap()).unwrap();
     put(&tree, "/0", "n", 7);
-    for refused in [one.commit(), many.commit()] {
+    for refused in [one.commit().map(drop), many.commit().map(drop)] {
         let Err(CommitError::Conflict(why)) = refused else { panic!("{refused:?}") };
         assert_eq!((why.list().len(), why.reads()[0].to_string()), (0, "/0".to_owned()));
     }
@@ -567,4 +567,15 @@ fn more_reads_than_are_kept_count_as_a_read_of_everything() {
     };
     assert!(commit_after_reading(KEPT).is_ok());
     assert!(matches!(commit_after_reading(KEPT + 1), Err(CommitError::Conflict(_))));
+}
+
+#[test]
+fn another_last_child_is_what_a_reader_of_the_last_one_cares_for() {
+    let copies_last = |tx: &mut Draft| {
+        let last = tx.last_child(&[])?.map_or(String::new(), |key| key.to_string());
+        tx.put_attribute(&[], "last", last.as_str())
+    };
+    check(1, copies_last, |tx| tx.remove(&path("/0")));
+    let tree = check(2, copies_last, |tx| tx.append(&[]).map(drop));
+    assert_eq!(tree.read().root().attribute("last").unwrap().as_text(), Some("3"));
 }

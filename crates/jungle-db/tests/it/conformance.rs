@@ -63,9 +63,15 @@ fn update_root_node() {
     let (_jungle, tree) = sample();
     let root = tree.snapshot();
     edit(&tree, |tx| tx.remove(&at([0])));
-    let newer = tree.snapshot();
     let set = tree.set_root(&root, &CommitMeta::new()).unwrap();
     assert_eq!(tree.read().root().child_count(), 3);
+    // A node in, a node out: edited on its own, then made the newest.
+    let mut ours = jungle_tree::Tree::from_snapshot(&root);
+    ours.put_attribute(&[], "edited", true).unwrap();
+    let set_again =
+        tree.compare_and_set_root(&tree.snapshot(), &ours.snapshot(), &CommitMeta::new());
+    assert!(tree.read().root().attribute("edited").is_some());
+    let (newer, set) = (tree.at(set.revision).unwrap(), set_again.unwrap());
     let refused = tree.compare_and_set_root(&newer, &root, &CommitMeta::new()).unwrap_err();
     assert!(matches!(refused, SetRootError::Changed { newest } if newest == set.revision));
 }
@@ -79,6 +85,17 @@ fn update_root_node_with() {
     });
     assert_eq!(done.unwrap().runs, 1);
     assert_eq!(tree.read().root().attribute("children").unwrap().as_int(), Some(3));
+    // It runs again where somebody else changed what it read.
+    let mut others = vec!["two", "one"];
+    let done = tree.update(|tx| {
+        let children = tx.child_count(&[]).unwrap();
+        if let Some(name) = others.pop() {
+            edit(&tree, |theirs| theirs.insert_child(&[], &name.into()));
+        }
+        tx.put_attribute(&[], "children", i64::try_from(children).unwrap())
+    });
+    assert_eq!(done.unwrap().runs, 3);
+    assert_eq!(tree.read().root().attribute("children").unwrap().as_int(), Some(5));
 }
 
 #[test]
@@ -146,6 +163,8 @@ fn assoc_attribute() {
     let all = reading.root().at(&at([2])).unwrap().attributes();
     let all: Vec<_> = all.map(|(key, value)| (key, value.as_int().unwrap())).collect();
     assert_eq!(all, [("a", 1), ("b", 2)]);
+    let missing = tree.begin(CommitOptions::default()).put_attribute(&at([3, 0]), "a", 1);
+    assert_eq!(missing, Err(EditError::NoSuchNode { path: at([3]) }));
 }
 
 #[test]
@@ -155,6 +174,9 @@ fn get_children_and_assoc_children() {
     let children: Vec<(Key, u64)> =
         reading.root().children().map(|(key, node)| (key.to_key(), node.child_count())).collect();
     assert_eq!(children, [(Key::from(0), 0), (Key::from(1), 2), (Key::from(2), 0)]);
+    let below = reading.root().at(&at([1])).unwrap().children().map(|(key, _)| key.to_key());
+    assert_eq!(below.collect::<Vec<_>>(), [Key::from(0), Key::from(1)]);
+    assert_eq!(*reading.root().at(&at([1, 7])).unwrap_err().path, at([1, 7]));
 }
 
 #[test]
@@ -164,6 +186,8 @@ fn num_of_child() {
     assert_eq!(reading.root().child_count(), 3);
     assert_eq!(reading.root().at(&at([1])).unwrap().child_count(), 2);
     assert_eq!(reading.root().at(&at([1, 1])).unwrap().child_count(), 0);
+    let missing = tree.begin(CommitOptions::default()).child_count(&at([7])).unwrap_err();
+    assert_eq!(*missing.path, at([7]));
 }
 
 #[test]
@@ -178,4 +202,7 @@ fn current_child() {
     assert_eq!(newest(&tree), Some(Key::from(2)));
     edit(&tree, |tx| (0..3).try_for_each(|i| tx.remove(&at([1, i]))));
     assert_eq!(newest(&tree), None);
+    assert_eq!(tree.begin(CommitOptions::default()).last_child(&at([0])), Ok(None));
+    let missing = tree.begin(CommitOptions::default()).last_child(&at([7, 0])).unwrap_err();
+    assert_eq!(*missing.path, at([7]));
 }

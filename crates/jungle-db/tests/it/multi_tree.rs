@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use jungle_db::{CommitError, CommitOptions, Jungle, JungleTransaction};
+use jungle_db::{CommitError, CommitOptions, Jungle, JungleTransaction, TreeHandle};
 use jungle_tree::{EditError, Key};
 
 use crate::support::{int, path, put, tree_in, tree_of};
@@ -101,6 +101,59 @@ fn a_snapshot_of_all_never_sees_half_a_commit() {
     for name in ["a", "b", "c"] {
         assert_eq!(int(&jungle.open_tree(name).unwrap(), "/0", "money"), Some(100));
     }
+}
+
+/// What an account has, as a transaction sees it.
+fn money_in(tx: &mut JungleTransaction, branch: &TreeHandle) -> i64 {
+    let money = tx.on(branch).attribute(&path("/0"), "money").unwrap();
+    money.unwrap().as_int().unwrap()
+}
+
+fn transfer_at_once(jungle: &Jungle, from: &TreeHandle, to: &TreeHandle, sum: i64) {
+    let done = jungle.update(&CommitOptions::default(), |tx| {
+        for (branch, sum) in [(from, -sum), (to, sum)] {
+            let money = money_in(tx, branch);
+            tx.on(branch).put_attribute(&path("/0"), "money", money + sum)?;
+        }
+        Ok::<_, EditError>(())
+    });
+    done.unwrap();
+}
+
+#[test]
+fn branches_that_are_looked_at_one_after_the_other_are_of_one_revision() {
+    let jungle = bank();
+    let [a, b] = ["a", "b"].map(|name| jungle.open_tree(name).unwrap());
+    let [x, y] = [&a, &b].map(|tree| tree.branch("side", tree.snapshot().revision()).unwrap());
+    for [from, to] in [[&a, &b], [&x, &y], [&a, &y], [&x, &b]] {
+        let mut tx = jungle.begin(CommitOptions::default());
+        let had = money_in(&mut tx, from);
+        transfer_at_once(&jungle, from, to, 30);
+        assert_eq!(had + money_in(&mut tx, to), 200, "half of a commit was seen");
+        tx.commit().unwrap();
+        transfer_at_once(&jungle, to, from, 30);
+    }
+}
+
+#[test]
+fn what_was_read_beside_a_younger_branch_is_looked_at_again() {
+    let jungle = bank();
+    let [a, b] = ["a", "b"].map(|name| jungle.open_tree(name).unwrap());
+    let read_both = |name: &str, is_changed: bool| {
+        let mut tx = jungle.begin(CommitOptions::default());
+        money_in(&mut tx, &a);
+        if is_changed {
+            transfer_at_once(&jungle, &a, &b, 30);
+        }
+        let side = b.branch(name, b.snapshot().revision()).unwrap();
+        assert_eq!(money_in(&mut tx, &side), int(&b, "/0", "money").unwrap());
+        tx.commit()
+    };
+    read_both("one", false).unwrap();
+    let Err(CommitError::Conflict(conflicts)) = read_both("other", true) else {
+        panic!("what was read was never there at once")
+    };
+    assert_eq!(conflicts.reads(), [&path("/0")]);
 }
 
 #[test]

@@ -71,10 +71,10 @@ const ANSWERS: [(&str, Answer); 11] = [
         assert!(done.unwrap().value);
     }),
     ("a transaction of several trees", |store, _| {
-        let mut tx = store.begin(at(Durability::Memory));
         let tree = store.open_tree("t").unwrap();
-        // Newer than what it began with.
+        // Newer than what lasts.
         tree.update_with(&at(Durability::Memory), |tx| tx.append(&[])).unwrap();
+        let mut tx = store.begin(at(Durability::Memory));
         tx.on(&tree).set_durability(Durability::Sync);
         assert_eq!(tx.commit().unwrap().revision, tree.snapshot().revision());
     }),

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use jungle_db::{CommitError, CommitOptions, Committed, Draft, Isolation, NotWritten, UpdateError};
+use jungle_db::{
+    CommitError, CommitOptions, Committed, CommittedTrees, Draft, Isolation, NotWritten,
+    UpdateError,
+};
 use jungle_testkit::Rng;
 
 use super::branch::{Branch, Version};
@@ -212,16 +215,15 @@ impl World {
         &mut self,
         parts: &[(Option<usize>, &Sketch, bool)],
         time: jungle_db::Timestamp,
-        done: &Committed<()>,
+        done: &CommittedTrees<()>,
     ) {
         let revision = self.now.next();
         assert_eq!(done.revision, revision);
         for (tree, sketch, is_changed) in parts {
             let tree = tree.expect("looked at before");
             let branch = self.trees[tree].branches.get_mut("main").expect("never deleted");
-            // Of which tree a new key is, is not told.
-            let is_told = done.renamed.is_empty() || parts.len() == 1;
-            let expected = is_told.then(|| sketch.on(branch, &done.renamed)).flatten();
+            let renamed = done.renamed.get(&branch.handle.branch_id());
+            let expected = sketch.on(branch, renamed.map_or(&[], Vec::as_slice));
             if *is_changed {
                 let content = expected.unwrap_or_else(|| content::whole(&branch.handle.snapshot()));
                 let meta = jungle_db::CommitMeta::new();
@@ -234,7 +236,7 @@ impl World {
 }
 
 /// Was it refused since the branch is gone? A conflict with its last commits may be found first.
-fn is_over(done: &Result<Committed<()>, CommitError>) -> bool {
+fn is_over<T>(done: &Result<T, CommitError>) -> bool {
     use CommitError::{Conflict, NotWritten as Refused};
     matches!(done, Err(Refused(NotWritten::Deleted) | Conflict(_)))
 }
