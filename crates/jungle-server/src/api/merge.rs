@@ -29,6 +29,7 @@ const CHANGES_MAX: usize = 1000;
 #[serde(deny_unknown_fields)]
 struct Wanted {
     from: String,
+    from_revision: Option<u64>,
     into: Option<String>,
     prevails: Option<Side>,
     #[serde(default)]
@@ -141,21 +142,34 @@ fn do_it(
         _ => Resolution::Theirs,
     };
     let options = counting(&wanted.counters).resolution(prevails);
-    let prepare = || into.merge(&wanted.from, &options);
-    let merge = prepare()?;
-    let before = merge.theirs().revision();
+    // Both branches are looked at once: a conflict that nobody was told of is never settled.
+    let merge = into.merge(&wanted.from, &options)?;
+    let (before, ours) = (merge.theirs().revision(), merge.ours().clone());
     check(expected, before)?;
-    let (settled, ours) = (settled(merge.conflicts(), wanted)?, merge.ours().clone());
-    // Prepared anew, since the conflicts are a part of the first.
-    let merge = prepare()?;
-    check(Some(before), merge.theirs().revision())?;
+    check_from(wanted, ours.revision())?;
+    let settled = settled(merge.conflicts(), wanted)?;
     let merge = merge.edit(|editor| {
         settled.iter().try_for_each(|settled| settle(editor, settled, wanted, &ours))
     })?;
+    // What is committed from here on is built upon.
+    check(expected, into.snapshot().revision())?;
     let committed = merge.commit(meta)?;
     let is_changed = committed.revision > before;
     let (revision, renamed) = (committed.revision, committed.renamed);
     Ok(Done { revision, is_changed, renamed })
+}
+
+/// Refuses to merge another version than the client has seen.
+fn check_from(wanted: &Wanted, newest: Revision) -> Result<(), Problem> {
+    match wanted.from_revision {
+        Some(seen) if seen != newest.number() => {
+            let detail = format_args!("the newest revision of {:?} is {newest}", wanted.from);
+            Err(Problem::new(Kind::Changed, detail)
+                .with("revision", newest.number())
+                .hint("GET merges tells what has changed, and `ours`, its revision"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A conflict for which the merge itself does not do all, and what was said about it alone.

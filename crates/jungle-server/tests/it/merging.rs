@@ -149,3 +149,21 @@ fn what_cannot_be_merged_is_refused() {
     let stale = served.send("POST", MERGES, &[("if-match", "\"1\"")], Some(&body));
     assert_eq!(stale.problem(), "changed");
 }
+
+#[test]
+fn only_the_version_of_the_source_that_was_seen_is_merged() {
+    let served = diverged();
+    let preview = served.get(&format!("{MERGES}?from=draft")).expect(200);
+    let edit = r#"{"edits":[{"op":"put","path":"/of-draft","attribute":"n","value":3}]}"#;
+    let newer = served.post("/api/v1/trees/t/commits?branch=draft", edit).expect(200);
+    let seen = |revision: &Json| {
+        merge(&served, &json!({"from": "draft", "from_revision": revision, "prevails": "ours"}))
+    };
+    let before = document(&served);
+    let refused = seen(&preview["ours"]);
+    assert_eq!((refused.status.as_u16(), &*refused.problem()), (412, "changed"));
+    assert_eq!(refused.json()["revision"], newer["revision"]);
+    assert_eq!(document(&served), before);
+    seen(&newer["revision"]).expect(200);
+    assert_eq!(document(&served)["of-draft"]["n"], 3);
+}
