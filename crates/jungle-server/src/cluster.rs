@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, ETAG};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Request};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Uri};
 use axum::response::Response;
 use jungle::Revision;
 use jungle_cluster::{Cluster, LocalStatus};
 use serde_json::{Value, json};
 
+use crate::access;
 use crate::app::{App, aside};
 use crate::elsewhere;
 use crate::metrics;
@@ -41,7 +42,7 @@ impl Asked {
     pub(crate) fn of(request: &Request<Body>) -> Asked {
         let headers = request.headers();
         Asked {
-            is_of_server: is_of_server(request.uri().path()),
+            is_of_server: is_of_server(request.uri()),
             revision: headers.get(REVISION).cloned(),
             consistency: headers.get(CONSISTENCY).cloned(),
         }
@@ -49,11 +50,13 @@ impl Asked {
 }
 
 /// A folder can be looked after, and it is told how the server is, whether or not it follows the
-/// log; and for that one may have to log in.
-fn is_of_server(path: &str) -> bool {
-    matches!(path, "/health" | "/metrics" | "/status" | "/login" | "/logout" | "/api/v1/cluster")
+/// log; and for that one may have to log in. Whatever a stranger may ask for is the same before and
+/// after any commit, so nobody has a thread wait for that without saying who it is.
+fn is_of_server(uri: &Uri) -> bool {
+    let path = uri.path();
+    access::is_open(uri)
+        || matches!(path, "/metrics" | "/status" | "/api/v1/cluster")
         || path.starts_with("/api/v1/folder/")
-        || path.starts_with("/assets/")
 }
 
 /// Waits until this server has what a request asks for. One that does not follow its cluster any

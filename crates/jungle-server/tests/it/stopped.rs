@@ -11,15 +11,21 @@ use jungle_server::Data;
 use crate::status::fact;
 use crate::support::{Folder, Served};
 
-#[test]
-fn it_answers_of_itself_only() {
-    let (folder, log) = (Folder::new("stopped"), MemoryLog::new());
-    let (other, open) = (log.connect(), OpenOptions::new());
+/// A server that follows this log, in a folder.
+fn follow(log: MemoryLog, folder: &Folder) -> (Served, Arc<Cluster>) {
+    let open = OpenOptions::new();
     let joined = Cluster::follow_in_folder(Arc::new(log), &folder.0, &open, &Options::default());
     let (store, cluster) = joined.unwrap();
     let cluster = Arc::new(cluster);
     let data = Data::Cluster(store, Arc::clone(&cluster));
-    let served = Served::start(data, jungle_server::Options::default());
+    (Served::start(data, jungle_server::Options::default()), cluster)
+}
+
+#[test]
+fn it_answers_of_itself_only() {
+    let (folder, log) = (Folder::new("stopped"), MemoryLog::new());
+    let other = log.connect();
+    let (served, cluster) = follow(log, &folder);
     served.post("/api/v1/trees", r#"{"name":"t"}"#).expect(201);
     served.get("/api/v1/trees/t/node").expect(200);
     assert_eq!(fact(&served.get("/status").text, "Cluster"), Some("follows its log"));
@@ -29,7 +35,10 @@ fn it_answers_of_itself_only() {
     other.append(last, &Bytes::from_static(b"what no server writes"), long).unwrap();
     assert!(cluster.sync(long).is_err());
     let page = served.get("/status");
-    assert_eq!((page.status.as_u16(), served.get("/assets/board.css").status.as_u16()), (200, 200));
+    assert_eq!(page.status, 200);
+    for path in ["/assets/board.css", "/explorer/explorer.js", "/openapi.json"] {
+        assert_eq!(served.get(path).status, 200, "{path}");
+    }
     // Whoever is to see that may have to log in first.
     assert_eq!(served.get("/login?next=%2Fstatus").status, 303);
     let stands = fact(&page.text, "Cluster").unwrap();
@@ -42,4 +51,17 @@ fn it_answers_of_itself_only() {
             "{path}"
         );
     }
+}
+
+#[test]
+fn what_is_open_to_strangers_is_not_waited_for() {
+    let folder = Folder::new("open-not-waited");
+    let (served, _cluster) = follow(MemoryLog::new(), &folder);
+    for path in ["/openapi.json", "/explorer/explorer.js", "/health"] {
+        for header in [("jungle-revision", "9999999999"), ("jungle-consistency", "nonsense")] {
+            assert_eq!(served.send("GET", path, &[header], None).status, 200, "{path} {header:?}");
+        }
+    }
+    let refused = served.send("GET", "/boards", &[("jungle-consistency", "nonsense")], None);
+    assert_eq!(refused.problem(), "bad-request");
 }
