@@ -1,7 +1,7 @@
 //! A server that is one of several: how new its answers have to be, and whether it may answer.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, ETAG};
@@ -10,9 +10,10 @@ use axum::response::Response;
 use jungle::Revision;
 use jungle_cluster::{Cluster, LocalStatus};
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use crate::access;
-use crate::app::{App, aside};
+use crate::app::{App, aside, aside_with};
 use crate::elsewhere;
 use crate::metrics;
 use crate::problem::{Kind, Problem};
@@ -26,6 +27,10 @@ const REVISION: HeaderName = HeaderName::from_static("jungle-revision");
 
 /// So long a request waits for what it has to see.
 const WAIT_MAX: Duration = Duration::from_secs(10);
+
+/// So many wait at once, with a thread each: all else that takes long finds one. The others wait
+/// for a place, which takes no thread.
+pub(crate) const WAITERS_MAX: usize = 64;
 
 /// So long the other servers have to say how they stand.
 const ANSWERS_WITHIN: Duration = Duration::from_millis(500);
@@ -71,28 +76,43 @@ pub(crate) async fn fresh(app: &App, asked: Asked) -> Result<(), Problem> {
     if let Some(revision) = asked.revision {
         let number = revision.to_str().ok().and_then(|text| text.parse().ok());
         let number = number.ok_or_else(|| Problem::bad("Jungle-Revision is not a revision"))?;
-        wait(cluster, Revision::new(number)).await?;
+        wait_for(app, cluster, Revision::new(number)).await?;
     }
     match asked.consistency.as_ref().map(HeaderValue::as_bytes) {
         None | Some(b"local" | b"own") => Ok(()),
         Some(b"linearizable") => {
-            let cluster = Arc::clone(cluster);
-            aside(move || cluster.linearize(WAIT_MAX).map_err(behind)).await.map(drop)
+            let linearize = |cluster: &Cluster, time| match cluster.linearize(time) {
+                Ok(_) => Ok(()),
+                Err(error) => Err(behind(error)),
+            };
+            wait(app, cluster, linearize).await
         }
         Some(_) => Err(Problem::bad("Jungle-Consistency is neither local, own nor linearizable")),
     }
 }
 
-async fn wait(cluster: &Arc<Cluster>, revision: Revision) -> Result<(), Problem> {
+async fn wait_for(app: &App, cluster: &Arc<Cluster>, revision: Revision) -> Result<(), Problem> {
     if cluster.status().revision >= revision {
         return Ok(());
     }
-    let cluster = Arc::clone(cluster);
-    let waiting = move || match cluster.wait_for(revision, WAIT_MAX) {
+    let come = move |cluster: &Cluster, time| match cluster.wait_for(revision, time) {
         true => Ok(()),
         false => Err(behind(format_args!("revision {revision} has not come here in time"))),
     };
-    aside(waiting).await
+    wait(app, cluster, come).await
+}
+
+/// Waits in one of the places for that, as long as is left when there is one.
+async fn wait(
+    app: &App,
+    cluster: &Arc<Cluster>,
+    f: impl FnOnce(&Cluster, Duration) -> Result<(), Problem> + Send + 'static,
+) -> Result<(), Problem> {
+    let began = Instant::now();
+    let permit = timeout(WAIT_MAX, Arc::clone(&app.waiters).acquire_owned()).await;
+    let permit = permit.map_err(|_| behind("too many wait here for what is newer"))?;
+    let (cluster, left) = (Arc::clone(cluster), WAIT_MAX.saturating_sub(began.elapsed()));
+    aside_with(permit, move || f(&cluster, left)).await
 }
 
 fn behind(why: impl std::fmt::Display) -> Problem {

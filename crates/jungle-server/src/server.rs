@@ -28,7 +28,7 @@ use crate::status::Samples;
 use crate::tag::Mark;
 use crate::tls::Acceptor;
 use crate::upkeep::Upkeep;
-use crate::{api, board, elsewhere, explorer, status, tls};
+use crate::{api, board, cluster, elsewhere, explorer, status, tls};
 
 /// Threads for what takes long or waits for the disk.
 const ASIDE_THREADS_MAX: usize = 256;
@@ -322,6 +322,7 @@ fn app(
         documents: Arc::new(Semaphore::new(limits.documents_max)),
         watchers: Arc::new(Semaphore::new(limits.watchers_max)),
         seekers: Semaphore::new(elsewhere::SEEKERS_MAX),
+        waiters: Arc::new(Semaphore::new(cluster::WAITERS_MAX)),
         stopping: Stopping::new(stopping),
         options,
     })

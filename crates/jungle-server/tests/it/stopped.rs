@@ -1,5 +1,6 @@
 //! A server of a cluster that follows its log no further: it says so, and nothing of the trees.
 
+use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use jungle_cluster::{Cluster, Log, MemoryLog, Options};
 use jungle_server::Data;
 
 use crate::status::fact;
-use crate::support::{Folder, Served};
+use crate::support::{Folder, Served, limits};
 
 /// A server that follows this log, in a folder.
 fn follow(log: MemoryLog, folder: &Folder) -> (Served, Arc<Cluster>) {
@@ -18,7 +19,9 @@ fn follow(log: MemoryLog, folder: &Folder) -> (Served, Arc<Cluster>) {
     let (store, cluster) = joined.unwrap();
     let cluster = Arc::new(cluster);
     let data = Data::Cluster(store, Arc::clone(&cluster));
-    (Served::start(data, jungle_server::Options::default()), cluster)
+    // What still waits when a test ends is waited for by nobody.
+    let limits = limits(|limits| limits.stop_time = Duration::ZERO);
+    (Served::start(data, jungle_server::Options { limits, ..Default::default() }), cluster)
 }
 
 #[test]
@@ -64,4 +67,25 @@ fn what_is_open_to_strangers_is_not_waited_for() {
     }
     let refused = served.send("GET", "/boards", &[("jungle-consistency", "nonsense")], None);
     assert_eq!(refused.problem(), "bad-request");
+}
+
+#[test]
+fn many_that_wait_leave_threads_for_others() {
+    let folder = Folder::new("many-wait");
+    let (served, _cluster) = follow(MemoryLog::new(), &folder);
+    served.post("/api/v1/trees", r#"{"name":"t"}"#).expect(201);
+    let ask = "GET /boards HTTP/1.1\r\nHost: localhost\r\nJungle-Revision: 9999999999\r\n\r\n";
+    // More than there are threads.
+    let waiting = (0..400).map(|_| {
+        let mut stream = served.connect();
+        stream.write_all(ask.as_bytes()).unwrap();
+        stream
+    });
+    let waiting: Vec<_> = waiting.collect();
+    served.send("PUT", "/api/v1/trees/t/document", &[], Some("[1]")).expect(200);
+    for mut stream in waiting {
+        stream.set_nonblocking(true).unwrap();
+        let read = stream.read(&mut [0]);
+        assert_eq!(read.unwrap_err().kind(), ErrorKind::WouldBlock, "nobody gave up meanwhile");
+    }
 }
