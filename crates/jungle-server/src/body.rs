@@ -23,14 +23,22 @@ const PIECES: usize = 4;
 
 /// The whole body.
 pub(crate) async fn whole(request: Request<Body>, limits: &Limits) -> Result<Bytes, Problem> {
-    let too_large = || {
-        let max = limits.body_bytes_max;
-        Problem::new(Kind::TooLarge, format_args!("a body has at most {max} bytes"))
-    };
-    if length(request.headers()).is_some_and(|length| length > limits.body_bytes_max as u64) {
+    within(request, limits, limits.body_bytes_max).await
+}
+
+/// The same, where less will do.
+pub(crate) async fn within(
+    request: Request<Body>,
+    limits: &Limits,
+    bytes_max: usize,
+) -> Result<Bytes, Problem> {
+    let bytes_max = bytes_max.min(limits.body_bytes_max);
+    let too_large =
+        || Problem::new(Kind::TooLarge, format_args!("a body has at most {bytes_max} bytes here"));
+    if length(request.headers()).is_some_and(|length| length > bytes_max as u64) {
         return Err(too_large());
     }
-    let body = Limited::new(request.into_body(), limits.body_bytes_max).collect();
+    let body = Limited::new(request.into_body(), bytes_max).collect();
     match tokio::time::timeout(limits.body_time, body).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),

@@ -18,7 +18,7 @@ use super::secret;
 use super::sessions::SESSION_TIME;
 use super::visitor::Visitor;
 use crate::app::{App, aside};
-use crate::board::{Sorry, form, html};
+use crate::board::{Sorry, form_within, html};
 use crate::limits::AUTHOR_BYTES_MAX;
 use crate::peer::Peer;
 use crate::problem::{Kind, Problem};
@@ -32,6 +32,12 @@ const ATTEMPTS_PER_SECOND: f64 = 5.0 / 60.0;
 
 /// How long a password may wait to be looked at.
 const WAIT: Duration = Duration::from_secs(5);
+
+/// Bytes of a form, which anybody may send: names, passwords and places fit, escaped as they are.
+const FORM_BYTES_MAX: usize = 16 << 10;
+
+/// Bytes of the place to go on from.
+const NEXT_BYTES_MAX: usize = 2 << 10;
 
 /// How many attempts to log in there may be.
 pub(super) struct Attempts {
@@ -85,7 +91,8 @@ async fn log_in(app: Visitor, request: Request<Body>) -> Result<Response, Sorry>
     };
     let peer = request.extensions().get().copied();
     let peer: Peer = peer.ok_or_else(|| refused("nobody knows where the request comes from"))?;
-    let form = form(&app, request, &["name", "password", "next"]).await?;
+    let known = ["name", "password", "next"];
+    let form = form_within(&app, request, &known, FORM_BYTES_MAX).await?;
     let name = form.text("name")?.unwrap_or_default().trim();
     let password = form.text("password")?.unwrap_or_default();
     limit("the name", name, AUTHOR_BYTES_MAX)?;
@@ -168,10 +175,11 @@ pub(super) fn first(uri: &Uri) -> Response {
     see(&format!("/login?next={wanted}"))
 }
 
-/// Where to go on: an address of ours, whatever it says.
+/// Where to go on: an address of ours, whatever it says, and none that no form could send back.
 fn next(query: &Query) -> &str {
     let next = query.long_text("next").unwrap_or_default();
-    let is_ours = next.starts_with('/')
+    let is_ours = next.len() <= NEXT_BYTES_MAX
+        && next.starts_with('/')
         && !next.starts_with("//")
         && next.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
     if is_ours { next } else { "/boards" }
@@ -185,6 +193,7 @@ mod tests {
     fn nobody_is_led_to_another_site() {
         let next = |text: &str| next(&Query::parse(text, &["next"]).unwrap()).to_owned();
         assert_eq!(next("next=%2Fexplorer%2F%3Ftree%3Dt"), "/explorer/?tree=t");
+        assert_eq!(next(&format!("next=/{}", "x".repeat(NEXT_BYTES_MAX))), "/boards");
         for wrong in ["", "next=", "next=%2F%2Fevil.example", "next=https:%2F%2Fevil.example"] {
             assert_eq!(next(wrong), "/boards", "{wrong}");
         }

@@ -34,8 +34,18 @@ pub(crate) async fn form(
     request: Request<Body>,
     known: &[&str],
 ) -> Result<Query, Problem> {
+    form_within(app, request, known, app.options.limits.body_bytes_max).await
+}
+
+/// The same, where less will do.
+pub(crate) async fn form_within(
+    app: &App,
+    request: Request<Body>,
+    known: &[&str],
+    bytes_max: usize,
+) -> Result<Query, Problem> {
     body::must_be(request.headers(), "application/x-www-form-urlencoded")?;
-    let body = body::whole(request, &app.options.limits).await?;
+    let body = body::within(request, &app.options.limits, bytes_max).await?;
     let text = std::str::from_utf8(&body).map_err(|_| Problem::bad("the form is not UTF-8"))?;
     Query::parse(text, known)
 }

@@ -31,7 +31,7 @@ use crate::problem::{Kind, Problem};
 use crate::query::Query;
 
 pub(crate) use cache::Cache;
-pub(crate) use create::form;
+pub(crate) use create::form_within;
 pub(crate) use level::Level;
 pub(crate) use sorry::{Sorry, html};
 

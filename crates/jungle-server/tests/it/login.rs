@@ -95,6 +95,18 @@ fn wrong_names_and_passwords_are_refused_alike_and_soon_not_looked_at() {
 }
 
 #[test]
+fn form_of_a_stranger_is_short() {
+    let guarded = with_ana("long-log-in");
+    let longest = |next: usize| {
+        let (name, password) = ("%C3%A9".repeat(127), "%C3%A9".repeat(512));
+        format!("name={name}&password={password}&next={}", "%2F".repeat(next))
+    };
+    assert_eq!(log_in(&guarded, &longest(2 << 10)).status, 403);
+    let refused = log_in(&guarded, &longest(5 << 10));
+    assert_eq!((refused.status.as_u16(), refused.text.contains("16384 bytes")), (413, true));
+}
+
+#[test]
 fn stream_ends_with_the_session_that_began_it() {
     let guarded = with_ana("log-out");
     let cookie = session(&guarded);
