@@ -12,8 +12,10 @@ use crate::problem::{Kind, Problem};
 
 const OPENAPI: &str = include_str!("../../../../docs/openapi.json");
 
+/// Anybody may know that it is there; how it stands is for those who may read all trees.
 pub(crate) async fn health(app: Visitor) -> Response {
-    let mut health = json!({"status": "ok"});
+    let fault = app.cluster.as_ref().and_then(|cluster| cluster.status().fault);
+    let mut health = json!({"status": if fault.is_some() { "stopped" } else { "ok" }});
     if let Some(jungle) = app.everything() {
         health["revision"] = jungle.revision().number().into();
         health["trees"] = jungle.list_trees().len().into();
@@ -22,11 +24,8 @@ pub(crate) async fn health(app: Visitor) -> Response {
             let newest = checkpoints.newest().number();
             health["checkpoint"] = json!({"revision": newest, "error": error});
         }
-    }
-    if let Some(cluster) = &app.cluster {
-        health["cluster"] = crate::cluster::health(cluster);
-        if !health["cluster"]["fault"].is_null() {
-            health["status"] = "stopped".into();
+        if let Some(cluster) = &app.cluster {
+            health["cluster"] = crate::cluster::health(cluster);
         }
     }
     json(&health)

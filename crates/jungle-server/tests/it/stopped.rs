@@ -7,13 +7,23 @@ use std::time::Duration;
 use bytes::Bytes;
 use jungle::OpenOptions;
 use jungle_cluster::{Cluster, Log, MemoryLog, Options};
-use jungle_server::Data;
+use jungle_server::{Access, Data, Role};
+use serde_json::json;
 
+use crate::people::grant;
 use crate::status::fact;
 use crate::support::{Folder, Served, limits};
 
 /// A server that follows this log, in a folder.
 fn follow(log: MemoryLog, folder: &Folder) -> (Served, Arc<Cluster>) {
+    follow_with(log, folder, jungle_server::Options::default())
+}
+
+fn follow_with(
+    log: MemoryLog,
+    folder: &Folder,
+    options: jungle_server::Options,
+) -> (Served, Arc<Cluster>) {
     let open = OpenOptions::new();
     let joined = Cluster::follow_in_folder(Arc::new(log), &folder.0, &open, &Options::default());
     let (store, cluster) = joined.unwrap();
@@ -21,7 +31,7 @@ fn follow(log: MemoryLog, folder: &Folder) -> (Served, Arc<Cluster>) {
     let data = Data::Cluster(store, Arc::clone(&cluster));
     // What still waits when a test ends is waited for by nobody.
     let limits = limits(|limits| limits.stop_time = Duration::ZERO);
-    (Served::start(data, jungle_server::Options { limits, ..Default::default() }), cluster)
+    (Served::start(data, jungle_server::Options { limits, ..options }), cluster)
 }
 
 #[test]
@@ -54,6 +64,33 @@ fn it_answers_of_itself_only() {
             "{path}"
         );
     }
+}
+
+#[test]
+fn strangers_are_told_no_more_than_that_it_is_there() {
+    let (folder, log) = (Folder::new("health-data"), MemoryLog::new());
+    let (other, grants) = (log.connect(), Folder::new("health-access"));
+    std::fs::create_dir_all(&grants.0).unwrap();
+    let (file, mut access) = (grants.0.join("access.toml"), Access::default());
+    let tokens = ["all", "part"].map(|who| (who, access.add_token(who, None).unwrap()));
+    access.grant(grant("all", "*", "/", Role::Read)).unwrap();
+    access.grant(grant("part", "t", "/", Role::Admin)).unwrap();
+    access.write(&file).unwrap();
+    let options = jungle_server::Options { access: Some(file), ..Default::default() };
+    let (served, cluster) = follow_with(log, &folder, options);
+    let [all, part] = tokens.map(|(_, token)| format!("Bearer {token}"));
+    let asked =
+        |by: &str| served.send("GET", "/health", &[("authorization", by)], None).expect(200);
+    assert_eq!(asked(&all)["cluster"]["role"], "follows");
+
+    let (_, last) = other.bounds().unwrap();
+    let long = Duration::from_secs(60);
+    other.append(last, &Bytes::from_static(b"what no server writes"), long).unwrap();
+    assert!(cluster.sync(long).is_err());
+    for told in [served.get("/health").expect(200), asked(&part)] {
+        assert_eq!(told, json!({"status": "stopped"}));
+    }
+    assert!(asked(&all)["cluster"]["fault"].is_string());
 }
 
 #[test]
