@@ -120,9 +120,7 @@ macro_rules! of_kind {
 of_kind! {
     NoSuchTree => NoSuchTree,
     NoSuchBranch => NoSuchBranch,
-    NoSuchRevision => NoSuchRevision,
     NoSuchNode => NoSuchNode,
-    FindError => NoSuchRevision,
     jungle::NameError => BadRequest,
     jungle_words::NameError => BadRequest,
     ParsePathError => BadRequest,
@@ -130,6 +128,28 @@ of_kind! {
     jungle::ArchiveError => Failed,
     jungle::SlabError => Failed,
     AccessError => Failed,
+}
+
+/// What cannot be read may be there: it is no answer that it is not.
+impl From<NoSuchRevision> for Problem {
+    fn from(error: NoSuchRevision) -> Problem {
+        match error {
+            NoSuchRevision::NotRead(error) => error.into(),
+            error => Problem::new(Kind::NoSuchRevision, error),
+        }
+    }
+}
+
+impl From<FindError> for Problem {
+    fn from(error: FindError) -> Problem {
+        match error {
+            FindError::NotRead(error)
+            | FindError::NoSuchRevision { source: NoSuchRevision::NotRead(error), .. } => {
+                error.into()
+            }
+            error => Problem::new(Kind::NoSuchRevision, error),
+        }
+    }
 }
 
 impl From<NotWritten> for Problem {
@@ -148,6 +168,7 @@ impl From<NotWritten> for Problem {
 impl From<LocalError> for Problem {
     fn from(error: LocalError) -> Problem {
         let kind = match &error {
+            LocalError::Revision(NoSuchRevision::NotRead(_)) => Kind::Failed,
             LocalError::TooLong { .. } => Kind::TooLarge,
             LocalError::NoRoom(_) => Kind::NoRoom,
             LocalError::Revision(_) => Kind::NoSuchRevision,
@@ -325,5 +346,32 @@ impl From<ImportError> for Problem {
 impl std::fmt::Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.detail())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jungle::{ArchiveError, Revision};
+
+    use super::*;
+
+    #[test]
+    fn history_that_cannot_be_read_is_a_failure_of_the_server() {
+        let damage = || NoSuchRevision::NotRead(ArchiveError::new("a piece is damaged"));
+        let name = "5".into();
+        for problem in [
+            Problem::from(damage()),
+            Problem::from(FindError::NoSuchRevision { name, source: damage() }),
+            Problem::from(FindError::NotRead(ArchiveError::new("a piece is damaged"))),
+            Problem::from(BranchError::NoSuchRevision(damage())),
+            Problem::from(RevertError::NoSuchRevision(damage())),
+            Problem::from(LocalError::Revision(damage())),
+        ] {
+            assert_eq!(problem.status(), StatusCode::INTERNAL_SERVER_ERROR, "{problem}");
+            assert!(problem.detail().ends_with("a piece is damaged"), "{problem}");
+        }
+        let newest = Revision::new(7);
+        let missing = Problem::from(NoSuchRevision::NotYet { newest });
+        assert_eq!(missing.status(), StatusCode::NOT_FOUND);
     }
 }
