@@ -18,13 +18,14 @@ struct Index {
     key: String,
 }
 
+/// Their keys tell what there is in all of the tree.
 pub(crate) async fn list(
     app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
 ) -> Result<Response, Problem> {
     Query::of(&uri, &[])?;
-    let keys = app.tree(&name, Need::part(Role::Read))?.list_indexes();
+    let keys = app.tree(&name, Need::whole(Role::Read))?.list_indexes();
     let indexes: Vec<Index> = keys.iter().map(|key| Index { key: (&**key).into() }).collect();
     Ok(answer(&json!({"indexes": indexes})))
 }

@@ -99,7 +99,7 @@ const MATRIX: &[(&str, &str, &str, &str, &str)] = &[
     ("GET", "/api/v1/trees/{tree}/tags", "", "", "? ? - + + + + + + +"),
     ("POST", "/api/v1/trees/{tree}/tags", "", r#"{"name":"new"}"#, "? ? - x + + x x x x"),
     ("DELETE", "/api/v1/trees/{tree}/tags/{name}", "", "", "? ? - x x + x x x x"),
-    ("GET", "/api/v1/trees/{tree}/indexes", "", "", "? ? - + + + + + + +"),
+    ("GET", "/api/v1/trees/{tree}/indexes", "", "", "? ? - + + + x x x +"),
     ("POST", "/api/v1/trees/{tree}/indexes", "", r#"{"key":"n"}"#, "? ? - x x + x x x x"),
     ("DELETE", "/api/v1/trees/{tree}/indexes", "?key=indexed", "", "? ? - x x + x x x x"),
     ("GET", "/api/v1/trees/{tree}/keep", "", "", "? ? - + + + x x x +"),
