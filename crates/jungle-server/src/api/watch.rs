@@ -80,7 +80,14 @@ fn check_ahead(app: &Visitor, after: Revision) -> Result<(), Problem> {
     }
     let hint = "the history was put back since, as from a backup: read the tree anew, and go on \
                 after the revision that it has";
-    Err(Problem::from(NoSuchRevision::NotYet { newest }).hint(hint))
+    let problem = match app.everything() {
+        Some(_) => NoSuchRevision::NotYet { newest }.into(),
+        // How much happens in trees that are not granted is nobody's business.
+        None => {
+            Problem::new(Kind::NoSuchRevision, format_args!("there is no revision {after} yet"))
+        }
+    };
+    Err(problem.hint(hint))
 }
 
 /// Where a client is in the history.

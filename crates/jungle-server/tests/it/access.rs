@@ -66,6 +66,21 @@ fn tree_of_which_nothing_may_be_read_is_not_there() {
 }
 
 #[test]
+fn how_much_happens_in_other_trees_is_not_told() {
+    let granted = [("ana", "t", "/", Role::Admin), ("all", "*", "/", Role::Read)];
+    let guarded = Guarded::new("other-trees", &granted);
+    let tree = guarded.served.server.jungle().open_tree("u").unwrap();
+    (0..700).for_each(|n| drop(tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap()));
+    let newest = guarded.served.server.jungle().revision().to_string();
+    let ahead = |who| {
+        let answer = guarded.get(who, "/api/v1/trees/t/watch?after=99999");
+        assert_eq!((answer.status.as_u16(), answer.problem()), (404, "no-such-revision".into()));
+        answer.text.contains(&newest)
+    };
+    assert_eq!((ahead("ana"), ahead("all")), (false, true));
+}
+
+#[test]
 fn edits_are_allowed_by_their_places() {
     let guarded =
         Guarded::new("places", &[("ana", "t", "/a", Role::Write), ("ana", "t", "/b", Role::Read)]);
