@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use jungle::ValueRef;
 use serde::Serialize;
 
+use super::children::is_zero;
 use super::value::Attributes;
 use super::{Named, json, written};
 use crate::access::Visitor;
@@ -20,6 +21,8 @@ struct Shown<'a> {
     revision: u64,
     path: String,
     attributes: Attributes<'a>,
+    #[serde(skip_serializing_if = "is_zero")]
+    attributes_left_out: usize,
     child_count: u64,
     subtree_count: u64,
     next_position: i64,
@@ -39,12 +42,14 @@ pub(crate) async fn show(
     if let Some(unchanged) = app.mark.unchanged(&headers, revision) {
         return Ok(unchanged);
     }
+    let attributes = Attributes::long(node);
     let answer = json(&Shown {
         tree: &name,
         branch: found.tree.branch_name(),
         revision: revision.number(),
         path: path.to_string(),
-        attributes: Attributes::all(node),
+        attributes_left_out: attributes.left_out(),
+        attributes,
         child_count: node.child_count(),
         subtree_count: node.subtree_count(),
         next_position: node.next_position(),

@@ -6,13 +6,16 @@ use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value as Json;
 
-use crate::limits::{SHORT_ATTRIBUTES_MAX, SHORT_VALUE_BYTES_MAX, VALUE_BYTES_MAX};
+use crate::limits::{PAGE_BYTES, SHORT_ATTRIBUTES_MAX, SHORT_VALUE_BYTES_MAX, VALUE_BYTES_MAX};
 
 /// The largest whole number that every client can hold: 2^53 - 1.
 const SAFE_MAX: i64 = (1 << 53) - 1;
 
 /// From here on a whole number does not fit into an int: 2^63.
 const INTS_END: f64 = 9_223_372_036_854_775_808.0;
+
+/// Bytes around the key and the value of an attribute, about.
+const ATTRIBUTE_BYTES: usize = 32;
 
 /// A value with its type: `{"type":"int","value":7}`.
 pub(crate) struct Shown<'a> {
@@ -67,9 +70,16 @@ pub(crate) struct Attributes<'a> {
 }
 
 impl<'a> Attributes<'a> {
-    /// All of them.
-    pub(crate) fn all(node: Node<'a>) -> Attributes<'a> {
-        Attributes { node, bytes_max: VALUE_BYTES_MAX, count_max: usize::MAX }
+    /// Those of a single node, about a page of bytes.
+    pub(crate) fn long(node: Node<'a>) -> Attributes<'a> {
+        let (bytes_max, mut bytes) = (VALUE_BYTES_MAX, 0);
+        let begins = |(key, value): &(&str, ValueRef<'_>)| {
+            let begins = bytes < PAGE_BYTES;
+            bytes += key.len() + ATTRIBUTE_BYTES + length(*value).min(bytes_max);
+            begins
+        };
+        let count_max = node.attributes().take_while(begins).count();
+        Attributes { node, bytes_max, count_max }
     }
 
     /// Those for a page.
@@ -81,6 +91,15 @@ impl<'a> Attributes<'a> {
     /// How many are not told.
     pub(crate) fn left_out(&self) -> usize {
         self.node.attributes().skip(self.count_max).count()
+    }
+}
+
+/// Bytes of a text or of bytes.
+fn length(value: ValueRef<'_>) -> usize {
+    match value {
+        ValueRef::Text(text) => text.len(),
+        ValueRef::Bytes(bytes) => bytes.len(),
+        _ => 0,
     }
 }
 

@@ -94,6 +94,33 @@ fn node_has_typed_attributes_and_counts() {
 }
 
 #[test]
+fn node_with_very_many_attributes_tells_a_page_of_them() {
+    let served = Served::memory().tree("t");
+    let tree = served.server.jungle().open_tree("t").unwrap();
+    let text = "x".repeat(70_000);
+    tree.update(|tx| {
+        tx.append(&[])?;
+        for n in 0..100 {
+            tx.put_attribute(&[0.into()], &format!("long-{n:02}"), &*text)?;
+        }
+        (0..9_000).try_for_each(|n| tx.put_attribute(&[], &format!("short-{n}"), n))
+    })
+    .unwrap();
+    let node = |path: &str| {
+        let answer = served.get(&format!("/api/v1/trees/t/node?path={path}"));
+        assert!(answer.text.len() < (1 << 20) + 70_000, "{path}: {}", answer.text.len());
+        answer.expect(200)
+    };
+    let long = node("/0");
+    let told = long["attributes"].as_object().unwrap().len();
+    assert_eq!(long["attributes"]["long-00"]["bytes"], 70_000);
+    assert_eq!((told, &long["attributes_left_out"]), (16, &json!(84)));
+    let short = node("/");
+    assert_eq!(short["attributes"].as_object().unwrap().len(), 9_000);
+    assert_eq!(short.get("attributes_left_out"), None);
+}
+
+#[test]
 fn value_comes_raw_and_never_as_a_page() {
     let served = Served::memory().tree("t");
     let edits = r#"{"edits":[{"op":"put","attribute":"page","value":"<script>x</script>"},
