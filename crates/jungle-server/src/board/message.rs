@@ -23,7 +23,7 @@ const NOBODY: &str = "anonymous";
 /// Versions of a message that are shown.
 const VERSIONS_MAX: usize = 100;
 
-/// What a form says.
+/// What a form says: the author of a message, or of an edit, and the text.
 #[derive(Clone)]
 pub(super) struct Words {
     pub(super) author: String,
@@ -36,12 +36,21 @@ pub(super) struct Message {
     pub(super) place: String,
     pub(super) author: String,
     pub(super) text: String,
-    /// When it was written or edited, exactly and for people.
+    /// When it was written, exactly and for people.
     pub(super) posted: String,
     pub(super) posted_short: String,
     pub(super) edits: i64,
+    /// Its last edit.
+    pub(super) edited: Option<Edited>,
     /// The last revision in which it was as it was before its last edit.
     before: Option<Revision>,
+}
+
+/// Who edited a message, and when, exactly and for people.
+pub(super) struct Edited {
+    pub(super) by: String,
+    pub(super) time: String,
+    pub(super) time_short: String,
 }
 
 impl Words {
@@ -65,15 +74,18 @@ impl Words {
     /// Puts a new message behind the others.
     pub(super) fn post(&self, draft: &mut Draft) -> Result<Key, EditError> {
         let key = draft.append(&[])?;
-        self.put(draft, std::slice::from_ref(&key))?;
+        let path = std::slice::from_ref(&key);
+        draft.put_attribute(path, "author", &*self.author)?;
+        draft.put_attribute(path, "text", &*self.text)?;
+        draft.put_attribute(path, "time", SystemClock.now().as_micros())?;
         Ok(key)
     }
 
-    /// Makes a message say this.
+    /// Makes a message say this. It stays that of its author, from when it was written.
     pub(super) fn put(&self, draft: &mut Draft, path: &[Key]) -> Result<(), EditError> {
-        draft.put_attribute(path, "author", &*self.author)?;
         draft.put_attribute(path, "text", &*self.text)?;
-        draft.put_attribute(path, "time", SystemClock.now().as_micros())
+        draft.put_attribute(path, "edited_by", &*self.author)?;
+        draft.put_attribute(path, "edited", SystemClock.now().as_micros())
     }
 }
 
@@ -82,7 +94,12 @@ impl Message {
     pub(super) fn of(board: &str, key: KeyRef<'_>, node: Node<'_>) -> Option<Message> {
         let text = |name| node.attribute(name).and_then(ValueRef::as_text).map(str::to_owned);
         let int = |name| node.attribute(name).and_then(ValueRef::as_int);
-        let posted = time::text(Timestamp::from_micros(int("time")?));
+        let moment = |name| int(name).map(|time| time::text(Timestamp::from_micros(time)));
+        let posted = moment("time")?;
+        let edited = |by| {
+            let time = moment("edited")?;
+            Some(Edited { by, time_short: short(&time), time })
+        };
         let before = int("before").and_then(|before| u64::try_from(before).ok());
         let key = key.to_string();
         Some(Message {
@@ -93,6 +110,7 @@ impl Message {
             posted_short: short(&posted),
             posted,
             edits: int("edits").unwrap_or(0),
+            edited: text("edited_by").and_then(edited),
             before: before.map(Revision::new),
         })
     }

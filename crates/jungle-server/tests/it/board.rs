@@ -121,7 +121,7 @@ fn script_in_any_name_or_message_is_text() {
     let made = submit(&served, "/boards", &format!("name={encoded}"));
     let place = made.header("location").to_owned();
     submit(&served, &place, &format!("author={encoded}&text={encoded}"));
-    submit(&served, &format!("{place}/0"), &format!("author=x&text={encoded}2&edits=0"));
+    submit(&served, &format!("{place}/0"), &format!("author={encoded}&text={encoded}2&edits=0"));
     for path in ["/boards", &place, &format!("{place}/0"), &format!("/boards/{encoded}x")] {
         let page = served.get(path).text;
         assert!(!page.contains("<img src=x") && !page.contains("<script>alert"), "{path}: {page}");
@@ -148,6 +148,35 @@ fn message_is_edited_and_its_versions_are_shown() {
     assert!(served.get(BOARD).text.contains("edited"));
     assert_eq!(served.get(&format!("{BOARD}/7")).status, 404);
     assert_eq!(served.get(&format!("{BOARD}/x%20")).status, 400);
+}
+
+#[test]
+fn edited_message_stays_that_of_its_author() {
+    let served = with_board();
+    submit(&served, BOARD, "author=ana&text=one");
+    let tree = served.server.jungle().open_tree("Trees & leaves").unwrap();
+    let of = |name: &str| {
+        let snapshot = tree.snapshot();
+        let (_, message) = snapshot.root().children().next().unwrap();
+        message.attribute(name).map(|value| value.to_value())
+    };
+    let written = (of("author"), of("time"));
+    let place = format!("{BOARD}/0");
+    assert!(!served.get(&place).text.contains("edited by"));
+    for (edits, author, by) in [(0, "", "anonymous"), (1, "ben", "ben")] {
+        let form = format!("author={author}&text=words+{edits}&edits={edits}");
+        assert_eq!(submit(&served, &place, &form).status, 303);
+        assert_eq!((of("author"), of("time")), written);
+        assert_eq!(of("edited_by"), Some(by.into()));
+        let page = served.get(&place).text;
+        assert!(page.contains("<strong>ana</strong>"), "{page}");
+        assert!(page.contains(&format!("edited by {by}, <time datetime=")), "{page}");
+    }
+    assert!(served.get(BOARD).text.contains("<strong>ana</strong>"));
+    // What changes nothing is no edit.
+    let revision = tree.snapshot().revision();
+    submit(&served, &place, "author=eve&text=words+1&edits=2");
+    assert_eq!((of("edited_by"), tree.snapshot().revision()), (Some("ben".into()), revision));
 }
 
 #[test]
