@@ -170,7 +170,7 @@ fn check(app: &App, request: &mut Request<Body>, now: Instant) -> Result<(), Box
     let Some(gate) = &app.gate else {
         return Ok(());
     };
-    let who = gate.who(request.headers(), now);
+    let who = gate.who(request.headers(), request.extensions().get::<Peer>(), now);
     let who = who.map_err(|problem| Box::new(problem.into_response()))?;
     if matches!(who, Who::Stranger) && !access::is_open(request.uri()) {
         return Err(Box::new(access::stranger(request)));

@@ -16,11 +16,18 @@ use super::login::{self, Attempts};
 use super::sessions::{Found, Sessions};
 use super::visitor::{Known, Until, Who};
 use crate::app::Stopping;
+use crate::peer::Peer;
 use crate::problem::{Kind, Problem};
 use crate::renewed::renewed;
 
-/// The cookie that a session is in.
-pub(super) const COOKIE_NAME: &str = "jungle_session";
+/// The cookie that a session is in. Browsers take one with `__Host-` from this very host only, by
+/// an encrypted connection: no neighbour of it can put a session of its own there.
+pub(super) fn cookie_name(peer: Option<&Peer>) -> &'static str {
+    match peer {
+        Some(Peer { is_encrypted: true, .. }) => "__Host-jungle_session",
+        _ => "jungle_session",
+    }
+}
 
 /// Passwords that are looked at at a time; each takes 19 MiB and a processor.
 const PASSWORDS_MAX: usize = 2;
@@ -52,7 +59,12 @@ impl Gate {
 
     /// Who it is: by a token, or else by a session. A token that is wrong is refused, since whoever
     /// sends one expects it to count.
-    pub(crate) fn who(&self, headers: &HeaderMap, now: Instant) -> Result<Who, Problem> {
+    pub(crate) fn who(
+        &self,
+        headers: &HeaderMap,
+        peer: Option<&Peer>,
+        now: Instant,
+    ) -> Result<Who, Problem> {
         let mut changes = self.access.subscribe();
         let access = Arc::clone(&changes.borrow_and_update());
         let (name, until) = match token(headers)? {
@@ -67,7 +79,7 @@ impl Gate {
                 (Arc::from(name), Until { time: ends, session: None })
             }
             None => {
-                let found = session(headers);
+                let found = session(headers, cookie_name(peer));
                 let found = found.and_then(|secret| self.sessions.find(secret, &access, now));
                 let Some(Found { name, until, alive }) = found else {
                     return Ok(Who::Stranger);
@@ -142,11 +154,13 @@ fn token(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     Ok(Some(token.1.trim()))
 }
 
-pub(super) fn session(headers: &HeaderMap) -> Option<&str> {
+/// What is in the cookie of this name. Of two one may be somebody else's: then it is none.
+pub(super) fn session<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let values = headers.get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
     let cookies = values.flat_map(|value| value.split(';')).map(str::trim);
-    let mut pairs = cookies.filter_map(|cookie| cookie.split_once('='));
-    pairs.find(|(name, _)| *name == COOKIE_NAME).map(|(_, secret)| secret)
+    let pairs = cookies.filter_map(|cookie| cookie.split_once('='));
+    let mut secrets = pairs.filter(|(found, _)| *found == name).map(|(_, secret)| secret);
+    secrets.next().filter(|_| secrets.next().is_none())
 }
 
 #[cfg(test)]

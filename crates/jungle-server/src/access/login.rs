@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use askama::Template;
 use axum::Router;
 use axum::body::Body;
-use axum::http::header::{HeaderMap, HeaderValue, LOCATION, RETRY_AFTER, SET_COOKIE};
+use axum::http::header::{HeaderValue, LOCATION, RETRY_AFTER, SET_COOKIE};
 use axum::http::{Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 
 use super::file::User;
-use super::gate::{COOKIE_NAME, Gate, refused, session};
+use super::gate::{Gate, cookie_name, refused, session};
 use super::secret;
 use super::sessions::SESSION_TIME;
 use super::visitor::Visitor;
@@ -91,6 +91,7 @@ async fn log_in(app: Visitor, request: Request<Body>) -> Result<Response, Sorry>
     };
     let peer = request.extensions().get().copied();
     let peer: Peer = peer.ok_or_else(|| refused("nobody knows where the request comes from"))?;
+    let before = session(request.headers(), cookie_name(Some(&peer))).map(str::to_owned);
     let known = ["name", "password", "next"];
     let form = form_within(&app, request, &known, FORM_BYTES_MAX).await?;
     let name = form.text("name")?.unwrap_or_default().trim();
@@ -100,11 +101,11 @@ async fn log_in(app: Visitor, request: Request<Body>) -> Result<Response, Sorry>
         Some(user) => {
             let now = Instant::now();
             let secret = gate.sessions.begin(&user, now).map_err(Problem::from)?;
+            // The browser forgets it now.
+            before.iter().for_each(|before| gate.sessions.end(before));
             tracing::info!(user = user.name, address = %peer.address, "logged in");
             let mut answer = see(next(&form));
-            answer
-                .headers_mut()
-                .insert(SET_COOKIE, cookie(&secret, SESSION_TIME, peer.is_encrypted));
+            answer.headers_mut().insert(SET_COOKIE, cookie(&secret, SESSION_TIME, Some(&peer)));
             Ok(answer)
         }
         None => {
@@ -143,22 +144,23 @@ async fn check(
     .await
 }
 
-async fn log_out(app: Visitor, headers: HeaderMap) -> Response {
-    if let (Some(gate), Some(secret)) = (&app.gate, session(&headers)) {
+async fn log_out(app: Visitor, request: Request<Body>) -> Response {
+    let peer = request.extensions().get::<Peer>();
+    let secret = session(request.headers(), cookie_name(peer));
+    if let (Some(gate), Some(secret)) = (&app.gate, secret) {
         gate.sessions.end(secret);
     }
     let mut answer = see("/login");
-    answer.headers_mut().insert(SET_COOKIE, cookie("", Duration::ZERO, false));
+    answer.headers_mut().insert(SET_COOKIE, cookie("", Duration::ZERO, peer));
     answer
 }
 
 /// No script sees it, and no page of another site makes the browser send it.
-fn cookie(secret: &str, time: Duration, is_encrypted: bool) -> HeaderValue {
-    let seconds = time.as_secs();
-    let secure = if is_encrypted { "; Secure" } else { "" };
-    let text = format!(
-        "{COOKIE_NAME}={secret}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
-    );
+fn cookie(secret: &str, time: Duration, peer: Option<&Peer>) -> HeaderValue {
+    let (name, seconds) = (cookie_name(peer), time.as_secs());
+    let secure = if peer.is_some_and(|peer| peer.is_encrypted) { "; Secure" } else { "" };
+    let text =
+        format!("{name}={secret}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
     HeaderValue::try_from(text).expect("digits and letters")
 }
 

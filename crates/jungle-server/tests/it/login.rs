@@ -43,10 +43,29 @@ fn session_lasts_from_log_in_to_log_out() {
     for wrong in [&cookie[..cookie.len() - 1], "jungle_session=", "jungle_session"] {
         assert_eq!(get("/api/v1/trees", wrong).status, 401, "{wrong}");
     }
+    // Of two of this name, one may be a neighbour's.
+    let two = format!("{cookie}; jungle_session=x");
+    assert_eq!(get("/api/v1/trees", &two).status, 401);
     let out = served.send("POST", "/logout", &[("cookie", &cookie)], None);
     assert_eq!((out.status.as_u16(), out.header("location")), (303, "/login"));
     assert!(out.header("set-cookie").starts_with("jungle_session=; Path=/; Max-Age=0;"));
     assert_eq!(get("/api/v1/trees", &cookie).status, 401);
+}
+
+#[test]
+fn whoever_logs_in_anew_ends_the_session_before() {
+    let guarded = with_ana("log-in-anew");
+    let status = |cookie: &str| {
+        guarded.served.send("GET", "/api/v1/trees", &[("cookie", cookie)], None).status.as_u16()
+    };
+    let (first, other) = (session(&guarded), session(&guarded));
+    let form = "name=ana&password=correct+horse";
+    let log_in = |form: &str| {
+        let headers = [FORM, ("cookie", &*first)];
+        guarded.served.send("POST", "/login", &headers, Some(form)).status.as_u16()
+    };
+    assert_eq!((log_in("name=ana&password=wrong"), status(&first)), (403, 200));
+    assert_eq!((log_in(form), status(&first), status(&other)), (303, 401, 200));
 }
 
 #[test]
@@ -136,8 +155,25 @@ fn behind_a_proxy_attempts_are_counted_by_client_and_cookies_are_for_encrypted_c
     for (proto, is_secure) in [("https", true), ("http", false)] {
         let answer = log_in("192.0.2.1", proto, right);
         assert_eq!(answer.status, 303);
-        assert_eq!(answer.header("set-cookie").contains("; Secure"), is_secure, "{proto}");
+        let cookie = answer.header("set-cookie");
+        assert_eq!(cookie.contains("; Secure"), is_secure, "{proto}");
+        assert_eq!(cookie.starts_with("__Host-jungle_session="), is_secure, "{cookie}");
+        let secret = cookie.split(['=', ';']).nth(1).unwrap();
+        // A neighbour can set the one without the prefix.
+        for (name, is_known) in
+            [("__Host-jungle_session", is_secure), ("jungle_session", !is_secure)]
+        {
+            let cookie = format!("{name}={secret}");
+            let headers = [("cookie", &*cookie), ("x-forwarded-proto", proto)];
+            let status = guarded.served.send("GET", "/api/v1/me", &headers, None).status;
+            assert_eq!(status == 200, is_known, "{name} {proto}");
+        }
     }
+    let headers = [("x-forwarded-proto", "https")];
+    let out = guarded.served.send("POST", "/logout", &headers, None);
+    let cookie = out.header("set-cookie");
+    assert!(cookie.starts_with("__Host-jungle_session=; Path=/; Max-Age=0;"), "{cookie}");
+    assert!(cookie.ends_with("; Secure"), "{cookie}");
     let mut left = 0;
     while log_in("192.0.2.2", "https", &format!("name=nobody-{left}&password=x")).status == 403 {
         left += 1;
