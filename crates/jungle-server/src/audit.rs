@@ -67,18 +67,22 @@ impl Audit {
 }
 
 impl Asked<'_> {
-    /// Is it noted at the usual level: what was refused, what is done for the whole folder, and
-    /// what takes a history away?
+    /// Is it noted at the usual level: what was refused, and what was done that no history tells?
     pub(crate) fn is_told(&self) -> bool {
         match self.status {
             401 | 403 | 429 => true,
             400.. => false,
-            _ => {
-                let of_folder = self.path.starts_with("/api/v1/folder/") || self.path == "/logout";
-                let of_trees = self.path.starts_with("/api/v1/trees/");
-                of_folder && !self.method.is_safe() || of_trees && self.method == Method::DELETE
-            }
+            _ => !self.method.is_safe() && self.is_untold_elsewhere(),
         }
+    }
+
+    /// Is it done for the folder, or to a tree otherwise than by a commit?
+    fn is_untold_elsewhere(&self) -> bool {
+        if let Some(of_tree) = self.path.strip_prefix("/api/v1/trees/") {
+            let what = of_tree.split('/').nth(1).unwrap_or_default();
+            return !matches!(what, "commits" | "local" | "document" | "reverts" | "merges");
+        }
+        matches!(self.path, "/api/v1/trees" | "/logout") || self.path.starts_with("/api/v1/folder/")
     }
 }
 
@@ -87,6 +91,40 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    #[test]
+    fn what_no_history_tells_is_noted() {
+        let is_told = |method: &Method, path: &str| {
+            let path = &format!("/api/v1/{path}");
+            let asked = Asked { who: None, address: None, method, path, status: 200 };
+            asked.is_told()
+        };
+        for (method, path) in [
+            (Method::POST, "trees"),
+            (Method::PATCH, "trees/t"),
+            (Method::DELETE, "trees/t"),
+            (Method::PUT, "trees/t/keep"),
+            (Method::POST, "trees/t/branches"),
+            (Method::DELETE, "trees/t/branches/draft"),
+            (Method::POST, "trees/t/tags"),
+            (Method::DELETE, "trees/t/tags/v1"),
+            (Method::POST, "trees/t/indexes"),
+            (Method::DELETE, "trees/t/indexes"),
+            (Method::POST, "folder/gc"),
+        ] {
+            assert!(is_told(&method, path), "{method} {path}");
+            assert!(!is_told(&Method::GET, path), "{path}");
+        }
+        for (method, path) in [
+            (Method::POST, "trees/t/commits"),
+            (Method::POST, "trees/t/local"),
+            (Method::PUT, "trees/t/document"),
+            (Method::POST, "trees/t/merges"),
+            (Method::POST, "trees/t/reverts"),
+        ] {
+            assert!(!is_told(&method, path), "{method} {path}");
+        }
+    }
 
     #[test]
     fn nobody_fills_the_notes() {
