@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use jungle::{
     CommitMeta, CommitOptions, Committed, Draft, Durability, Jungle, Key, NoSuchTree, Path,
@@ -15,10 +16,12 @@ use jungle_words::Found;
 use tokio::sync::watch;
 
 use super::file::Access;
+use super::gate::refused;
 use super::grants::Role;
 use super::view::View;
 use crate::app::{App, aside_with};
 use crate::cluster;
+use crate::peer::Peer;
 use crate::problem::{Kind, Problem};
 use crate::query::{self, Query};
 
@@ -95,6 +98,8 @@ impl Until {
 pub(crate) struct Visitor {
     app: Arc<App>,
     who: Who,
+    /// Where the request comes from.
+    peer: Option<Peer>,
     /// What was committed on this server and has no place in the cluster's log yet, to be seen.
     own: Option<Arc<Local>>,
 }
@@ -118,7 +123,8 @@ impl FromRequestParts<Arc<App>> for Visitor {
         };
         let cluster = app.cluster.as_ref().filter(|_| cluster::sees_own(&parts.headers));
         let own = cluster.and_then(|cluster| cluster.opened_local()).cloned();
-        Ok(Visitor { app: Arc::clone(app), who, own })
+        let peer = parts.extensions.get().copied();
+        Ok(Visitor { app: Arc::clone(app), who, peer, own })
     }
 }
 
@@ -351,6 +357,18 @@ impl Visitor {
             Who::Known(Known { name, access, .. }) => access.view(name, tree),
             // A stranger does not come as far as a tree.
             Who::Anybody | Who::Stranger => View::WHOLE,
+        }
+    }
+
+    /// The same visitor by what is granted now, for what has taken long since the request with
+    /// these headers was let in.
+    pub(crate) fn asked_again(&self, headers: &HeaderMap) -> Result<Visitor, Problem> {
+        let Some(gate) = &self.gate else {
+            return Ok(self.clone());
+        };
+        match gate.who(headers, self.peer.as_ref(), Instant::now())? {
+            Who::Stranger => Err(refused("the session has ended")),
+            who => Ok(Visitor { who, ..self.clone() }),
         }
     }
 

@@ -82,13 +82,18 @@ pub(crate) async fn import(
     let expected = expected(request.headers())?;
     let permit = permit(&app)?;
     let limits = app.options.limits.clone();
-    let body = Incoming::new(request.into_body(), &limits);
+    let (head, body) = request.into_parts();
+    let body = Incoming::new(body, &limits);
     let options = ImportOptions {
         limits: JsonLimits { bytes_max: limits.document_bytes_max, ..JsonLimits::default() },
         ..ImportOptions::default()
     };
     let commit = CommitOptions { meta, ..CommitOptions::default() };
-    let import = move || read(&tree, &path, expected, (body, &options), commit);
+    let visitor = app.clone();
+    let place = path.clone();
+    // It may have come for hours.
+    let may = move || visitor.asked_again(&head.headers)?.check(&name, Need::write(&place));
+    let import = move || read(&tree, &path, expected, (body, &options), commit, may);
     let done = aside_with(permit, import);
     let (revision, is_changed, summary) = done.await?;
     let answer = json!({
@@ -107,6 +112,7 @@ fn read(
     expected: Option<Revision>,
     (body, options): (Incoming, &ImportOptions),
     commit: CommitOptions,
+    may: impl FnOnce() -> Result<(), Problem>,
 ) -> Result<(Revision, bool, ImportSummary), Problem> {
     let mut tx = tree.begin(commit);
     check(expected, tx.began_at())?;
@@ -114,6 +120,7 @@ fn read(
     let summary = tx
         .bulk(|editor| jungle::json::import(body, editor, path, options, &mut |_| ()))
         .map_err(not_read)?;
+    may()?;
     let is_changed = tx.is_changed();
     let committed = tx.commit().map_err(|error| match error {
         CommitError::Conflict(_) if expected.is_some() => changed(tree.snapshot().revision()),

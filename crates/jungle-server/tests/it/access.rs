@@ -1,5 +1,7 @@
 //! Who may do what: beside the matrix, what it cannot tell.
 
+use std::io::{Read, Write};
+
 use jungle::{Clock, Jungle, Memory, SystemClock, Timestamp};
 use jungle_server::{Access, AccessError, Data, Options, Role, Server, StartError};
 use serde_json::{Value as Json, json};
@@ -181,6 +183,41 @@ fn what_is_granted_changes_with_the_file() {
     assert_eq!(guarded.get("ben", "/api/v1/trees").status, 401);
     assert_eq!(guarded.edit("ana", r#"{"op":"append"}"#).status, 403);
     guarded.get("ana", "/api/v1/trees/t").expect(200);
+}
+
+#[test]
+fn import_is_not_committed_by_who_may_not_do_so_any_more() {
+    let granted = ["ana", "ben", "cid"].map(|who| (who, "t", "/", Role::Write));
+    let mut guarded = Guarded::new("import-revoked", &granted);
+    let begin = |who: &str, path: &str| {
+        let mut stream = guarded.served.connect();
+        let head = format!(
+            "PUT /api/v1/trees/t/document?path={path} HTTP/1.1\r\nHost: localhost\r\n\
+             Authorization: {}\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\
+             Connection: close\r\n\r\n{{\"a\":",
+            guarded.header(who)
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream
+    };
+    let imports = [("ana", "/a", 403), ("ben", "/b", 401), ("cid", "/a/x", 200)];
+    let imports = imports.map(|(who, path, status)| (begin(who, path), status));
+    let header = format!("Authorization: {}\r\nConnection: close\r\n", guarded.header("cid"));
+    let mut events = guarded.served.watch("t/watch", &header);
+    guarded.access.revoke("ben", None).unwrap();
+    guarded.access.revoke("ana", Some("t")).unwrap();
+    guarded.access.grant(grant("ana", "t", "/", Role::Read)).unwrap();
+    guarded.access.write(&guarded.file).unwrap();
+    assert_eq!(events.next(), None);
+    let before = guarded.served.server.jungle().revision();
+    for (mut stream, status) in imports {
+        stream.write_all(b"1}").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+        let committed = guarded.served.server.jungle().revision() > before;
+        assert_eq!(committed, status == 200, "{answer}");
+    }
 }
 
 #[test]
