@@ -1,12 +1,11 @@
 //! The loop that takes connections. axum's own has no time-outs, so this one is ours.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
@@ -23,6 +22,7 @@ use crate::app::App;
 use crate::linger::{self, Reading};
 use crate::patient::Patient;
 use crate::peer::{Peer, is_proxy};
+use crate::places::{Place, Places};
 use crate::problem::{Kind, Problem};
 use crate::rate::network;
 use crate::tls::Acceptor;
@@ -42,7 +42,7 @@ pub(crate) async fn accept(
 ) {
     let mut stopping = app.stopping.clone();
     let (alive, mut all_gone) = mpsc::channel::<()>(1);
-    let places = Arc::new(Places::default());
+    let places = Arc::new(Places::new(app.options.limits.connections_max));
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -54,7 +54,7 @@ pub(crate) async fn accept(
         };
         let (app, router, alive) = (Arc::clone(&app), router.clone(), alive.clone());
         let tls = tls.as_ref().map(|tls| tls.borrow().clone());
-        let place = places.take(peer.ip(), &app);
+        let place = place(&places, peer.ip(), &app);
         tokio::spawn(async move {
             let _alive = alive;
             match place {
@@ -177,44 +177,14 @@ impl Drop for Panics<'_> {
     }
 }
 
-/// How many connections there are, from each address.
-#[derive(Default)]
-struct Places(Mutex<HashMap<IpAddr, usize>>);
-
-/// A connection's place, until it is dropped.
-struct Place {
-    places: Arc<Places>,
-    address: IpAddr,
-}
-
-impl Places {
-    fn take(self: &Arc<Self>, address: IpAddr, app: &App) -> Option<Place> {
-        let (limits, is_proxy) = (&app.options.limits, is_proxy(&app.options.proxies, address));
-        // A proxy's neighbours are not counted with it.
-        let address = if is_proxy { address.to_canonical() } else { network(address) };
-        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let all: usize = places.values().sum();
-        let here = places.get(&address).copied().unwrap_or(0);
-        let here_max = match address.is_loopback() || is_proxy {
-            true => limits.connections_max,
-            false => limits.connections_per_address_max,
-        };
-        if all >= limits.connections_max || here >= here_max {
-            return None;
-        }
-        places.insert(address, here + 1);
-        Some(Place { places: Arc::clone(self), address })
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut places = self.places.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(here) = places.get_mut(&self.address) {
-            *here -= 1;
-            if *here == 0 {
-                places.remove(&self.address);
-            }
-        }
-    }
+/// A connection's place, if there is one for it: so many from each address.
+fn place(places: &Arc<Places<IpAddr>>, address: IpAddr, app: &App) -> Option<Place<IpAddr>> {
+    let (limits, is_proxy) = (&app.options.limits, is_proxy(&app.options.proxies, address));
+    // A proxy's neighbours are not counted with it.
+    let address = if is_proxy { address.to_canonical() } else { network(address) };
+    let of_one = match address.is_loopback() || is_proxy {
+        true => limits.connections_max,
+        false => limits.connections_per_address_max,
+    };
+    places.take(address, of_one).ok()
 }

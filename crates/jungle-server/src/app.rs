@@ -8,7 +8,7 @@ use jungle_cluster::Cluster;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
-use crate::access::{Gate, Trees};
+use crate::access::{Gate, Trees, Whose};
 use crate::acknowledge::Acknowledger;
 use crate::audit::Audit;
 use crate::board::{Cache, Level};
@@ -18,6 +18,7 @@ use crate::hub::Hubs;
 use crate::metrics::Metrics;
 use crate::once::Once;
 use crate::options::Options;
+use crate::places::Places;
 use crate::problem::{Kind, Problem};
 use crate::rate::Rate;
 use crate::status::Samples;
@@ -55,8 +56,8 @@ pub(crate) struct App {
     pub(crate) writers: Arc<Semaphore>,
     /// A permit for each who looks at much.
     pub(crate) readers: Arc<Semaphore>,
-    /// A permit for each export and import.
-    pub(crate) documents: Arc<Semaphore>,
+    /// Where exports and imports take place.
+    pub(crate) documents: Arc<Places<Whose>>,
     /// A permit for each stream that watches.
     pub(crate) watchers: Arc<Semaphore>,
     /// A permit for each who asks other clusters for a tree.

@@ -40,6 +40,7 @@ mod once;
 mod options;
 mod patient;
 mod peer;
+mod places;
 mod private;
 mod problem;
 mod query;

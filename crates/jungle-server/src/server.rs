@@ -22,6 +22,7 @@ use crate::guard::{Hosts, guard};
 use crate::hub::Hubs;
 use crate::metrics::Metrics;
 use crate::options::{BoardLevel, Options, StartError};
+use crate::places::Places;
 use crate::problem::{Kind, Problem};
 use crate::rate::Rate;
 use crate::status::Samples;
@@ -319,7 +320,7 @@ fn app(
         pages: board::Cache::default(),
         writers: Arc::new(Semaphore::new(limits.commits_max)),
         readers: Arc::new(Semaphore::new(limits.long_reads_max)),
-        documents: Arc::new(Semaphore::new(limits.documents_max)),
+        documents: Arc::new(Places::new(limits.documents_max)),
         watchers: Arc::new(Semaphore::new(limits.watchers_max)),
         seekers: Semaphore::new(elsewhere::SEEKERS_MAX),
         waiters: Arc::new(Semaphore::new(cluster::WAITERS_MAX)),

@@ -22,4 +22,4 @@ pub use grants::{Grant, NoSuchRole, Role};
 pub(crate) use gate::{Gate, is_open, stranger};
 pub(crate) use login::routes;
 pub(crate) use view::View;
-pub(crate) use visitor::{Need, Trees, Visitor, Who};
+pub(crate) use visitor::{Need, Trees, Visitor, Who, Whose};

@@ -1,5 +1,6 @@
 //! Who asks, and the trees: a handler gets a tree from its visitor only, who must say what for.
 
+use std::net::IpAddr;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,6 +25,7 @@ use crate::cluster;
 use crate::peer::Peer;
 use crate::problem::{Kind, Problem};
 use crate::query::{self, Query};
+use crate::rate::network;
 
 /// The trees. What is in here is seen by this file alone.
 pub(crate) struct Trees(Jungle);
@@ -126,6 +128,14 @@ impl FromRequestParts<Arc<App>> for Visitor {
         let peer = parts.extensions.get().copied();
         Ok(Visitor { app: Arc::clone(app), who, peer, own })
     }
+}
+
+/// Whose something is, where each has a share of it: a user's or a token's, or else that of whoever
+/// is at an address.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Whose {
+    Name(Arc<str>),
+    Address(Option<IpAddr>),
 }
 
 /// What somebody wants to do with a tree.
@@ -281,6 +291,17 @@ impl Visitor {
         match &self.who {
             Who::Known(known) => Some(&known.name),
             Who::Anybody | Who::Stranger => None,
+        }
+    }
+
+    /// Whose share of something it takes from; `None` is from this machine itself, and without a
+    /// name: that may be anybody, so it has no share.
+    pub(crate) fn whose(&self) -> Option<Whose> {
+        let peer = self.peer.as_ref();
+        match self.who.name() {
+            Some(name) => Some(Whose::Name(name)),
+            None if peer.is_some_and(|peer| peer.is_own) => None,
+            None => Some(Whose::Address(peer.map(|peer| network(peer.address)))),
         }
     }
 

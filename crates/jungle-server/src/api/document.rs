@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::io::{BufReader, ErrorKind};
-use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::header::HeaderMap;
@@ -13,12 +12,12 @@ use jungle::json::{
 };
 use jungle::{CommitError, CommitOptions, Path, Revision, TreeHandle};
 use serde_json::json;
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::{Named, written};
-use crate::access::{Need, Visitor};
-use crate::app::{App, aside_with};
+use crate::access::{Need, Visitor, Whose};
+use crate::app::aside_with;
 use crate::body::{self, Incoming, Outgoing};
+use crate::places::{NoPlace, Place};
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
 use crate::tag::{changed, check, expected};
@@ -39,7 +38,7 @@ pub(crate) async fn export(
     if let Some(unchanged) = app.mark.unchanged(&headers, revision) {
         return Ok(unchanged);
     }
-    let permit = permit(&app)?;
+    let place = place(&app)?;
     let (mut out, body) = Outgoing::new(&app.options.limits);
     tokio::task::spawn_blocking(move || {
         let options = ExportOptions { layout };
@@ -54,18 +53,25 @@ pub(crate) async fn export(
             Ok(Err(error)) => tracing::debug!(%error, "an export broke off"),
             Ok(Ok(())) => {}
         }
-        drop(permit);
+        drop(place);
     });
     Ok(app.mark.show(revision, written(body)))
 }
 
 /// Exports and imports take a thread each for as long as the client likes, so there are only so
-/// many.
-fn permit(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
-    Arc::clone(&app.documents).try_acquire_owned().map_err(|_| {
-        let many = app.options.limits.documents_max;
-        Problem::new(Kind::TooMany, format_args!("{many} exports and imports are under way"))
-            .hint("try again later")
+/// many, and each has a quarter of them at most.
+fn place(app: &Visitor) -> Result<Place<Whose>, Problem> {
+    let all = app.options.limits.documents_max;
+    let (whose, of_one) = match app.whose() {
+        Some(whose) => (whose, all.div_ceil(4)),
+        None => (Whose::Address(None), all),
+    };
+    app.documents.take(whose, of_one).map_err(|none| {
+        let whose = match none {
+            NoPlace::AtAll => format!("{all} exports and imports"),
+            NoPlace::OfIts => format!("{of_one} of your exports and imports"),
+        };
+        Problem::new(Kind::TooMany, format_args!("{whose} are under way")).hint("try again later")
     })
 }
 
@@ -80,7 +86,7 @@ pub(crate) async fn import(
     let meta = app.meta(query.text("author")?, query.long_text("message"))?;
     body::must_be(request.headers(), "application/json")?;
     let expected = expected(request.headers())?;
-    let permit = permit(&app)?;
+    let place = place(&app)?;
     let limits = app.options.limits.clone();
     let (head, body) = request.into_parts();
     let body = Incoming::new(body, &limits);
@@ -90,11 +96,11 @@ pub(crate) async fn import(
     };
     let commit = CommitOptions { meta, ..CommitOptions::default() };
     let visitor = app.clone();
-    let place = path.clone();
+    let at = path.clone();
     // It may have come for hours.
-    let may = move || visitor.asked_again(&head.headers)?.check(&name, Need::write(&place));
+    let may = move || visitor.asked_again(&head.headers)?.check(&name, Need::write(&at));
     let import = move || read(&tree, &path, expected, (body, &options), commit, may);
-    let done = aside_with(permit, import);
+    let done = aside_with(place, import);
     let (revision, is_changed, summary) = done.await?;
     let answer = json!({
         "revision": revision.number(),

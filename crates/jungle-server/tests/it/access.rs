@@ -1,6 +1,7 @@
 //! Who may do what: beside the matrix, what it cannot tell.
 
 use std::io::{Read, Write};
+use std::net::TcpStream;
 
 use jungle::{Clock, Jungle, Memory, SystemClock, Timestamp};
 use jungle_server::{Access, AccessError, Data, Options, Role, Server, StartError};
@@ -185,24 +186,47 @@ fn what_is_granted_changes_with_the_file() {
     guarded.get("ana", "/api/v1/trees/t").expect(200);
 }
 
+/// Begins to import `{"a":1}`, of which two bytes are still to come.
+fn begin_import(guarded: &Guarded, who: &str, path: &str) -> TcpStream {
+    let mut stream = guarded.served.connect();
+    let head = format!(
+        "PUT /api/v1/trees/t/document?path={path} HTTP/1.1\r\nHost: localhost\r\n\
+         Authorization: {}\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\
+         Connection: close\r\n\r\n{{\"a\":",
+        guarded.header(who)
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream
+}
+
+#[test]
+fn imports_of_one_leave_places_for_others() {
+    let granted = ["ana", "ben"].map(|who| (who, "t", "/", Role::Write));
+    let guarded = Guarded::new("import-places", &granted);
+    let export = |who: &str| guarded.get(who, "/api/v1/trees/t/document").status.as_u16();
+    let held = [(); 2].map(|()| begin_import(&guarded, "ana", "/a"));
+    // They are let in as they come.
+    while export("ana") != 429 {}
+    let refused = guarded.get("ana", "/api/v1/trees/t/document");
+    assert_eq!(refused.problem(), "too-many");
+    assert!(refused.text.contains("2 of your exports and imports"), "{}", refused.text);
+    assert_eq!(export("ben"), 200);
+    drop(held);
+    while export("ana") != 200 {}
+}
+
 #[test]
 fn import_is_not_committed_by_who_may_not_do_so_any_more() {
     let granted = ["ana", "ben", "cid"].map(|who| (who, "t", "/", Role::Write));
     let mut guarded = Guarded::new("import-revoked", &granted);
-    let begin = |who: &str, path: &str| {
-        let mut stream = guarded.served.connect();
-        let head = format!(
-            "PUT /api/v1/trees/t/document?path={path} HTTP/1.1\r\nHost: localhost\r\n\
-             Authorization: {}\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\
-             Connection: close\r\n\r\n{{\"a\":",
-            guarded.header(who)
-        );
-        stream.write_all(head.as_bytes()).unwrap();
-        stream
-    };
     let imports = [("ana", "/a", 403), ("ben", "/b", 401), ("cid", "/a/x", 200)];
-    let imports = imports.map(|(who, path, status)| (begin(who, path), status));
-    let header = format!("Authorization: {}\r\nConnection: close\r\n", guarded.header("cid"));
+    let imports = imports.map(|(who, path, status)| (begin_import(&guarded, who, path), status));
+    let header = format!(
+        "Authorization: {}
+Connection: close
+",
+        guarded.header("cid")
+    );
     let mut events = guarded.served.watch("t/watch", &header);
     guarded.access.revoke("ben", None).unwrap();
     guarded.access.revoke("ana", Some("t")).unwrap();
