@@ -5,7 +5,7 @@
 //! it from the history itself.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -18,6 +18,9 @@ use crate::api::event;
 
 /// Events that wait for a client.
 const QUEUE: usize = 64;
+
+/// So many bytes may wait for it, and one event more.
+pub(crate) const QUEUE_BYTES: usize = 1 << 20;
 
 /// How often a thread looks whether anybody still watches.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -42,7 +45,36 @@ struct Client {
     path: Path,
     view: View,
     queue: mpsc::Sender<(Revision, Bytes)>,
+    /// Bytes that are in it.
+    waiting: Arc<AtomicUsize>,
     lost: Arc<Lost>,
+}
+
+/// What waits for a client.
+pub(crate) struct Queue {
+    events: mpsc::Receiver<(Revision, Bytes)>,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Queue {
+    /// The next event; none when the branch was deleted.
+    pub(crate) async fn next(&mut self) -> Option<(Revision, Bytes)> {
+        let next = self.events.recv().await;
+        self.taken(next)
+    }
+
+    /// The next one that is there already.
+    pub(crate) fn next_now(&mut self) -> Option<(Revision, Bytes)> {
+        let next = self.events.try_recv().ok();
+        self.taken(next)
+    }
+
+    fn taken(&self, event: Option<(Revision, Bytes)>) -> Option<(Revision, Bytes)> {
+        if let Some((_, frame)) = &event {
+            self.waiting.fetch_sub(frame.len(), Ordering::SeqCst);
+        }
+        event
+    }
 }
 
 /// Whether a client lost something.
@@ -72,8 +104,7 @@ pub(crate) struct Subscription {
     hubs: Hubs,
     branch: BranchId,
     id: u64,
-    /// Ends when the branch is deleted.
-    pub(crate) queue: mpsc::Receiver<(Revision, Bytes)>,
+    pub(crate) queue: Queue,
     pub(crate) lost: Arc<Lost>,
 }
 
@@ -100,10 +131,11 @@ impl Hubs {
             thread.spawn(move || hubs.run(&tree, after))?;
         }
         let hub = hubs.entry(branch).or_default();
-        let (id, lost) = (hub.next_id, Arc::new(Lost::default()));
+        let id = hub.next_id;
         hub.next_id += 1;
-        let (send, queue) = mpsc::channel(QUEUE);
-        hub.clients.push(Client { id, path, view, queue: send, lost: Arc::clone(&lost) });
+        let (client, queue) = Client::new(id, path, view);
+        let lost = Arc::clone(&client.lost);
+        hub.clients.push(client);
         Ok(Subscription { hubs: Hubs(Arc::clone(&self.0)), branch, id, queue, lost })
     }
 
@@ -158,10 +190,28 @@ impl Hub {
             } else {
                 event::frame(event, &|change| change.concerns(&client.path), &client.view)
             };
-            if client.queue.try_send((event.info.revision, frame)).is_err() {
-                client.lost.set();
-            }
+            client.send(event.info.revision, frame);
         }
+    }
+}
+
+impl Client {
+    fn new(id: u64, path: Path, view: View) -> (Client, Queue) {
+        let ((queue, events), waiting) = (mpsc::channel(QUEUE), Arc::default());
+        let to_reader = Queue { events, waiting: Arc::clone(&waiting) };
+        (Client { id, path, view, queue, waiting, lost: Arc::default() }, to_reader)
+    }
+
+    /// Puts an event into its queue, or says that it was lost.
+    fn send(&self, revision: Revision, frame: Bytes) {
+        let bytes = frame.len();
+        if self.waiting.fetch_add(bytes, Ordering::SeqCst) < QUEUE_BYTES
+            && self.queue.try_send((revision, frame)).is_ok()
+        {
+            return;
+        }
+        self.waiting.fetch_sub(bytes, Ordering::SeqCst);
+        self.lost.set();
     }
 }
 
@@ -170,5 +220,28 @@ impl Drop for Subscription {
         if let Some(hub) = self.hubs.lock().get_mut(&self.branch) {
             hub.clients.retain(|client| client.id != self.id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn little_waits_for_a_client_that_does_not_read() {
+        let (client, mut queue) = Client::new(0, Path::root(), View::WHOLE);
+        let is_lost = || client.lost.is_lost.load(Ordering::SeqCst);
+        let send = |at| client.send(Revision::new(at), Bytes::from(vec![b'x'; 400 << 10]));
+        (1..=3).for_each(send);
+        assert!(!is_lost());
+        send(4);
+        assert!(is_lost());
+        client.lost.wait().await;
+        // Whoever reads again gets what comes next.
+        assert_eq!(queue.next().await.map(|(revision, _)| revision.number()), Some(1));
+        send(5);
+        let rest = std::iter::from_fn(|| queue.next_now()).map(|(revision, _)| revision.number());
+        assert_eq!(rest.collect::<Vec<_>>(), [2, 3, 5]);
+        assert!(!is_lost() && client.waiting.load(Ordering::SeqCst) == 0);
     }
 }

@@ -90,10 +90,10 @@ impl Live {
             let mut end = out.end.clone();
             tokio::select! {
                 told = self.news.changed() => told.map_err(|_| Ended)?,
-                next = self.placed.queue.recv() => {
+                next = self.placed.queue.next() => {
                     // The branch was deleted.
                     next.ok_or(Ended)?;
-                    while self.placed.queue.try_recv().is_ok() {}
+                    while self.placed.queue.next_now().is_some() {}
                 }
                 () = self.placed.lost.wait() => {}
                 () = out.closed() => return Err(Ended),

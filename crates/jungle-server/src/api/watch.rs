@@ -14,7 +14,7 @@ use super::{Named, event};
 use crate::access::{Need, View, Visitor};
 use crate::app::{Stopping, aside};
 use crate::body::pieces;
-use crate::hub::Subscription;
+use crate::hub::{QUEUE_BYTES, Subscription};
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
 
@@ -24,7 +24,7 @@ pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event
 /// connection for dead.
 pub(super) const QUIET: Duration = Duration::from_secs(15);
 
-/// Events that are read from the history at once.
+/// Events that are read from the history at once, where they are short.
 const BATCH: usize = 64;
 
 pub(crate) async fn watch(
@@ -130,12 +130,14 @@ impl Reader {
             return Ok(Read { frames: Vec::new(), is_all: true });
         }
         let read = aside(move || {
-            let mut frames = Vec::new();
-            while frames.len() < BATCH {
+            let (mut frames, mut bytes) = (Vec::new(), 0);
+            while frames.len() < BATCH && bytes < QUEUE_BYTES {
                 match watch.next() {
                     Ok(Some(found)) => {
                         let is_wanted = |change: &Change| change.concerns(&path);
-                        frames.push(event::frame(&found, &is_wanted, &view));
+                        let frame = event::frame(&found, &is_wanted, &view);
+                        bytes += frame.len();
+                        frames.push(frame);
                     }
                     Ok(None) => return Ok(Ok((watch.seen(), frames, true))),
                     Err(_) if !frames.is_empty() => break,
@@ -237,7 +239,7 @@ async fn live(
         let mut end = out.end.clone();
         tokio::select! {
             biased;
-            next = subscription.queue.recv() => match next {
+            next = subscription.queue.next() => match next {
                 Some((revision, frame)) if revision > reader.seen => {
                     reader.seen = revision;
                     out.send(frame).await?;
