@@ -153,6 +153,11 @@ impl Local {
             return Err(LocalError::Left);
         }
         self.advance(&mut state)?;
+        // What gets its place behind a refused entry counts that as settled: after a crash it would
+        // be taken for one that has its place, unless it is written down before.
+        if !state.unsaved.refused.is_empty() {
+            self.save(&mut state)?;
+        }
         let lines = state.lines.values().map(|line| (line.branch.clone(), line.base.clone()));
         let entries = state.lines.values().enumerate().flat_map(|(at, line)| {
             line.pending.iter().take(most).map(move |entry| (at, Arc::clone(entry)))

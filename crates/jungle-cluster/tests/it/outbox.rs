@@ -1,12 +1,14 @@
 //! An outbox whose power is lost, at any call of its disk.
 
 use std::collections::BTreeSet;
+use std::slice;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use jungle_cluster::{Cluster, Local, WRITERS};
+use jungle_cluster::{Cluster, Local, LocalOutcome, WRITERS};
 use jungle_db::{CommitMeta, CommitOptions, Durability, Jungle};
 use jungle_store::disk::Disk;
-use jungle_store::disk::sim::{Fate, Keep, SimDisk};
+use jungle_store::disk::sim::{CallKind, Fate, Keep, SimDisk};
 use jungle_store::{OpenOptions, Store};
 use jungle_testkit::{Rng, for_each_seed};
 use jungle_tree::Key;
@@ -53,7 +55,7 @@ fn perform(engine: &Arc<Engine>, disk: &SimDisk, told: &Told, rng: &mut Rng) {
     let other = newcomer(engine.connect(rng, 0), "other").unwrap();
     let (jungle, cluster) = newcomer(engine.connect(rng, 0), "ours").unwrap();
     let tree = other.0.create_tree("t").unwrap();
-    cluster.sync(std::time::Duration::from_secs(30)).unwrap();
+    cluster.sync(Duration::from_secs(30)).unwrap();
     let local = Local::open(&cluster, open(disk)).unwrap();
     for number in 0..rng.range(10..40) {
         match rng.below(5) {
@@ -125,6 +127,42 @@ fn what_changes_nothing_stands_on_entries_that_last() {
     let found = disk.world().crash(Keep::Nothing, &mut |_| 0);
     let messages = engine.messages().len();
     check(&engine, &found, messages, &[(key, "hasty".into(), true)], rng);
+}
+
+/// Else it would count as one that has its place, and nobody would hear of it again.
+#[test]
+fn nothing_is_published_behind_a_refusal_that_is_not_on_disk() {
+    let rng = &mut Rng::new(1);
+    let (engine, disk) = (Arc::new(Engine::default()), SimDisk::new());
+    let (theirs, _their_cluster) = newcomer(engine.connect(rng, 0), "theirs").unwrap();
+    let their_tree = theirs.create_tree("t").unwrap();
+    let gone = their_tree.update(|tx| tx.append(&[])).unwrap().value;
+    let at = slice::from_ref(&gone);
+    let (jungle, cluster) = newcomer(engine.connect(rng, 0), "ours").unwrap();
+    let local = Local::open(&cluster, open(&disk)).unwrap();
+    let tree = jungle.open_tree("t").unwrap();
+    let edit = local.update(&tree, &CommitOptions::default(), |tx| tx.put_attribute(at, "n", 1));
+    let refused = edit.unwrap().id.unwrap();
+    let later = append(&local, &jungle, "later", Durability::Sync);
+    their_tree.update(|tx| tx.remove(at)).unwrap();
+    cluster.sync(Duration::from_secs(30)).unwrap();
+    disk.watch(|call, _| match call.kind {
+        CallKind::Sync => Fate::Fail(5),
+        _ => Fate::Go,
+    });
+    let messages = engine.messages().len();
+    for _ in 0..3 {
+        assert!(local.publish_next().is_err());
+    }
+    assert_eq!(engine.messages().len(), messages);
+    disk.unwatch();
+    // It comes back with what its disk has.
+    let found = disk.world().crash(Keep::Nothing, &mut |_| 0);
+    let (jungle, cluster) = newcomer(engine.connect(rng, 0), "ours").unwrap();
+    let local = Local::open(&cluster, open(&found)).unwrap();
+    while local.publish_next().unwrap().is_some() {}
+    assert_eq!(local.outcome(refused).unwrap(), LocalOutcome::Refused);
+    assert!(jungle.open_tree("t").unwrap().read().root().child(&later).is_some());
 }
 
 /// The server comes back with what its disk had, to the log as it was then.
