@@ -11,6 +11,7 @@ use crate::error::{Fault, JoinError};
 use crate::log::LogId;
 
 pub(super) const DELETED: &str = "the tree or the branch was deleted";
+pub(super) const FORGOTTEN: &str = "it was done on a version that is not kept here any more";
 
 /// Why something was not committed here, or cannot be published yet.
 #[derive(Debug, thiserror::Error)]

@@ -6,7 +6,7 @@ mod outbox;
 mod publish;
 mod writers;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Deref;
 use std::str::FromStr;
@@ -52,7 +52,8 @@ const RESERVED: u64 = 16 << 10;
 ///   the other value is in the history.
 /// - Whatever else contradicts what others did (an edit of what they removed, say) makes the whole
 ///   entry **refused**: nothing of it is done anywhere, and it is kept with its changes and the
-///   reason, to be [looked at](Local::refused).
+///   reason, to be [looked at](Local::refused). So is one that, after a restart, follows a version
+///   which the branch does not [keep](jungle_db::Retention) any more, unless it only adds a node.
 /// - What a closure read is not looked at again as its entry is published: this level is not
 ///   serializable. Who needs that commits as ever, which is not possible while cut off. Such
 ///   commits do not see what has no place yet.
@@ -579,33 +580,46 @@ impl State {
     fn read(&mut self, jungle: &Jungle, writer: u64) -> Result<(), LocalError> {
         let now = jungle.revision();
         let settled = settled(jungle, writer, now)?;
+        // Branches whose entries were done on what is not kept: what others did since is not known.
+        let mut baseless = BTreeSet::new();
         for entry in self.outbox.pending(jungle.arena())? {
             let Some(branch) = jungle.branch_with_id(entry.edit.tree, entry.edit.branch) else {
                 self.unsaved.refused.push((entry.number, error::DELETED.to_owned()));
                 continue;
             };
-            let line = match self.lines.entry(branch.branch_id()) {
+            let id = branch.branch_id();
+            let line = match self.lines.entry(id) {
                 std::collections::btree_map::Entry::Occupied(line) => line.into_mut(),
                 std::collections::btree_map::Entry::Vacant(free) => match branch.at(entry.base) {
                     Ok(base) => free.insert(Line::new(branch, Snapshot::clone(&base), entry.base)),
-                    // What it followed is not kept any more: it is done on what is there.
+                    // What it followed is not kept any more.
                     Err(_) if entry.number <= settled => {
                         self.unsaved.gone.push(entry.number);
                         continue;
                     }
                     Err(_) => {
+                        baseless.insert(id);
                         let head = Snapshot::clone(&*branch.at(now)?);
                         free.insert(Line::new(branch, head, now))
                     }
                 },
             };
+            if baseless.contains(&id) && !adds_one(&entry.edit.changes, line.tip().root()) {
+                self.unsaved.refused.push((entry.number, error::FORGOTTEN.to_owned()));
+                if line.pending.is_empty() {
+                    // The next one may have followed what is kept.
+                    self.lines.remove(&id);
+                    baseless.remove(&id);
+                }
+                continue;
+            }
             // Those before it had moved on as it was made.
             if entry.base > line.at
                 && let Ok(head) = line.branch.at(entry.base)
             {
                 let by_then = writers::settled(jungle, writer, entry.base)?;
                 let moved = line.advance(by_then, &head, entry.base)?;
-                self.unsaved.note(line.branch.branch_id(), moved);
+                self.unsaved.note(id, moved);
             }
             let (number, time, meta, bytes) = (entry.number, entry.time, entry.meta, entry.bytes);
             let changes = entry.edit.changes;

@@ -11,7 +11,8 @@ use jungle_cluster::{
     LocalOutcome, LocalUpdateError, Log, LogError, LogId, Tail, WRITERS,
 };
 use jungle_db::{
-    CommitMeta, CommitOptions, Draft, Jungle, NotWritten, Revision, TreeHandle, UpdateError,
+    CommitMeta, CommitOptions, Draft, Jungle, NotWritten, Retention, Revision, TreeHandle,
+    UpdateError,
 };
 use jungle_store::{read_checkpoint, write_checkpoint};
 use jungle_testkit::{Rng, for_each_seed};
@@ -393,6 +394,31 @@ fn entries_of_a_deleted_tree_are_refused() {
     servers[0].pair().1.sync(LONG).unwrap();
     servers[0].publish();
     assert_eq!(servers[0].local().outcome(lost).unwrap(), LocalOutcome::Refused);
+}
+
+/// As when a branch keeps its newest version only, and others have made one since.
+#[test]
+fn what_follows_a_version_that_is_gone_is_refused_unless_it_only_adds() {
+    let rng = &mut Rng::new(1);
+    let (engine, mut servers) = world(rng, &["a", "b"], 0);
+    let made = servers[0].append("/", "made").value;
+    servers[0].publish();
+    servers[1].tree().set_retention(Retention::Last(1)).unwrap();
+    servers[0].tree();
+    let removed = servers[0].update("remove", |tx| tx.remove(&made)).unwrap().id.unwrap();
+    let added = servers[0].append("/", "added");
+    let renamed = servers[0].update("put", |tx| tx.put_attribute(&[], "name", "ours"));
+    let theirs = servers[1].tree().update(|tx| tx.append(&made)).unwrap().value;
+    servers[0].restart(&engine, rng, 0);
+    let refused = servers[0].local().refused().unwrap();
+    let ids: Vec<_> = refused.iter().map(|refused| Some(refused.id)).collect();
+    assert_eq!(ids, [Some(removed), renamed.unwrap().id]);
+    assert!(refused[0].why.contains("is not kept here any more"), "{}", refused[0].why);
+    servers[0].publish();
+    all_agree(&mut servers);
+    let now = servers[1].tree().snapshot();
+    assert_eq!(name_at(now.root(), &added.value).as_deref(), Some("added"));
+    assert!(now.root().at(&made.join(theirs)).is_ok());
 }
 
 /// As when the log has lost that this server has its number, and another one has it now.
