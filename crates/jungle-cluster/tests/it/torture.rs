@@ -130,15 +130,15 @@ fn longest() -> Duration {
 struct Schedule {
     engine: NatsServers,
     rng: Rng,
-    /// Something of the log was damaged: servers may have noticed.
-    was_damaged: bool,
+    /// Something of the log is damaged, or was until just now: servers may notice.
+    is_damaged: bool,
     worst: Back,
 }
 
 impl Schedule {
     fn new(seed: u64) -> Schedule {
         let engine = NatsServers::start_relayed(ENGINE);
-        Schedule { engine, rng: Rng::new(seed), was_damaged: false, worst: Back::default() }
+        Schedule { engine, rng: Rng::new(seed), is_damaged: false, worst: Back::default() }
     }
 
     fn faults(&mut self) -> Vec<Fault> {
@@ -214,6 +214,7 @@ impl Schedule {
                 current.count() == ENGINE - 1
             });
         }
+        self.is_damaged = false;
     }
 
     fn lasts(&mut self) -> Duration {
@@ -284,7 +285,7 @@ impl Schedule {
         self.engine.kill(at);
         self.go_on(world);
         self.flip(at);
-        self.was_damaged = true;
+        self.is_damaged = true;
         let ours = self.rng.index(SERVERS);
         world.leave(ours);
         self.engine.restart(at);
@@ -365,7 +366,13 @@ impl Schedule {
     /// Servers that stopped with a reason are started again, as they say.
     fn tend(&self, world: &World) {
         while let Some((at, fault)) = world.stopped() {
-            let may_be = self.was_damaged || matches!(&*fault, Stopped::Trimmed { .. });
+            let may_be = match &*fault {
+                Stopped::Trimmed { .. } => true,
+                Stopped::Gap { .. } | Stopped::Damaged { .. } | Stopped::NotRead { .. } => {
+                    self.is_damaged
+                }
+                _ => false,
+            };
             assert!(may_be, "s{at} follows no further: {fault}");
             println!("  s{at} begins again: {fault}");
             world.leave(at);
