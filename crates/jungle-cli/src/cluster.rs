@@ -119,12 +119,13 @@ impl Membership {
         if let Some(server) = &self.server_name {
             options.server.clone_from(server);
         }
-        let joined = match NatsLog::connect(engine, &options) {
-            Ok(log) => Cluster::follow_in_folder(Arc::new(log), folder, open, &options),
-            Err(away @ ConnectError::Connect { .. }) if self.local => {
+        let log = NatsLog::connect(engine, &options).map_err(JoinError::from);
+        let follow = |log| Cluster::follow_in_folder(Arc::new(log), folder, open, &options);
+        let joined = match log.and_then(follow) {
+            Err(away) if self.local && away.is_away() => {
                 resume(away, engine, folder, open, &options)
             }
-            Err(error) => Err(error.into()),
+            joined => joined,
         };
         let (store, cluster) = joined.map_err(|error| match error {
             JoinError::Open(error) => folder::not_opened(&error),
@@ -144,13 +145,13 @@ const OUTBOX: &str = "outbox";
 
 /// Goes on with what a server of a cluster has, until its engine can be reached.
 fn resume(
-    away: ConnectError,
+    away: JoinError,
     engine: &str,
     folder: &Path,
     open: &OpenOptions,
     options: &Options,
 ) -> Result<(Store, Cluster), JoinError> {
-    let Some(id) = Cluster::log_of(folder)? else { return Err(away.into()) };
+    let Some(id) = Cluster::log_of(folder)? else { return Err(away) };
     say(format_args!("the engine is away, and is looked for: {away}"));
     let store = open.clone().open(folder)?;
     let (addresses, later) = (engine.to_owned(), options.clone());

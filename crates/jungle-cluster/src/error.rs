@@ -369,6 +369,27 @@ pub enum JoinError {
     Joined,
 }
 
+impl JoinError {
+    /// Is the engine away, or too little of it there to answer? Then a server that was one before
+    /// can [go on without it](crate::Cluster::resume). What the engine refuses does not pass.
+    ///
+    /// ```
+    /// use jungle_cluster::{ConnectError, JoinError, LogError};
+    /// let no_answer = LogError::NoAnswer { within: std::time::Duration::ZERO, last: None };
+    /// assert!(JoinError::from(no_answer).is_away());
+    /// let other = ConnectError::TooOld { version: "2.10.0".to_owned() };
+    /// assert!(!JoinError::from(other).is_away());
+    /// ```
+    #[must_use]
+    pub fn is_away(&self) -> bool {
+        match self {
+            JoinError::Connect(error) => error.is_away(),
+            JoinError::Log(error) => matches!(error, LogError::NoAnswer { .. }),
+            _ => false,
+        }
+    }
+}
+
 impl From<Fault> for JoinError {
     fn from(fault: Fault) -> JoinError {
         JoinError::Fault(Arc::new(fault))

@@ -1,7 +1,9 @@
 //! A log whose engine may be away when a server starts.
 
+use std::error::Error;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -19,11 +21,18 @@ type Connect = dyn Fn() -> Result<Arc<dyn Log>, ConnectError> + Send + Sync;
 /// answers. For [`Cluster::resume`](crate::Cluster::resume).
 pub struct LaterLog {
     id: LogId,
+    begun: Instant,
+    /// Shared with the thread that connects: that may take long, and who leaves does not wait.
+    connection: Arc<Connection>,
+}
+
+struct Connection {
     connect: Box<Connect>,
     log: OnceLock<Arc<dyn Log>>,
-    begun: Instant,
     /// What it was told before there was a log.
     waiting: Mutex<Waiting>,
+    /// There is a log, or there is none, or it was closed.
+    news: Condvar,
 }
 
 #[derive(Default)]
@@ -32,70 +41,116 @@ struct Waiting {
     trees: Option<TellTrees>,
     heard: Option<Heard>,
     got: Option<(String, Got)>,
+    is_connecting: bool,
+    /// Why there is no log.
+    failed: Option<ConnectError>,
     is_closed: bool,
 }
 
 impl fmt::Debug for LaterLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("LaterLog");
-        shown.field("id", &self.id.to_string()).field("is_there", &self.log.get().is_some());
+        shown.field("id", &self.id.to_string()).field("is_there", &self.there().is_some());
         shown.finish_non_exhaustive()
     }
 }
 
 impl LaterLog {
-    /// The log that is known by `id`, as `connect` gives it.
+    /// The log that is known by `id`, as `connect` gives it, which may take as long as it likes.
     pub fn new(
         id: LogId,
         connect: impl Fn() -> Result<Arc<dyn Log>, ConnectError> + Send + Sync + 'static,
     ) -> LaterLog {
-        let (log, waiting) = Default::default();
-        LaterLog { id, connect: Box::new(connect), log, begun: Instant::now(), waiting }
+        let (log, waiting, news) = Default::default();
+        let connection = Connection { connect: Box::new(connect), log, waiting, news };
+        LaterLog { id, begun: Instant::now(), connection: Arc::new(connection) }
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.connection.waiting()
+    }
+
+    fn there(&self) -> Option<&Arc<dyn Log>> {
+        self.connection.log.get()
     }
 
     fn log(&self) -> Result<&Arc<dyn Log>, LogError> {
-        let away = || LogError::NoAnswer { within: Duration::ZERO, last: None };
-        self.log.get().ok_or_else(away)
+        self.there().ok_or_else(|| no_answer(None))
     }
 
-    /// Connects, if nobody has yet. Asked for by [`bounds`](Log::bounds) only: who commits does not
-    /// wait for that.
+    /// Connects, if nobody has yet, or does just now. Asked for by [`bounds`](Log::bounds) only:
+    /// who commits does not wait for that.
     fn connected(&self) -> Result<&Arc<dyn Log>, LogError> {
         let mut waiting = self.waiting();
         if waiting.is_closed {
             return Err(LogError::Closed);
         }
-        if let Some(log) = self.log.get() {
-            return Ok(log);
+        if self.there().is_some() || waiting.is_connecting {
+            return self.log();
         }
-        let away = |error: ConnectError| LogError::NoAnswer {
-            within: Duration::ZERO,
-            last: Some(Box::new(error)),
-        };
-        let log = (self.connect)().map_err(away)?;
-        if let Some(tell) = waiting.tell.take() {
+        let connection = Arc::clone(&self.connection);
+        let thread = thread::Builder::new().name("engine looked for".to_owned());
+        thread.spawn(move || connection.make()).map_err(|error| no_answer(Some(error.into())))?;
+        waiting.is_connecting = true;
+        let is_open = |waiting: &mut Waiting| waiting.is_connecting && !waiting.is_closed;
+        let waited = self.connection.news.wait_while(waiting, is_open);
+        let mut waiting = waited.unwrap_or_else(PoisonError::into_inner);
+        if waiting.is_closed {
+            return Err(LogError::Closed);
+        }
+        let failed = waiting.failed.take();
+        self.there().ok_or_else(|| no_answer(failed.map(Into::into)))
+    }
+}
+
+fn no_answer(last: Option<Box<dyn Error + Send + Sync>>) -> LogError {
+    LogError::NoAnswer { within: Duration::ZERO, last }
+}
+
+impl Connection {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Connects, unless it is closed meanwhile.
+    fn make(&self) {
+        let made = (self.connect)();
+        let mut waiting = self.waiting();
+        waiting.is_connecting = false;
+        match made {
+            Ok(log) if !waiting.is_closed => {
+                waiting.pass_on(&*log);
+                self.log.get_or_init(|| log);
+            }
+            Ok(_) => {}
+            Err(error) => waiting.failed = Some(error),
+        }
+        drop(waiting);
+        self.news.notify_all();
+    }
+}
+
+impl Waiting {
+    /// Tells a log what was to be told.
+    fn pass_on(&mut self, log: &dyn Log) {
+        if let Some(tell) = self.tell.take() {
             log.answer(tell);
         }
-        if let Some(tell) = waiting.trees.take() {
+        if let Some(tell) = self.trees.take() {
             log.answer_trees(tell);
         }
-        if let Some(heard) = waiting.heard.take() {
+        if let Some(heard) = self.heard.take() {
             log.hear_line(heard);
         }
-        if let Some((server, got)) = waiting.got.take() {
+        if let Some((server, got)) = self.got.take() {
             log.receive(&server, got);
         }
-        Ok(self.log.get_or_init(|| log))
     }
 }
 
 impl Log for LaterLog {
     fn id(&self) -> LogId {
-        self.log.get().map_or(self.id, |log| log.id())
+        self.there().map_or(self.id, |log| log.id())
     }
 
     fn append(&self, after: u64, message: &Bytes, within: Duration) -> Result<Appended, LogError> {
@@ -120,18 +175,19 @@ impl Log for LaterLog {
 
     fn close(&self) {
         self.waiting().is_closed = true;
-        if let Some(log) = self.log.get() {
+        self.connection.news.notify_all();
+        if let Some(log) = self.there() {
             log.close();
         }
     }
 
     fn depot(&self) -> Option<&dyn Depot> {
-        self.log.get()?.depot()
+        self.there()?.depot()
     }
 
     fn answer(&self, tell: Tell) {
         let mut waiting = self.waiting();
-        match self.log.get() {
+        match self.there() {
             Some(log) => log.answer(tell),
             None => waiting.tell = Some(tell),
         }
@@ -139,7 +195,7 @@ impl Log for LaterLog {
 
     fn answer_trees(&self, tell: TellTrees) {
         let mut waiting = self.waiting();
-        match self.log.get() {
+        match self.there() {
             Some(log) => log.answer_trees(tell),
             None => waiting.trees = Some(tell),
         }
@@ -150,37 +206,37 @@ impl Log for LaterLog {
     }
 
     fn mirror(&self) -> Option<MirrorStatus> {
-        self.log.get()?.mirror()
+        self.there()?.mirror()
     }
 
     /// Until it was reached, since there was to be one.
     fn outage(&self) -> Option<Duration> {
-        self.log.get().map_or_else(|| Some(self.begun.elapsed()), |log| log.outage())
+        self.there().map_or_else(|| Some(self.begun.elapsed()), |log| log.outage())
     }
 
     fn wait_in_line(&self, server: &str) {
-        if let Some(log) = self.log.get() {
+        if let Some(log) = self.there() {
             log.wait_in_line(server);
         }
     }
 
     fn hear_line(&self, heard: Heard) {
         let mut waiting = self.waiting();
-        match self.log.get() {
+        match self.there() {
             Some(log) => log.hear_line(heard),
             None => waiting.heard = Some(heard),
         }
     }
 
     fn send(&self, to: &str, bytes: Bytes) {
-        if let Some(log) = self.log.get() {
+        if let Some(log) = self.there() {
             log.send(to, bytes);
         }
     }
 
     fn receive(&self, server: &str, got: Got) -> bool {
         let mut waiting = self.waiting();
-        if let Some(log) = self.log.get() {
+        if let Some(log) = self.there() {
             return log.receive(server, got);
         }
         waiting.got = Some((server.to_owned(), got));

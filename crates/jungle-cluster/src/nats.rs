@@ -4,6 +4,7 @@ mod depot;
 mod mirror;
 pub(crate) mod questions;
 mod reach;
+mod refusal;
 pub(crate) mod synced;
 mod tail;
 
@@ -173,6 +174,20 @@ pub enum ConnectError {
     /// The system gives no threads.
     #[error("the system gives no threads: look at its limits")]
     Threads(#[source] std::io::Error),
+}
+
+impl ConnectError {
+    /// Is the engine not there, or not a majority of it, rather than not as it has to be? That may
+    /// pass by itself.
+    pub(crate) fn is_away(&self) -> bool {
+        match self {
+            ConnectError::Connect { .. } => true,
+            ConnectError::Log { source, .. } | ConnectError::Mirror { source, .. } => {
+                !refusal::is_refusal(&**source)
+            }
+            _ => false,
+        }
+    }
 }
 
 impl NatsLog {

@@ -1,8 +1,9 @@
 //! Level `local`: what servers commit by themselves, while they are cut off and through restarts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -447,6 +448,26 @@ fn an_outbox_is_of_one_cluster_and_of_one_server() {
     assert_eq!((servers[0].local().status().writer, local.status().writer), (0, 1));
 }
 
+/// An engine that takes connections, and then says nothing, may take half a minute of each try.
+#[test]
+fn who_leaves_does_not_wait_for_an_engine_that_is_looked_for() {
+    let (looked, is_looked_for) = channel();
+    let (answer, answered) = channel::<()>();
+    let answered = Mutex::new(answered);
+    let log = LaterLog::new(LogId::default(), move || {
+        looked.send(()).unwrap();
+        let _ = answered.lock().unwrap().recv();
+        Err(ConnectError::NoCluster { name: "t".to_owned() })
+    });
+    let jungle = Jungle::new().unwrap();
+    let cluster = Cluster::resume(Arc::new(log), &jungle, &options("a")).unwrap();
+    is_looked_for.recv().unwrap();
+    // Nor does anybody else who asks meanwhile.
+    assert!(matches!(cluster.sync(LONG), Err(LogError::NoAnswer { .. })));
+    cluster.leave();
+    drop(answer);
+}
+
 #[test]
 fn entries_are_published_by_the_server_itself() {
     let rng = &mut Rng::new(1);
@@ -529,7 +550,7 @@ fn an_entry_whose_place_is_not_known_has_one_only() {
     // It is tried again behind another commit, so that it would be another message.
     line.log.hold(true);
     let tree = server.pair().0.open_tree("t").unwrap();
-    let (begun, has_begun) = std::sync::mpsc::channel();
+    let (begun, has_begun) = channel();
     std::thread::scope(|scope| {
         scope.spawn(|| tree.update(|tx| tx.put_attribute(&[], "m", 2)).unwrap());
         line.log.wait_held();

@@ -403,3 +403,56 @@ fn a_server_goes_on_by_itself_while_the_engine_is_away() {
     drop((local, cluster, store));
     std::fs::remove_dir_all(&dir).unwrap();
 }
+
+/// Its own server of the engine takes the connection, and gives no log: there is no leader.
+#[test]
+fn a_server_goes_on_by_itself_while_most_of_the_engine_is_away() {
+    let mut engine = NatsServers::start(3);
+    let dir = std::env::temp_dir().join(format!("jungle-minority-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let open = || Store::open(dir.join("outbox")).unwrap();
+    let named = Options { replicas: 3, ..options("alone") };
+    {
+        let (data, log) = (dir.join("data"), connect(&engine, 3));
+        let follow = Cluster::follow_in_folder(log, &data, &OpenOptions::new(), &named);
+        let (store, cluster) = follow.unwrap();
+        store.create_tree("t").unwrap();
+        cluster.local(open()).unwrap();
+    }
+    engine.kill(0);
+    engine.kill(1);
+    let address = engine.address(2);
+    let hasty = Options { join_within: Duration::from_secs(5), ..named.clone() };
+    // It may take itself for the leader for some seconds.
+    let begun = Instant::now();
+    let away = loop {
+        match NatsLog::connect(&address, &hasty) {
+            Ok(_) => assert!(begun.elapsed() < LONG * 2, "it goes on giving the log"),
+            Err(error) => break JoinError::from(error),
+        }
+    };
+    assert!(matches!(away, JoinError::Connect(ConnectError::Log { .. })), "{away:?}");
+    assert!(away.is_away(), "{away:?}");
+    let store = Store::open(dir.join("data")).unwrap();
+    let id = Cluster::log_of(&dir.join("data")).unwrap().unwrap();
+    let later = named.clone();
+    let log =
+        LaterLog::new(
+            id,
+            move || Ok(Arc::new(NatsLog::connect(&address, &later)?) as Arc<dyn Log>),
+        );
+    let cluster = Cluster::resume(Arc::new(log), &store, &named).unwrap();
+    let local = cluster.local(open()).unwrap();
+    let tree = store.open_tree("t").unwrap();
+    let made = local.update(&tree, &CommitOptions::default(), |tx| tx.append(&[])).unwrap();
+    engine.restart(0);
+    engine.restart(1);
+    assert!(local.wait_for(made.id.unwrap(), LONG * 2));
+    assert!(tree.read().root().child(&made.value).is_some());
+    drop((local, cluster, tree, store));
+    std::fs::remove_dir_all(&dir).unwrap();
+    // Of one server there is no majority that could come back.
+    let single = NatsServers::start(1);
+    let refused = NatsLog::connect(&single.addresses(), &hasty).map(drop).unwrap_err();
+    assert!(!JoinError::from(refused).is_away());
+}
