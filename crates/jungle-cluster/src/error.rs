@@ -55,6 +55,18 @@ pub enum Fault {
         /// Its sequence.
         sequence: u64,
     },
+    /// The log ends before what was followed here, and stays so.
+    #[error(
+        "the log ends with message {last}, and {followed} was followed here: it was restored or \
+         made anew, or the engine's servers have lost what they had promised to keep; start this \
+         server again, and it says whether its folder can follow this log"
+    )]
+    Shorter {
+        /// The newest message that was followed.
+        followed: u64,
+        /// The last one of the log.
+        last: u64,
+    },
     /// The log goes on behind more than what is here: it was begun with what a folder had.
     #[error(
         "message {sequence} of the log, by {server:?}, goes on with revision {first}, and the \

@@ -1,9 +1,10 @@
 //! Following the log: one message after the other, each held against what is here.
 
 use std::cmp::Ordering as Order;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::mem;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jungle_db::{BranchId, CommitRecord, Event, Jungle, Revision, TreeId};
 
@@ -18,6 +19,11 @@ use crate::rotation::Rotation;
 use crate::sequencer::next;
 use crate::survey::ServerStatus;
 
+/// A log that is shorter than what was followed has lost something if it stays so for so long: a
+/// server of the engine that is cut off from the others takes itself for their leader for up to
+/// ten seconds, and says how the log ended before.
+const SHORTER_FOR: Duration = Duration::from_secs(15);
+
 /// A Jungle, and how far it has followed the log.
 pub(crate) struct Follower {
     place: Mutex<Place>,
@@ -29,6 +35,9 @@ pub(crate) struct Follower {
     pub(crate) guests: Guests,
     /// Nothing more is followed: to be asked without waiting for a message that is being followed.
     has_ended: AtomicBool,
+    /// The sequence of the newest message that was followed: to be read likewise.
+    followed: AtomicU64,
+    end: Mutex<End>,
     /// Is there nobody who would move it while somebody waits?
     pub(crate) is_by_hand: bool,
 }
@@ -53,6 +62,15 @@ pub(crate) struct Place {
     every: Every,
 }
 
+/// What is known of how the log ends.
+#[derive(Default)]
+struct End {
+    /// What was followed as it was last told.
+    followed: u64,
+    /// Since when it has been before that.
+    shorter_since: Option<Instant>,
+}
+
 impl Follower {
     pub(crate) fn new(jungle: Jungle, sequence: u64, hash: Option<Hash>, every: Every) -> Follower {
         let (jungle, fault) = (Some(jungle), None);
@@ -61,8 +79,17 @@ impl Follower {
             Place { jungle, is_placed, sequence, hash, fault, checkpoint: 0, bytes: 0, every };
         let (moved, due, rotation, guests) = <(_, _, _, Guests)>::default();
         guests.begin(sequence);
-        let (place, has_ended) = (Mutex::new(place), AtomicBool::new(false));
-        Follower { place, moved, due, rotation, guests, has_ended, is_by_hand: false }
+        Follower {
+            place: Mutex::new(place),
+            moved,
+            due,
+            rotation,
+            guests,
+            has_ended: AtomicBool::new(false),
+            followed: AtomicU64::new(sequence),
+            end: Mutex::default(),
+            is_by_hand: false,
+        }
     }
 
     /// Of a Jungle of which it is still to be found out where in the log it is.
@@ -76,6 +103,7 @@ impl Follower {
     pub(crate) fn start_behind(&self, sequence: u64, hash: Option<Hash>) {
         let mut place = self.place();
         (place.is_placed, place.sequence, place.hash) = (true, sequence, hash);
+        self.followed.store(sequence, Ordering::SeqCst);
         self.guests.begin(sequence);
         drop(place);
         self.moved.notify_all();
@@ -174,6 +202,7 @@ impl Follower {
             self.guests.end();
             Arc::clone(place.fault.insert(Arc::new(fault)))
         });
+        self.followed.store(place.sequence, Ordering::SeqCst);
         let is_news = stepped.is_err() || place.is_due();
         drop(place);
         self.moved.notify_all();
@@ -186,6 +215,24 @@ impl Follower {
     /// Nothing more is followed, for this reason.
     pub(crate) fn fail(&self, fault: Fault) -> Result<(), Arc<Fault>> {
         self.step(|_| Err(fault))
+    }
+
+    /// Is told again and again which message is the log's last, as its leader says, or that nobody
+    /// says it.
+    pub(crate) fn see_end(&self, last: Option<u64>, now: Instant) {
+        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        // What was followed before that was asked.
+        let followed = mem::replace(&mut end.followed, self.followed.load(Ordering::SeqCst));
+        let Some(last) = last.filter(|last| *last < followed) else {
+            end.shorter_since = None;
+            return;
+        };
+        let since = *end.shorter_since.get_or_insert(now);
+        drop(end);
+        if now.duration_since(since) >= SHORTER_FOR {
+            // It is noted here.
+            let _ = self.fail(Fault::Shorter { followed, last });
+        }
     }
 
     /// Waits until the follower is past this message, has ended, or the time is over; tells whether
@@ -337,4 +384,30 @@ pub(crate) fn branches_before(jungle: &Jungle, records: &[CommitRecord]) -> Vec<
 fn hash_of_branch(jungle: &Jungle, tree: TreeId, branch: BranchId) -> Option<Hash> {
     let handle = jungle.branch_with_id(tree, branch)?;
     Some(*handle.snapshot().root().content_hash().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_that_stays_shorter_than_what_was_followed_is_a_fault() {
+        let every = Every { messages: u64::MAX, bytes: u64::MAX };
+        let follower = Follower::new(Jungle::new().unwrap(), 5, None, every);
+        let begun = Instant::now();
+        let see = |last: Option<u64>, seconds: u64| {
+            follower.see_end(last, begun + Duration::from_secs(seconds));
+            follower.place().fault.clone()
+        };
+        assert!(see(Some(5), 0).is_none());
+        // For a moment, as of a leader that is none any more; then another one is asked, or nobody.
+        for (from, other) in [(1, Some(6)), (30, None)] {
+            assert!(see(Some(3), from).is_none() && see(Some(3), from + 14).is_none());
+            assert!(see(other, from + 15).is_none() && see(Some(3), from + 16).is_none());
+            assert!(see(Some(5), from + 17).is_none());
+        }
+        assert!(see(Some(3), 60).is_none());
+        let fault = see(Some(3), 75).unwrap();
+        assert!(matches!(*fault, Fault::Shorter { followed: 5, last: 3 }), "{fault:?}");
+    }
 }

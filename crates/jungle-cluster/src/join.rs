@@ -301,6 +301,8 @@ impl Cluster {
         cluster.start("folder", move || behind::write(&writing))?;
         let follower = Arc::clone(&cluster.follower);
         cluster.log.hear_line(Arc::new(move |server| follower.rotation.heard(server)));
+        let follower = Arc::clone(&cluster.follower);
+        cluster.log.watch_end(Arc::new(move |last| follower.see_end(last, Instant::now())));
         let appender = Arc::clone(&cluster.appender);
         cluster.start("guests", move || appender.host_guests())?;
         Ok(cluster)

@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use crate::depot::Depot;
 use crate::elsewhere::{Elsewhere, TellTrees};
-use crate::log::{Appended, Got, Heard, Log, LogError, LogId, Tail};
+use crate::log::{Appended, Got, Heard, Log, LogError, LogId, SeeEnd, Tail};
 use crate::nats::ConnectError;
 use crate::survey::{MirrorStatus, Survey, Tell};
 
@@ -39,6 +39,7 @@ struct Connection {
 struct Waiting {
     tell: Option<Tell>,
     trees: Option<TellTrees>,
+    see_end: Option<SeeEnd>,
     heard: Option<Heard>,
     got: Option<(String, Got)>,
     is_connecting: bool,
@@ -139,6 +140,9 @@ impl Waiting {
         if let Some(tell) = self.trees.take() {
             log.answer_trees(tell);
         }
+        if let Some(see) = self.see_end.take() {
+            log.watch_end(see);
+        }
         if let Some(heard) = self.heard.take() {
             log.hear_line(heard);
         }
@@ -212,6 +216,14 @@ impl Log for LaterLog {
     /// Until it was reached, since there was to be one.
     fn outage(&self) -> Option<Duration> {
         self.there().map_or_else(|| Some(self.begun.elapsed()), |log| log.outage())
+    }
+
+    fn watch_end(&self, see: SeeEnd) {
+        let mut waiting = self.waiting();
+        match self.there() {
+            Some(log) => log.watch_end(see),
+            None => waiting.see_end = Some(see),
+        }
     }
 
     fn wait_in_line(&self, server: &str) {

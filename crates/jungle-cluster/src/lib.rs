@@ -77,7 +77,7 @@ pub use local::{
     Kept, Local, LocalError, LocalId, LocalIdError, LocalOutcome, LocalStatus, LocalUpdateError,
     Refused, WRITERS,
 };
-pub use log::{Appended, Got, Heard, Log, LogError, LogId, LogIdError, Tail};
+pub use log::{Appended, Got, Heard, Log, LogError, LogId, LogIdError, SeeEnd, Tail};
 pub use memory::MemoryLog;
 pub use nats::{ConnectError, NatsLog};
 pub use options::{Joining, Options};

@@ -84,6 +84,11 @@ pub trait Log: Send + Sync {
         None
     }
 
+    /// From now on, and until it is closed, `see` is told every few seconds which message is the
+    /// newest one, as the leader says, or that nobody says it: who follows a log may find that it
+    /// has become shorter.
+    fn watch_end(&self, _see: SeeEnd) {}
+
     /// Tells all servers that this one waits for its turn, having come too late. Nobody needs to
     /// hear it.
     fn wait_in_line(&self, _server: &str) {}
@@ -142,6 +147,9 @@ impl FromStr for LogId {
         number.map(|number| LogId(number.to_be_bytes())).ok_or(LogIdError)
     }
 }
+
+/// What is told which message is the newest one of a log, or that nobody says it.
+pub type SeeEnd = Arc<dyn Fn(Option<u64>) + Send + Sync>;
 
 /// What is told which server waits for its turn.
 pub type Heard = Arc<dyn Fn(&str) + Send + Sync>;

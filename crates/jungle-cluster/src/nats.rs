@@ -34,7 +34,7 @@ use self::synced::Synced;
 use self::tail::Feed;
 use crate::depot::Depot;
 use crate::elsewhere::{self, Elsewhere, Question, TellTrees};
-use crate::log::{Appended, Got, Heard, Log, LogError, LogId, Tail};
+use crate::log::{Appended, Got, Heard, Log, LogError, LogId, SeeEnd, Tail};
 use crate::options::Options;
 use crate::survey::{self, LogStatus, MirrorStatus, Survey, Tell};
 
@@ -401,6 +401,10 @@ impl Log for NatsLog {
 
     fn outage(&self) -> Option<Duration> {
         self.reach.outage()
+    }
+
+    fn watch_end(&self, see: SeeEnd) {
+        self.reach.show(see);
     }
 
     fn close(&self) {

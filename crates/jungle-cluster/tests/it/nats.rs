@@ -127,6 +127,21 @@ fn an_outage_is_told_until_it_is_over() {
 }
 
 #[test]
+fn how_the_log_ends_is_told_until_nobody_says_it() {
+    let mut engine = NatsServers::start(1);
+    let (jungle, _cluster) = join(&engine, "a", 1);
+    jungle.create_tree("t").unwrap();
+    let log = connect(&engine, 1);
+    let (told, seen) = std::sync::mpsc::channel();
+    log.watch_end(Arc::new(move |last| {
+        let _ = told.send(last);
+    }));
+    assert_eq!(seen.recv_timeout(LONG), Ok(Some(1)));
+    engine.kill(0);
+    while seen.recv_timeout(LONG).unwrap().is_some() {}
+}
+
+#[test]
 fn who_appends_says_so_and_who_rests_does_not() {
     let engine = NatsServers::start(1);
     let [(a, writer), (_, reader)] = &["a", "b"].map(|name| join(&engine, name, 1));
