@@ -9,7 +9,7 @@ use jungle_db::Revision;
 
 use crate::elsewhere::Elsewhere;
 use crate::error::{CheckpointError, Fault};
-use crate::follow::Follower;
+use crate::follow::{Follower, Standing};
 use crate::keeper::Keeper;
 use crate::local::Local;
 use crate::log::{Log, LogError};
@@ -81,7 +81,7 @@ pub struct Status {
 }
 
 impl Cluster {
-    /// How this server stands.
+    /// How this server stands, as of the message before the one that is being followed.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -98,17 +98,40 @@ impl Cluster {
     /// ```
     #[must_use]
     pub fn status(&self) -> Status {
-        let place = self.follower.place();
+        let Standing { followed, revision, fault, checkpoint } = self.follower.standing();
         Status {
-            followed: place.sequence,
-            revision: place.revision(),
-            fault: place.fault.clone(),
-            checkpoint: place.checkpoint,
+            followed,
+            revision,
+            fault,
+            checkpoint,
             checkpoint_error: self.keeper.failed(),
             mirror: self.log.mirror(),
             outage: self.log.outage(),
             role: self.follower.guests.role(),
         }
+    }
+
+    /// Why nothing more is followed, if that is so, as in the [status](Cluster::status). This can
+    /// be asked on each request: nobody waits for it.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use jungle_cluster::{Cluster, MemoryLog, Options};
+    /// # use jungle_db::Jungle;
+    /// # let jungle = Jungle::builder().build()?;
+    /// # let cluster = Cluster::follow(Arc::new(MemoryLog::new()), &jungle, &Options::default())?;
+    /// assert!(cluster.fault().is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn fault(&self) -> Option<Arc<Fault>> {
+        self.follower.fault()
+    }
+
+    /// The newest revision here, as in the [status](Cluster::status), likewise.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.follower.standing().revision
     }
 
     /// Writes a checkpoint now of what was followed here, unless there is one; removes those before
@@ -268,7 +291,7 @@ impl Cluster {
     /// ```
     pub fn linearize(&self, within: Duration) -> Result<Revision, LogError> {
         self.appender.prove(within)?;
-        Ok(self.status().revision)
+        Ok(self.revision())
     }
 
     /// Waits until everything is here that was in the log when this was called, as that server of
@@ -297,7 +320,7 @@ impl Cluster {
         if !self.follower.wait(within, |place| place.sequence >= last) {
             return Err(self.follower.late(within));
         }
-        Ok(self.status().revision)
+        Ok(self.revision())
     }
 }
 

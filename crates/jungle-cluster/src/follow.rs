@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering as Order;
 use std::mem;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -35,8 +35,8 @@ pub(crate) struct Follower {
     pub(crate) guests: Guests,
     /// Nothing more is followed: to be asked without waiting for a message that is being followed.
     has_ended: AtomicBool,
-    /// The sequence of the newest message that was followed: to be read likewise.
-    followed: AtomicU64,
+    /// To be read likewise: it is locked for a moment only.
+    standing: Mutex<Standing>,
     end: Mutex<End>,
     /// Is there nobody who would move it while somebody waits?
     pub(crate) is_by_hand: bool,
@@ -62,6 +62,19 @@ pub(crate) struct Place {
     every: Every,
 }
 
+/// How a follower stands, as of the message before the one that is being followed.
+#[derive(Clone, Default)]
+pub(crate) struct Standing {
+    /// The sequence of the newest message that was followed.
+    pub(crate) followed: u64,
+    /// The newest revision here.
+    pub(crate) revision: Revision,
+    /// Why nothing more is followed.
+    pub(crate) fault: Option<Arc<Fault>>,
+    /// The newest message of the newest checkpoint that is known of; 0 without one.
+    pub(crate) checkpoint: u64,
+}
+
 /// What is known of how the log ends.
 #[derive(Default)]
 struct End {
@@ -79,6 +92,8 @@ impl Follower {
             Place { jungle, is_placed, sequence, hash, fault, checkpoint: 0, bytes: 0, every };
         let (moved, due, rotation, guests) = <(_, _, _, Guests)>::default();
         guests.begin(sequence);
+        let standing =
+            Standing { followed: sequence, revision: place.revision(), ..<_>::default() };
         Follower {
             place: Mutex::new(place),
             moved,
@@ -86,7 +101,7 @@ impl Follower {
             rotation,
             guests,
             has_ended: AtomicBool::new(false),
-            followed: AtomicU64::new(sequence),
+            standing: Mutex::new(standing),
             end: Mutex::default(),
             is_by_hand: false,
         }
@@ -103,7 +118,7 @@ impl Follower {
     pub(crate) fn start_behind(&self, sequence: u64, hash: Option<Hash>) {
         let mut place = self.place();
         (place.is_placed, place.sequence, place.hash) = (true, sequence, hash);
-        self.followed.store(sequence, Ordering::SeqCst);
+        self.note(&place);
         self.guests.begin(sequence);
         drop(place);
         self.moved.notify_all();
@@ -111,6 +126,26 @@ impl Follower {
 
     pub(crate) fn place(&self) -> MutexGuard<'_, Place> {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How it stands, without waiting for a message that is being followed.
+    pub(crate) fn standing(&self) -> Standing {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Why nothing more is followed: nobody waits for that at all while there is no reason.
+    pub(crate) fn fault(&self) -> Option<Arc<Fault>> {
+        if self.is_over() { self.standing().fault } else { None }
+    }
+
+    fn note(&self, place: &Place) {
+        let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        standing.followed = place.sequence;
+        if place.jungle.is_some() {
+            standing.revision = place.revision();
+        }
+        standing.fault.clone_from(&place.fault);
+        standing.checkpoint = place.checkpoint;
     }
 
     /// What the server says of itself.
@@ -183,6 +218,7 @@ impl Follower {
         if checkpoint > place.checkpoint {
             place.checkpoint = checkpoint;
             place.bytes = 0;
+            self.note(&place);
         }
     }
 
@@ -198,11 +234,13 @@ impl Follower {
         }
         let stepped = f(&mut place).map_err(|fault| {
             tracing::error!(%fault, "the log is followed no further");
-            self.has_ended.store(true, Ordering::SeqCst);
-            self.guests.end();
             Arc::clone(place.fault.insert(Arc::new(fault)))
         });
-        self.followed.store(place.sequence, Ordering::SeqCst);
+        self.note(&place);
+        if stepped.is_err() {
+            self.has_ended.store(true, Ordering::SeqCst);
+            self.guests.end();
+        }
         let is_news = stepped.is_err() || place.is_due();
         drop(place);
         self.moved.notify_all();
@@ -222,7 +260,7 @@ impl Follower {
     pub(crate) fn see_end(&self, last: Option<u64>, now: Instant) {
         let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
         // What was followed before that was asked.
-        let followed = mem::replace(&mut end.followed, self.followed.load(Ordering::SeqCst));
+        let followed = mem::replace(&mut end.followed, self.standing().followed);
         let Some(last) = last.filter(|last| *last < followed) else {
             end.shorter_since = None;
             return;

@@ -70,7 +70,7 @@ pub(crate) async fn fresh(app: &App, asked: Asked) -> Result<(), Problem> {
     let Some(cluster) = app.cluster.as_ref().filter(|_| !asked.is_of_server) else {
         return Ok(());
     };
-    if let Some(fault) = cluster.status().fault {
+    if let Some(fault) = cluster.fault() {
         return Err(Problem::new(Kind::Stopped, fault).hint("ask another server of the cluster"));
     }
     if let Some(revision) = asked.revision {
@@ -92,7 +92,7 @@ pub(crate) async fn fresh(app: &App, asked: Asked) -> Result<(), Problem> {
 }
 
 async fn wait_for(app: &App, cluster: &Arc<Cluster>, revision: Revision) -> Result<(), Problem> {
-    if cluster.status().revision >= revision {
+    if cluster.revision() >= revision {
         return Ok(());
     }
     let come = move |cluster: &Cluster, time| match cluster.wait_for(revision, time) {

@@ -1,11 +1,15 @@
 //! What is wrong in the log is noticed, and said.
 
 use std::fs;
-use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
 use std::time::Duration;
 
 use jungle_cluster::{Cluster, Fault, JoinError, Log};
-use jungle_db::{CommitMeta, CommitOptions, Jungle, NotWritten, UpdateError};
+use jungle_db::{
+    CommitMeta, CommitOptions, CommitRecord, Journal, JournalError, Jungle, NotWritten, UpdateError,
+};
 use jungle_store::Store;
 use jungle_testkit::{Rng, for_each_seed};
 
@@ -222,12 +226,68 @@ fn whoever_asks_a_leader_that_is_none_any_more_reads_what_is_new_all_the_same() 
     assert!(cluster.sync(LONG).unwrap() < newest, "it asks somebody who does not know");
     let nothing = Duration::from_millis(1);
     assert!(cluster.linearize(nothing).is_err());
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let reading = scope.spawn(|| cluster.linearize(LONG).unwrap());
         cut.set(false);
         assert!(reading.join().unwrap() >= newest);
     });
     assert_eq!(int(&jungle.open_tree("t").unwrap(), "/", "n"), Some(2));
+    agree(&[(jungle, cluster), other]);
+}
+
+/// A folder that takes long for a record.
+#[derive(Default)]
+struct Slow {
+    /// Is it held up, and how many records wait for that?
+    held: Mutex<(bool, u64)>,
+    moved: Condvar,
+}
+
+impl Slow {
+    fn hold(&self, is_held: bool) {
+        self.held.lock().unwrap().0 = is_held;
+        self.moved.notify_all();
+    }
+
+    fn wait_held(&self) {
+        drop(self.moved.wait_while(self.held.lock().unwrap(), |held| held.1 == 0).unwrap());
+    }
+}
+
+impl Journal for Slow {
+    fn append(&self, _: &CommitRecord) -> Result<(), JournalError> {
+        let mut held = self.held.lock().unwrap();
+        held.1 += 1;
+        self.moved.notify_all();
+        self.moved.wait_while(held, |held| held.0).unwrap().1 -= 1;
+        Ok(())
+    }
+}
+
+#[test]
+fn how_a_server_stands_is_told_while_a_message_is_being_followed() {
+    let rng = &mut Rng::new(1);
+    let engine = some_log(rng);
+    let slow = Arc::new(Slow::default());
+    let jungle = Jungle::builder().journal(Arc::clone(&slow)).build().unwrap();
+    let cluster = join(&engine, rng, &jungle).unwrap();
+    let other = server(&engine.connect(rng, 0), "other");
+    let before = cluster.status();
+    slow.hold(true);
+    put(&other.0.open_tree("t").unwrap(), "/", "n", 7);
+    slow.wait_held();
+    let (told, asked) = channel();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let all = (cluster.fault(), cluster.revision(), cluster.status());
+            told.send(all).expect("somebody waits for it");
+        });
+        let told = asked.recv_timeout(LONG);
+        slow.hold(false);
+        let (fault, revision, status) = told.unwrap();
+        assert!(fault.is_none() && status.fault.is_none());
+        assert_eq!((revision, status.followed), (before.revision, before.followed));
+    });
     agree(&[(jungle, cluster), other]);
 }
 
@@ -238,7 +298,7 @@ fn a_read_does_not_wait_longer_because_a_commit_is_stuck() {
     let (jungle, cluster) = server(&cut, "stuck");
     let tree = jungle.create_tree("t").unwrap();
     cut.hold(true);
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let commit = scope.spawn(|| put(&tree, "/", "n", 1));
         cut.wait_held();
         assert!(cluster.linearize(Duration::from_millis(1)).is_err());
