@@ -456,6 +456,10 @@ fn files_for_real_machines_are_taken_by_the_engine_and_are_each_others() {
     let line = line.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
     let words: Vec<&str> = line.split_whitespace().skip(1).chain(["--help"]).collect();
     folder.run(&words).check_code(0);
+    // Where a proxy has it, and not where it listens on its machine.
+    let compose = fs::read_to_string(here("files/b.example/compose.yaml")).unwrap();
+    assert!(compose.contains("--public-url=https://b.example\n"), "{compose}");
+    assert!(line.contains(" --public-url https://b.example --host b.example "), "{line}");
 
     for (hosts, why) in [
         (&["--host", "a", "--host", "b"][..], "2 machines are not one, three or five"),
