@@ -60,6 +60,9 @@ pub struct Cluster {
 pub struct Status {
     /// The sequence of the newest message of the log that was followed here.
     pub followed: u64,
+    /// The newest message of the log, as its leader said last, which is asked every few seconds.
+    /// Not known while it has said nothing.
+    pub log_end: Option<u64>,
     /// The newest revision here.
     pub revision: Revision,
     /// Why nothing more is followed, if that is so. The server must not answer then as if it knew
@@ -101,6 +104,7 @@ impl Cluster {
         let Standing { followed, revision, fault, checkpoint } = self.follower.standing();
         Status {
             followed,
+            log_end: self.follower.log_end(),
             revision,
             fault,
             checkpoint,

@@ -80,6 +80,8 @@ pub(crate) struct Standing {
 struct End {
     /// What was followed as it was last told.
     followed: u64,
+    /// The log's newest message, as somebody said it last.
+    last: Option<u64>,
     /// Since when it has been before that.
     shorter_since: Option<Instant>,
 }
@@ -261,6 +263,7 @@ impl Follower {
         let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
         // What was followed before that was asked.
         let followed = mem::replace(&mut end.followed, self.standing().followed);
+        end.last = last.or(end.last);
         let Some(last) = last.filter(|last| *last < followed) else {
             end.shorter_since = None;
             return;
@@ -271,6 +274,11 @@ impl Follower {
             // It is noted here.
             let _ = self.fail(Fault::Shorter { followed, last });
         }
+    }
+
+    /// The log's newest message, as its leader said last.
+    pub(crate) fn log_end(&self) -> Option<u64> {
+        self.end.lock().unwrap_or_else(PoisonError::into_inner).last
     }
 
     /// Waits until the follower is past this message, has ended, or the time is over; tells whether
@@ -437,7 +445,8 @@ mod tests {
             follower.see_end(last, begun + Duration::from_secs(seconds));
             follower.place().fault.clone()
         };
-        assert!(see(Some(5), 0).is_none());
+        assert!(see(Some(5), 0).is_none() && see(None, 0).is_none());
+        assert_eq!(follower.log_end(), Some(5));
         // For a moment, as of a leader that is none any more; then another one is asked, or nobody.
         for (from, other) in [(1, Some(6)), (30, None)] {
             assert!(see(Some(3), from).is_none() && see(Some(3), from + 14).is_none());

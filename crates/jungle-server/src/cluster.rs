@@ -8,7 +8,7 @@ use axum::http::header::{CACHE_CONTROL, ETAG};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Uri};
 use axum::response::Response;
 use jungle::Revision;
-use jungle_cluster::{Cluster, LocalStatus};
+use jungle_cluster::{Cluster, LocalStatus, Role};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -187,19 +187,43 @@ pub(crate) fn metrics(cluster: &Cluster, text: &mut String) {
         ),
         ("jungle_cluster_stopped", "Whether it follows no further.", status.fault.is_some().into()),
     ];
-    let outbox = outbox(cluster).map(|status| {
-        let count = |count| u64::try_from(count).unwrap_or(u64::MAX);
-        let pending = "Local commits without a place in the log.";
-        let refused = "Local commits that were refused, and are kept.";
-        [
-            ("jungle_local_pending", pending, count(status.pending)),
-            ("jungle_local_refused", refused, count(status.refused)),
-        ]
+    let lag = status.log_end.map(|end| {
+        let help = "Messages of the log that are not followed yet, as it was seconds ago.";
+        ("jungle_cluster_lag_messages", help, end.saturating_sub(status.followed))
     });
-    for (name, help, value) in gauges.into_iter().chain(outbox.into_iter().flatten()) {
+    let outbox = outbox(cluster).map(|status| outbox_metrics(&status));
+    let outbox = outbox.into_iter().flatten();
+    for (name, help, value) in gauges.into_iter().chain(lag).chain(outbox) {
         metrics::kind(text, name, "gauge", help);
         metrics::line(text, name, "", value);
     }
+    let name = "jungle_cluster_role";
+    metrics::kind(text, name, "gauge", "1 at what this server does.");
+    for role in [Role::Appends, Role::Guest, Role::Follows] {
+        metrics::line(text, name, &format!("role=\"{role}\""), u64::from(status.role == role));
+    }
+}
+
+fn outbox_metrics(status: &LocalStatus) -> [(&'static str, &'static str, u64); 3] {
+    let count = |count| u64::try_from(count).unwrap_or(u64::MAX);
+    let oldest = status.oldest.map_or(0, |oldest| oldest.as_micros() / 1_000_000);
+    [
+        (
+            "jungle_local_pending",
+            "Local commits without a place in the log.",
+            count(status.pending),
+        ),
+        (
+            "jungle_local_oldest_timestamp_seconds",
+            "When the oldest of them was made; 0: there is none.",
+            oldest.try_into().unwrap_or(0),
+        ),
+        (
+            "jungle_local_refused",
+            "Local commits that were refused, and are kept.",
+            count(status.refused),
+        ),
+    ]
 }
 
 /// How all servers stand, and the engine's log.

@@ -73,6 +73,11 @@ fn servers_are_started_looked_at_and_ended_by_an_interrupt() {
     let metrics = send(address(&up, 1), "GET /metrics", "", "");
     assert!(metrics.contains("\njungle_cluster_message 2\n"), "{metrics}");
     assert!(metrics.contains("\njungle_cluster_outage_seconds 0\n"), "{metrics}");
+    let role = |role, count| format!("\njungle_cluster_role{{role=\"{role}\"}} {count}\n");
+    assert!(metrics.contains(&role("guest", 0)), "{metrics}");
+    // The log's leader is asked once a second.
+    let lags = || send(address(&up, 1), "GET /metrics", "", "");
+    while !lags().contains("\njungle_cluster_lag_messages 0\n") {}
 
     let text = folder.run(&["cluster", "status", "--cluster", up.engine()]);
     text.check_code(0);
@@ -207,6 +212,10 @@ fn a_server_that_is_cut_off_takes_commits_and_others_have_them_later() {
     assert!(answer.contains("cache-control: no-store") && !answer.contains("etag:"), "{answer}");
     assert_eq!((one.count(), two.count()), (0, 0));
     assert_eq!(one.get("/health")["cluster"]["pending"], 1);
+    let metrics = send(one.address(), "GET /metrics", "", "");
+    let oldest = metrics.split("\njungle_local_oldest_timestamp_seconds ").nth(1).unwrap();
+    let oldest: i64 = oldest.lines().next().unwrap().parse().unwrap();
+    assert!(oldest > 1_700_000_000, "{metrics}");
     // It is started again while the engine is away.
     one.kill();
     one = start("one");
