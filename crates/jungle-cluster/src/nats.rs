@@ -35,6 +35,7 @@ use self::tail::Feed;
 use crate::depot::Depot;
 use crate::elsewhere::{self, Elsewhere, Question, TellTrees};
 use crate::log::{Appended, Got, Heard, Log, LogError, LogId, SeeEnd, Tail};
+use crate::message;
 use crate::options::Options;
 use crate::survey::{self, LogStatus, MirrorStatus, Survey, Tell};
 
@@ -53,6 +54,8 @@ const TAIL_AHEAD: usize = 64;
 const REMEMBERED: Duration = Duration::from_mins(2);
 /// Under this key the stream says what the log is known by.
 const ID: &str = "jungle-log";
+/// A message of the log with its headers is no longer than this.
+const PAYLOAD_BYTES: usize = message::BYTES_MAX + (4 << 10);
 /// Another publication to the log has no answer yet. The client has no name for it.
 const IN_FLIGHT: u64 = 10164;
 
@@ -110,6 +113,16 @@ pub enum ConnectError {
     TooOld {
         /// Its version.
         version: String,
+    },
+    /// A message of a cluster may be longer than the server takes.
+    #[error(
+        "the engine takes messages of at most {bytes} bytes, and {} are needed: its settings need \
+         `max_payload: 1MB`, as without any",
+        PAYLOAD_BYTES
+    )]
+    Payload {
+        /// How many it takes.
+        bytes: usize,
     },
     /// The log could not be made or looked at.
     #[error("the engine does not give a log: is JetStream on, and has it {replicas} servers?")]
@@ -476,6 +489,9 @@ fn connect(
     if !client.is_server_compatible(2, 15, 0) {
         let version = client.server_info().version;
         return Err(ConnectError::TooOld { version });
+    }
+    if client.server_info().max_payload < PAYLOAD_BYTES {
+        return Err(ConnectError::Payload { bytes: client.server_info().max_payload });
     }
     let jetstream = context(&threads, client, options.domain.as_deref());
     Ok((threads, jetstream))

@@ -126,6 +126,14 @@ fn an_outage_is_told_until_it_is_over() {
     put(&tree, "/", "n", 1);
 }
 
+/// Else it would be joined, and refuse what many commit at once.
+#[test]
+fn an_engine_that_takes_short_messages_only_is_refused() {
+    let engine = NatsServers::start_with(1, "max_payload: 65536");
+    let refused = NatsLog::connect(&engine.addresses(), &options("a")).map(drop);
+    assert!(matches!(refused, Err(ConnectError::Payload { bytes: 65536 })), "{refused:?}");
+}
+
 #[test]
 fn how_the_log_ends_is_told_until_nobody_says_it() {
     let mut engine = NatsServers::start(1);
