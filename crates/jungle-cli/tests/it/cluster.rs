@@ -111,6 +111,8 @@ fn one_of_three_of_the_engine_may_be_lost() {
     assert_eq!(engine.len(), 3);
     let before = send(address(&up, 0), "POST /api/v1/trees", "", r#"{"name":"before"}"#);
     assert!(before.starts_with("HTTP/1.1 201 "), "{before}");
+    let page = json(&send(address(&up, 0), "GET /api/v1/cluster", "", ""));
+    assert_eq!(page["log"]["syncs"], true, "{page}");
     signal("-KILL", engine[0]);
     // While a leader is looked for it may not be known what became of it.
     let mut made = send(address(&up, 0), "POST /api/v1/trees", "", r#"{"name":"after"}"#);
@@ -122,6 +124,9 @@ fn one_of_three_of_the_engine_may_be_lost() {
     let there = send(address(&up, 0), "GET /api/v1/trees/after", ALL, "");
     assert!(there.starts_with("HTTP/1.1 200 "), "{there}");
     assert!(up.child.try_wait().unwrap().is_none(), "it goes on");
+    // One that does not say whether it syncs may come back as one that does not.
+    let page = json(&send(address(&up, 0), "GET /api/v1/cluster", "", ""));
+    assert!(page["log"]["syncs"].is_null(), "{page}");
     // Of two the rest is not enough.
     signal("-KILL", engine[1]);
     assert_eq!(up.child.wait().unwrap().code(), Some(1));

@@ -20,11 +20,11 @@ const WITHIN: Duration = Duration::from_secs(1);
 
 /// What is known of it.
 pub(crate) enum Synced {
-    /// Each server that is there says that it does.
+    /// Each server that was asked for says that it does.
     Always,
     /// This one does not.
     Not { server: String },
-    /// They do not say.
+    /// They do not say, or one of them does not: it may be away.
     Unknown,
 }
 
@@ -75,5 +75,5 @@ pub(crate) async fn ask(client: &Client, names: &[String]) -> Result<Synced, asy
             Some(_) => return Ok(Synced::Not { server: server.name }),
         }
     }
-    Ok(if is_known { Synced::Always } else { Synced::Unknown })
+    Ok(if is_known && due.is_empty() { Synced::Always } else { Synced::Unknown })
 }
