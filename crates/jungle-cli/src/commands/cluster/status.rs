@@ -16,8 +16,10 @@ use crate::output::{Format, count, grouped, json_line, size, stdout};
 const HELP: &str = "\
 ROLE is what a server does: the one that appends has written the newest commits, along with those \
 of its guests; who follows has committed nothing of late. LAG is by how many messages of the log a \
-server is behind; HASH stands for everything up to its newest one, and is the same on all servers \
-that are at the same message. It ends with code 6 when a server has stopped, or two differ.";
+server is behind; HASH is that of the newest one it has followed, in which is that of the one \
+before, so it is the same on all servers that are at the same message. That their trees are the \
+same, too, is looked at as each message is followed. It ends with code 6 when a server has \
+stopped, or two differ.";
 
 /// Show how the servers of a cluster stand, and the engine's log
 #[derive(clap::Args)]
