@@ -24,6 +24,13 @@ pub struct IoError {
     pub source: Arc<io::Error>,
 }
 
+impl IoError {
+    /// Is there no room for it?
+    pub(crate) fn is_full(&self) -> bool {
+        matches!(self.source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    }
+}
+
 /// Says what was being done when the system refused it.
 pub(crate) fn doing(what: &'static str, file: &str) -> impl FnOnce(io::Error) -> IoError {
     move |source| IoError { what, file: file.into(), source: source.into() }

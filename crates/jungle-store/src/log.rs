@@ -225,8 +225,11 @@ impl Log {
         // Others write meanwhile.
         let prepared = wanted.map_or(Ok(()), |wanted| self.next.prepare(&*self.disk, wanted));
         let mut state = self.lock();
-        if let Err(error) = prepared {
-            self.fail(&mut state, error.into());
+        match prepared {
+            // There may be room before the segment that is written to is full.
+            Err(error) if error.is_full() => {}
+            Err(error) => self.fail(&mut state, error.into()),
+            Ok(()) => {}
         }
         state
     }

@@ -198,7 +198,8 @@ impl Next {
     }
 
     /// Fills a piece of the next segment, unless it is filled up to here or somebody else is at it.
-    /// One at a time: who fills it is one whose commit was just written, and waits meanwhile.
+    /// One at a time: who fills it is one whose commit was just written, and waits meanwhile. A
+    /// piece that could not be filled, as the disk is full, is filled anew the next time.
     pub(crate) fn prepare(
         &self,
         disk: &dyn Disk,

@@ -1,7 +1,7 @@
 //! How long segments of the log are, and when they are filled ahead.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use jungle_db::TreeHandle;
 use jungle_store::disk::sim::{CallKind, Fate, SimDisk};
@@ -69,4 +69,54 @@ fn a_long_commit_does_not_make_the_next_segment_long() {
     store.close().unwrap();
     let lengths: Vec<usize> = lengths(&disk).into_iter().map(|(_, len)| len).collect();
     assert!(matches!(lengths[..], [262_144, 4_194_000..4_200_000, 1_048_576]), "{lengths:?}");
+}
+
+/// Opens a folder on a disk on which nothing can be filled ahead while the flag is set.
+fn on_full_disk() -> (SimDisk, Store, Arc<AtomicBool>) {
+    const NO_SPACE: i32 = 28;
+    let (disk, is_full) = (SimDisk::new(), Arc::new(AtomicBool::new(true)));
+    open(&disk).create_tree("t").unwrap();
+    // Its segment is opened under its own name.
+    let store = open(&disk);
+    let of_disk = Arc::clone(&is_full);
+    disk.watch(move |call, _| match call.kind {
+        CallKind::Write if call.name == "log/next" && of_disk.load(Ordering::SeqCst) => {
+            Fate::PartThenFail(1000, NO_SPACE)
+        }
+        _ => Fate::Go,
+    });
+    (disk, store, is_full)
+}
+
+#[test]
+fn a_log_goes_on_that_found_the_disk_full_ahead_of_itself() {
+    let (disk, store, is_full) = on_full_disk();
+    let tree = store.open_tree("t").unwrap();
+    // More than half of the first segment, at which the next is begun.
+    (0..20).for_each(|_| put(&tree, 10_000));
+    is_full.store(false, Ordering::SeqCst);
+    (0..40).for_each(|_| put(&tree, 10_000));
+    let newest = store.revision();
+    drop(tree);
+    store.close().unwrap();
+    disk.unwatch();
+    let store = open(&disk);
+    assert_eq!(store.revision(), newest);
+    store.verify().unwrap();
+}
+
+#[test]
+fn a_disk_that_stays_full_ends_the_log_when_its_segment_is() {
+    let (disk, store, _) = on_full_disk();
+    let tree = store.open_tree("t").unwrap();
+    let mut newest = store.revision();
+    let text = |n: usize| format!("{n} {}", "x".repeat(10_000));
+    let refused = (0..30).find_map(|n| {
+        let done = tree.update(|tx| tx.put_attribute(&[], "text", text(n).as_str()));
+        done.map(|done| newest = done.revision).err()
+    });
+    assert!(refused.is_some() && newest.number() > 20, "{refused:?} after {newest}");
+    drop((tree, store));
+    disk.unwatch();
+    assert_eq!(open(&disk).revision(), newest);
 }
