@@ -15,11 +15,11 @@ use crate::error::{OpenError, doing};
 use crate::form::{check_trees, replay_checked};
 use crate::log::{Log, LogPosition};
 use crate::mark::{LOCK, Mark};
-use crate::pages::{EnginePages, Pages, PagesOptions};
+use crate::pages::{self, EnginePages, Pages, PagesOptions};
 use crate::planted::{Bug, is_awake};
 use crate::progress::Progress;
 use crate::recover::{Cut, End, Redo, recover, segments};
-use crate::segment::{LOG, NEXT, name};
+use crate::segment::{LOG, NEXT, first_of, name};
 use crate::store::{Keeping, OpenLog, Store};
 use crate::writer::Writer;
 
@@ -592,22 +592,54 @@ impl OpenOptions {
             Err(error) => return Err(doing("list", "the folder")(error).into()),
         };
         let has = |name: &str| there.iter().any(|file| file == name);
+        let not_ours = || Err(OpenError::NotAJungle { folder: folder() });
         let (mode, lock) = match self.read_only {
             true if !has(LOCK) || !has(LOG) => {
                 return Err(OpenError::Nothing { folder: folder() });
             }
             true => (Mode::Read, Lock::Shared),
-            false if !there.is_empty() && !has(LOCK) && !has(LOG) => {
-                return Err(OpenError::NotAJungle { folder: folder() });
-            }
+            false if there.is_empty() || has(LOCK) => (Mode::Create, Lock::Exclusive),
+            false if !has(LOG) || !may_be_ours(disk, &there)? => return not_ours(),
             false => (Mode::Create, Lock::Exclusive),
         };
         let file = disk.open(LOCK, mode).map_err(doing("open", LOCK))?;
         if !file.try_lock(lock).map_err(doing("lock", LOCK))? {
             return Err(OpenError::Locked { folder: folder() });
         }
+        let is_marked = match Mark::read(&*file) {
+            Ok(mark) => mark.is_some(),
+            Err(error @ OpenError::Io(_)) => return Err(error),
+            // Damage is told by whoever goes by the mark.
+            Err(_) => true,
+        };
+        if !self.read_only && !is_marked && !may_be_ours(disk, &there)? {
+            return not_ours();
+        }
         Ok(file)
     }
+}
+
+/// May this be a Jungle's folder that has no mark, or one that was being made when that ended?
+/// Other programs have files `LOCK` and folders `log`, too.
+fn may_be_ours(disk: &dyn Disk, there: &[String]) -> Result<bool, OpenError> {
+    let log = match disk.list(LOG) {
+        Ok(log) => log,
+        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+        Err(error) if error.kind() == ErrorKind::NotADirectory => return Ok(false),
+        Err(error) => return Err(doing("list", LOG)(error).into()),
+    };
+    if log.iter().any(|file| first_of(file).is_some()) {
+        return Ok(true);
+    }
+    // `CLUSTER` is a server's; an arena spills into files that lose their names at once.
+    let is_own = |name: &str| {
+        [LOCK, LOG, NEXT].contains(&name)
+            || pages::FILES.contains(&name)
+            || name.ends_with(erase::SUFFIX)
+            || ["spill-", "CLUSTER"].iter().any(|begin| name.starts_with(begin))
+    };
+    let in_log = |file: &String| is_own(&format!("{LOG}/{file}"));
+    Ok(there.iter().all(|name| is_own(name)) && log.iter().all(in_log))
 }
 
 /// Will the same come out again, whatever a writer does meanwhile?

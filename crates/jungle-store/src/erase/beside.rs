@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::disk::{Disk, DiskFile, Mode};
 
 /// What stands behind the names of its files.
-pub(super) const SUFFIX: &str = ".erased";
+pub(crate) const SUFFIX: &str = ".erased";
 
 pub(crate) struct Beside(pub(crate) Arc<dyn Disk>);
 

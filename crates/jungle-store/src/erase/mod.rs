@@ -25,7 +25,7 @@ use crate::store::Store;
 use crate::verify::VerifyError;
 use crate::writer::Writer;
 
-pub(crate) use beside::Beside;
+pub(crate) use beside::{Beside, SUFFIX};
 pub(crate) use swap::{finish, is_unfinished, remove_unfinished, swap};
 
 /// What is to be erased.

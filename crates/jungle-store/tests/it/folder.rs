@@ -1,6 +1,7 @@
 //! The folder: who may open it, and what is refused.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use jungle_db::{NotWritten, UpdateError};
 use jungle_store::{LogError, OpenError, OpenOptions, Store};
@@ -31,6 +32,49 @@ fn nothing_is_made_in_a_folder_of_somebody_else() {
     let error = Store::open(folder.path()).unwrap_err();
     assert!(matches!(error, OpenError::NotAJungle { .. }), "{error}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// The names of all that is in a folder, and in the folders in it.
+fn names(folder: &Path) -> Vec<PathBuf> {
+    let mut names: Vec<PathBuf> =
+        fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    let below: Vec<PathBuf> =
+        names.iter().filter(|name| name.is_dir()).flat_map(|name| self::names(name)).collect();
+    names.extend(below);
+    names.sort();
+    names
+}
+
+#[test]
+fn nothing_is_made_beside_a_lock_or_a_log_of_another_program() {
+    for files in [&["LOCK", "CURRENT", "000004.log"][..], &["log/syslog"], &["log/x", "LOCK"]] {
+        let folder = Folder::new();
+        fs::create_dir_all(folder.path().join("log")).unwrap();
+        files.iter().for_each(|file| fs::write(folder.path().join(file), "").unwrap());
+        let before = names(folder.path());
+        let error = Store::open(folder.path()).unwrap_err();
+        assert!(matches!(error, OpenError::NotAJungle { .. }), "{error}");
+        assert_eq!(names(folder.path()), before);
+    }
+}
+
+#[test]
+fn a_folder_is_made_to_its_end_that_was_begun() {
+    for files in [&["LOCK"][..], &["LOCK", "log/next"], &["log/next"], &["LOCK", "pages.next"]] {
+        let folder = Folder::new();
+        fs::create_dir_all(folder.path().join("log")).unwrap();
+        files.iter().for_each(|file| fs::write(folder.path().join(file), "").unwrap());
+        Store::open(folder.path()).unwrap().create_tree("t").unwrap();
+    }
+}
+
+#[test]
+fn a_jungle_without_its_mark_opens_with_whatever_lies_beside_it() {
+    let folder = Folder::new();
+    Store::open(folder.path()).unwrap().create_tree("t").unwrap();
+    fs::write(folder.path().join("LOCK"), [0; 32]).unwrap();
+    fs::write(folder.path().join("notes.txt"), "").unwrap();
+    assert!(Store::open(folder.path()).unwrap().open_tree("t").is_ok());
 }
 
 #[test]
