@@ -1,6 +1,7 @@
 //! The log's bytes, each segment by itself: what is whole does not depend on what was before it.
 
 use super::Surveyor;
+use crate::disk::{Mode, read_full};
 use crate::error::{Damage, OpenError};
 use crate::frame::Frame;
 use crate::mark::Mark;
@@ -25,8 +26,9 @@ impl Next {
 /// What ends a segment.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// A frame that says so: another segment follows.
-    Sealed,
+    /// A frame that says so: another segment follows, which says what it follows. If that is the
+    /// last frame here, nothing else says so where the seal was to be written as the log ended.
+    Sealed(Option<Next>),
     /// The log's own end, which is known to be behind this revision.
     Closed(u64),
     /// The log's own end, wherever that is: it may be torn.
@@ -42,7 +44,7 @@ impl Surveyor<'_> {
         let mut next: Option<Next> = None;
         for (at, &first) in firsts.iter().enumerate() {
             let end = match self.mark {
-                _ if at + 1 < firsts.len() => End::Sealed,
+                _ if at + 1 < firsts.len() => End::Sealed(self.begins_behind(firsts[at + 1])),
                 Some(Mark::Closed { revision, .. }) => End::Closed(revision),
                 _ => End::Open,
             };
@@ -57,6 +59,16 @@ impl Surveyor<'_> {
             self.found.whole_segments += u64::from(self.is_whole);
         }
         Ok(())
+    }
+
+    /// What the segment with this first revision says of the end of the one before.
+    fn begins_behind(&self, first: u64) -> Option<Next> {
+        let name = name(first);
+        let file = self.disk.open(&name, Mode::Read).ok()?;
+        let mut bytes = [0; SEGMENT_HEADER];
+        let read = read_full(&*file, &mut bytes, 0).ok()?;
+        let (header, _) = SegmentHeader::read(&name, &bytes[..read]).ok()?;
+        Some(Next { check: header.previous, revision: header.first })
     }
 
     /// Looks at a segment; gives what follows it, if that is known.
@@ -122,7 +134,7 @@ impl Surveyor<'_> {
             let is_end = match end {
                 End::Closed(revision) => next.is_some_and(|next| next.revision > revision),
                 End::Open => rest.iter().all(|&byte| byte == 0),
-                End::Sealed => false,
+                End::Sealed(behind) => next.is_some() && next == behind,
             };
             if is_end {
                 return next;

@@ -158,6 +158,26 @@ fn what_is_damaged_is_what_verify_refuses() {
 }
 
 #[test]
+fn a_segment_that_was_not_sealed_as_the_power_went_away_is_whole() {
+    let folder = Folder::new();
+    fill(&folder);
+    for (segment, torn) in [(1, 0), (2, 7)] {
+        let file = &segments(&folder)[segment];
+        let mut bytes = fs::read(file).unwrap();
+        let mut at = 36;
+        while frame(file, at) > 24 {
+            at += frame(file, at);
+        }
+        bytes[at + torn..at + 24].fill(0);
+        fs::write(file, &bytes).unwrap();
+    }
+    OpenOptions::new().read_only().open(folder.path()).unwrap().verify().unwrap();
+    let survey = survey(&folder);
+    assert_eq!((survey.count(), survey.remedy), (0, Remedy::Nothing), "{:?}", survey.damages);
+    assert_eq!(survey.whole_segments, survey.segments);
+}
+
+#[test]
 fn only_so_many_damages_are_kept() {
     let folder = Folder::new();
     fill(&folder);
