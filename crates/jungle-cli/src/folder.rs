@@ -1,9 +1,10 @@
 //! Folders: opening them, finding trees in them, committing to them.
 
-use std::fs::{self, DirBuilder, TryLockError};
+use std::fs::{self, TryLockError};
 use std::io;
 use std::path::Path;
 
+use jungle::disk::FolderDisk;
 use jungle::{
     CommitError, CommitMeta, CommitOptions, Editor, Jungle, OpenError, OpenOptions, OpenReport,
     Progress, Store, SystemClock, TreeHandle,
@@ -94,11 +95,7 @@ pub(crate) fn tell_cut(store: &Store) {
 
 /// Makes a folder, and those it is in, for their owner only.
 pub(crate) fn create_private(place: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(place)
+    FolderDisk::create(place).map(drop)
 }
 
 /// Refuses a folder that is not there.

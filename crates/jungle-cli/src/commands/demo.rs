@@ -44,7 +44,7 @@ struct Told {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let dir = FilePath::new(&args.dir);
-    fs::create_dir_all(dir)
+    folder::create_private(dir)
         .map_err(|error| failure(format!("cannot make {}", args.dir), &error))?;
     let versions = newest_versions(args.versions)?;
     let place = dir.join("jungle");

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{Disk, DiskFile, Lock, Mode};
+use crate::mark::{LOCK, Mark};
 
 /// A folder of the file system. What is made in it is for its owner only.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ impl FolderDisk {
     }
 
     /// Makes the folder, and those above it, as far as they are not there, and makes them last.
+    /// One that is there, and in which no Jungle was open yet, is made last as well: whoever made
+    /// it may not have done so, or may have been killed before.
     ///
     /// # Errors
     /// What the system says.
@@ -33,6 +36,9 @@ impl FolderDisk {
     /// ```
     pub fn create(folder: impl Into<PathBuf>) -> io::Result<FolderDisk> {
         let disk = FolderDisk::new(folder);
+        if disk.has_mark() {
+            return Ok(disk);
+        }
         let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
         let missing: Vec<&Path> = disk.folder.ancestors().take_while(missing).collect();
         for path in missing.iter().rev() {
@@ -40,7 +46,15 @@ impl FolderDisk {
             let above = path.parent().filter(|above| !above.as_os_str().is_empty());
             sync_folder(above.unwrap_or(Path::new(".")))?;
         }
+        let is_there = disk.folder.ancestors().nth(missing.len());
+        is_there.filter(|path| !path.as_os_str().is_empty()).map_or(Ok(()), sync_name)?;
         Ok(disk)
+    }
+
+    /// Was a Jungle open in it? Then all names up to its own were made last before.
+    fn has_mark(&self) -> bool {
+        let lock = self.open(LOCK, Mode::Read);
+        lock.is_ok_and(|lock| matches!(Mark::read(&*lock), Ok(Some(_))))
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -97,6 +111,19 @@ fn create_folder(path: &Path) -> io::Result<()> {
 /// On Windows a folder cannot be synced, and need not be: its names are journaled.
 fn sync_folder(path: &Path) -> io::Result<()> {
     if cfg!(windows) { Ok(()) } else { File::open(path)?.sync_all() }
+}
+
+/// Makes the name of a folder last that was there. Where the one above may not be read, or is of a
+/// system that cannot sync it or that nothing is written to, it was not us who made the name.
+fn sync_name(path: &Path) -> io::Result<()> {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, ReadOnlyFilesystem, Unsupported};
+    let path = path.canonicalize()?;
+    let synced = path.parent().map_or(Ok(()), sync_folder);
+    let harmless = [InvalidInput, PermissionDenied, ReadOnlyFilesystem, Unsupported];
+    match synced {
+        Err(error) if harmless.contains(&error.kind()) => Ok(()),
+        synced => synced,
+    }
 }
 
 impl DiskFile for File {

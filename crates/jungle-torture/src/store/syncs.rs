@@ -1,7 +1,7 @@
 //! Counted from outside, with `strace`, what was done before a commit was acknowledged. At level
 //! `sync`: one write, and one sync after it. At `buffered`: one write, and no sync. At `memory`:
 //! neither; closing does both. And each new name is synced with its folder, those of a folder that
-//! is made before it is open.
+//! is made before it is open; so is that of a folder that somebody else has made.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -36,6 +36,9 @@ pub fn run(options: &Options) -> Outcome {
 /// Commits in a process that is traced.
 fn commit(options: &Options, (name, level): (&str, Durability), commits: u64) -> Outcome {
     let folder = Folder::new("syncs");
+    if level == Durability::Buffered {
+        std::fs::create_dir(&folder.0).expect("there is none of this name");
+    }
     let traced = folder.0.with_extension("trace");
     let inner = child::command(name, &folder.0, commits);
     let mut strace = Command::new("strace");
