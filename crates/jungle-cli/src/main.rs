@@ -16,6 +16,7 @@ mod interrupt;
 mod member;
 mod near;
 mod output;
+mod replacing;
 mod revision;
 mod source;
 mod tryout;

@@ -1,6 +1,5 @@
 //! `jungle export`: a tree, or a part of it, out of a folder.
 
-use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path as FilePath;
 
@@ -17,6 +16,7 @@ use crate::folder::tree;
 use crate::formats::{Form, folder, ndjson, xml};
 use crate::near;
 use crate::output::{done, json, stdout};
+use crate::replacing::Replacing;
 use crate::revision::{HELP, find_or_newest};
 
 /// Write a tree, or a part of it, as JSON, XML or files; or all its revisions
@@ -85,11 +85,13 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             let cannot = |error: std::io::Error| {
                 Failure::new(Exit::Error, format_args!("cannot write {output}: {error}"))
             };
-            let file = File::create(output).map_err(cannot)?;
-            let mut out = buffered(Counted::new(file, output));
+            let written = Replacing::begin(FilePath::new(output)).map_err(cannot)?;
+            let mut out = buffered(Counted::new(written.file().map_err(cannot)?, output));
             write(args, &found, &mut out)?;
             out.flush().map_err(cannot)?;
-            Ok(told(output, out.get_ref().written())?)
+            let bytes = out.get_ref().written();
+            written.end().map_err(cannot)?;
+            Ok(told(output, bytes)?)
         }
     }
 }

@@ -68,3 +68,41 @@ fn a_reader_that_goes_away_is_no_error_to_tell() {
     assert_eq!((output.status.code(), &first[..]), (Some(3), &b"[\"an "[..]));
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
 }
+
+#[test]
+fn an_export_that_fails_leaves_the_file_that_was_there() {
+    let folder = Folder::new("export_fails");
+    folder.write("in.json", "{\"a\":[1,2]}");
+    folder.run(&["import", "d", "t", "in.json"]).check_code(0);
+    folder.write("out.json", "kept");
+    let read = || std::fs::read_to_string(folder.0.join("out.json")).unwrap();
+    for wrong in [&["/nowhere"][..], &["nonsense"], &["/a", "--format", "ndjson"]] {
+        let ended = folder.run(&[&["export", "d", "t", "-o", "out.json"], wrong].concat());
+        assert!(ended.code != Some(0) && read() == "kept", "{wrong:?}: {}", ended.err);
+    }
+    folder.run(&["export", "d", "t", "/a", "-o", "out.json"]).check_code(0);
+    assert_eq!(read(), "[1,2]\n");
+    let mut names: Vec<_> =
+        std::fs::read_dir(&folder.0).unwrap().map(|file| file.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["d", "in.json", "out.json"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_export_goes_to_where_a_link_leads_and_into_what_is_no_file() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = Folder::new("export_link");
+    folder.write("in.json", "[1]");
+    folder.run(&["import", "d", "t", "in.json"]).check_code(0);
+    folder.write("there.json", "old");
+    let there = folder.0.join("there.json");
+    std::fs::set_permissions(&there, PermissionsExt::from_mode(0o640)).unwrap();
+    symlink("there.json", folder.0.join("link.json")).unwrap();
+    folder.run(&["export", "d", "t", "-o", "link.json"]).check_code(0);
+    assert_eq!(std::fs::read_to_string(&there).unwrap(), "[1]\n");
+    assert_eq!(std::fs::metadata(&there).unwrap().permissions().mode() & 0o777, 0o640);
+    assert!(folder.0.join("link.json").is_symlink());
+    folder.run(&["export", "d", "t", "-o", "/dev/null"]).check_code(0);
+    assert!(std::fs::metadata("/dev/null").is_ok_and(|null| !null.is_file()));
+}

@@ -1,0 +1,59 @@
+//! Writing a file that takes the place of another one when it is whole.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A file that is being written beside the one whose place it takes. Dropped before its
+/// [end](Replacing::end), it is removed, and the other one is as it was.
+pub(crate) struct Replacing {
+    file: File,
+    /// Where it is, and where it is to be; nothing where it is written to as it is, such as a pipe.
+    names: Option<(PathBuf, PathBuf)>,
+}
+
+impl Replacing {
+    pub(crate) fn begin(place: &Path) -> io::Result<Replacing> {
+        let there = fs::metadata(place).ok();
+        if there.as_ref().is_some_and(|there| !there.is_file()) {
+            return Ok(Replacing { file: File::create(place)?, names: None });
+        }
+        // A link stays one.
+        let place = if there.is_some() { place.canonicalize()? } else { place.to_owned() };
+        let Some(name) = place.file_name() else {
+            return Err(io::ErrorKind::IsADirectory.into());
+        };
+        let mut beside = name.to_owned();
+        beside.push(format!(".{}.part", std::process::id()));
+        let beside = place.with_file_name(beside);
+        let file = File::create(&beside)?;
+        let replacing = Replacing { file, names: Some((beside, place)) };
+        if let Some(there) = there {
+            replacing.file.set_permissions(there.permissions())?;
+        }
+        Ok(replacing)
+    }
+
+    /// What is to be written to.
+    pub(crate) fn file(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
+    /// All of it was written.
+    pub(crate) fn end(mut self) -> io::Result<()> {
+        let Some((beside, place)) = &self.names else { return Ok(()) };
+        self.file.sync_all()?;
+        fs::rename(beside, place)?;
+        self.names = None;
+        Ok(())
+    }
+}
+
+impl Drop for Replacing {
+    fn drop(&mut self) {
+        if let Some((beside, _)) = &self.names {
+            // What cannot be removed is told by what failed before.
+            let _ = fs::remove_file(beside);
+        }
+    }
+}
