@@ -25,12 +25,16 @@ pub(crate) fn is_folder(place: &str) -> bool {
 /// Opens a folder to read, that nobody writes to.
 pub(crate) fn read_alone(dir: &str) -> Result<Store, Failure> {
     let store = OpenOptions::new().clock(SystemClock).read_only().progress(reading()).open(dir);
-    store.map_err(|error| not_opened(&error))
+    let store = store.map_err(|error| not_opened(&error))?;
+    tell_ignored(&store);
+    Ok(store)
 }
 
 /// Opens a folder to read; where somebody else writes to it, it is as it was at that moment.
 pub(crate) fn read(dir: &str) -> Result<Store, Failure> {
-    look(dir).map_err(|error| not_read(&error, dir))
+    let store = look(dir).map_err(|error| not_read(&error, dir))?;
+    tell_ignored(&store);
+    Ok(store)
 }
 
 /// The same, with the error as it is.
@@ -45,6 +49,15 @@ pub(crate) fn not_read(error: &OpenError, dir: &str) -> Failure {
             "have the server that has it look what is damaged: POST /api/v1/folder/verify",
         ),
         false => not_opened(error),
+    }
+}
+
+/// Notes that the checkpoint is damaged. Nobody else would say so: the next one takes its place.
+fn tell_ignored(store: &Store) {
+    if let Some(why) = &store.report().ignored {
+        say(format_args!(
+            "Note: the checkpoint is not used, and all of the log was read in its place: {why}"
+        ));
     }
 }
 
@@ -78,12 +91,13 @@ pub(crate) fn open(dir: &str, options: OpenOptions) -> Result<Store, Failure> {
         .progress(reading())
         .open(dir)
         .map_err(|error| not_opened(&error))?;
-    tell_cut(&store);
+    tell_found(&store);
     Ok(store)
 }
 
-/// Notes what an interruption had left behind.
-pub(crate) fn tell_cut(store: &Store) {
+/// Notes what an interruption had left behind, and what was damaged and not needed.
+pub(crate) fn tell_found(store: &Store) {
+    tell_ignored(store);
     if let Some(cut) = &store.report().cut {
         say(format_args!(
             "Note: {} had a torn end, left by an interruption: {} bytes that were never \
@@ -93,7 +107,8 @@ pub(crate) fn tell_cut(store: &Store) {
     }
 }
 
-/// Makes a folder, and those it is in, for their owner only.
+/// Makes a folder, and those it is in, for their owner only, so that they are there after a loss of
+/// power as well.
 pub(crate) fn create_private(place: &Path) -> io::Result<()> {
     FolderDisk::create(place).map(drop)
 }

@@ -387,7 +387,7 @@ fn data(args: &Args, place: Option<&PathBuf>, served: &mut Options) -> Result<Da
         None => Data::Folder(options.open(place).map_err(|error| folder::not_opened(&error))?),
     };
     if let Data::Cluster(store, _) | Data::Folder(store) = &data {
-        folder::tell_cut(store);
+        folder::tell_found(store);
     }
     if was_joined && matches!(data, Data::Folder(_)) {
         served.drops_by_age = false;

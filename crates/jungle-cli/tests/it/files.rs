@@ -106,3 +106,20 @@ fn an_export_goes_to_where_a_link_leads_and_into_what_is_no_file() {
     folder.run(&["export", "d", "t", "-o", "/dev/null"]).check_code(0);
     assert!(std::fs::metadata("/dev/null").is_ok_and(|null| !null.is_file()));
 }
+
+#[test]
+fn a_damaged_checkpoint_is_noted_until_another_takes_its_place() {
+    let folder = Folder::new("damaged_checkpoint");
+    folder.write("in.json", "[1]");
+    folder.run(&["import", "d", "t", "in.json"]).check_code(0);
+    folder.run(&["gc", "d"]).check_code(0);
+    let pages = folder.0.join("d/pages");
+    let zeros = vec![0; std::fs::metadata(&pages).unwrap().len() as usize];
+    std::fs::write(&pages, zeros).unwrap();
+    let note = "Note: the checkpoint is not used, and all of the log was read in its place: ";
+    for command in [&["trees", "d"][..], &["put", "d", "t", "/0", "2"], &["gc", "d"]] {
+        let ended = folder.run(command);
+        assert!(ended.code == Some(0) && ended.err.starts_with(note), "{}", ended.err);
+    }
+    folder.run(&["get", "d", "t", "/0"]).check(0, "2\n", "");
+}
