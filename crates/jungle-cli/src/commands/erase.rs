@@ -6,6 +6,7 @@ use jungle::{EraseError, EraseQuery, EraseReport, Key, OpenError, OpenOptions};
 use serde::Serialize;
 
 use crate::bar::Bar;
+use crate::cluster::is_of_cluster;
 use crate::context::Context;
 use crate::document::path;
 use crate::failure::{Exit, Failure};
@@ -24,7 +25,12 @@ It goes by the path in each revision. What was moved away, or is in a copy elsew
 moves from, to and around the path are told, so that the other paths can be erased, too. Messages \
 and the names of trees, branches and tags are not looked at, and where the members of an object \
 are not in order, the object may remember the name. Backups made before still have it, and on most \
-disks what was removed can be found until something else is written in its place.";
+disks what was removed can be found until something else is written in its place. The folder of a \
+cluster's server is refused.";
+
+/// What is committed there and has no place in the log yet is in the folder `outbox`.
+const OF_CLUSTER: &str = "the folder is of a cluster: what is erased would stay in the cluster's \
+log, in its other servers' folders, and in what waits to be sent";
 
 /// Take something out of all revisions of a tree, for good
 #[derive(clap::Args)]
@@ -77,6 +83,12 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             .with_hint("leave it, and erase then"));
     }
     must_be_there(&args.dir)?;
+    if is_of_cluster(&args.dir)? {
+        return Err(Failure::new(Exit::Error, OF_CLUSTER).with_hint(format_args!(
+            "erase it in a copy, `jungle restore {} NEW`, and begin the cluster anew with that",
+            args.dir
+        )));
+    }
     if !args.yes {
         ask(args)?;
     }

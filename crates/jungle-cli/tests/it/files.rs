@@ -123,3 +123,17 @@ fn a_damaged_checkpoint_is_noted_until_another_takes_its_place() {
     }
     folder.run(&["get", "d", "t", "/0"]).check(0, "2\n", "");
 }
+
+#[test]
+fn nothing_is_erased_from_the_folder_of_a_cluster() {
+    let folder = Folder::new("erase_of_cluster");
+    folder.write("in.json", "{\"a\":1}");
+    folder.run(&["import", "d", "t", "in.json"]).check_code(0);
+    folder.write("d/CLUSTER", &format!("{}\n", "0".repeat(32)));
+    let ended = folder.run(&["erase", "d", "t", "/a", "--yes"]);
+    assert!(ended.err.starts_with("Error: the folder is of a cluster: "), "{}", ended.err);
+    assert!(ended.err.contains("`jungle restore d NEW`"), "{}", ended.err);
+    folder.run(&["get", "d", "t", "/a"]).check(0, "1\n", "");
+    folder.run(&["restore", "d", "new"]).check_code(0);
+    folder.run(&["erase", "new", "t", "/a", "--yes"]).check_code(0);
+}
