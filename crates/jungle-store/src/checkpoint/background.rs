@@ -8,6 +8,10 @@ use std::time::{Duration, Instant};
 /// It rests so many times as long as it has worked: writers have the machine for themselves.
 const REST: u32 = 9;
 
+/// It rests no longer when the log has grown by so much meanwhile: that takes some 3 s to be read
+/// again.
+const BEHIND_BYTES: u64 = 64 << 20;
+
 /// A thread that works when there is enough to do. It stops when it is dropped.
 pub(crate) struct Background {
     thread: Option<JoinHandle<()>>,
@@ -18,6 +22,8 @@ struct Shared {
     stop: AtomicBool,
     /// From so many bytes of the log on there is something to do.
     due: AtomicU64,
+    /// From so many on it does not rest.
+    urgent: AtomicU64,
 }
 
 /// Wakes the thread when there is something to do.
@@ -33,17 +39,31 @@ impl Background {
     pub(crate) fn start(
         every: u64,
         now: u64,
+        work: impl FnMut() -> u64 + Send + 'static,
+    ) -> std::io::Result<Background> {
+        Background::start_resting(REST, every, now, work)
+    }
+
+    fn start_resting(
+        rest: u32,
+        every: u64,
+        now: u64,
         mut work: impl FnMut() -> u64 + Send + 'static,
     ) -> std::io::Result<Background> {
-        let due = AtomicU64::new(now.saturating_add(every));
-        let shared = Arc::new(Shared { stop: AtomicBool::new(false), due });
+        let urgent = move |now: u64| now.saturating_add(every.max(BEHIND_BYTES));
+        let shared = Arc::new(Shared {
+            stop: AtomicBool::new(false),
+            due: AtomicU64::new(now.saturating_add(every)),
+            urgent: AtomicU64::new(urgent(now)),
+        });
         let of_thread = Arc::clone(&shared);
         let run = move || {
             let mut rests_until: Option<Instant> = None;
             while !of_thread.stop.load(Ordering::Acquire) {
                 if let Some(until) = rests_until {
                     let left = until.saturating_duration_since(Instant::now());
-                    if left > Duration::ZERO {
+                    let is_urgent = of_thread.urgent.load(Ordering::Acquire) == u64::MAX;
+                    if left > Duration::ZERO && !is_urgent {
                         thread::park_timeout(left);
                         continue;
                     }
@@ -56,7 +76,8 @@ impl Background {
                 }
                 let began = Instant::now();
                 let done = work();
-                rests_until = Some(Instant::now() + began.elapsed() * REST);
+                rests_until = Some(Instant::now() + began.elapsed() * rest);
+                of_thread.urgent.store(urgent(done), Ordering::Release);
                 of_thread.due.store(done.saturating_add(every), Ordering::Release);
             }
         };
@@ -73,9 +94,12 @@ impl Background {
 impl Waker {
     /// Says how long the log is.
     pub(crate) fn tell(&self, bytes: u64) {
-        let due = self.shared.due.load(Ordering::Relaxed);
-        if bytes >= due && self.shared.due.swap(u64::MAX, Ordering::AcqRel) != u64::MAX {
-            self.thread.unpark();
+        let Shared { due, urgent, .. } = &*self.shared;
+        for from in [due, urgent] {
+            let is_there = bytes >= from.load(Ordering::Relaxed);
+            if is_there && from.swap(u64::MAX, Ordering::AcqRel) != u64::MAX {
+                self.thread.unpark();
+            }
         }
     }
 }
@@ -87,6 +111,37 @@ impl Drop for Background {
             thread.thread().unpark();
             // What its work says is noted there, even a panic, so this one cannot fail.
             let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn a_log_that_grows_too_long_ends_the_rest() {
+        const SOON: Duration = Duration::from_secs(60);
+        let (worked, works) = mpsc::channel();
+        let mut bytes = 0;
+        // It rests for so long that the test fails meanwhile.
+        let background = Background::start_resting(2_000_000_000, 10, 0, move || {
+            bytes += BEHIND_BYTES;
+            let _ = worked.send(bytes);
+            bytes
+        });
+        let background = background.unwrap();
+        let waker = background.waker();
+        waker.tell(10);
+        assert_eq!(works.recv_timeout(SOON), Ok(BEHIND_BYTES));
+        // It may not have come to its rest yet; each commit says how long the log is.
+        let began = Instant::now();
+        while works.try_recv() != Ok(2 * BEHIND_BYTES) {
+            assert!(began.elapsed() < SOON, "it rests although the log is far ahead");
+            waker.tell(2 * BEHIND_BYTES);
+            thread::yield_now();
         }
     }
 }
