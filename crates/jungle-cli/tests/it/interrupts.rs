@@ -7,7 +7,7 @@ use std::thread::yield_now;
 
 use jungle::{Durability, OpenOptions};
 
-use crate::{Ended, Folder};
+use crate::{Ended, Folder, without_settings};
 
 /// How often it is tried, each time with something that takes long: that one of them is done
 /// before the interrupt comes says nothing.
@@ -74,4 +74,40 @@ fn what_takes_long_is_given_up_and_done_again() {
     folder.run(&["verify", "d"]).check_code(0);
     let copied = OpenOptions::new().read_only().open(folder.0.join("copy")).unwrap();
     assert_eq!(copied.revision().number(), 100_001);
+}
+
+#[test]
+fn a_folder_that_is_not_wholly_restored_is_refused_and_restored_by_the_next() {
+    let folder = Folder::new("half_restored");
+    let store =
+        OpenOptions::new().durability(Durability::Buffered).open(folder.0.join("d")).unwrap();
+    let tree = store.create_tree("t").unwrap();
+    let text = |n: i32| format!("{n} {}", "x".repeat(10_000));
+    (0..300).for_each(|n| {
+        drop(tree.update(|tx| tx.put_attribute(&[], "n", text(n).as_str())).unwrap());
+    });
+    store.close().unwrap();
+    // The system kills it where it writes more into one file: into the second or third segment.
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -c 0; ulimit -f 800; exec \"$0\" restore d copy"]);
+    shell.arg(env!("CARGO_BIN_EXE_jungle")).current_dir(&folder.0);
+    without_settings(&mut shell);
+    assert_eq!(Ended::new(shell.output().unwrap()).code, None);
+    let left = fs::read_dir(folder.0.join("copy/restoring/log")).unwrap();
+    assert!(left.count() > 1, "something was copied");
+    folder.run(&["trees", "copy"]).check(
+        4,
+        "",
+        "Error: there is no Jungle in copy\n\
+         Hint: `jungle import DIR TREE FILE` makes a folder with a tree\n",
+    );
+    folder.run(&["put", "copy", "t", "/n", "1"]).check(
+        1,
+        "",
+        "Error: copy is no Jungle, and not empty: give an empty or a new folder\n",
+    );
+    folder.run(&["restore", "d", "copy"]).check_code(0);
+    assert!(!folder.0.join("copy/restoring").exists());
+    let copied = OpenOptions::new().read_only().open(folder.0.join("copy")).unwrap();
+    assert_eq!(copied.revision().number(), 301);
 }
