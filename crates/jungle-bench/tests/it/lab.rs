@@ -71,6 +71,19 @@ fn the_report_in_the_documents_says_what_its_raw_files_say() {
 }
 
 #[test]
+fn the_readme_counts_the_bars_as_the_report_does() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let report = read(&root, "docs/measurements/report/report.md");
+    let counted = report.lines().find(|line| line.contains(" bars: ")).unwrap();
+    let told = counted
+        .replace(" bars: ", " bars, of which ")
+        .replace(" FAIL, ", " fail and ")
+        .replace(" not measured", " are not measured");
+    let readme = read(&root, "README.md").replace('\n', " ");
+    assert!(readme.contains(&told), "README.md does not say: {told}");
+}
+
+#[test]
 fn a_report_is_made_again_from_the_raw_files_alone() {
     let folder = folder("again");
     measure("read", &folder, READ);
