@@ -1,8 +1,8 @@
-//! Who has what was followed written to the server's own folder.
+//! Writes followed commits to the server's own folder in the background.
 //!
 //! What is committed is safe in the log of the cluster, and nobody waits for the folder. So it
-//! would be there whenever much has gathered: after hours, where little is committed. But whoever
-//! looks at the folder meanwhile shall see what the server has.
+//! would be written only when much has gathered: after hours, where little is committed. But
+//! whoever looks at the folder meanwhile is to see what the server has.
 
 use std::time::Duration;
 

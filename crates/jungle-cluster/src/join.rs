@@ -250,7 +250,7 @@ impl Cluster {
         cluster.start("cluster log", move || follow_tail(&follower, &*log, sequence + 1))?;
         cluster.catch_up(last, options)?;
         if let Some(depot) = cluster.log.depot() {
-            // Who cannot look now looks when one is due.
+            // If this fails, the keeper looks again when a checkpoint is due.
             let _ = cluster.keeper.look(depot);
             let keeper = Arc::clone(&cluster.keeper);
             cluster.start("checkpoints", move || keeper.keep())?;

@@ -1,5 +1,4 @@
-//! Turns: a lock that is held for as long as an engine takes, so that whoever waits for it may wait
-//! until a time only.
+//! Turns: a lock that is held for as long as an engine takes, so a waiter can give a deadline.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! Files that are nobody else's business.
+//! Files only their owner may read, replaced atomically.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};

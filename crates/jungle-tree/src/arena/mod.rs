@@ -421,7 +421,7 @@ impl ArenaInner {
         self.generation.load(Ordering::Relaxed)
     }
 
-    /// Has slabs be marked with a new epoch, while writers are stopped; gives it.
+    /// Starts a new epoch for marking slabs and returns it. Writers must be stopped.
     pub(crate) fn begin_epoch(&self) -> u64 {
         self.blocks.begin_epoch();
         self.payload.begin_epoch();
