@@ -107,6 +107,18 @@ fn a_report_is_made_again_from_the_raw_files_alone() {
 }
 
 #[test]
+fn what_is_only_run_by_name_is_in_the_report() {
+    let folder = folder("named");
+    measure("workloads", &folder, "--case merge-0 --systems jungle");
+    let report = read(&folder, "report.md");
+    assert!(
+        report.contains("### workloads") && report.contains("| merge-0 | 1 | jungle |"),
+        "{report}"
+    );
+    assert!(report.contains("- read was not run: `cargo run"), "{report}");
+}
+
+#[test]
 fn a_raw_file_that_is_damaged_is_a_line() {
     let folder = folder("damaged");
     measure("read", &folder, READ);
