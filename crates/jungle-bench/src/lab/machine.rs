@@ -63,6 +63,29 @@ pub fn load() -> Option<f64> {
     fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
 }
 
+/// How the system gives processors to this process, and so to those that it starts; `None` where
+/// nothing tells.
+pub fn scheduling() -> Option<String> {
+    policy(&fs::read_to_string("/proc/self/stat").ok()?)
+}
+
+/// The policy by the name that `chrt` has for it, with what comes first among its like.
+fn policy(stat: &str) -> Option<String> {
+    // The name of the program may have spaces and parentheses in it.
+    let (_, behind) = stat.rsplit_once(") ")?;
+    let fields: Vec<&str> = behind.split_whitespace().collect();
+    let (nice, priority) = (fields.get(16)?, fields.get(37)?);
+    Some(match *fields.get(38)? {
+        "0" if *nice == "0" => "SCHED_OTHER".to_owned(),
+        "0" => format!("SCHED_OTHER, nice {nice}"),
+        "1" => format!("SCHED_FIFO {priority}"),
+        "2" => format!("SCHED_RR {priority}"),
+        "3" => "SCHED_BATCH".to_owned(),
+        "5" => "SCHED_IDLE".to_owned(),
+        other => format!("policy {other}"),
+    })
+}
+
 /// What stands behind a name and a colon.
 fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let mut fields = text.lines().filter_map(|line| line.split_once(':'));
@@ -89,7 +112,7 @@ fn file_system<'t>(mounts: &'t str, file: &Path) -> Option<&'t str> {
 mod tests {
     use std::path::Path;
 
-    use super::{field, file_system, memory};
+    use super::{field, file_system, memory, policy};
 
     #[test]
     fn the_systems_files_are_read() {
@@ -101,5 +124,19 @@ mod tests {
         let of = |file: &str| file_system(mounts, Path::new(file));
         assert_eq!((of("/data/x"), of("/database")), (Some("xfs"), Some("ext4")));
         assert_eq!(of("relative"), None);
+    }
+
+    #[test]
+    fn the_scheduling_policy_is_read() {
+        let of = |nice: &str, priority: &str, policy_number: &str| {
+            let mut fields = vec!["0"; 50];
+            (fields[0], fields[16]) = ("S", nice);
+            (fields[37], fields[38]) = (priority, policy_number);
+            policy(&format!("17 (a) name (x)) {}", fields.join(" ")))
+        };
+        assert_eq!(of("0", "0", "0").unwrap(), "SCHED_OTHER");
+        assert_eq!(of("15", "0", "0").unwrap(), "SCHED_OTHER, nice 15");
+        assert_eq!(of("0", "1", "2").unwrap(), "SCHED_RR 1");
+        assert_eq!(policy("17 (short) S 1"), None);
     }
 }

@@ -118,7 +118,7 @@ impl Lab {
             machine: self.machine.clone(),
             versions: self.versions.clone(),
             settings: Settings::of(&self.asked, experiment),
-            conditions: Conditions { taken, load, seconds },
+            conditions: Conditions { taken, load, scheduling: machine::scheduling(), seconds },
             rows,
             left_out,
         })

@@ -62,6 +62,9 @@ pub struct Conditions {
     pub taken: String,
     /// How many processes wanted to run in the minute before, on average.
     pub load: Option<f64>,
+    /// By which policy and priority the system ran it; `None` also in older files.
+    #[serde(default)]
+    pub scheduling: Option<String>,
     /// How long all of it took.
     pub seconds: f64,
 }

@@ -59,11 +59,24 @@ pub fn conditions(raws: &[Raw], blocks: &mut Vec<Block>) {
          no rate then, and the ratios little."
             .to_owned(),
     ));
-    let head = vec!["experiment", "taken", "seconds", "load before", "figures", "left out"];
+    let head = vec![
+        "experiment",
+        "taken",
+        "processor",
+        "revision",
+        "scheduling",
+        "seconds",
+        "load before",
+        "figures",
+        "left out",
+    ];
     let row = |raw: &Raw| {
         vec![
             raw.experiment.clone(),
             raw.conditions.taken.clone(),
+            raw.machine.processor.clone(),
+            raw.versions.get("revision").map_or("–", String::as_str).to_owned(),
+            raw.conditions.scheduling.as_deref().unwrap_or("not recorded").to_owned(),
             format!("{:.0}", raw.conditions.seconds),
             raw.conditions.load.map_or("–".to_owned(), |load| format!("{load:.2}")),
             raw.rows.len().to_string(),

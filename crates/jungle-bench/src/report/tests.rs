@@ -45,7 +45,12 @@ fn raw() -> Raw {
             systems: vec!["jungle".to_owned(), "haskell".to_owned(), "java".to_owned()],
             occupy_idle: false,
         },
-        conditions: Conditions { taken: "2026-01-01".to_owned(), load: Some(0.5), seconds: 60.0 },
+        conditions: Conditions {
+            taken: "2026-01-01".to_owned(),
+            load: Some(0.5),
+            scheduling: None,
+            seconds: 60.0,
+        },
         rows: serde_json::from_value(rows.into()).unwrap(),
         left_out: vec![
             left(None, "java", Cause::Missing),
@@ -68,6 +73,21 @@ fn the_figures_are_derived_from_the_samples() {
     assert!(page.contains("| visit | 1 | jungle | 700 M/s | 600 M/s – 800 M/s | 3 |  |"), "{page}");
     assert!(page.contains("| 50.0 M/s | 50.0 M/s – 50.0 M/s | 3 | 14.0 (12.0–16.0) |"), "{page}");
     assert!(!page.contains("-1.00"), "{page}");
+}
+
+#[test]
+fn each_experiment_says_on_what_and_how_it_was_run() {
+    let mut raw = raw();
+    raw.machine.processor = "a processor".to_owned();
+    raw.versions.insert("revision".to_owned(), "abc".to_owned());
+    let line = |raw: &Raw| {
+        let raws = [raw.clone()];
+        let page = document(&raws, &[], &outcomes(&raws)).markdown();
+        page.lines().find(|line| line.starts_with("| read | 2026")).unwrap().to_owned()
+    };
+    assert!(line(&raw).contains("| a processor | abc | not recorded |"), "{}", line(&raw));
+    raw.conditions.scheduling = Some("SCHED_RR 1".to_owned());
+    assert!(line(&raw).contains("| a processor | abc | SCHED_RR 1 |"), "{}", line(&raw));
 }
 
 #[test]
