@@ -14,6 +14,8 @@ pub struct Verdict {
     pub reached: f64,
     /// From the worst round to the best, or the other way round.
     pub spread: (f64, f64),
+    /// How many rounds that rests on.
+    pub rounds: usize,
 }
 
 impl Verdict {
@@ -52,7 +54,8 @@ fn verdict(rule: &Rule, rows: &[Row]) -> Option<Verdict> {
         }
         Bar::AtMost(_) | Bar::AtLeast(_) => ours.clone(),
     };
-    Some(Verdict { rule: *rule, reached: median(&numbers), spread: spread(&numbers) })
+    let (reached, spread) = (median(&numbers), spread(&numbers));
+    Some(Verdict { rule: *rule, reached, spread, rounds: numbers.len() })
 }
 
 #[cfg(test)]

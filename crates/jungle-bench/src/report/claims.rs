@@ -381,6 +381,9 @@ const CLAIMS: &[Claim] = &[
     ),
 ];
 
+/// With fewer rounds there is no middle one that others lie about.
+pub const ROUNDS_MIN: usize = 3;
+
 /// What came out at every bar, by these files.
 pub fn outcomes(raws: &[Raw]) -> Vec<Outcome> {
     let rows: Vec<Row> = raws.iter().flat_map(|raw| raw.rows.iter().cloned()).collect();
@@ -459,14 +462,20 @@ fn reached(verdict: &Verdict) -> String {
     };
     let (low, high) = verdict.spread;
     let mark = if verdict.is_pass() { "" } else { " FAIL" };
+    let spread = match verdict.rounds {
+        1 => "one round".to_owned(),
+        rounds => {
+            let few =
+                if rounds < ROUNDS_MIN { format!(", {rounds} rounds") } else { String::new() };
+            format!("{} to {}{few}", quantity(low, unit), quantity(high, unit))
+        }
+    };
     format!(
-        "{} {}, {}: {}{against} ({} to {}){mark}",
+        "{} {}, {}: {}{against} ({spread}){mark}",
         rule.experiment,
         rule.case,
         threads(rule.threads),
         quantity(verdict.reached, unit),
-        quantity(low, unit),
-        quantity(high, unit)
     )
 }
 

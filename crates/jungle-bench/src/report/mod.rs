@@ -111,6 +111,10 @@ fn document(raws: &[Raw], unread: &[String], outcomes: &[Outcome]) -> Document {
     }
     tables::conditions(raws, &mut blocks);
     blocks.push(Block::Heading("Bars".to_owned()));
+    blocks.push(Block::Text(format!(
+        "What rests on fewer than {} rounds says so: trust it only if it is far from its bar.",
+        claims::ROUNDS_MIN
+    )));
     blocks.push(tables::bars(outcomes));
     scaling(raws, &mut blocks);
     scale::section(raws, &mut blocks);

@@ -76,6 +76,22 @@ fn the_figures_are_derived_from_the_samples() {
 }
 
 #[test]
+fn bars_that_rest_on_few_rounds_say_so() {
+    let of = |rounds: usize| {
+        let mut raw = raw();
+        for row in &mut raw.rows {
+            row.samples.truncate(rounds);
+        }
+        let outcomes = outcomes(&[raw]);
+        let found = outcomes.into_iter().find(|outcome| outcome.what.starts_with("read count"));
+        found.unwrap().measured
+    };
+    assert!(of(3).contains("22.0 × (20.0 × to 24.0 ×) FAIL"), "{}", of(3));
+    assert!(of(2).contains("22.0 × (20.0 × to 24.0 ×, 2 rounds) FAIL"), "{}", of(2));
+    assert!(of(1).contains("20.0 × (one round) FAIL"), "{}", of(1));
+}
+
+#[test]
 fn each_experiment_says_on_what_and_how_it_was_run() {
     let mut raw = raw();
     raw.machine.processor = "a processor".to_owned();
