@@ -1,6 +1,6 @@
 //! How work scales over threads: curves, laws fitted to them, and points that are too good.
 
-use super::fit::{Amdahl, POINTS_MIN, Point, Scalability};
+use super::fit::{AMDAHL_MIN, Amdahl, Point, SCALABILITY_MIN, Scalability};
 use super::plot::{Kind, Line, Mark, Plot, Scale};
 use super::published::{self, Published};
 use crate::lab::Raw;
@@ -230,12 +230,9 @@ impl Curve {
         self.rates.iter().map(|mark| (mark.x, mark.y)).collect()
     }
 
-    /// The laws as lines, each over what one thread does by it; none where none can be fitted.
+    /// The laws that can be fitted as lines, each over what one thread does by it.
     fn laws(&self) -> Vec<Line> {
         let points = self.points();
-        let (Some(amdahl), Some(law)) = (Amdahl::fit(&points), Scalability::fit(&points)) else {
-            return Vec::new();
-        };
         let last = self.rates.last().map_or(1.0, |mark| mark.x);
         let at = |step: u32| 1.0 + (last - 1.0) * f64::from(step) / 60.0;
         let line = |name: &str, kind, times: &dyn Fn(f64) -> f64| Line {
@@ -243,28 +240,35 @@ impl Curve {
             kind,
             points: (0..=60).map(at).map(|x| Mark::at((x, times(x)))).collect(),
         };
-        vec![
-            line("Amdahl's law", Kind::Amdahl, &|x| amdahl.rate(x) / amdahl.alone),
-            line("Universal Scalability Law", Kind::Scalability, &|x| law.rate(x) / law.alone),
-        ]
+        let amdahl = Amdahl::fit(&points)
+            .map(|law| line("Amdahl's law", Kind::Amdahl, &|x| law.rate(x) / law.alone));
+        let scalability = Scalability::fit(&points).map(|law| {
+            line("Universal Scalability Law", Kind::Scalability, &|x| law.rate(x) / law.alone)
+        });
+        amdahl.into_iter().chain(scalability).collect()
     }
 
     /// Its row in the table of laws.
     pub fn fitted(&self) -> Vec<String> {
         let points = self.points();
-        let (Some(amdahl), Some(law)) = (Amdahl::fit(&points), Scalability::fit(&points)) else {
-            let why = format!("{} of the {POINTS_MIN} points that a fit needs", points.len());
-            return vec![self.name.clone(), why, "–".into(), "–".into(), "–".into(), "–".into()];
+        let count = points.len();
+        let few = |least: usize| format!("{count} of the {least} points that a fit needs");
+        let none = || "–".to_owned();
+        let Some(amdahl) = Amdahl::fit(&points) else {
+            return vec![self.name.clone(), few(AMDAHL_MIN), none(), none(), none(), none()];
         };
-        let peak = law.peak().map_or("none".to_owned(), |peak| format!("{peak:.0}"));
-        vec![
-            self.name.clone(),
-            points.len().to_string(),
-            format!("{:.2} % (± {:.1} %)", 100.0 * amdahl.parallel, 100.0 * amdahl.error),
-            format!("{:.4}", law.contention),
-            format!("{:.6}", law.coherence),
-            format!("{peak} (± {:.1} %)", 100.0 * law.error),
-        ]
+        let parallel =
+            format!("{:.2} % (± {:.1} %)", 100.0 * amdahl.parallel, 100.0 * amdahl.error);
+        let [contention, coherence, peak] = match Scalability::fit(&points) {
+            Some(law) => {
+                let peak = law.peak().map_or("none".to_owned(), |peak| format!("{peak:.0}"));
+                let (contention, coherence) = (law.contention, law.coherence);
+                let peak = format!("{peak} (± {:.1} %)", 100.0 * law.error);
+                [format!("{contention:.4}"), format!("{coherence:.6}"), peak]
+            }
+            None => [few(SCALABILITY_MIN), none(), none()],
+        };
+        vec![self.name.clone(), count.to_string(), parallel, contention, coherence, peak]
     }
 
     /// Points at which a thread does more than at fewer threads, each with the likely cause.

@@ -1,7 +1,11 @@
 //! Two laws of scaling, fitted to throughput over threads by least squares of the relative errors.
 
-/// How many points a fit needs: two can be met by any law of two numbers.
-pub const POINTS_MIN: usize = 3;
+/// On how many numbers of threads Amdahl's law needs points: two are met by any law of two numbers.
+pub const AMDAHL_MIN: usize = 3;
+
+/// As [`AMDAHL_MIN`] for the Universal Scalability Law: three are met by any law of three numbers,
+/// noise included, and an error of 0 would say that it holds.
+pub const SCALABILITY_MIN: usize = 4;
 
 /// On so many threads, so much a second.
 pub type Point = (f64, f64);
@@ -34,7 +38,7 @@ impl Amdahl {
     /// The one nearest to the points; `None` when they are too few, or on too few numbers of
     /// threads.
     pub fn fit(points: &[Point]) -> Option<Amdahl> {
-        let points = usable(points)?;
+        let points = usable(points, AMDAHL_MIN)?;
         // The time of an operation is what cannot be shared, and what can over the threads.
         let rows: Vec<[f64; 2]> =
             points.iter().map(|(threads, rate)| [*rate, rate / threads]).collect();
@@ -51,7 +55,7 @@ impl Amdahl {
 impl Scalability {
     /// The one nearest to the points, as [`Amdahl::fit`].
     pub fn fit(points: &[Point]) -> Option<Scalability> {
-        let points = usable(points)?;
+        let points = usable(points, SCALABILITY_MIN)?;
         let row = |(threads, rate): &Point| {
             let each = rate / threads;
             [each, each * (threads - 1.0), each * threads * (threads - 1.0)]
@@ -80,14 +84,14 @@ impl Scalability {
     }
 }
 
-/// The points that a law can be fitted to, if they are enough.
-fn usable(points: &[Point]) -> Option<Vec<Point>> {
+/// The points that a law can be fitted to, if they are of enough numbers of threads.
+fn usable(points: &[Point], least: usize) -> Option<Vec<Point>> {
     let is_usable = |(threads, rate): &Point| *threads >= 1.0 && *rate > 0.0 && rate.is_finite();
     let usable: Vec<Point> = points.iter().copied().filter(is_usable).collect();
     let mut counts: Vec<f64> = usable.iter().map(|(threads, _)| *threads).collect();
     counts.sort_by(f64::total_cmp);
     counts.dedup();
-    (counts.len() >= POINTS_MIN).then_some(usable)
+    (counts.len() >= least).then_some(usable)
 }
 
 /// The coefficients, none below 0, with which each row's sum is nearest to 1; and the root of the
@@ -209,6 +213,26 @@ mod tests {
             near(found.contention, law.contention, 0.025, seed);
             near(found.coherence, law.coherence, 0.001, seed);
             assert!(found.error < 0.02, "{found:?}, seed {seed}");
+        }
+    }
+
+    /// Three points with errors of up to 2 % have a law of three numbers that meets them, whatever
+    /// the errors are; of four, the law is within 4 % of the rates that were without errors.
+    #[test]
+    fn few_noisy_points_are_not_taken_for_a_law() {
+        let law = Scalability { alone: 2e5, contention: 0.05, coherence: 0.004, error: 0.0 };
+        for seed in 1..=200 {
+            let mut random = Random(seed);
+            let mut noisy = |threads: f64| {
+                let noise = 0.98 + 0.04 * random.below(1001) as f64 / 1000.0;
+                (threads, law.rate(threads) * noise)
+            };
+            let points = [1.0, 2.0, 4.0, 8.0].map(&mut noisy);
+            assert_eq!(Scalability::fit(&points[..3]), None);
+            let found = Scalability::fit(&points).unwrap();
+            for (threads, _) in points {
+                near(found.rate(threads) / law.rate(threads), 1.0, 0.04, seed);
+            }
         }
     }
 

@@ -165,7 +165,9 @@ fn three_points_are_fitted_and_drawn() {
     assert!((visit.speedups[1].y - 13.0 / 7.0).abs() < 1e-9);
     assert_eq!(visit.fitted()[1], "3");
     let plot = figure.speedup(&found).unwrap();
-    assert!(plot.lines.iter().any(|line| line.name == "jungle visit: Universal Scalability Law"));
+    let has = |law: &str| plot.lines.iter().any(|line| line.name == format!("jungle visit: {law}"));
+    assert!(has("Amdahl's law") && !has("Universal Scalability Law"), "that needs four points");
+    assert_eq!(visit.fitted()[3], "3 of the 4 points that a fit needs");
     let blocks = document(&raws, &[], &outcomes(&raws)).blocks;
     let is_fit = |block: &Block| matches!(block, Block::Table(head, _) if head[0] == "curve");
     assert!(blocks.iter().any(is_fit));
