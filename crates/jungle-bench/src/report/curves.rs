@@ -4,6 +4,7 @@ use super::fit::{AMDAHL_MIN, Amdahl, Point, SCALABILITY_MIN, Scalability};
 use super::plot::{Kind, Line, Mark, Plot, Scale};
 use super::published::{self, Published};
 use crate::lab::Raw;
+use crate::plan::{self, Threads};
 use crate::results::{Row, find};
 use crate::stats::{median, ratios, spread};
 use crate::systems::System;
@@ -123,34 +124,21 @@ pub struct Curve {
     pub rates: Vec<Mark>,
     /// Over the first point, if that is of one thread.
     pub speedups: Vec<Mark>,
+    /// Of its points, the fewest; what was published has none.
+    rounds: usize,
 }
 
 impl Figure {
     /// Its curves, of what the file has.
     pub fn curves(&self, raw: &Raw) -> Vec<Curve> {
-        let case = |(case, system): &(&'static str, System)| {
-            let of = |row: &&Row| row.case == *case && row.system == *system;
-            let mut rows: Vec<&Row> = raw.rows.iter().filter(of).collect();
-            rows.sort_by_key(|row| row.threads);
-            let first = find(&raw.rows, (self.experiment, *case), *system, 1);
-            let rate = |row: &&Row| mark(self.place(row, raw), &row.samples);
-            let speedup =
-                |row: &&Row| Some(mark(row.threads as f64, &ratios(&row.samples, &first?.samples)));
-            let rates = rows.iter().map(rate).collect();
-            let speedups = rows.iter().filter_map(speedup).filter(|mark| mark.y.is_finite());
-            let speedups = speedups.collect();
-            let name = format!("{} {case}", system.name());
-            Curve { name, kind: Kind::Measured, rates, speedups }
-        };
+        let case = |(case, system): &(&str, System)| Curve::measured(raw, case, *system, self.x);
         let measured = self.cases.iter().map(case).filter(|curve| !curve.rates.is_empty());
         measured.chain(self.published.iter().map(Curve::published)).collect()
     }
 
-    fn place(&self, row: &Row, raw: &Raw) -> f64 {
-        match self.x {
-            X::Threads => row.threads as f64,
-            X::Cores => raw.machine.cores as f64,
-        }
+    /// Is this case of this system drawn in it?
+    fn has(&self, experiment: &str, case: &str, system: System) -> bool {
+        self.experiment == experiment && self.cases.contains(&(case, system))
     }
 
     fn label(&self) -> &'static str {
@@ -213,7 +201,72 @@ fn mark(x: f64, samples: &[f64]) -> Mark {
     Mark { x, y: median(samples), spread: spread(samples) }
 }
 
+/// Points of all that was measured on several numbers of threads, and is drawn in no figure, at
+/// which a thread does more than at fewer.
+pub fn too_good_elsewhere(raw: &Raw) -> Vec<String> {
+    let scales = |row: &&Row| {
+        let is_drawn =
+            FIGURES.iter().any(|figure| figure.has(row.experiment, row.case, row.system));
+        let case = plan::find(row.experiment, row.case);
+        // Elsewhere the number is of clients or servers, of which more may well do more each.
+        let is_asked = case.is_some_and(|case| case.threads == Threads::Asked);
+        row.threads == 1 && row.unit == "1/s" && is_asked && !is_drawn
+    };
+    let curves = raw.rows.iter().filter(scales).map(|row| {
+        let curve = Curve::measured(raw, row.case, row.system, X::Threads);
+        Curve { name: format!("{}: {}", row.experiment, curve.name), ..curve }
+    });
+    curves.flat_map(|curve| curve.too_good(raw.settings.occupy_idle)).collect()
+}
+
+/// What busy cores change: the rate beside them over that beside idle ones, for each case and
+/// number of threads of `idle-trap`.
+pub fn idle_trap(raw: &Raw) -> Vec<String> {
+    let pair = |free: &Row| {
+        let busy = free.case.replace("free", "occupied");
+        let busy = raw.rows.iter().find(|row| {
+            row.case == busy && row.system == free.system && row.threads == free.threads
+        })?;
+        let over = ratios(&busy.samples, &free.samples);
+        let (low, high) = spread(&over);
+        let rounds = match over.len() {
+            1 => "one round".to_owned(),
+            count => format!("{low:.2} to {high:.2}, {count} rounds"),
+        };
+        let (name, threads) = (free.system.name(), free.threads);
+        Some(format!(
+            "{name} {} over {}, threads {threads}: {:.2} × ({rounds})",
+            busy.case,
+            free.case,
+            median(&over)
+        ))
+    };
+    raw.rows.iter().filter(|row| row.case.ends_with("free")).filter_map(pair).collect()
+}
+
 impl Curve {
+    /// Of a case of a system, as the file has it.
+    fn measured(raw: &Raw, case: &str, system: System, x: X) -> Curve {
+        let of = |row: &&Row| row.case == case && row.system == system;
+        let mut rows: Vec<&Row> = raw.rows.iter().filter(of).collect();
+        rows.sort_by_key(|row| row.threads);
+        let first = find(&raw.rows, (&raw.experiment, case), system, 1);
+        let place = |row: &Row| match x {
+            X::Threads => row.threads as f64,
+            X::Cores => raw.machine.cores as f64,
+        };
+        let speedup =
+            |row: &&Row| Some(mark(row.threads as f64, &ratios(&row.samples, &first?.samples)));
+        let speedups = rows.iter().filter_map(speedup).filter(|mark| mark.y.is_finite());
+        Curve {
+            name: format!("{} {case}", system.name()),
+            kind: Kind::Measured,
+            speedups: speedups.collect(),
+            rates: rows.iter().map(|row| mark(place(row), &row.samples)).collect(),
+            rounds: rows.iter().map(|row| row.samples.len()).min().unwrap_or(0),
+        }
+    }
+
     fn published(published: &Published) -> Curve {
         let rates = published.rates();
         let first = rates.first().copied().filter(|(at, _)| *at == 1.0);
@@ -223,6 +276,7 @@ impl Curve {
             kind: Kind::Published,
             speedups: speedups.map(Mark::at).collect(),
             rates: rates.into_iter().map(Mark::at).collect(),
+            rounds: 0,
         }
     }
 
@@ -283,6 +337,9 @@ impl Curve {
             let worst = mark.spread.0 / mark.x / (before.spread.1 / before.x);
             let more = each(mark) / each(before);
             let cause = match self.kind {
+                Kind::Measured if self.rounds < ROUNDS_MIN => {
+                    "it was measured once, so it may be chance"
+                }
                 Kind::Measured if worst <= 1.0 => {
                     "the rounds lie further apart than that, so it may be chance"
                 }
@@ -303,6 +360,9 @@ impl Curve {
         lines
     }
 }
+
+/// A cause is looked for only where there is another round to say that it was not chance.
+const ROUNDS_MIN: usize = 2;
 
 /// So much more a thread is not by the way.
 const TOO_GOOD: f64 = 1.01;
@@ -339,6 +399,7 @@ mod tests {
             kind: Kind::Measured,
             rates: vec![mark(1.0, 10.0, (9.0, 11.0)), mark(2.0, 24.0, spread)],
             speedups: Vec::new(),
+            rounds: 3,
         };
         assert!(curve((18.0, 25.0)).too_good(false)[0].contains("chance"));
         assert!(curve((23.0, 25.0)).too_good(false)[0].contains("--occupy-idle"));
@@ -346,6 +407,8 @@ mod tests {
         let mut curve = curve((39.0, 41.0));
         curve.rates[1].y = 40.0;
         assert!(curve.too_good(false)[0].contains("something else"));
+        curve.rounds = 1;
+        assert!(curve.too_good(false)[0].contains("measured once"));
     }
 
     #[test]

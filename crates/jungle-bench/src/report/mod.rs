@@ -160,6 +160,15 @@ fn scaling(raws: &[Raw], blocks: &mut Vec<Block>) {
         if !too_good.is_empty() {
             blocks.push(Block::List(too_good));
         }
+        if figure.experiment == "idle-trap" {
+            blocks.push(Block::Text("What busy cores change:".to_owned()));
+            blocks.push(Block::List(curves::idle_trap(raw)));
+        }
+    }
+    let elsewhere: Vec<String> = raws.iter().flat_map(curves::too_good_elsewhere).collect();
+    if !elsewhere.is_empty() {
+        blocks.push(Block::Part("More than linear, and not drawn".to_owned()));
+        blocks.push(Block::List(elsewhere));
     }
 }
 

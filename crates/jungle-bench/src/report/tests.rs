@@ -155,6 +155,38 @@ fn the_page_stands_alone() {
     assert!(page.contains("Haskell Jungle (published)"));
 }
 
+/// Of what no figure draws, too, and of peers.
+#[test]
+fn every_point_that_is_too_good_is_told() {
+    let mut raw = raw();
+    let added = [(1, [1e8, 1.1e8, 1e8]), (2, [2.6e8, 2.7e8, 2.6e8])];
+    raw.rows.extend(added.map(|(threads, samples)| {
+        let row = serde_json::json!({
+            "experiment": "read", "case": "summary", "system": "jungle", "threads": threads,
+            "unit": "1/s", "samples": samples,
+        });
+        serde_json::from_value::<crate::results::Row>(row).unwrap()
+    }));
+    let raws = [raw];
+    let page = document(&raws, &[], &outcomes(&raws)).markdown();
+    let (_, end) = page.split_once("### More than linear, and not drawn").unwrap();
+    assert!(end.contains("- read: jungle summary: on 2 a thread does 30.0 % more"), "{end}");
+}
+
+#[test]
+fn busy_cores_are_held_against_idle_ones() {
+    let rows = [("free", 8.0e8), ("occupied", 6.0e8)].map(|(case, rate)| {
+        serde_json::json!({
+            "experiment": "idle-trap", "case": case, "system": "jungle", "threads": 1,
+            "unit": "1/s", "samples": [rate],
+        })
+    });
+    let rows = serde_json::from_value(rows.to_vec().into()).unwrap();
+    let raw = Raw { experiment: "idle-trap".to_owned(), rows, ..raw() };
+    let told = curves::idle_trap(&raw);
+    assert_eq!(told, ["jungle occupied over free, threads 1: 0.75 × (one round)"]);
+}
+
 #[test]
 fn three_points_are_fitted_and_drawn() {
     let raws = raws();
