@@ -51,7 +51,7 @@ fn beside(verdict: &Verdict) -> ((&'static str, &'static str, usize), System) {
         Bar::TimesHaskell(_) => System::Haskell,
         Bar::Times(peer, _) | Bar::MoreThan(peer) | Bar::LessThan(peer) => peer,
         Bar::TimesOneThread(_) | Bar::TimesFloor(_) => System::Jungle,
-        Bar::AtMost(_) | Bar::AtLeast(_) => System::Jungle,
+        Bar::AtMost(_) | Bar::NeverOver(_) | Bar::AtLeast(_) => System::Jungle,
     };
     ((rule.experiment, rule.case, rule.threads), system)
 }
@@ -63,6 +63,7 @@ fn line(verdict: &Verdict) -> String {
         Bar::MoreThan(_) => format!("> 1 × {outcome}"),
         Bar::LessThan(_) => format!("< 1 × {outcome}"),
         Bar::AtMost(most) => format!("≤ {most} {outcome}"),
+        Bar::NeverOver(most) => format!("≤ {most} in every round {outcome}"),
         Bar::AtLeast(least) => format!("≥ {least} {outcome}"),
         Bar::TimesOneThread(least) => times(verdict, "1 thread", least, outcome),
         Bar::TimesFloor(least) => times(verdict, "floor", least, outcome),

@@ -29,6 +29,7 @@ impl Verdict {
             Bar::MoreThan(_) => self.reached > 1.0,
             Bar::LessThan(_) => self.reached < 1.0,
             Bar::AtMost(most) => self.reached <= most,
+            Bar::NeverOver(most) => self.spread.1 <= most,
             Bar::AtLeast(least) => self.reached >= least,
         }
     }
@@ -52,7 +53,7 @@ fn verdict(rule: &Rule, rows: &[Row]) -> Option<Verdict> {
             let floor = (rule.experiment, "floor");
             ratios(ours, &find(rows, floor, System::Machine, rule.threads)?.samples)
         }
-        Bar::AtMost(_) | Bar::AtLeast(_) => ours.clone(),
+        Bar::AtMost(_) | Bar::NeverOver(_) | Bar::AtLeast(_) => ours.clone(),
     };
     let (reached, spread) = (median(&numbers), spread(&numbers));
     Some(Verdict { rule: *rule, reached, spread, rounds: numbers.len() })
@@ -82,5 +83,16 @@ mod tests {
         assert!(verdicts[0].is_pass() && verdicts[0].reached == 12.0);
         assert_eq!(verdicts[0].spread, (10.0, 13.0));
         assert!(!verdicts[1].is_pass());
+    }
+
+    #[test]
+    fn a_count_is_judged_by_its_worst_round() {
+        let of = |samples: &[f64]| {
+            let row = row(System::Jungle, 1, samples);
+            let verdicts = all(&[Row { experiment: "hot", case: "disjoint-runs", ..row }]);
+            verdicts[0].is_pass()
+        };
+        assert!(of(&[1.0, 1.0, 1.0]));
+        assert!(!of(&[1.0, 1.001, 1.0]));
     }
 }

@@ -181,13 +181,13 @@ const CLAIMS: &[Claim] = &[
     claim(
         CORE,
         "hot disjoint, 2 threads against 1; no closure twice",
-        "1.9 ×",
+        "1.9 ×; 1 in every round",
         Rules(|rule| rule.experiment == "hot"),
     ),
     claim(
         STORE,
         "durable commits, 1 client; one sync each",
-        "≥ 90 % of the floor",
+        "≥ 90 % of the floor; 1 in every round",
         Rules(|rule| is(rule, "commit", &["sync", "syncs"]) && rule.threads == 1),
     ),
     claim(
@@ -451,7 +451,7 @@ fn together<'r>(
 fn reached(verdict: &Verdict) -> String {
     let rule = &verdict.rule;
     let unit = match rule.bar {
-        Bar::AtMost(_) | Bar::AtLeast(_) => {
+        Bar::AtMost(_) | Bar::NeverOver(_) | Bar::AtLeast(_) => {
             plan::find(rule.experiment, rule.case).map_or("", |case| case.unit)
         }
         _ => "x",
@@ -492,6 +492,7 @@ fn least(rule: &Rule) -> String {
         Bar::MoreThan(peer) => format!("> {}", peer.name()),
         Bar::LessThan(peer) => format!("< {}", peer.name()),
         Bar::AtMost(most) => format!("≤ {most}"),
+        Bar::NeverOver(most) => format!("≤ {most} in every round"),
         Bar::AtLeast(least) => format!("≥ {least}"),
     }
 }
