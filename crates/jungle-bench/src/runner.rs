@@ -63,8 +63,8 @@ pub struct Found {
 /// When a measurement fails or finds its own result wrong.
 pub fn run(cases: &[Case], request: &Request) -> Result<Vec<Row>, Failure> {
     let mut rounds = Rounds::new(cases, request, request.rounds());
-    for _ in 0..request.rounds() {
-        rounds.run_one(None, OnFailure::Stop);
+    for round in 0..request.rounds() {
+        rounds.run_one(round, None, OnFailure::Stop);
         let left_out = |cell: &Cell| {
             let why = &cell.left_out.as_ref()?.why;
             Some(format!("{}: {why}\n  {}", cell.system.name(), cell.program.argv.join(" ")))
@@ -82,9 +82,9 @@ pub fn run(cases: &[Case], request: &Request) -> Result<Vec<Row>, Failure> {
 pub fn run_until(cases: &[Case], request: &Request, deadline: Instant) -> Found {
     let mut rounds = Rounds::new(cases, request, request.rounds_max());
     rounds.order.sort_by_key(|at| !rounds.cells[*at].is_of_a_bar());
-    for _ in 0..request.rounds_max() {
+    for round in 0..request.rounds_max() {
         let begun = Instant::now();
-        rounds.run_one(Some(deadline), OnFailure::GoOn);
+        rounds.run_one(round, Some(deadline), OnFailure::GoOn);
         if Instant::now() + begun.elapsed() > deadline {
             break;
         }
@@ -123,11 +123,11 @@ impl Rounds {
     }
 
     /// One sample more for each cell, of those that have not failed.
-    fn run_one(&mut self, deadline: Option<Instant>, on_failure: OnFailure) {
+    fn run_one(&mut self, round: usize, deadline: Option<Instant>, on_failure: OnFailure) {
         // Several cells may be numbers of one run.
         let mut measured: HashMap<Program, Result<Sample, Reason>> = HashMap::new();
-        for at in &self.order {
-            let cell = &mut self.cells[*at];
+        for at in self.in_turn(round) {
+            let cell = &mut self.cells[at];
             if cell.left_out.is_some() {
                 continue;
             }
@@ -149,6 +149,20 @@ impl Rounds {
             self.bar.inc(1);
         }
         self.refuse_other_content(&measured);
+    }
+
+    /// The cells in the order of a round. Of those who are measured one after the other in the same
+    /// case another one begins each round: the first may find a cooler processor, or colder memory.
+    fn in_turn(&self, round: usize) -> Vec<usize> {
+        let of = |at: &usize| {
+            let cell = &self.cells[*at];
+            (cell.case.experiment, cell.case.name, cell.threads)
+        };
+        let turned = |group: &[usize]| {
+            let (before, after) = group.split_at(round % group.len());
+            [after, before].concat()
+        };
+        self.order.chunk_by(|a, b| of(a) == of(b)).flat_map(turned).collect()
     }
 
     /// Whoever tells what it holds in the end must hold the same: otherwise none of them counts.
@@ -303,8 +317,34 @@ fn row(cell: Cell) -> Row {
 
 #[cfg(test)]
 mod tests {
-    use super::other_content;
+    use clap::Parser;
+
+    use super::{Rounds, other_content};
+    use crate::args::{Args, Command};
+    use crate::plan;
     use crate::sample::Sample;
+    use crate::systems::System;
+
+    #[test]
+    fn another_system_begins_each_round() {
+        let line = "jungle-bench point --systems jungle,haskell,java";
+        let Command::Run(request) = Args::parse_from(line.split(' ')).command() else {
+            panic!("an experiment");
+        };
+        let rounds = Rounds::new(&plan::cases("point").unwrap(), &request, 3);
+        let systems = |round: usize| {
+            let order = rounds.in_turn(round);
+            assert_eq!(order.len(), rounds.cells.len());
+            let cells = order.into_iter().map(|at| &rounds.cells[at]);
+            let of_case = cells.filter(|cell| cell.case.name == "update");
+            of_case.map(|cell| cell.system).collect::<Vec<_>>()
+        };
+        use System::{Haskell, Java, Jungle};
+        assert_eq!(systems(0), [Jungle, Haskell, Java]);
+        assert_eq!(systems(1), [Haskell, Java, Jungle]);
+        assert_eq!(systems(2), [Java, Jungle, Haskell]);
+        assert_eq!(systems(3), systems(0));
+    }
 
     #[test]
     fn systems_that_hold_other_things_are_told() {
