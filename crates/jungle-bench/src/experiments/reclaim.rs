@@ -1,7 +1,8 @@
 //! A reader and a writer while what a long history held is given back: how long either must wait.
 
-use std::fs;
+use std::fs::File;
 use std::hint::black_box;
+use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -99,6 +100,16 @@ struct Longest {
     without_waiting: f64,
 }
 
+impl Longest {
+    /// One more, which took so long, and waited for so long of that.
+    fn add(&mut self, took: Duration, waited: Duration) {
+        let milliseconds = |time: Duration| 1e3 * time.as_secs_f64();
+        self.wall = self.wall.max(milliseconds(took));
+        let without = milliseconds(took.saturating_sub(waited));
+        self.without_waiting = self.without_waiting.max(without);
+    }
+}
+
 /// Those of a reader and a writer.
 struct Stalls {
     reader: Longest,
@@ -156,16 +167,14 @@ impl<'t> Worker<'t> {
         mut each: impl FnMut(&mut Self) -> Result<(), Failure>,
     ) -> Result<Longest, Failure> {
         let mut longest = Longest::default();
-        let mut waited = waited();
+        let waiting = Waiting::of_this_thread();
         while !stop.load(Ordering::Relaxed) {
-            let begun = Instant::now();
+            // Read before each: what shorter ones have waited is not to be taken off a long one.
+            let (before, begun) = (waiting.so_far(), Instant::now());
             each(self)?;
             let took = begun.elapsed();
             if took > LONG {
-                let before = std::mem::replace(&mut waited, self::waited());
-                let without = took.saturating_sub(waited - before);
-                longest.wall = longest.wall.max(1e3 * took.as_secs_f64());
-                longest.without_waiting = longest.without_waiting.max(1e3 * without.as_secs_f64());
+                longest.add(took, waiting.so_far().saturating_sub(before));
             }
         }
         Ok(longest)
@@ -202,9 +211,47 @@ impl<'t> Worker<'t> {
     }
 }
 
-/// For how long this thread has waited for a processor so far, as Linux tells.
-fn waited() -> Duration {
-    let told = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanos = told.split(' ').nth(1).and_then(|nanos| nanos.parse().ok());
-    Duration::from_nanos(nanos.unwrap_or(0))
+/// For how long a thread has waited for a processor, as Linux tells; opened once, since it is read
+/// beside each operation.
+struct Waiting(Option<File>);
+
+impl Waiting {
+    fn of_this_thread() -> Waiting {
+        Waiting(File::open("/proc/thread-self/schedstat").ok())
+    }
+
+    fn so_far(&self) -> Duration {
+        let mut told = [0; 80];
+        let bytes = self.0.as_ref().and_then(|file| file.read_at(&mut told, 0).ok()).unwrap_or(0);
+        Duration::from_nanos(waited(&told[..bytes]).unwrap_or(0))
+    }
+}
+
+/// The second of the numbers, in nanoseconds.
+fn waited(told: &[u8]) -> Option<u64> {
+    std::str::from_utf8(told).ok()?.split(' ').nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Longest, Waiting, waited};
+
+    #[test]
+    fn only_what_the_operation_waited_is_taken_off() {
+        let mut longest = Longest::default();
+        longest.add(Duration::from_millis(7), Duration::from_millis(6));
+        longest.add(Duration::from_millis(5), Duration::from_millis(1));
+        assert_eq!((longest.wall, longest.without_waiting), (7.0, 4.0));
+    }
+
+    #[test]
+    fn what_the_system_tells_is_read_again_and_again() {
+        assert_eq!(waited(b"12 345 6\n"), Some(345));
+        assert_eq!(waited(b""), None);
+        let waiting = Waiting::of_this_thread();
+        let before = waiting.so_far();
+        assert!(waiting.so_far() >= before);
+    }
 }

@@ -236,7 +236,7 @@ const CLAIMS: &[Claim] = &[
     ),
     claim(
         STORE,
-        "longest stall while reclaiming; extra disk",
+        "longest stall while reclaiming, without waiting for a processor; extra disk",
         "≤ 5 ms; ≤ 10 %",
         Rules(|rule| rule.experiment == "reclaim"),
     ),
