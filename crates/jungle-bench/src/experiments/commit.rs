@@ -185,6 +185,8 @@ fn count(client: jungle::Node<'_>) -> Option<i64> {
     client.attribute("count")?.as_int()
 }
 
+/// Only the last revisions are kept, so that memory does not grow with the commits of the turns.
+/// Whoever uses Jungle keeps all unless it is told otherwise; `flat` measures that.
 fn open(folder: &Path) -> Result<Store, Failure> {
     Ok(folder::options().retention(Retention::Last(100)).open(folder.join("jungle"))?)
 }

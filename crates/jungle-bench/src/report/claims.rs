@@ -186,13 +186,13 @@ const CLAIMS: &[Claim] = &[
     ),
     claim(
         STORE,
-        "durable commits, 1 client; one sync each",
+        "durable commits, 1 client, 100 revisions kept; one sync each",
         "≥ 90 % of the floor; 1 in every round",
         Rules(|rule| is(rule, "commit", &["sync", "syncs"]) && rule.threads == 1),
     ),
     claim(
         STORE,
-        "durable commits, 64 clients",
+        "durable commits, 64 clients, 100 revisions kept",
         "≥ 20 × the floor",
         Rules(|rule| is(rule, "commit", &["sync"]) && rule.threads == 64),
     ),
