@@ -444,6 +444,28 @@ visit('a branch is made, changed and merged, its conflicts settled', garden('mer
   assert.equal(attributes.planted.value, 2026)
 })
 
+visit('another value for a conflict begins with all of one that is cut', async () => {
+  await plant(api, 'poem')
+  const put = (value) => [{ op: 'put', path: '/tools/0', attribute: 'poem', value: { type: 'text', value } }]
+  const lines = 'a line of a poem\n'.repeat(200)
+  await api.commit('poem', 'ana', 'a poem', put(`${lines}of ana`))
+  await api.commit('poem', 'dana', 'a poem', put(`${lines}of dana`), 'winter')
+  return '?tree=poem&view=merge&merge=winter'
+}, async (page) => {
+  const conflict = (path) => page.getByRole('group').filter({ hasText: path })
+  await conflict('/beds/vegetables/0').getByLabel('main').check()
+  const poem = conflict('/tools/0')
+  await poem.getByLabel('another').check()
+  await poem.getByRole('button', { name: /^Load all/ }).click()
+  const text = await poem.getByRole('textbox').inputValue()
+  await poem.getByRole('textbox').fill(`${text}, and more`)
+  await poem.getByRole('button', { name: 'Take this' }).click()
+  await page.getByRole('button', { name: 'Merge winter into main' }).click()
+  await page.locator('.told', { hasText: 'merged winter' }).waitFor()
+  const { attributes } = await api.get('/trees/poem/node?path=/tools/0')
+  assert.equal(attributes.poem.value, `${'a line of a poem\n'.repeat(200)}of dana, and more`)
+})
+
 visit('what another does is seen at once', garden('both', '&path=/tools/0'), async (page) => {
   await page.locator('.live', { hasText: 'live' }).waitFor()
   const other = await open(browser, `${server.url}/explorer/?tree=both&path=/tools`, 'bo')

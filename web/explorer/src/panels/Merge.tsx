@@ -6,7 +6,8 @@ import { count } from '../model/value.ts'
 import { ChangeList } from '../parts/ChangeList.tsx'
 import type { PanelProps } from '../parts/Explorer.tsx'
 import { PathLink } from '../parts/Link.tsx'
-import { ValueEditor, ValueText } from '../parts/Value.tsx'
+import { ValueText } from '../parts/Value.tsx'
+import { WholeEditor } from '../parts/WholeEditor.tsx'
 
 type Choice = { take: 'ours' | 'theirs' } | { value: Value }
 type Loaded = Preview & { tag: string }
@@ -100,7 +101,7 @@ function Conflicts({ app, preview, choices, onChoose }: ConflictsProps) {
         </p>
       )}
       {conflicts.map((conflict) => (
-        <ConflictCard key={placeOf(conflict)} app={app} conflict={conflict} from={from} into={into} choice={choices.get(placeOf(conflict))} onChoose={(choice) => onChoose([conflict], choice)} />
+        <ConflictCard key={placeOf(conflict)} app={app} preview={preview} conflict={conflict} choice={choices.get(placeOf(conflict))} onChoose={(choice) => onChoose([conflict], choice)} />
       ))}
     </>
   )
@@ -108,16 +109,20 @@ function Conflicts({ app, preview, choices, onChoose }: ConflictsProps) {
 
 interface CardProps {
   app: PanelProps['app']
+  preview: Loaded
   conflict: Conflict
-  from: string
-  into: string
   choice: Choice | undefined
   onChoose: (choice: Choice) => void
 }
 
-function ConflictCard({ app, conflict, from, into, choice, onChoose }: CardProps) {
+function ConflictCard({ app, preview, conflict, choice, onChoose }: CardProps) {
+  const { from, into } = preview
   const { path, attribute, base, ours, theirs } = conflict
   const [isOwn, own] = useState(false)
+  const isKept = choice !== undefined && 'value' in choice
+  // What another value begins with, and where all of it is: a preview shows its beginning only.
+  const [put, branch, at] = ours.value ? [ours, from, preview.ours] : [theirs, into, preview.theirs]
+  const version = { tree: app.session!.tree, branch, at: `${at}` }
   const name = placeOf(conflict)
   const side = (take: 'ours' | 'theirs', branch: string, change: Change) => (
     <label class="side">
@@ -136,7 +141,12 @@ function ConflictCard({ app, conflict, from, into, choice, onChoose }: CardProps
         <label class="side">
           <input type="radio" name={name} checked={isOwn} onChange={() => own(true)} />
           <span class="whose">another</span>
-          {isOwn && <ValueEditor value={choice && 'value' in choice ? choice.value : (ours.value ?? theirs.value ?? { type: 'text', value: '' })} label={`${path} ${attribute}`} keep={choice && 'value' in choice ? 'Kept' : 'Take this'} onKeep={(value) => onChoose({ value })} />}
+          {isOwn && (
+            <WholeEditor
+              app={app} version={version} path={put.path} attribute={attribute} value={isKept ? choice.value : (put.value ?? { type: 'text', value: '' })}
+              label={`${path} ${attribute}`} keep={isKept ? 'Kept' : 'Take this'} onKeep={(value) => onChoose({ value })}
+            />
+          )}
         </label>
       )}
     </fieldset>

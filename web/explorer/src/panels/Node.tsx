@@ -5,7 +5,8 @@ import { ancestors, isWithin, lastKey } from '../model/path.ts'
 import { count, guess, shown, size } from '../model/value.ts'
 import type { PanelProps } from '../parts/Explorer.tsx'
 import { Link } from '../parts/Link.tsx'
-import { telling, ValueEditor, ValueText } from '../parts/Value.tsx'
+import { telling, ValueText } from '../parts/Value.tsx'
+import { WholeEditor } from '../parts/WholeEditor.tsx'
 import { NodeDialogs } from './NodeDialogs.tsx'
 
 /** A node: its attributes, and what can be done with it. */
@@ -111,7 +112,7 @@ function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolea
               <dt>{name}</dt>
               <dd>
                 {editing?.name === name
-                  ? <Editing app={app} session={session} node={node} name={name} value={editing.old} onKeep={(next) => void keep(name, next, editing.old)} onCancel={() => edit(undefined)} />
+                  ? <WholeEditor app={app} version={session.shown} path={node.path} attribute={name} value={editing.old} label={name} onKeep={(next) => void keep(name, next, editing.old)} onCancel={() => edit(undefined)} />
                   : <Shown name={name} value={value} isRead={isRead} onEdit={() => edit({ name, old: value })} />}
               </dd>
               {editing?.name !== name && (
@@ -135,34 +136,6 @@ function Shown({ name, value, isRead, onEdit }: { name: string; value: Value; is
     : <ValueText value={value} />
   if (isRead) return content
   return <button type="button" class="shown" aria-label={`edit ${name}: ${shown(value)}`} onClick={onEdit}>{content}</button>
-}
-
-interface EditingProps extends NodeProps {
-  name: string
-  value: Value
-  onKeep: (value: Value) => void
-  onCancel: () => void
-}
-
-/** What is cut is fetched whole before it is edited. */
-function Editing({ session, app, node, name, value, onKeep, onCancel }: EditingProps) {
-  const [whole, setWhole] = useState<Value | undefined>(value.bytes === undefined ? value : undefined)
-  const fetchIt = async () => {
-    const response = await app.did(api.whole(session.shown, node.path, name))
-    if (response === undefined) return onCancel()
-    if (value.type === 'text') return setWhole({ type: 'text', value: await response.text() })
-    const bytes = new Uint8Array(await response.arrayBuffer())
-    setWhole({ type: 'bytes', value: btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')) })
-  }
-  if (whole === undefined) {
-    return (
-      <span class="editor">
-        <button type="button" onClick={() => void fetchIt()}>Load all {size(value.bytes ?? 0)} to edit them</button>
-        <button type="button" onClick={onCancel}>Cancel</button>
-      </span>
-    )
-  }
-  return <ValueEditor value={whole} label={name} onKeep={onKeep} onCancel={onCancel} />
 }
 
 function NewAttribute({ taken, onKeep }: { taken: string[]; onKeep: (name: string, value: Value) => void }) {

@@ -1,0 +1,51 @@
+import { useState } from 'preact/hooks'
+import * as api from '../api/client.ts'
+import type { Value } from '../api/types.ts'
+import { size, toBase64 } from '../model/value.ts'
+import type { App } from '../state/app.ts'
+import { ValueEditor } from './Value.tsx'
+
+interface Props {
+  app: App
+  /** Where all of the value is, of which a page may show the beginning only. */
+  version: api.Version
+  path: string
+  attribute: string
+  value: Value
+  /** What the field is for, to those who do not see it. */
+  label: string
+  keep?: string
+  /** With the value that was there before, all of it. */
+  onKeep: (value: Value, old: Value) => void
+  onCancel?: () => void
+}
+
+/** What is cut is fetched whole before it is edited. */
+export function WholeEditor({ app, version, path, attribute, value, onKeep, ...more }: Props) {
+  const { onCancel } = more
+  const [whole, setWhole] = useState<Value | undefined>(value.bytes === undefined ? value : undefined)
+  const fetchIt = async () => {
+    const found = await app.did(wholeValue(version, path, attribute, value))
+    if (found) setWhole(found)
+    else onCancel?.()
+  }
+  if (whole === undefined) {
+    return (
+      <span class="editor">
+        <button type="button" onClick={() => void fetchIt()}>Load all {size(value.bytes ?? 0)} to edit them</button>
+        {onCancel && <button type="button" onClick={onCancel}>Cancel</button>}
+      </span>
+    )
+  }
+  return <ValueEditor value={whole} onKeep={(next) => onKeep(next, whole)} {...more} />
+}
+
+async function wholeValue(version: api.Version, path: string, attribute: string, cut: Value): Promise<Value> {
+  const response = await api.whole(version, path, attribute)
+  const isText = cut.type === 'text'
+  const value = isText ? await response.text() : toBase64(new Uint8Array(await response.arrayBuffer()))
+  // The last digits of base64 stand for what was cut off, too.
+  const begin = isText ? String(cut.value) : String(cut.value).slice(0, -4)
+  if (!value.startsWith(begin)) throw new api.Problem(409, `${path} has another ${attribute} by now`)
+  return { type: cut.type, value }
+}
