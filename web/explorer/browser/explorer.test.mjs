@@ -410,6 +410,24 @@ visit('the slider shows the past, by hand and by key', garden('past'), async (pa
   assert.equal(query(page).get('at'), null)
 })
 
+visit('a revision that is older than the slider goes is told as it is', garden('far'), async (page) => {
+  for (let n = 0; n < 30; n += 1) await api.commit('far', 'bo', `number ${n}`, [{ op: 'put', path: '/', attribute: 'n', value: n }])
+  const [old, oldest] = (await api.get('/trees/far/revisions')).revisions.slice(-2)
+  // As if each of these were a thousand.
+  await page.route('**/revisions?*', (route) => route.continue({ url: route.request().url().replace('limit=1000', 'limit=1') }))
+  await page.goto(`${server.url}/explorer/?tree=far&view=changes&at=${old.revision}`)
+  await page.locator('.told', { hasText: 'the garden gets its name' }).waitFor()
+  const slider = page.getByRole('slider', { name: 'revision', exact: true })
+  assert.match(await slider.getAttribute('aria-valuetext'), new RegExp(`^revision ${old.revision}, ana,`))
+  await page.locator('.compare', { hasText: 'the garden gets its name' }).waitFor()
+  await page.locator('.change.added', { hasText: '/beds' }).waitFor()
+  await page.getByRole('button', { name: 'older revision' }).click()
+  await page.locator('.told strong', { hasText: new RegExp(`^${oldest.revision}$`) }).waitFor()
+  await page.goto(`${server.url}/explorer/?tree=far&view=changes&from=${old.revision}`)
+  await page.locator('.compare', { hasText: 'the garden gets its name' }).waitFor()
+  await page.locator('.told', { hasText: 'number 29' }).waitFor()
+})
+
 visit('what changed is shown beside the tree, and taken back', garden('diff', '&view=changes'), async (page) => {
   await page.locator('.change.removed', { hasText: '/beds/trees/1' }).waitFor()
   await page.locator('.change.moved', { hasText: 'from /beds/trees/3' }).waitFor()

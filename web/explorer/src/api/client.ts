@@ -126,10 +126,8 @@ export const search = (
   { tree, branch, at }: Version, path: string, where: string, after?: string, signal?: AbortSignal,
 ) => get<Found>(address(tree, '/search', { path, where, branch, at, after, limit: 100 }), signal)
 
-export const revisions = (tree: string, branch: string, after?: number) =>
-  get<{ revisions: Revision[]; next: number | null }>(
-    address(tree, '/revisions', { branch, after, limit: 1000 }),
-  )
+export const revisions = (tree: string, branch: string, after?: number, limit = 1000) =>
+  get<{ revisions: Revision[]; next: number | null }>(address(tree, '/revisions', { branch, after, limit }))
 
 export const diff = (
   tree: string, branch: string, from: string | undefined, to: string | undefined, after = 0,

@@ -20,10 +20,18 @@ interface Loaded {
 export function ChangesPanel({ app, session }: PanelProps) {
   const [loaded, setLoaded] = useState<Loaded>()
   const { revisions, place } = session
-  const to = revisions[place]
+  const [sought, seek] = useState<number>()
   const wanted = app.address.from
-  const found = wanted === undefined ? place - 1 : revisions.findLastIndex(({ revision }) => revision <= wanted)
-  const from = revisions[Math.min(Math.max(0, found), place)]
+  const to = session.upTo(session.revision)
+  const before = session.before(to)
+  const found = wanted === undefined ? before : session.upTo(Math.min(wanted, session.revision))
+  const first = session.older === null ? revisions[0] : undefined
+  const from = found ?? first ?? (wanted === sought ? to : undefined)
+
+  useEffect(() => {
+    if (wanted === undefined) seek(undefined)
+    else void app.did(session.find(wanted)).then(() => seek(wanted))
+  }, [wanted])
 
   useEffect(() => {
     if (from === undefined || to === undefined) return
@@ -50,13 +58,15 @@ export function ChangesPanel({ app, session }: PanelProps) {
     <>
       <h1 tabIndex={-1}>Changes</h1>
       <div class="compare">
-        <label>
-          <span>from</span>
-          <input
-            type="range" min={0} max={place} value={Math.max(0, revisions.indexOf(from))} aria-label="compare with revision" aria-valuetext={`revision ${from.revision}`}
-            onInput={(event) => app.go({ from: revisions[Number(event.currentTarget.value)]!.revision }, 'replace')}
-          />
-        </label>
+        {place >= 0 && (
+          <label>
+            <span>from</span>
+            <input
+              type="range" min={0} max={place} value={Math.max(0, revisions.indexOf(from))} aria-label="compare with revision" aria-valuetext={`revision ${from.revision}`}
+              onInput={(event) => app.go({ from: revisions[Number(event.currentTarget.value)]!.revision }, 'replace')}
+            />
+          </label>
+        )}
         <p><strong>{from.revision}</strong> <span class="quiet">{clock(from.time)}</span> <Person name={from.author} /> {from.message}</p>
         <p><strong>{to.revision}</strong> <span class="quiet">{clock(to.time)}</span> <Person name={to.author} /> {to.message}</p>
       </div>
@@ -65,7 +75,7 @@ export function ChangesPanel({ app, session }: PanelProps) {
           <Totals signs={rows.map(({ sign }) => sign)} isAll={loaded.next === null} total={loaded.total} />
           <ChangeList app={app} rows={rows} />
           {loaded.next !== null && <button type="button" onClick={() => void more()}>More</button>}
-          <Undo app={app} session={session} revision={to.revision} isOne={place > 0 && from === revisions[place - 1]} />
+          <Undo app={app} session={session} revision={to.revision} isOne={from === before} />
         </>
       )}
     </>

@@ -16,7 +16,8 @@ export function Timeline({ app, session }: PanelProps) {
   const [isPlaying, play] = useState(false)
   const frame = useRef(0)
   const last = revisions.length - 1
-  const found = revisions[place]
+  const found = session.upTo(session.revision)
+  const before = session.before(found)
   const isPast = app.address.at !== undefined
 
   useEffect(() => {
@@ -42,11 +43,11 @@ export function Timeline({ app, session }: PanelProps) {
     <section class={isPast ? 'timeline past' : 'timeline'} aria-label="time">
       <div class="slider">
         <button type="button" class="plain" aria-label={isPlaying ? 'pause' : 'play'} title="Play the history" onClick={start}>{isPlaying ? '❚❚' : '▶'}</button>
-        <button type="button" class="plain" aria-label="older revision" title="Older ([)" disabled={place === 0} onClick={() => step(app, -1)}>‹</button>
+        <button type="button" class="plain" aria-label="older revision" title="Older ([)" disabled={before === undefined} onClick={() => step(app, -1)}>‹</button>
         <div class="track">
           <Marks session={session} />
           <input
-            type="range" min={0} max={Math.max(0, last)} value={place} aria-label="revision" aria-valuetext={told}
+            type="range" min={0} max={Math.max(0, last)} value={Math.max(0, place)} aria-label="revision" aria-valuetext={told}
             onInput={(event) => slide(Number(event.currentTarget.value))}
           />
         </div>
@@ -62,9 +63,10 @@ export function Timeline({ app, session }: PanelProps) {
             {found.tags.map((tag) => <span key={tag} class="tag">{tag}</span>)}
           </>
         )}
+        {found && place < 0 && last >= 0 && <span class="quiet">older than the slider goes</span>}
         <span class="grow" />
         {session.older !== null && <button type="button" class="link" onClick={() => void session.loadRevisions().catch(app.failed)}>older ones</button>}
-        {place > 0 && app.address.view !== 'changes' && <Link app={app} to={{ view: 'changes', from: undefined }} then={() => { app.pane = 'panel' }}>what changed</Link>}
+        {before && app.address.view !== 'changes' && <Link app={app} to={{ view: 'changes', from: undefined }} then={() => { app.pane = 'panel' }}>what changed</Link>}
         {isPast ? <Link app={app} class="newest" to={{ at: undefined }}>to the newest</Link> : <span class="newest quiet">newest</span>}
       </p>
     </section>

@@ -9,7 +9,7 @@ import { ancestors, compareKeys, isBelow, lastKey, parent, partOf } from '../mod
 
 export type Live = 'connecting' | 'live' | 'ended'
 
-/** Pages of revisions that are looked through for one that an address names. */
+/** Pages of revisions that are looked through for one that an address names; one that is older is asked for alone. */
 const REVISION_PAGES_MAX = 20
 
 /** How long after a commit of somebody else it is loaded, so that a stream of them is not. */
@@ -34,6 +34,8 @@ export class Session {
   revisions: Revision[] = []
   /** Where the page of older revisions follows, if there is one. */
   older: number | null = null
+  /** Revisions that are older than those, by the numbers for which they were found. */
+  private readonly far = new Map<number, Revision>()
   head = 0
   node: Node | undefined
   /** Why there is no node. */
@@ -94,7 +96,7 @@ export class Session {
     if (this.isOver) return
     document.addEventListener('visibilitychange', this.seen)
     if (!document.hidden) this.watch()
-    if (at !== undefined && this.isWhole) await this.findRevision(at)
+    if (at !== undefined && this.isWhole) await this.find(at)
   }
 
   end(): void {
@@ -113,7 +115,7 @@ export class Session {
     this.version = new AbortController()
     this.asked.clear()
     this.refresh()
-    if (at !== undefined && this.isWhole) await this.findRevision(at)
+    if (at !== undefined && this.isWhole) await this.find(at)
   }
 
   async select(path: string): Promise<void> {
@@ -271,17 +273,34 @@ export class Session {
     this.on.changed()
   }
 
-  private async findRevision(at: number): Promise<void> {
-    for (let page = 0; page < REVISION_PAGES_MAX; page += 1) {
-      if (this.older === null || (this.revisions[0]?.revision ?? 0) <= at) return
-      await this.loadRevisions()
-    }
+  /** Sees to it that the newest revision up to a number is known, and the one before it. */
+  async find(number: number): Promise<void> {
+    const isIn = () => this.revisions.length > 0 && (this.older === null || this.oldest <= number)
+    for (let page = 0; page < REVISION_PAGES_MAX && !isIn(); page += 1) await this.loadRevisions()
+    if (this.older === null || this.oldest < number || this.far.has(number)) return
+    const { revisions: [found, before] } = await api.revisions(this.tree, this.branch, number + 1, 2)
+    if (found) this.far.set(number, found)
+    if (found && before) this.far.set(found.revision - 1, before)
+    this.on.changed()
   }
 
-  /** Which of the loaded revisions is shown: the newest that is not newer. */
+  private get oldest(): number {
+    return this.revisions[0]?.revision ?? 0
+  }
+
+  /** The newest revision up to a number, if it is known. */
+  upTo(number: number): Revision | undefined {
+    return this.revisions.findLast(({ revision }) => revision <= number) ?? this.far.get(number)
+  }
+
+  /** The revision before another, if it is known. */
+  before(one: Revision | undefined): Revision | undefined {
+    return one && this.upTo(one.revision - 1)
+  }
+
+  /** Which of the loaded revisions is shown: the newest that is not newer. -1 if it is older than all of them. */
   get place(): number {
-    const found = this.revisions.findLastIndex(({ revision }) => revision <= this.revision)
-    return Math.max(0, found)
+    return this.revisions.findLastIndex(({ revision }) => revision <= this.revision)
   }
 
   /** A browser opens six connections to a server at most, for all its tabs: those that nobody sees give theirs back. */

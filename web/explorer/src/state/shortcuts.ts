@@ -74,13 +74,12 @@ function act(app: App, key: string): boolean {
   return false
 }
 
-/** To the revision before or behind the one that is shown. */
-export function step(app: App, by: number): void {
+/** To the revision before the one that is shown, or to the one behind it that is loaded. */
+export function step(app: App, by: 1 | -1): void {
   const { session } = app
   if (session === undefined || !session.isWhole) return
-  const place = Math.max(0, Math.min(session.revisions.length - 1, session.place + by))
-  const found = session.revisions[place]
+  const { revisions, place, revision } = session
+  const found = by < 0 ? session.before(session.upTo(revision)) : revisions[place + 1]
   if (found === undefined) return
-  const isNewest = place === session.revisions.length - 1
-  app.go({ at: isNewest ? undefined : found.revision }, 'replace')
+  app.go({ at: found === revisions.at(-1) ? undefined : found.revision }, 'replace')
 }
