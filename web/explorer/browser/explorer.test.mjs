@@ -484,6 +484,27 @@ visit('another value for a conflict begins with all of one that is cut', async (
   assert.equal(attributes.poem.value, `${'a line of a poem\n'.repeat(200)}of dana, and more`)
 })
 
+visit('more conflicts than are listed are settled as one side has them', async () => {
+  await sow(api, 'conflicts', 1_100)
+  await api.ask('POST', '/trees/conflicts/branches', { name: 'draft', at: 'main' })
+  const put = (value) => Array.from({ length: 1_100 }, (_, at) => ({ op: 'put', path: `/${at}`, attribute: 'by', value }))
+  await api.commit('conflicts', 'ana', 'all', put('main'))
+  await api.commit('conflicts', 'bo', 'all', put('draft'), 'draft')
+  return '?tree=conflicts&view=merge&merge=draft'
+}, async (page) => {
+  await page.getByRole('heading', { name: '1\u202f100 conflicts' }).waitFor()
+  await page.getByRole('group').first().getByLabel('main').check()
+  await page.getByText('1\u202f099 conflicts are not settled').waitFor()
+  await page.getByRole('button', { name: 'All as in draft' }).click()
+  const kept = page.getByRole('group').nth(1)
+  await kept.getByLabel('main').check()
+  const path = await kept.locator('.path').innerText()
+  await page.getByRole('button', { name: 'Merge draft into main' }).click()
+  await page.locator('.told', { hasText: 'merged draft' }).waitFor()
+  const by = async (path) => (await api.get(`/trees/conflicts/node?path=${path}`)).attributes.by.value
+  assert.deepEqual([await by('/0'), await by('/1099'), await by(path)], ['draft', 'draft', 'main'])
+})
+
 visit('what another does is seen at once', garden('both', '&path=/tools/0'), async (page) => {
   await page.locator('.live', { hasText: 'live' }).waitFor()
   const other = await open(browser, `${server.url}/explorer/?tree=both&path=/tools`, 'bo')

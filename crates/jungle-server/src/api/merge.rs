@@ -22,7 +22,7 @@ use crate::problem::{Kind, Problem};
 use crate::query::Query;
 use crate::tag::{check, expected};
 
-/// Changes that a preview tells.
+/// Changes, and conflicts, that a preview tells.
 const CHANGES_MAX: usize = 1000;
 
 #[derive(Deserialize)]
@@ -100,6 +100,7 @@ fn previewed(merge: &Merge, from: &str, into: &str) -> Json {
         "ours": merge.ours().revision().number(),
         "theirs": merge.theirs().revision().number(),
         "conflicts": conflicts(merge.conflicts().iter()),
+        "conflict_count": merge.conflicts().len(),
         "total": merge.changes().len(),
         "changes": changes.map(|change| Shown { before, ..whole(change) }).collect::<Vec<_>>(),
         "renamed": renamed.map(|(from, to)| {

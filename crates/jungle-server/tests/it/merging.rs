@@ -35,6 +35,7 @@ fn preview_tells_changes_and_conflicts_and_does_nothing() {
     let before = document(&served);
     let preview = served.get(&format!("{MERGES}?from=draft")).expect(200);
     assert_eq!(preview["conflicts"].as_array().unwrap().len(), 2);
+    assert_eq!(preview["conflict_count"], 2);
     assert_eq!(preview["conflicts"][0]["kind"], "attribute");
     assert_eq!(preview["changes"], json!([{"op": "add", "path": "/of-draft"}]));
     assert_eq!(document(&served), before);

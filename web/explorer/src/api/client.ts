@@ -1,7 +1,7 @@
 /** Asks the server. Every address is made here, so that every part of it is encoded here. */
 
 import type {
-  Branch, Child, Children, Cluster, Committed, Diff, Edit, Found, Me, Node, Preview, Resolve, Revision, Tag, Tree,
+  Branch, Child, Children, Cluster, Committed, Diff, Edit, Found, Me, Node, Preview, Revision, Settled, Tag, Tree,
 } from './types.ts'
 
 /** A problem document (RFC 9457), or no answer at all (status 0). */
@@ -164,8 +164,8 @@ export async function preview(tree: string, from: string, into: string) {
 }
 
 export const merge = (
-  tree: string, from: string, into: string, resolve: Resolve[], tag: string, told: Told,
-) => write<Committed>('POST', address(tree, '/merges'), { from, into, resolve, ...told },
+  tree: string, from: string, into: string, settled: Settled, tag: string, told: Told,
+) => write<Committed>('POST', address(tree, '/merges'), { from, into, ...settled, ...told },
   tag === '' ? {} : { 'If-Match': tag })
 
 export const documentAddress = ({ tree, branch, at }: Version, path: string) =>

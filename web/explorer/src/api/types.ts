@@ -98,16 +98,19 @@ export interface Preview {
   base: number
   ours: number
   theirs: number
+  /** The first of them. */
   conflicts: Conflict[]
+  conflict_count: number
   total: number
   changes: Change[]
 }
 
-export interface Resolve {
-  path: string
-  attribute?: string
-  take?: 'ours' | 'theirs'
-  value?: Value
+export type Side = 'ours' | 'theirs'
+
+/** How conflicts are settled: one by one, and all others as a side has them. */
+export interface Settled {
+  prevails?: Side
+  resolve: ({ path: string; attribute?: string } & ({ take: Side } | { value: Value }))[]
 }
 
 export interface Found {

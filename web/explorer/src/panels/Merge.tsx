@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import * as api from '../api/client.ts'
-import type { Branch, Change, Conflict, Preview, Resolve, Value } from '../api/types.ts'
+import type { Branch, Change, Conflict, Preview, Side, Value } from '../api/types.ts'
 import { changeRows } from '../model/changes.ts'
 import { count } from '../model/value.ts'
 import { ChangeList } from '../parts/ChangeList.tsx'
@@ -9,7 +9,7 @@ import { PathLink } from '../parts/Link.tsx'
 import { ValueText } from '../parts/Value.tsx'
 import { WholeEditor } from '../parts/WholeEditor.tsx'
 
-type Choice = { take: 'ours' | 'theirs' } | { value: Value }
+type Choice = { take: Side } | { value: Value }
 type Loaded = Preview & { tag: string }
 
 const placeOf = ({ path, attribute }: Conflict) => `${path}\n${attribute ?? ''}`
@@ -19,6 +19,7 @@ export function MergePanel({ app, session }: PanelProps) {
   const [branches, setBranches] = useState<Branch[]>([])
   const [preview, setPreview] = useState<Loaded>()
   const [choices, setChoices] = useState<ReadonlyMap<string, Choice>>(new Map())
+  const [prevails, setPrevails] = useState<Side>()
   const { tree, branch: into } = session
   const others = branches.filter(({ name }) => name !== into)
   const from = app.address.merge ?? others[0]?.name
@@ -28,23 +29,27 @@ export function MergePanel({ app, session }: PanelProps) {
   }
   useEffect(() => void app.did(api.branches(tree)).then((found) => setBranches(found ?? [])), [tree])
   useEffect(() => void load(), [from, into, session.head])
-  useEffect(() => setChoices(new Map()), [from, into])
+  useEffect(() => all(undefined), [from, into])
 
   const merge = async () => {
     if (preview === undefined || from === undefined) return
-    const resolve = preview.conflicts.map((conflict): Resolve => {
+    const resolve = preview.conflicts.flatMap((conflict) => {
       const { path, attribute } = conflict
-      const place = attribute === undefined ? { path } : { path, attribute }
-      return { ...place, ...choices.get(placeOf(conflict)) }
+      const choice = choices.get(placeOf(conflict))
+      return choice ? [{ path, ...(attribute === undefined ? {} : { attribute }), ...choice }] : []
     })
-    const done = await app.did(api.merge(tree, from, into, resolve, preview.tag, app.told(`merged ${from}`)))
+    const settled = { resolve, ...(prevails && { prevails }) }
+    const done = await app.did(api.merge(tree, from, into, settled, preview.tag, app.told(`merged ${from}`)))
     if (done === undefined) return load()
     app.say(done.changed ? `${from} is merged: revision ${done.revision}` : 'there was nothing to merge')
     session.refresh()
     app.go({ view: 'changes', merge: undefined, at: undefined })
   }
-  const choose = (conflicts: Conflict[], choice: Choice) => {
-    setChoices(new Map([...choices, ...conflicts.map((one) => [placeOf(one), choice] as const)]))
+  const choose = (conflict: Conflict, choice: Choice) => setChoices(new Map([...choices, [placeOf(conflict), choice]]))
+  /** One side prevails, but for what is chosen one by one after that. */
+  const all = (side: Side | undefined) => {
+    setPrevails(side)
+    setChoices(new Map())
   }
   if (branches.length > 0 && others.length === 0) {
     return (
@@ -54,7 +59,8 @@ export function MergePanel({ app, session }: PanelProps) {
       </>
     )
   }
-  const open = preview?.conflicts.filter((one) => !choices.has(placeOf(one))).length ?? 0
+  const listed = preview?.conflicts.filter((one) => choices.has(placeOf(one))).length ?? 0
+  const open = prevails === undefined ? (preview?.conflict_count ?? 0) - listed : 0
   return (
     <>
       <h1 tabIndex={-1}>Merge</h1>
@@ -65,7 +71,7 @@ export function MergePanel({ app, session }: PanelProps) {
         <span>into <strong>{into}</strong></span>
       </p>
       {preview && preview.conflicts.length > 0 && (
-        <Conflicts preview={preview} choices={choices} app={app} onChoose={choose} />
+        <Conflicts preview={preview} choices={choices} prevails={prevails} app={app} onChoose={choose} onAll={all} />
       )}
       {preview && (
         <>
@@ -74,7 +80,7 @@ export function MergePanel({ app, session }: PanelProps) {
           {preview.total > preview.changes.length && <p class="quiet">… and {count(preview.total - preview.changes.length)} more.</p>}
           <p class="actions sticky">
             <button type="button" class="main" disabled={open > 0 || (preview.total === 0 && preview.conflicts.length === 0)} onClick={() => void merge()}>Merge {from} into {into}</button>
-            {open > 0 && <span class="quiet">{open} {open === 1 ? 'conflict is' : 'conflicts are'} not settled</span>}
+            {open > 0 && <span class="quiet">{count(open)} {open === 1 ? 'conflict is' : 'conflicts are'} not settled</span>}
           </p>
         </>
       )}
@@ -86,22 +92,28 @@ interface ConflictsProps {
   app: PanelProps['app']
   preview: Loaded
   choices: ReadonlyMap<string, Choice>
-  onChoose: (conflicts: Conflict[], choice: Choice) => void
+  prevails: Side | undefined
+  onChoose: (conflict: Conflict, choice: Choice) => void
+  onAll: (side: Side) => void
 }
 
-function Conflicts({ app, preview, choices, onChoose }: ConflictsProps) {
-  const { conflicts, from, into } = preview
+function Conflicts({ app, preview, choices, prevails, onChoose, onAll }: ConflictsProps) {
+  const { conflicts, conflict_count: many, from, into } = preview
+  const choice = (conflict: Conflict): Choice | undefined => (
+    choices.get(placeOf(conflict)) ?? (prevails && { take: prevails })
+  )
   return (
     <>
-      <h2>{conflicts.length} {conflicts.length === 1 ? 'conflict' : 'conflicts'}</h2>
-      {conflicts.length > 1 && (
+      <h2>{count(many)} {many === 1 ? 'conflict' : 'conflicts'}</h2>
+      {many > 1 && (
         <p class="actions">
-          <button type="button" onClick={() => onChoose(conflicts, { take: 'ours' })}>All as in {from}</button>
-          <button type="button" onClick={() => onChoose(conflicts, { take: 'theirs' })}>All as in {into}</button>
+          <button type="button" onClick={() => onAll('ours')}>All as in {from}</button>
+          <button type="button" onClick={() => onAll('theirs')}>All as in {into}</button>
         </p>
       )}
+      {many > conflicts.length && <p class="quiet">The first {count(conflicts.length)} are shown. The others can be settled as in one of the two.</p>}
       {conflicts.map((conflict) => (
-        <ConflictCard key={placeOf(conflict)} app={app} preview={preview} conflict={conflict} choice={choices.get(placeOf(conflict))} onChoose={(choice) => onChoose([conflict], choice)} />
+        <ConflictCard key={`${prevails}\n${placeOf(conflict)}`} app={app} preview={preview} conflict={conflict} choice={choice(conflict)} onChoose={(choice) => onChoose(conflict, choice)} />
       ))}
     </>
   )
@@ -124,7 +136,7 @@ function ConflictCard({ app, preview, conflict, choice, onChoose }: CardProps) {
   const [put, branch, at] = ours.value ? [ours, from, preview.ours] : [theirs, into, preview.theirs]
   const version = { tree: app.session!.tree, branch, at: `${at}` }
   const name = placeOf(conflict)
-  const side = (take: 'ours' | 'theirs', branch: string, change: Change) => (
+  const side = (take: Side, branch: string, change: Change) => (
     <label class="side">
       <input type="radio" name={name} checked={!isOwn && choice !== undefined && 'take' in choice && choice.take === take} onChange={() => { own(false); onChoose({ take }) }} />
       <span class="whose">{branch}</span>
