@@ -553,10 +553,42 @@ visit('words and expressions are searched for', garden('find'), async (page) => 
   await page.locator('pre.wrong', { hasText: '^' }).waitFor()
 })
 
+visit('what was found stays while others commit', async () => {
+  await sow(api, 'busy', 250)
+  const put = Array.from({ length: 250 }, (_, at) => ({ op: 'put', path: `/${at}`, attribute: 'odd', value: at % 2 === 1 }))
+  await api.commit('busy', 'ana', 'odd and even', put)
+  return '?tree=busy&view=search&find=exists%20odd'
+}, async (page) => {
+  const found = page.locator('.results li')
+  await found.nth(99).waitFor()
+  await page.getByRole('button', { name: 'More' }).click()
+  await found.nth(199).waitFor()
+  const { revision } = await api.commit('busy', 'bo', 'no more', [{ op: 'unset', path: '/0', attribute: 'odd' }])
+  const again = page.getByRole('button', { name: `Search revision ${revision}` })
+  await again.waitFor()
+  assert.equal(await found.count(), 200)
+  await again.click()
+  await again.waitFor({ state: 'detached' })
+  await found.filter({ hasText: /^\/100/ }).waitFor()
+  assert.equal(await found.count(), 100)
+
+  // What is shown of the past stays whatever is committed.
+  await page.goto(`${server.url}/explorer/?tree=busy&view=search&find=exists%20odd&at=${revision}`)
+  await found.nth(99).waitFor()
+  let asked = 0
+  page.on('request', (request) => { if (request.url().includes('/search?')) asked += 1 })
+  await api.commit('busy', 'bo', 'and again', [{ op: 'put', path: '/', attribute: 'n', value: 1 }])
+  await page.waitForFunction(() => document.querySelector('.timeline input').max === '4')
+  await page.evaluate(() => new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(resolve)) }))
+  assert.equal(asked, 0)
+})
+
 visit('a picture shows what is below', garden('drawn', '&path=/beds&view=graph'), async (page) => {
   await page.getByRole('link', { name: '/beds/herbs/3' }).click()
   await page.waitForURL(/herbs\/3/)
   await page.locator('.row.chosen', { hasText: 'Mint' }).waitFor()
+  await api.commit('drawn', 'bo', 'renamed', [{ op: 'put', path: '/beds/herbs/3', attribute: 'name', value: 'Catnip' }])
+  await page.locator('.picture', { hasText: 'Catnip' }).waitFor()
 })
 
 visit('a phone shows the tree or the node', garden('phone'), async (page) => {

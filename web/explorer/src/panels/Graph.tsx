@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import * as api from '../api/client.ts'
 import type { Attributes } from '../api/types.ts'
 import { type Bough, COLUMN, layout, LINE } from '../model/graph.ts'
@@ -16,11 +16,22 @@ const LEVELS_MAX = 4
 export function GraphPanel({ app, session }: PanelProps) {
   const [root, setRoot] = useState<Bough>()
   const { path } = app.address
+  const [head, begin] = useState(session.head)
+  const isDrawing = useRef(false)
   useEffect(() => {
     const stop = new AbortController()
-    grow(session.shown, path, session.tree, stop.signal).then(setRoot, (error: unknown) => stop.signal.aborted || app.failed(error))
+    isDrawing.current = true
+    grow(session.shown, path, session.tree, stop.signal).then(setRoot, (error: unknown) => stop.signal.aborted || app.failed(error)).then(() => {
+      if (stop.signal.aborted) return
+      isDrawing.current = false
+      if (session.at === undefined) begin(session.head)
+    })
     return () => stop.abort()
-  }, [path, session.at, session.head])
+  }, [path, session.at, head])
+  // A picture that others make old is finished before the next one is begun, or there would be none.
+  useEffect(() => {
+    if (session.at === undefined && !isDrawing.current) begin(session.head)
+  }, [session.at, session.head])
   if (root === undefined) return null
   const { nodes, lines, width, height } = layout(root)
   const [w, h] = [width + 20, height + 20]

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import * as api from '../api/client.ts'
 import type { Child } from '../api/types.ts'
 import { count } from '../model/value.ts'
@@ -7,6 +7,8 @@ import { PathLink } from '../parts/Link.tsx'
 import { Summary } from '../parts/Value.tsx'
 
 interface Results {
+  /** In which revision the search began. */
+  revision: number
   matches: Child[]
   visited: number
   next: string | null
@@ -22,31 +24,36 @@ export function SearchPanel({ app, session }: PanelProps) {
   const find = app.address.find ?? ''
 
   const run = async (begin: Results, signal: AbortSignal) => {
-    let { matches, visited, next } = begin
+    let { revision, matches, visited, next } = begin
     for (let page = 0; page < PAGES_MAX; page += 1) {
       const found = await api.search(session.shown, session.top, find, next ?? undefined, signal)
+      revision ||= found.revision
       matches = [...matches, ...found.matches]
       visited += found.visited
       next = found.next
-      setResults({ matches, visited, next })
+      setResults({ revision, matches, visited, next })
       // Pages may be empty, since the work of one is bounded.
       if (next === null || matches.length >= begin.matches.length + 100) return
     }
   }
+  const current = useRef<AbortController | undefined>(undefined)
   const begin = (from: Results) => {
-    const stop = new AbortController()
+    current.current?.abort()
+    const stop = (current.current = new AbortController())
     setProblem(undefined)
     run(from, stop.signal).catch((error: unknown) => {
       if (stop.signal.aborted) return
       if (error instanceof api.Problem) setProblem(error)
       else app.failed(error)
     })
-    return () => stop.abort()
   }
-  useEffect(() => {
+  const again = () => {
     setResults(undefined)
-    return find === '' ? undefined : begin({ matches: [], visited: 0, next: null })
-  }, [find, session.at, session.head])
+    if (find !== '') begin({ revision: 0, matches: [], visited: 0, next: null })
+    return () => current.current?.abort()
+  }
+  // Not with each commit of anybody: what was found would go while one looks at it.
+  useEffect(again, [find, session.at])
 
   return (
     <>
@@ -56,6 +63,9 @@ export function SearchPanel({ app, session }: PanelProps) {
       {results && (
         <>
           <p class="quiet" role="status">{results.matches.length === 0 ? 'Nothing' : count(results.matches.length)}{results.next === null ? '' : ' so far'} found among {count(results.visited)} nodes{session.isWhole ? '' : ` of ${session.top}`}.</p>
+          {session.at === undefined && results.revision < session.head && (
+            <p class="quiet">That was in revision {results.revision}. <button type="button" class="link" onClick={again}>Search revision {session.head}</button></p>
+          )}
           <ul class="results">
             {results.matches.map((match) => (
               <li key={match.path}>
