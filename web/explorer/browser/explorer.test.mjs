@@ -37,6 +37,14 @@ function visit(name, query, run, options = {}) {
   })
 }
 
+const PASSWORD = 'correct horse'
+
+async function logIn(page, name) {
+  await page.getByLabel('Name').fill(name)
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Log in' }).click()
+}
+
 const garden = (name, query = '') => async () => {
   await plant(api, name)
   return `?tree=${name}${query}`
@@ -245,25 +253,20 @@ test('the servers of a cluster are listed, and have the same trees', { timeout: 
 })
 
 test('who is not logged in logs in, and is where they were', { timeout: 180_000 }, async () => {
-  const guarded = await serveGuarded({ ana: 'admin' }, 'correct horse')
+  const guarded = await serveGuarded({ ana: 'admin' }, PASSWORD)
   const visitor = await open(browser, `${guarded.url}/explorer/`, 'ana')
   const { page } = visitor
   page.setDefaultTimeout(60_000)
   // The form is waited for, not its address: moving on from page to page may be cut short.
   const password = page.getByLabel('Password')
-  const logIn = async () => {
-    await page.getByLabel('Name').fill('ana')
-    await password.fill('correct horse')
-    await page.getByRole('button', { name: 'Log in' }).click()
-  }
   try {
-    await logIn()
+    await logIn(page, 'ana')
     await page.getByLabel('name of a new tree').fill('mine')
     await page.getByRole('button', { name: 'Create' }).click()
     await chosen(page).waitFor()
     await visitor.forget()
     await page.reload({ waitUntil: 'commit' })
-    await logIn()
+    await logIn(page, 'ana')
     await chosen(page).waitFor()
     assert.equal(query(page).get('tree'), 'mine')
     // A session that ends while somebody looks is noticed with the next thing that is asked for,
@@ -279,18 +282,13 @@ test('who is not logged in logs in, and is where they were', { timeout: 180_000 
 })
 
 test('who may only read is offered nothing else, and logs out', { timeout: 180_000 }, async () => {
-  const guarded = await serveGuarded({ ana: 'admin', ben: 'read' }, 'correct horse')
+  const guarded = await serveGuarded({ ana: 'admin', ben: 'read' }, PASSWORD)
   const visitor = await open(browser, `${guarded.url}/explorer/`, 'not asked for')
   const { page } = visitor
   page.setDefaultTimeout(60_000)
-  const logIn = async (name) => {
-    await page.getByLabel('Name').fill(name)
-    await page.getByLabel('Password').fill('correct horse')
-    await page.getByRole('button', { name: 'Log in' }).click()
-  }
   const offered = (name) => page.getByRole('button', { name })
   try {
-    await logIn('ana')
+    await logIn(page, 'ana')
     await page.getByLabel('name of a new tree').fill('kept')
     await offered('Create').click()
     await offered('Add a child').waitFor()
@@ -299,7 +297,7 @@ test('who may only read is offered nothing else, and logs out', { timeout: 180_0
 
     await page.getByLabel('Password').waitFor()
     await page.goto(`${guarded.url}/explorer/?tree=kept`, { waitUntil: 'commit' })
-    await logIn('ben')
+    await logIn(page, 'ben')
     await page.getByText('You may read this tree, and not change it.').waitFor()
     await page.getByRole('banner').getByText('ben', { exact: true }).waitFor()
     for (const name of ['Add a child', 'Add', 'Delete']) assert.equal(await offered(name).count(), 0, name)
@@ -321,22 +319,17 @@ test('who may only read is offered nothing else, and logs out', { timeout: 180_0
 
 test('who may read parts of a tree sees those as the tree', { timeout: 180_000 }, async () => {
   const granted = [['kept', 'write', '/beds'], ['kept', 'read', '/sheds/tools']]
-  const guarded = await serveGuarded({ ana: 'admin', cy: granted }, 'correct horse')
+  const guarded = await serveGuarded({ ana: 'admin', cy: granted }, PASSWORD)
   const visitor = await open(browser, `${guarded.url}/explorer/`, 'not asked for')
   const { page } = visitor
   page.setDefaultTimeout(60_000)
-  const logIn = async (name) => {
-    await page.getByLabel('Name').fill(name)
-    await page.getByLabel('Password').fill('correct horse')
-    await page.getByRole('button', { name: 'Log in' }).click()
-  }
   const offered = (name) => page.getByRole('button', { name })
   const ask = (path, body) => page.evaluate(async ([path, body]) => {
     const options = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }
     return (await fetch(`/api/v1${path}`, options)).status
   }, [path, body])
   try {
-    await logIn('ana')
+    await logIn(page, 'ana')
     await page.getByLabel('name of a new tree').waitFor()
     assert.equal(await ask('/trees', { name: 'kept' }), 201)
     const paths = ['/beds', '/beds/roses', '/sheds', '/sheds/tools', '/sheds/tools/rake', '/secret']
@@ -346,7 +339,7 @@ test('who may read parts of a tree sees those as the tree', { timeout: 180_000 }
 
     await page.getByLabel('Password').waitFor()
     await page.goto(`${guarded.url}/explorer/`, { waitUntil: 'commit' })
-    await logIn('cy')
+    await logIn(page, 'cy')
     await page.getByRole('link', { name: 'kept' }).click()
     await row(page, 'roses').waitFor()
     assert.equal(query(page).get('path'), '/beds')
