@@ -81,7 +81,7 @@ fn is_address(host: &str) -> bool {
 
 const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName =
     HeaderName::from_static("cross-origin-resource-policy");
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+pub(crate) const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Scripts, styles and pictures of our own, and nothing written into a page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' \

@@ -281,6 +281,33 @@ test('who is not logged in logs in, and is where they were', { timeout: 180_000 
   }
 })
 
+test('a link on a page of another site finds who is logged in', { timeout: 180_000 }, async () => {
+  const guarded = await serveGuarded({ ana: 'admin' }, PASSWORD)
+  const visitor = await open(browser, `${guarded.url}/boards`, 'ana')
+  const { page } = visitor
+  page.setDefaultTimeout(60_000)
+  const elsewhere = 'http://elsewhere.example/'
+  const body = `<!doctype html><html lang="en"><title>a chat</title><a href="${guarded.url}/explorer/">look</a></html>`
+  await page.route(elsewhere, (route) => route.fulfill({ contentType: 'text/html', body }))
+  const follow = async () => {
+    await page.goto(elsewhere)
+    await page.getByRole('link', { name: 'look' }).click()
+  }
+  try {
+    await page.getByLabel('Password').waitFor()
+    await follow()
+    await logIn(page, 'ana')
+    await page.getByRole('heading', { name: 'Trees' }).waitFor()
+    await follow()
+    await page.getByRole('heading', { name: 'Trees' }).waitFor()
+    assert.equal(page.url(), `${guarded.url}/explorer/`)
+    assert.deepEqual(visitor.complaints, [])
+  } finally {
+    await visitor.close()
+    await guarded.stop()
+  }
+})
+
 test('who may only read is offered nothing else, and logs out', { timeout: 180_000 }, async () => {
   const guarded = await serveGuarded({ ana: 'admin', ben: 'read' }, PASSWORD)
   const visitor = await open(browser, `${guarded.url}/explorer/`, 'not asked for')

@@ -1,5 +1,6 @@
 //! The pages on which people say who they are. They work without script.
 
+use std::fmt::Display;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 use askama::Template;
 use axum::Router;
 use axum::body::Body;
-use axum::http::header::{HeaderValue, LOCATION, RETRY_AFTER, SET_COOKIE};
+use axum::http::header::{HeaderMap, HeaderValue, LOCATION, RETRY_AFTER, SET_COOKIE};
 use axum::http::{Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -19,6 +20,7 @@ use super::sessions::SESSION_TIME;
 use super::visitor::Visitor;
 use crate::app::{App, aside};
 use crate::board::{Sorry, form_within, html};
+use crate::guard::SEC_FETCH_SITE;
 use crate::limits::AUTHOR_BYTES_MAX;
 use crate::peer::Peer;
 use crate::problem::{Kind, Problem};
@@ -72,16 +74,36 @@ struct Page<'a> {
     refused: Option<&'a str>,
 }
 
+/// A page that leads to another one by itself.
+#[derive(Template)]
+#[template(path = "onward.html")]
+struct Onward {
+    place: String,
+}
+
 pub(crate) fn routes() -> Router<Arc<App>> {
     Router::new().route("/login", get(show).post(log_in)).route("/logout", post(log_out))
 }
 
-async fn show(app: Visitor, uri: Uri) -> Result<Response, Sorry> {
-    let query = Query::of(&uri, &["next"])?;
+async fn show(app: Visitor, uri: Uri, headers: HeaderMap) -> Result<Response, Sorry> {
+    let query = Query::of(&uri, &["next", "again"])?;
     if app.gate.is_none() {
         return Ok(see("/boards"));
     }
-    Ok(html(&Page { name: app.name(), next: next(&query), refused: None })?)
+    let (next, is_again) = (next(&query), query.text("again")?.is_some());
+    if is_again && app.name().is_some() {
+        return Ok(see(next));
+    }
+    if !is_again && is_led_here(&headers) {
+        return Ok(html(&Onward { place: format!("/login?again=1&next={}", escaped(next)) })?);
+    }
+    Ok(html(&Page { name: app.name(), next, refused: None })?)
+}
+
+/// Has a page of another site led here? Then the browser has kept the cookie back, so that whoever
+/// is logged in looks like a stranger. Where a page of ours leads, the cookie is sent.
+fn is_led_here(headers: &HeaderMap) -> bool {
+    headers.get(SEC_FETCH_SITE).is_some_and(|site| site == "cross-site")
 }
 
 async fn log_in(app: Visitor, request: Request<Body>) -> Result<Response, Sorry> {
@@ -173,8 +195,11 @@ fn see(place: &str) -> Response {
 /// To the page on which to log in, and back to where it was asked for.
 pub(super) fn first(uri: &Uri) -> Response {
     let wanted = uri.path_and_query().map_or("/", |wanted| wanted.as_str());
-    let wanted = percent_encoding::utf8_percent_encode(wanted, percent_encoding::NON_ALPHANUMERIC);
-    see(&format!("/login?next={wanted}"))
+    see(&format!("/login?next={}", escaped(wanted)))
+}
+
+fn escaped(place: &str) -> impl Display {
+    percent_encoding::utf8_percent_encode(place, percent_encoding::NON_ALPHANUMERIC)
 }
 
 /// Where to go on: an address of ours, whatever it says, and none that no form could send back.

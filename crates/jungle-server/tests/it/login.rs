@@ -91,6 +91,31 @@ fn page_of_another_site_cannot_use_a_session() {
 }
 
 #[test]
+fn link_of_another_site_finds_who_is_logged_in() {
+    let guarded = with_ana("linked");
+    let (cookie, site) = (session(&guarded), ("sec-fetch-site", "cross-site"));
+    let get =
+        |path: &str, headers: &[(&str, &str)]| guarded.served.send("GET", path, headers, None);
+    // The browser keeps the cookie back: our page leads on, and then it is sent.
+    let asked = get("/explorer/?tree=t&path=/a", &[site]);
+    let page = get(asked.header("location"), &[site]);
+    let again = "/login?again=1&#38;next=%2Fexplorer%2F%3Ftree%3Dt%26path%3D%2Fa";
+    assert_eq!(page.status, 200);
+    assert!(page.text.contains(&format!("content=\"0; url={again}\"")), "{}", page.text);
+    assert!(page.text.contains(&format!("href=\"{again}\"")), "{}", page.text);
+    let again = again.replace("&#38;", "&");
+    let known = get(&again, &[("cookie", &cookie), ("sec-fetch-site", "same-origin")]);
+    let known = (known.status.as_u16(), known.header("location"));
+    assert_eq!(known, (303, "/explorer/?tree=t&path=/a"));
+    // Once only, whatever the browser says.
+    for site in ["same-origin", "cross-site"] {
+        let stranger = get(&again, &[("sec-fetch-site", site)]);
+        assert_eq!(stranger.status, 200);
+        assert!(stranger.text.contains("<h1>Log in</h1>"), "{site}");
+    }
+}
+
+#[test]
 fn wrong_names_and_passwords_are_refused_alike_and_soon_not_looked_at() {
     let guarded = with_ana("wrong-password");
     let refused = log_in(&guarded, "name=ana&password=wrong");
