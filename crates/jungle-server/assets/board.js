@@ -15,6 +15,12 @@ for (const text of document.querySelectorAll("textarea")) {
   });
 }
 
+// The messages as the server has written them, by their ids, before their times are told as here.
+const written = new Map();
+for (const message of document.querySelectorAll("#messages .message")) {
+  written.set(message.id, message.outerHTML);
+}
+
 function localTimes() {
   for (const time of document.querySelectorAll("time")) {
     const date = new Date(time.dateTime);
@@ -24,23 +30,54 @@ function localTimes() {
 }
 localTimes();
 
-// The page as it is now takes the place of the messages: what a message looks like is the server's
-// business alone.
+// The messages of the page as it is now take the place of those that are others: what a message
+// looks like is the server's business alone. What is the same stays, and with it where one is.
 async function refresh() {
   const answer = await fetch(location.href, { headers: { accept: "text/html" } });
   if (!answer.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const now = page.getElementById("messages");
-  const before = document.getElementById("messages");
-  for (const message of now.querySelectorAll(".message")) {
-    const old = document.getElementById(message.id);
-    const isSame = old?.querySelector(".text").textContent ===
-      message.querySelector(".text").textContent;
-    if (!isSame) message.classList.add("new");
+  for (const part of ["#messages > .quiet", "#messages > nav"]) {
+    const [before, now] = [document.querySelector(part), page.querySelector(part)];
+    if (before.outerHTML !== now.outerHTML) before.replaceWith(now);
   }
-  before.replaceWith(now);
+  tell(renew(document.querySelector("#messages ol"), page.querySelectorAll("#messages .message")));
   main.dataset.watch = page.querySelector("main").dataset.watch;
   localTimes();
+}
+
+// Makes a list have these messages, in this order; how many of them were not there.
+function renew(list, messages) {
+  let place = list.firstElementChild;
+  let added = 0;
+  for (const message of messages) {
+    const old = document.getElementById(message.id);
+    const isSame = old && written.get(message.id) === message.outerHTML;
+    written.set(message.id, message.outerHTML);
+    if (!isSame) message.classList.add("new");
+    if (!old) added += 1;
+    if (old && !isSame) {
+      const hadFocus = old.contains(document.activeElement);
+      if (place === old) place = message;
+      old.replaceWith(message);
+      if (hadFocus) message.querySelector("a").focus();
+    }
+    const shown = isSame ? old : message;
+    if (place === shown) place = place.nextElementSibling;
+    else list.insertBefore(shown, place);
+  }
+  while (place) {
+    const next = place.nextElementSibling;
+    place.remove();
+    place = next;
+  }
+  return added;
+}
+
+// Says it to those who do not see it: a line that stays, as only what changes in one is read out.
+function tell(added) {
+  if (added === 0) return;
+  const said = added === 1 ? "1 new message" : `${added} new messages`;
+  document.getElementById("news").replaceChildren(said);
 }
 
 if (main.dataset.watch) {

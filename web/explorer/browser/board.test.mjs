@@ -93,6 +93,28 @@ test('a message that another posts or edits is seen at once', { timeout: 180_000
   assert.equal(await ana.getByLabel('Your name').inputValue(), 'ana')
 }))
 
+test('a new message is said, and leaves the keyboard where it is', { timeout: 180_000 }, () => visit('/', async (ana) => {
+  await make(ana, 'said')
+  await post(ana, 'the first', 'ana')
+  const said = await ana.getByRole('status').elementHandle()
+  const link = ana.locator('.message', { hasText: 'the first' }).getByRole('link')
+  await link.focus()
+  await visit('/boards/said', async (bo) => {
+    await post(bo, 'the second', 'bo')
+    await ana.locator('.message', { hasText: 'the second' }).waitFor()
+    assert.equal(await said.innerText(), '1 new message')
+    assert.equal(await ana.getByText('2 messages, the newest first').count(), 1)
+    const isFocused = () => link.evaluate((it) => it === document.activeElement)
+    assert.ok(await isFocused())
+    await bo.locator('.message', { hasText: 'the first' }).getByRole('link').click()
+    await bo.getByLabel('Message').fill('the first, better')
+    await bo.getByRole('button', { name: 'Save' }).click()
+    await ana.locator('.message', { hasText: 'better' }).waitFor()
+    assert.ok(await isFocused())
+  })
+  assert.deepEqual(await texts(ana), ['the second', 'the first, better'])
+}))
+
 /** The browser of the tests shows all tabs, so a tab is told what one in a window is told. */
 async function turn(page, isHidden) {
   await page.evaluate((isHidden) => {
