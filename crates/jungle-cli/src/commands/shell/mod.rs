@@ -4,7 +4,7 @@ mod complete;
 pub(super) mod words;
 
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jungle::Store;
 use rustyline::error::ReadlineError;
@@ -55,6 +55,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         let _ = editor.load_history(file);
     }
     let mut failed_last = None;
+    let mut is_kept = true;
     loop {
         let line = match editor.readline("jungle> ") {
             Ok(line) => line,
@@ -63,6 +64,9 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             Err(error) => return Err(failed(error)),
         };
         let _ = editor.add_history_entry(line.as_str());
+        if let Some(file) = history.as_ref().filter(|_| is_kept) {
+            is_kept = keep(&mut editor, file);
+        }
         match one(&line, &args.dir, &context) {
             Ok(Next::Go) => {}
             Ok(Next::End) => break,
@@ -72,18 +76,18 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             }
         }
     }
-    if let Some(file) = &history {
-        let kept = file.parent().map_or(Ok(()), std::fs::create_dir_all);
-        let kept = kept.map_err(ReadlineError::from).and_then(|()| editor.save_history(file));
-        if let Err(error) = kept {
-            say(format_args!("Note: the history was not kept: {error}"));
-        }
-    }
     // A script wants to know; who sits before a terminal has seen it.
     match failed_last.filter(|_| !is_terminal) {
         Some(exit) => Err(Failure::silent(exit)),
         None => Ok(()),
     }
+}
+
+/// Keeps the newest line, behind those of other shells; says once if that cannot be.
+fn keep(editor: &mut Editor<Complete<'_>, FileHistory>, file: &Path) -> bool {
+    let kept = file.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let kept = kept.map_err(ReadlineError::from).and_then(|()| editor.append_history(file));
+    kept.inspect_err(|error| say(format_args!("Note: the history is not kept: {error}"))).is_ok()
 }
 
 enum Next {
