@@ -15,9 +15,10 @@ use crate::output::stdout;
 /// Print a manual page, or write all of them to a folder
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Of this command; without it, of `jungle` itself
-    command: Option<String>,
-    /// Write all pages here, as jungle.1, jungle-get.1 and so on
+    /// Of this command, which may be one of several words, such as `access grant`; without it, of
+    /// `jungle` itself
+    command: Vec<String>,
+    /// Write all pages here, as jungle.1, jungle-get.1, jungle-access-grant.1 and so on
     #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
     dir: Option<String>,
 }
@@ -28,36 +29,50 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(dir) = &args.dir {
         return write_all(&whole, Path::new(dir)).map_err(failed);
     }
-    let command = match &args.command {
-        None => whole,
-        Some(name) => match whole.find_subcommand(name) {
-            Some(command) => page_of(command),
-            None => {
-                let names: Vec<&str> = whole.get_subcommands().map(|c| c.get_name()).collect();
-                let message = format_args!("there is no command {name:?}");
-                let names = names.into_iter();
-                return Err(near::no_such(message, name, names, "`jungle --help` lists them"));
-            }
-        },
+    let command = match &args.command[..] {
+        [] => whole,
+        names => page_of(find(&whole, names)?),
     };
     let mut out = stdout();
     render(command, &mut out)?;
     Ok(out.flush()?)
 }
 
+/// The command that is said by these names.
+fn find<'c>(whole: &'c clap::Command, names: &[String]) -> Result<&'c clap::Command, Failure> {
+    names.iter().try_fold(whole, |command, name| {
+        command.find_subcommand(name).ok_or_else(|| {
+            let near: Vec<&str> = command.get_subcommands().map(|c| c.get_name()).collect();
+            let called = command.get_bin_name().unwrap_or("jungle");
+            let message = format_args!("there is no command {name:?}");
+            let hint = format!("`{called} --help` lists them");
+            near::no_such(message, name, near.into_iter(), &hint)
+        })
+    })
+}
+
 fn write_all(whole: &clap::Command, dir: &Path) -> std::io::Result<()> {
     fs::create_dir_all(dir)?;
     let mut pages = vec![("jungle".to_owned(), whole.clone())];
-    for command in whole.get_subcommands().filter(|command| !command.is_hide_set()) {
-        let name = command.get_name();
-        pages.push((format!("jungle-{name}"), page_of(command)));
-    }
+    add_below("jungle", whole, &mut pages);
     for (name, command) in pages {
         let mut text = Vec::new();
         render(command, &mut text)?;
         fs::write(dir.join(format!("{name}.1")), text)?;
     }
     Ok(())
+}
+
+/// Adds the pages of all commands that are said behind this one.
+fn add_below(name: &str, command: &clap::Command, pages: &mut Vec<(String, clap::Command)>) {
+    for command in command.get_subcommands().filter(|command| !command.is_hide_set()) {
+        let name = format!("{name}-{}", command.get_name());
+        // Each `help` has all the other commands below it.
+        if command.get_name() != "help" {
+            add_below(&name, command, pages);
+        }
+        pages.push((name, page_of(command)));
+    }
 }
 
 /// The page of one command says, as that of the whole, what exit codes mean.
