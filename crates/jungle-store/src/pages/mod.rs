@@ -126,9 +126,9 @@ pub trait Pages: Send + Sync {
     /// When what is there cannot be read, or is damaged.
     fn keys(&self, table: Table, range: RangeInclusive<u64>) -> Result<Vec<u64>, PagesError>;
 
-    /// Begins the next checkpoint, when none is being written any more: it waits for that. The
-    /// first one since the pages were opened reads all there is, so that no checkpoint is built
-    /// upon a damaged one.
+    /// Begins the next checkpoint, when none is being written any more: it waits for that. What of
+    /// the one before stays is not read for it: that may be damaged, which [`check`](Pages::check)
+    /// tells.
     ///
     /// # Errors
     /// When what is there cannot be read, or is damaged; also when a sync has failed, until the

@@ -3,7 +3,8 @@
 //! own size does not account for.
 //!
 //! Checksums and hashes are put right behind the changes, so that what is below them is reached.
-//! What once failed is kept in `corpus/TARGET/`, and tried first in each run.
+//! What fails is to be put into `corpus/TARGET/`, which is tried first in each run; so far nothing
+//! is there.
 
 mod base;
 mod documents;
