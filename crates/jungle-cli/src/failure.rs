@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
-use jungle::ArchiveError;
+use jungle::{ArchiveError, PagesError};
 use jungle_json::ExportError;
 use jungle_words::with_causes;
 
@@ -100,7 +100,17 @@ impl From<io::Error> for Failure {
 
 impl From<ArchiveError> for Failure {
     fn from(error: ArchiveError) -> Failure {
-        Failure::of(Exit::Damaged, &error)
+        not_loaded(&error)
+    }
+}
+
+/// Part of a checkpoint cannot be read: it is damaged, or the system refuses it.
+pub(crate) fn not_loaded(error: &(dyn Error + 'static)) -> Failure {
+    let is_damage = PagesError::below(error).is_none_or(PagesError::is_damage);
+    match is_damage {
+        true => Failure::of(Exit::Damaged, error)
+            .with_hint("`jungle verify DIR` says whether the rest of the folder is whole"),
+        false => Failure::of(Exit::Error, error),
     }
 }
 

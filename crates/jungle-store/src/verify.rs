@@ -88,7 +88,11 @@ impl VerifyError {
                 | OpenError::UnknownFormat { file, .. },
             ) => Some(file),
             VerifyError::Open(OpenError::Io(error)) => Some(&error.file),
-            VerifyError::Open(OpenError::Checkpoint(_)) | VerifyError::Pages(_) => Some(PAGES),
+            // What is not in memory is there.
+            VerifyError::Open(OpenError::Checkpoint(_))
+            | VerifyError::Pages(_)
+            | VerifyError::Slab(_)
+            | VerifyError::History(_) => Some(PAGES),
             _ => None,
         }
     }

@@ -60,7 +60,9 @@ pub(super) fn not_copied(error: &BackupError) -> Failure {
         BackupError::Source(cause) | BackupError::Target(cause) if is_damage(cause) => {
             Failure::of(Exit::Damaged, error).with_hint("`jungle verify` tells of which folder")
         }
-        BackupError::Pages(_) => Failure::of(Exit::Damaged, error),
+        BackupError::Pages(cause) if cause.is_damage() => {
+            Failure::of(Exit::Damaged, error).with_hint("`jungle verify` tells of which folder")
+        }
         BackupError::Target(OpenError::Locked { .. }) => Failure::of(Exit::Error, error)
             .with_hint("a folder cannot be copied into itself, nor into one that is in use"),
         BackupError::Other { .. } => {

@@ -42,7 +42,7 @@ mod tests;
 use clap::Subcommand;
 
 use crate::context::Context;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, not_loaded};
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -85,10 +85,7 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: &Command, context: &Context<'_>) -> Result<(), Failure> {
     // Part of a folder is read only when it is looked at.
-    jungle::loading(|| run_loaded(command, context)).map_err(|error| {
-        Failure::of(Exit::Damaged, &error)
-            .with_hint("`jungle verify DIR` says whether the rest of the folder is whole")
-    })?
+    jungle::loading(|| run_loaded(command, context)).map_err(|error| not_loaded(&error))?
 }
 
 fn run_loaded(command: &Command, context: &Context<'_>) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! What can go wrong with the pages.
 
+use std::error::Error;
 use std::io;
 
 use crate::error::{IoError, doing};
@@ -97,6 +98,37 @@ pub enum PageDamage {
 }
 
 impl PagesError {
+    /// What the pages said, where that is the cause of an error: of a [`SlabError`] or an
+    /// [`ArchiveError`], which hide it.
+    ///
+    /// [`SlabError`]: jungle_tree::SlabError
+    /// [`ArchiveError`]: jungle_db::ArchiveError
+    ///
+    /// ```
+    /// use jungle_db::ArchiveError;
+    /// use jungle_store::pages::PagesError;
+    /// let error = ArchiveError::new(PagesError::Stopped);
+    /// assert!(PagesError::below(&error).is_some_and(|cause| !cause.is_damage()));
+    /// ```
+    #[must_use]
+    pub fn below<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e PagesError> {
+        let mut next = Some(error);
+        while let Some(error) = next {
+            if let Some(pages) = error.downcast_ref() {
+                return Some(pages);
+            }
+            next = error.source();
+        }
+        None
+    }
+
+    /// Whether what is there is not what was written; otherwise the system refused something, or
+    /// nothing is wrong with what is there.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        matches!(self, PagesError::Damaged { .. } | PagesError::Engine { .. })
+    }
+
     /// What the engine said, which may be what the disk said below it.
     pub(super) fn of_engine(error: redb::Error) -> PagesError {
         let io = match error {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use jungle_db::Retention;
 use jungle_store::disk::sim::{CallKind, Fate, Keep, SimDisk};
-use jungle_store::{Durability, OpenOptions, Store};
+use jungle_store::{BackupError, Durability, OpenOptions, Store};
 
 use crate::support::{every_kind_of_commit, portrait};
 
@@ -190,4 +190,23 @@ fn what_a_failed_sync_left_is_not_built_upon() {
         assert_eq!(portrait(&store), ought, "{says}");
     }
     assert!(failed > 5, "{failed}");
+}
+
+#[test]
+fn a_backup_for_which_there_is_no_room_is_no_damage() {
+    const NO_SPACE: i32 = 28;
+    let store = options().open_on(Arc::new(SimDisk::new())).unwrap();
+    let tree = store.create_tree("t").unwrap();
+    tree.set_retention(Retention::Last(10)).unwrap();
+    (0..100).for_each(|n| drop(tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap()));
+    // A copy begins with the checkpoint.
+    assert!(store.checkpoint().unwrap().segments > 0);
+    let full = SimDisk::new();
+    full.watch(|call, _| match call.kind {
+        CallKind::Write if call.name.starts_with("pages") => Fate::Fail(NO_SPACE),
+        _ => Fate::Go,
+    });
+    let error = store.backup_on(Arc::new(full)).unwrap_err();
+    let BackupError::Pages(cause) = &error else { panic!("{error:?}") };
+    assert!(!cause.is_damage(), "{cause:?}");
 }

@@ -6,8 +6,9 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use jungle::{OpenOptions, Store};
+use jungle::{OpenOptions, Store, VerifyError};
 use jungle_server::verify::Whole;
+use jungle_words::with_causes;
 
 use crate::bar::Bar;
 use crate::context::{Context, Folder};
@@ -45,32 +46,38 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             .open(&args.dir)
             .map(|s| Folder::Own(s.into())),
     };
-    let survey = match opened {
+    let (survey, found) = match opened {
         Ok(store) => match verified(&store, &given_up) {
-            Some(told) => return print_whole(&told, context.format),
-            None => store.survey(&surveying()),
+            Ok(told) => return print_whole(&told, context.format),
+            Err(found) => (store.survey(&surveying()), found),
         },
         Err(error) if is_damage(&error) => {
-            OpenOptions::new().progress(surveying()).survey(&args.dir)
+            let survey = OpenOptions::new().progress(surveying()).survey(&args.dir);
+            (survey, Some(error.into()))
         }
         Err(error) => return Err(or_by_server("verify", &args.dir)(not_opened(&error))),
     };
     let survey = survey.map_err(|error| or_by_server("verify", &args.dir)(not_opened(&error)))?;
     let Some(first) = survey.damages.first() else {
-        return Err(Failure::new(Exit::Error, "somebody changed it meanwhile: try again"));
+        let found = found.as_ref().map_or_else(String::new, |found| with_causes(found));
+        return Err(Failure::new(Exit::Error, found).with_hint(
+            "a second look found nothing: the disk failed for once, or somebody changed it; \
+             try again",
+        ));
     };
     survey::print(&survey, context.format)?;
     Err(Failure::of(Exit::Damaged, first).with_hint(survey::hint(&survey, &args.dir)))
 }
 
-/// What is told of a folder in which nothing is damaged.
-fn verified(store: &Store, given_up: &Arc<AtomicBool>) -> Option<Whole> {
+/// What is told of a folder in which nothing is damaged; or what was found first, unless the
+/// checkpoint was left out when it was opened.
+fn verified(store: &Store, given_up: &Arc<AtomicBool>) -> Result<Whole, Option<VerifyError>> {
     if store.report().ignored.is_some() {
-        return None;
+        return Err(None);
     }
     let progress = Bar::of_revisions("checking").until(Arc::clone(given_up));
-    let found = store.verify_telling(&progress).ok()?;
-    Some(Whole::of(store, &found))
+    let found = store.verify_telling(&progress)?;
+    Ok(Whole::of(store, &found))
 }
 
 fn print_whole(told: &Whole, format: Format) -> Result<(), Failure> {
