@@ -79,10 +79,12 @@ pub(crate) fn reader(file: &str) -> Result<(Box<dyn Read>, Option<u64>), Failure
     match open() {
         Ok((opened, bytes)) => Ok((Box::new(opened), Some(bytes))),
         Err(error) => {
-            let failure = Failure::new(Exit::Error, format_args!("cannot read {file}: {error}"));
+            let message = format_args!("cannot read {file}: {error}");
             Err(match error.kind() {
-                io::ErrorKind::NotFound => failure.with_hint("`-` reads standard input"),
-                _ => failure,
+                io::ErrorKind::NotFound => {
+                    Failure::new(Exit::NotFound, message).with_hint("`-` reads standard input")
+                }
+                _ => Failure::new(Exit::Error, message),
             })
         }
     }

@@ -9,6 +9,9 @@ use anstyle::{AnsiColor, Style};
 use jungle::{ArchiveError, PagesError};
 use jungle_json::ExportError;
 use jungle_words::with_causes;
+use serde::Serialize;
+
+use crate::output::{Format, json_line};
 
 /// Exit codes. The meaning of a number never changes; [`EXIT_CODES`] tells them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +69,24 @@ impl Failure {
     }
 
     /// Tells the user, and gives the code to exit with.
-    pub(crate) fn tell(&self) -> ExitCode {
+    pub(crate) fn tell(&self, format: Format) -> ExitCode {
+        match format {
+            Format::Text => self.tell_people(),
+            Format::Json if self.message.is_empty() => {}
+            Format::Json => {
+                let error = Told {
+                    code: self.exit as u8,
+                    message: &self.message,
+                    hint: self.hint.as_deref(),
+                };
+                // As below.
+                let _ = json_line(&mut io::stderr(), &Line { error });
+            }
+        }
+        ExitCode::from(self.exit as u8)
+    }
+
+    fn tell_people(&self) {
         let mut stderr = anstream::stderr();
         let say = |stderr: &mut dyn Write, label: &str, color: AnsiColor, text: &str| {
             let style = Style::new().bold().fg_color(Some(color.into()));
@@ -79,8 +99,22 @@ impl Failure {
         if let Some(hint) = &self.hint {
             say(&mut stderr, "Hint", AnsiColor::Cyan, hint);
         }
-        ExitCode::from(self.exit as u8)
     }
+}
+
+/// A line for programs.
+#[derive(Serialize)]
+struct Line<'f> {
+    error: Told<'f>,
+}
+
+/// What programs are told; the names of the fields are those of the JSON form.
+#[derive(Serialize)]
+struct Told<'f> {
+    code: u8,
+    message: &'f str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'f str>,
 }
 
 /// What the database says, where nothing more is to be said.

@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     let context = Context { format: args.format(), held: None };
     match commands::run(&args.command, &context) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.tell(),
+        Err(failure) => failure.tell(context.format),
     }
 }
 

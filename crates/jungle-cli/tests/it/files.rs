@@ -8,7 +8,7 @@ use crate::Folder;
 #[test]
 fn a_file_that_is_not_there_is_an_error() {
     let ended = Folder::new("no_file").run(&["stat", "no.json"]);
-    assert_eq!((ended.code, &*ended.out), (Some(1), ""));
+    assert_eq!((ended.code, &*ended.out), (Some(4), ""));
     assert!(ended.err.starts_with("Error: cannot read no.json: "), "{}", ended.err);
     assert!(ended.err.ends_with("\nHint: `-` reads standard input\n"), "{}", ended.err);
 }
@@ -136,4 +136,19 @@ fn nothing_is_erased_from_the_folder_of_a_cluster() {
     folder.run(&["get", "d", "t", "/a"]).check(0, "1\n", "");
     folder.run(&["restore", "d", "new"]).check_code(0);
     folder.run(&["erase", "new", "t", "/a", "--yes"]).check_code(0);
+}
+
+#[test]
+fn programs_are_told_of_an_error_as_json() {
+    let folder = Folder::new("json_errors");
+    folder.write("in.json", "{\"a\":1}");
+    folder.run(&["import", "d", "t", "in.json"]).check_code(0);
+    folder.run(&["get", "d", "t", "/b", "--json"]).check(
+        4,
+        "",
+        "{\"error\":{\"code\":4,\"message\":\"there is nothing at /b\",\
+         \"hint\":\"`get` of / prints what is there\"}}\n",
+    );
+    // What was found is told by the code alone.
+    folder.run(&["find", "d", "t", "x = 1", "--json"]).check(4, "", "");
 }

@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             Ok(Next::Go) => {}
             Ok(Next::End) => break,
             Err(failure) => {
-                failure.tell();
+                failure.tell(context.format);
                 failed_last = Some(failure.exit());
             }
         }
