@@ -11,7 +11,7 @@ use crate::tag::Edition;
 /// Pages that are kept; where there are more, all are forgotten.
 const PAGES_MAX: usize = 1000;
 
-/// Bytes of all of them together, likewise.
+/// Bytes of all of them together, with the queries that they are found by, likewise.
 const BYTES_MAX: usize = 64 << 20;
 
 #[derive(Default)]
@@ -42,17 +42,42 @@ impl Cache {
             return Ok(page.clone());
         }
         let page = Bytes::from(make()?);
+        let bytes = page.len() + query.len();
         let mut pages = self.lock();
-        if pages.count >= PAGES_MAX || pages.bytes + page.len() > BYTES_MAX {
+        if pages.count >= PAGES_MAX || pages.bytes + bytes > BYTES_MAX {
             *pages = Pages::default();
         }
         pages.count += 1;
-        pages.bytes += page.len();
+        pages.bytes += bytes;
         let of_board = pages.by_board.entry(board).or_default();
         if let Some((_, old)) = of_board.insert(query.into(), (edition, page.clone())) {
             pages.count -= 1;
-            pages.bytes -= old.len();
+            pages.bytes -= old.len() + query.len();
         }
         Ok(page)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jungle::{Jungle, Memory, Revision};
+
+    use super::*;
+
+    #[test]
+    fn long_queries_take_up_room_as_pages_do() {
+        let board = Jungle::memory().unwrap().create_tree("b").unwrap().branch_id();
+        let cache = Cache::default();
+        // What says nothing may be in a query as often as one likes.
+        for count in (0..=(2 * BYTES_MAX) >> 18).chain([0, 0]) {
+            let query = "&".repeat((1 << 18) + count);
+            let edition = Edition::from(Revision::new(count as u64));
+            let make = || Ok::<_, ()>("a page".to_owned());
+            assert_eq!(cache.page((board, &query), edition, make), Ok(Bytes::from("a page")));
+            let pages = cache.lock();
+            let queries = pages.by_board.values().flatten();
+            let held: usize = queries.map(|(query, (_, page))| query.len() + page.len()).sum();
+            assert!(held == pages.bytes && held <= BYTES_MAX, "{held} {}", pages.bytes);
+        }
     }
 }

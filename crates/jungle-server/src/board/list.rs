@@ -7,7 +7,7 @@ use axum::http::Uri;
 use axum::response::Response;
 
 use super::sorry::{Sorry, html};
-use super::{limit, part, place};
+use super::{VISITS_MAX, limit, part, place};
 use crate::access::{Need, Role, Visitor};
 use crate::problem::Problem;
 use crate::query::Query;
@@ -47,9 +47,13 @@ impl<'q> Which<'q> {
         })
     }
 
-    /// The boards, and whether there are some before and behind them. Trees are looked at until
-    /// there are enough.
-    fn find(&self, app: &Visitor, names: &[Arc<str>], limit: usize) -> (Vec<Board>, bool, bool) {
+    /// The boards, and before and behind which names there may be others.
+    fn find(
+        &self,
+        app: &Visitor,
+        names: &[Arc<str>],
+        limit: usize,
+    ) -> (Vec<Board>, Option<String>, Option<String>) {
         let (names, is_backward) = match self {
             Which::First => (names, false),
             Which::After(name) => (&names[names.partition_point(|it| **it <= **name)..], false),
@@ -57,19 +61,43 @@ impl<'q> Which<'q> {
             Which::Before(name) => (&names[..names.partition_point(|it| **it < **name)], true),
         };
         let is_inner = matches!(self, Which::After(_) | Which::Before(_));
-        let board = |name: &Arc<str>| Board::of(app, name);
-        let mut boards: Vec<Board> = match is_backward {
-            false => names.iter().filter_map(board).take(limit + 1).collect(),
-            true => names.iter().rev().filter_map(board).take(limit + 1).collect(),
+        let (mut boards, more, last) = match is_backward {
+            false => take(app, names.iter(), limit),
+            true => take(app, names.iter().rev(), limit),
         };
-        let has_more = boards.len() > limit;
-        boards.truncate(limit);
+        let first = boards.first().map(|board| part(&board.name));
+        let back = first.or(last).filter(|_| is_inner);
         if is_backward {
             boards.reverse();
-            return (boards, has_more, is_inner);
+            return (boards, more, back);
         }
-        (boards, is_inner, has_more)
+        (boards, back, more)
     }
+}
+
+/// The boards among trees of these names; the name behind which to go on, if there may be more; and
+/// the last that was seen.
+fn take<'n>(
+    app: &Visitor,
+    names: impl Iterator<Item = &'n Arc<str>>,
+    limit: usize,
+) -> (Vec<Board>, Option<String>, Option<String>) {
+    let (mut boards, mut last) = (Vec::<Board>::new(), None);
+    let of_name = |name: Option<&Arc<str>>| name.map(|name| part(name));
+    for (visits, name) in names.enumerate() {
+        if visits == VISITS_MAX {
+            return (boards, of_name(last), of_name(last));
+        }
+        if let Some(board) = Board::of(app, name) {
+            if boards.len() == limit {
+                let more = boards.last().map(|board| part(&board.name));
+                return (boards, more, of_name(last));
+            }
+            boards.push(board);
+        }
+        last = Some(name);
+    }
+    (boards, None, of_name(last))
 }
 
 impl Board {
@@ -84,9 +112,6 @@ impl Board {
 pub(super) async fn list(app: Visitor, uri: Uri) -> Result<Response, Sorry> {
     let query = Query::of(&uri, &["before", "after", "last", "limit"])?;
     let (which, limit) = (Which::of(&query)?, limit(&query)?);
-    let (boards, has_previous, has_next) = which.find(&app, &app.names(), limit);
-    let name = |board: Option<&Board>| board.map(|board| part(&board.name));
-    let previous = name(boards.first()).filter(|_| has_previous);
-    let next = name(boards.last()).filter(|_| has_next);
+    let (boards, previous, next) = which.find(&app, &app.names(), limit);
     Ok(html(&Page { has_accounts: app.gate.is_some(), boards, previous, next })?)
 }

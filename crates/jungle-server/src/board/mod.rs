@@ -44,6 +44,10 @@ const PAGE: usize = 50;
 /// On a page at most.
 const PAGE_MAX: usize = 200;
 
+/// Children or trees that are looked at for a page. Where so many are no messages or boards, the
+/// page ends there, and the next one goes on.
+const VISITS_MAX: usize = 10_000;
+
 /// What needs no escape in a part of an address.
 const PART: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 

@@ -4,12 +4,12 @@ use askama::Template;
 use axum::http::Uri;
 use axum::http::header::HeaderMap;
 use axum::response::Response;
-use jungle::{Children, Key, Node, Snapshot};
+use jungle::{Children, Key, KeyRef, Node, Snapshot};
 
 use super::level::Shown;
 use super::message::Message;
 use super::sorry::{Sorry, render, written};
-use super::{limit, open, part, place};
+use super::{VISITS_MAX, limit, open, part, place};
 use crate::access::{Need, Role, Visitor};
 use crate::api::Named;
 use crate::app::App;
@@ -53,36 +53,55 @@ impl Which {
         })
     }
 
-    /// The messages with the newest first, and whether there are newer and older ones.
-    fn find(&self, name: &str, root: Node<'_>, limit: usize) -> (Vec<Message>, bool, bool) {
+    /// The messages with the newest first, and behind which keys there are newer and older ones.
+    fn find(
+        &self,
+        name: &str,
+        root: Node<'_>,
+        limit: usize,
+    ) -> (Vec<Message>, Option<String>, Option<String>) {
         let (children, skipped, is_backward) = match self {
             Which::Newest => (root.children_backward(), None, true),
             Which::Before(key) => (root.children_backward_from(key), Some(key), true),
             Which::Oldest => (root.children(), None, false),
             Which::After(key) => (root.children_from(key), Some(key), false),
         };
-        let (mut found, has_more) = take(name, children, skipped, limit);
+        let (mut found, more, last) = take(name, children, skipped, limit);
+        let first = found.first().map(|message| part(&message.key));
+        let back = skipped.and(first.or(last));
         if is_backward {
-            return (found, skipped.is_some(), has_more);
+            return (found, back, more);
         }
         found.reverse();
-        (found, has_more, skipped.is_some())
+        (found, more, back)
     }
 }
 
+/// The messages; the key behind which to go on, if there is more; and the last that was seen.
 fn take(
     name: &str,
     children: Children<'_>,
     skipped: Option<&Key>,
     limit: usize,
-) -> (Vec<Message>, bool) {
+) -> (Vec<Message>, Option<String>, Option<String>) {
     let skipped = skipped.map(Key::as_ref);
+    let (mut found, mut last) = (Vec::<Message>::new(), None);
+    let of_key = |key: Option<KeyRef<'_>>| key.map(|key| part(&key.to_string()));
     let children = children.skip_while(|(key, _)| skipped == Some(*key));
-    let messages = children.filter_map(|(key, node)| Message::of(name, key, node));
-    let mut found: Vec<Message> = messages.take(limit + 1).collect();
-    let has_more = found.len() > limit;
-    found.truncate(limit);
-    (found, has_more)
+    for (visits, (key, node)) in children.enumerate() {
+        if visits == VISITS_MAX {
+            return (found, of_key(last), of_key(last));
+        }
+        if let Some(message) = Message::of(name, key, node) {
+            if found.len() == limit {
+                let more = found.last().map(|message| part(&message.key));
+                return (found, more, of_key(last));
+            }
+            found.push(message);
+        }
+        last = Some(key);
+    }
+    (found, None, of_key(last))
 }
 
 pub(super) async fn view(
@@ -113,10 +132,7 @@ fn page(
 ) -> Result<String, Problem> {
     let limit = limit(query)?;
     let root = snapshot.root();
-    let (messages, has_newer, has_older) = Which::of(query)?.find(name, root, limit);
-    let key = |message: Option<&Message>| message.map(|message| part(&message.key));
-    let newer = key(messages.first()).filter(|_| has_newer);
-    let older = key(messages.last()).filter(|_| has_older);
+    let (messages, newer, older) = Which::of(query)?.find(name, root, limit);
     let watch = if app.boards.outbox().is_some() { "local" } else { "watch" };
     render(&Page {
         has_accounts: app.gate.is_some(),

@@ -221,6 +221,28 @@ fn long_board_comes_in_pages() {
 }
 
 #[test]
+fn what_is_no_message_or_board_ends_a_page_and_the_next_goes_on() {
+    let served = with_board();
+    submit(&served, BOARD, "text=%5Bfirst%5D");
+    let tree = served.server.jungle().open_tree("Trees & leaves").unwrap();
+    tree.update(|tx| (0..10_500).try_for_each(|_| tx.append(&[]).map(drop))).unwrap();
+    submit(&served, BOARD, "text=%5Blast%5D");
+    let link = |page: &str, text: &str| {
+        let before = page.split(&format!("\">{text}</a>")).next().unwrap();
+        before.rsplit("href=\"").next().unwrap().replace("&#38;", "&")
+    };
+    let newest = served.get(BOARD).text;
+    assert!(newest.contains("[last]") && !newest.contains("[first]"), "{newest}");
+    let older = served.get(&link(&newest, "Older")).text;
+    assert!(older.contains("[first]") && !older.contains(">Older<"), "{older}");
+    // The way back is there, from either end.
+    let newer = served.get(&link(&older, "Newer")).text;
+    assert!(newer.contains(">Newer<") && !newer.contains("[last]"), "{newer}");
+    let newer = served.get(&link(&newer, "Newer")).text;
+    assert!(newer.contains("[last]") && !newer.contains(">Newer<"), "{newer}");
+}
+
+#[test]
 fn page_is_kept_until_something_is_posted() {
     let served = with_board();
     let first = served.get(BOARD);
