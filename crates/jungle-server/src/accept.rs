@@ -99,7 +99,7 @@ async fn connection(
 ) {
     let limits = &app.options.limits;
     let _present = app.metrics.connections.enter();
-    let _watched = Panics(&app);
+    let _watched = app.metrics.panics.on_unwind();
     // Answers are small, and nobody should wait for more of them to come.
     let _ = stream.set_nodelay(true);
     let stream = Patient::new(stream, limits.write_time);
@@ -163,17 +163,6 @@ where
     } else {
         // Whoever has gone already need not be told.
         let _ = stream.shutdown().await;
-    }
-}
-
-/// Counts a bug that ends a connection, and nothing else than that connection.
-struct Panics<'a>(&'a App);
-
-impl Drop for Panics<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.metrics.panics.count();
-        }
     }
 }
 

@@ -104,7 +104,10 @@ pub(crate) async fn aside<T: Send + 'static>(
 ) -> Result<T, Problem> {
     // Part of a folder is read only when it is looked at.
     let done = tokio::task::spawn_blocking(|| jungle::loading(f)?).await;
-    done.unwrap_or_else(|_| Err(Problem::new(Kind::Failed, "the request was given up")))
+    done.unwrap_or_else(|ended| match ended.is_panic() {
+        true => Err(Problem::bug()),
+        false => Err(Problem::new(Kind::Failed, "the request was given up")),
+    })
 }
 
 /// The same, with something that is given back when it is done: not when the client goes away,
@@ -119,4 +122,24 @@ pub(crate) async fn aside_with<T: Send + 'static>(
         done
     })
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::response::IntoResponse;
+
+    use super::*;
+    use crate::problem::Bug;
+
+    #[tokio::test]
+    async fn bug_on_another_thread_is_told_from_other_failures() {
+        let is_bug = |problem: Problem| {
+            assert_eq!(problem.status(), 500);
+            problem.into_response().extensions().get::<Bug>().is_some()
+        };
+        let ended = aside(|| -> Result<(), Problem> { panic!("a bug") }).await;
+        assert!(is_bug(ended.unwrap_err()));
+        let failed = aside(|| Err::<(), _>(Problem::new(Kind::Failed, "a disk"))).await;
+        assert!(!is_bug(failed.unwrap_err()));
+    }
 }

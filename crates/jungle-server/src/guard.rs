@@ -26,7 +26,7 @@ use crate::cluster::{self, Asked};
 use crate::elsewhere;
 use crate::options::Options;
 use crate::peer::Peer;
-use crate::problem::{Kind, Problem};
+use crate::problem::{Bug, Kind, Problem};
 
 /// The names by which the server may be asked for. A page of another site can make its own name
 /// mean this machine; what its script asks then has that name.
@@ -107,6 +107,9 @@ pub(crate) async fn guard(
         },
         Err(answer) => *answer,
     };
+    if response.extensions().get::<Bug>().is_some() {
+        app.metrics.panics.count();
+    }
     let status = response.status();
     let headers = response.headers_mut();
     let always = [

@@ -135,7 +135,22 @@ pub(crate) struct Counter(AtomicU64);
 #[derive(Default)]
 pub(crate) struct Gauge(AtomicU64);
 
+/// Counts a bug that ends what has this.
+pub(crate) struct OnUnwind<'c>(&'c Counter);
+
+impl Drop for OnUnwind<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.count();
+        }
+    }
+}
+
 impl Counter {
+    pub(crate) fn on_unwind(&self) -> OnUnwind<'_> {
+        OnUnwind(self)
+    }
+
     pub(crate) fn count(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -236,7 +251,12 @@ impl Metrics {
                 self.connections_refused.get(),
             ),
             ("jungle_watchers", "gauge", "Streams that watch.", self.watchers.get()),
-            ("jungle_panics_total", "counter", "Connections that a bug ended.", self.panics.get()),
+            (
+                "jungle_panics_total",
+                "counter",
+                "Connections and requests that a bug ended.",
+                self.panics.get(),
+            ),
             ("jungle_revision", "gauge", "The newest revision.", jungle.revision().number()),
             ("jungle_trees", "gauge", "Trees.", jungle.list_trees().len() as u64),
             (

@@ -40,7 +40,9 @@ pub(crate) async fn export(
     }
     let place = place(&app)?;
     let (mut out, body) = Outgoing::new(&app.options.limits);
+    let watched = app.clone();
     tokio::task::spawn_blocking(move || {
+        let _watched = watched.metrics.panics.on_unwind();
         let options = ExportOptions { layout };
         let written = jungle::loading(|| {
             let node = found.snapshot.root().at(&path)?;

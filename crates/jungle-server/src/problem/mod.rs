@@ -22,17 +22,30 @@ struct Parts {
     more: Map<String, Value>,
     header: Option<(HeaderName, HeaderValue)>,
     missing: Option<Missing>,
+    is_bug: bool,
 }
 
 /// In an answer: the name of a tree that is not here, and that might be read if it was.
 #[derive(Clone, Debug)]
 pub(crate) struct Missing(pub(crate) Arc<str>);
 
+/// In an answer: a bug ended what was done for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Bug;
+
 impl Problem {
     /// `detail` says what is wrong here.
     pub(crate) fn new(kind: Kind, detail: impl std::fmt::Display) -> Problem {
         let (detail, more) = (detail.to_string(), Map::new());
-        Problem(Box::new(Parts { kind, detail, more, header: None, missing: None }))
+        let (header, missing, is_bug) = (None, None, false);
+        Problem(Box::new(Parts { kind, detail, more, header, missing, is_bug }))
+    }
+
+    /// What was done for a request, on another thread, ended by a bug.
+    pub(crate) fn bug() -> Problem {
+        let mut problem = Problem::new(Kind::Failed, "the request was given up");
+        problem.0.is_bug = true;
+        problem
     }
 
     /// A parameter, header or field is not as it must be.
@@ -93,6 +106,9 @@ impl Problem {
         }
         if let Some(missing) = &self.0.missing {
             answer.extensions_mut().insert(missing.clone());
+        }
+        if self.0.is_bug {
+            answer.extensions_mut().insert(Bug);
         }
     }
 
