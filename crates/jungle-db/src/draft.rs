@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use jungle_tree::{
-    Attributes, Change, ChangeSet, Cursor, EditError, Editor, Key, NoSuchNode, Node, Path,
+    Attributes, Change, ChangeSet, Cursor, EditError, Editor, Key, NoSuchNode, Node, Path, Place,
     Position, Signature, Tree, ValueRef, diff,
 };
 
@@ -365,7 +365,7 @@ impl Draft {
     pub fn add_child(&mut self, path: &[Key]) -> Result<Key, EditError> {
         self.record(path, Read::NextPosition);
         let signature = self.sign();
-        self.append_signed(path, signature)
+        self.add(path, Place::Last, signature)
     }
 
     /// Adds an empty child to the node at `path`, behind whatever is there when this commits. The
@@ -390,19 +390,17 @@ impl Draft {
     /// ```
     pub fn append(&mut self, path: &[Key]) -> Result<Key, EditError> {
         let signature = self.signer.as_ref().map(Signer::sign);
-        self.append_signed(path, signature)
+        self.add(path, Place::Last, signature)
     }
 
-    fn append_signed(
+    fn add(
         &mut self,
-        path: &[Key],
+        parent: &[Key],
+        place: Place<'_>,
         signature: Option<Signature>,
     ) -> Result<Key, EditError> {
-        let key = match signature {
-            None => self.edit(|editor| editor.add_child(path))?,
-            Some(own) => self.edit(|editor| editor.add_child_signed(path, &own))?,
-        };
-        self.log.added(path, &key);
+        let key = self.edit(|editor| editor.add(parent, place, signature.as_ref()))?;
+        self.log.added(parent, &key);
         Ok(key)
     }
 
@@ -446,12 +444,8 @@ impl Draft {
     /// ```
     pub fn insert_before(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
         self.record(parent, Read::Children);
-        let key = match self.sign() {
-            None => self.edit(|editor| editor.insert_before(parent, sibling))?,
-            Some(own) => self.edit(|editor| editor.insert_before_signed(parent, sibling, &own))?,
-        };
-        self.log.added(parent, &key);
-        Ok(key)
+        let signature = self.sign();
+        self.add(parent, Place::Before(sibling), signature)
     }
 
     /// Adds an empty child right behind a sibling. Counts as a read of the children's keys.
@@ -472,12 +466,8 @@ impl Draft {
     /// ```
     pub fn insert_after(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
         self.record(parent, Read::Children);
-        let key = match self.sign() {
-            None => self.edit(|editor| editor.insert_after(parent, sibling))?,
-            Some(own) => self.edit(|editor| editor.insert_after_signed(parent, sibling, &own))?,
-        };
-        self.log.added(parent, &key);
-        Ok(key)
+        let signature = self.sign();
+        self.add(parent, Place::After(sibling), signature)
     }
 
     /// Adds an empty child as the `index`-th position (0: the first). Counts as a read of the
@@ -498,12 +488,8 @@ impl Draft {
     /// ```
     pub fn insert_at(&mut self, parent: &[Key], index: u64) -> Result<Key, EditError> {
         self.record(parent, Read::Children);
-        let key = match self.sign() {
-            None => self.edit(|editor| editor.insert_at(parent, index))?,
-            Some(own) => self.edit(|editor| editor.insert_at_signed(parent, index, &own))?,
-        };
-        self.log.added(parent, &key);
-        Ok(key)
+        let signature = self.sign();
+        self.add(parent, Place::Index(index), signature)
     }
 
     /// Removes the node at `path` and all below it. Its siblings keep their keys.

@@ -56,7 +56,7 @@ pub use arena::{
 pub use attributes::Attributes;
 pub use check::{CheckError, CheckReport};
 pub use collect::{Collected, Collection, CollectionTurn};
-pub use edit::{Cursor, EditError, Editor};
+pub use edit::{Cursor, EditError, Editor, Place};
 pub use fraction::{Fraction, FractionError};
 pub use hash::ContentHash;
 pub use index::AttributeIndex;

@@ -11,13 +11,13 @@ const NUMBER_DIGITS_MAX: usize = 8;
 /// signatures differ, whatever stands in front of these.
 ///
 /// ```
-/// use jungle_tree::{Editor, Arena, Signature, Tree};
+/// use jungle_tree::{Arena, Editor, Place, Signature, Tree};
 /// let tree = Tree::new(&Arena::new()?);
 /// let mut ours = Editor::new(tree.snapshot());
 /// let mut theirs = Editor::new(tree.snapshot());
-/// let key = ours.add_child_signed(&[], &Signature::new(1, 0))?;
+/// let key = ours.add(&[], Place::Last, Some(&Signature::new(1, 0)))?;
 /// assert_eq!(key.to_string(), "0.010011");
-/// assert_ne!(theirs.add_child_signed(&[], &Signature::new(2, 0))?, key);
+/// assert_ne!(theirs.add(&[], Place::Last, Some(&Signature::new(2, 0)))?, key);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

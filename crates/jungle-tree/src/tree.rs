@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::arena::{Arena, BIRTH_OLDEST};
 use crate::block::{self, Header};
-use crate::edit::{Edit, EditError, Editor};
+use crate::edit::{Edit, EditError, Editor, Place};
 use crate::key::{Key, Position};
 use crate::line::{History, Line, LineCell, is_queued};
 use crate::snapshot::{self, Reading, Snapshot};
@@ -483,7 +483,7 @@ impl Tree {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn insert_before(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
-        self.one(|edit| edit.op_insert_beside(parent, sibling, true, None))
+        self.one(|edit| edit.op_add(parent, Place::Before(sibling), None))
     }
 
     /// Adds an empty child right behind a sibling.
@@ -499,7 +499,7 @@ impl Tree {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn insert_after(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
-        self.one(|edit| edit.op_insert_beside(parent, sibling, false, None))
+        self.one(|edit| edit.op_add(parent, Place::After(sibling), None))
     }
 
     /// Puts many attributes, each in a version of its own, in order. Paths further ahead in the

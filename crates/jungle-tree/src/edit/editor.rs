@@ -42,6 +42,19 @@ pub struct Editor {
     work: RefCell<Work>,
 }
 
+/// Where among its siblings a new child goes.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'a> {
+    /// Behind all that are there, and all that ever were.
+    Last,
+    /// Right in front of this one.
+    Before(&'a Position),
+    /// Right behind this one.
+    After(&'a Position),
+    /// So many positions are in front of it; behind the last when there are fewer.
+    Index(u64),
+}
+
 /// What an editor works with.
 struct Work {
     /// There until the editor ends.
@@ -222,7 +235,7 @@ impl Editor {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn insert_before(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
-        self.with(|edit| edit.op_insert_beside(parent, sibling, true, None))
+        self.add(parent, Place::Before(sibling), None)
     }
 
     /// Adds an empty child right behind a sibling.
@@ -240,7 +253,7 @@ impl Editor {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn insert_after(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {
-        self.with(|edit| edit.op_insert_beside(parent, sibling, false, None))
+        self.add(parent, Place::After(sibling), None)
     }
 
     /// Adds an empty child so that it is the `index`-th among the positions (0: the first); behind
@@ -263,38 +276,7 @@ impl Editor {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn insert_at(&mut self, parent: &[Key], index: u64) -> Result<Key, EditError> {
-        match self.position_at(parent, index)? {
-            Some(sibling) => self.insert_before(parent, &sibling),
-            None => self.add_child(parent),
-        }
-    }
-
-    /// As [`insert_at`](Editor::insert_at), at a position that nobody else gives.
-    ///
-    /// # Errors
-    /// As there.
-    ///
-    /// ```
-    /// use jungle_tree::{Arena, Editor, Signature, Tree};
-    /// let mut tree = Tree::new(&Arena::new()?);
-    /// (0..2).try_for_each(|_| tree.add_child(&[]).map(drop))?;
-    /// let [ours, theirs] = [1, 2].map(|writer| {
-    ///     let mut editor = Editor::new(tree.snapshot());
-    ///     editor.insert_at_signed(&[], 1, &Signature::new(writer, 0))
-    /// });
-    /// assert_ne!(ours?, theirs?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn insert_at_signed(
-        &mut self,
-        parent: &[Key],
-        index: u64,
-        signature: &Signature,
-    ) -> Result<Key, EditError> {
-        match self.position_at(parent, index)? {
-            Some(sibling) => self.insert_before_signed(parent, &sibling, signature),
-            None => self.add_child_signed(parent, signature),
-        }
+        self.add(parent, Place::Index(index), None)
     }
 
     /// The position that is the `index`-th of a node's children, if there are so many.
@@ -307,81 +289,38 @@ impl Editor {
         }))
     }
 
-    /// As [`add_child`](Editor::add_child), at a position that nobody else gives: for writers who
-    /// do not see each other.
+    /// Adds an empty child in this place, at a position that the tree gives; with a signature it is
+    /// one that nobody else gives, for writers who do not see each other.
     ///
     /// # Errors
-    /// As there.
+    /// When there is no such node or sibling, or no room.
     ///
     /// ```
-    /// use jungle_tree::{Arena, Editor, Signature, Tree};
+    /// use jungle_tree::{Arena, Editor, Place, Signature, Tree};
     /// let mut tree = Tree::new(&Arena::new()?);
     /// (0..2).try_for_each(|_| tree.add_child(&[]).map(drop))?;
     /// let [ours, theirs] = [1, 2].map(|writer| {
     ///     let mut editor = Editor::new(tree.snapshot());
-    ///     editor.add_child_signed(&[], &Signature::new(writer, 0))
+    ///     editor.add(&[], Place::Index(1), Some(&Signature::new(writer, 0)))
     /// });
     /// assert_ne!(ours?, theirs?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn add_child_signed(
-        &mut self,
-        path: &[Key],
-        signature: &Signature,
-    ) -> Result<Key, EditError> {
-        self.with(|edit| edit.op_add_child_signed(path, signature))
-    }
-
-    /// As [`insert_before`](Editor::insert_before), at a position that nobody else gives.
-    ///
-    /// # Errors
-    /// As there.
-    ///
-    /// ```
-    /// use jungle_tree::{Arena, Editor, Position, Signature, Tree};
-    /// let mut tree = Tree::new(&Arena::new()?);
-    /// tree.add_child(&[])?;
-    /// let first = Position::new(0)?;
-    /// let [ours, theirs] = [1, 2].map(|writer| {
-    ///     let mut editor = Editor::new(tree.snapshot());
-    ///     editor.insert_before_signed(&[], &first, &Signature::new(writer, 0))
-    /// });
-    /// assert_ne!(ours?, theirs?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn insert_before_signed(
+    pub fn add(
         &mut self,
         parent: &[Key],
-        sibling: &Position,
-        signature: &Signature,
+        place: Place<'_>,
+        signature: Option<&Signature>,
     ) -> Result<Key, EditError> {
-        self.with(|edit| edit.op_insert_beside(parent, sibling, true, Some(signature)))
-    }
-
-    /// As [`insert_after`](Editor::insert_after), at a position that nobody else gives.
-    ///
-    /// # Errors
-    /// As there.
-    ///
-    /// ```
-    /// use jungle_tree::{Arena, Editor, Position, Signature, Tree};
-    /// let mut tree = Tree::new(&Arena::new()?);
-    /// tree.add_child(&[])?;
-    /// let last = Position::new(0)?;
-    /// let [ours, theirs] = [1, 2].map(|writer| {
-    ///     let mut editor = Editor::new(tree.snapshot());
-    ///     editor.insert_after_signed(&[], &last, &Signature::new(writer, 0))
-    /// });
-    /// assert_ne!(ours?, theirs?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn insert_after_signed(
-        &mut self,
-        parent: &[Key],
-        sibling: &Position,
-        signature: &Signature,
-    ) -> Result<Key, EditError> {
-        self.with(|edit| edit.op_insert_beside(parent, sibling, false, Some(signature)))
+        let sibling;
+        let place = match place {
+            Place::Index(index) => {
+                sibling = self.position_at(parent, index)?;
+                sibling.as_ref().map_or(Place::Last, Place::Before)
+            }
+            place => place,
+        };
+        self.with(|edit| edit.op_add(parent, place, signature))
     }
 
     /// Removes the node at `path` and all below it. Its siblings keep their keys.

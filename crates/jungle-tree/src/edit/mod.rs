@@ -14,7 +14,7 @@ mod slots;
 mod straight;
 
 pub use cursor::Cursor;
-pub use editor::Editor;
+pub use editor::{Editor, Place};
 pub use error::EditError;
 
 use crate::arena::{Allocator, Memory, SLAB_WORDS, TooManyKeys, WORD_BYTES};

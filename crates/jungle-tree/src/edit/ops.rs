@@ -1,9 +1,9 @@
 //! The editing calls: go to a node, check, change, come back. All checks come before the first
 //! change, so a refused call has changed nothing.
 
-use super::{Edit, EditError};
+use super::{Edit, EditError, Place};
 use crate::block::{self, Content, WIDTH};
-use crate::children::{Children, Direction, locate};
+use crate::children::{Children, Direction, directory, locate};
 use crate::key::{Key, KeyRef, Position};
 use crate::path::Path;
 use crate::signature::Signature;
@@ -230,39 +230,42 @@ impl Edit<'_> {
         })
     }
 
-    /// The position right in front of or behind a sibling.
-    pub(crate) fn position_beside(
+    /// The position that a new child gets in this place.
+    fn position_in(
         &self,
-        sibling: &Position,
-        before: bool,
+        place: Place<'_>,
         signature: Option<&Signature>,
     ) -> Result<Position, EditError> {
-        let direction = if before { Direction::Backward } else { Direction::Forward };
-        let from = KeyRef::Position(sibling.index(), sibling.fraction().as_bytes());
-        let children = Children::from_key(self.arena, self.here().kids, from, direction);
-        let next = children.map(|(key, _)| key).find(|&key| key != from);
-        let neighbour = match next {
-            Some(KeyRef::Position(index, fraction)) => {
-                let key = KeyRef::Position(index, fraction).to_key();
-                if let Key::Position(position) = key { Some(position) } else { None }
-            }
-            _ => None,
-        };
         let between = |left: Option<&Position>, right: Option<&Position>| match signature {
             None => Position::between(left, right).map_err(EditError::Key),
             Some(own) => Position::signed_between(left, right, own).map_err(EditError::Key),
         };
-        match (before, &neighbour) {
-            (true, Some(left)) => between(Some(left), Some(sibling)),
-            (false, Some(right)) => between(Some(sibling), Some(right)),
-            (true, None) => {
+        match place {
+            Place::Before(sibling) => {
+                if let Some(left) = self.neighbour(sibling, Direction::Backward) {
+                    return between(Some(&left), Some(sibling));
+                }
                 // In front of all that are there and all that ever were.
-                let low = crate::children::directory(self.arena, self.here().kids).low;
+                let low = directory(self.arena, self.here().kids).low;
                 let first = Position::new(low.min(sibling.index())).map_err(EditError::Key)?;
                 between(None, Some(if first < *sibling { &first } else { sibling }))
             }
-            // Behind the last one is where the next child would be added, too.
-            (false, None) => self.next_free(signature),
+            Place::After(sibling) => match self.neighbour(sibling, Direction::Forward) {
+                Some(right) => between(Some(sibling), Some(&right)),
+                None => self.next_free(signature),
+            },
+            // Which sibling has that place is found out before.
+            Place::Last | Place::Index(_) => self.next_free(signature),
+        }
+    }
+
+    /// The position next to this one, in this direction.
+    fn neighbour(&self, sibling: &Position, direction: Direction) -> Option<Position> {
+        let from = KeyRef::Position(sibling.index(), sibling.fraction().as_bytes());
+        let children = Children::from_key(self.arena, self.here().kids, from, direction);
+        match children.map(|(key, _)| key).find(|&key| key != from)?.to_key() {
+            Key::Position(position) => Some(position),
+            Key::Name(_) => None,
         }
     }
 
@@ -275,33 +278,25 @@ impl Edit<'_> {
         }
     }
 
-    pub(crate) fn op_add_child_signed(
-        &mut self,
-        path: &[Key],
-        signature: &Signature,
-    ) -> Result<Key, EditError> {
-        self.at(path, |edit| {
-            edit.check_room(1, 0)?;
-            let key = Key::Position(edit.next_free(Some(signature))?);
-            edit.add_child(key.as_ref(), Content::default());
-            Ok(key)
-        })
-    }
-
-    pub(crate) fn op_insert_beside(
+    /// Adds a bare child in a place that is not told by counting.
+    pub(crate) fn op_add(
         &mut self,
         parent: &[Key],
-        sibling: &Position,
-        before: bool,
+        place: Place<'_>,
         signature: Option<&Signature>,
     ) -> Result<Key, EditError> {
+        if let (Place::Last, None) = (place, signature) {
+            return self.op_add_child(parent);
+        }
         self.at(parent, |edit| {
-            let at = Key::Position(sibling.clone());
-            if locate(edit.arena, edit.here().kids, at.as_ref(), |_| ()).is_none() {
-                return Err(EditError::NoSuchNode { path: Path::from(parent).join(at) });
+            if let Place::Before(sibling) | Place::After(sibling) = place {
+                let key = Key::Position(sibling.clone());
+                if locate(edit.arena, edit.here().kids, key.as_ref(), |_| ()).is_none() {
+                    return Err(EditError::NoSuchNode { path: Path::from(parent).join(key) });
+                }
             }
             edit.check_room(1, 0)?;
-            let key = Key::Position(edit.position_beside(sibling, before, signature)?);
+            let key = Key::Position(edit.position_in(place, signature)?);
             edit.check_new(parent, &key)?;
             edit.add_child(key.as_ref(), Content::default());
             Ok(key)
