@@ -1,6 +1,6 @@
 //! The reference model of a tree: plain maps, deliberately simple, obviously right.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The smallest and the largest integer of a position, as the tree has them.
@@ -59,6 +59,8 @@ pub struct ModelNode {
     pub next: i64,
     /// No position below this one was ever used.
     pub low: i64,
+    /// The positions with a fraction that were taken away.
+    pub taken: BTreeSet<ModelKey>,
 }
 
 /// Why the model refuses an edit. A refused edit has changed nothing.
@@ -132,7 +134,11 @@ impl ModelNode {
     pub fn remove(&mut self, path: &[ModelKey]) -> Edited<ModelNode> {
         let (key, parent) = path.split_last().ok_or(ModelError::Root)?;
         self.at(path).ok_or(ModelError::NoSuchNode)?;
-        let removed = self.at_mut(parent)?.children.remove(key).expect("looked at before");
+        let parent = self.at_mut(parent)?;
+        let removed = parent.children.remove(key).expect("looked at before");
+        if matches!(key, ModelKey::Position(_, fraction) if !fraction.is_empty()) {
+            parent.taken.insert(key.clone());
+        }
         Ok(ModelNode::clone(&removed))
     }
 

@@ -429,6 +429,8 @@ pub(crate) struct Directory {
     pub(crate) next: i64,
     /// How many children there are.
     pub(crate) children: u64,
+    /// How many positions with a fraction were taken away (the largest number stays).
+    pub(crate) taken: u32,
     /// No position in front of this one was ever used.
     pub(crate) low: i64,
 }
@@ -437,12 +439,13 @@ impl Directory {
     #[inline]
     pub(crate) fn load(arena: Memory<'_>, handle: u32) -> Directory {
         let at = ((handle as usize) << 1) + HEADER_WORDS;
-        let roots = arena.blocks.get(at);
+        let (roots, counts) = (arena.blocks.get(at), arena.blocks.get(at + 2));
         Directory {
             dense: roots as u32,
             named: (roots >> 32) as u32,
             next: arena.blocks.get(at + 1) as i64,
-            children: arena.blocks.get(at + 2),
+            children: u64::from(counts as u32),
+            taken: (counts >> 32) as u32,
             low: arena.blocks.get(at + 3) as i64,
         }
     }
@@ -451,7 +454,7 @@ impl Directory {
         let at = ((handle as usize) << 1) + HEADER_WORDS;
         arena.blocks.set(at, u64::from(self.dense) | u64::from(self.named) << 32);
         arena.blocks.set(at + 1, self.next as u64);
-        arena.blocks.set(at + 2, self.children);
+        arena.blocks.set(at + 2, self.children | u64::from(self.taken) << 32);
         arena.blocks.set(at + 3, self.low as u64);
     }
 }

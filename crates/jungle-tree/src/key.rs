@@ -270,6 +270,10 @@ impl Position {
         place.signed(signature)
     }
 
+    pub(crate) fn as_ref(&self) -> KeyRef<'_> {
+        KeyRef::Position(self.index(), self.fraction().as_bytes())
+    }
+
     /// This position with a signature behind it.
     pub(crate) fn signed(&self, signature: &Signature) -> Result<Position, KeyError> {
         let digits = [self.fraction().as_bytes(), signature.digits()].concat();

@@ -44,6 +44,17 @@ impl Signature {
         signature
     }
 
+    /// What the tree puts behind a fraction among children of which so many with a fraction were
+    /// taken away: it is longer than none, and another after each, so no such position is given
+    /// a second time. It is no writer's, and drawn by all who see the same version.
+    pub(crate) fn of_tree(taken: u32) -> Signature {
+        let mut signature = Signature::new(0, u64::from(taken));
+        signature.digits.copy_within(1.., 0);
+        signature.len -= 1;
+        signature.digits[usize::from(signature.len) - 1] &= 15;
+        signature
+    }
+
     /// Do these digits end with a signature?
     pub(crate) fn ends(digits: &[u8]) -> bool {
         let Some((&lengths, digits)) = digits.split_last() else { return false };
@@ -88,6 +99,17 @@ mod tests {
                 assert!(!one.digits().ends_with(other.digits()), "{one:?} {other:?}");
                 assert!(!other.digits().ends_with(one.digits()), "{one:?} {other:?}");
             }
+        }
+    }
+
+    #[test]
+    fn those_of_a_tree_are_nobodys_and_none_is_like_another() {
+        assert_eq!(Signature::of_tree(0x102).digits(), [1, 2, 2]);
+        let all = [1, 2, 0xff, 0x100, 0x1234, u32::MAX].map(Signature::of_tree);
+        for (at, one) in all.iter().enumerate() {
+            assert!(one.digits().last().is_some_and(|&last| last != 0));
+            assert!(!Signature::ends(one.digits()));
+            assert!(all[..at].iter().all(|other| !one.digits().ends_with(other.digits())));
         }
     }
 

@@ -257,6 +257,9 @@ impl Edit<'_> {
                 parts.named = replaced;
             }
             parts.children -= 1;
+            if let KeyRef::Position(_, [_, ..]) = key {
+                parts.taken = parts.taken.saturating_add(1);
+            }
             let count = block::count(self.arena, kids).wrapping_add_signed(added as i32);
             self.put_directory(Some(kids), parts, count)
         } else if self.is_last_position(key, parts.next) {

@@ -248,8 +248,12 @@ impl Editor {
     /// let tree = Tree::new(&Arena::new()?);
     /// let mut editor = Editor::new(tree.snapshot());
     /// editor.cursor(&[])?.add_children(2)?;
-    /// assert_eq!(editor.insert_after(&[], &Position::new(0)?)?.to_string(), "0.80");
-    /// assert_eq!(editor.insert_after(&[], &Position::new(1)?)?.to_string(), "2");
+    /// let first = Position::new(0)?;
+    /// let between = editor.insert_after(&[], &first)?;
+    /// assert_eq!(between.to_string(), "0.80");
+    /// // As a number, a fraction is not used again.
+    /// editor.remove(&[between])?;
+    /// assert_eq!(editor.insert_after(&[], &first)?.to_string(), "0.800101");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn insert_after(&mut self, parent: &[Key], sibling: &Position) -> Result<Key, EditError> {

@@ -4,7 +4,7 @@
 use super::{Edit, EditError, Place};
 use crate::block::{self, Content, WIDTH};
 use crate::children::{Children, Direction, directory, locate};
-use crate::key::{Key, KeyRef, Position};
+use crate::key::{Key, KeyRef, POSITION_MAX, Position};
 use crate::path::Path;
 use crate::signature::Signature;
 use crate::value::ValueRef;
@@ -40,9 +40,14 @@ impl Edit<'_> {
             self.set_kids(kids, 1);
             return Ok(Key::from(position));
         }
-        let position = self.next_position();
-        let key = Key::try_position(position).map_err(EditError::Key)?;
-        self.add_child(KeyRef::Position(position, &[]), Content::default());
+        self.add_next_content(Content::default())
+    }
+
+    /// Adds a child here, at the next position, that holds this.
+    #[inline(never)]
+    fn add_next_content(&mut self, content: Content) -> Result<Key, EditError> {
+        let key = Key::Position(self.next_free(None)?);
+        self.add_child(key.as_ref(), content);
         Ok(key)
     }
 
@@ -53,11 +58,8 @@ impl Edit<'_> {
         attributes: &[(&str, ValueRef<'_>)],
     ) -> Result<Key, EditError> {
         self.check_room(1, 0)?;
-        let position = self.next_position();
-        let key = Key::try_position(position).map_err(EditError::Key)?;
         let content = self.new_leaf(attributes)?;
-        self.add_child(KeyRef::Position(position, &[]), content);
-        Ok(key)
+        self.add_next_content(content)
     }
 
     /// What a leaf with these attributes holds.
@@ -236,22 +238,19 @@ impl Edit<'_> {
         place: Place<'_>,
         signature: Option<&Signature>,
     ) -> Result<Position, EditError> {
-        let between = |left: Option<&Position>, right: Option<&Position>| match signature {
-            None => Position::between(left, right).map_err(EditError::Key),
-            Some(own) => Position::signed_between(left, right, own).map_err(EditError::Key),
-        };
         match place {
             Place::Before(sibling) => {
-                if let Some(left) = self.neighbour(sibling, Direction::Backward) {
-                    return between(Some(&left), Some(sibling));
+                if let Some(left) = self.neighbour(sibling.as_ref(), Direction::Backward) {
+                    return self.between(Some(&left), Some(sibling), signature);
                 }
                 // In front of all that are there and all that ever were.
                 let low = directory(self.arena, self.here().kids).low;
                 let first = Position::new(low.min(sibling.index())).map_err(EditError::Key)?;
-                between(None, Some(if first < *sibling { &first } else { sibling }))
+                let first = if first < *sibling { &first } else { sibling };
+                self.between(None, Some(first), signature)
             }
-            Place::After(sibling) => match self.neighbour(sibling, Direction::Forward) {
-                Some(right) => between(Some(sibling), Some(&right)),
+            Place::After(sibling) => match self.neighbour(sibling.as_ref(), Direction::Forward) {
+                Some(right) => self.between(Some(sibling), Some(&right), signature),
                 None => self.next_free(signature),
             },
             // Which sibling has that place is found out before.
@@ -259,9 +258,28 @@ impl Edit<'_> {
         }
     }
 
+    /// A position between two here that no child has had.
+    fn between(
+        &self,
+        left: Option<&Position>,
+        right: Option<&Position>,
+        signature: Option<&Signature>,
+    ) -> Result<Position, EditError> {
+        if let Some(own) = signature {
+            return Position::signed_between(left, right, own).map_err(EditError::Key);
+        }
+        let between = Position::between(left, right).map_err(EditError::Key)?;
+        match directory(self.arena, self.here().kids).taken {
+            taken if taken > 0 && !between.is_whole() => {
+                let own = Signature::of_tree(taken);
+                Position::signed_between(left, right, &own).map_err(EditError::Key)
+            }
+            _ => Ok(between),
+        }
+    }
+
     /// The position next to this one, in this direction.
-    fn neighbour(&self, sibling: &Position, direction: Direction) -> Option<Position> {
-        let from = KeyRef::Position(sibling.index(), sibling.fraction().as_bytes());
+    fn neighbour(&self, from: KeyRef<'_>, direction: Direction) -> Option<Position> {
         let children = Children::from_key(self.arena, self.here().kids, from, direction);
         match children.map(|(key, _)| key).find(|&key| key != from)?.to_key() {
             Key::Position(position) => Some(position),
@@ -271,7 +289,15 @@ impl Edit<'_> {
 
     /// The position that comes next here.
     fn next_free(&self, signature: Option<&Signature>) -> Result<Position, EditError> {
-        let next = Position::new(self.next_position()).map_err(EditError::Key)?;
+        let next = self.next_position();
+        if next > POSITION_MAX {
+            // Behind the last number there is room for fractions still.
+            let end = Position::new(POSITION_MAX).map_err(EditError::Key)?;
+            let from = KeyRef::Position(POSITION_MAX + 1, &[]);
+            let last = self.neighbour(from, Direction::Backward).filter(|last| *last > end);
+            return self.between(Some(last.as_ref().unwrap_or(&end)), None, signature);
+        }
+        let next = Position::new(next).map_err(EditError::Key)?;
         match signature {
             None => Ok(next),
             Some(own) => next.signed(own).map_err(EditError::Key),

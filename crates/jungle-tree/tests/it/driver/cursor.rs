@@ -3,6 +3,7 @@
 use jungle_testkit::{MODEL_POSITIONS, ModelKey, ModelNode, Rng};
 use jungle_tree::{EditError, Editor};
 
+use super::op::{Op, given};
 use super::{convert, random};
 
 /// Edits with a cursor, and the model the same way.
@@ -27,13 +28,7 @@ pub fn walk(rng: &mut Rng, editor: &mut Editor, model: &mut ModelNode) {
                 cursor.leave();
                 at.pop();
             }
-            5 => match cursor.add_child() {
-                Ok(key) => {
-                    let key = convert::model_key(key.as_ref());
-                    assert_eq!(model.add_child(&at), Ok(key));
-                }
-                Err(error) => assert_eq!(model.add_child(&at).err(), convert::error(&error)),
-            },
+            5 => Op::Add(at.clone()).to_model(model, given(cursor.add_child())),
             6 => {
                 let count = rng.below(40);
                 match cursor.add_children(count) {

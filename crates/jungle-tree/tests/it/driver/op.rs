@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jungle_testkit::{ModelError, ModelKey, ModelNode, ModelValue, Rng};
+use jungle_testkit::{MODEL_POSITIONS, ModelError, ModelKey, ModelNode, ModelValue, Rng};
 use jungle_tree::{EditError, Editor, Key, Snapshot, Tree};
 
 use super::convert;
@@ -155,7 +155,7 @@ impl Op {
     #[track_caller]
     pub fn to_model(&self, model: &mut ModelNode, said: Outcome) {
         let expected = match self {
-            Op::Add(at) => model.add_child(at).map(Done::Key),
+            Op::Add(at) => add(model, at, &said),
             Op::Insert(at, key) => none(model.insert(at, key, ModelNode::default())),
             Op::Before(at, sibling) => beside(model, at, sibling, true, &said),
             Op::After(at, sibling) => beside(model, at, sibling, false, &said),
@@ -202,7 +202,7 @@ fn none(result: Result<(), ModelError>) -> Result<Done, ModelError> {
     result.map(|()| Done::Nothing)
 }
 
-fn given(result: Result<Key, EditError>) -> Outcome {
+pub fn given(result: Result<Key, EditError>) -> Outcome {
     result.map(|key| Done::Key(convert::model_key(key.as_ref())))
 }
 
@@ -241,9 +241,12 @@ fn beside(
         assert!(key > *sibling, "{key:?} is not behind {sibling:?}");
         match above.next().filter(is_position) {
             Some(right) => assert!(*right > key, "{key:?} is not in front of {right:?}"),
+            // Beyond the last whole position there are fractions.
+            None if node.next > *MODEL_POSITIONS.end() => assert_eq!(index, node.next - 1),
             None => assert!(index >= node.next, "{key:?} may have been used before"),
         }
     }
+    assert!(!node.taken.contains(&key), "{key:?} was used before");
     model.insert(path, &key, ModelNode::default())?;
     Ok(Done::Key(key))
 }
@@ -260,8 +263,24 @@ fn at_index(
             let sibling = sibling.clone();
             beside(model, path, &sibling, true, said)
         }
-        _ => model.add_child(path).map(Done::Key),
+        _ => add(model, path, said),
     }
+}
+
+/// Behind the last whole position, which key comes next is the tree's choice, too.
+#[track_caller]
+fn add(model: &mut ModelNode, path: &[ModelKey], said: &Outcome) -> Result<Done, ModelError> {
+    let node = model.at(path).ok_or(ModelError::NoSuchNode)?;
+    if node.next <= *MODEL_POSITIONS.end() {
+        return model.add_child(path).map(Done::Key);
+    }
+    let Ok(Done::Key(key)) = said else { panic!("behind the last position: {said:?}") };
+    assert!(!node.taken.contains(key), "{key:?} was used before");
+    let end = ModelKey::at(*MODEL_POSITIONS.end());
+    let last = node.children.keys().rfind(|key| matches!(key, ModelKey::Position(..)));
+    assert!(*key > end && last.is_none_or(|last| key > last), "{key:?} is not behind {last:?}");
+    model.insert(path, key, ModelNode::default())?;
+    Ok(Done::Key(key.clone()))
 }
 
 /// What `sources` are made of.
