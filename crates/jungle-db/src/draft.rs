@@ -12,6 +12,7 @@ use jungle_tree::{
     Position, Signature, Tree, ValueRef, diff,
 };
 
+use self::reads::Origins;
 use crate::durability::Durability;
 use crate::handle::CommitOptions;
 use crate::jungle::Shared;
@@ -57,8 +58,7 @@ pub enum Isolation {
 pub struct Draft {
     pub(crate) editor: Editor,
     reads: RefCell<Vec<Read>>,
-    /// Where subtrees came from, oldest first.
-    origins: Vec<Origin>,
+    origins: Origins,
     /// What was moved: by its path in the base, and to where.
     moved: Vec<(Path, Path)>,
     log: Log,
@@ -87,12 +87,6 @@ impl Signer {
     }
 }
 
-/// Something was put at a path: from elsewhere in the base, or from outside of it.
-struct Origin {
-    to: Path,
-    from: Option<Path>,
-}
-
 /// What a draft leaves behind.
 pub(crate) struct Parts {
     pub(crate) editor: Editor,
@@ -107,7 +101,7 @@ impl Draft {
         Draft {
             editor: Editor::new(base),
             reads: RefCell::new(Vec::new()),
-            origins: Vec::new(),
+            origins: Origins::default(),
             moved: Vec::new(),
             log: Log::default(),
             options,
@@ -627,7 +621,7 @@ impl Draft {
         self.log = Log::Incomplete;
         self.moved.extend(self.origin_of(from).map(|origin| (Path::from(&*origin), to.clone())));
         self.replaced(&to);
-        self.came(to, Some(from.into()));
+        self.origins.push(to, Some(from.into()));
         Ok(())
     }
 
@@ -652,7 +646,7 @@ impl Draft {
         self.edit(|editor| editor.set_subtree(path, source))?;
         self.log = Log::Incomplete;
         self.replaced(path);
-        self.came(path.into(), None);
+        self.origins.push(path.into(), None);
         Ok(())
     }
 
@@ -683,7 +677,7 @@ impl Draft {
         self.edit(|editor| editor.insert_subtree(parent, key, source))?;
         self.log = Log::Incomplete;
         self.replaced(&to);
-        self.came(to, None);
+        self.origins.push(to, None);
         Ok(())
     }
 
@@ -709,7 +703,7 @@ impl Draft {
         self.edit(|editor| editor.push_root(key))?;
         self.log = Log::Incomplete;
         self.replaced(&[]);
-        self.came([key.clone()].into(), Some(Path::root()));
+        self.origins.push([key.clone()].into(), Some(Path::root()));
         Ok(())
     }
 
@@ -721,7 +715,7 @@ impl Draft {
         self.edit(|editor| editor.pop_root(path))?;
         self.log = Log::Incomplete;
         self.replaced(&[]);
-        self.came(Path::root(), Some(path.into()));
+        self.origins.push(Path::root(), Some(path.into()));
         Ok(())
     }
 
@@ -734,10 +728,6 @@ impl Draft {
         self.record(path, Read::Subtree);
         self.log = Log::Incomplete;
         self.editor.cursor(path)
-    }
-
-    fn came(&mut self, to: Path, from: Option<Path>) {
-        self.origins.push(Origin { to, from });
     }
 
     /// Edits as it likes: an import, say. It counts as having read the whole tree, so that it

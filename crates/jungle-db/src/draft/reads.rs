@@ -1,10 +1,11 @@
 //! What a draft has read, in terms of the version it began with.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use jungle_tree::{Change, Key, Path};
 
-use super::{Draft, Isolation, Origin};
+use super::{Draft, Isolation};
 use crate::read::Read;
 
 /// Reads beyond this many count as a read of the whole tree.
@@ -95,12 +96,82 @@ impl Draft {
     /// Where what is at `path` now was in the base; `None` when it was not there at all.
     #[inline]
     pub(super) fn origin_of<'p>(&self, path: &'p [Key]) -> Option<Cow<'p, [Key]>> {
+        self.origins.of(path)
+    }
+}
+
+/// Where subtrees came from that were put somewhere.
+#[derive(Default)]
+pub(super) struct Origins {
+    /// From elsewhere in the draft as it was then, or from outside of it; oldest first.
+    from: Vec<Option<Path>>,
+    /// Which of them were put at a path, in order.
+    at: HashMap<Path, Vec<usize>>,
+}
+
+impl Origins {
+    pub(super) fn push(&mut self, to: Path, from: Option<Path>) {
+        self.at.entry(to).or_default().push(self.from.len());
+        self.from.push(from);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.from.is_empty()
+    }
+
+    /// Goes back from the newest: each step is from the last that was put at the path, or above
+    /// it, before the one of the step before.
+    #[inline]
+    fn of<'p>(&self, path: &'p [Key]) -> Option<Cow<'p, [Key]>> {
         let mut path = Cow::Borrowed(path);
-        for Origin { to, from } in self.origins.iter().rev() {
-            if let Some(rest) = path.strip_prefix(&**to) {
-                path = Cow::Owned([from.as_deref()?, rest].concat());
-            }
+        let mut before = self.from.len();
+        while before > 0 {
+            let last = (0..=path.len()).filter_map(|depth| {
+                let put = self.at.get(&path[..depth])?;
+                let earlier = put.partition_point(|&index| index < before);
+                Some((*put.get(earlier.checked_sub(1)?)?, depth))
+            });
+            let Some((index, depth)) = last.max() else { break };
+            path = Cow::Owned([self.from[index].as_deref()?, &path[depth..]].concat());
+            before = index;
         }
         Some(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jungle_testkit::{Rng, for_each_seed};
+
+    use super::*;
+
+    fn path(rng: &mut Rng) -> Path {
+        let keys: Vec<Key> = (0..rng.below(4)).map(|_| (rng.below(3) as i64).into()).collect();
+        Path::from(&keys[..])
+    }
+
+    /// The same, said plainly.
+    fn looked_through(origins: &[(Path, Option<Path>)], path: &[Key]) -> Option<Path> {
+        origins.iter().rev().try_fold(Path::from(path), |path, (to, from)| {
+            match path.strip_prefix(&**to) {
+                Some(rest) => Some(Path::from(&[&from.as_ref()?[..], rest].concat()[..])),
+                None => Some(path),
+            }
+        })
+    }
+
+    #[test]
+    fn origins_are_found_as_if_all_were_looked_through() {
+        for_each_seed(200, |rng| {
+            let (mut origins, mut all) = (Origins::default(), Vec::new());
+            for _ in 0..rng.below(12) {
+                let (to, from) = (path(rng), rng.chance(5, 6).then(|| path(rng)));
+                origins.push(to.clone(), from.clone());
+                all.push((to, from));
+                let asked = path(rng);
+                let found = origins.of(&asked).map(|found| Path::from(&*found));
+                assert_eq!(found, looked_through(&all, &asked), "{asked} after {all:?}");
+            }
+        });
     }
 }
