@@ -520,18 +520,8 @@ impl TreeHandle {
     }
 
     pub(crate) fn find(&self, revision: Revision) -> Result<Found, NoSuchRevision> {
-        self.must_be_born(revision)?;
+        self.shared.must_be_born(revision)?;
         self.head.at(At::Revision(revision))
-    }
-
-    /// Refuses a revision that nobody has drawn yet. A commit of this branch with a number up to
-    /// it drew that under the lock, so what the lock shows is all of them then.
-    fn must_be_born(&self, revision: Revision) -> Result<(), NoSuchRevision> {
-        let newest = self.shared.counter.newest();
-        match revision > newest {
-            true => Err(NoSuchRevision::NotYet { newest }),
-            false => Ok(()),
-        }
     }
 
     /// The tree as it was at a time.
@@ -600,7 +590,7 @@ impl TreeHandle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn diff(&self, a: Revision, b: Revision) -> Result<ChangeSet, NoSuchRevision> {
-        self.must_be_born(a.max(b))?;
+        self.shared.must_be_born(a.max(b))?;
         let [a, b] = self.head.at_both([a, b].map(At::Revision))?;
         Ok(diff(&a, &b))
     }

@@ -20,7 +20,6 @@ use crate::planted::{Bug, is_awake};
 use crate::retention::Retention;
 use crate::revision::{Clock, CommitMeta, Counter, NoClock, Revision, Timestamp};
 use crate::sequence::Sequencing;
-use crate::snapshot::JungleSnapshot;
 use crate::sync::{
     AtomicBool, AtomicU64, Mutex, Ordering, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
 };
@@ -508,53 +507,6 @@ impl Jungle {
         let revision = self.shared.delete(&mut catalog, &state, (Moment::Now, &self.meta))?;
         drop(catalog);
         Ok(self.shared.acknowledge(revision, None)?)
-    }
-
-    /// The main branches of all trees at one revision: no commit is seen in part, also none that
-    /// spans trees. Costs a pin a tree.
-    ///
-    /// ```
-    /// use jungle_db::{CommitOptions, Jungle};
-    /// let jungle = Jungle::new()?;
-    /// let (paid, owed) = (jungle.create_tree("paid")?, jungle.create_tree("owed")?);
-    /// let before = jungle.snapshot();
-    /// let both = jungle.update(&CommitOptions::default(), |tx| {
-    ///     tx.on(&paid).append(&[])?;
-    ///     tx.on(&owed).append(&[])
-    /// })?;
-    /// assert_eq!(jungle.snapshot().revision(), both.revision);
-    /// assert_eq!(before.iter().map(|(_, tree)| tree.root().child_count()).max(), Some(0));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn snapshot(&self) -> JungleSnapshot {
-        /// So often it looks without keeping writers out.
-        const ROUNDS: usize = 16;
-        let catalog = self.shared.catalog();
-        let pin = |(name, state): (&Arc<str>, &Arc<TreeState>)| {
-            (Arc::clone(name), (Arc::clone(state), state.main.snapshot()))
-        };
-        for _ in 0..ROUNDS {
-            // Nothing is being published before, and nothing has been drawn since: so every head
-            // is as this revision left it.
-            let Some(revision) = self.shared.counter.at_rest() else {
-                continue;
-            };
-            let trees = catalog.iter().map(pin).collect();
-            if self.shared.counter.newest() == revision || is_awake(Bug::SnapshotTorn) {
-                return JungleSnapshot { revision, trees };
-            }
-        }
-        let mut trees: Vec<_> = catalog.iter().collect();
-        trees.sort_by_key(|(_, state)| state.main.id);
-        let guards: Vec<_> = trees.iter().map(|(_, state)| state.main.lock()).collect();
-        let pinned = trees.iter().zip(&guards).map(|(&(name, state), guard)| {
-            let snapshot = guard.open(&state.main, guard.history.newest());
-            (Arc::clone(name), (Arc::clone(state), snapshot))
-        });
-        // Whoever drew a number up to this one for one of these trees did so under its lock.
-        let revision = self.shared.counter.newest();
-        JungleSnapshot { revision, trees: pinned.collect() }
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::archive::ArchiveError;
 use crate::head::Head;
 use crate::history::{HISTORY_PIECE, Page};
+use crate::jungle::Shared;
 use crate::revision::{Revision, RevisionInfo};
 use crate::search::At;
 
@@ -52,6 +53,18 @@ pub struct Past {
     end: Option<u64>,
     newer: Page,
     older: Page,
+}
+
+impl Shared {
+    /// Refuses a revision that nobody has drawn yet. A commit of a branch with a number up to it
+    /// drew that under the branch's lock, so what the lock shows is all of them then.
+    pub(crate) fn must_be_born(&self, revision: Revision) -> Result<(), NoSuchRevision> {
+        let newest = self.counter.newest();
+        match revision > newest {
+            true => Err(NoSuchRevision::NotYet { newest }),
+            false => Ok(()),
+        }
+    }
 }
 
 impl Past {

@@ -1,4 +1,4 @@
-//! One version of a tree, with its revision.
+//! One version of a tree, or of all trees, with its revision.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,8 +6,11 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::handle::TreeHandle;
-use crate::jungle::TreeState;
+use crate::jungle::{Jungle, TreeState};
+use crate::past::NoSuchRevision;
+use crate::planted::{Bug, is_awake};
 use crate::revision::Revision;
+use crate::search::At;
 
 /// One revision of a tree, complete and unchanging, for as long as it is held.
 ///
@@ -59,11 +62,93 @@ impl Deref for Snapshot {
     }
 }
 
-/// All trees of a Jungle at one revision: see [`Jungle::snapshot`](crate::Jungle::snapshot).
+/// All trees of a Jungle at one revision: see [`Jungle::snapshot`] and [`Jungle::at`].
 #[derive(Clone)]
 pub struct JungleSnapshot {
     pub(crate) revision: Revision,
     pub(crate) trees: BTreeMap<Arc<str>, (Arc<TreeState>, Snapshot)>,
+}
+
+impl Jungle {
+    /// The main branches of all trees at one revision: no commit is seen in part, also none that
+    /// spans trees. Costs a pin a tree.
+    ///
+    /// ```
+    /// use jungle_db::{CommitOptions, Jungle};
+    /// let jungle = Jungle::new()?;
+    /// let (paid, owed) = (jungle.create_tree("paid")?, jungle.create_tree("owed")?);
+    /// let before = jungle.snapshot();
+    /// let both = jungle.update(&CommitOptions::default(), |tx| {
+    ///     tx.on(&paid).append(&[])?;
+    ///     tx.on(&owed).append(&[])
+    /// })?;
+    /// assert_eq!(jungle.snapshot().revision(), both.revision);
+    /// assert_eq!(before.iter().map(|(_, tree)| tree.root().child_count()).max(), Some(0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn snapshot(&self) -> JungleSnapshot {
+        /// So often it looks without keeping writers out.
+        const ROUNDS: usize = 16;
+        let catalog = self.shared.catalog();
+        let pin = |(name, state): (&Arc<str>, &Arc<TreeState>)| {
+            (Arc::clone(name), (Arc::clone(state), state.main.snapshot()))
+        };
+        for _ in 0..ROUNDS {
+            // Nothing is being published before, and nothing has been drawn since: so every head
+            // is as this revision left it.
+            let Some(revision) = self.shared.counter.at_rest() else {
+                continue;
+            };
+            let trees = catalog.iter().map(pin).collect();
+            if self.shared.counter.newest() == revision || is_awake(Bug::SnapshotTorn) {
+                return JungleSnapshot { revision, trees };
+            }
+        }
+        let mut trees: Vec<_> = catalog.iter().collect();
+        trees.sort_by_key(|(_, state)| state.main.id);
+        let guards: Vec<_> = trees.iter().map(|(_, state)| state.main.lock()).collect();
+        let pinned = trees.iter().zip(&guards).map(|(&(name, state), guard)| {
+            let snapshot = guard.open(&state.main, guard.history.newest());
+            (Arc::clone(name), (Arc::clone(state), snapshot))
+        });
+        // Whoever drew a number up to this one for one of these trees did so under its lock.
+        let revision = self.shared.counter.newest();
+        JungleSnapshot { revision, trees: pinned.collect() }
+    }
+
+    /// The main branches of all trees as they were at a revision. A tree that is younger is left
+    /// out, and so is one that was deleted since; one that was renamed has the name of today.
+    ///
+    /// # Errors
+    /// When that revision is not there yet, or a tree does not keep its version of then any more.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let jungle = Jungle::new()?;
+    /// let board = jungle.create_tree("board")?;
+    /// let posted = board.update(|tx| tx.append(&[]))?;
+    /// board.update(|tx| tx.append(&[]))?;
+    /// jungle.create_tree("younger")?;
+    /// let then = jungle.at(posted.revision)?;
+    /// assert_eq!(then.tree("board").unwrap().root().child_count(), 1);
+    /// assert!(then.tree("younger").is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn at(&self, revision: Revision) -> Result<JungleSnapshot, NoSuchRevision> {
+        self.shared.must_be_born(revision)?;
+        let all: Vec<_> =
+            self.shared.catalog().iter().map(|(n, s)| (n.clone(), s.clone())).collect();
+        let mut trees = BTreeMap::new();
+        for (name, state) in all {
+            match state.main.at(At::Revision(revision)) {
+                Ok(found) => drop(trees.insert(name, (state, found.snapshot))),
+                Err(NoSuchRevision::NotBorn { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(JungleSnapshot { revision, trees })
+    }
 }
 
 impl JungleSnapshot {

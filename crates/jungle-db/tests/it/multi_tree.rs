@@ -3,7 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use jungle_db::{CommitError, CommitOptions, Jungle, JungleTransaction, TreeHandle};
+use jungle_db::{
+    CommitError, CommitOptions, Jungle, JungleSnapshot, JungleTransaction, NoSuchRevision,
+    Retention, Revision, TreeHandle,
+};
 use jungle_tree::{EditError, Key};
 
 use crate::support::{int, path, put, tree_in, tree_of};
@@ -67,8 +70,7 @@ fn an_unrelated_commit_is_built_upon() {
 fn a_snapshot_of_all_never_sees_half_a_commit() {
     let jungle = bank();
     let done = AtomicBool::new(false);
-    let total = |jungle: &Jungle| -> i64 {
-        let shot = jungle.snapshot();
+    let total = |shot: &JungleSnapshot| -> i64 {
         let money = shot.iter().map(|(_, s)| {
             s.root().child(&Key::from(0)).unwrap().attribute("money").unwrap().as_int().unwrap()
         });
@@ -89,7 +91,8 @@ fn a_snapshot_of_all_never_sees_half_a_commit() {
         let reader = scope.spawn(|| {
             let mut looks = 0;
             while !done.load(Ordering::SeqCst) || looks == 0 {
-                assert_eq!(total(&jungle), 300);
+                assert_eq!(total(&jungle.snapshot()), 300);
+                assert_eq!(total(&jungle.at(jungle.revision()).unwrap()), 300);
                 looks += 1;
             }
         });
@@ -97,10 +100,37 @@ fn a_snapshot_of_all_never_sees_half_a_commit() {
         done.store(true, Ordering::SeqCst);
         reader.join().unwrap();
     });
-    assert_eq!(total(&jungle), 300);
+    assert_eq!(total(&jungle.snapshot()), 300);
     for name in ["a", "b", "c"] {
         assert_eq!(int(&jungle.open_tree(name).unwrap(), "/0", "money"), Some(100));
     }
+}
+
+#[test]
+fn all_trees_are_seen_as_they_were() {
+    let jungle = bank();
+    let before = jungle.snapshot();
+    let moved = jungle.update(&CommitOptions::default(), |tx| transfer(tx, "a", "b", 30)).unwrap();
+    put(&tree_in(&jungle, "d", 1), "/0", "money", 1);
+    jungle.delete_tree("c").unwrap();
+    jungle.rename_tree("b", "e").unwrap();
+    let seen = |revision| {
+        let then = jungle.at(revision)?;
+        let trees = then.iter().map(|(name, tree)| (name.to_owned(), tree.revision()));
+        Ok::<Vec<_>, NoSuchRevision>(trees.collect())
+    };
+    let of = |name| before.tree(name).unwrap().revision();
+    assert_eq!(seen(before.revision()).unwrap(), [("a".into(), of("a")), ("e".into(), of("b"))]);
+    let moved = moved.revision;
+    assert_eq!(seen(moved).unwrap(), [("a".into(), moved), ("e".into(), moved)]);
+    let next = Revision::new(jungle.revision().number() + 1);
+    assert!(matches!(seen(next), Err(NoSuchRevision::NotYet { .. })));
+
+    jungle.open_tree("a").unwrap().set_retention(Retention::Last(1)).unwrap();
+    put(&jungle.open_tree("a").unwrap(), "/0", "money", 2);
+    jungle.open_tree("a").unwrap().apply_retention().unwrap();
+    assert!(matches!(seen(moved), Err(NoSuchRevision::TooOld { .. })));
+    assert!(seen(jungle.revision()).is_ok());
 }
 
 /// What an account has, as a transaction sees it.
