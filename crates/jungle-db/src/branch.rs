@@ -1,28 +1,31 @@
 //! Branches and tags: names for revisions of a tree.
 
+pub(crate) mod merge;
+pub(crate) mod origin;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jungle_tree::Tree;
 
+use crate::branch::origin::Origin;
 use crate::commit::Moment;
+use crate::commit::write::NotWritten;
 use crate::handle::TreeHandle;
 use crate::head::{Head, lock};
+use crate::history::lookup::Found;
+use crate::history::past::NoSuchRevision;
+use crate::history::retention::Retention;
 use crate::history::{History, HistoryEntry};
 use crate::index::Index;
 use crate::journal::{BranchId, Event};
 use crate::jungle::TreeState;
-use crate::lookup::Found;
 use crate::name::{self, NameError};
 use crate::named::{Identified, Named};
-use crate::origin::Origin;
-use crate::past::NoSuchRevision;
 use crate::planted::{Bug, is_awake};
-use crate::retention::Retention;
 use crate::revision::Revision;
 use crate::sequence::Sequencing;
 use crate::snapshot::Snapshot;
-use crate::write::NotWritten;
 
 /// The name of the branch that every tree has.
 pub const MAIN_BRANCH: &str = "main";

@@ -5,6 +5,17 @@
 //! published. Else its changes are rebased over what came between, outside of the locks as far as
 //! possible, and only what cannot be rebased is refused as an [`Overlap`].
 
+pub(crate) mod draft;
+pub(crate) mod durability;
+pub(crate) mod log;
+pub(crate) mod multi;
+pub(crate) mod pause;
+pub(crate) mod read;
+pub(crate) mod requests;
+pub(crate) mod transaction;
+pub(crate) mod turn;
+pub(crate) mod write;
+
 use std::collections::HashSet;
 
 use jungle_tree::{
@@ -12,19 +23,19 @@ use jungle_tree::{
     rebase_onto, stands,
 };
 
-use crate::draft::{Draft, Parts};
+use crate::branch::origin::Merges;
+use crate::commit::draft::{Draft, Parts};
+use crate::commit::log::Log;
+use crate::commit::read::Read;
+use crate::commit::write::NotWritten;
 use crate::handle::CommitOptions;
 use crate::head::{Head, HeadState, Stamp};
 use crate::journal::{BranchEdit, BranchId, CommitRecord, Event};
 use crate::jungle::Shared;
-use crate::log::Log;
-use crate::origin::Merges;
 use crate::planted::{Bug, is_awake};
-use crate::read::Read;
 use crate::revision::{CommitMeta, Revision, Timestamp};
 use crate::sequence::is_anywhere;
 use crate::sync::MutexGuard;
-use crate::write::NotWritten;
 
 /// So often a commit rebases outside of the locks before it does so inside of them.
 const ROUNDS: u32 = 3;

@@ -1,11 +1,13 @@
 //! Taking a node out of a history: each record is done again beside one that makes the same commit
 //! without it.
 
+pub(crate) mod copy;
+
 use jungle_tree::{Change, ChangeSet, EditError, Key, Path, Snapshot, Tree, diff};
 
 use crate::journal::{BranchEdit, CommitRecord, Event, TreeId};
 use crate::jungle::Jungle;
-use crate::replay::{ReplayError, does_not_fit};
+use crate::restore::replay::{ReplayError, does_not_fit};
 use crate::revision::Revision;
 
 /// What is to be taken out of a tree, in all its revisions: the node at a path with all below it.

@@ -6,25 +6,25 @@ use std::sync::Arc;
 
 use jungle_tree::{ChangeSet, EditError, Editor, MergeOptions, Node, Path, Reading, diff, merge};
 
+use crate::commit::draft::{Draft, Isolation};
+use crate::commit::durability::Durability;
+use crate::commit::transaction::{Conflicts, Transaction};
+use crate::commit::turn::{self, Turn};
+use crate::commit::write::NotWritten;
 use crate::commit::{
     Attempt, Failure, Moment, Overlap, commit, lock_all, publish, rebase_and_publish,
 };
-use crate::draft::{Draft, Isolation};
-use crate::durability::Durability;
 use crate::head::{Head, lock};
+use crate::history::lookup::Found;
+use crate::history::past::{NoSuchRevision, Past};
+use crate::history::search::At;
 use crate::journal::{BranchId, TreeId};
 use crate::jungle::{Shared, TreeState};
-use crate::lookup::Found;
-use crate::past::{NoSuchRevision, Past};
 use crate::planted::{Bug, is_awake};
 use crate::revision::{CommitMeta, RequestId, Revision, Timestamp};
-use crate::search::At;
 use crate::sequence::Tip;
 use crate::snapshot::Snapshot;
-use crate::transaction::{Conflicts, Transaction};
-use crate::turn::{self, Turn};
 use crate::watch::Watch;
-use crate::write::NotWritten;
 
 /// A branch of a tree, usually the main one. Cloning the handle is cheap; all clones are the same.
 ///

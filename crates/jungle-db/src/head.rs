@@ -8,18 +8,18 @@ use std::sync::Arc;
 
 use jungle_tree::{Editor, Keep, Tree, TreeReader, VersionId};
 
-use crate::archive::ArchiveError;
+use crate::branch::origin::Origin;
+use crate::commit::requests::Requests;
+use crate::commit::turn::Queue;
+use crate::commit::write::NotWritten;
+use crate::history::archive::ArchiveError;
+use crate::history::retention::{Retention, SLICE};
 use crate::history::{History, HistoryEntry};
 use crate::journal::{BranchId, TreeId};
-use crate::origin::Origin;
 use crate::planted::{Bug, is_awake};
-use crate::requests::Requests;
-use crate::retention::{Retention, SLICE};
 use crate::revision::{CommitMeta, RequestId, Revision, Timestamp};
 use crate::snapshot::Snapshot;
 use crate::sync::{AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, PoisonError};
-use crate::turn::Queue;
-use crate::write::NotWritten;
 
 /// Locks a mutex whose data stays good when a thread panics: every critical section here either
 /// changes one thing or publishes, and publishing does not panic half-way.

@@ -5,6 +5,12 @@
 //! The pieces of a Jungle that was restored stay in its archive until somebody asks for them: in
 //! memory are those that came since, and the last one.
 
+pub(crate) mod archive;
+pub(crate) mod lookup;
+pub(crate) mod past;
+pub(crate) mod retention;
+pub(crate) mod search;
+
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::ops::Range;
@@ -12,11 +18,11 @@ use std::sync::Arc;
 
 use jungle_tree::VersionId;
 
-use crate::archive::{ArchiveError, Shelf};
+use crate::history::archive::{ArchiveError, Shelf};
+use crate::history::search::{At, Point, newest_in};
 use crate::journal::BranchId;
+use crate::restore::state::{HistoryAnchor, SavedHistory};
 use crate::revision::{CommitMeta, Revision, RevisionInfo, Timestamp};
-use crate::search::{At, Point, newest_in};
-use crate::state::{HistoryAnchor, SavedHistory};
 
 /// Entries of a whole piece of a history.
 pub const HISTORY_PIECE: u64 = 512;

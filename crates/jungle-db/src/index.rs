@@ -13,6 +13,7 @@ use jungle_tree::{ATTRIBUTE_KEY_BYTES_MAX, AttributeIndex, CheckError, EditError
 
 use crate::branch::Branches;
 use crate::commit::Moment;
+use crate::commit::write::NotWritten;
 use crate::handle::TreeHandle;
 use crate::head::lock;
 use crate::journal::{BranchId, Event};
@@ -21,7 +22,6 @@ use crate::planted::{Bug, is_awake};
 use crate::revision::Revision;
 use crate::snapshot::Snapshot;
 use crate::sync::Mutex;
-use crate::write::NotWritten;
 
 /// Why an index was not made or dropped.
 #[derive(Debug, thiserror::Error)]

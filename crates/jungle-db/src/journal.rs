@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use jungle_tree::ChangeSet;
 
-use crate::durability::Durability;
-use crate::retention::Retention;
+use crate::commit::durability::Durability;
+use crate::history::retention::Retention;
 use crate::revision::{CommitMeta, Revision, Timestamp};
 use crate::sync::{Mutex, PoisonError};
 

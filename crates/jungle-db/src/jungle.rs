@@ -6,24 +6,24 @@ use std::sync::{Arc, OnceLock, Weak};
 use jungle_tree::{Arena, ArenaError, ArenaOptions, EditError, Tree};
 
 use crate::branch::Branches;
-use crate::checkpoint::Held;
+use crate::branch::origin::Merges;
 use crate::commit::Moment;
-use crate::durability::Durability;
+use crate::commit::durability::Durability;
+use crate::commit::write::NotWritten;
 use crate::handle::TreeHandle;
 use crate::head::{Head, Stamp, lock};
 use crate::history::History;
+use crate::history::retention::Retention;
 use crate::journal::{BranchId, CommitRecord, Event, Journal, TreeId};
 use crate::name::{self, NameError};
 use crate::named::{Identified, Named};
-use crate::origin::Merges;
 use crate::planted::{Bug, is_awake};
-use crate::retention::Retention;
+use crate::restore::checkpoint::Held;
 use crate::revision::{Clock, CommitMeta, Counter, NoClock, Revision, Timestamp};
 use crate::sequence::Sequencing;
 use crate::sync::{
     AtomicBool, AtomicU64, Mutex, Ordering, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
 };
-use crate::write::NotWritten;
 
 /// A set of named trees, in memory. Cloning the handle is cheap; all clones are the same Jungle.
 ///

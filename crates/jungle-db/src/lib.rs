@@ -34,14 +34,8 @@
 //! - A [`Sequencer`] gives the commits of several Jungles one order, so that they are equal.
 //! - Commits are written to a [`Journal`], times come from a [`Clock`]: this crate does no I/O.
 
-mod archive;
 mod branch;
-mod checkpoint;
-mod collector;
 mod commit;
-mod copy;
-mod draft;
-mod durability;
 mod erase;
 mod handle;
 mod head;
@@ -49,64 +43,48 @@ mod history;
 mod index;
 mod journal;
 mod jungle;
-mod log;
-mod lookup;
-mod merge;
-mod multi;
 mod name;
 mod named;
-mod origin;
-mod past;
-mod pause;
 pub mod planted;
-mod read;
-mod replay;
-mod requests;
 mod restore;
-mod retention;
 mod revision;
-mod search;
 mod sequence;
 mod snapshot;
 mod space;
-mod state;
 mod sync;
-mod transaction;
-mod turn;
 mod watch;
-mod write;
 
-pub use archive::{Archive, ArchiveError};
+pub use branch::merge::{Merge, MergeBranchError};
 pub use branch::{BranchError, MAIN_BRANCH, NoSuchBranch};
-pub use checkpoint::Checkpoint;
-pub use collector::{CollectError, Collector};
-pub use copy::CopyError;
-pub use draft::{Draft, Isolation};
-pub use durability::Durability;
+pub use commit::draft::{Draft, Isolation};
+pub use commit::durability::Durability;
+pub use commit::multi::{CommittedTrees, EditTreesError, JungleTransaction};
+pub use commit::requests::REQUESTS_MAX;
+pub use commit::transaction::{CommitError, Conflicts, Transaction};
+pub use commit::write::NotWritten;
+pub use erase::copy::CopyError;
 pub use erase::{EraseRootError, Erased, ErasedMove, Eraser, Erasure, MOVES_TOLD_MAX};
 pub use handle::{CommitOptions, Committed, RevertError, SetRootError, TreeHandle, UpdateError};
+pub use history::archive::{Archive, ArchiveError};
+pub use history::past::{NoSuchRevision, Past};
+pub use history::retention::{Retention, RetentionError};
 pub use history::{HISTORY_PIECE, HistoryEntry};
 pub use index::IndexError;
 pub use journal::{
     BranchEdit, BranchId, CommitRecord, Event, Journal, JournalError, MemoryJournal, TreeId,
 };
 pub use jungle::{Builder, CreateTreeError, DeleteTreeError, Jungle, NoSuchTree, RenameTreeError};
-pub use merge::{Merge, MergeBranchError};
-pub use multi::{CommittedTrees, EditTreesError, JungleTransaction};
 pub use name::{NAME_BYTES_MAX, NameError};
-pub use past::{NoSuchRevision, Past};
-pub use replay::ReplayError;
-pub use requests::REQUESTS_MAX;
 pub use restore::RestoreError;
-pub use retention::{Retention, RetentionError};
-pub use revision::{Clock, CommitMeta, NoClock, RequestId, Revision, RevisionInfo, Timestamp};
-pub use sequence::{Placed, Places, SequenceError, Sequencer, Series, added_node};
-pub use snapshot::{JungleSnapshot, Snapshot};
-pub use space::{Space, SpaceError, SpaceQuery, TreeSpace};
-pub use state::{
+pub use restore::checkpoint::Checkpoint;
+pub use restore::replay::ReplayError;
+pub use restore::state::{
     HistoryAnchor, JungleState, SavedBranch, SavedBuilt, SavedHistory, SavedIndex, SavedMerge,
     SavedOrigin, SavedTag, SavedTree, SavedVersion,
 };
-pub use transaction::{CommitError, Conflicts, Transaction};
+pub use revision::{Clock, CommitMeta, NoClock, RequestId, Revision, RevisionInfo, Timestamp};
+pub use sequence::{Placed, Places, SequenceError, Sequencer, Series, added_node};
+pub use snapshot::{JungleSnapshot, Snapshot};
+pub use space::collector::{CollectError, Collector};
+pub use space::{Space, SpaceError, SpaceQuery, TreeSpace};
 pub use watch::{Watch, WatchError, WatchEvent};
-pub use write::NotWritten;

@@ -1,25 +1,29 @@
 //! Making a Jungle again from what was taken out of one.
 
+pub(crate) mod checkpoint;
+pub(crate) mod replay;
+pub(crate) mod state;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use jungle_tree::{Arena, AttributeIndex, Tree, TreeReader, VersionId};
 
-use crate::archive::{Archive, Shelf, are_in_order};
+use crate::branch::origin::{Merges, Origin};
 use crate::branch::{Branches, MAIN_BRANCH};
 use crate::head::Head;
+use crate::history::archive::{Archive, Shelf, are_in_order};
 use crate::history::{HISTORY_PIECE, History};
 use crate::index::{Built, Index};
 use crate::journal::{BranchId, TreeId};
 use crate::jungle::{Builder, Catalog, Jungle, TreeState};
 use crate::name::{self, NameError};
 use crate::named::Named;
-use crate::origin::{Merges, Origin};
-use crate::revision::Revision;
-use crate::snapshot::Snapshot;
-use crate::state::{
+use crate::restore::state::{
     JungleState, SavedBranch, SavedBuilt, SavedHistory, SavedIndex, SavedTree, SavedVersion,
 };
+use crate::revision::Revision;
+use crate::snapshot::Snapshot;
 use crate::sync::Mutex;
 
 /// Revisions and ids of a state are below this, so that there is room to go on.

@@ -19,14 +19,14 @@ use std::sync::{Arc, OnceLock};
 
 use jungle_tree::{ChangeSet, Editor, Snapshot, Tree, apply};
 
+use crate::commit::draft::Signer;
+use crate::commit::write::NotWritten;
 use crate::commit::{Attempt, Failure};
-use crate::draft::Signer;
 use crate::head::lock;
 use crate::journal::{BranchId, CommitRecord, Event, JournalError};
 use crate::jungle::{Jungle, Shared};
 use crate::revision::{CommitMeta, RequestId, Revision, Timestamp};
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError, yield_now};
-use crate::write::NotWritten;
 
 pub use anywhere::added_node;
 pub(crate) use anywhere::is_anywhere;

@@ -6,11 +6,11 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::handle::TreeHandle;
+use crate::history::past::NoSuchRevision;
+use crate::history::search::At;
 use crate::jungle::{Jungle, TreeState};
-use crate::past::NoSuchRevision;
 use crate::planted::{Bug, is_awake};
 use crate::revision::Revision;
-use crate::search::At;
 
 /// One revision of a tree, complete and unchanging, for as long as it is held.
 ///

@@ -1,19 +1,21 @@
 //! What versions take up, by tree and revision, and what a rule would give back.
 
+pub(crate) mod collector;
+
 use std::collections::HashMap;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::sync::Arc;
 
 use jungle_tree::{Measure, Measured, VersionId};
 
-use crate::archive::ArchiveError;
-use crate::checkpoint::Checkpoint;
 use crate::history::HistoryEntry;
+use crate::history::archive::ArchiveError;
+use crate::history::retention::Retention;
 use crate::journal::BranchId;
 use crate::jungle::Jungle;
-use crate::retention::Retention;
+use crate::restore::checkpoint::Checkpoint;
+use crate::restore::state::{SavedBranch, SavedTree};
 use crate::revision::{Revision, Timestamp};
-use crate::state::{SavedBranch, SavedTree};
 
 /// What is asked of [`Jungle::space`].
 ///

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use jungle_tree::{Change, ChangeSet, Node, Path, diff};
 
-use crate::archive::ArchiveError;
 use crate::head::Head;
-use crate::lookup::Found;
-use crate::past::NoSuchRevision;
+use crate::history::archive::ArchiveError;
+use crate::history::lookup::Found;
+use crate::history::past::NoSuchRevision;
+use crate::history::search::At;
 use crate::planted::{Bug, is_awake};
 use crate::revision::{Revision, RevisionInfo};
-use crate::search::At;
 use crate::snapshot::Snapshot;
 
 /// A cursor over the revisions of a branch: see [`TreeHandle::watch`](crate::TreeHandle::watch).

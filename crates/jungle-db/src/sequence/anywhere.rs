@@ -2,7 +2,7 @@
 
 use jungle_tree::{Change, Key};
 
-use crate::read::Read;
+use crate::commit::read::Read;
 
 /// The node that changes put where there is none, if all they do is in it, and nobody else is given
 /// its key: it has a name, or a [signed](jungle_tree::Signature) position. A message on a board is

@@ -4,13 +4,13 @@ use jungle_tree::{ChangeSet, Editor, Node, Snapshot, apply};
 
 use super::anywhere::is_anywhere;
 use super::{BATCH_MAX, Group, Sequencing, Ticket};
+use crate::commit::draft::{Draft, Parts, Signer};
 use crate::commit::redone;
-use crate::draft::{Draft, Parts, Signer};
+use crate::commit::write::NotWritten;
 use crate::handle::{CommitOptions, Committed, TreeHandle, UpdateError};
 use crate::journal::{BranchEdit, BranchId, CommitRecord, Event};
 use crate::jungle::{Jungle, Shared};
 use crate::revision::{CommitMeta, Revision, Timestamp};
-use crate::write::NotWritten;
 
 /// Commits that are added to those that wait for the next place in the log, each on top of all
 /// before it: see [`Jungle::in_series`].

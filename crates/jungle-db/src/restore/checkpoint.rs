@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::archive::ArchiveError;
 use crate::branch::{Branches, MAIN_BRANCH};
+use crate::commit::pause::Paused;
 use crate::head::{Head, HeadState, lock};
+use crate::history::archive::ArchiveError;
+use crate::history::retention::Retention;
 use crate::history::{HISTORY_PIECE, HistoryEntry, Part};
 use crate::index::{Built, Index};
 use crate::journal::BranchId;
 use crate::jungle::{Jungle, TreeState};
-use crate::pause::Paused;
-use crate::retention::Retention;
-use crate::revision::Revision;
-use crate::snapshot::Snapshot;
-use crate::state::{
+use crate::restore::state::{
     JungleState, SavedBranch, SavedBuilt, SavedHistory, SavedIndex, SavedMerge, SavedOrigin,
     SavedTag, SavedTree, SavedVersion,
 };
+use crate::revision::Revision;
+use crate::snapshot::Snapshot;
 use crate::sync::MutexGuard;
 
 /// A Jungle at one revision, to be saved: see [`Jungle::checkpoint`].

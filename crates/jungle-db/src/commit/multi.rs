@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use jungle_tree::{EditError, NoSuchNode, Path};
 
+use crate::commit::draft::Draft;
+use crate::commit::durability::Durability;
+use crate::commit::transaction::{CommitError, Conflicts};
+use crate::commit::turn::{self, Turn};
+use crate::commit::write::NotWritten;
 use crate::commit::{Attempt, Failure, check_reads, rebase_and_publish};
-use crate::draft::Draft;
-use crate::durability::Durability;
 use crate::handle::{CommitOptions, TreeHandle, UpdateError};
 use crate::head::Head;
 use crate::journal::BranchId;
 use crate::jungle::{Jungle, NoSuchTree, Shared, no_such_tree};
 use crate::revision::Revision;
 use crate::snapshot::JungleSnapshot;
-use crate::transaction::{CommitError, Conflicts};
-use crate::turn::{self, Turn};
-use crate::write::NotWritten;
 
 /// Edits of several trees that become one commit, or none: see [`Jungle::begin`].
 ///

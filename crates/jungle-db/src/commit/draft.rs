@@ -13,11 +13,11 @@ use jungle_tree::{
 };
 
 use self::reads::Origins;
-use crate::durability::Durability;
+use crate::commit::durability::Durability;
+use crate::commit::log::Log;
+use crate::commit::read::Read;
 use crate::handle::CommitOptions;
 use crate::jungle::Shared;
-use crate::log::Log;
-use crate::read::Read;
 use crate::revision::CommitMeta;
 use crate::sequence::Sequencing;
 

@@ -5,13 +5,13 @@ use std::fmt;
 use jungle_tree::{ChangeSet, Conflict, Editor, MergeOptions, Merged, Path, apply, diff, merge};
 
 use crate::branch::NoSuchBranch;
+use crate::commit::transaction::{CommitError, Conflicts};
+use crate::commit::write::NotWritten;
 use crate::commit::{Attempt, Failure, freeze};
 use crate::handle::{Committed, TreeHandle, UpdateError, committed};
 use crate::journal::BranchId;
 use crate::revision::CommitMeta;
 use crate::snapshot::Snapshot;
-use crate::transaction::{CommitError, Conflicts};
-use crate::write::NotWritten;
 
 /// Why two branches were not merged.
 #[derive(Debug, thiserror::Error)]

@@ -4,12 +4,12 @@ use std::fmt;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
-use crate::archive::ArchiveError;
 use crate::head::Head;
+use crate::history::archive::ArchiveError;
+use crate::history::search::At;
 use crate::history::{HISTORY_PIECE, Page};
 use crate::jungle::Shared;
 use crate::revision::{Revision, RevisionInfo};
-use crate::search::At;
 
 /// Revisions read at once.
 const PAGE: usize = 64;

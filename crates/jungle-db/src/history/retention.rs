@@ -3,16 +3,16 @@
 use std::thread;
 use std::time::Duration;
 
-use crate::archive::ArchiveError;
 use crate::commit::Moment;
+use crate::commit::write::NotWritten;
 use crate::handle::TreeHandle;
 use crate::head::Head;
 use crate::history::History;
+use crate::history::archive::ArchiveError;
 use crate::journal::Event;
 use crate::jungle::Jungle;
 use crate::planted::{Bug, is_awake};
 use crate::revision::{Revision, Timestamp};
-use crate::write::NotWritten;
 
 /// So many revisions of a branch are dropped at a time, while its writers wait: in about 0.1 ms.
 pub(crate) const SLICE: u64 = 4096;

@@ -2,11 +2,11 @@
 //! in the archive is read without it, and then looked at again, since it may have been dropped
 //! meanwhile.
 
-use crate::archive::ArchiveError;
 use crate::head::{Head, HeadState};
+use crate::history::archive::ArchiveError;
+use crate::history::past::NoSuchRevision;
+use crate::history::search::At;
 use crate::history::{HISTORY_PIECE, HistoryEntry, Look, Page, Part, Piece};
-use crate::past::NoSuchRevision;
-use crate::search::At;
 use crate::snapshot::Snapshot;
 use crate::sync::MutexGuard;
 

@@ -2,7 +2,7 @@
 
 use jungle_tree::ApplyError;
 
-use crate::archive::ArchiveError;
+use crate::history::archive::ArchiveError;
 use crate::journal::JournalError;
 use crate::revision::Revision;
 

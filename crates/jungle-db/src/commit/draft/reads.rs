@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use jungle_tree::{Change, Key, Path};
 
 use super::{Draft, Isolation};
-use crate::read::Read;
+use crate::commit::read::Read;
 
 /// Reads beyond this many count as a read of the whole tree.
 const READS_MAX: usize = 1 << 16;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jungle_tree::{ApplyError, Editor, apply};
 
 use crate::branch::{BranchError, MAIN_BRANCH};
+use crate::commit::write::NotWritten;
 use crate::commit::{Attempt, Failure, Moment, lock_all, publish};
 use crate::handle::TreeHandle;
 use crate::index::IndexError;
@@ -12,7 +13,6 @@ use crate::journal::{BranchEdit, BranchId, CommitRecord, Event, TreeId};
 use crate::jungle::{Jungle, TreeState};
 use crate::restore::NUMBER_END;
 use crate::revision::Revision;
-use crate::write::NotWritten;
 
 /// Why a record cannot be done again.
 #[derive(Debug, thiserror::Error)]

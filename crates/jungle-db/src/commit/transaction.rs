@@ -5,12 +5,12 @@ use std::ops::{Deref, DerefMut};
 
 use jungle_tree::{ChangeSet, Conflict, Path};
 
+use crate::commit::draft::Draft;
+use crate::commit::write::NotWritten;
 use crate::commit::{Failure, Overlap};
-use crate::draft::Draft;
 use crate::handle::{CommitOptions, Committed, TreeHandle};
 use crate::journal::BranchId;
 use crate::revision::Revision;
-use crate::write::NotWritten;
 
 /// Edits of one tree that become one commit, or none: see [`TreeHandle::begin`].
 ///

@@ -9,14 +9,14 @@ use jungle_tree::{
     VersionId, apply, diff,
 };
 
-use crate::archive::{Archive, ArchiveError};
-use crate::checkpoint::Checkpoint;
 use crate::erase::{Erased, Erasure};
+use crate::history::archive::{Archive, ArchiveError};
 use crate::history::{HISTORY_PIECE, HistoryEntry, Piece};
 use crate::journal::BranchId;
 use crate::jungle::{Builder, Jungle};
 use crate::restore::RestoreError;
-use crate::state::{SavedBranch, SavedTree, SavedVersion};
+use crate::restore::checkpoint::Checkpoint;
+use crate::restore::state::{SavedBranch, SavedTree, SavedVersion};
 
 /// Why there is no copy.
 #[derive(Debug, thiserror::Error)]

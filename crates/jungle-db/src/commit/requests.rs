@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::archive::ArchiveError;
+use crate::commit::write::NotWritten;
+use crate::history::archive::ArchiveError;
 use crate::history::{HISTORY_PIECE, History, HistoryEntry, Part};
 use crate::revision::{RequestId, Revision};
-use crate::write::NotWritten;
 
 /// A request is known again among so many of the newest revisions of a branch.
 pub const REQUESTS_MAX: u64 = 10_000;

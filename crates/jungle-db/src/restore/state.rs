@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use jungle_tree::VersionId;
 
+use crate::history::retention::Retention;
 use crate::history::{HISTORY_PIECE, HistoryEntry};
 use crate::journal::{BranchId, TreeId};
-use crate::retention::Retention;
 use crate::revision::{Revision, Timestamp};
 
 /// A Jungle at one revision, without its arena and without the whole pieces of its histories.

@@ -5,8 +5,8 @@ use std::ops::ControlFlow::{self, Continue};
 
 use jungle_tree::{ArenaUsage, Collected};
 
-use crate::archive::ArchiveError;
 use crate::head::Head;
+use crate::history::archive::ArchiveError;
 use crate::jungle::Jungle;
 
 /// So much may be taken whatever is alive: small trees are not worth the trouble.
