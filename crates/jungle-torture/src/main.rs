@@ -99,7 +99,7 @@ fn model(rng: &mut Rng) {
 #[cfg(shuttle)]
 fn schedules(options: &Options) -> Outcome {
     let points_of_seed = shuttle::SCHEDULES;
-    suite::run(options, Suite { usual: 200_000, points_of_seed, case: shuttle::run })
+    suite::run(options, Suite { usual: 100_000, points_of_seed, case: shuttle::run })
 }
 
 #[cfg(not(shuttle))]

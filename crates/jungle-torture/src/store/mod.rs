@@ -32,7 +32,7 @@ pub const CALLS_OF_SEED: u64 = 450;
 pub fn run(options: &Options) -> Outcome {
     match options.suite.as_str() {
         "crash" => crash::run(options),
-        "io" => counting(options, (33_000, CALLS_OF_SEED), "failing calls", io::run),
+        "io" => counting(options, (16_000, CALLS_OF_SEED), "failing calls", io::run),
         "rot" => counting(options, (28_000, 40), "damages", rot::run),
         "erase" => counting(options, (5_600, 560), "crashes and failing calls", erase::run),
         "meta" => counting(options, (3_000, meta::SETTINGS), "settings", meta::run),
