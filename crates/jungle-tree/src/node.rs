@@ -271,6 +271,23 @@ impl<'a> Node<'a> {
         directory(self.cell.memory(), self.content.kids).next
     }
 
+    /// How many children with a fraction in their position were removed or moved away: while this
+    /// is the same, the tree gives the same fractions in the same places.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Position, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// (0..2).try_for_each(|_| tree.add_child(&[]).map(drop))?;
+    /// let between = tree.insert_after(&[], &Position::new(0)?)?;
+    /// tree.remove(&[between])?;
+    /// assert_eq!(tree.read().root().fractions_taken(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn fractions_taken(self) -> u32 {
+        directory(self.cell.memory(), self.content.kids).taken
+    }
+
     /// No position in front of this one was ever given to a child.
     pub(crate) fn lowest_position(self) -> i64 {
         directory(self.cell.memory(), self.content.kids).low

@@ -78,5 +78,7 @@ fn find<'a>(root: Node<'a>, path: &[Key]) -> Option<Node<'a>> {
 }
 
 fn have_same_keys(then: Node<'_>, now: Node<'_>) -> bool {
-    then.differing_children(now).all(|(_, then, now)| then.is_some() && now.is_some())
+    // Who was told a fraction would be told another one after somebody took one away.
+    then.fractions_taken() == now.fractions_taken()
+        && then.differing_children(now).all(|(_, then, now)| then.is_some() && now.is_some())
 }

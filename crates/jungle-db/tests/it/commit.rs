@@ -10,7 +10,7 @@ use jungle_db::{
     UpdateError,
 };
 use jungle_testkit::Rng;
-use jungle_tree::{EditError, Key};
+use jungle_tree::{EditError, Key, Position};
 
 use crate::driver::Follower;
 use crate::support::{Edited, append, int, path, put, tree_of};
@@ -578,4 +578,17 @@ fn another_last_child_is_what_a_reader_of_the_last_one_cares_for() {
     check(1, copies_last, |tx| tx.remove(&path("/0")));
     let tree = check(2, copies_last, |tx| tx.append(&[]).map(drop));
     assert_eq!(tree.read().root().attribute("last").unwrap().as_text(), Some("3"));
+}
+
+#[test]
+fn a_fraction_that_others_gave_and_took_away_is_not_given() {
+    let (_jungle, tree) = tree_of(2);
+    let first = Position::new(0).unwrap();
+    let mut ours = tree.begin(CommitOptions::default());
+    let told = ours.insert_after(&[], &first).unwrap();
+    let theirs = tree.update(|tx| tx.insert_after(&[], &first)).unwrap().value;
+    assert_eq!(told, theirs);
+    tree.update(|tx| tx.remove(std::slice::from_ref(&theirs))).unwrap();
+    assert!(matches!(ours.commit(), Err(CommitError::Conflict(_))));
+    assert_ne!(tree.update(|tx| tx.insert_after(&[], &first)).unwrap().value, theirs);
 }

@@ -30,7 +30,7 @@ pub fn stands(changes: &[Change], then: Node<'_>, now: Node<'_>) -> bool {
         Change::ChildAdded { path } => match path.split_last() {
             Some((key, parent)) => both(then, now, parent, |then, now| {
                 then.child(key).is_some() == now.child(key).is_some()
-                    && (is_drawn_once(key) || then.next_position() == now.next_position())
+                    && (is_drawn_once(key) || give_the_same(then, now))
             }),
             None => false,
         },
@@ -50,6 +50,11 @@ fn is_drawn_once(key: &Key) -> bool {
         Key::Name(_) => true,
         Key::Position(position) => position.is_signed(),
     }
+}
+
+/// Is a new child given the same position by both, wherever it goes?
+fn give_the_same(then: Node<'_>, now: Node<'_>) -> bool {
+    then.next_position() == now.next_position() && then.fractions_taken() == now.fractions_taken()
 }
 
 fn both<'a>(
