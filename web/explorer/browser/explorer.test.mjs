@@ -482,6 +482,20 @@ visit('a branch is made, changed and merged, its conflicts settled', garden('mer
   assert.equal(attributes.planted.value, 2026)
 })
 
+visit('nothing is merged that came after the preview', garden('moving', '&view=merge&merge=winter'), async (page) => {
+  await page.getByRole('group').first().getByLabel('winter').check()
+  await api.commit('moving', 'dana', 'the rake goes', [{ op: 'remove', path: '/tools/1' }], 'winter')
+  const merge = page.getByRole('button', { name: 'Merge winter into main' })
+  await merge.click()
+  await page.getByRole('alert').filter({ hasText: 'winter or main has changed since' }).waitFor()
+  assert.equal((await api.get('/trees/moving/node?path=/tools')).child_count, 4)
+  await page.getByRole('button', { name: 'Preview again' }).click()
+  await page.locator('.change.removed', { hasText: '/tools/1' }).waitFor()
+  await merge.click()
+  await page.locator('.told', { hasText: 'merged winter' }).waitFor()
+  assert.equal((await api.get('/trees/moving/node?path=/tools')).child_count, 3)
+})
+
 visit('another value for a conflict begins with all of one that is cut', async () => {
   await plant(api, 'poem')
   const put = (value) => [{ op: 'put', path: '/tools/0', attribute: 'poem', value: { type: 'text', value } }]

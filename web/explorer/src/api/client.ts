@@ -27,6 +27,9 @@ export interface Version {
   at?: string | undefined
 }
 
+/** A preview of a merge, and what to send so that just that is merged. */
+export type Seen = Preview & { tag: string }
+
 export interface Told {
   author: string
   message: string
@@ -158,15 +161,16 @@ export const deleteTag = (tree: string, name: string) =>
   write<void>('DELETE', address(tree, `/tags/${encodeURIComponent(name)}`))
 
 /** What a merge would do, with the `ETag` of the branch it would go into. */
-export async function preview(tree: string, from: string, into: string) {
+export async function preview(tree: string, from: string, into: string): Promise<Seen> {
   const response = await send(address(tree, '/merges', { from, into }))
   return { ...((await response.json()) as Preview), tag: response.headers.get('ETag') ?? '' }
 }
 
+/** Merges what was seen: nothing, where either branch has something newer. */
 export const merge = (
-  tree: string, from: string, into: string, settled: Settled, tag: string, told: Told,
-) => write<Committed>('POST', address(tree, '/merges'), { from, into, ...settled, ...told },
-  tag === '' ? {} : { 'If-Match': tag })
+  tree: string, { from, into, ours, tag }: Seen, settled: Settled, told: Told,
+) => write<Committed>('POST', address(tree, '/merges'),
+  { from, into, from_revision: ours, ...settled, ...told }, tag === '' ? {} : { 'If-Match': tag })
 
 export const documentAddress = ({ tree, branch, at }: Version, path: string) =>
   address(tree, '/document', { path, branch, at, layout: 'pretty' })

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import * as api from '../api/client.ts'
-import type { Branch, Change, Conflict, Preview, Side, Value } from '../api/types.ts'
+import type { Branch, Change, Conflict, Side, Value } from '../api/types.ts'
 import { changeRows } from '../model/changes.ts'
 import { count } from '../model/value.ts'
 import { ChangeList } from '../parts/ChangeList.tsx'
@@ -10,22 +10,24 @@ import { ValueText } from '../parts/Value.tsx'
 import { WholeEditor } from '../parts/WholeEditor.tsx'
 
 type Choice = { take: Side } | { value: Value }
-type Loaded = Preview & { tag: string }
 
 const placeOf = ({ path, attribute }: Conflict) => `${path}\n${attribute ?? ''}`
 
 /** What merging another branch into this one would do; conflicts are settled here. */
 export function MergePanel({ app, session }: PanelProps) {
   const [branches, setBranches] = useState<Branch[]>([])
-  const [preview, setPreview] = useState<Loaded>()
+  const [preview, setPreview] = useState<api.Seen>()
   const [choices, setChoices] = useState<ReadonlyMap<string, Choice>>(new Map())
   const [prevails, setPrevails] = useState<Side>()
+  /** Something was committed since the preview. */
+  const [isOld, setOld] = useState(false)
   const { tree, branch: into } = session
   const others = branches.filter(({ name }) => name !== into)
   const from = app.address.merge ?? others[0]?.name
   const load = async () => {
     const found = from === undefined ? undefined : await app.did(api.preview(tree, from, into))
     setPreview(found)
+    setOld(false)
   }
   useEffect(() => void app.did(api.branches(tree)).then((found) => setBranches(found ?? [])), [tree])
   useEffect(() => void load(), [from, into, session.head])
@@ -39,8 +41,10 @@ export function MergePanel({ app, session }: PanelProps) {
       return choice ? [{ path, ...(attribute === undefined ? {} : { attribute }), ...choice }] : []
     })
     const settled = { resolve, ...(prevails && { prevails }) }
-    const done = await app.did(api.merge(tree, from, into, settled, preview.tag, app.told(`merged ${from}`)))
-    if (done === undefined) return load()
+    const asked = api.merge(tree, preview, settled, app.told(`merged ${from}`))
+    asked.catch((error: unknown) => setOld(error instanceof api.Problem && [409, 412].includes(error.status)))
+    const done = await app.did(asked)
+    if (done === undefined) return
     app.say(done.changed ? `${from} is merged: revision ${done.revision}` : 'there was nothing to merge')
     session.refresh()
     app.go({ view: 'changes', merge: undefined, at: undefined })
@@ -79,8 +83,11 @@ export function MergePanel({ app, session }: PanelProps) {
           <ChangeList app={app} rows={changeRows(preview.changes)} />
           {preview.total > preview.changes.length && <p class="quiet">… and {count(preview.total - preview.changes.length)} more.</p>}
           <p class="actions sticky">
-            <button type="button" class="main" disabled={open > 0 || (preview.total === 0 && preview.conflicts.length === 0)} onClick={() => void merge()}>Merge {from} into {into}</button>
-            {open > 0 && <span class="quiet">{count(open)} {open === 1 ? 'conflict is' : 'conflicts are'} not settled</span>}
+            {isOld
+              ? <button type="button" class="main" onClick={() => void load()}>Preview again</button>
+              : <button type="button" class="main" disabled={open > 0 || (preview.total === 0 && preview.conflicts.length === 0)} onClick={() => void merge()}>Merge {from} into {into}</button>}
+            {isOld && <span class="wrong" role="alert">Nothing was merged: {from} or {into} has changed since.</span>}
+            {!isOld && open > 0 && <span class="quiet">{count(open)} {open === 1 ? 'conflict is' : 'conflicts are'} not settled</span>}
           </p>
         </>
       )}
@@ -90,7 +97,7 @@ export function MergePanel({ app, session }: PanelProps) {
 
 interface ConflictsProps {
   app: PanelProps['app']
-  preview: Loaded
+  preview: api.Seen
   choices: ReadonlyMap<string, Choice>
   prevails: Side | undefined
   onChoose: (conflict: Conflict, choice: Choice) => void
@@ -121,7 +128,7 @@ function Conflicts({ app, preview, choices, prevails, onChoose, onAll }: Conflic
 
 interface CardProps {
   app: PanelProps['app']
-  preview: Loaded
+  preview: api.Seen
   conflict: Conflict
   choice: Choice | undefined
   onChoose: (choice: Choice) => void
