@@ -482,6 +482,18 @@ visit('a branch is made, changed and merged, its conflicts settled', garden('mer
   assert.equal(attributes.planted.value, 2026)
 })
 
+visit('a branch is deleted once that was asked', garden('twigs', '&view=branches'), async (page) => {
+  const remove = page.getByRole('button', { name: 'delete branch winter' })
+  const dialog = page.getByRole('dialog')
+  await remove.click()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await remove.click()
+  await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
+  await remove.waitFor({ state: 'detached' })
+  const { branches } = await api.get('/trees/twigs/branches')
+  assert.deepEqual(branches.map(({ name }) => name), ['main'])
+})
+
 visit('nothing is merged that came after the preview', garden('moving', '&view=merge&merge=winter'), async (page) => {
   await page.getByRole('group').first().getByLabel('winter').check()
   await api.commit('moving', 'dana', 'the rake goes', [{ op: 'remove', path: '/tools/1' }], 'winter')

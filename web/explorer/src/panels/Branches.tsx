@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import * as api from '../api/client.ts'
 import type { Branch, Tag } from '../api/types.ts'
 import { ago, freeName } from '../model/words.ts'
+import { Dialog } from '../parts/Dialog.tsx'
 import type { PanelProps } from '../parts/Explorer.tsx'
 import { Link } from '../parts/Link.tsx'
 
@@ -9,6 +10,7 @@ import { Link } from '../parts/Link.tsx'
 export function BranchesPanel({ app, session }: PanelProps) {
   const [branches, setBranches] = useState<Branch[]>()
   const [tags, setTags] = useState<Tag[]>([])
+  const [doomed, doom] = useState<string>()
   const { tree } = session
   const load = async () => {
     const found = await app.did(Promise.all([api.branches(tree), api.tags(tree)]))
@@ -19,6 +21,7 @@ export function BranchesPanel({ app, session }: PanelProps) {
   useEffect(() => void load(), [tree, session.head])
   if (branches === undefined) return null
   const remove = async (name: string) => {
+    doom(undefined)
     await app.did(api.deleteBranch(tree, name))
     if (name === session.branch) app.go({ branch: 'main', at: undefined })
     else await load()
@@ -38,11 +41,16 @@ export function BranchesPanel({ app, session }: PanelProps) {
             <span class="quiet">revision {revision}, {ago(time, Date.now())}</span>
             <span class="row-actions">
               {app.mayBranch && name !== session.branch && <Link app={app} to={{ view: 'merge', merge: name, at: undefined }}>merge into {session.branch}</Link>}
-              {app.mayDelete && name !== 'main' && <button type="button" class="link" aria-label={`delete branch ${name}`} onClick={() => void remove(name)}>delete</button>}
+              {app.mayDelete && name !== 'main' && <button type="button" class="link" aria-label={`delete branch ${name}`} onClick={() => doom(name)}>delete</button>}
             </span>
           </li>
         ))}
       </ul>
+      {doomed !== undefined && (
+        <Dialog title={`Delete the branch ${doomed}?`} does="Delete" isBad onDo={() => void remove(doomed)} onClose={() => doom(undefined)}>
+          <p>What was committed to it alone goes with it.</p>
+        </Dialog>
+      )}
       {app.mayBranch && <NewBranch app={app} session={session} taken={branches.map(({ name }) => name)} />}
       <h2>Tags</h2>
       {tags.length === 0 && <p class="quiet">None{session.isWhole && ': the history has a button for each revision'}.</p>}
