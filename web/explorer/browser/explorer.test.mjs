@@ -500,6 +500,7 @@ visit('nothing is merged that came after the preview', garden('moving', '&view=m
   const merge = page.getByRole('button', { name: 'Merge winter into main' })
   await merge.click()
   await page.getByRole('alert').filter({ hasText: 'winter or main has changed since' }).waitFor()
+  assert.equal(await page.locator('.notice').count(), 0, 'it is said once')
   assert.equal((await api.get('/trees/moving/node?path=/tools')).child_count, 4)
   await page.getByRole('button', { name: 'Preview again' }).click()
   await page.locator('.change.removed', { hasText: '/tools/1' }).waitFor()

@@ -42,8 +42,11 @@ export function MergePanel({ app, session }: PanelProps) {
     })
     const settled = { resolve, ...(prevails && { prevails }) }
     const asked = api.merge(tree, preview, settled, app.told(`merged ${from}`))
-    asked.catch((error: unknown) => setOld(error instanceof api.Problem && [409, 412].includes(error.status)))
-    const done = await app.did(asked)
+    const done = await app.did(asked.catch((error: unknown) => {
+      if (!(error instanceof api.Problem && [409, 412].includes(error.status))) throw error
+      setOld(true)
+      return undefined
+    }))
     if (done === undefined) return
     app.say(done.changed ? `${from} is merged: revision ${done.revision}` : 'there was nothing to merge')
     session.refresh()
