@@ -176,6 +176,19 @@ visit('nodes are added, moved and deleted', garden('work', '&path=/tools'), asyn
   assert.equal(query(page).get('path'), '/beds')
 })
 
+visit('a command is shown where there is no clipboard', garden('curl', '&path=/tools'), async (page) => {
+  await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }))
+  await page.getByRole('button', { name: 'Copy as curl' }).click()
+  await page.getByRole('dialog').getByLabel('command').waitFor()
+  const selected = () => page.evaluate(() => {
+    const { value, selectionStart, selectionEnd } = document.activeElement
+    return value.slice(selectionStart, selectionEnd)
+  })
+  assert.equal(await selected(), `curl '${server.url}/api/v1/trees/curl/node?path=%2Ftools'`)
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+})
+
 visit('a node is dragged below another', garden('drag'), async (page) => {
   const named = (key) => page.locator('.row', { has: page.locator('.key', { hasText: new RegExp(`^${key}$`) }) })
   await named('tools').dragTo(named('beds'))
