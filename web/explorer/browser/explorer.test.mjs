@@ -592,6 +592,40 @@ visit('what another does is seen at once', garden('both', '&path=/tools/0'), asy
   }
 })
 
+visit('a long value that somebody else has changed is not written over', async () => {
+  await plant(api, 'long')
+  return '?tree=long&path=/tools/0'
+}, async (page) => {
+  const put = (by, value) => api.commit('long', by, 'a poem', [{ op: 'put', path: '/tools/0', attribute: 'poem', value: { type: 'text', value } }])
+  const edit = page.getByRole('button', { name: /^edit poem/ })
+  const field = page.getByLabel('value of poem', { exact: true })
+  const load = async () => {
+    await edit.click()
+    await page.getByRole('button', { name: /^Load all/ }).click()
+    await field.waitFor()
+  }
+  // The second is too long to be sent twice.
+  for (const lines of ['a line of a poem\n'.repeat(6_000), 'a line of a poem\n'.repeat(40_000)]) {
+    await put('ana', lines)
+    await page.getByText(`${lines.length < 200_000 ? 100 : 664} KiB in all`).waitFor()
+    await load()
+    await field.evaluate((area) => area.setSelectionRange(0, 0))
+    await page.keyboard.type('of ana: ')
+    await put('bo', `${lines}of bo`)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.locator('.notice.bad').first().waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await load()
+    await field.evaluate((area) => area.setSelectionRange(0, 0))
+    await page.keyboard.type('of ana: ')
+    await api.commit('long', 'bo', 'elsewhere', [{ op: 'put', path: '/', attribute: 'n', value: lines.length }])
+    await page.getByRole('button', { name: 'Save' }).click()
+    await field.waitFor({ state: 'detached' })
+    const value = await (await fetch(`${server.url}/api/v1/trees/long/value?path=/tools/0&attribute=poem`)).text()
+    assert.equal(value, `of ana: ${lines}of bo`)
+  }
+})
+
 visit('words and expressions are searched for', garden('find'), async (page) => {
   await row(page, 'beds').waitFor()
   await page.keyboard.press('/')

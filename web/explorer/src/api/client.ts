@@ -77,6 +77,8 @@ async function write<T>(method: string, url: string, body?: unknown, headers = {
   return (response.status === 204 ? undefined : await response.json()) as T
 }
 
+const upon = (tag: string) => (tag === '' ? {} : { 'If-Match': tag })
+
 export async function trees(): Promise<Tree[]> {
   const all: Tree[] = []
   let after = ''
@@ -137,10 +139,11 @@ export const diff = (
   signal?: AbortSignal,
 ) => get<Diff>(address(tree, '/diff', { branch, from, to, after, limit: 500 }), signal)
 
+/** With the `ETag` of a version, nothing is committed once there is a newer one. */
 export const commit = (
-  tree: string, branch: string, edits: Edit[], told: Told,
+  tree: string, branch: string, edits: Edit[], told: Told, tag = '',
 ) => write<Committed>('POST', address(tree, '/commits', { branch }), { ...told, edits },
-  { 'Idempotency-Key': once() })
+  { 'Idempotency-Key': once(), ...upon(tag) })
 
 export const revert = (
   tree: string, branch: string, revision: number, mode: 'undo' | 'restore', told: Told,
@@ -170,7 +173,7 @@ export async function preview(tree: string, from: string, into: string): Promise
 export const merge = (
   tree: string, { from, into, ours, tag }: Seen, settled: Settled, told: Told,
 ) => write<Committed>('POST', address(tree, '/merges'),
-  { from, into, from_revision: ours, ...settled, ...told }, tag === '' ? {} : { 'If-Match': tag })
+  { from, into, from_revision: ours, ...settled, ...told }, upon(tag))
 
 export const documentAddress = ({ tree, branch, at }: Version, path: string) =>
   address(tree, '/document', { path, branch, at, layout: 'pretty' })

@@ -7,7 +7,7 @@ import { Dialog } from '../parts/Dialog.tsx'
 import type { PanelProps } from '../parts/Explorer.tsx'
 import { Link } from '../parts/Link.tsx'
 import { telling, ValueText } from '../parts/Value.tsx'
-import { WholeEditor } from '../parts/WholeEditor.tsx'
+import { WholeEditor, wholeValue } from '../parts/WholeEditor.tsx'
 import { NodeDialogs } from './NodeDialogs.tsx'
 
 /** A node: its attributes, and what can be done with it. */
@@ -80,6 +80,9 @@ function Breadcrumbs({ app, session, path }: PanelProps & { path: string }) {
   )
 }
 
+/** Letters of an old value that are sent along with the new one: a request may have 2 MiB. */
+const TESTED_MAX = 1 << 19
+
 interface NodeProps extends PanelProps {
   node: Node
 }
@@ -89,15 +92,11 @@ function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolea
   const [editing, edit] = useState<{ name: string; old: Value }>()
   const names = Object.keys(node.attributes)
   const keep = async (name: string, value: Value, old?: Value) => {
-    // Nobody else's value is written over.
-    const unless: Edit[] = old === undefined
-      ? [{ op: 'test', path: node.path, attribute: name, exists: false }]
-      : old.bytes === undefined
-        ? [{ op: 'test', path: node.path, attribute: name, value: old }]
-        : []
+    const guarded = await app.did(unless(session, node.path, name, old))
+    if (guarded === undefined) return
     const put = { op: 'put' as const, path: node.path, attribute: name, value }
     const said = `${name} = ${shown(value)}`.slice(0, 200)
-    if (await app.commit([...unless, put], said)) edit(undefined)
+    if (await app.commit([...guarded.tests, put], said, guarded.tag)) edit(undefined)
     else await session.select(node.path)
   }
   const unset = (name: string) => app.commit([{ op: 'unset', path: node.path, attribute: name }], `without ${name}`)
@@ -113,7 +112,7 @@ function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolea
               <dt>{name}</dt>
               <dd>
                 {editing?.name === name
-                  ? <WholeEditor app={app} version={session.shown} path={node.path} attribute={name} value={editing.old} label={name} onKeep={(next) => void keep(name, next, editing.old)} onCancel={() => edit(undefined)} />
+                  ? <WholeEditor app={app} version={session.shown} path={node.path} attribute={name} value={editing.old} label={name} onKeep={(next, old) => void keep(name, next, old)} onCancel={() => edit(undefined)} />
                   : <Shown name={name} value={value} isRead={isRead} onEdit={() => edit({ name, old: value })} />}
               </dd>
               {editing?.name !== name && (
@@ -129,6 +128,17 @@ function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolea
       {!isRead && <NewAttribute taken={names} onKeep={(name, value) => void keep(name, value)} />}
     </>
   )
+}
+
+/** What keeps somebody else's value from being written over: edits that test, or the version to build upon. */
+async function unless(
+  { tree, branch }: PanelProps['session'], path: string, attribute: string, old?: Value,
+): Promise<{ tests: Edit[]; tag?: string }> {
+  if (old === undefined) return { tests: [{ op: 'test', path, attribute, exists: false }] }
+  if (String(old.value).length <= TESTED_MAX) return { tests: [{ op: 'test', path, attribute, value: old }] }
+  const { value: { value }, tag } = await wholeValue({ tree, branch }, path, attribute, old)
+  if (value !== old.value) throw new api.Problem(409, `${path} has another ${attribute} by now`)
+  return { tests: [], tag }
 }
 
 function Shown({ name, value, isRead, onEdit }: { name: string; value: Value; isRead: boolean; onEdit: () => void }) {

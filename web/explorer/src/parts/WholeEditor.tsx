@@ -26,7 +26,7 @@ export function WholeEditor({ app, version, path, attribute, value, onKeep, ...m
   const [whole, setWhole] = useState<Value | undefined>(value.bytes === undefined ? value : undefined)
   const fetchIt = async () => {
     const found = await app.did(wholeValue(version, path, attribute, value))
-    if (found) setWhole(found)
+    if (found) setWhole(found.value)
     else onCancel?.()
   }
   if (whole === undefined) {
@@ -40,12 +40,13 @@ export function WholeEditor({ app, version, path, attribute, value, onKeep, ...m
   return <ValueEditor value={whole} onKeep={(next) => onKeep(next, whole)} {...more} />
 }
 
-async function wholeValue(version: api.Version, path: string, attribute: string, cut: Value): Promise<Value> {
+/** All of a value that is known to begin so, with the `ETag` of the version it is from. */
+export async function wholeValue(version: api.Version, path: string, attribute: string, known: Value) {
   const response = await api.whole(version, path, attribute)
-  const isText = cut.type === 'text'
+  const isText = known.type === 'text'
   const value = isText ? await response.text() : toBase64(new Uint8Array(await response.arrayBuffer()))
   // The last digits of base64 stand for what was cut off, too.
-  const begin = isText ? String(cut.value) : String(cut.value).slice(0, -4)
+  const begin = isText ? String(known.value) : String(known.value).slice(0, -4)
   if (!value.startsWith(begin)) throw new api.Problem(409, `${path} has another ${attribute} by now`)
-  return { type: cut.type, value }
+  return { value: { type: known.type, value }, tag: response.headers.get('ETag') ?? '' }
 }

@@ -227,10 +227,10 @@ export class App {
   }
 
   /** Edits the newest version of the branch. Nothing if it was refused, which has been said then. */
-  async commit(edits: Edit[], message: string): Promise<Committed | undefined> {
+  async commit(edits: Edit[], message: string, tag?: string): Promise<Committed | undefined> {
     const { session } = this
     if (session === undefined) return undefined
-    return this.did(api.commit(session.tree, session.branch, edits, this.told(message)))
+    return this.did(api.commit(session.tree, session.branch, edits, this.told(message), tag))
   }
 
   /** Moves a node below another: behind its children, or among them with the name it has. */
