@@ -17,6 +17,8 @@ export function launch() {
   return chromium.launch({ executablePath, args: ARGUMENTS })
 }
 
+const PASSWORD = 'correct horse'
+
 function command() {
   const command = process.env.JUNGLE_COMMAND
   if (command === undefined) throw new Error('JUNGLE_COMMAND must name the `jungle` to test')
@@ -27,11 +29,11 @@ function command() {
  * As `serve`, where each of these people has a role for all trees, or roles for parts of some
  * (`[[tree, role, path]]`), and nobody else any.
  */
-export async function serveGuarded(people, password) {
+async function serveGuarded(people) {
   const folder = mkdtempSync(join(tmpdir(), 'jungle-'))
   const access = (words, input) => execFileSync(command(), ['access', ...words], { input })
   for (const [name, granted] of Object.entries(people)) {
-    access(['add-user', folder, name, '--password-stdin'], `${password}\n`)
+    access(['add-user', folder, name, '--password-stdin'], `${PASSWORD}\n`)
     const grants = typeof granted === 'string' ? [['*', granted, '/']] : granted
     for (const [tree, role, path] of grants) access(['grant', folder, name, tree, role, path])
   }
@@ -109,6 +111,28 @@ export async function open(browser, url, author, options = {}) {
   })
   await page.goto(url)
   return { page, complaints, forget: () => context.clearCookies(), close: () => context.close() }
+}
+
+/**
+ * A page of a server where these people have what `serveGuarded` gives them. Both are there until it
+ * has been used.
+ */
+export async function openGuarded(browser, people, place, run, options = {}) {
+  const guarded = await serveGuarded(people)
+  try {
+    const visitor = await open(browser, `${guarded.url}${place}`, 'not asked for', options)
+    visitor.page.setDefaultTimeout(60_000)
+    await run({ ...visitor, url: guarded.url }).finally(visitor.close)
+  } finally {
+    await guarded.stop()
+  }
+}
+
+/** Says who one is, on the page that asks for it. */
+export async function logIn(page, name, password = PASSWORD) {
+  await page.getByLabel('Name').fill(name)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Log in' }).click()
 }
 
 /** The interface, for making what a test needs. */

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import axe from 'axe-core'
-import { Api, launch, open, serve, serveGuarded } from './browser.mjs'
+import { Api, launch, logIn, open, openGuarded, serve } from './browser.mjs'
 import { plant } from './garden.mjs'
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
@@ -102,29 +102,22 @@ for (const colorScheme of ['light', 'dark']) {
     }
   }
 
-  test(`the page to log in is for everybody in the ${colorScheme}`, { timeout: 180_000 }, async () => {
-    const guarded = await serveGuarded({ ana: 'admin' }, 'correct horse')
-    try {
-      await visit(`${guarded.url}/boards`, async (page) => {
-        await page.getByLabel('Password').waitFor()
-        await check(page, 'the page to log in')
-        await page.getByLabel('Name').fill('ana')
-        await page.getByLabel('Password').fill('wrong')
-        await page.getByRole('button', { name: 'Log in' }).click()
-        await page.getByRole('alert').waitFor()
-        await check(page, 'a wrong password')
-        await page.getByLabel('Name').fill('ana')
-        await page.getByLabel('Password').fill('correct horse')
-        await page.getByRole('button', { name: 'Log in' }).click()
-        await page.getByRole('heading', { name: 'Boards' }).waitFor()
-        await page.goto(`${guarded.url}/login`)
-        await page.getByRole('button', { name: 'Log out' }).waitFor()
-        await check(page, 'who is logged in')
-      }, { colorScheme })
-    } finally {
-      await guarded.stop()
-    }
-  })
+  const logsIn = (run) => openGuarded(browser, { ana: 'admin' }, '/boards', run, { colorScheme })
+  test(`the page to log in is for everybody in the ${colorScheme}`, { timeout: 180_000 }, () => logsIn(
+    async ({ page, url, complaints }) => {
+      await page.getByLabel('Password').waitFor()
+      await check(page, 'the page to log in')
+      await logIn(page, 'ana', 'wrong')
+      await page.getByRole('alert').waitFor()
+      await check(page, 'a wrong password')
+      await logIn(page, 'ana')
+      await page.getByRole('heading', { name: 'Boards' }).waitFor()
+      await page.goto(`${url}/login`)
+      await page.getByRole('button', { name: 'Log out' }).waitFor()
+      await check(page, 'who is logged in')
+      assert.deepEqual(complaints, [])
+    },
+  ))
 }
 
 /** What the keyboard reaches with so many steps, one after the other: roles and names. */

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { after, before, test } from 'node:test'
-import { Api, launch, open, serve, serveAlone, serveCluster, serveGuarded } from './browser.mjs'
+import { Api, launch, logIn, open, openGuarded, serve, serveAlone, serveCluster } from './browser.mjs'
 import { plant, sow } from './garden.mjs'
 
 let server
@@ -37,12 +37,9 @@ function visit(name, query, run, options = {}) {
   })
 }
 
-const PASSWORD = 'correct horse'
-
-async function logIn(page, name) {
-  await page.getByLabel('Name').fill(name)
-  await page.getByLabel('Password').fill(PASSWORD)
-  await page.getByRole('button', { name: 'Log in' }).click()
+/** The same on a server that asks who is there, where these people may do something. */
+function visitGuarded(name, people, place, run) {
+  test(name, { timeout: 180_000 }, () => openGuarded(browser, people, place, run))
 }
 
 const garden = (name, query = '') => async () => {
@@ -265,163 +262,127 @@ test('the servers of a cluster are listed, and have the same trees', { timeout: 
   }
 })
 
-test('who is not logged in logs in, and is where they were', { timeout: 180_000 }, async () => {
-  const guarded = await serveGuarded({ ana: 'admin' }, PASSWORD)
-  const visitor = await open(browser, `${guarded.url}/explorer/`, 'ana')
-  const { page } = visitor
-  page.setDefaultTimeout(60_000)
+visitGuarded('who is not logged in logs in, and is where they were', { ana: 'admin' }, '/explorer/', async ({ page, forget }) => {
   // The form is waited for, not its address: moving on from page to page may be cut short.
   const password = page.getByLabel('Password')
-  try {
-    await logIn(page, 'ana')
-    await page.getByLabel('name of a new tree').fill('mine')
-    await page.getByRole('button', { name: 'Create' }).click()
-    await chosen(page).waitFor()
-    await visitor.forget()
-    await page.reload({ waitUntil: 'commit' })
-    await logIn(page, 'ana')
-    await chosen(page).waitFor()
-    assert.equal(query(page).get('tree'), 'mine')
-    // A session that ends while somebody looks is noticed with the next thing that is asked for,
-    // which may be one that the page still wants by itself.
-    await visitor.forget()
-    const toHome = page.getByRole('link', { name: 'Jungle' }).click()
-    await Promise.race([toHome.catch(() => {}), password.waitFor()])
-    await password.waitFor()
-  } finally {
-    await visitor.close()
-    await guarded.stop()
-  }
+  await logIn(page, 'ana')
+  await page.getByLabel('name of a new tree').fill('mine')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await chosen(page).waitFor()
+  await forget()
+  await page.reload({ waitUntil: 'commit' })
+  await logIn(page, 'ana')
+  await chosen(page).waitFor()
+  assert.equal(query(page).get('tree'), 'mine')
+  // A session that ends while somebody looks is noticed with the next thing that is asked for,
+  // which may be one that the page still wants by itself.
+  await forget()
+  const toHome = page.getByRole('link', { name: 'Jungle' }).click()
+  await Promise.race([toHome.catch(() => {}), password.waitFor()])
+  await password.waitFor()
 })
 
-test('a link on a page of another site finds who is logged in', { timeout: 180_000 }, async () => {
-  const guarded = await serveGuarded({ ana: 'admin' }, PASSWORD)
-  const visitor = await open(browser, `${guarded.url}/boards`, 'ana')
-  const { page } = visitor
-  page.setDefaultTimeout(60_000)
+visitGuarded('a link on a page of another site finds who is logged in', { ana: 'admin' }, '/boards', async ({ page, url, complaints }) => {
   const elsewhere = 'http://elsewhere.example/'
-  const body = `<!doctype html><html lang="en"><title>a chat</title><a href="${guarded.url}/explorer/">look</a></html>`
+  const body = `<!doctype html><html lang="en"><title>a chat</title><a href="${url}/explorer/">look</a></html>`
   await page.route(elsewhere, (route) => route.fulfill({ contentType: 'text/html', body }))
   const follow = async () => {
     await page.goto(elsewhere)
     await page.getByRole('link', { name: 'look' }).click()
   }
-  try {
-    await page.getByLabel('Password').waitFor()
-    await follow()
-    await logIn(page, 'ana')
-    await page.getByRole('heading', { name: 'Trees' }).waitFor()
-    await follow()
-    await page.getByRole('heading', { name: 'Trees' }).waitFor()
-    assert.equal(page.url(), `${guarded.url}/explorer/`)
-    assert.deepEqual(visitor.complaints, [])
-  } finally {
-    await visitor.close()
-    await guarded.stop()
-  }
+  await page.getByLabel('Password').waitFor()
+  await follow()
+  await logIn(page, 'ana')
+  await page.getByRole('heading', { name: 'Trees' }).waitFor()
+  await follow()
+  await page.getByRole('heading', { name: 'Trees' }).waitFor()
+  assert.equal(page.url(), `${url}/explorer/`)
+  assert.deepEqual(complaints, [])
 })
 
-test('who may only read is offered nothing else, and logs out', { timeout: 180_000 }, async () => {
-  const guarded = await serveGuarded({ ana: 'admin', ben: 'read' }, PASSWORD)
-  const visitor = await open(browser, `${guarded.url}/explorer/`, 'not asked for')
-  const { page } = visitor
-  page.setDefaultTimeout(60_000)
+visitGuarded('who may only read is offered nothing else, and logs out', { ana: 'admin', ben: 'read' }, '/explorer/', async ({ page, url, complaints }) => {
   const offered = (name) => page.getByRole('button', { name })
-  try {
-    await logIn(page, 'ana')
-    await page.getByLabel('name of a new tree').fill('kept')
-    await offered('Create').click()
-    await offered('Add a child').waitFor()
-    await page.getByRole('banner').getByText('ana', { exact: true }).waitFor()
-    await offered('Log out').click()
+  await logIn(page, 'ana')
+  await page.getByLabel('name of a new tree').fill('kept')
+  await offered('Create').click()
+  await offered('Add a child').waitFor()
+  await page.getByRole('banner').getByText('ana', { exact: true }).waitFor()
+  await offered('Log out').click()
 
-    await page.getByLabel('Password').waitFor()
-    await page.goto(`${guarded.url}/explorer/?tree=kept`, { waitUntil: 'commit' })
-    await logIn(page, 'ben')
-    await page.getByText('You may read this tree, and not change it.').waitFor()
-    await page.getByRole('banner').getByText('ben', { exact: true }).waitFor()
-    for (const name of ['Add a child', 'Add', 'Delete']) assert.equal(await offered(name).count(), 0, name)
-    await page.keyboard.press('a')
-    assert.equal(await page.getByRole('dialog').count(), 0)
-    await page.keyboard.press('b')
-    await page.getByRole('heading', { name: 'Tags' }).waitFor()
-    assert.equal(await offered('Branch off').count(), 0)
-    await page.getByRole('link', { name: 'Jungle' }).click()
-    await page.getByRole('link', { name: 'kept' }).waitFor()
-    await page.getByLabel('name of a new tree').waitFor({ state: 'detached' })
-    assert.equal(await offered('delete kept').count(), 0)
-    assert.deepEqual(visitor.complaints, [])
-  } finally {
-    await visitor.close()
-    await guarded.stop()
-  }
+  await page.getByLabel('Password').waitFor()
+  await page.goto(`${url}/explorer/?tree=kept`, { waitUntil: 'commit' })
+  await logIn(page, 'ben')
+  await page.getByText('You may read this tree, and not change it.').waitFor()
+  await page.getByRole('banner').getByText('ben', { exact: true }).waitFor()
+  for (const name of ['Add a child', 'Add', 'Delete']) assert.equal(await offered(name).count(), 0, name)
+  await page.keyboard.press('a')
+  assert.equal(await page.getByRole('dialog').count(), 0)
+  await page.keyboard.press('b')
+  await page.getByRole('heading', { name: 'Tags' }).waitFor()
+  assert.equal(await offered('Branch off').count(), 0)
+  await page.getByRole('link', { name: 'Jungle' }).click()
+  await page.getByRole('link', { name: 'kept' }).waitFor()
+  await page.getByLabel('name of a new tree').waitFor({ state: 'detached' })
+  assert.equal(await offered('delete kept').count(), 0)
+  assert.deepEqual(complaints, [])
 })
 
-test('who may read parts of a tree sees those as the tree', { timeout: 180_000 }, async () => {
-  const granted = [['kept', 'write', '/beds'], ['kept', 'read', '/sheds/tools']]
-  const guarded = await serveGuarded({ ana: 'admin', cy: granted }, PASSWORD)
-  const visitor = await open(browser, `${guarded.url}/explorer/`, 'not asked for')
-  const { page } = visitor
-  page.setDefaultTimeout(60_000)
+const parts = [['kept', 'write', '/beds'], ['kept', 'read', '/sheds/tools']]
+visitGuarded('who may read parts of a tree sees those as the tree', { ana: 'admin', cy: parts }, '/explorer/', async ({ page, url, complaints }) => {
   const offered = (name) => page.getByRole('button', { name })
   const ask = (path, body) => page.evaluate(async ([path, body]) => {
     const options = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }
     return (await fetch(`/api/v1${path}`, options)).status
   }, [path, body])
-  try {
-    await logIn(page, 'ana')
-    await page.getByLabel('name of a new tree').waitFor()
-    assert.equal(await ask('/trees', { name: 'kept' }), 201)
-    const paths = ['/beds', '/beds/roses', '/sheds', '/sheds/tools', '/sheds/tools/rake', '/secret']
-    const edits = paths.map((path) => ({ op: 'insert', path }))
-    assert.equal(await ask('/trees/kept/commits', { edits }), 200)
-    await offered('Log out').click()
+  await logIn(page, 'ana')
+  await page.getByLabel('name of a new tree').waitFor()
+  assert.equal(await ask('/trees', { name: 'kept' }), 201)
+  const paths = ['/beds', '/beds/roses', '/sheds', '/sheds/tools', '/sheds/tools/rake', '/secret']
+  const edits = paths.map((path) => ({ op: 'insert', path }))
+  assert.equal(await ask('/trees/kept/commits', { edits }), 200)
+  await offered('Log out').click()
 
-    await page.getByLabel('Password').waitFor()
-    await page.goto(`${guarded.url}/explorer/`, { waitUntil: 'commit' })
-    await logIn(page, 'cy')
-    await page.getByRole('link', { name: 'kept' }).click()
-    await row(page, 'roses').waitFor()
-    assert.equal(query(page).get('path'), '/beds')
-    await page.getByText('live', { exact: true }).waitFor()
-    for (const name of ['Changes', 'History', 'Merge']) {
-      assert.equal(await page.getByRole('link', { name, exact: true }).count(), 0, name)
-    }
-    await page.keyboard.press('h')
-    await offered('Add a child').click()
-    const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('Where').selectOption('named')
-    await dialog.getByLabel('Name', { exact: true }).fill('lilies')
-    await dialog.getByRole('button', { name: 'Add' }).click()
-    await row(page, 'lilies').waitFor()
-    await page.getByRole('searchbox').fill('exists nothing or @name = "roses"')
-    await page.getByRole('searchbox').press('Enter')
-    await page.getByRole('link', { name: '/beds/roses' }).waitFor()
-
-    const parts = page.getByRole('navigation', { name: 'parts that you may read' })
-    await parts.getByRole('link', { name: '/sheds/tools' }).click()
-    await row(page, 'rake').click()
-    assert.equal(query(page).get('path'), '/sheds/tools/rake')
-    assert.equal(await offered('Add a child').count(), 0, 'this part is only read')
-    await page.reload()
-    await row(page, 'rake').waitFor()
-    await page.getByRole('link', { name: 'kept', exact: true }).first().click()
-    await page.getByRole('heading', { name: 'tools' }).waitFor()
-    assert.equal(query(page).get('path'), '/sheds/tools')
-    await page.goto(`${guarded.url}/explorer/?tree=kept&path=/secret`)
-    await page.getByText('Not yours to read').waitFor()
-    await page.goto(`${guarded.url}/explorer/?tree=kept&view=merge&branch=gone`)
-    await row(page, 'roses').waitFor()
-    assert.deepEqual([query(page).get('branch'), query(page).get('path')], [null, '/beds'])
-    await page.getByText('live', { exact: true }).waitFor()
-    assert.equal(await ask('/trees/kept/commits', { edits: [{ op: 'remove', path: '/beds' }] }), 200)
-    await row(page, 'roses').waitFor({ state: 'detached' })
-    await page.getByText('Not there any more').waitFor()
-    assert.deepEqual(visitor.complaints, [])
-  } finally {
-    await visitor.close()
-    await guarded.stop()
+  await page.getByLabel('Password').waitFor()
+  await page.goto(`${url}/explorer/`, { waitUntil: 'commit' })
+  await logIn(page, 'cy')
+  await page.getByRole('link', { name: 'kept' }).click()
+  await row(page, 'roses').waitFor()
+  assert.equal(query(page).get('path'), '/beds')
+  await page.getByText('live', { exact: true }).waitFor()
+  for (const name of ['Changes', 'History', 'Merge']) {
+    assert.equal(await page.getByRole('link', { name, exact: true }).count(), 0, name)
   }
+  await page.keyboard.press('h')
+  await offered('Add a child').click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Where').selectOption('named')
+  await dialog.getByLabel('Name', { exact: true }).fill('lilies')
+  await dialog.getByRole('button', { name: 'Add' }).click()
+  await row(page, 'lilies').waitFor()
+  await page.getByRole('searchbox').fill('exists nothing or @name = "roses"')
+  await page.getByRole('searchbox').press('Enter')
+  await page.getByRole('link', { name: '/beds/roses' }).waitFor()
+
+  const others = page.getByRole('navigation', { name: 'parts that you may read' })
+  await others.getByRole('link', { name: '/sheds/tools' }).click()
+  await row(page, 'rake').click()
+  assert.equal(query(page).get('path'), '/sheds/tools/rake')
+  assert.equal(await offered('Add a child').count(), 0, 'this part is only read')
+  await page.reload()
+  await row(page, 'rake').waitFor()
+  await page.getByRole('link', { name: 'kept', exact: true }).first().click()
+  await page.getByRole('heading', { name: 'tools' }).waitFor()
+  assert.equal(query(page).get('path'), '/sheds/tools')
+  await page.goto(`${url}/explorer/?tree=kept&path=/secret`)
+  await page.getByText('Not yours to read').waitFor()
+  await page.goto(`${url}/explorer/?tree=kept&view=merge&branch=gone`)
+  await row(page, 'roses').waitFor()
+  assert.deepEqual([query(page).get('branch'), query(page).get('path')], [null, '/beds'])
+  await page.getByText('live', { exact: true }).waitFor()
+  assert.equal(await ask('/trees/kept/commits', { edits: [{ op: 'remove', path: '/beds' }] }), 200)
+  await row(page, 'roses').waitFor({ state: 'detached' })
+  await page.getByText('Not there any more').waitFor()
+  assert.deepEqual(complaints, [])
 })
 
 visit('the slider shows the past, by hand and by key', garden('past'), async (page) => {
