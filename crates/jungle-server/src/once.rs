@@ -72,20 +72,31 @@ pub(crate) struct First {
 /// is for, and its key; and of what it says. The same on all servers, and after a restart.
 pub(crate) fn request(
     (user, BranchId(branch), key): (Option<&str>, BranchId, &str),
-    body: &[u8],
-    expected: Option<Revision>,
+    said: &Said,
 ) -> RequestId {
     let user = user.map_or_else(|| "-".to_owned(), |user| format!("{}:{user}", user.len()));
-    let expected = expected.map_or_else(|| "-".to_owned(), |revision| revision.to_string());
-    RequestId {
-        key: hash(&format!("{user} {branch} {key}"), &[]),
-        fingerprint: hash(&format!("{expected} "), body),
-    }
+    let of = format!("{user} {branch} {key}");
+    RequestId { key: hash(blake3::Hasher::new().update(of.as_bytes())), fingerprint: hash(&said.0) }
 }
 
-fn hash(text: &str, bytes: &[u8]) -> u64 {
-    let hash = blake3::Hasher::new().update(text.as_bytes()).update(bytes).finalize();
-    u64::from_le_bytes(*hash.as_bytes().first_chunk().expect("a hash is longer"))
+fn hash(hasher: &blake3::Hasher) -> u64 {
+    u64::from_le_bytes(*hasher.finalize().as_bytes().first_chunk().expect("a hash is longer"))
+}
+
+/// What a request says, as far as it has come.
+pub(crate) struct Said(blake3::Hasher);
+
+impl Said {
+    pub(crate) fn new(expected: Option<Revision>) -> Said {
+        let expected = expected.map_or_else(|| "-".to_owned(), |revision| revision.to_string());
+        let mut said = Said(blake3::Hasher::new());
+        said.hear(format!("{expected} ").as_bytes());
+        said
+    }
+
+    pub(crate) fn hear(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
 }
 
 impl Once {

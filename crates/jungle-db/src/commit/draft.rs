@@ -62,7 +62,7 @@ pub struct Draft {
     /// What was moved: by its path in the base, and to where.
     moved: Vec<(Path, Path)>,
     log: Log,
-    options: CommitOptions,
+    pub(crate) options: CommitOptions,
     signer: Option<Signer>,
     /// Does an edit leave out what is so already? Not where others may have put something else
     /// that is not known here yet.

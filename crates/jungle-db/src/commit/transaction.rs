@@ -10,7 +10,7 @@ use crate::commit::write::NotWritten;
 use crate::commit::{Failure, Overlap};
 use crate::handle::{CommitOptions, Committed, TreeHandle};
 use crate::journal::BranchId;
-use crate::revision::Revision;
+use crate::revision::{RequestId, Revision};
 
 /// Edits of one tree that become one commit, or none: see [`TreeHandle::begin`].
 ///
@@ -115,6 +115,25 @@ impl Transaction {
     #[must_use]
     pub fn began_at(&self) -> Revision {
         self.began_at
+    }
+
+    /// Says which request asks for it, where that is known only once its edits are there: as if it
+    /// had begun with [`CommitMeta::asked_by`](crate::CommitMeta::asked_by).
+    ///
+    /// ```
+    /// use jungle_db::{CommitOptions, Jungle, RequestId};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let mut tx = tree.begin(CommitOptions::default());
+    /// tx.put_attribute(&[], "title", "hello")?;
+    /// let request = RequestId { key: 7, fingerprint: 1 };
+    /// tx.asked_by(request);
+    /// let committed = tx.commit()?;
+    /// assert_eq!(tree.find_request(request)?, Some(committed.revision));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn asked_by(&mut self, request: RequestId) {
+        let meta = &mut self.draft.options.meta;
+        *meta = std::mem::take(meta).asked_by(request);
     }
 
     /// Makes its edits one commit, on top of what others committed since it began.

@@ -1,30 +1,25 @@
 //! Commits: edits in one step, all or none.
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderName, Request};
+use axum::http::Request;
 use axum::response::Response;
-use bytes::Bytes;
-use jungle::{
-    CommitError, CommitOptions, Committed, Durability, NotWritten, Path, RequestId, Revision,
-    TreeHandle, UpdateError,
-};
+use jungle::{CommitError, CommitOptions, Committed, Durability, Path, Revision, TreeHandle};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::edit::{Created, Edit, Edits};
+use super::repeat::{Keyed, once};
 use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
 use crate::limits::EDITS_MAX;
-use crate::once::{self, Answer, Turn};
+use crate::once::Answer;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::tag::{changed, check, expected};
 
 /// Bytes of a batch that is so short that it is done at once.
 const SHORT_BYTES_MAX: usize = 8 << 10;
-
-pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -73,43 +68,14 @@ pub(crate) async fn commit(
     let tree = app.branch(&name, &query, Need::part(Role::Write))?;
     body::must_be(request.headers(), "application/json")?;
     let expected = expected(request.headers())?;
-    let key = idempotency_key(request.headers())?;
+    let keyed = Keyed::of(request.headers(), expected)?;
     let body = body::whole(request, &app.options.limits).await?;
-    let answer = match key {
+    let keyed = keyed.map(|keyed| keyed.and(&body));
+    let answer = match keyed {
         None if body.len() <= SHORT_BYTES_MAX => short(&app, &tree, &body, expected).await?,
-        None => app.write(move |app| parse_and_do(app, &tree, &body, expected, None)).await?,
-        Some(key) => once(&app, key, tree, body, expected).await?,
+        keyed => app.write(move |app| parse_and_do(app, &tree, &body, expected, keyed)).await?,
     };
     Ok(app.mark.show(answer.revision, written(answer.body)))
-}
-
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
-    let Some(key) = headers.get(IDEMPOTENCY_KEY) else {
-        return Ok(None);
-    };
-    let key = key.to_str().map_err(|_| Problem::bad("Idempotency-Key has odd characters"))?;
-    Ok(Some(key.to_owned()))
-}
-
-/// Does it if it was not done before. The answer is remembered even if the client goes away.
-async fn once(
-    app: &Visitor,
-    key: String,
-    tree: TreeHandle,
-    body: Bytes,
-    expected: Option<Revision>,
-) -> Result<Answer, Problem> {
-    let request = once::request((app.name(), tree.branch_id(), &key), &body, expected);
-    let first = match app.once.begin(app.name(), &key, (tree.branch_id(), request.fingerprint))? {
-        Turn::Done(answer) => return Ok(answer),
-        Turn::First(first) => first,
-    };
-    app.write(move |app| {
-        let answer = parse_and_do(app, &tree, &body, expected, Some(request))?;
-        first.answered(&answer);
-        Ok(answer)
-    })
-    .await
 }
 
 /// What a commit came to.
@@ -135,6 +101,10 @@ impl Done {
             "changed": self.is_changed,
             "renamed": renamed.collect::<Vec<_>>(),
         })
+    }
+
+    pub(super) fn answer(&self) -> Answer {
+        Answer { revision: self.revision, body: self.json().to_string().into() }
     }
 
     /// Where a node that was made is after all.
@@ -180,38 +150,11 @@ fn parse_and_do(
     tree: &TreeHandle,
     body: &[u8],
     expected: Option<Revision>,
-    request: Option<RequestId>,
+    keyed: Option<Keyed>,
 ) -> Result<Answer, Problem> {
     let batch: Batch = body::json(body)?;
-    let durability = batch.durability();
-    let mut options = CommitOptions { durability, ..batch.options(app)? };
-    let Some(request) = request else {
-        return do_it(app, tree, &batch, options, expected);
-    };
-    // Also where what is committed now must not say so.
-    let answer = match tree.find_request(request)? {
-        Some(revision) => repeated(revision),
-        None => {
-            if app.cluster.as_ref().is_none_or(|cluster| cluster.reads_requests()) {
-                options.meta = options.meta.asked_by(request);
-            }
-            do_it(app, tree, &batch, options, expected)?
-        }
-    };
-    // Whoever committed it first may still wait for that.
-    app.wait_until(answer.revision, durability)?;
-    Ok(answer)
-}
-
-/// What is known of a request that was committed before: not what it made.
-fn repeated(revision: Revision) -> Answer {
-    let body = json!({
-        "revision": revision.number(),
-        "changed": true,
-        "renamed": [],
-        "repeated": true,
-    });
-    Answer { revision, body: body.to_string().into() }
+    let options = CommitOptions { durability: batch.durability(), ..batch.options(app)? };
+    once(app, tree, keyed, options, |options| do_it(app, tree, &batch, options, expected))
 }
 
 fn do_it(
@@ -241,14 +184,8 @@ fn anywhere(
     options: &CommitOptions,
     edits: &Edits<'_>,
 ) -> Result<Answer, Problem> {
-    match tree.update_with(options, |draft| edits.all(draft)) {
-        Ok(committed) => {
-            let (created, done) = Done::of(committed);
-            Ok(answer(&created, &done))
-        }
-        Err(UpdateError::NotWritten(NotWritten::Repeated { revision })) => Ok(repeated(revision)),
-        Err(error) => Err(error.into()),
-    }
+    let (created, done) = Done::of(tree.update_with(options, |draft| edits.all(draft))?);
+    Ok(answer(&created, &done))
 }
 
 /// Commits if nobody has committed since the revision that is expected.
@@ -268,7 +205,6 @@ fn compare_and_set(
         Ok(Committed { revision, renamed, .. }) => {
             Ok(answer(&created, &Done { revision, is_changed, renamed }))
         }
-        Err(CommitError::NotWritten(NotWritten::Repeated { revision })) => Ok(repeated(revision)),
         Err(CommitError::Conflict(_)) => Err(changed(tree.snapshot().revision())),
         Err(error) => Err(error.into()),
     }

@@ -1,7 +1,7 @@
 //! Documents: subtrees as JSON, streamed out and in.
 
 use std::error::Error;
-use std::io::{BufReader, ErrorKind};
+use std::io::{BufReader, ErrorKind, Read};
 
 use axum::body::Body;
 use axum::http::header::HeaderMap;
@@ -13,10 +13,12 @@ use jungle::json::{
 use jungle::{CommitError, CommitOptions, Path, Revision, TreeHandle};
 use serde_json::json;
 
+use super::repeat::{Keyed, once};
 use super::{Named, written};
 use crate::access::{Need, Visitor, Whose};
 use crate::app::aside_with;
 use crate::body::{self, Incoming, Outgoing};
+use crate::once::Answer;
 use crate::places::{NoPlace, Place};
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
@@ -88,6 +90,9 @@ pub(crate) async fn import(
     let meta = app.meta(query.text("author")?, query.long_text("message"))?;
     body::must_be(request.headers(), "application/json")?;
     let expected = expected(request.headers())?;
+    let said = request.uri().query().unwrap_or_default();
+    let keyed = Keyed::of(request.headers(), expected)?;
+    let keyed = keyed.map(|keyed| keyed.and(format!("{said}\n").as_bytes()));
     let place = place(&app)?;
     let limits = app.options.limits.clone();
     let (head, body) = request.into_parts();
@@ -97,48 +102,91 @@ pub(crate) async fn import(
         ..ImportOptions::default()
     };
     let commit = CommitOptions { meta, ..CommitOptions::default() };
-    let visitor = app.clone();
-    let at = path.clone();
     // It may have come for hours.
-    let may = move || visitor.asked_again(&head.headers)?.check(&name, Need::write(&at));
-    let import = move || read(&tree, &path, expected, (body, &options), commit, may);
-    let done = aside_with(place, import);
-    let (revision, is_changed, summary) = done.await?;
-    let answer = json!({
+    let may = {
+        let (visitor, path) = (app.clone(), path.clone());
+        move || visitor.asked_again(&head.headers)?.check(&name, Need::write(&path))
+    };
+    let import = Import { tree, path, expected, keyed, commit };
+    let visitor = app.clone();
+    let answer = aside_with(place, move || import.read(&visitor, (body, &options), may)).await?;
+    Ok(app.mark.show(answer.revision, written(answer.body)))
+}
+
+struct Import {
+    tree: TreeHandle,
+    path: Path,
+    expected: Option<Revision>,
+    keyed: Option<Keyed>,
+    commit: CommitOptions,
+}
+
+impl Import {
+    fn read(
+        self,
+        app: &Visitor,
+        (body, options): (Incoming, &ImportOptions),
+        may: impl FnOnce() -> Result<(), Problem>,
+    ) -> Result<Answer, Problem> {
+        let Import { tree, path, expected, keyed, commit } = self;
+        let mut tx = tree.begin(commit.clone());
+        if keyed.is_none() {
+            check(expected, tx.began_at())?;
+        }
+        let mut body = Heard { body, keyed };
+        let buffered = BufReader::with_capacity(64 << 10, &mut body);
+        let summary = tx
+            .bulk(|editor| jungle::json::import(buffered, editor, &path, options, &mut |_| ()))
+            .map_err(not_read)?;
+        may()?;
+        once(app, &tree, body.keyed, commit, |options| {
+            check(expected, tx.began_at())?;
+            if let Some(request) = options.meta.request() {
+                tx.asked_by(request);
+            }
+            let is_changed = tx.is_changed();
+            let committed = tx.commit().map_err(|error| refused(error, &tree, expected))?;
+            Ok(answer(committed.revision, is_changed, &summary))
+        })
+    }
+}
+
+/// A body that is heard as it is read, where there is a key: it is known then what was said.
+struct Heard {
+    body: Incoming,
+    keyed: Option<Keyed>,
+}
+
+impl Read for Heard {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let bytes = self.body.read(buffer)?;
+        if let Some(keyed) = &mut self.keyed {
+            keyed.hear(&buffer[..bytes]);
+        }
+        Ok(bytes)
+    }
+}
+
+fn answer(revision: Revision, is_changed: bool, summary: &ImportSummary) -> Answer {
+    let body = json!({
         "revision": revision.number(),
         "changed": is_changed,
         "bytes": summary.bytes,
         "nodes": summary.nodes,
         "edits": summary.edits,
     });
-    Ok(app.mark.show(revision, written(answer.to_string())))
+    Answer { revision, body: body.to_string().into() }
 }
 
-fn read(
-    tree: &TreeHandle,
-    path: &Path,
-    expected: Option<Revision>,
-    (body, options): (Incoming, &ImportOptions),
-    commit: CommitOptions,
-    may: impl FnOnce() -> Result<(), Problem>,
-) -> Result<(Revision, bool, ImportSummary), Problem> {
-    let mut tx = tree.begin(commit);
-    check(expected, tx.began_at())?;
-    let body = BufReader::with_capacity(64 << 10, body);
-    let summary = tx
-        .bulk(|editor| jungle::json::import(body, editor, path, options, &mut |_| ()))
-        .map_err(not_read)?;
-    may()?;
-    let is_changed = tx.is_changed();
-    let committed = tx.commit().map_err(|error| match error {
+fn refused(error: CommitError, tree: &TreeHandle, expected: Option<Revision>) -> Problem {
+    match error {
         CommitError::Conflict(_) if expected.is_some() => changed(tree.snapshot().revision()),
         CommitError::Conflict(_) => {
             let detail = "others committed while the document came";
             Problem::new(Kind::Conflict, detail).hint("send it again")
         }
         error => error.into(),
-    })?;
-    Ok((committed.revision, is_changed, summary))
+    }
 }
 
 /// What went wrong with a body is told by the kind of the error that reading it gave.

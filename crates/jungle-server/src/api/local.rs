@@ -4,14 +4,13 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::header::IF_MATCH;
 use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use jungle::{CommitOptions, Path};
 use jungle_cluster::{Local, LocalId, LocalOutcome, Refused};
 use serde_json::{Value, json};
 
-use super::commit::{Batch, IDEMPOTENCY_KEY};
+use super::commit::Batch;
 use super::edit::Edits;
 use super::status::of_all;
 use super::{Named, json};
@@ -30,12 +29,6 @@ pub(crate) async fn commit(
     let branch = app.branch(&name, &query, Need::part(Role::Write))?;
     let local = outbox(&app)?;
     body::must_be(request.headers(), "application/json")?;
-    if let Some(name) =
-        [IF_MATCH, IDEMPOTENCY_KEY].iter().find(|&it| request.headers().contains_key(it))
-    {
-        let detail = format_args!("{name} means nothing for a commit that has no place yet");
-        return Err(Problem::bad(detail).hint("commit it at `commits`, or leave that out"));
-    }
     let body = body::whole(request, &app.options.limits).await?;
     let answer = app.write(move |app| {
         let batch: Batch = body::json(&body)?;

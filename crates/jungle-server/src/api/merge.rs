@@ -4,8 +4,8 @@ use axum::body::Body;
 use axum::http::{Request, Uri};
 use axum::response::Response;
 use jungle::{
-    CommitMeta, Conflict, Editor, Merge, MergeOptions, Path, Resolution, Revision, Rule, Snapshot,
-    TreeHandle,
+    CommitMeta, CommitOptions, Conflict, Editor, Merge, MergeOptions, Path, Resolution, Revision,
+    Rule, Snapshot, TreeHandle,
 };
 use jungle_words::conflict;
 use serde::Deserialize;
@@ -14,10 +14,12 @@ use serde_json::{Value as Json, json};
 use super::change::{Shown, ShownConflict, attribute, whole};
 use super::commit::Done;
 use super::edit::PathText;
+use super::repeat::{Keyed, once};
 use super::value::New;
 use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
+use crate::once::Answer;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
 use crate::tag::{check, expected};
@@ -122,14 +124,23 @@ pub(crate) async fn merge(
     Query::of(request.uri(), &[])?;
     body::must_be(request.headers(), "application/json")?;
     let expected = expected(request.headers())?;
-    let wanted: Wanted = body::json(&body::whole(request, &app.options.limits).await?)?;
+    let keyed = Keyed::of(request.headers(), expected)?;
+    let body = body::whole(request, &app.options.limits).await?;
+    let wanted: Wanted = body::json(&body)?;
+    let keyed = keyed.map(|keyed| keyed.and(&body));
     let mut into = app.tree(&name, Need::whole(Role::Write))?;
     if let Some(branch) = &wanted.into {
         into = into.on_branch(branch)?;
     }
     let meta = app.meta(wanted.author.as_deref(), wanted.message.as_deref())?;
-    let done = app.in_line(move || do_it(&into, &wanted, expected, &meta)).await?;
-    Ok(app.mark.show(done.revision, written(done.json().to_string())))
+    let visitor = app.clone();
+    let answer = app.in_line(move || {
+        once(&visitor, &into, keyed, CommitOptions::from(&meta), |options| {
+            do_it(&into, &wanted, expected, &options.meta)
+        })
+    });
+    let answer = answer.await?;
+    Ok(app.mark.show(answer.revision, written(answer.body)))
 }
 
 fn do_it(
@@ -137,7 +148,7 @@ fn do_it(
     wanted: &Wanted,
     expected: Option<Revision>,
     meta: &CommitMeta,
-) -> Result<Done, Problem> {
+) -> Result<Answer, Problem> {
     let prevails = match wanted.prevails {
         Some(Side::Ours) => Resolution::Ours,
         _ => Resolution::Theirs,
@@ -157,7 +168,7 @@ fn do_it(
     let committed = merge.commit(meta)?;
     let is_changed = committed.revision > before;
     let (revision, renamed) = (committed.revision, committed.renamed);
-    Ok(Done { revision, is_changed, renamed })
+    Ok(Done { revision, is_changed, renamed }.answer())
 }
 
 /// Refuses to merge another version than the client has seen.

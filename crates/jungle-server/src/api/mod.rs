@@ -17,6 +17,7 @@ mod local;
 mod me;
 mod merge;
 mod node;
+mod repeat;
 mod revert;
 mod revisions;
 mod search;
@@ -31,6 +32,7 @@ use axum::Router;
 use axum::extract::{FromRequestParts, Path, rejection::PathRejection};
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::http::request::Parts;
+use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get};
 use serde::Serialize;
@@ -58,6 +60,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/api/v1/folder/du", folder::of(Work::Du).post(folder::du))
         .nest("/api/v1", Router::new().route("/trees", get(trees::list).post(trees::create)))
         .nest("/api/v1/trees/{tree}", of_a_tree())
+        .route_layer(from_fn(repeat::relied_on))
 }
 
 fn of_a_tree() -> Router<Arc<App>> {

@@ -3,13 +3,15 @@
 use axum::body::Body;
 use axum::http::Request;
 use axum::response::Response;
-use jungle::{CommitMeta, Revision, TreeHandle};
+use jungle::{CommitMeta, CommitOptions, Revision, TreeHandle};
 use serde::Deserialize;
 
 use super::commit::Done;
+use super::repeat::{Keyed, once};
 use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
+use crate::once::Answer;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::tag::{check, expected};
@@ -41,14 +43,22 @@ pub(crate) async fn revert(
     Query::of(request.uri(), &[])?;
     body::must_be(request.headers(), "application/json")?;
     let expected = expected(request.headers())?;
-    let wanted: Wanted = body::json(&body::whole(request, &app.options.limits).await?)?;
+    let keyed = Keyed::of(request.headers(), expected)?;
+    let body = body::whole(request, &app.options.limits).await?;
+    let wanted: Wanted = body::json(&body)?;
+    let keyed = keyed.map(|keyed| keyed.and(&body));
     let mut tree = app.tree(&name, Need::whole(Role::Write))?;
     if let Some(branch) = &wanted.branch {
         tree = tree.on_branch(branch)?;
     }
     let meta = app.meta(wanted.author.as_deref(), wanted.message.as_deref())?;
-    let done = app.write(move |_| do_it(&tree, &wanted, expected, &meta)).await?;
-    Ok(app.mark.show(done.revision, written(done.json().to_string())))
+    let answer = app.write(move |app| {
+        once(app, &tree, keyed, CommitOptions::from(&meta), |options| {
+            do_it(&tree, &wanted, expected, &options.meta)
+        })
+    });
+    let answer = answer.await?;
+    Ok(app.mark.show(answer.revision, written(answer.body)))
 }
 
 fn do_it(
@@ -56,7 +66,7 @@ fn do_it(
     wanted: &Wanted,
     expected: Option<Revision>,
     meta: &CommitMeta,
-) -> Result<Done, Problem> {
+) -> Result<Answer, Problem> {
     let revision = Revision::new(wanted.revision);
     let before = tree.snapshot();
     check(expected, before.revision())?;
@@ -69,5 +79,5 @@ fn do_it(
     };
     let is_changed = committed.revision > before.revision();
     let (revision, renamed) = (committed.revision, committed.renamed);
-    Ok(Done { revision, is_changed, renamed })
+    Ok(Done { revision, is_changed, renamed }.answer())
 }

@@ -24,6 +24,7 @@ mod matrix;
 mod merging;
 mod nodes;
 mod people;
+mod repeated;
 mod status;
 mod stopped;
 mod stopping;

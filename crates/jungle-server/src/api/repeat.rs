@@ -1,0 +1,121 @@
+//! Requests that may be sent again: with an `Idempotency-Key` what they ask for is done once.
+
+use axum::body::Body;
+use axum::extract::MatchedPath;
+use axum::http::header::IF_MATCH;
+use axum::http::{HeaderMap, HeaderName, Method, Request};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use jungle::{CommitOptions, Revision, TreeHandle};
+use serde_json::json;
+
+use crate::access::Visitor;
+use crate::once::{self, Answer, Said, Turn};
+use crate::problem::Problem;
+
+pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// What is done once, and only on top of a certain revision, where the client says so.
+const DOES: [(Method, &str); 4] = [
+    (Method::POST, "/api/v1/trees/{tree}/commits"),
+    (Method::PUT, "/api/v1/trees/{tree}/document"),
+    (Method::POST, "/api/v1/trees/{tree}/merges"),
+    (Method::POST, "/api/v1/trees/{tree}/reverts"),
+];
+
+/// Refuses what relies on a header that does nothing where it was sent.
+pub(super) async fn relied_on(request: Request<Body>, next: Next) -> Response {
+    match unheard(&request) {
+        Some(name) => {
+            let detail = format_args!("{name} does nothing at this address");
+            Problem::bad(detail).hint("leave it out").into_response()
+        }
+        None => next.run(request).await,
+    }
+}
+
+fn unheard(request: &Request<Body>) -> Option<HeaderName> {
+    let route = request.extensions().get().map_or("", MatchedPath::as_str);
+    if request.method().is_safe() || DOES.contains(&(request.method().clone(), route)) {
+        return None;
+    }
+    [IF_MATCH, IDEMPOTENCY_KEY].into_iter().find(|name| request.headers().contains_key(name))
+}
+
+/// A key, and what the request with it says.
+pub(super) struct Keyed {
+    key: String,
+    said: Said,
+}
+
+impl Keyed {
+    /// The key of a request, if it has one.
+    pub(super) fn of(
+        headers: &HeaderMap,
+        expected: Option<Revision>,
+    ) -> Result<Option<Keyed>, Problem> {
+        let Some(key) = headers.get(IDEMPOTENCY_KEY) else {
+            return Ok(None);
+        };
+        let key = key.to_str().map_err(|_| Problem::bad("Idempotency-Key has odd characters"))?;
+        Ok(Some(Keyed { key: key.to_owned(), said: Said::new(expected) }))
+    }
+
+    /// With what else it says.
+    pub(super) fn and(mut self, bytes: &[u8]) -> Keyed {
+        self.hear(bytes);
+        self
+    }
+
+    /// It says more.
+    pub(super) fn hear(&mut self, bytes: &[u8]) {
+        self.said.hear(bytes);
+    }
+}
+
+/// Does it, on a thread that may wait; where there is a key, only if it was not done before.
+pub(super) fn once(
+    app: &Visitor,
+    tree: &TreeHandle,
+    keyed: Option<Keyed>,
+    mut options: CommitOptions,
+    f: impl FnOnce(CommitOptions) -> Result<Answer, Problem>,
+) -> Result<Answer, Problem> {
+    let Some(Keyed { key, said }) = keyed else {
+        return f(options);
+    };
+    let branch = tree.branch_id();
+    let request = once::request((app.name(), branch, &key), &said);
+    let first = match app.once.begin(app.name(), &key, (branch, request.fingerprint))? {
+        Turn::Done(answer) => return Ok(answer),
+        Turn::First(first) => first,
+    };
+    let durability = options.durability;
+    let done_before = || tree.find_request(request).map(|found| found.map(repeated));
+    let answer = match done_before()? {
+        Some(answer) => answer,
+        None => {
+            // Also where what is committed now must not say so.
+            if app.cluster.as_ref().is_none_or(|cluster| cluster.reads_requests()) {
+                options.meta = options.meta.asked_by(request);
+            }
+            // Another server may have done it meanwhile.
+            f(options).or_else(|problem| done_before().ok().flatten().ok_or(problem))?
+        }
+    };
+    // Whoever committed it first may still wait for that.
+    app.wait_until(answer.revision, durability)?;
+    first.answered(&answer);
+    Ok(answer)
+}
+
+/// What is known of a request that was committed before: not what it made.
+fn repeated(revision: Revision) -> Answer {
+    let body = json!({
+        "revision": revision.number(),
+        "changed": true,
+        "renamed": [],
+        "repeated": true,
+    });
+    Answer { revision, body: body.to_string().into() }
+}
