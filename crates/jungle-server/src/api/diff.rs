@@ -2,7 +2,7 @@
 
 use axum::http::Uri;
 use axum::response::Response;
-use jungle::{Change, Path, Snapshot};
+use jungle::{Change, Path, Snapshot, Subtree};
 use serde::Serialize;
 
 use super::change::Shown;
@@ -51,8 +51,7 @@ fn page(
     view: &View,
     (after, limit): (usize, usize),
 ) -> Vec<u8> {
-    let changes = jungle::diff(from, to).into_iter();
-    let changes: Vec<Change> = changes.filter(|change| change.concerns(path)).collect();
+    let changes = changes(from, to, path, view);
     let shown = changes.iter().skip(after).take(limit);
     let shown: Vec<_> = shown.map(|change| Shown { change, before: Some(from), view }).collect();
     let end = after.saturating_add(shown.len());
@@ -65,4 +64,21 @@ fn page(
         next: (end < changes.len()).then_some(end),
     };
     serde_json::to_vec(&page).expect("plain data")
+}
+
+/// What happened at a node and below. What was moved is found only where all is compared; for
+/// whoever may not read the rest, that is neither worked out nor told.
+fn changes(from: &Snapshot, to: &Snapshot, path: &Path, view: &View) -> Vec<Change> {
+    if view.is_whole() {
+        let changes = jungle::diff(from, to).into_iter();
+        return changes.filter(|change| change.concerns(path)).collect();
+    }
+    if let Ok(changes) = jungle::diff_at(from, to, path) {
+        return changes.into_iter().collect();
+    }
+    // It is not there on both sides.
+    let was = from.root().at(path).map(|_| Change::ChildRemoved { path: path.clone() });
+    let is = Subtree::new(to, path);
+    let is = is.map(|subtree| Change::SubtreeSet { path: path.clone(), subtree });
+    was.into_iter().chain(is).collect()
 }

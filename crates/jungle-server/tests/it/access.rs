@@ -295,30 +295,58 @@ fn other_end_of_a_move_is_not_told_to_who_may_not_read_it() {
     let header = |who| format!("Authorization: {}\r\n", guarded.header(who));
     let watch = |who| guarded.served.watch("t/watch?path=/a", &header(who));
     let (mut ana, mut ben) = (watch("ana"), watch("ben"));
-    for (edit, all, part) in [
+    let n = json!({"type": "int", "value": 7});
+    let put = json!({"op": "put", "path": "/a/y", "attribute": "n", "value": n});
+    for (edit, all, part, compared) in [
         (
             r#"{"op":"move","from":"/a/x","path":"/b/secret"}"#,
             json!({"op": "move", "from": "/a/x", "path": "/b/secret"}),
             json!({"op": "remove", "path": "/a/x"}),
+            json!([{"op": "remove", "path": "/a/x", "nodes": 1}]),
         ),
         (
             r#"{"op":"move","from":"/b/secret","path":"/a/y"}"#,
             json!({"op": "move", "from": "/b/secret", "path": "/a/y"}),
             json!({"op": "set", "path": "/a/y"}),
+            json!([{"op": "add", "path": "/a/y"}, put]),
         ),
         (
             r#"{"op":"move","from":"/a/y","path":"/a/z"}"#,
             json!({"op": "move", "from": "/a/y", "path": "/a/z"}),
             json!({"op": "move", "from": "/a/y", "path": "/a/z"}),
+            json!([{"op": "move", "from": "/a/y", "path": "/a/z"}]),
         ),
     ] {
         guarded.edit("ana", edit).expect(200);
-        for (who, events, told) in [("ana", &mut ana, all), ("ben", &mut ben, part)] {
+        let whole = json!([all]);
+        for (who, events, told, compared) in
+            [("ana", &mut ana, all, &whole), ("ben", &mut ben, part, &compared)]
+        {
             assert_eq!(events.next().unwrap().data["changes"], json!([told]), "{who} {edit}");
             let diff = guarded.get(who, "/api/v1/trees/t/diff?path=/a").expect(200);
-            assert_eq!(diff["changes"], json!([told]), "{who} {edit}");
+            assert_eq!(diff["changes"], *compared, "{who} {edit}");
         }
     }
+}
+
+#[test]
+fn part_that_comes_or_goes_is_told_as_one_change() {
+    let granted = [("ana", "t", "/", Role::Admin), ("ben", "t", "/a/x", Role::Read)];
+    let guarded = Guarded::new("part-gone", &granted);
+    let part = "/api/v1/trees/t/diff?path=/a/x";
+    let changes =
+        |query: &str| guarded.get("ben", &format!("{part}{query}")).expect(200)["changes"].clone();
+    let before = guarded.get("ana", "/api/v1/trees/t").expect(200)["revision"].clone();
+    guarded.edit("ana", r#"{"op":"move","from":"/a","path":"/elsewhere"}"#).expect(200);
+    assert_eq!(changes(""), json!([{"op": "remove", "path": "/a/x", "nodes": 1}]));
+    guarded.edit("ana", r#"{"op":"move","from":"/elsewhere","path":"/a"}"#).expect(200);
+    assert_eq!(changes(""), json!([{"op": "set", "path": "/a/x", "nodes": 1}]));
+    assert_eq!(changes(&format!("&from={before}")), json!([]));
+    guarded.edit("ana", r#"{"op":"remove","path":"/b"}"#).expect(200);
+    assert_eq!(changes(""), json!([]));
+    guarded.edit("ana", r#"{"op":"remove","path":"/a"}"#).expect(200);
+    guarded.edit("ana", r#"{"op":"append"}"#).expect(200);
+    assert_eq!(changes(""), json!([]));
 }
 
 #[test]
