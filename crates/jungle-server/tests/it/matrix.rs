@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 
-use jungle_server::Role;
+use jungle_server::{Access, Options, Role};
 
 use crate::contract::operations;
-use crate::people::{Granted, Guarded};
+use crate::people::{Granted, Guarded, grant};
 use crate::support::Served;
 
 /// Who asks, a column each. `stranger` says nothing, and the token of `ended` has ended.
@@ -34,9 +34,11 @@ const GRANTED: [Granted<'static>; 8] = [
     ("reads-all", "*", "/", Role::Read),
 ];
 
+type Row = (&'static str, &'static str, &'static str, &'static str, &'static str);
+
 /// A method and a route; what is asked there: the query and the body, JSON or a form; and for each
 /// column what comes of it: `+` it is done, `?` who is it, `x` it may not, `-` there is none.
-const MATRIX: &[(&str, &str, &str, &str, &str)] = &[
+const MATRIX: &[Row] = &[
     ("GET", "/health", "", "", "+ ? + + + + + + + +"),
     ("GET", "/openapi.json", "", "", "+ ? + + + + + + + +"),
     ("GET", "/metrics", "", "", "? ? x x x x x x x +"),
@@ -142,11 +144,10 @@ const PUT_A: &str = r#"{"edits":[{"op":"put","path":"/a","attribute":"n","value"
 
 /// A server on which all that the rows ask for is there: `t` is a board with a message, two
 /// revisions, a branch that can be merged, and a tag.
-fn server(read_only: bool) -> Guarded {
-    let name = if read_only { "matrix-read-only" } else { "matrix" };
-    let guarded = Guarded::with(name, &GRANTED, |_, options| {
+fn server(name: &str, change: impl FnOnce(&mut Access, &mut Options)) -> Guarded {
+    let guarded = Guarded::with(name, &GRANTED, |access, options| {
         options.bench = true;
-        options.read_only = read_only;
+        change(access, options);
     });
     let tree = guarded.served.server.jungle().open_tree("t").unwrap();
     tree.update(|tx| {
@@ -166,10 +167,34 @@ fn server(read_only: bool) -> Guarded {
     guarded
 }
 
+/// A user who may do what a token may.
+fn user_as(token: &str, access: &mut Access) {
+    access.add_user("user", Some("correct horse")).unwrap();
+    for (who, tree, path, role) in GRANTED {
+        if who == token {
+            access.grant(grant("user", tree, path, role)).unwrap();
+        }
+    }
+}
+
+/// What says who somebody is: the header of a token, or of a new session.
+fn says(guarded: &Guarded, who: &str) -> Option<(&'static str, String)> {
+    match who {
+        "stranger" => None,
+        "user" => {
+            let form = [("content-type", "application/x-www-form-urlencoded")];
+            let body = Some("name=user&password=correct+horse");
+            let answer = guarded.served.send("POST", "/login", &form, body);
+            Some(("cookie", answer.header("set-cookie").split(';').next().unwrap().to_owned()))
+        }
+        token => Some(("authorization", guarded.header(token))),
+    }
+}
+
 /// Asks, and tells what came of it by its letter.
 #[track_caller]
-fn ask(guarded: &Guarded, who: &str, row: (&str, &str, &str, &str, &str)) -> char {
-    let (method, route, query, body, _) = row;
+fn ask(guarded: &Guarded, says: Option<(&str, &str)>, row: &Row) -> char {
+    let &(method, route, query, body, _) = row;
     let name = match route.split('/').rev().nth(1) {
         Some("branches") => "draft",
         Some("tags") => "v1",
@@ -183,20 +208,19 @@ fn ask(guarded: &Guarded, who: &str, row: (&str, &str, &str, &str, &str)) -> cha
         .chain(&[("{revision}", &*newest), ("{entry}", "1-1")])
         .fold(route.to_owned(), |path, (name, value)| path.replace(name, value));
     let path = path + query;
-    let header = (who != "stranger").then(|| guarded.header(who));
     if route.ends_with("/watch") {
-        return watch(guarded, &path, header.as_deref());
+        return watch(guarded, &path, says);
     }
     let is_form = body.contains('=');
     let media = if is_form { "application/x-www-form-urlencoded" } else { "application/json" };
     let mut headers = vec![("content-type", media)];
-    headers.extend(header.as_ref().map(|header| ("authorization", header.as_str())));
+    headers.extend(says);
     let body = body.replace("REVERT", &format!(r#"{{"revision":{newest}}}"#));
     let body = (method != "GET" && method != "DELETE").then_some(&*body);
     let answer = guarded.served.send(method, &path, &headers, body);
     let place = answer.headers.get("location").map_or("", |place| place.to_str().unwrap());
     let status = if place.starts_with("/login?next=") { 401 } else { answer.status.as_u16() };
-    letter(status).unwrap_or_else(|| panic!("{who} {method} {path}: {status}: {}", answer.text))
+    letter(status).unwrap_or_else(|| panic!("{says:?} {method} {path}: {status}: {}", answer.text))
 }
 
 fn letter(status: u16) -> Option<char> {
@@ -210,9 +234,9 @@ fn letter(status: u16) -> Option<char> {
 }
 
 /// A stream has no end: only how it begins is looked at.
-fn watch(guarded: &Guarded, path: &str, header: Option<&str>) -> char {
+fn watch(guarded: &Guarded, path: &str, says: Option<(&str, &str)>) -> char {
     let mut stream = guarded.served.connect();
-    let header = header.map_or_else(String::new, |header| format!("Authorization: {header}\r\n"));
+    let header = says.map_or_else(String::new, |(name, value)| format!("{name}: {value}\r\n"));
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{header}\r\n");
     stream.write_all(request.as_bytes()).unwrap();
     let mut line = String::new();
@@ -221,17 +245,19 @@ fn watch(guarded: &Guarded, path: &str, header: Option<&str>) -> char {
 }
 
 /// What a row says of somebody.
-fn expected(row: &(&str, &str, &str, &str, &str), who: &str) -> char {
+fn expected(row: &Row, who: &str) -> char {
     let mut letters = row.4.chars().filter(|letter| *letter != ' ');
     letters.nth(COLUMNS.iter().position(|column| *column == who).unwrap()).unwrap()
 }
 
 #[test]
 fn where_nothing_may_be_changed_whoever_may_do_everything_may_read() {
-    let guarded = server(true);
+    let guarded = server("matrix-read-only", |_, options| options.read_only = true);
     let before = guarded.served.server.jungle().revision();
-    for &row in MATRIX {
-        assert_eq!(ask(&guarded, "admin", row), expected(&row, "reads"), "{row:?}");
+    let says = guarded.header("admin");
+    for row in MATRIX {
+        let found = ask(&guarded, Some(("authorization", &says)), row);
+        assert_eq!(found, expected(row, "reads"), "{row:?}");
     }
     assert_eq!(guarded.served.server.jungle().revision(), before);
     let open = Served::with(|options| options.read_only = true).tree("t");
@@ -243,26 +269,67 @@ fn where_nothing_may_be_changed_whoever_may_do_everything_may_read() {
 
 #[test]
 fn everybody_may_do_what_was_granted_and_nothing_else() {
-    let mut guarded = server(false);
-    let mut cells = 0;
-    for &row in MATRIX {
-        let expected: Vec<char> = row.4.chars().filter(|letter| *letter != ' ').collect();
-        assert_eq!(expected.len(), COLUMNS.len(), "{row:?}");
-        for (who, expected) in COLUMNS.iter().zip(expected) {
-            let before = guarded.served.server.jungle().revision();
-            let found = ask(&guarded, who, row);
-            assert_eq!(found, expected, "{who} asks {} {}{} {}", row.0, row.1, row.2, row.3);
-            cells += 1;
-            if found != '+' {
-                assert_eq!(guarded.served.server.jungle().revision(), before, "{who} {row:?}");
-            } else if row.0 != "GET" || row.1 == "/bench/post" {
-                // It has changed something, which the next one shall find as it was.
-                drop(guarded);
-                guarded = server(false);
-            }
+    for who in COLUMNS {
+        check(who, who, || server("matrix", |_, _| ()));
+    }
+}
+
+#[test]
+fn whoever_has_logged_in_may_do_what_was_granted_and_nothing_else() {
+    for who in ["reads", "writes-a", "admin"] {
+        check("user", who, || server("matrix-user", |access, _| user_as(who, access)));
+    }
+}
+
+/// Asks all there is, as somebody of whom a column of the matrix tells.
+#[track_caller]
+fn check(who: &str, column: &str, server: impl Fn() -> Guarded) {
+    let begin = || {
+        let guarded = server();
+        let says = says(&guarded, who);
+        (guarded, says)
+    };
+    let (mut guarded, mut says) = begin();
+    for row in MATRIX {
+        assert_eq!(row.4.split(' ').count(), COLUMNS.len(), "{row:?}");
+        let before = guarded.served.server.jungle().revision();
+        let said = says.as_ref().map(|(name, value)| (*name, value.as_str()));
+        let found = ask(&guarded, said, row);
+        let asked = format!("{who} asks {} {}{} {}", row.0, row.1, row.2, row.3);
+        assert_eq!(found, expected(row, column), "{asked}");
+        if found != '+' {
+            assert_eq!(guarded.served.server.jungle().revision(), before, "{asked}");
+        } else if row.0 != "GET" || row.1 == "/bench/post" {
+            // It has changed something, which the next one shall find as it was.
+            drop(guarded);
+            (guarded, says) = begin();
         }
     }
-    assert!(cells > 500, "{cells}");
+}
+
+#[test]
+fn token_and_session_that_were_revoked_are_nobodys() {
+    let mut guarded = server("matrix-revoked", |access, _| user_as("admin", access));
+    let (token, session) = (says(&guarded, "admin").unwrap(), says(&guarded, "user").unwrap());
+    let said = [(&token, "ended"), (&session, "stranger")];
+    let said = said.map(|((name, value), column)| ((*name, value.as_str()), column));
+    let mut streams = said
+        .map(|((name, value), _)| guarded.served.watch("t/watch", &format!("{name}: {value}\r\n")));
+    for who in ["admin", "user"] {
+        guarded.access.revoke(who, None).unwrap();
+    }
+    guarded.access.write(&guarded.file).unwrap();
+    for events in &mut streams {
+        assert_eq!(events.next(), None);
+    }
+    let before = guarded.served.server.jungle().revision();
+    for row in MATRIX {
+        for (says, column) in said {
+            let found = ask(&guarded, Some(says), row);
+            assert_eq!(found, expected(row, column), "{column} {row:?}");
+        }
+    }
+    assert_eq!(guarded.served.server.jungle().revision(), before);
 }
 
 #[test]
