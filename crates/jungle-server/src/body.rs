@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
@@ -130,6 +130,10 @@ pub(crate) struct Incoming {
     piece: Bytes,
     left: u64,
     piece_time: Duration,
+    /// Bytes a second.
+    rate_min: u32,
+    /// How long it may be waited for now: each byte gives some more, up to `piece_time`.
+    patience: Duration,
     runtime: tokio::runtime::Handle,
 }
 
@@ -141,18 +145,34 @@ impl Incoming {
             piece: Bytes::new(),
             left: limits.document_bytes_max,
             piece_time: limits.piece_time,
+            rate_min: limits.document_rate_min,
+            patience: limits.piece_time,
             runtime: tokio::runtime::Handle::current(),
         }
     }
 
     fn next(&mut self) -> std::io::Result<Option<Bytes>> {
-        let frame = tokio::time::timeout(self.piece_time, self.body.frame());
-        match self.runtime.block_on(frame) {
-            Ok(None) => Ok(None),
-            Ok(Some(Ok(frame))) => Ok(Some(frame.into_data().unwrap_or_default())),
-            Ok(Some(Err(error))) => Err(std::io::Error::other(error)),
-            Err(_) => Err(std::io::ErrorKind::TimedOut.into()),
-        }
+        let began = Instant::now();
+        let frame = tokio::time::timeout(self.patience, self.body.frame());
+        let piece = match self.runtime.block_on(frame) {
+            Ok(None) => return Ok(None),
+            Ok(Some(Ok(frame))) => frame.into_data().unwrap_or_default(),
+            Ok(Some(Err(error))) => return Err(std::io::Error::other(error)),
+            Err(_) => return Err(std::io::ErrorKind::TimedOut.into()),
+        };
+        self.be_patient(began.elapsed(), piece.len());
+        Ok(Some(piece))
+    }
+
+    /// What takes long here is not the client's fault: only what it is waited for counts. Nor is
+    /// what came quickly kept for later, or a large document could trickle for days.
+    fn be_patient(&mut self, waited: Duration, bytes: usize) {
+        let earned = match self.rate_min {
+            0 => waited,
+            rate => Duration::from_secs_f64(bytes as f64 / f64::from(rate)),
+        };
+        let patience = self.patience.saturating_sub(waited) + earned;
+        self.patience = patience.min(self.piece_time);
     }
 }
 

@@ -1,4 +1,5 @@
-use std::io::Write;
+use std::io::{Read, Write};
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -67,7 +68,7 @@ fn import_compares_and_sets() {
 #[test]
 fn import_that_stops_coming_is_given_up() {
     let served = Served::with(|options| {
-        options.limits = limits(|limits| limits.piece_time = std::time::Duration::from_millis(50));
+        options.limits = limits(|limits| limits.piece_time = Duration::from_millis(50));
     });
     let served = served.tree("t");
     let mut stream = served.connect();
@@ -77,7 +78,32 @@ fn import_that_stops_coming_is_given_up() {
     );
     stream.write_all(head.as_bytes()).unwrap();
     let mut answer = String::new();
-    std::io::Read::read_to_string(&mut stream, &mut answer).unwrap();
+    stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    assert_eq!(served.get("/api/v1/trees/t").json()["revision"], 1);
+}
+
+#[test]
+fn import_that_trickles_is_given_up() {
+    let served = Served::with(|options| {
+        options.limits = limits(|limits| limits.piece_time = Duration::from_secs(1));
+    });
+    let served = served.tree("t");
+    let mut stream = served.connect();
+    let head = format!(
+        "PUT {DOCUMENT} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Content-Length: 1000\r\nConnection: close\r\n\r\n[1"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    // It never stands still, and says what it will.
+    stream.set_read_timeout(Some(Duration::from_millis(10))).unwrap();
+    let mut answer = vec![0; 12];
+    let mut sent = 2;
+    while stream.read_exact(&mut answer).is_err() {
+        assert!(sent < 998, "it is waited for");
+        stream.write_all(b" ").unwrap();
+        sent += 1;
+    }
+    assert_eq!(answer, b"HTTP/1.1 408");
     assert_eq!(served.get("/api/v1/trees/t").json()["revision"], 1);
 }
