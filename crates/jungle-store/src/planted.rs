@@ -22,6 +22,8 @@ pub enum Bug {
     CutTooMuch,
     /// Damage of what was synced is taken for a torn end.
     DamageTakenForTear,
+    /// The same, but only behind groups that were not synced one by one.
+    UnsyncedTakenForTear,
     /// The mark of a clean end stays while the log is written to.
     MarkStays,
     /// What may not have reached the disk is not written again when the log is opened.
@@ -48,7 +50,7 @@ pub enum Bug {
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Bug; 20] = [
+    pub const ALL: [Bug; 21] = [
         Bug::SyncSkipped,
         Bug::AcknowledgedEarly,
         Bug::FollowersAcknowledgedEarly,
@@ -58,6 +60,7 @@ impl Bug {
         Bug::FolderNotSynced,
         Bug::CutTooMuch,
         Bug::DamageTakenForTear,
+        Bug::UnsyncedTakenForTear,
         Bug::MarkStays,
         Bug::DoubtfulNotRewritten,
         Bug::TrimmedEarly,

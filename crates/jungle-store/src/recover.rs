@@ -374,7 +374,10 @@ impl Segment {
 
     /// Was there something behind the last frame, the next revision's, that had to last?
     fn is_damaged(&self, next: u64) -> bool {
-        if is_awake(Bug::DamageTakenForTear) {
+        let is_of_buffered = self.doubtful < self.last_frame;
+        if is_awake(Bug::DamageTakenForTear)
+            || is_awake(Bug::UnsyncedTakenForTear) && is_of_buffered
+        {
             return false;
         }
         let rest = &self.bytes[self.offset..];

@@ -94,9 +94,10 @@ fn of_store(bug: StoreBug) -> (&'static str, u64) {
         StoreBug::SyncRetried | StoreBug::DoubtfulNotRewritten => ("io", 50 * CALLS_OF_SEED),
         // One call in ten thousand shows it.
         StoreBug::UnfinishedPagesKept => ("io", 150 * CALLS_OF_SEED),
-        StoreBug::ChecksumIgnored | StoreBug::ChainIgnored | StoreBug::DamageTakenForTear => {
-            ("rot", 300 * 40)
-        }
+        StoreBug::ChecksumIgnored
+        | StoreBug::ChainIgnored
+        | StoreBug::DamageTakenForTear
+        | StoreBug::UnsyncedTakenForTear => ("rot", 300 * 40),
         StoreBug::OldFilesStay => ("erase", 5_600),
         StoreBug::LengthBelieved => ("fuzz", 60_000),
         StoreBug::RetentionForgotten | StoreBug::BackupEndsEarly => ("meta", 600),

@@ -89,6 +89,21 @@ struct Frame {
     file: String,
     bytes: Range<usize>,
     first: u64,
+    /// Up to where it says that its segment was synced before it was written.
+    synced: usize,
+}
+
+impl Frame {
+    /// Is it as it was, and says that another one was synced?
+    fn shows(&self, other: &Frame, damage: &Damage) -> bool {
+        if self.file == other.file {
+            let is_apart =
+                damage.bytes.end <= self.bytes.start || self.bytes.end <= damage.bytes.start;
+            return self.synced >= other.bytes.end && (damage.file != self.file || is_apart);
+        }
+        // Another segment is begun when all of the one before was synced.
+        self.file > other.file && damage.file != self.file
+    }
 }
 
 impl Log<'_> {
@@ -186,7 +201,10 @@ impl Log<'_> {
         let newest = |frame: &Frame| frame.first + self.records_max(frame, &frames, last);
         let lost: Vec<&Frame> =
             frames.iter().filter(|frame| newest(frame) > revision + 1).collect();
-        let is_last_group = report.cut.is_some() && (lost.len() <= 1 || self.workload.mixed);
+        // Groups that were only buffered may be many.
+        let was_synced = |lost: &&Frame| frames.iter().any(|frame| frame.shows(lost, damage));
+        let are_unsynced = self.workload.mixed && !lost.iter().any(was_synced);
+        let is_last_group = report.cut.is_some() && (lost.len() <= 1 || are_unsynced);
         // Whatever lies wholly behind the damage says that something is missing before it.
         let is_end = |frame: &Frame| {
             frame.file == damage.file
@@ -255,7 +273,8 @@ fn frames(files: &Files) -> Vec<Frame> {
             }
             if len > 24 {
                 let bytes = at..at + len;
-                frames.push(Frame { file: file.clone(), bytes, first: number(16, 24) });
+                let synced = at.saturating_sub(number(12, 16) as usize);
+                frames.push(Frame { file: file.clone(), bytes, first: number(16, 24), synced });
             }
             at += len;
         }
