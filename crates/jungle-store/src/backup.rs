@@ -6,6 +6,10 @@
 //! shorter one. So a backup that is interrupted has an older revision than was asked for, and the
 //! next one goes on from there. Only a first one that begins with the checkpoint may be refused
 //! when it is opened, as lacking a part of the log, until the next one has gone on.
+//!
+//! Each frame has the checksum of the one before. So the end of a copy is found in the log only if
+//! all of the copy is the beginning of that log, and neither is read from its beginning again: what
+//! goes on costs what is new, and the segment in which that begins.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -41,10 +45,10 @@ pub struct BackupReport {
 /// Whom a backup tells how far it is.
 #[derive(Clone, Debug, Default)]
 pub struct BackupProgress {
-    /// Is told how many bytes of files were copied or passed over, of how many; dropped when that
-    /// is done.
+    /// Is told how many bytes of files were copied or passed over, of how many, from the segment on
+    /// in which the copy ended; dropped when that is done.
     pub copying: Progress,
-    /// Is told how many revisions of what came out were read back.
+    /// Is told how many revisions were done again of a copy that is opened: see [`Store::backup`].
     pub checking: Progress,
 }
 
@@ -119,8 +123,10 @@ impl BackupError {
 
 impl Store {
     /// Copies all that is committed so far into another folder, which is made when it is not there.
-    /// If that is a backup of this Jungle already, only what is new is written, from the last
-    /// segment on. Others may commit meanwhile. What came out is read back and checked.
+    /// If that is a backup of this Jungle already, only what is new is read and written, from its
+    /// last segment on. Others may commit meanwhile. What was written is read back and checked, and
+    /// a first copy is opened, too, as is one that was interrupted. What an older copy had is not
+    /// read again: for that there is [`verify`](Store::verify) of the copy.
     ///
     /// # Errors
     /// When the folder has something else in it or is open elsewhere, when this one is
@@ -211,31 +217,30 @@ impl Store {
         let lock = OpenOptions::new().lock(&*to).map_err(BackupError::Target)?;
         erase::finish(&*to, &*lock).map_err(BackupError::Target)?;
         let still = self.checkpoints.still();
-        let mut done = Done { tell, bytes: 0, total: self.disk_usage()?.log_bytes };
         let copying = Copying::begin(&**self.disk(), &*to, &*lock)?;
+        let mut done = Done { tell, bytes: 0, total: copying.bytes_total()? };
+        // One that was interrupted was not opened, perhaps.
+        let is_checked =
+            copying.mark_before.is_some_and(|mark| matches!(mark, Mark::Closed { .. }));
         if copying.had.is_none() {
             pages::remove(&*to)?;
-            if segments(&**self.disk())?.first().is_some_and(|&first| first > 1) {
+            if copying.segments.first().is_some_and(|&first| first > 1) {
                 self.copy_pages(&to, &mut done)?;
             }
         }
-        let report = copying.run(&mut done)?;
+        let (report, mark) = copying.run(&mut done)?;
         drop(done);
-        drop((lock, still));
         if report.revision < newest && !is_awake(Bug::BackupEndsEarly) {
             // All of it had its place in the log, and was synced.
             let damaged = OpenError::damaged(LOG, 0, Some(report.revision), Damage::EndsEarly);
             return Err(BackupError::Source(damaged));
         }
-        let copy = OpenOptions::new()
-            .read_only()
-            .progress(checking)
-            .open_on(to)
-            .map_err(BackupError::Target)?;
-        if copy.revision() != report.revision {
-            let damaged = OpenError::damaged(LOG, 0, Some(copy.revision()), Damage::EndsEarly);
-            return Err(BackupError::Target(damaged));
+        if !is_checked {
+            let options = OpenOptions::new().read_only().progress(checking);
+            options.read_best(&to, Some(mark)).map_err(BackupError::Target)?;
         }
+        mark.write(&*lock)?;
+        drop((lock, still));
         Ok(report)
     }
 
@@ -311,6 +316,10 @@ struct Copying<'d> {
     from: &'d dyn Disk,
     to: &'d dyn Disk,
     lock: &'d dyn DiskFile,
+    /// What the copy's mark says.
+    mark_before: Option<Mark>,
+    /// The segments of the log that are read.
+    segments: Vec<u64>,
     /// Where the copy ends so far.
     had: Option<Place>,
 }
@@ -326,22 +335,40 @@ impl<'d> Copying<'d> {
         to.sync_folder("").map_err(doing("sync", "the folder"))?;
         remove_next(to).map_err(BackupError::Target)?;
         // Read for its format: what another version wrote is not touched.
-        Mark::read(lock).map_err(BackupError::Target)?;
+        let mark_before = Mark::read(lock).map_err(BackupError::Target)?;
+        let (mut segments, there) = (segments(from)?, segments(to)?);
         let mut had = None;
-        for first in segments(to)? {
-            let segment = read(to, first, had.as_ref(), None).map_err(BackupError::Target)?;
-            had = Some(segment.end);
+        if let (Some(&first), Some(&last)) = (there.first(), there.last()) {
+            had = Some(read(to, last, None, None).map_err(BackupError::Target)?.end);
+            let is_missing =
+                |of: &&u64| (first..last).contains(*of) && there.binary_search(of).is_err();
+            if let Some(&missing) = segments.iter().find(is_missing) {
+                let revision = Revision::new(missing);
+                return Err(BackupError::Target(OpenError::Missing { revision }));
+            }
+            segments.retain(|&first| first >= last);
         }
-        Ok(Copying { from, to, lock, had })
+        Ok(Copying { from, to, lock, mark_before, segments, had })
     }
 
-    fn run(self, done: &mut Done) -> Result<BackupReport, BackupError> {
+    /// How long the files are that are read.
+    fn bytes_total(&self) -> Result<u64, IoError> {
+        let len = |&first: &u64| {
+            let name = name(first);
+            let file = self.from.open(&name, Mode::Read).map_err(doing("open", &name))?;
+            file.len().map_err(doing("ask the length of", &name))
+        };
+        self.segments.iter().map(len).sum()
+    }
+
+    /// Copies; tells what the mark of the copy is to say.
+    fn run(self, done: &mut Done) -> Result<(BackupReport, Mark), BackupError> {
         let before = self.had.as_ref().map_or(0, |had| had.next - 1);
         let mut marked = false;
         let mut bytes = 0;
         let mut last: Option<Segment> = None;
         let mut found = self.had.is_none();
-        for first in segments(self.from)? {
+        for &first in &self.segments {
             done.go_on()?;
             let at = last.as_ref().map(|last| &last.end);
             let segment = read(self.from, first, at, self.had.as_ref());
@@ -358,6 +385,7 @@ impl<'d> Copying<'d> {
                     marked = true;
                 }
                 self.write(&segment)?;
+                self.read_back(&segment, at).map_err(BackupError::Target)?;
                 bytes += (segment.end.offset - have) as u64;
                 // Only now does another segment follow.
                 last.as_ref().map_or(Ok(()), |before| self.seal(before))?;
@@ -370,9 +398,9 @@ impl<'d> Copying<'d> {
             return Err(BackupError::Other { folder: self.to.place().into(), revision });
         };
         let revision = last.end.next - 1;
-        Mark::Closed { revision, check: last.end.check }.write(self.lock)?;
+        let mark = Mark::Closed { revision, check: last.end.check };
         let (revision, before) = (Revision::new(revision), Revision::new(before));
-        Ok(BackupReport { revision, before, bytes })
+        Ok((BackupReport { revision, before, bytes }, mark))
     }
 
     /// Puts a segment there, all at once, as far as it is whole.
@@ -386,6 +414,16 @@ impl<'d> Copying<'d> {
         let name = name(segment.end.segment);
         self.to.rename(NEXT, &name).map_err(doing("name", &name))?;
         self.to.sync_folder(LOG).map_err(doing("sync", LOG))
+    }
+
+    /// Is a segment there, as far as it is whole?
+    fn read_back(&self, segment: &Segment, before: Option<&Place>) -> Result<(), OpenError> {
+        let end = read(self.to, segment.end.segment, before, None)?.end;
+        if end != segment.end {
+            let (name, newest) = (name(end.segment), Some(Revision::new(end.next - 1)));
+            return Err(OpenError::damaged(&name, end.offset as u64, newest, Damage::Checksum));
+        }
+        Ok(())
     }
 
     /// Says that another segment follows.

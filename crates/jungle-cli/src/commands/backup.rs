@@ -14,8 +14,9 @@ use crate::output::{Format, json_line, size, stdout};
 
 const HELP: &str = "\
 The first time it copies all; into a backup of the same folder it writes only what was committed \
-since, from the last segment of the log on. It reads the whole backup afterwards and checks it. An \
-interrupted backup is whole, up to an older revision, and the next one completes it.";
+since, from the last segment of the log on. What it has written it reads back and checks; what was \
+in the backup before, `jungle verify` of it does. An interrupted backup is whole, up to an older \
+revision, and the next one completes it.";
 
 /// Copy a folder into another, or into an older copy what is new
 #[derive(clap::Args)]
@@ -80,7 +81,7 @@ pub(super) fn print(report: &BackupReport, format: Format) -> Result<(), Failure
     match format {
         Format::Json => json_line(&mut out, &told)?,
         Format::Text if revision == before => {
-            writeln!(out, "revision {revision} is there already, and whole")?;
+            writeln!(out, "revision {revision} is there already")?;
         }
         Format::Text => {
             let bytes = size(told.bytes);
