@@ -12,6 +12,7 @@ use jungle::{
 use serde::Serialize;
 
 use crate::bar::Bar;
+use crate::clock::CommitClock;
 use crate::failure::{Exit, Failure, failed};
 use crate::interrupt;
 use crate::near;
@@ -87,7 +88,7 @@ pub(crate) fn is_locked(dir: &str) -> bool {
 /// Opens a folder to write, as the options say besides.
 pub(crate) fn open(dir: &str, options: OpenOptions) -> Result<Store, Failure> {
     let store = options
-        .clock(SystemClock)
+        .clock(CommitClock)
         .progress(reading())
         .open(dir)
         .map_err(|error| not_opened(&error))?;

@@ -2,6 +2,7 @@
 
 mod args;
 mod bar;
+mod clock;
 mod cluster;
 mod commands;
 mod conflict;

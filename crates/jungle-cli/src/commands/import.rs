@@ -1,22 +1,29 @@
 //! `jungle import`: documents into a tree, each a revision.
 
+use std::cell::OnceCell;
 use std::fs;
 use std::io::{BufReader, Write};
 use std::path::Path;
 
-use jungle::{BranchError, CommitMeta, CommitOptions, Editor, OpenOptions, Revision, TreeHandle};
+use jungle::{
+    BranchError, CommitMeta, CommitOptions, Editor, Jungle, OpenOptions, Revision, TreeHandle,
+};
 use jungle_json::{ImportOptions, MemberOrder, import};
 use jungle_words::check_name;
 use serde::Serialize;
 
 use crate::args;
 use crate::bar::Bar;
+use crate::clock;
 use crate::context::Context;
 use crate::document::{import_into, options, reader, refused};
 use crate::failure::{Failure, failed};
 use crate::folder::{not_committed, on_branch};
 use crate::formats::{Form, folder, ndjson, xml};
 use crate::output::{Format, count, json_line, size, stdout};
+
+/// A tree in which nothing is yet, as it is exported.
+const EMPTY: &str = "{}";
 
 const HELP: &str = "\
 Several files become several revisions, in their order; what two have in common is kept once. In \
@@ -72,42 +79,56 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     }
     let open = OpenOptions::new();
     let store = context.create(&args.dir, if args.spill { open.spill() } else { open })?;
-    let (tree, is_new) = match store.open_tree(&args.tree) {
-        Ok(tree) => (tree, false),
-        Err(_) => (store.create_tree(&args.tree).map_err(failed)?, true),
-    };
-    let begin = tree.snapshot().revision();
-    let imported = files(args, context, &tree);
-    if imported.is_err() && is_new && tree.snapshot().revision() == begin {
+    let is_new = store.open_tree(&args.tree).is_err();
+    let imported = files(args, context, &store);
+    if imported.is_err() && is_new {
         // Nothing is left of a tree that got nothing.
-        store.delete_tree(&args.tree).map_err(failed)?;
+        let tree = store.open_tree(&args.tree).ok();
+        let made = tree.filter(|tree| tree.history(..).nth(1).is_none());
+        made.map_or(Ok(()), |_| store.delete_tree(&args.tree).map(drop)).map_err(failed)?;
     }
     imported
 }
 
-fn files(args: &Args, context: &Context<'_>, tree: &TreeHandle) -> Result<(), Failure> {
-    let tree = match &args.branch.branch {
-        Some(branch) => on_branch(tree, branch)?,
-        None => tree.clone(),
-    };
+fn files(args: &Args, context: &Context<'_>, store: &Jungle) -> Result<(), Failure> {
     let order = if args.ignore_order { MemberOrder::Ignore } else { MemberOrder::Keep };
     let options = options(&args.read, order);
-    let work = Work { args, options, tree, format: context.format };
+    let work = Work { args, options, store, tree: OnceCell::new(), format: context.format };
     let mut out = stdout();
     for (index, file) in args.files.iter().enumerate() {
         work.file(&mut out, file, index + 1)?;
     }
+    work.tree(&CommitMeta::new())?;
     Ok(out.flush()?)
 }
 
 struct Work<'a> {
     args: &'a Args,
     options: ImportOptions,
-    tree: TreeHandle,
+    store: &'a Jungle,
+    /// On the branch that is asked for.
+    tree: OnceCell<TreeHandle>,
     format: Format,
 }
 
 impl Work<'_> {
+    /// The tree; made by this author and with this message, if it is not there.
+    fn tree(&self, maker: &CommitMeta) -> Result<&TreeHandle, Failure> {
+        if let Some(tree) = self.tree.get() {
+            return Ok(tree);
+        }
+        let Args { tree: name, branch, .. } = self.args;
+        let tree = match self.store.open_tree(name) {
+            Ok(tree) => tree,
+            Err(_) => self.store.by(maker).create_tree(name).map_err(failed)?,
+        };
+        let tree = match &branch.branch {
+            Some(branch) => on_branch(&tree, branch)?,
+            None => self.store.open_tree(name).map_err(failed)?,
+        };
+        Ok(self.tree.get_or_init(|| tree))
+    }
+
     fn file(&self, out: &mut impl Write, file: &str, number: usize) -> Result<(), Failure> {
         let stem = Path::new(file).file_stem().unwrap_or_default().to_string_lossy();
         let fill =
@@ -141,26 +162,23 @@ impl Work<'_> {
         let (reader, bytes) = reader(file)?;
         let mut bar = Bar::new(file, bytes);
         ndjson::read(file, &mut BufReader::new(reader), |line, place, read| {
-            let text = line.value.get();
+            let (text, meta) = (line.value.get(), line.meta(meta.clone()));
             let commit = || {
-                self.commit(out, line.meta(meta.clone()), (place, &line.tags), |editor| {
+                if text == EMPTY {
+                    // The revision in which a tree is made.
+                    self.tree(&meta)?;
+                }
+                self.commit(out, meta, (place, &line.tags), |editor| {
                     let read = import(text.as_bytes(), editor, &[], &self.options, &mut |_| ());
                     read.map(|summary| summary.bytes).map_err(|error| refused(place, &error))
                 })
             };
             // Each prints a line.
-            bar.aside(commit)?;
+            let time = line.time(place)?;
+            bar.aside(|| clock::at(time, commit))?;
             bar.set(read);
             Ok(())
         })
-    }
-
-    fn must_be_free(&self, tag: &str) -> Result<(), Failure> {
-        check_name(tag).map_err(failed)?;
-        match self.tree.at_tag(tag).is_ok() || self.tree.on_branch(tag).is_ok() {
-            true => Err(failed(BranchError::Exists { name: tag.into() })),
-            false => Ok(()),
-        }
     }
 
     /// Makes one revision, and its tags; `f` gives the bytes that were read.
@@ -172,15 +190,16 @@ impl Work<'_> {
         f: impl FnOnce(&mut Editor) -> Result<u64, Failure>,
     ) -> Result<(), Failure> {
         // Before there is a revision for nothing.
-        tags.iter().try_for_each(|tag| self.must_be_free(tag))?;
-        let mut tx = self.tree.begin(CommitOptions { meta, ..CommitOptions::default() });
+        let tree = self.tree(&CommitMeta::new())?;
+        tags.iter().try_for_each(|tag| must_be_free(tree, tag))?;
+        let mut tx = tree.begin(CommitOptions { meta, ..CommitOptions::default() });
         let bytes = tx.bulk(f)?;
         let changed = tx.is_changed();
         let revision = tx.commit().map_err(not_committed)?.revision;
         for tag in tags {
-            self.tree.tag(tag, revision).map_err(failed)?;
+            tree.tag(tag, revision).map_err(failed)?;
         }
-        let nodes = self.tree.read().root().subtree_count();
+        let nodes = tree.read().root().subtree_count();
         let revision = Revision::number(revision);
         let told = Told { file, revision, changed, nodes, bytes, tags };
         match self.format {
@@ -189,6 +208,14 @@ impl Work<'_> {
         }
         // It is durable now: whoever reads along may know.
         Ok(out.flush()?)
+    }
+}
+
+fn must_be_free(tree: &TreeHandle, tag: &str) -> Result<(), Failure> {
+    check_name(tag).map_err(failed)?;
+    match tree.at_tag(tag).is_ok() || tree.on_branch(tag).is_ok() {
+        true => Err(failed(BranchError::Exists { name: tag.into() })),
+        false => Ok(()),
     }
 }
 

@@ -13,7 +13,8 @@ use clap::ValueEnum;
 pub(crate) enum Form {
     /// A document
     Json,
-    /// A line of JSON for each revision: `author`, `message`, `tags`, and the document as `value`
+    /// A line of JSON for each revision: `time`, `author`, `message`, `tags`, and the document as
+    /// `value`
     Ndjson,
     /// A document
     Xml,

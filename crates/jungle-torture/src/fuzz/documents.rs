@@ -134,8 +134,9 @@ fn json(input: &[u8]) {
 fn ndjson(mut input: &[u8]) {
     let (mut text, mut tree) = (String::new(), tree());
     while let Ok(1..) = read_line(&mut input, &mut text) {
-        let Ok(Line { author, message, tags, value }) = Line::parse(&text) else { continue };
-        let told: usize = [author, message].iter().flatten().chain(&tags).map(String::len).sum();
+        let Ok(line) = Line::parse(&text) else { continue };
+        let Line { time, author, message, tags, value } = line;
+        let told: usize = [time, author, message].iter().flatten().chain(&tags).map(String::len).sum();
         assert!(told <= text.len(), "more than was there");
         if read(&mut tree, value.get().as_bytes()).is_ok() {
             comes_back(&tree);

@@ -11,6 +11,8 @@ pub(crate) const LINE_BYTES_MAX: usize = 1 << 30;
 /// A revision to be made.
 #[derive(Deserialize)]
 pub(crate) struct Line<'l> {
+    /// When it was made.
+    pub(crate) time: Option<String>,
     pub(crate) author: Option<String>,
     pub(crate) message: Option<String>,
     #[serde(default)]

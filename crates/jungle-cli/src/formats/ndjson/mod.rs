@@ -4,7 +4,7 @@ mod line;
 
 use std::io::{BufRead, Write};
 
-use jungle::{CommitMeta, Revision, TreeHandle};
+use jungle::{CommitMeta, Revision, Timestamp, TreeHandle};
 use jungle_json::{ExportOptions, export};
 use serde::Serialize;
 
@@ -16,6 +16,15 @@ impl Line<'_> {
     pub(crate) fn meta(&self, otherwise: CommitMeta) -> CommitMeta {
         let author = self.author.iter().fold(otherwise, |meta, author| meta.author(author));
         self.message.iter().fold(author, |meta, message| meta.message(message))
+    }
+
+    /// When it was made, if it says so.
+    pub(crate) fn time(&self, place: &str) -> Result<Option<Timestamp>, Failure> {
+        let Some(text) = &self.time else { return Ok(None) };
+        jungle_words::time::parse(text).map(Some).ok_or_else(|| {
+            Failure::new(Exit::Error, format_args!("{place}: {text:?} is not a time"))
+                .with_hint("one is `2026-11-22T01:30:00Z`; without `time` it is now")
+        })
     }
 }
 
@@ -45,7 +54,7 @@ pub(crate) fn read(
         let line = Line::parse(&text).map_err(|error| {
             wrong(&error).with_hint(
                 "each line is an object with the document as `value`, \
-                 and perhaps `author`, `message` and `tags`",
+                 and perhaps `time`, `author`, `message` and `tags`",
             )
         })?;
         f(line, &place, bytes)?;
