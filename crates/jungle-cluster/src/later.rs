@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use jungle_db::Timestamp;
 
 use crate::depot::Depot;
 use crate::elsewhere::{Elsewhere, TellTrees};
@@ -216,6 +217,10 @@ impl Log for LaterLog {
     /// Until it was reached, since there was to be one.
     fn outage(&self) -> Option<Duration> {
         self.there().map_or_else(|| Some(self.begun.elapsed()), |log| log.outage())
+    }
+
+    fn time(&self) -> Option<Timestamp> {
+        self.there()?.time()
     }
 
     fn watch_end(&self, see: SeeEnd) {

@@ -40,6 +40,7 @@
 
 mod behind;
 mod checkpoint;
+mod clock;
 mod cluster;
 mod collector;
 mod depot;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use jungle_db::Timestamp;
 
 use crate::depot::Depot;
 use crate::elsewhere::{Elsewhere, TellTrees};
@@ -81,6 +82,12 @@ pub trait Log: Send + Sync {
 
     /// For how long the log has not answered, if that is so; within some three seconds it is known.
     fn outage(&self) -> Option<Duration> {
+        None
+    }
+
+    /// What time it is, as the engine has it; `None` while that is not known. A server whose own
+    /// clock is far ahead of it does not give commits that time.
+    fn time(&self) -> Option<Timestamp> {
         None
     }
 

@@ -23,6 +23,7 @@ use async_nats::jetstream::stream::{
 use async_nats::jetstream::{self, ErrorCode};
 use bytes::Bytes;
 use futures_util::StreamExt;
+use jungle_db::Timestamp;
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
@@ -228,7 +229,10 @@ impl NatsLog {
         let mirror = mirror.transpose()?;
         let mut log = NatsLog::new(threads, jetstream, stream, Some(depot), &options.name);
         log.mirror = mirror;
-        log.spawn(log.reach.clone().watch(log.stream.clone()));
+        let reach = log.reach.clone();
+        // So that the time is known before anything is committed. If nobody says it, it is later.
+        let _ = log.wait(ANSWER_WITHIN, async move { reach.ask().await });
+        log.spawn(log.reach.clone().watch());
         Ok(log)
     }
 
@@ -265,7 +269,7 @@ impl NatsLog {
             id,
             stream,
             mirror: None,
-            reach: Reach::default(),
+            reach: Reach::new(&jetstream, &name),
             depot,
             jetstream,
             cluster: cluster.to_owned(),
@@ -414,6 +418,10 @@ impl Log for NatsLog {
 
     fn outage(&self) -> Option<Duration> {
         self.reach.outage()
+    }
+
+    fn time(&self) -> Option<Timestamp> {
+        self.reach.time()
     }
 
     fn watch_end(&self, see: SeeEnd) {

@@ -8,8 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use jungle_db::{CommitRecord, JournalError, Places, Revision, SequenceError, Sequencer};
+use jungle_db::{
+    CommitRecord, JournalError, Places, Revision, SequenceError, Sequencer, Timestamp,
+};
 
+use crate::clock::HeldClock;
 use crate::error::Fault;
 use crate::follow::{Follower, Place, branches_before};
 use crate::log::{Appended, Log, LogError};
@@ -42,6 +45,7 @@ pub(crate) struct Appender {
     has_guests: AtomicBool,
     /// How many batches were sent to hosts.
     visits: AtomicU64,
+    clock: HeldClock,
 }
 
 /// Guests are waited for no longer than this.
@@ -95,6 +99,7 @@ impl Appender {
             drawn,
             has_guests,
             visits,
+            clock: HeldClock::default(),
         }
     }
 
@@ -291,6 +296,10 @@ impl Sequencer for Appender {
             return placed;
         }
         self.append(Records::Anywhere(records))
+    }
+
+    fn time(&self, clock: Timestamp) -> Timestamp {
+        self.clock.time(clock, self.log.time())
     }
 
     /// Where others append, too.

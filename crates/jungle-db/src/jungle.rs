@@ -533,7 +533,8 @@ impl Shared {
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        self.clock.now()
+        let now = self.clock.now();
+        self.sequencing().map_or(now, |sequencing| sequencing.time(now))
     }
 
     /// The next id that nothing has.

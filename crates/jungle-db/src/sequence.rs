@@ -91,6 +91,13 @@ pub trait Sequencer: Send + Sync {
         Ok(Places { count, first: records[0].revision })
     }
 
+    /// The time that a commit is to have now, as this Jungle's [clock](crate::Clock) has it: all
+    /// who follow keep what [is kept by age](crate::Retention::ByAge) by the times of commits, so
+    /// one clock that is far ahead would drop everybody's history.
+    fn time(&self, clock: Timestamp) -> Timestamp {
+        clock
+    }
+
     /// The number that positions of [appended](crate::Draft::append) nodes are to be
     /// [signed](jungle_tree::Signature) with now, so that nobody else gives them meanwhile; `None`
     /// where nobody is likely to.
@@ -214,6 +221,11 @@ impl Sequencing {
     pub(crate) fn signer(&self) -> Option<Signer> {
         let writer = self.sequencer.signs_as()?;
         Some(Signer { writer, next: Arc::clone(&self.drawings), signs_all: false })
+    }
+
+    /// The time now.
+    pub(crate) fn time(&self, clock: Timestamp) -> Timestamp {
+        self.sequencer.time(clock)
     }
 
     /// Waits a moment, if others are to go first.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod clocks;
 mod faults;
 mod founding;
 mod guests;

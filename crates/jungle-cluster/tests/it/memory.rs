@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use jungle_cluster::{Appended, Depot, Got, Log, LogError, LogId, Stored, Tail, WriteCheckpoint};
+use jungle_db::Timestamp;
 use jungle_testkit::Rng;
 
 /// The log itself: what every server sees through a connection of its own.
@@ -20,6 +21,8 @@ pub struct Engine {
     trimmed: Mutex<u64>,
     checkpoints: Mutex<BTreeMap<u64, Vec<u8>>>,
     claimed: Mutex<bool>,
+    /// What time it is there, if that is known.
+    pub time: Mutex<Option<Timestamp>>,
     receivers: Mutex<BTreeMap<String, Got>>,
     /// What was sent and has not come yet.
     late: Mutex<Vec<(String, Bytes)>>,
@@ -136,6 +139,10 @@ impl Log for FaultyLog {
             next = at + 1;
             Some((at, messages[at as usize - 1].clone()))
         }))
+    }
+
+    fn time(&self) -> Option<Timestamp> {
+        *self.engine.time.lock().unwrap()
     }
 
     fn close(&self) {
