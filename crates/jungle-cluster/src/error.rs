@@ -99,6 +99,25 @@ pub enum Fault {
         /// The branch.
         branch: BranchId,
     },
+    /// Other servers have another tree than this one, which had been written on.
+    #[error(
+        "branch {} of tree {} as of revision {revision} is the same here as on {alike} other \
+         servers, and something else on {other}: this server is damaged, or where there are only \
+         two, one of them; `jungle verify` says which, and an empty folder takes its place",
+        .branch.0, .tree.0
+    )]
+    Disputed {
+        /// The tree.
+        tree: TreeId,
+        /// The branch.
+        branch: BranchId,
+        /// As of which revision.
+        revision: Revision,
+        /// How many other servers have what is here.
+        alike: usize,
+        /// How many have something else.
+        other: usize,
+    },
     /// What a message says does not fit to what is here.
     #[error(
         "message {sequence} of the log, by {server:?}, cannot be followed here; if other servers \

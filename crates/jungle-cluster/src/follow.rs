@@ -12,12 +12,13 @@ use crate::checkpoint::{Taken, heads};
 use crate::error::{CheckpointError, Fault, MessageError};
 use crate::guests::Guests;
 use crate::keeper::Every;
-use crate::log::{LogError, LogId};
-use crate::message::{self, Before, Carried, Hash, Message};
+use crate::log::{Log, LogError, LogId};
+use crate::message::{self, Before, Carried, Hash, name_of};
 use crate::planted::{Bug, is_awake};
 use crate::rotation::Rotation;
 use crate::sequencer::next;
 use crate::survey::ServerStatus;
+use crate::vote::{self, Doubts};
 
 /// A log that is shorter than what was followed has lost something if it stays so for so long: a
 /// server of the engine that is cut off from the others takes itself for their leader for up to
@@ -33,6 +34,7 @@ pub(crate) struct Follower {
     due: Condvar,
     pub(crate) rotation: Rotation,
     pub(crate) guests: Guests,
+    pub(crate) doubts: Doubts,
     /// Nothing more is followed: to be asked without waiting for a message that is being followed.
     has_ended: AtomicBool,
     /// To be read likewise: it is locked for a moment only.
@@ -102,6 +104,7 @@ impl Follower {
             due,
             rotation,
             guests,
+            doubts: Doubts::default(),
             has_ended: AtomicBool::new(false),
             standing: Mutex::new(standing),
             end: Mutex::default(),
@@ -128,6 +131,10 @@ impl Follower {
 
     pub(crate) fn place(&self) -> MutexGuard<'_, Place> {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn jungle(&self) -> Option<Jungle> {
+        self.place().jungle.clone()
     }
 
     /// How it stands, without waiting for a message that is being followed.
@@ -169,13 +176,34 @@ impl Follower {
         }
     }
 
-    /// Follows a message from the log. What was followed before is passed over.
-    pub(crate) fn follow(&self, sequence: u64, bytes: &[u8]) -> Result<(), Arc<Fault>> {
-        self.step(|place| match place.sequence + 1 {
-            due if sequence < due => Ok(()),
-            due if sequence > due => Err(Fault::Gap { expected: due, found: sequence }),
-            _ => place.follow(sequence, bytes, &self.rotation, &self.guests),
-        })
+    /// Follows a message from the log. What was followed before is passed over. If its server had
+    /// another tree than this one, all are asked what they have.
+    pub(crate) fn follow(
+        &self,
+        log: &dyn Log,
+        sequence: u64,
+        bytes: &[u8],
+    ) -> Result<(), Arc<Fault>> {
+        let mut settled = Vec::new();
+        loop {
+            let mut differing = None;
+            self.step(|place| {
+                match place.sequence + 1 {
+                    due if sequence < due => {}
+                    due if sequence > due => {
+                        return Err(Fault::Gap { expected: due, found: sequence });
+                    }
+                    _ => differing = place.follow(sequence, bytes, &settled, self)?,
+                }
+                Ok(())
+            })?;
+            let Some((before, mark, revision)) = differing else { return Ok(()) };
+            if !vote::is_won(self, log, &before, (&mark, revision)) {
+                let (server, Before { tree, branch, .. }) = (name_of(&mark).to_owned(), before);
+                return self.fail(Fault::Diverged { sequence, server, tree, branch });
+            }
+            settled.push(before);
+        }
     }
 
     /// Follows what was written here, unless the log itself was quicker.
@@ -336,23 +364,30 @@ impl Place {
         self.jungle.as_ref().map(Jungle::revision).unwrap_or_default()
     }
 
+    /// Follows a message, unless a branch is not what its server had. Then that is given, which
+    /// server it was, and as of which revision; but not of those that are settled.
     fn follow(
         &mut self,
         sequence: u64,
         bytes: &[u8],
-        rotation: &Rotation,
-        guests: &Guests,
-    ) -> Result<(), Fault> {
+        settled: &[Before],
+        Follower { rotation, guests, .. }: &Follower,
+    ) -> Result<Option<(Before, String, Revision)>, Fault> {
         let damaged = |reason| Fault::Damaged { sequence, reason };
         let message = message::read(bytes).map_err(damaged)?;
         let is_linked = self.hash.is_none_or(|hash| hash == message.previous);
         if !is_linked && !is_awake(Bug::LinkIgnored) {
             return Err(Fault::Unlinked { sequence });
         }
-        let Some(jungle) = self.jungle.clone() else { return Ok(()) };
+        let Some(jungle) = self.jungle.clone() else { return Ok(None) };
         match message.first.cmp(&next(jungle.revision())) {
             Order::Less => {}
-            Order::Equal => self.compare(&jungle, sequence, &message)?,
+            Order::Equal => {
+                let mut before = message.before.iter().filter(|before| !settled.contains(before));
+                if let Some(before) = before.find(|before| !is_here(&jungle, before)) {
+                    return Ok(Some((*before, message.mark.to_owned(), jungle.revision())));
+                }
+            }
             Order::Greater => {
                 let (server, first) = (message.server().to_owned(), message.first);
                 return Err(Fault::Beyond { sequence, server, first, here: jungle.revision() });
@@ -366,20 +401,7 @@ impl Place {
         message.guests.iter().for_each(|guest| rotation.followed(&guest.mark, sequence));
         guests.passed(sequence, message.mark, !message.is_empty(), &message.guests);
         self.pass(sequence, message.hash, bytes.len());
-        Ok(())
-    }
-
-    /// Are the branches that a message changes the same here as where it was written?
-    fn compare(&self, jungle: &Jungle, sequence: u64, message: &Message<'_>) -> Result<(), Fault> {
-        for before in &message.before {
-            let here = hash_of_branch(jungle, before.tree, before.branch);
-            if here != Some(before.hash) {
-                let Before { tree, branch, .. } = *before;
-                let server = message.server().to_owned();
-                return Err(Fault::Diverged { sequence, server, tree, branch });
-            }
-        }
-        Ok(())
+        Ok(None)
     }
 
     fn redo(
@@ -425,6 +447,11 @@ pub(crate) fn branches_before(jungle: &Jungle, records: &[CommitRecord]) -> Vec<
         Some(Before { tree, branch, hash: hash_of_branch(jungle, tree, branch)? })
     });
     before.collect()
+}
+
+/// Is a branch the same here as where a message was written that changes it?
+fn is_here(jungle: &Jungle, before: &Before) -> bool {
+    hash_of_branch(jungle, before.tree, before.branch) == Some(before.hash)
 }
 
 fn hash_of_branch(jungle: &Jungle, tree: TreeId, branch: BranchId) -> Option<Hash> {

@@ -159,6 +159,10 @@ impl Guests {
         mark.clone_into(&mut self.lock().own);
     }
 
+    pub(crate) fn own(&self) -> String {
+        self.lock().own.clone()
+    }
+
     /// Nothing is known of the log before this message.
     pub(crate) fn begin(&self, sequence: u64) {
         let mut state = self.lock();

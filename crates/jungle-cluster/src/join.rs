@@ -25,6 +25,7 @@ use crate::newcomer::{self, Restored, has_been, is_behind, was_done};
 use crate::options::{Joining, Options};
 use crate::sequencer::Appender;
 use crate::survey::ServerStatus;
+use crate::vote;
 
 impl Cluster {
     /// Joins the cluster whose log an engine keeps, and follows all that it says before it returns;
@@ -318,6 +319,8 @@ impl Cluster {
             mirror: log.upgrade().and_then(|log| log.mirror()),
             ..follower.tell(&server, address.get())
         }));
+        let (follower, log) = (Arc::clone(&self.follower), Arc::downgrade(&self.log));
+        self.log.answer_each(Arc::new(move |question| vote::answer(&follower, &log, question)));
         let (follower, address) = (Arc::clone(&self.follower), Arc::clone(&self.address));
         let (cluster, server) = (options.name.clone(), options.server.clone());
         self.log.answer_trees(Arc::new(move |tree| {
@@ -452,7 +455,7 @@ pub(crate) fn follow_message(
     let due = follower.place().sequence + 1;
     for missing in due..sequence {
         match log.get(missing) {
-            Ok(Some(bytes)) if follower.follow(missing, &bytes).is_ok() => {}
+            Ok(Some(bytes)) if follower.follow(log, missing, &bytes).is_ok() => {}
             Ok(found) => match log.bounds() {
                 Ok((first, _)) if found.is_none() && first > missing => {
                     return follower.fail(Fault::Trimmed { expected: missing, first });
@@ -464,7 +467,7 @@ pub(crate) fn follow_message(
             }
         }
     }
-    follower.follow(sequence, bytes)
+    follower.follow(log, sequence, bytes)
 }
 
 /// The sequence of the first message with which a Jungle has this revision: those behind it that

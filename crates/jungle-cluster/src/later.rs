@@ -11,7 +11,7 @@ use jungle_db::Timestamp;
 
 use crate::depot::Depot;
 use crate::elsewhere::{Elsewhere, TellTrees};
-use crate::log::{Appended, Got, Heard, Log, LogError, LogId, SeeEnd, Tail};
+use crate::log::{Appended, Got, Heard, Log, LogError, LogId, Say, SeeEnd, Tail};
 use crate::nats::ConnectError;
 use crate::survey::{MirrorStatus, Survey, Tell};
 
@@ -40,6 +40,7 @@ struct Connection {
 struct Waiting {
     tell: Option<Tell>,
     trees: Option<TellTrees>,
+    say: Option<Say>,
     see_end: Option<SeeEnd>,
     heard: Option<Heard>,
     got: Option<(String, Got)>,
@@ -141,6 +142,9 @@ impl Waiting {
         if let Some(tell) = self.trees.take() {
             log.answer_trees(tell);
         }
+        if let Some(say) = self.say.take() {
+            log.answer_each(say);
+        }
         if let Some(see) = self.see_end.take() {
             log.watch_end(see);
         }
@@ -208,6 +212,18 @@ impl Log for LaterLog {
 
     fn elsewhere(&self, tree: Option<&str>, within: Duration) -> Result<Vec<Elsewhere>, LogError> {
         self.log()?.elsewhere(tree, within)
+    }
+
+    fn answer_each(&self, say: Say) {
+        let mut waiting = self.waiting();
+        match self.there() {
+            Some(log) => log.answer_each(say),
+            None => waiting.say = Some(say),
+        }
+    }
+
+    fn ask(&self, question: Vec<u8>, within: Duration) -> Result<Option<Vec<Vec<u8>>>, LogError> {
+        self.log()?.ask(question, within)
     }
 
     fn mirror(&self) -> Option<MirrorStatus> {

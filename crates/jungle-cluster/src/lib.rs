@@ -23,7 +23,7 @@
 //!   servers that all post to one board do not come too late for each other.
 //! - Every message carries the hash of the one before and the hashes of the branches it changes, as
 //!   they were before it. A [server](Cluster) that misses a message, gets a damaged one, or has
-//!   another tree than the one that sent it, follows no further, and says so: [`Fault`].
+//!   other trees than most servers, follows no further, and says so: [`Fault`].
 //! - What is followed is written to the server's own folder, too, so the engine does not have the
 //!   only copy, and a server that returns reads on from where it was.
 //! - Now and then one of the servers writes a **checkpoint** of all there is into the engine's
@@ -67,6 +67,7 @@ mod rotation;
 mod sequencer;
 mod survey;
 mod turns;
+mod vote;
 
 pub use async_nats::ConnectOptions;
 pub use cluster::{Cluster, Status};
@@ -78,7 +79,7 @@ pub use local::{
     Kept, Local, LocalError, LocalId, LocalIdError, LocalOutcome, LocalStatus, LocalUpdateError,
     Refused, WRITERS,
 };
-pub use log::{Appended, Got, Heard, Log, LogError, LogId, LogIdError, SeeEnd, Tail};
+pub use log::{Appended, Got, Heard, Log, LogError, LogId, LogIdError, Say, SeeEnd, Tail};
 pub use memory::MemoryLog;
 pub use nats::{ConnectError, NatsLog};
 pub use options::{Joining, Options};

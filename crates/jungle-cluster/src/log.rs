@@ -75,6 +75,19 @@ pub trait Log: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// From now on, and until it is closed, servers of this cluster that [ask](Log::ask) something
+    /// get what is said to it.
+    fn answer_each(&self, _say: Say) {}
+
+    /// Asks all servers of the cluster, this one too, and gives what those say that do `within`
+    /// this time; `None` where servers cannot be asked.
+    ///
+    /// # Errors
+    /// When the engine does not answer.
+    fn ask(&self, _question: Vec<u8>, _within: Duration) -> Result<Option<Vec<Vec<u8>>>, LogError> {
+        Ok(None)
+    }
+
     /// The copy of the log nearby that [`tail`](Log::tail) comes from, if there is to be one.
     fn mirror(&self) -> Option<MirrorStatus> {
         None
@@ -157,6 +170,9 @@ impl FromStr for LogId {
 
 /// What is told which message is the newest one of a log, or that nobody says it.
 pub type SeeEnd = Arc<dyn Fn(Option<u64>) + Send + Sync>;
+
+/// What is said to a question, if anything is.
+pub type Say = Arc<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync>;
 
 /// What is told which server waits for its turn.
 pub type Heard = Arc<dyn Fn(&str) + Send + Sync>;

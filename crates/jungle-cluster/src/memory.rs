@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::depot::{Depot, Stored, WriteCheckpoint};
-use crate::log::{Appended, Got, Log, LogError, LogId, Tail};
+use crate::log::{Appended, Got, Log, LogError, LogId, Say, Tail};
 use crate::survey::{LogStatus, Survey, Tell};
 
 /// A log in memory, with its checkpoints, for the tests of programs that are to run in a cluster:
@@ -105,6 +105,8 @@ struct State {
     closed: BTreeSet<u64>,
     /// Who says how the server of a connection stands.
     tells: BTreeMap<u64, Tell>,
+    /// Who answers for the server of a connection.
+    says: BTreeMap<u64, Say>,
     /// What is sent to the server of a connection, by what that is known by.
     receivers: BTreeMap<u64, (String, Got)>,
 }
@@ -231,6 +233,7 @@ impl Log for MemoryLog {
         let mut state = self.lock();
         state.closed.insert(self.number);
         let tell = state.tells.remove(&self.number);
+        let say = state.says.remove(&self.number);
         let got = state.receivers.remove(&self.number);
         if state.claimed == Some(self.number) {
             state.claimed = None;
@@ -238,7 +241,7 @@ impl Log for MemoryLog {
         self.shared.news.notify_all();
         drop(state);
         // What they hold may hold a connection.
-        drop((tell, got));
+        drop((tell, say, got));
     }
 
     fn depot(&self) -> Option<&dyn Depot> {
@@ -249,6 +252,18 @@ impl Log for MemoryLog {
         if let Ok(mut state) = self.unless_closed() {
             state.tells.insert(self.number, tell);
         }
+    }
+
+    fn answer_each(&self, say: Say) {
+        if let Ok(mut state) = self.unless_closed() {
+            state.says.insert(self.number, say);
+        }
+    }
+
+    /// Waits for nothing: all are here.
+    fn ask(&self, question: Vec<u8>, _: Duration) -> Result<Option<Vec<Vec<u8>>>, LogError> {
+        let says: Vec<Say> = self.unless_closed()?.says.values().cloned().collect();
+        Ok(Some(says.iter().filter_map(|say| say(&question)).collect()))
     }
 
     /// It is there when this returns.

@@ -50,7 +50,7 @@ pub(crate) fn mark(name: &str, drawn: u64) -> String {
 }
 
 /// The name in a mark.
-fn name_of(mark: &str) -> &str {
+pub(crate) fn name_of(mark: &str) -> &str {
     let is_drawn =
         |digits: &str| digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     mark.rsplit_once('#').filter(|(_, digits)| is_drawn(digits)).map_or(mark, |(name, _)| name)

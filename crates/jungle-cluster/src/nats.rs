@@ -30,12 +30,13 @@ use tokio::time::{Instant, sleep};
 
 use self::depot::NatsDepot;
 use self::mirror::Mirror;
+use self::questions::Answers;
 use self::reach::Reach;
 use self::synced::Synced;
 use self::tail::Feed;
 use crate::depot::Depot;
 use crate::elsewhere::{self, Elsewhere, Question, TellTrees};
-use crate::log::{Appended, Got, Heard, Log, LogError, LogId, SeeEnd, Tail};
+use crate::log::{Appended, Got, Heard, Log, LogError, LogId, Say, SeeEnd, Tail};
 use crate::message;
 use crate::options::Options;
 use crate::survey::{self, LogStatus, MirrorStatus, Survey, Tell};
@@ -377,6 +378,24 @@ impl Log for NatsLog {
         self.wait(within + ANSWER_WITHIN, question.ask(self.jetstream.client(), within))?
     }
 
+    fn answer_each(&self, say: Say) {
+        self.spawn(questions::answer(self.jetstream.client(), asked(&self.cluster), say));
+    }
+
+    fn ask(&self, question: Vec<u8>, within: Duration) -> Result<Option<Vec<Vec<u8>>>, LogError> {
+        let (client, subject) = (self.jetstream.client(), asked(&self.cluster));
+        let asking = async move {
+            let deadline = Instant::now() + within;
+            let mut answers = Answers::ask(&client, subject, question.into()).await?;
+            let mut all = Vec::new();
+            while let Some(answer) = answers.next_bytes(deadline).await {
+                all.push(answer.to_vec());
+            }
+            Ok(Some(all))
+        };
+        self.wait(within + ANSWER_WITHIN, asking)?
+    }
+
     fn wait_in_line(&self, server: &str) {
         let Some(threads) = &self.threads else { return };
         let (client, subject) = (self.jetstream.client(), line(&self.cluster));
@@ -456,6 +475,11 @@ fn line(name: &str) -> String {
 fn guests(name: &str, mark: &str) -> String {
     let (_, drawn) = mark.rsplit_once('#').unwrap_or(("", mark));
     format!("jungle.{name}.guests.{drawn}")
+}
+
+/// The subject on which a cluster's servers are asked.
+fn asked(name: &str) -> String {
+    format!("jungle.{name}.asked")
 }
 
 /// Listens to what is said on a subject, as long as this runs.

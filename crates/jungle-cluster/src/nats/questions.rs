@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{REST, no_answer};
-use crate::log::LogError;
+use crate::log::{LogError, Say};
 
 /// Questions and answers that are longer are not ours.
 const BYTES_MAX: usize = 512 << 10;
@@ -31,23 +31,28 @@ impl Answers {
 
     /// The next one that can be read; `None` when the time is over, or nobody listens.
     pub(crate) async fn next<T: DeserializeOwned>(&mut self, deadline: Instant) -> Option<T> {
-        while let Ok(Some(answer)) = timeout_at(deadline, self.0.next()).await {
-            // That nobody listens is told by an answer without anything in it.
-            if answer.status.is_some() {
-                return None;
-            }
-            if answer.payload.len() <= BYTES_MAX
-                && let Ok(read) = serde_json::from_slice(&answer.payload)
-            {
+        while let Some(bytes) = self.next_bytes(deadline).await {
+            if let Ok(read) = serde_json::from_slice(&bytes) {
                 return Some(read);
             }
         }
         None
     }
-}
 
-/// Gives the answer to a question, if there is one.
-pub(crate) type Say = Arc<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync>;
+    /// The next one, likewise.
+    pub(crate) async fn next_bytes(&mut self, deadline: Instant) -> Option<Bytes> {
+        while let Ok(Some(answer)) = timeout_at(deadline, self.0.next()).await {
+            // That nobody listens is told by an answer without anything in it.
+            if answer.status.is_some() {
+                return None;
+            }
+            if answer.payload.len() <= BYTES_MAX {
+                return Some(answer.payload);
+            }
+        }
+        None
+    }
+}
 
 /// Answers whoever asks, as long as this runs.
 pub(crate) async fn answer(client: Client, subject: String, say: Say) {

@@ -21,3 +21,4 @@ mod schedule;
 mod support;
 mod tip;
 mod torture;
+mod votes;

@@ -1,0 +1,122 @@
+//! Where servers have different trees, those stop that most others are not like.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jungle_cluster::{Cluster, Fault, Log, MemoryLog, NatsLog, Options};
+use jungle_db::{Jungle, NotWritten, UpdateError};
+use jungle_testkit::NatsServers;
+
+use crate::support::{agree, int, options, put};
+
+const LONG: Duration = Duration::from_secs(30);
+
+type Server = (Jungle, Cluster);
+
+/// As many servers that are like the others, and one that is not, all on one log.
+fn servers(sound: usize, connect: impl Fn(&str) -> Arc<dyn Log>) -> (Vec<Server>, Server) {
+    let join = |name: &str, jungle: Jungle| {
+        let cluster = Cluster::follow(connect(name), &jungle, &options(name)).unwrap();
+        (jungle, cluster)
+    };
+    let names = ["a", "b", "c"];
+    let sound: Vec<Server> =
+        names[..sound].iter().map(|name| join(name, Jungle::new().unwrap())).collect();
+    put(&sound[0].0.create_tree("t").unwrap(), "/", "n", 1);
+    for (_, cluster) in &sound {
+        cluster.sync(LONG).unwrap();
+    }
+    // As many commits, but one of them is another.
+    let damaged = Jungle::new().unwrap();
+    put(&damaged.create_tree("t").unwrap(), "/", "n", 2);
+    (sound, join("damaged", damaged))
+}
+
+fn in_memory() -> impl Fn(&str) -> Arc<dyn Log> {
+    let log = MemoryLog::new();
+    move |_| Arc::new(log.connect())
+}
+
+fn fault_of((_, cluster): &Server) -> Arc<Fault> {
+    let begun = Instant::now();
+    loop {
+        if let Some(fault) = cluster.fault() {
+            return fault;
+        }
+        assert!(begun.elapsed() < LONG, "{:?}", cluster.status());
+        thread::park_timeout(Duration::from_millis(10));
+    }
+}
+
+/// It may have been told that it is damaged before it is told that this has its place.
+fn write_on(damaged: &Server) {
+    let tree = damaged.0.open_tree("t").unwrap();
+    let written = tree.update(|tx| tx.put_attribute(&[], "m", 3)).map(drop);
+    let is_undecided = matches!(written, Err(UpdateError::NotWritten(NotWritten::Undecided(_))));
+    assert!(written.is_ok() || is_undecided, "{written:?}");
+}
+
+/// The damaged one writes.
+fn check_that_it_stops((sound, damaged): &(Vec<Server>, Server)) {
+    write_on(damaged);
+    let fault = fault_of(damaged);
+    assert!(matches!(*fault, Fault::Disputed { alike: 0, other: 2, .. }), "{fault:?}");
+    let refused = damaged.0.open_tree("t").unwrap().update(|tx| tx.append(&[]));
+    assert!(matches!(refused, Err(UpdateError::NotWritten(NotWritten::Refused(_)))));
+    // What it wrote is there, on what the others had.
+    agree(sound);
+    let tree = sound[0].0.open_tree("t").unwrap();
+    assert_eq!((int(&tree, "/", "n"), int(&tree, "/", "m")), (Some(1), Some(3)));
+    put(&tree, "/", "n", 4);
+    agree(sound);
+}
+
+#[test]
+fn a_damaged_server_that_writes_stops_and_the_others_go_on() {
+    check_that_it_stops(&servers(2, in_memory()));
+}
+
+#[test]
+fn servers_ask_each_other_over_the_engine() {
+    let engine = NatsServers::start(1);
+    check_that_it_stops(&servers(2, |name| {
+        let options = Options { replicas: 1, ..options(name) };
+        Arc::new(NatsLog::connect(&engine.addresses(), &options).unwrap())
+    }));
+}
+
+#[test]
+fn a_damaged_server_that_only_follows_stops_alone() {
+    let (sound, damaged) = servers(2, in_memory());
+    let tree = sound[1].0.open_tree("t").unwrap();
+    put(&tree, "/", "m", 3);
+    let fault = fault_of(&damaged);
+    assert!(matches!(*fault, Fault::Diverged { sequence: 3, .. }), "{fault:?}");
+    put(&tree, "/", "m", 4);
+    agree(&sound);
+}
+
+#[test]
+fn of_two_servers_that_differ_both_say_so() {
+    let (sound, damaged) = servers(1, in_memory());
+    write_on(&damaged);
+    let fault = fault_of(&sound[0]);
+    assert!(matches!(*fault, Fault::Diverged { sequence: 3, .. }), "{fault:?}");
+    let fault = fault_of(&damaged);
+    assert!(matches!(*fault, Fault::Disputed { alike: 0, other: 1, .. }), "{fault:?}");
+}
+
+/// Who comes later follows past what the damaged one wrote, since the others did.
+#[test]
+fn a_newcomer_follows_what_the_others_have() {
+    let connect = in_memory();
+    let all = servers(2, &connect);
+    check_that_it_stops(&all);
+    let (mut sound, damaged) = all;
+    drop(damaged);
+    let jungle = Jungle::new().unwrap();
+    let cluster = Cluster::follow(connect("late"), &jungle, &options("late")).unwrap();
+    sound.push((jungle, cluster));
+    agree(&sound);
+}
