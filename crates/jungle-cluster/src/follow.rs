@@ -13,7 +13,7 @@ use crate::error::{CheckpointError, Fault, MessageError};
 use crate::guests::Guests;
 use crate::keeper::Every;
 use crate::log::{Log, LogError, LogId};
-use crate::message::{self, Before, Carried, Hash, name_of};
+use crate::message::{self, Before, Carried, Hash, Message};
 use crate::planted::{Bug, is_awake};
 use crate::rotation::Rotation;
 use crate::sequencer::next;
@@ -176,34 +176,61 @@ impl Follower {
         }
     }
 
-    /// Follows a message from the log. What was followed before is passed over. If its server had
-    /// another tree than this one, all are asked what they have.
+    /// Follows a message from the log. What was followed before is passed over. One that is damaged
+    /// is asked for again; if its server had another tree than this one, all are asked what they
+    /// have.
     pub(crate) fn follow(
         &self,
         log: &dyn Log,
         sequence: u64,
         bytes: &[u8],
     ) -> Result<(), Arc<Fault>> {
+        if self.is_past(sequence)? {
+            return Ok(());
+        }
+        let found;
+        let message = match message::read(bytes) {
+            Err(reason) if !matches!(reason, MessageError::Version { .. }) => {
+                tracing::warn!(sequence, %reason, "a message came damaged, and is asked for again");
+                found = log.search(sequence).ok().flatten().unwrap_or_default();
+                message::read(&found).map_err(|_| reason)
+            }
+            read => read,
+        };
+        let message = match message {
+            Ok(message) => message,
+            Err(reason) => return self.fail(Fault::Damaged { sequence, reason }),
+        };
         let mut settled = Vec::new();
         loop {
             let mut differing = None;
             self.step(|place| {
-                match place.sequence + 1 {
-                    due if sequence < due => {}
-                    due if sequence > due => {
-                        return Err(Fault::Gap { expected: due, found: sequence });
-                    }
-                    _ => differing = place.follow(sequence, bytes, &settled, self)?,
+                if place.sequence < sequence {
+                    differing = place.follow(sequence, &message, &settled, self)?;
                 }
                 Ok(())
             })?;
-            let Some((before, mark, revision)) = differing else { return Ok(()) };
-            if !vote::is_won(self, log, &before, (&mark, revision)) {
-                let (server, Before { tree, branch, .. }) = (name_of(&mark).to_owned(), before);
+            let Some((before, revision)) = differing else { return Ok(()) };
+            if !vote::is_won(self, log, &before, (message.mark, revision)) {
+                let (server, Before { tree, branch, .. }) = (message.server().to_owned(), before);
                 return self.fail(Fault::Diverged { sequence, server, tree, branch });
             }
             settled.push(before);
         }
+    }
+
+    /// Was a message followed already, and is not due? One that comes too early is a fault.
+    fn is_past(&self, sequence: u64) -> Result<bool, Arc<Fault>> {
+        let place = self.place();
+        if let Some(fault) = &place.fault {
+            return Err(Arc::clone(fault));
+        }
+        let expected = place.sequence + 1;
+        drop(place);
+        if sequence > expected {
+            self.fail(Fault::Gap { expected, found: sequence })?;
+        }
+        Ok(sequence < expected)
     }
 
     /// Follows what was written here, unless the log itself was quicker.
@@ -364,17 +391,15 @@ impl Place {
         self.jungle.as_ref().map(Jungle::revision).unwrap_or_default()
     }
 
-    /// Follows a message, unless a branch is not what its server had. Then that is given, which
-    /// server it was, and as of which revision; but not of those that are settled.
+    /// Follows the message that is due, unless a branch is not what its server had. Then that is
+    /// given, and as of which revision; but not of those that are settled.
     fn follow(
         &mut self,
         sequence: u64,
-        bytes: &[u8],
+        message: &Message<'_>,
         settled: &[Before],
         Follower { rotation, guests, .. }: &Follower,
-    ) -> Result<Option<(Before, String, Revision)>, Fault> {
-        let damaged = |reason| Fault::Damaged { sequence, reason };
-        let message = message::read(bytes).map_err(damaged)?;
+    ) -> Result<Option<(Before, Revision)>, Fault> {
         let is_linked = self.hash.is_none_or(|hash| hash == message.previous);
         if !is_linked && !is_awake(Bug::LinkIgnored) {
             return Err(Fault::Unlinked { sequence });
@@ -385,7 +410,7 @@ impl Place {
             Order::Equal => {
                 let mut before = message.before.iter().filter(|before| !settled.contains(before));
                 if let Some(before) = before.find(|before| !is_here(&jungle, before)) {
-                    return Ok(Some((*before, message.mark.to_owned(), jungle.revision())));
+                    return Ok(Some((*before, jungle.revision())));
                 }
             }
             Order::Greater => {
@@ -400,7 +425,7 @@ impl Place {
         }
         message.guests.iter().for_each(|guest| rotation.followed(&guest.mark, sequence));
         guests.passed(sequence, message.mark, !message.is_empty(), &message.guests);
-        self.pass(sequence, message.hash, bytes.len());
+        self.pass(sequence, message.hash, message.bytes);
         Ok(None)
     }
 

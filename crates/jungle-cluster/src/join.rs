@@ -454,17 +454,19 @@ pub(crate) fn follow_message(
     // The engine passes over messages that a damaged server has lost; others may have them.
     let due = follower.place().sequence + 1;
     for missing in due..sequence {
-        match log.get(missing) {
-            Ok(Some(bytes)) if follower.follow(log, missing, &bytes).is_ok() => {}
-            Ok(found) => match log.bounds() {
-                Ok((first, _)) if found.is_none() && first > missing => {
+        let found = match log.get(missing) {
+            Ok(None) => match log.bounds() {
+                Ok((first, _)) if first > missing => {
                     return follower.fail(Fault::Trimmed { expected: missing, first });
                 }
-                _ => break,
+                _ => log.search(missing),
             },
-            Err(reason) => {
-                return follower.fail(Fault::NotRead { sequence: missing, reason });
-            }
+            found => found,
+        };
+        match found {
+            Ok(Some(bytes)) => follower.follow(log, missing, &bytes)?,
+            Ok(None) => break,
+            Err(reason) => return follower.fail(Fault::NotRead { sequence: missing, reason }),
         }
     }
     follower.follow(log, sequence, bytes)
@@ -520,7 +522,10 @@ fn with_message<T>(
     sequence: u64,
     look: impl FnOnce(&Message<'_>) -> T,
 ) -> Result<T, JoinError> {
-    let bytes = log.get(sequence)?;
+    let bytes = match log.get(sequence)? {
+        Some(bytes) if message::read(&bytes).is_ok() => Some(bytes),
+        _ => log.search(sequence)?,
+    };
     let bytes = bytes.ok_or(Fault::Gap { expected: sequence, found: sequence + 1 })?;
     let read = message::read(&bytes);
     Ok(look(&read.map_err(|reason| Fault::Damaged { sequence, reason })?))

@@ -170,6 +170,10 @@ impl Log for LaterLog {
         self.log()?.get(sequence)
     }
 
+    fn search(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
+        self.log()?.search(sequence)
+    }
+
     fn bounds(&self) -> Result<(u64, u64), LogError> {
         self.connected()?.bounds()
     }

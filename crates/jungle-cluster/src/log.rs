@@ -36,6 +36,15 @@ pub trait Log: Send + Sync {
     /// When the engine does not answer.
     fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError>;
 
+    /// A message that is there, and that [`get`](Log::get) or [`tail`](Log::tail) does not give, or
+    /// gives damaged: of anybody who keeps the log. It is tried a few times.
+    ///
+    /// # Errors
+    /// When the engine does not answer.
+    fn search(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
+        self.get(sequence)
+    }
+
     /// The sequences of the oldest and of the newest message. Of a log without any, the oldest is
     /// the one that the next message gets.
     ///

@@ -50,7 +50,7 @@ pub(crate) fn mark(name: &str, drawn: u64) -> String {
 }
 
 /// The name in a mark.
-pub(crate) fn name_of(mark: &str) -> &str {
+fn name_of(mark: &str) -> &str {
     let is_drawn =
         |digits: &str| digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     mark.rsplit_once('#').filter(|(_, digits)| is_drawn(digits)).map_or(mark, |(name, _)| name)
@@ -98,6 +98,8 @@ pub(crate) struct Message<'m> {
     /// Whose the last of the records are.
     pub(crate) guests: Vec<Carried>,
     pub(crate) hash: Hash,
+    /// How long it is.
+    pub(crate) bytes: usize,
 }
 
 /// How many of the encoded records fit into one message, at least one.
@@ -210,7 +212,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Message<'_>, MessageError> {
     if !input.0.is_empty() || !is_numbered {
         return Err(MessageError::Length);
     }
-    let mut message = Message { previous, first, mark, before, records, guests, hash: *hash };
+    let (hash, bytes) = (*hash, bytes.len());
+    let mut message = Message { previous, first, mark, before, records, guests, hash, bytes };
     message.number_guests()?;
     Ok(message)
 }

@@ -5,6 +5,7 @@ mod mirror;
 pub(crate) mod questions;
 mod reach;
 mod refusal;
+mod search;
 pub(crate) mod synced;
 mod tail;
 
@@ -32,6 +33,7 @@ use self::depot::NatsDepot;
 use self::mirror::Mirror;
 use self::questions::Answers;
 use self::reach::Reach;
+use self::search::{SEARCHED_WITHIN, search};
 use self::synced::Synced;
 use self::tail::Feed;
 use crate::depot::Depot;
@@ -336,6 +338,11 @@ impl Log for NatsLog {
         self.wait(ANSWER_WITHIN * 2, async move { get(&stream, sequence, ANSWER_WITHIN).await })?
     }
 
+    fn search(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
+        let (client, stream) = (self.jetstream.client(), self.stream.clone());
+        self.wait(SEARCHED_WITHIN, async move { search(&client, &stream, sequence).await })?
+    }
+
     fn bounds(&self) -> Result<(u64, u64), LogError> {
         let stream = self.stream.clone();
         self.wait(ANSWER_WITHIN * 2, async move {
@@ -356,7 +363,8 @@ impl Log for NatsLog {
     fn tail(&self, from: u64) -> Tail {
         let (sender, mut receiver) = mpsc::channel(TAIL_AHEAD);
         let (log, mirror) = (self.stream.clone(), self.mirror.clone());
-        let feed = Feed { log, mirror, client: self.jetstream.client(), due: from, sender };
+        let feed =
+            Feed { log, mirror, client: self.jetstream.client(), due: from, retries: 0, sender };
         self.spawn(feed.run());
         Box::new(std::iter::from_fn(move || receiver.blocking_recv()))
     }

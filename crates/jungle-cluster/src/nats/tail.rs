@@ -19,6 +19,9 @@ const LOOK_AFTER: Duration = Duration::from_secs(1);
 /// How often it is looked whether the mirror is to be followed still, or again.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
+/// So often somebody else is asked for messages that are missing.
+const RETRIES: u32 = 6;
+
 /// Passes on the messages of a log.
 pub(super) struct Feed {
     pub(super) log: Stream,
@@ -26,6 +29,8 @@ pub(super) struct Feed {
     pub(super) client: Client,
     /// The next one.
     pub(super) due: u64,
+    /// How often others were asked for it, in a row.
+    pub(super) retries: u32,
     pub(super) sender: mpsc::Sender<(u64, Bytes)>,
 }
 
@@ -87,6 +92,13 @@ impl Feed {
     /// Passes one on; `None` when nobody wants it, or it cannot be had.
     async fn pass(&mut self, source: Source, sequence: u64, bytes: Bytes) -> Option<()> {
         // Of a damaged mirror nothing is known of the log.
+        if sequence > self.due && self.retries < RETRIES {
+            // Whoever sends this has lost what is between, or it was trimmed: another one may have
+            // it, and chance says who sends next.
+            self.retries += 1;
+            return None;
+        }
+        self.retries = 0;
         let is_to_be_read = source == Source::Mirror && message::read(&bytes).is_err();
         let bytes = match is_to_be_read {
             true => get(&self.log, sequence, ANSWER_WITHIN).await.ok()?.unwrap_or(bytes),

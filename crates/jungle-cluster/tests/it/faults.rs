@@ -55,6 +55,23 @@ fn every_flipped_bit_is_noticed() {
 }
 
 #[test]
+fn what_comes_damaged_is_asked_for_again() {
+    let (engine, rng) = (Arc::new(Engine::default()), &mut Rng::new(1));
+    let [ours, theirs] = ["ours", "theirs"].map(|name| server(&engine.connect(rng, 0), name));
+    let tree = ours.0.create_tree("t").unwrap();
+    *engine.damaged.lock().unwrap() = (2..=5).map(|sequence| (sequence, 1)).collect();
+    (0..5).for_each(|n| put(&tree, "/", "n", n));
+    agree(&[ours, theirs]);
+    assert!(engine.damaged.lock().unwrap().values().all(|times| *times == 0));
+    // So it is for who finds its place.
+    *engine.damaged.lock().unwrap() = (1..=6).map(|sequence| (sequence, 1)).collect();
+    let folder = Jungle::new().unwrap();
+    put(&folder.create_tree("t").unwrap(), "/", "n", 0);
+    let cluster = join(&engine, rng, &folder).unwrap();
+    agree(&[(folder, cluster), server(&engine.connect(rng, 0), "late")]);
+}
+
+#[test]
 fn a_message_that_is_missing_is_noticed() {
     let rng = &mut Rng::new(1);
     let engine = some_log(rng);

@@ -21,6 +21,8 @@ pub struct Engine {
     trimmed: Mutex<u64>,
     checkpoints: Mutex<BTreeMap<u64, Vec<u8>>>,
     claimed: Mutex<bool>,
+    /// Messages that come damaged, and how often still.
+    pub damaged: Mutex<BTreeMap<u64, u32>>,
     /// What time it is there, if that is known.
     pub time: Mutex<Option<Timestamp>>,
     receivers: Mutex<BTreeMap<String, Got>>,
@@ -57,6 +59,19 @@ impl Engine {
 
     pub fn trimmed(&self) -> u64 {
         *self.trimmed.lock().unwrap()
+    }
+
+    /// A message as it comes now.
+    fn read(&self, sequence: u64, message: &Bytes) -> Bytes {
+        match self.damaged.lock().unwrap().get_mut(&sequence) {
+            Some(times) if *times > 0 => {
+                *times -= 1;
+                let mut bytes = message.to_vec();
+                bytes[40] ^= 1;
+                bytes.into()
+            }
+            _ => message.clone(),
+        }
     }
 
     fn deliver(&self, to: &str, bytes: &[u8]) {
@@ -109,7 +124,9 @@ impl Log for FaultyLog {
     fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
         let is_there = sequence > self.engine.trimmed();
         let at = (sequence as usize).wrapping_sub(1);
-        Ok(self.engine.messages().get(at).filter(|_| is_there).cloned())
+        let messages = self.engine.messages();
+        let found = messages.get(at).filter(|_| is_there);
+        Ok(found.map(|message| self.engine.read(sequence, message)))
     }
 
     fn bounds(&self) -> Result<(u64, u64), LogError> {
@@ -137,7 +154,7 @@ impl Log for FaultyLog {
             };
             let at = at.max(engine.trimmed() + 1);
             next = at + 1;
-            Some((at, messages[at as usize - 1].clone()))
+            Some((at, engine.read(at, &messages[at as usize - 1])))
         }))
     }
 

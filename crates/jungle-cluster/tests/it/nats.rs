@@ -1,6 +1,7 @@
 //! The real engine.
 
 use std::io::Read;
+use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,6 +13,7 @@ use jungle_cluster::{
 use jungle_db::{CommitOptions, Jungle, NotWritten, UpdateError};
 use jungle_store::{OpenOptions, Store};
 use jungle_testkit::{NatsServers, Passage, Rng};
+use tokio::runtime::Runtime;
 
 use crate::support::{Cut, agree, int, newcomer, options, put};
 
@@ -238,6 +240,66 @@ fn a_log_that_is_kept_otherwise_is_refused() {
         panic!("{:?}", refused.err());
     };
     assert_eq!(setting, "replicas");
+}
+
+/// The engine lets a server go on that has lost something, and lead, and tell others what it has.
+#[test]
+fn what_one_server_of_the_engine_has_damaged_comes_from_the_others() {
+    let mut engine = NatsServers::start(3);
+    let first = join(&engine, "first", 3);
+    let tree = first.0.create_tree("t").unwrap();
+    (0..100).for_each(|n| put(&tree, "/", "n", n));
+    let leader = first.1.survey(Duration::ZERO).unwrap().unwrap().log.leader.unwrap();
+    let at = engine.position(&leader).unwrap();
+    // What ends as it should does not look at all it has when it begins again.
+    end(engine.processes()[at]);
+    engine.kill(at);
+    let block = engine.kept(at).join("jetstream/$G/streams/jungle-jungle/msgs/1.blk");
+    let mut bytes = std::fs::read(&block).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&block, bytes).unwrap();
+    add(&tree);
+    engine.restart(at);
+    add(&tree);
+    let survey = || first.1.survey(Duration::ZERO).unwrap().unwrap();
+    let is_whole = |survey: &Survey| {
+        survey.log.leader.is_some() && survey.log.replicas.iter().all(|it| it.current)
+    };
+    retry(survey, is_whole);
+    let_lead(&engine, &leader);
+    retry(survey, |survey| survey.log.leader.as_ref() == Some(&leader));
+    let mut servers = vec![first];
+    // Chance says who sends what each of them follows.
+    servers.extend((0..8).map(|n| join(&engine, &format!("late{n}"), 3)));
+    agree(&servers);
+}
+
+/// Has a process end by itself.
+fn end(process: u32) {
+    let number = process.to_string();
+    assert!(Command::new("kill").args(["-TERM", &number]).status().unwrap().success());
+    let is_over = || {
+        let stat = std::fs::read_to_string(format!("/proc/{number}/stat"));
+        stat.is_ok_and(|stat| stat.contains(") Z "))
+    };
+    while !is_over() {
+        thread::yield_now();
+    }
+}
+
+/// Has a server of the engine lead the log, if it can.
+fn let_lead(engine: &NatsServers, server: &str) {
+    let (addresses, server) = (engine.addresses(), server.to_owned());
+    let asking = async move {
+        let client = async_nats::connect(addresses.split(',').collect::<Vec<_>>()).await.unwrap();
+        let context = async_nats::jetstream::new(client);
+        let question = serde_json::json!({ "placement": { "preferred": server } });
+        let subject = "STREAM.LEADER.STEPDOWN.jungle-jungle";
+        context.request::<_, _, serde_json::Value>(subject, &question).await.unwrap()
+    };
+    let said = Runtime::new().unwrap().block_on(asking);
+    assert!(said.get("error").is_none(), "{said}");
 }
 
 fn connect(engine: &NatsServers, replicas: usize) -> Arc<NatsLog> {
