@@ -5,7 +5,6 @@ use std::io;
 use std::path::Path;
 
 use jungle::disk::{Disk, FolderDisk};
-use jungle::{BackupError, OpenError};
 
 use super::backup::{not_copied, print, progress};
 use crate::context::Context;
@@ -43,16 +42,9 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let is_new = !dir.exists();
     let copied = backup.backup_telling(dir.join(RESTORING), progress());
     let report = copied.map_err(|error| {
-        // Somebody else's is not ours to remove. What cannot be removed is told by that.
-        let is_ours = !matches!(
-            error,
-            BackupError::Target(OpenError::Locked { .. }) | BackupError::Other { .. }
-        );
-        if is_ours {
-            let _ = fs::remove_dir_all(dir.join(RESTORING));
-        }
+        // What was copied is gone on with; folders in which nothing is are not left behind.
         if is_new {
-            let _ = fs::remove_dir(dir);
+            let _ = fs::remove_dir(dir.join(RESTORING)).and_then(|()| fs::remove_dir(dir));
         }
         not_copied(&error)
     })?;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use jungle::RevertError;
+use jungle::{RevertError, Revision};
 
 use crate::args;
 use crate::conflict::member_of;
@@ -35,7 +35,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let folder = context.write(&args.dir)?;
     let tree = tree(&folder, &args.tree, args.branch.branch.as_deref())?;
     let found = find(&tree, &args.rev)?;
-    let number = found.snapshot.revision();
+    // A number is taken as it is: at one of another tree, what this one did before is not meant.
+    let number = args.rev.parse().map_or(found.snapshot.revision(), Revision::new);
     let mut meta = args.meta.commit();
     if meta.message_text().is_none() {
         let what = if args.to { "back to" } else { "revert" };

@@ -69,7 +69,6 @@ fn what_takes_long_is_given_up_and_done_again() {
     check(&folder, &["restore", "d", "copy"], || {
         let _ = fs::remove_dir_all(folder.0.join("copy"));
     });
-    assert!(!folder.0.join("copy").exists());
     folder.run(&["restore", "d", "copy"]).check_code(0);
     folder.run(&["verify", "d"]).check_code(0);
     let copied = OpenOptions::new().read_only().open(folder.0.join("copy")).unwrap();
