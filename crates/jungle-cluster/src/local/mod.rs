@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jungle_db::{
     BranchEdit, BranchId, CommitOptions, CommitRecord, Draft, Durability, Event, Jungle,
-    NotWritten, Revision, Timestamp, TreeHandle,
+    NoSuchRevision, NotWritten, Revision, Timestamp, TreeHandle,
 };
 use jungle_tree::{Snapshot, Tree};
 
@@ -593,15 +593,19 @@ impl State {
                 std::collections::btree_map::Entry::Vacant(free) => match branch.at(entry.base) {
                     Ok(base) => free.insert(Line::new(branch, Snapshot::clone(&base), entry.base)),
                     // What it followed is not kept any more.
-                    Err(_) if entry.number <= settled => {
+                    Err(NoSuchRevision::TooOld { .. } | NoSuchRevision::NotBorn { .. })
+                        if entry.number <= settled =>
+                    {
                         self.unsaved.gone.push(entry.number);
                         continue;
                     }
-                    Err(_) => {
+                    Err(NoSuchRevision::TooOld { .. } | NoSuchRevision::NotBorn { .. }) => {
                         baseless.insert(id);
                         let head = Snapshot::clone(&*branch.at(now)?);
                         free.insert(Line::new(branch, head, now))
                     }
+                    // That it cannot be read now does not say that it is not kept.
+                    Err(error) => return Err(error.into()),
                 },
             };
             if baseless.contains(&id) && !adds_one(&entry.edit.changes, line.tip().root()) {
