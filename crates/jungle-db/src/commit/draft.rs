@@ -307,9 +307,13 @@ impl Draft {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn last_child(&self, path: &[Key]) -> Result<Option<Key>, NoSuchNode> {
-        let node = self.find(path)?;
-        self.record(path, Read::LastChild);
-        Ok(node.last_child().map(|(key, _)| key.to_key()))
+        let last = self.find(path)?.last_child().map(|(key, _)| key.to_key());
+        let origin = self.origin_of(path);
+        let then = origin.and_then(|origin| self.base().root().at(&origin).ok());
+        let then = then.and_then(|then| then.last_child().map(|(key, _)| key.to_key()));
+        // Behind what this draft took away, more than the last one there was makes the answer.
+        self.record(path, if then == last { Read::LastChild } else { Read::Children });
+        Ok(last)
     }
 
     /// How many children the node at `path` has.

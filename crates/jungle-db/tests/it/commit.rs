@@ -592,3 +592,14 @@ fn a_fraction_that_others_gave_and_took_away_is_not_given() {
     assert!(matches!(ours.commit(), Err(CommitError::Conflict(_))));
     assert_ne!(tree.update(|tx| tx.insert_after(&[], &first)).unwrap().value, theirs);
 }
+
+#[test]
+fn the_last_child_behind_one_that_was_removed_is_asked_for_again() {
+    let remember_the_last = |tx: &mut Draft| {
+        tx.remove(&path("/2"))?;
+        let last = tx.last_child(&[]).unwrap().map_or(-1, |key| key.to_string().parse().unwrap());
+        tx.put_attribute(&[], "last", last)
+    };
+    let tree = check(2, remember_the_last, |tx| tx.remove(&path("/1")));
+    assert_eq!(int(&tree, "/", "last"), Some(0));
+}
