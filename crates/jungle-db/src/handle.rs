@@ -125,6 +125,12 @@ pub enum RevertError {
         /// The newest one of this branch up to then.
         own: Revision,
     },
+    /// Another version was expected: see [`TreeHandle::compare_and_revert`].
+    #[error("the newest revision is {newest}")]
+    Changed {
+        /// What is the newest one.
+        newest: Revision,
+    },
     /// There is no room to work it out.
     #[error("there is no room for the revision")]
     NoRoom(#[source] EditError),
@@ -616,11 +622,34 @@ impl TreeHandle {
         revision: Revision,
         meta: &CommitMeta,
     ) -> Result<Committed<()>, RevertError> {
+        self.restore_over(None, revision, meta)
+    }
+
+    /// As [`restore`](TreeHandle::restore), if `expected` is the newest version now.
+    ///
+    /// # Errors
+    /// As there, and when it is not.
+    pub fn compare_and_restore(
+        &self,
+        expected: &jungle_tree::Snapshot,
+        revision: Revision,
+        meta: &CommitMeta,
+    ) -> Result<Committed<()>, RevertError> {
+        self.restore_over(Some(expected), revision, meta)
+    }
+
+    fn restore_over(
+        &self,
+        expected: Option<&jungle_tree::Snapshot>,
+        revision: Revision,
+        meta: &CommitMeta,
+    ) -> Result<Committed<()>, RevertError> {
         let old = self.at(revision)?;
-        self.replace_root(None, old.root(), meta, Replace::ByChanges).map_err(|error| match error {
+        let done = self.replace_root(expected, old.root(), meta, Replace::ByChanges);
+        done.map_err(|error| match error {
             SetRootError::NotWritten(error) => RevertError::NotWritten(error),
             SetRootError::Edit(error) => RevertError::NoRoom(error),
-            SetRootError::Changed { .. } => unreachable!("no version was expected"),
+            SetRootError::Changed { newest } => RevertError::Changed { newest },
         })
     }
 
@@ -648,6 +677,39 @@ impl TreeHandle {
         revision: Revision,
         meta: &CommitMeta,
     ) -> Result<Committed<()>, RevertError> {
+        self.revert_over(None, revision, meta)
+    }
+
+    /// As [`revert`](TreeHandle::revert), if `expected` is the newest version now.
+    ///
+    /// # Errors
+    /// As there, and when it is not.
+    ///
+    /// ```
+    /// use jungle_db::{CommitMeta, Jungle, RevertError};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let title = tree.update(|tx| tx.put_attribute(&[], "title", "Hello"))?;
+    /// let seen = tree.snapshot();
+    /// tree.update(|tx| tx.append(&[]))?;
+    /// let refused = tree.compare_and_revert(&seen, title.revision, &CommitMeta::new());
+    /// assert!(matches!(refused, Err(RevertError::Changed { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn compare_and_revert(
+        &self,
+        expected: &jungle_tree::Snapshot,
+        revision: Revision,
+        meta: &CommitMeta,
+    ) -> Result<Committed<()>, RevertError> {
+        self.revert_over(Some(expected), revision, meta)
+    }
+
+    fn revert_over(
+        &self,
+        expected: Option<&jungle_tree::Snapshot>,
+        revision: Revision,
+        meta: &CommitMeta,
+    ) -> Result<Committed<()>, RevertError> {
         let after = self.at(revision)?;
         let own = after.revision();
         if own != revision {
@@ -655,6 +717,9 @@ impl TreeHandle {
         }
         let before = self.at(Revision::new(after.revision().number().saturating_sub(1)))?;
         let now = self.head.snapshot();
+        if expected.is_some_and(|expected| !expected.is_same(&now)) {
+            return Err(RevertError::Changed { newest: now.revision() });
+        }
         let merged = merge(&after, &before, &now, &MergeOptions::new());
         let merged = merged.map_err(NotWritten::NoRoom)?;
         let overlap = |overlap: Overlap| RevertError::Conflict(Conflicts::new(vec![overlap]));
@@ -670,10 +735,17 @@ impl TreeHandle {
             self.shared.rely_on(now.revision(), None)?;
             return Ok(committed(now.revision()));
         }
-        let attempt = Attempt::of_editor(&self.head, merged.editor).with_changes(merged.changes);
+        let mut attempt =
+            Attempt::of_editor(&self.head, merged.editor).with_changes(merged.changes);
+        if expected.is_some() {
+            attempt = attempt.of_whole_tree();
+        }
         match self.commit_attempt(attempt, &CommitOptions::from(meta)) {
             Ok((revision, renamed)) => Ok(Committed { renamed, ..committed(revision) }),
             Err(Failure::NotWritten(error)) => Err(error.into()),
+            Err(Failure::Overlap(_)) if expected.is_some() => {
+                Err(RevertError::Changed { newest: self.head.snapshot().revision() })
+            }
             Err(Failure::Overlap(found)) => Err(overlap(found)),
         }
     }

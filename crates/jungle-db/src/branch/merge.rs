@@ -153,6 +153,36 @@ impl Merge {
     /// When what was committed meanwhile contradicts it (merge anew then), or nothing can be
     /// written.
     pub fn commit(self, meta: &CommitMeta) -> Result<Committed<()>, CommitError> {
+        self.commit_over(meta, |attempt| attempt)
+    }
+
+    /// As [`commit`](Merge::commit), but only on top of the [version](Merge::theirs) that it was
+    /// worked out for.
+    ///
+    /// # Errors
+    /// When anything was committed meanwhile, or nothing can be written.
+    ///
+    /// ```
+    /// use jungle_db::{CommitError, CommitMeta, Jungle};
+    /// use jungle_tree::MergeOptions;
+    /// let main = Jungle::new()?.create_tree("board")?;
+    /// let draft = main.branch("draft", main.snapshot().revision())?;
+    /// draft.update(|tx| tx.append(&[]))?;
+    /// let merge = main.merge("draft", &MergeOptions::new())?;
+    /// main.update(|tx| tx.put_attribute(&[], "title", "Hello"))?;
+    /// let refused = merge.compare_and_commit(&CommitMeta::new());
+    /// assert!(matches!(refused, Err(CommitError::Conflict(_))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn compare_and_commit(self, meta: &CommitMeta) -> Result<Committed<()>, CommitError> {
+        self.commit_over(meta, |attempt| attempt.of_whole_tree())
+    }
+
+    fn commit_over(
+        self,
+        meta: &CommitMeta,
+        relying: impl FnOnce(Attempt<'_>) -> Attempt<'_>,
+    ) -> Result<Committed<()>, CommitError> {
         let Merge { handle, from, base, ours, theirs, merged } = self;
         let mut renamed = merged.renamed;
         let mut revision = theirs.revision();
@@ -164,10 +194,12 @@ impl Merge {
                 .with_changes(merged.changes)
                 .with_merged(&handle.state.merges, from, ours);
             let done =
-                handle.commit_attempt(attempt, &meta.into()).map_err(|failure| match failure {
-                    Failure::NotWritten(error) => CommitError::NotWritten(error),
-                    Failure::Overlap(overlap) => {
-                        CommitError::Conflict(Conflicts::new(vec![overlap]))
+                handle.commit_attempt(relying(attempt), &meta.into()).map_err(|failure| {
+                    match failure {
+                        Failure::NotWritten(error) => CommitError::NotWritten(error),
+                        Failure::Overlap(overlap) => {
+                            CommitError::Conflict(Conflicts::new(vec![overlap]))
+                        }
                     }
                 })?;
             revision = done.0;

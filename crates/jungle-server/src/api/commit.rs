@@ -72,7 +72,10 @@ pub(crate) async fn commit(
     let body = body::whole(request, &app.options.limits).await?;
     let keyed = keyed.map(|keyed| keyed.and(&body));
     let answer = match keyed {
-        None if body.len() <= SHORT_BYTES_MAX => short(&app, &tree, &body, expected).await?,
+        None if body.len() <= SHORT_BYTES_MAX && !(expected.is_some() && app.cluster.is_some()) => {
+            short(&app, &tree, &body, expected).await?
+        }
+        // In a cluster, one with a condition waits for its place in the log.
         keyed => app.write(move |app| parse_and_do(app, &tree, &body, expected, keyed)).await?,
     };
     Ok(app.mark.show(answer.revision, written(answer.body)))

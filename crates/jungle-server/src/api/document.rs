@@ -104,8 +104,9 @@ pub(crate) async fn import(
     let commit = CommitOptions { meta, ..CommitOptions::default() };
     // It may have come for hours.
     let may = {
-        let (visitor, path) = (app.clone(), path.clone());
-        move || visitor.asked_again(&head.headers)?.check(&name, Need::write(&path))
+        let (visitor, path, tree) = (app.clone(), path.clone(), tree.clone());
+        // By the name that the tree has by then: there may be other rules for that.
+        move || visitor.asked_again(&head.headers)?.check(&tree.name(), Need::write(&path))
     };
     let import = Import { tree, path, expected, keyed, commit };
     let visitor = app.clone();

@@ -1,11 +1,13 @@
 //! Merging a branch into another: what it would do, and doing it.
 
+use std::collections::{HashMap, HashSet};
+
 use axum::body::Body;
 use axum::http::{Request, Uri};
 use axum::response::Response;
 use jungle::{
-    CommitMeta, CommitOptions, Conflict, Editor, Merge, MergeOptions, Path, Resolution, Revision,
-    Rule, Snapshot, TreeHandle,
+    CommitError, CommitMeta, CommitOptions, Conflict, Editor, Merge, MergeOptions, Path,
+    Resolution, Revision, Rule, Snapshot, TreeHandle,
 };
 use jungle_words::conflict;
 use serde::Deserialize;
@@ -22,7 +24,7 @@ use crate::body;
 use crate::once::Answer;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
-use crate::tag::{check, expected};
+use crate::tag::{changed, check, expected};
 
 /// Changes, and conflicts, that a preview tells.
 const CHANGES_MAX: usize = 1000;
@@ -163,9 +165,13 @@ fn do_it(
     let merge = merge.edit(|editor| {
         settled.iter().try_for_each(|settled| settle(editor, settled, wanted, &ours))
     })?;
-    // What is committed from here on is built upon.
-    check(expected, into.snapshot().revision())?;
-    let committed = merge.commit(meta)?;
+    let committed = match expected {
+        None => merge.commit(meta)?,
+        Some(_) => merge.compare_and_commit(meta).map_err(|error| match error {
+            CommitError::Conflict(_) => changed(into.snapshot().revision()),
+            error => error.into(),
+        })?,
+    };
     let is_changed = committed.revision > before;
     let (revision, renamed) = (committed.revision, committed.renamed);
     Ok(Done { revision, is_changed, renamed }.answer())
@@ -189,22 +195,23 @@ type Settled<'w> = (Conflict, Option<&'w Resolve>);
 
 /// The conflicts that are settled one by one; an error if one is left open.
 fn settled<'w>(conflicts: &[Conflict], wanted: &'w Wanted) -> Result<Vec<Settled<'w>>, Problem> {
-    let fits = |resolve: &Resolve, conflict: &Conflict| {
-        resolve.path.0 == conflict.path && resolve.attribute.as_deref() == attribute(conflict)
-    };
-    for resolve in &wanted.resolve {
-        if !conflicts.iter().any(|conflict| fits(resolve, conflict)) {
-            let detail = format_args!("resolve: no conflict is at {}", resolve.path.0);
+    let places: HashSet<_> = conflicts.iter().map(|one| (&one.path, attribute(one))).collect();
+    let mut said = HashMap::new();
+    for how in &wanted.resolve {
+        let place = (&how.path.0, how.attribute.as_deref());
+        if !places.contains(&place) {
+            let detail = format_args!("resolve: no conflict is at {}", how.path.0);
             return Err(Problem::bad(detail).hint("GET merges tells the conflicts"));
         }
+        said.entry(place).or_insert(how);
     }
-    let resolve = |conflict: &Conflict| wanted.resolve.iter().find(|how| fits(how, conflict));
-    let open = || conflicts.iter().filter(|conflict| resolve(conflict).is_none());
-    if wanted.prevails.is_none() && open().next().is_some() {
-        let (count, plural) = (open().count(), if open().count() == 1 { "" } else { "s" });
+    let resolve = |one: &Conflict| said.get(&(&one.path, attribute(one))).copied();
+    let open: Vec<_> = conflicts.iter().filter(|one| resolve(one).is_none()).collect();
+    if wanted.prevails.is_none() && !open.is_empty() {
+        let (count, plural) = (open.len(), if open.len() == 1 { "" } else { "s" });
         let detail = format!("{count} conflict{plural} to be settled; nothing was merged");
         return Err(Problem::new(Kind::Conflict, detail)
-            .with("conflicts", self::conflicts(open()))
+            .with("conflicts", self::conflicts(open.into_iter()))
             .hint("say who prevails, or resolve each"));
     }
     let settled = conflicts.iter().map(|one| (one, resolve(one)));

@@ -71,11 +71,10 @@ fn do_it(
     let before = tree.snapshot();
     check(expected, before.revision())?;
     let committed = match (wanted.mode, expected) {
-        (Mode::Undo, _) => tree.revert(revision, meta)?,
+        (Mode::Undo, None) => tree.revert(revision, meta)?,
+        (Mode::Undo, Some(_)) => tree.compare_and_revert(&before, revision, meta)?,
         (Mode::Restore, None) => tree.restore(revision, meta)?,
-        (Mode::Restore, Some(_)) => {
-            tree.compare_and_set_root(&before, &*tree.at(revision)?, meta)?
-        }
+        (Mode::Restore, Some(_)) => tree.compare_and_restore(&before, revision, meta)?,
     };
     let is_changed = committed.revision > before.revision();
     let (revision, renamed) = (committed.revision, committed.renamed);

@@ -115,12 +115,13 @@ impl Reader {
         let mut reader = Reader { tree, path, view, seen };
         match reader.read().await {
             Ok(read) => Ok((reader, read)),
-            Err(error) => Err(error.into()),
+            Err(Stopped::Watch(error)) => Err(error.into()),
+            Err(Stopped::Bug(problem)) => Err(*problem),
         }
     }
 
     /// Reads on in the history.
-    async fn read(&mut self) -> Result<Read, WatchError> {
+    async fn read(&mut self) -> Result<Read, Stopped> {
         let mut watch = self.tree.watch(&self.path, self.seen);
         let (path, view) = (self.path.clone(), self.view.clone());
         let newest = self.tree.snapshot().revision();
@@ -146,9 +147,22 @@ impl Reader {
             }
             Ok(Ok((watch.seen(), frames, false)))
         });
-        let (seen, frames, is_all) = read.await.map_err(|_| WatchError::Deleted)??;
+        let read = read.await.map_err(|problem| Stopped::Bug(Box::new(problem)))?;
+        let (seen, frames, is_all) = read?;
         self.seen = seen;
         Ok(Read { frames, is_all })
+    }
+}
+
+/// Why nothing more was read.
+enum Stopped {
+    Watch(WatchError),
+    Bug(Box<Problem>),
+}
+
+impl From<WatchError> for Stopped {
+    fn from(error: WatchError) -> Stopped {
+        Stopped::Watch(error)
     }
 }
 
@@ -216,7 +230,11 @@ async fn stream(
                         break;
                     }
                 }
-                Err(error) => return out.send(last(&error)).await,
+                Err(Stopped::Watch(error @ (WatchError::Deleted | WatchError::TooOld { .. }))) => {
+                    return out.send(last(&error)).await;
+                }
+                // That is not for ever: who comes again goes on where they were.
+                Err(_) => return Err(Ended),
             }
             read = reader.read().await;
         }

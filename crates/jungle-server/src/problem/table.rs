@@ -13,6 +13,7 @@ use jungle_words::FindError;
 
 use super::Problem;
 use crate::access::AccessError;
+use crate::tag::changed;
 
 /// The kinds of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -301,6 +302,7 @@ impl From<RevertError> for Problem {
             RevertError::NoSuchRevision(error) => error.into(),
             RevertError::NotWritten(error) => error.into(),
             RevertError::NoRoom(error) => error.into(),
+            RevertError::Changed { newest } => changed(newest),
             RevertError::OfAnother { .. } => Problem::new(Kind::NoSuchRevision, error),
             error => Problem::new(Kind::Conflict, error),
         }
