@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { after, before, test } from 'node:test'
-import { launch, open, serve } from './browser.mjs'
+import { launch, logIn, open, openGuarded, serve } from './browser.mjs'
 
 let server
 let browser
@@ -75,6 +75,23 @@ for (const javaScriptEnabled of [true, false]) {
     await page.getByRole('heading', { name, exact: true }).waitFor()
   }, { javaScriptEnabled }))
 }
+
+test('who may only read is offered no form', { timeout: 180_000 }, () => openGuarded(browser, { ana: 'admin', ben: 'read' }, '/boards', async ({ page, url, complaints, forget }) => {
+  await logIn(page, 'ana')
+  await page.getByLabel('Name').fill('kept')
+  await page.getByRole('button', { name: 'Make it' }).click()
+  await post(page, 'hello')
+  await forget()
+  await page.goto(`${url}/boards/kept`)
+  await logIn(page, 'ben')
+  await page.getByText('You may read this board, and not post to it.').waitFor()
+  assert.deepEqual(await texts(page), ['hello'])
+  for (const place of ['/boards/kept', '/boards/kept/0', '/boards']) {
+    await page.goto(`${url}${place}`)
+    assert.equal(await page.locator('form').count(), 0, place)
+  }
+  assert.deepEqual(complaints, [])
+}))
 
 test('a message that another posts or edits is seen at once', { timeout: 180_000 }, () => visit('/', async (ana) => {
   await make(ana, 'live')

@@ -356,7 +356,8 @@ impl Visitor {
         self.options.read_only && need.role > Role::Read
     }
 
-    fn may(&self, tree: &str, need: Need<'_>) -> bool {
+    /// As [`check`](Visitor::check), for what is only offered to those who may do it.
+    pub(crate) fn may(&self, tree: &str, need: Need<'_>) -> bool {
         if self.is_withheld(need) {
             return false;
         }

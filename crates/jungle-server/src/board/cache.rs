@@ -14,12 +14,20 @@ const PAGES_MAX: usize = 1000;
 /// Bytes of all of them together, with the queries that they are found by, likewise.
 const BYTES_MAX: usize = 64 << 20;
 
+/// Of which board a page is, and for whom.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct View {
+    pub(super) board: BranchId,
+    /// May they post to it?
+    pub(super) may_post: bool,
+}
+
 #[derive(Default)]
 pub(crate) struct Cache(Mutex<Pages>);
 
 #[derive(Default)]
 struct Pages {
-    by_board: HashMap<BranchId, HashMap<Box<str>, (Edition, Bytes)>>,
+    by_view: HashMap<View, HashMap<Box<str>, (Edition, Bytes)>>,
     count: usize,
     bytes: usize,
 }
@@ -32,11 +40,11 @@ impl Cache {
     /// The page of a board that a query asks for, made if it is not there.
     pub(super) fn page<E>(
         &self,
-        (board, query): (BranchId, &str),
+        (view, query): (View, &str),
         edition: Edition,
         make: impl FnOnce() -> Result<String, E>,
     ) -> Result<Bytes, E> {
-        if let Some((of, page)) = self.lock().by_board.get(&board).and_then(|it| it.get(query))
+        if let Some((of, page)) = self.lock().by_view.get(&view).and_then(|it| it.get(query))
             && *of == edition
         {
             return Ok(page.clone());
@@ -49,8 +57,8 @@ impl Cache {
         }
         pages.count += 1;
         pages.bytes += bytes;
-        let of_board = pages.by_board.entry(board).or_default();
-        if let Some((_, old)) = of_board.insert(query.into(), (edition, page.clone())) {
+        let of_view = pages.by_view.entry(view).or_default();
+        if let Some((_, old)) = of_view.insert(query.into(), (edition, page.clone())) {
             pages.count -= 1;
             pages.bytes -= old.len() + query.len();
         }
@@ -67,15 +75,15 @@ mod tests {
     #[test]
     fn long_queries_take_up_room_as_pages_do() {
         let board = Jungle::memory().unwrap().create_tree("b").unwrap().branch_id();
-        let cache = Cache::default();
+        let (cache, view) = (Cache::default(), View { board, may_post: true });
         // What says nothing may be in a query as often as one likes.
         for count in (0..=(2 * BYTES_MAX) >> 18).chain([0, 0]) {
             let query = "&".repeat((1 << 18) + count);
             let edition = Edition::from(Revision::new(count as u64));
             let make = || Ok::<_, ()>("a page".to_owned());
-            assert_eq!(cache.page((board, &query), edition, make), Ok(Bytes::from("a page")));
+            assert_eq!(cache.page((view, &query), edition, make), Ok(Bytes::from("a page")));
             let pages = cache.lock();
-            let queries = pages.by_board.values().flatten();
+            let queries = pages.by_view.values().flatten();
             let held: usize = queries.map(|(query, (_, page))| query.len() + page.len()).sum();
             assert!(held == pages.bytes && held <= BYTES_MAX, "{held} {}", pages.bytes);
         }

@@ -26,6 +26,7 @@ use crate::query::Query;
 #[template(path = "message.html")]
 struct Page<'a> {
     has_accounts: bool,
+    may_edit: bool,
     name: &'a str,
     place: String,
     message: Message,
@@ -55,7 +56,7 @@ fn path(key: &str) -> Result<Path, Problem> {
 }
 
 fn page(
-    app: &App,
+    app: &Visitor,
     board: &TreeHandle,
     path: &Path,
     draft: Option<&str>,
@@ -65,6 +66,7 @@ fn page(
     let (versions, is_complete) = message.versions(board, path);
     render(&Page {
         has_accounts: app.gate.is_some(),
+        may_edit: app.may(&name, Need::write(path)),
         name: &name,
         place: place(&name),
         draft: draft.unwrap_or(&message.text).to_owned(),

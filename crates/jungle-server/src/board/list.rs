@@ -16,6 +16,7 @@ use crate::query::Query;
 #[template(path = "boards.html")]
 struct Page {
     has_accounts: bool,
+    may_create: bool,
     boards: Vec<Board>,
     previous: Option<String>,
     next: Option<String>,
@@ -113,5 +114,6 @@ pub(super) async fn list(app: Visitor, uri: Uri) -> Result<Response, Sorry> {
     let query = Query::of(&uri, &["before", "after", "last", "limit"])?;
     let (which, limit) = (Which::of(&query)?, limit(&query)?);
     let (boards, previous, next) = which.find(&app, &app.names(), limit);
-    Ok(html(&Page { has_accounts: app.gate.is_some(), boards, previous, next })?)
+    let (has_accounts, may_create) = (app.gate.is_some(), app.creates());
+    Ok(html(&Page { has_accounts, may_create, boards, previous, next })?)
 }

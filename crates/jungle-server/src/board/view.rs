@@ -6,6 +6,7 @@ use axum::http::header::HeaderMap;
 use axum::response::Response;
 use jungle::{Children, Key, KeyRef, Node, Snapshot};
 
+use super::cache::View;
 use super::level::Shown;
 use super::message::Message;
 use super::sorry::{Sorry, render, written};
@@ -22,6 +23,7 @@ use crate::tag::Edition;
 struct Page<'a> {
     /// Is it known who writes?
     has_accounts: bool,
+    may_post: bool,
     name: &'a str,
     place: String,
     watch: String,
@@ -112,22 +114,26 @@ pub(super) async fn view(
 ) -> Result<Response, Sorry> {
     let board = open(&app, &name, Need::whole(Role::Read))?;
     let Shown { snapshot, edition } = app.boards.look(&board)?;
-    if let Some(unchanged) = app.mark.unchanged(&headers, edition) {
+    let may_post = app.may(&name, Need::whole(Role::Write));
+    let tag = format_args!("{edition}{}", if may_post { "" } else { ".read" });
+    if let Some(unchanged) = app.mark.unchanged(&headers, tag) {
         return Ok(unchanged);
     }
     let text = uri.query().unwrap_or_default();
     let make = || {
         let query = Query::parse(text, &["before", "after", "first", "limit"])?;
-        page(&app, &name, (&snapshot, edition), &query)
+        page(&app, &name, (&snapshot, edition), may_post, &query)
     };
-    let page = app.pages.page((board.branch_id(), text), edition, make)?;
-    Ok(app.mark.show(edition, written(page)))
+    let view = View { board: board.branch_id(), may_post };
+    let page = app.pages.page((view, text), edition, make)?;
+    Ok(app.mark.show(tag, written(page)))
 }
 
 fn page(
     app: &App,
     name: &str,
     (snapshot, edition): (&Snapshot, Edition),
+    may_post: bool,
     query: &Query,
 ) -> Result<String, Problem> {
     let limit = limit(query)?;
@@ -136,6 +142,7 @@ fn page(
     let watch = if app.boards.outbox().is_some() { "local" } else { "watch" };
     render(&Page {
         has_accounts: app.gate.is_some(),
+        may_post,
         name,
         place: place(name),
         watch: format!("/api/v1/trees/{}/{watch}?after={edition}", part(name)),

@@ -407,3 +407,37 @@ fn everybody_is_told_who_they_are_and_what_they_may_do() {
     let read_only = read_only.get("/api/v1/me?tree=t").expect(200);
     assert_eq!(read_only, told(None, false, "t", read, read));
 }
+
+#[test]
+fn board_offers_what_one_may_do() {
+    let granted = [("ana", "*", "/", Role::Admin), ("ben", "b", "/", Role::Read)];
+    let guarded = Guarded::new("board-offers", &granted);
+    let form = [("content-type", "application/x-www-form-urlencoded")];
+    let submit = |path: &str, form_body: &str| {
+        let header = guarded.header("ana");
+        let headers = [form[0], ("authorization", &header)];
+        assert_eq!(guarded.served.send("POST", path, &headers, Some(form_body)).status, 303);
+    };
+    submit("/boards", "name=b");
+    submit("/boards/b", "text=hello");
+    let offers = |who, path| guarded.get(who, path).text.contains("<form");
+    for path in ["/boards", "/boards/b", "/boards/b/0"] {
+        // One after the other, so that what is kept of one is not shown to the other.
+        let offered = ["ana", "ben", "ana", "ben"].map(|who| offers(who, path));
+        assert_eq!(offered, [true, false, true, false], "{path}");
+    }
+    let tag = |who| guarded.get(who, "/boards/b").header("etag").to_owned();
+    for (who, known, status) in [("ben", "ana", 200), ("ana", "ben", 200), ("ben", "ben", 304)] {
+        let (header, known) = (guarded.header(who), tag(known));
+        let headers = [("authorization", &*header), ("if-none-match", &*known)];
+        let answer = guarded.served.send("GET", "/boards/b", &headers, None);
+        assert_eq!(answer.status, status, "{who} {known}");
+    }
+    let read_only = Served::with(|options| options.read_only = true).tree("b");
+    let board = read_only.server.jungle().open_tree("b").unwrap();
+    board.update(|tx| tx.put_attribute(&[], "board", "b")).unwrap();
+    for path in ["/boards", "/boards/b"] {
+        let page = read_only.get(path);
+        assert!(page.status == 200 && !page.text.contains("<form"), "{path}");
+    }
+}
