@@ -82,9 +82,13 @@ visit('the tree is walked with the keyboard', garden('walk'), async (page) => {
   await press('ArrowLeft', '/beds')
   await press('End', '/tools')
   await press('Home', '/')
+  await tree.press('m')
   const [level, active] = [await chosen(page).getAttribute('aria-level'), await tree.getAttribute('aria-activedescendant')]
   assert.deepEqual([level, active], ['1', 'row-0'])
   assert.notEqual(await tree.evaluate((element) => getComputedStyle(element).outlineStyle), 'none')
+  await press('ArrowDown', '/beds')
+  await page.getByRole('heading', { name: 'beds' }).waitFor()
+  assert.equal(await page.getByRole('dialog').count(), 0, 'the tree itself is not moved, and nothing asked about another')
 })
 
 visit('a million children are scrolled through', async () => {
@@ -368,7 +372,17 @@ visitGuarded('who may read parts of a tree sees those as the tree', { ana: 'admi
   await row(page, 'rake').click()
   assert.equal(query(page).get('path'), '/sheds/tools/rake')
   assert.equal(await offered('Add a child').count(), 0, 'this part is only read')
+  await page.keyboard.press('?')
+  await dialog.getByText('node, graph, branches', { exact: true }).waitFor()
+  for (const what of ['add a child', 'an older revision, a newer one']) assert.equal(await dialog.getByText(what).count(), 0, what)
+  await page.keyboard.press('Escape')
+  // Nothing is refused while it is not known what may be read.
+  const refuse = (route) => route.fulfill({ status: 429, contentType: 'application/problem+json', body: '{}' })
+  await page.route('**/api/v1/me?*', refuse)
   await page.reload()
+  await offered('Try again').waitFor()
+  await page.unroute('**/api/v1/me?*', refuse)
+  await offered('Try again').click()
   await row(page, 'rake').waitFor()
   await page.getByRole('link', { name: 'kept', exact: true }).first().click()
   await page.getByRole('heading', { name: 'tools' }).waitFor()

@@ -27,10 +27,24 @@ function Page({ app }: { app: App }) {
   return (
     <>
       <Bar app={app} />
-      {session ? <Explorer key={`${session.tree}\n${session.branch}\n${session.top}`} app={app} session={session} /> : app.address.tree === undefined && <Home app={app} />}
+      {session ? <Explorer key={`${session.tree}\n${session.branch}\n${session.top}`} app={app} session={session} /> : <Without app={app} />}
       <Notices app={app} />
       <HelpDialog app={app} />
     </>
+  )
+}
+
+/** No tree is open. */
+function Without({ app }: { app: App }) {
+  const { tree } = app.address
+  if (tree === undefined) return <Home app={app} />
+  if (!app.isUntold) return null
+  return (
+    <main class="home-page">
+      <h1>{tree}</h1>
+      <p>The server did not say what you may read here.</p>
+      <button type="button" class="main" onClick={() => void app.open()}>Try again</button>
+    </main>
   )
 }
 

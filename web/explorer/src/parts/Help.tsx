@@ -1,5 +1,5 @@
 import type { App } from '../state/app.ts'
-import { SHORTCUTS } from '../state/shortcuts.ts'
+import { shortcuts } from '../state/shortcuts.ts'
 import { Dialog } from './Dialog.tsx'
 
 export function HelpDialog({ app }: { app: App }) {
@@ -11,7 +11,7 @@ export function HelpDialog({ app }: { app: App }) {
   return (
     <Dialog title="Keys" onClose={close}>
       <dl class="keys">
-        {SHORTCUTS.map(([keys, what]) => (
+        {shortcuts(app).map(([keys, what]) => (
           <div key={keys}>
             <dt>{keys.split(' ').map((key) => <kbd key={key}>{key}</kbd>)}</dt>
             <dd>{what}</dd>

@@ -23,6 +23,8 @@ export class App {
   session: Session | undefined
   /** Which opening of a tree is the newest. */
   private opening: object | undefined
+  /** It is not known what of the tree may be read: the server did not say. */
+  isUntold = false
   /** Who this is, once the server has said so. */
   me: Me | undefined
   notices: Notice[] = []
@@ -100,14 +102,18 @@ export class App {
   }
 
   /** Opens the tree of the address, once it is known which parts of it may be read. */
-  private async open(): Promise<void> {
+  async open(): Promise<void> {
     const { tree } = this.address
     this.session?.end()
     this.session = undefined
     const opening = (this.opening = {})
+    this.isUntold = false
     const known = this.me?.tree?.name === tree ? this.me : undefined
     const me = known ?? (await this.loadMe())
-    if (this.opening === opening) this.enter(me?.tree?.reads ?? ['/'])
+    if (this.opening !== opening) return
+    if (me?.tree) this.enter(me.tree.reads)
+    else this.isUntold = true
+    this.changed()
   }
 
   /** Shows the tree: all of it, or the part that has what is asked for. */

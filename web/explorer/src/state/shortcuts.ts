@@ -3,25 +3,40 @@
 import type { View } from '../model/address.ts'
 import type { App } from './app.ts'
 
-export const SHORTCUTS: readonly (readonly [string, string])[] = [
-  ['↑ ↓', 'the row above, below'],
-  ['→ ←', 'open, close; into, out of'],
-  ['Home End', 'the first row, the last'],
-  ['Enter', 'to the node beside the tree'],
-  ['a', 'add a child'],
-  ['m', 'move the node'],
-  ['Delete', 'delete the node'],
-  ['[ ]', 'an older revision, a newer one'],
-  ['0', 'the newest revision'],
-  ['t', 'to the tree'],
-  ['/', 'search'],
-  ['n g c h b e', 'node, graph, changes, history, branches, merge'],
-  ['?', 'these keys'],
-]
-
 const VIEW_KEYS: Record<string, View> = {
   n: 'node', g: 'graph', c: 'changes', h: 'history', b: 'branches', e: 'merge',
 }
+
+type Shortcut = readonly [keys: string, what: string]
+
+/** Those that do something here, in words. */
+export function shortcuts(app: App): Shortcut[] {
+  const { session } = app
+  const these: Shortcut = ['?', 'these keys']
+  if (session === undefined) return [these]
+  const views = Object.entries(VIEW_KEYS).filter(([, view]) => session.offers(view))
+  const known: (Shortcut | false)[] = [
+    ['↑ ↓', 'the row above, below'],
+    ['→ ←', 'open, close; into, out of'],
+    ['Home End', 'the first row, the last'],
+    ['Enter', 'to the node beside the tree'],
+    mayEdit(app) && ['a', 'add a child'],
+    mayEdit(app) && !isTop(app) && ['m', 'move the node'],
+    mayEdit(app) && !isTop(app) && ['Delete', 'delete the node'],
+    session.isWhole && ['[ ]', 'an older revision, a newer one'],
+    ['0', 'the newest revision'],
+    ['t', 'to the tree'],
+    ['/', 'search'],
+    [views.map(([key]) => key).join(' '), views.map(([, view]) => view).join(', ')],
+    these,
+  ]
+  return known.filter((one) => one !== false)
+}
+
+const mayEdit = (app: App) => app.mayEdit && app.address.at === undefined && app.session?.node !== undefined
+
+/** Is it the tree, or the part, itself? That one stays. */
+const isTop = ({ session }: App) => session?.node?.path === session?.top
 
 export function onKey(app: App, event: KeyboardEvent): void {
   const target = event.target as HTMLElement
@@ -65,7 +80,7 @@ function act(app: App, key: string): boolean {
     case 'a':
     case 'm':
     case 'Delete':
-      if (!app.mayEdit || app.address.at !== undefined || session.node === undefined) return false
+      if (!mayEdit(app) || (key !== 'a' && isTop(app))) return false
       app.dialog = { a: 'add', m: 'move', Delete: 'remove' }[key]
       app.pane = 'panel'
       app.go({ view: 'node' })
