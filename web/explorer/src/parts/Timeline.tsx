@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Revision } from '../api/types.ts'
 import { ago, clock, hue } from '../model/words.ts'
 import { step } from '../state/shortcuts.ts'
 import type { PanelProps } from './Explorer.tsx'
@@ -19,13 +20,15 @@ export function Timeline({ app, session }: PanelProps) {
   const found = session.upTo(session.revision)
   const before = session.before(found)
   const isPast = app.address.at !== undefined
+  // What comes behind a revision that is older than the slider goes is not known.
+  const hasNewer = place >= 0 && place < last
 
   useEffect(() => {
     if (!isPlaying) return
-    if (place >= last) return play(false)
+    if (!hasNewer) return play(false)
     const timer = setTimeout(() => step(app, 1), PLAY_MS)
     return () => clearTimeout(timer)
-  }, [isPlaying, place, last])
+  }, [isPlaying, place, hasNewer])
 
   const slide = (to: number) => {
     play(false)
@@ -42,7 +45,7 @@ export function Timeline({ app, session }: PanelProps) {
   return (
     <section class={isPast ? 'timeline past' : 'timeline'} aria-label="time">
       <div class="slider">
-        <button type="button" class="plain" aria-label={isPlaying ? 'pause' : 'play'} title="Play the history" onClick={start}>{isPlaying ? '❚❚' : '▶'}</button>
+        <button type="button" class="plain" aria-label={isPlaying ? 'pause' : 'play'} title="Play the history" disabled={place < 0} onClick={start}>{isPlaying ? '❚❚' : '▶'}</button>
         <button type="button" class="plain" aria-label="older revision" title="Older ([)" disabled={before === undefined} onClick={() => step(app, -1)}>‹</button>
         <div class="track">
           <Marks session={session} />
@@ -51,7 +54,7 @@ export function Timeline({ app, session }: PanelProps) {
             onInput={(event) => slide(Number(event.currentTarget.value))}
           />
         </div>
-        <button type="button" class="plain" aria-label="newer revision" title="Newer (])" disabled={place >= last} onClick={() => step(app, 1)}>›</button>
+        <button type="button" class="plain" aria-label="newer revision" title="Newer (])" disabled={!hasNewer} onClick={() => step(app, 1)}>›</button>
       </div>
       <p class="told">
         {found && (
@@ -78,12 +81,14 @@ function Marks({ session }: Pick<PanelProps, 'session'>) {
   const { revisions } = session
   const each = Math.max(1, Math.ceil(revisions.length / MARKS_MAX))
   const width = Math.max(1, revisions.length - 1)
-  const marks = revisions.filter((one, at) => at % each === 0 || one.tags.length > 0)
-  const places = new Map(revisions.map((one, at) => [one, at]))
+  const marks: [at: number, one: Revision][] = []
+  revisions.forEach((one, at) => {
+    if (at % each === 0 || one.tags.length > 0) marks.push([at, one])
+  })
   return (
     <svg class="marks" viewBox="0 0 1000 20" preserveAspectRatio="none" aria-hidden="true">
-      {marks.map((one) => {
-        const x = (places.get(one)! / width) * 1000
+      {marks.map(([at, one]) => {
+        const x = (at / width) * 1000
         const isTagged = one.tags.length > 0
         return <line key={one.revision} class={`hue-${hue(one.author)}`} x1={x} x2={x} y1={isTagged ? 1 : 6} y2={isTagged ? 19 : 14} vector-effect="non-scaling-stroke" />
       })}

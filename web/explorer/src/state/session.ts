@@ -290,7 +290,7 @@ export class Session {
 
   /** The newest revision up to a number, if it is known. */
   upTo(number: number): Revision | undefined {
-    return this.revisions.findLast(({ revision }) => revision <= number) ?? this.far.get(number)
+    return this.revisions[this.lastUpTo(number)] ?? this.far.get(number)
   }
 
   /** The revision before another, if it is known. */
@@ -300,7 +300,17 @@ export class Session {
 
   /** Which of the loaded revisions is shown: the newest that is not newer. -1 if it is older than all of them. */
   get place(): number {
-    return this.revisions.findLastIndex(({ revision }) => revision <= this.revision)
+    return this.lastUpTo(this.revision)
+  }
+
+  private lastUpTo(number: number): number {
+    let [low, end] = [0, this.revisions.length]
+    while (low < end) {
+      const middle = (low + end) >> 1
+      if (this.revisions[middle]!.revision <= number) low = middle + 1
+      else end = middle
+    }
+    return low - 1
   }
 
   /** A browser opens six connections to a server at most, for all its tabs: those that nobody sees give theirs back. */
@@ -353,7 +363,7 @@ export class Session {
 
   private happened({ revision, time, author, message, changes, cut }: WatchEvent): void {
     if (revision <= (this.revisions.at(-1)?.revision ?? 0)) return
-    this.revisions = [...this.revisions, { revision, time, author, message, tags: [] }]
+    this.revisions.push({ revision, time, author, message, tags: [] })
     this.head = revision
     if (this.at === undefined) {
       if (cut) this.forest.staleAll()

@@ -94,7 +94,9 @@ export function step(app: App, by: 1 | -1): void {
   const { session } = app
   if (session === undefined || !session.isWhole) return
   const { revisions, place, revision } = session
-  const found = by < 0 ? session.before(session.upTo(revision)) : revisions[place + 1]
+  // What comes behind one that is older than all that are loaded is not known.
+  const newer = place < 0 ? undefined : revisions[place + 1]
+  const found = by < 0 ? session.before(session.upTo(revision)) : newer
   if (found === undefined) return
   app.go({ at: found === revisions.at(-1) ? undefined : found.revision }, 'replace')
 }
