@@ -116,6 +116,8 @@ visit('a million children are scrolled through', async () => {
 visit('an address shows a node far down in a million, and a revision', async () => '?tree=million&path=/765432', async (page) => {
   await chosen(page).waitFor()
   assert.equal(await chosen(page).getAttribute('aria-posinset'), '765433')
+  await page.locator('.attributes dt', { hasText: 'no name' }).waitFor()
+  assert.equal(await page.getByRole('alert').count(), 0, 'nothing is wrong before anything was written')
   assert.ok(await chosen(page).isVisible())
 })
 

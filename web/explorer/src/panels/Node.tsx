@@ -6,7 +6,7 @@ import { count, guess, shown, size } from '../model/value.ts'
 import { Dialog } from '../parts/Dialog.tsx'
 import type { PanelProps } from '../parts/Explorer.tsx'
 import { Link } from '../parts/Link.tsx'
-import { telling, ValueText } from '../parts/Value.tsx'
+import { AttributeName, telling, ValueText } from '../parts/Value.tsx'
 import { WholeEditor, wholeValue } from '../parts/WholeEditor.tsx'
 import { NodeDialogs } from './NodeDialogs.tsx'
 
@@ -109,7 +109,7 @@ function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolea
           const value = node.attributes[name]!
           return (
             <div key={name} class={editing?.name === name ? 'editing' : ''}>
-              <dt>{name}</dt>
+              <dt><AttributeName name={name} /></dt>
               <dd>
                 {editing?.name === name
                   ? <WholeEditor app={app} version={session.shown} path={node.path} attribute={name} value={editing.old} label={name} onKeep={(next, old) => void keep(name, next, old)} onCancel={() => edit(undefined)} />
@@ -152,7 +152,7 @@ function Shown({ name, value, isRead, onEdit }: { name: string; value: Value; is
 function NewAttribute({ taken, onKeep }: { taken: string[]; onKeep: (name: string, value: Value) => void }) {
   const [name, setName] = useState('')
   const [text, setText] = useState('')
-  const isTaken = taken.includes(name)
+  const isTaken = name !== '' && taken.includes(name)
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
     if (name === '' || isTaken) return

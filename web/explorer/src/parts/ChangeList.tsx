@@ -3,7 +3,7 @@ import { type ChangeRow, type Sign, wordDiff } from '../model/changes.ts'
 import { count } from '../model/value.ts'
 import type { App } from '../state/app.ts'
 import { PathLink } from './Link.tsx'
-import { ValueText } from './Value.tsx'
+import { AttributeName, ValueText } from './Value.tsx'
 
 const SIGNS: Record<Sign, string> = { added: '+', removed: '−', changed: '~', moved: '→' }
 
@@ -24,7 +24,7 @@ export function ChangeList({ app, rows }: { app: App; rows: readonly ChangeRow[]
               <dl>
                 {row.puts.map(({ attribute, old, now }) => (
                   <div key={attribute}>
-                    <dt>{attribute}</dt>
+                    <dt><AttributeName name={attribute} /></dt>
                     <dd><Difference old={old} now={now} /></dd>
                   </div>
                 ))}

@@ -13,6 +13,11 @@ export function ValueText({ value }: { value: Value }) {
   return <span class={`value ${value.type}`}>{shown(value)}</span>
 }
 
+/** What an attribute is called: a number or a word that was imported as JSON stands in one without a name. */
+export function AttributeName({ name }: { name: string }) {
+  return name === '' ? <em class="quiet">no name</em> : <>{name}</>
+}
+
 /** What a node is called by its attributes, and which one says it. */
 export function telling(attributes: Attributes): [name: string, text: string] | undefined {
   const name = TELLING.find((one) => attributes[one]?.type === 'text' && attributes[one].value !== '')
