@@ -674,6 +674,20 @@ visit('a phone shows the tree or the node', garden('phone'), async (page) => {
   assert.equal(await page.getByRole('tree').isVisible(), false)
   await page.getByRole('button', { name: 'Tree' }).click()
   await page.getByRole('tree').waitFor()
+  const seen = async (what) => {
+    const { x, width } = await what.boundingBox()
+    assert.ok(x >= 0 && x + width <= 390, `${x}, ${width}`)
+  }
+  // However far the tabs are scrolled, and however deep a node is.
+  await row(page, 'beds').click()
+  await page.getByRole('link', { name: 'Merge', exact: true }).click()
+  await page.getByRole('heading', { name: 'Merge' }).waitFor()
+  await seen(page.getByRole('button', { name: 'Tree' }))
+  const deep = Array.from({ length: 30 }, (_, at) => `/${'deep/'.repeat(at)}deep`)
+  await api.commit('phone', 'ana', 'deep', deep.map((path) => ({ op: 'insert', path })))
+  await page.goto(`${server.url}/explorer/?tree=phone&path=${deep.at(-1)}`)
+  await chosen(page).locator('.key').waitFor()
+  await seen(chosen(page).locator('.key'))
   const width = await page.evaluate(() => document.documentElement.scrollWidth)
   assert.ok(width <= 390, `nothing sticks out: ${width}`)
 }, { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true })

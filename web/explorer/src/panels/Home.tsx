@@ -33,7 +33,7 @@ export function Home({ app }: { app: App }) {
       {trees && trees.length > 0 && (
         <table class="trees">
           <thead>
-            <tr><th>name</th><th class="number">nodes</th><th>revision</th><th>changed</th><th><span class="unseen">actions</span></th></tr>
+            <tr><th>name</th><th class="number">nodes</th><th class="number">revision</th><th>changed</th><th><span class="unseen">actions</span></th></tr>
           </thead>
           <tbody>
             {trees.map((tree) => (

@@ -96,6 +96,7 @@ export function TreeView({ app, session }: PanelProps) {
     event.stopPropagation()
   }
 
+  const nodes = forest.node?.subtree_count ?? 0
   const chosen = rows.find((row) => row.node?.path === path)
   return (
     <section class="tree-side" aria-label="tree">
@@ -118,7 +119,7 @@ export function TreeView({ app, session }: PanelProps) {
         </div>
       </div>
       <p class="tree-foot">
-        {count(forest.node?.subtree_count ?? 0)} nodes
+        {count(nodes)} {nodes === 1 ? 'node' : 'nodes'}
         {session.at !== undefined && <> at revision {session.at}</>}
         {session.at !== undefined && !session.isWhole && <>, <Link app={app} to={{ at: undefined }}>to the newest</Link></>}
       </p>
@@ -172,15 +173,15 @@ function TreeRow({ app, session, row, isChosen, dragged, onSelect }: RowProps) {
       id={`row-${row.index}`} class={names.filter(Boolean).join(' ')} role="treeitem"
       aria-level={depth + 1} aria-posinset={place + 1} aria-setsize={siblings} aria-selected={isChosen}
       aria-expanded={hasChildren ? open !== undefined : undefined}
-      style={{ paddingInlineStart: `${Math.min(depth, 24) * 16 + 4}px` }}
+      style={{ paddingInlineStart: `min(${depth * 16 + 4}px, 40%)` }}
       onClick={click} onDblClick={toggle}
       draggable={node !== undefined && depth > 0 && session.at === undefined}
       onDragStart={drag} onDragOver={over} onDragLeave={() => setOver(false)} onDrop={drop}
       onDragEnd={() => { dragged.current = null }}
     >
-      <span class={hasChildren && depth > 0 ? 'twisty' : 'twisty none'} aria-hidden="true" onClick={toggle} onDblClick={(event) => event.stopPropagation()}>
-        {hasChildren && depth > 0 && (open ? '▾' : '▸')}
-      </span>
+      {hasChildren && depth > 0
+        ? <span class="twisty" aria-hidden="true" onClick={toggle} onDblClick={(event) => event.stopPropagation()}>{open ? '▾' : '▸'}</span>
+        : <span class="twisty none" aria-hidden="true" />}
       {node ? (
         <>
           <span class={depth === 0 ? 'key root' : /^-?\d/.test(node.key) ? 'key position' : 'key'}>
