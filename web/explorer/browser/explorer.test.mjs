@@ -501,6 +501,8 @@ visit('nothing is merged that came after the preview', garden('moving', '&view=m
   await merge.click()
   await page.locator('.told', { hasText: 'merged winter' }).waitFor()
   assert.equal((await api.get('/trees/moving/node?path=/tools')).child_count, 3)
+  await page.getByRole('link', { name: 'Merge', exact: true }).click()
+  await page.getByText('Nothing to merge: main has all that winter has.').waitFor()
 })
 
 visit('another value for a conflict begins with all of one that is cut', async () => {
@@ -620,6 +622,7 @@ visit('words and expressions are searched for', garden('find'), async (page) => 
   await page.getByRole('searchbox').fill('chard')
   await page.keyboard.press('Enter')
   await page.getByText(/^Nothing found/).waitFor()
+  await page.getByText(/^Words are looked for as they are written, capitals and all/).waitFor()
   await page.getByRole('searchbox').fill('Chard')
   await page.keyboard.press('Enter')
   await page.locator('.results li').filter({ hasText: 'Chard' }).waitFor()

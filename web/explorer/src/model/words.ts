@@ -29,6 +29,9 @@ export function hue(name: string | null): number {
   return 1 + (sum % 7)
 }
 
+/** What plain words are looked for in first. */
+const NAME = '@name'
+
 const EXPRESSION = /[=<>~]|\b(exists|not|and|or)\s|^[(@]/
 
 /**
@@ -39,9 +42,12 @@ export function expression(typed: string, attributes: readonly string[]): string
   const text = typed.trim()
   if (EXPRESSION.test(text)) return text
   const quoted = JSON.stringify(text)
-  const keys = ['@name', ...attributes.map((key) => (/^[\p{L}_][\p{L}\p{N}_-]*$/u.test(key) ? key : JSON.stringify(key)))]
+  const keys = [NAME, ...attributes.map((key) => (/^[\p{L}_][\p{L}\p{N}_-]*$/u.test(key) ? key : JSON.stringify(key)))]
   return keys.map((key) => `${key} ~ ${quoted}`).join(' or ')
 }
+
+/** Was it made of plain words? */
+export const isOfWords = (expression: string) => expression.startsWith(`${NAME} ~ "`)
 
 /** A free name: this one, or with a number behind it. */
 export function freeName(wanted: string, taken: readonly string[]): string {

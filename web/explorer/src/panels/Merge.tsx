@@ -66,6 +66,7 @@ export function MergePanel({ app, session }: PanelProps) {
       </>
     )
   }
+  const differs = preview !== undefined && preview.total + preview.conflicts.length > 0
   const listed = preview?.conflicts.filter((one) => choices.has(placeOf(one))).length ?? 0
   const open = prevails === undefined ? (preview?.conflict_count ?? 0) - listed : 0
   return (
@@ -80,7 +81,8 @@ export function MergePanel({ app, session }: PanelProps) {
       {preview && preview.conflicts.length > 0 && (
         <Conflicts preview={preview} choices={choices} prevails={prevails} app={app} onChoose={choose} onAll={all} />
       )}
-      {preview && (
+      {preview && !differs && <p class="quiet">Nothing to merge: {into} has all that {from} has.</p>}
+      {preview && differs && (
         <>
           <h2>{count(preview.total)} {preview.total === 1 ? 'change' : 'changes'}</h2>
           <ChangeList app={app} rows={changeRows(preview.changes)} />
@@ -88,7 +90,7 @@ export function MergePanel({ app, session }: PanelProps) {
           <p class="actions sticky">
             {isOld
               ? <button type="button" class="main" onClick={() => void load()}>Preview again</button>
-              : <button type="button" class="main" disabled={open > 0 || (preview.total === 0 && preview.conflicts.length === 0)} onClick={() => void merge()}>Merge {from} into {into}</button>}
+              : <button type="button" class="main" disabled={open > 0} onClick={() => void merge()}>Merge {from} into {into}</button>}
             {isOld && <span class="wrong" role="alert">Nothing was merged: {from} or {into} has changed since.</span>}
             {!isOld && open > 0 && <span class="quiet">{count(open)} {open === 1 ? 'conflict is' : 'conflicts are'} not settled</span>}
           </p>

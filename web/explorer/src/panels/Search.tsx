@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import * as api from '../api/client.ts'
 import type { Child } from '../api/types.ts'
 import { count } from '../model/value.ts'
+import { isOfWords } from '../model/words.ts'
 import type { PanelProps } from '../parts/Explorer.tsx'
 import { PathLink } from '../parts/Link.tsx'
 import { Summary } from '../parts/Value.tsx'
@@ -63,6 +64,9 @@ export function SearchPanel({ app, session }: PanelProps) {
       {results && (
         <>
           <p class="quiet" role="status">{results.matches.length === 0 ? 'Nothing' : count(results.matches.length)}{results.next === null ? '' : ' so far'} found among {count(results.visited)} nodes{session.isWhole ? '' : ` of ${session.top}`}.</p>
+          {results.matches.length === 0 && results.next === null && isOfWords(find) && (
+            <p class="quiet">Words are looked for as they are written, capitals and all, in names and in the attributes that you have seen so far. An expression looks into any attribute: <code>note ~ "milk"</code>.</p>
+          )}
           {session.at === undefined && results.revision < session.head && (
             <p class="quiet">That was in revision {results.revision}. <button type="button" class="link" onClick={again}>Search revision {session.head}</button></p>
           )}
