@@ -136,8 +136,8 @@ fn ndjson(mut input: &[u8]) {
     while let Ok(1..) = read_line(&mut input, &mut text) {
         let Ok(line) = Line::parse(&text) else { continue };
         let Line { time, author, message, tags, value } = line;
-        let told: usize =
-            [time, author, message].iter().flatten().chain(&tags).map(String::len).sum();
+        let texts = [time, author, message];
+        let told: usize = texts.iter().flatten().chain(&tags).map(String::len).sum();
         assert!(told <= text.len(), "more than was there");
         if read(&mut tree, value.get().as_bytes()).is_ok() {
             comes_back(&tree);
