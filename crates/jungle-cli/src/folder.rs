@@ -53,13 +53,17 @@ pub(crate) fn not_read(error: &OpenError, dir: &str) -> Failure {
     }
 }
 
-/// Notes that the checkpoint is damaged. Nobody else would say so: the next one takes its place.
+/// Notes that the checkpoint is damaged, and where it is kept. Nobody else would say so: the next
+/// one takes its place.
 fn tell_ignored(store: &Store) {
-    if let Some(why) = &store.report().ignored {
-        say(format_args!(
-            "Note: the checkpoint is not used, and all of the log was read in its place: {why}"
-        ));
-    }
+    let Some(why) = &store.report().ignored else { return };
+    let kept = store
+        .report()
+        .kept_as
+        .map_or_else(String::new, |name| format!("; it is kept as {name}, which nothing needs"));
+    say(format_args!(
+        "Note: the checkpoint is not used, and all of the log was read in its place: {why}{kept}"
+    ));
 }
 
 /// Notes that somebody else goes on writing to what is read.

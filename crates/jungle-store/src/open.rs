@@ -88,6 +88,10 @@ pub struct OpenReport {
     /// Why a checkpoint that is there was left out: the whole log was read instead, and the next
     /// checkpoint will be a new one.
     pub ignored: Option<Box<str>>,
+    /// What its file is called now, in place of such a one of before, if the folder is opened to
+    /// write. Nothing needs it but somebody who looks for the cause; it goes with the part of the
+    /// log that is not kept.
+    pub kept_as: Option<&'static str>,
     /// How many segments the log has.
     pub segments: u64,
     /// How many bytes its commits take.
@@ -496,8 +500,12 @@ impl OpenOptions {
             remove_next(&*disk)?;
         }
         let (Read { log, start, end }, ignored) = self.read_best(&disk, mark)?;
+        if ignored.is_some() && !self.read_only {
+            pages::keep_damaged(&*disk)?;
+        }
+        let kept_as = (ignored.is_some() && !self.read_only).then_some(pages::DAMAGED);
         let checkpoint = start.checkpoints.revision();
-        let report = OpenReport::new(end.as_ref(), checkpoint, ignored);
+        let report = OpenReport { ignored, kept_as, ..OpenReport::new(end.as_ref(), checkpoint) };
         let writer = match end {
             _ if self.read_only => None,
             Some(end) => Some(go_on(&disk, end, self.segment_bytes)?),
@@ -722,13 +730,14 @@ pub(crate) fn remove_next(disk: &dyn Disk) -> Result<(), OpenError> {
 }
 
 impl OpenReport {
-    fn new(end: Option<&End>, checkpoint: Revision, ignored: Option<Box<str>>) -> OpenReport {
+    fn new(end: Option<&End>, checkpoint: Revision) -> OpenReport {
         let Some(end) = end else {
             let (segments, log_bytes, was_closed) = (0, 0, true);
             return OpenReport {
                 revision: Revision::default(),
                 checkpoint,
-                ignored,
+                ignored: None,
+                kept_as: None,
                 segments,
                 log_bytes,
                 was_closed,
@@ -739,7 +748,8 @@ impl OpenReport {
         OpenReport {
             revision: Revision::new(end.at.next - 1),
             checkpoint,
-            ignored,
+            ignored: None,
+            kept_as: None,
             segments: end.segments,
             log_bytes: end.at.bytes,
             was_closed: end.closed,

@@ -108,19 +108,26 @@ fn an_export_goes_to_where_a_link_leads_and_into_what_is_no_file() {
 }
 
 #[test]
-fn a_damaged_checkpoint_is_noted_until_another_takes_its_place() {
+fn a_damaged_checkpoint_is_noted_and_kept_under_another_name() {
     let folder = Folder::new("damaged_checkpoint");
     folder.write("in.json", "[1]");
     folder.run(&["import", "d", "t", "in.json"]).check_code(0);
     folder.run(&["gc", "d"]).check_code(0);
     let pages = folder.0.join("d/pages");
     let zeros = vec![0; std::fs::metadata(&pages).unwrap().len() as usize];
-    std::fs::write(&pages, zeros).unwrap();
+    std::fs::write(&pages, &zeros).unwrap();
     let note = "Note: the checkpoint is not used, and all of the log was read in its place: ";
-    for command in [&["trees", "d"][..], &["put", "d", "t", "/0", "2"], &["gc", "d"]] {
+    let kept = "; it is kept as pages.damaged, which nothing needs\n";
+    for (command, is_kept) in [(&["trees", "d"][..], false), (&["put", "d", "t", "/0", "2"], true)]
+    {
         let ended = folder.run(command);
         assert!(ended.code == Some(0) && ended.err.starts_with(note), "{}", ended.err);
+        assert_eq!(ended.err.ends_with(kept), is_kept, "{}", ended.err);
     }
+    assert!(!pages.exists() && std::fs::read(folder.0.join("d/pages.damaged")).unwrap() == zeros);
+    let ended = folder.run(&["gc", "d"]);
+    assert!(ended.code == Some(0) && ended.err.is_empty(), "{}", ended.err);
+    assert!(pages.exists());
     folder.run(&["get", "d", "t", "/0"]).check(0, "2\n", "");
 }
 

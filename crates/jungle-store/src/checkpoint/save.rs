@@ -282,6 +282,10 @@ impl Checkpoints {
         let firsts = segments(&*self.disk)?;
         let end = before.segment + u64::from(is_awake(Bug::TrimmedTooMuch));
         let old: Vec<u64> = firsts.into_iter().filter(|&first| first < end).collect();
+        if !old.is_empty() {
+            // It has what is not to be kept, too.
+            pages::remove_damaged(&*self.disk)?;
+        }
         for &first in &old {
             let name = name(first);
             self.disk.remove(&name).map_err(doing("remove", &name))?;

@@ -34,8 +34,11 @@ use crate::progress::Progress;
 /// What the file is called until there is something in it.
 const NEXT: &str = "pages.next";
 
+/// What a damaged file is called that was left out, so that somebody may look at it.
+pub(crate) const DAMAGED: &str = "pages.damaged";
+
 /// All files that there may be.
-pub(crate) const FILES: [&str; 2] = [PAGES, NEXT];
+pub(crate) const FILES: [&str; 3] = [PAGES, NEXT, DAMAGED];
 
 /// Memory that the engine keeps pages of the file in, unless something else is set, in bytes.
 pub const CACHE_BYTES: usize = 8 << 20;
@@ -597,6 +600,22 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Removes the pages of a folder, if there are any.
 pub(crate) fn remove(disk: &dyn Disk) -> Result<(), IoError> {
     remove_file(disk, PAGES)
+}
+
+/// Keeps pages that are damaged, and are not needed, under another name, in place of such that are
+/// kept already.
+pub(crate) fn keep_damaged(disk: &dyn Disk) -> Result<(), IoError> {
+    disk.rename(PAGES, DAMAGED).map_err(doing("name", DAMAGED))?;
+    disk.sync_folder("").map_err(doing("sync", ""))
+}
+
+/// Removes such that are kept, if there are any.
+pub(crate) fn remove_damaged(disk: &dyn Disk) -> Result<(), IoError> {
+    match disk.remove(DAMAGED) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(doing("remove", DAMAGED)(error)),
+        Ok(()) => disk.sync_folder("").map_err(doing("sync", "")),
+    }
 }
 
 fn remove_file(disk: &dyn Disk, name: &str) -> Result<(), IoError> {

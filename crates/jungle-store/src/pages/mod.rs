@@ -26,7 +26,7 @@ use crate::progress::Progress;
 
 pub(crate) use backend::PAGES;
 pub use engine::{CACHE_BYTES, EnginePages, PagesOptions};
-pub(crate) use engine::{FILES, remove};
+pub(crate) use engine::{DAMAGED, FILES, keep_damaged, remove, remove_damaged};
 pub use error::{PageDamage, PagesError};
 pub use value::VALUE_BYTES_MAX;
 pub(crate) use value::{Place, STORED_BYTES_MAX, said};

@@ -210,3 +210,60 @@ fn a_backup_for_which_there_is_no_room_is_no_damage() {
     let BackupError::Pages(cause) = &error else { panic!("{error:?}") };
     assert!(!cause.is_damage(), "{cause:?}");
 }
+
+/// A folder with a complete log and a checkpoint, of which the head is damaged.
+fn with_damaged_pages() -> (SimDisk, Vec<String>) {
+    let disk = SimDisk::new();
+    let store = options().open_on(Arc::new(disk.clone())).unwrap();
+    every_kind_of_commit(&store);
+    store.checkpoint().unwrap();
+    let before = portrait(&store);
+    store.close().unwrap();
+    let mut files = disk.files();
+    files.get_mut("pages").unwrap()[..1024].fill(0x55);
+    (SimDisk::with_files(&files), before)
+}
+
+/// Power is lost at each call with which a damaged checkpoint is set aside, and a new one written.
+#[test]
+fn a_damaged_checkpoint_is_kept_whatever_happens_meanwhile() {
+    let (disk, before) = with_damaged_pages();
+    let damaged = disk.files()["pages"].clone();
+    let crashed = Arc::new(Mutex::new(Vec::new()));
+    let (images, mut dice) = (Arc::clone(&crashed), jungle_testkit::Rng::new(7));
+    disk.watch(move |call, world| {
+        for keep in [Keep::Nothing, Keep::All, Keep::Prefix, Keep::Random] {
+            if call.kind.changes() {
+                let image = world.crash(keep, &mut |below| dice.below(below));
+                images.lock().unwrap().push(image);
+            }
+        }
+        Fate::Go
+    });
+    let store = options().open_on(Arc::new(disk.clone())).unwrap();
+    assert_eq!(store.report().kept_as, Some("pages.damaged"));
+    assert_eq!(portrait(&store), before);
+    store.create_tree("new").unwrap();
+    store.checkpoint().unwrap();
+    disk.unwatch();
+    let after = portrait(&store);
+    assert_eq!(disk.files()["pages.damaged"], damaged);
+    let crashed = std::mem::take(&mut *crashed.lock().unwrap());
+    assert!(crashed.len() > 40, "{}", crashed.len());
+    for image in crashed {
+        let store = options().open_on(Arc::new(image.clone())).unwrap();
+        assert!([&before, &after].contains(&&portrait(&store)));
+        assert_eq!(image.files()["pages.damaged"], damaged);
+    }
+}
+
+#[test]
+fn a_damaged_checkpoint_goes_with_the_log_that_is_not_kept() {
+    let (disk, _) = with_damaged_pages();
+    let store = options().open_on(Arc::new(disk.clone())).unwrap();
+    store.checkpoint().unwrap();
+    assert!(disk.files().contains_key("pages.damaged"));
+    store.create_tree("short").unwrap().set_retention(Retention::Last(1)).unwrap();
+    assert!(store.checkpoint().unwrap().segments > 0);
+    assert!(!disk.files().contains_key("pages.damaged"));
+}

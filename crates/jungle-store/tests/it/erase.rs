@@ -64,6 +64,8 @@ fn every_revision_stays_without_it_and_no_file_has_it() {
         let ought = without(&store);
         assert_ne!(as_it_is(&store), ought);
         drop(store);
+        // Left by a damage of long ago.
+        fs::write(folder.path().join("pages.damaged"), SECRET).unwrap();
         assert!(is_anywhere(folder.path()));
 
         let report = erase(&folder).unwrap();

@@ -118,7 +118,7 @@ impl Log<'_> {
         };
         let disk = SimDisk::with_files(&files);
         match open(&disk, self.workload.segment_bytes) {
-            Ok(store) => self.check_opened(&store, &damage, intact),
+            Ok(store) => self.check_opened((&store, &disk), &files, &damage, intact),
             Err(error) => self.check_told(&error, &damage, intact),
         }
     }
@@ -177,8 +177,18 @@ impl Log<'_> {
         (*files != intact).then_some(Damage { what, file, other, bytes })
     }
 
-    fn check_opened(&self, store: &Store, damage: &Damage, intact: &Files) {
+    fn check_opened(
+        &self,
+        (store, disk): (&Store, &SimDisk),
+        files: &Files,
+        damage: &Damage,
+        intact: &Files,
+    ) {
         let revision = store.revision().number();
+        if store.report().ignored.is_some() {
+            let is_kept = files.get("pages") == disk.files().get("pages.damaged");
+            assert!(is_kept, "LOST: {}", self.describe(damage));
+        }
         // Damage of what is loaded when it is first looked at is told then.
         let seen = portrait(store).and_then(|is| Ok((is, past(store)?)));
         let (is, was) = match seen {
