@@ -92,7 +92,10 @@ impl VerifyError {
             VerifyError::Open(OpenError::Checkpoint(_))
             | VerifyError::Pages(_)
             | VerifyError::Slab(_)
-            | VerifyError::History(_) => Some(PAGES),
+            | VerifyError::History(_)
+            // Nor does the log come to these, which is done again in memory.
+            | VerifyError::Tree(_)
+            | VerifyError::Differs { .. } => Some(PAGES),
             _ => None,
         }
     }
