@@ -1,7 +1,7 @@
 //! Whether a folder is whole.
 
-use jungle_db::{ArchiveError, Jungle, NoSuchRevision, Revision, TreeHandle};
-use jungle_tree::{ArenaOptions, SlabError, loading};
+use jungle_db::{ArchiveError, Jungle, NoSuchRevision, Revision, Snapshot, TreeHandle};
+use jungle_tree::{ArenaOptions, SlabError, diff, loading};
 
 use crate::checkpoint::{LoadError, load};
 use crate::error::{Damage, IoError, OpenError};
@@ -167,6 +167,13 @@ impl From<IoError> for VerifyError {
     }
 }
 
+/// The content of which versions is held against the log.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Versions {
+    Newest,
+    All,
+}
+
 impl Store {
     /// Reads all there is and checks it: each byte of the log, each value of the checkpoint, the
     /// form of each tree; and that what the log says from its beginning on, done again in memory
@@ -178,6 +185,10 @@ impl Store {
     /// told is that a tree and an index, or two trees, say of one record that it is their own: it
     /// reads as whole until one of them gives that back. To know that, all versions would have to
     /// be gone through, as a collection does.
+    ///
+    /// Of older versions it is held against the log which there are, when and by whom they were
+    /// made. That the values they are in are those that were put, their hashes tell; that they are
+    /// what the log says, [`verify_deep`](Store::verify_deep).
     ///
     /// # Errors
     /// The first thing that is not whole; [`OpenError::Locked`] where somebody else
@@ -214,6 +225,33 @@ impl Store {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn verify_telling(&self, progress: &Progress) -> Result<Verified, VerifyError> {
+        self.verify_as(progress, Versions::Newest)
+    }
+
+    /// As [`verify_telling`](Store::verify_telling), and holds the content of all older versions
+    /// that are kept against what the log says, if that is complete. They are loaded for it, and
+    /// stay in memory. Each is compared by what it changed.
+    ///
+    /// # Errors
+    /// As [`verify_telling`](Store::verify_telling).
+    ///
+    /// ```
+    /// use jungle_store::{Progress, Store};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-verify-deep-{}", std::process::id()));
+    /// let store = Store::open(&dir)?;
+    /// let tree = store.create_tree("board")?;
+    /// tree.update(|tx| tx.append(&[]))?;
+    /// store.checkpoint()?;
+    /// assert!(store.verify_deep(&Progress::default())?.log_is_complete);
+    /// # drop((tree, store));
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn verify_deep(&self, progress: &Progress) -> Result<Verified, VerifyError> {
+        self.verify_as(progress, Versions::All)
+    }
+
+    fn verify_as(&self, progress: &Progress, held: Versions) -> Result<Verified, VerifyError> {
         self.must_stand_still()?;
         let mut verified = Verified { checkpoint: self.checkpointed(), ..Verified::default() };
         let looked = check_trees::<VerifyError>(self, progress)?;
@@ -240,6 +278,9 @@ impl Store {
             true => Ok(()),
             false => Err(error),
         })?;
+        if verified.log_is_complete && held == Versions::All {
+            compare_older(self, &again, progress)?;
+        }
         Ok(verified)
     }
 
@@ -353,4 +394,54 @@ fn first_difference(is: &TreeHandle, ought: &TreeHandle) -> Result<Option<Revisi
             return Ok(Some(wanted.revision));
         }
     }
+}
+
+/// Holds the older versions of a Jungle, whose newest ones are what its log says, against that.
+fn compare_older(jungle: &Jungle, again: &Jungle, progress: &Progress) -> Result<(), VerifyError> {
+    for name in again.list_trees() {
+        let (Ok(is), Ok(ought)) = (jungle.open_tree(&name), again.open_tree(&name)) else {
+            continue;
+        };
+        for branch in ought.list_branches() {
+            let (Ok(is), Ok(ought)) = (is.on_branch(&branch), ought.on_branch(&branch)) else {
+                continue;
+            };
+            if let Some(revision) = loading(|| first_other(&is, &ought, progress))?? {
+                let what = format!("revision {revision} of tree {name:?}, branch {branch:?}");
+                return Err(VerifyError::Differs { what: what.into() });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The newest revision in which two branches have another content, if the newest ones are equal.
+/// Then an older one is, too, if what changed from it on is the same in both.
+fn first_other(
+    is: &TreeHandle,
+    ought: &TreeHandle,
+    progress: &Progress,
+) -> Result<Option<Revision>, VerifyError> {
+    let newest = ought.snapshot().revision();
+    let mut later: Option<[Snapshot; 2]> = None;
+    for info in ought.history(..=newest).rev() {
+        progress.go_on()?;
+        let revision = info?.revision;
+        let here = match (is.at(revision), ought.at(revision)) {
+            (Ok(is), Ok(ought)) => [is, ought],
+            (Err(NoSuchRevision::NotRead(error)), _) => return Err(error.into()),
+            // Retention has dropped it.
+            _ => return Ok(None),
+        };
+        let [is, ought] = &here;
+        let changes_alike = later
+            .as_ref()
+            .is_some_and(|[is_later, ought_later]| diff(is_later, is) == diff(ought_later, ought));
+        // What was moved may be told in another way where memory is not shared in the same way.
+        if !changes_alike && is.root().content_hash() != ought.root().content_hash() {
+            return Ok(Some(revision));
+        }
+        later = Some(here);
+    }
+    Ok(None)
 }

@@ -101,3 +101,43 @@ fn a_forged_checkpoint_is_told_by_verify_and_survey() {
         drop(options().open_on(Arc::new(disk.clone())));
     });
 }
+
+#[test]
+fn content_of_an_older_version_is_held_against_the_log_when_that_is_asked_for() {
+    let disk = SimDisk::new();
+    let store = options().open_on(Arc::new(disk.clone())).unwrap();
+    let tree = store.create_tree("u").unwrap();
+    for text in ["the first text", "the second text"] {
+        tree.update(|tx| tx.put_attribute(&[], "text", text)).unwrap();
+    }
+    for n in 0..20 {
+        let branch = if n % 2 == 0 { tree.clone() } else { tree.on_branch("other").unwrap() };
+        branch.update(|tx| tx.append(&[]).map(drop)).unwrap();
+        if n == 0 {
+            tree.branch("other", tree.snapshot().revision()).unwrap();
+        }
+    }
+    every_kind_of_commit(&store);
+    store.checkpoint().unwrap();
+    store.verify_deep(&Progress::default()).unwrap();
+    drop(tree);
+    store.close().unwrap();
+
+    let pages = open_pages(&disk);
+    let mut writing = pages.begin().unwrap();
+    for key in pages.keys(Table::Slabs, 0..=u64::MAX).unwrap() {
+        let mut slab = pages.get(Table::Slabs, key).unwrap().unwrap();
+        let text = b"the first text";
+        if let Some(at) = slab.windows(text.len()).position(|window| window == text) {
+            slab[at + 4..at + 9].copy_from_slice(b"other");
+            writing.put(Table::Slabs, key, &slab).unwrap();
+        }
+    }
+    writing.commit().unwrap();
+    drop(pages);
+    let store = options().open_on(Arc::new(disk)).unwrap();
+    store.verify().unwrap();
+    let error = store.verify_deep(&Progress::default()).unwrap_err();
+    let told = "the checkpoint is not what the log says: revision 2 of tree \"u\", branch \"main\"";
+    assert_eq!((error.to_string().as_str(), error.file()), (told, Some("pages")));
+}

@@ -23,7 +23,8 @@ them against their checksums, does all commits again, and checks that what comes
 formed and what the checkpoint has. A torn end is no damage: it was never acknowledged, and is cut \
 off when the folder is opened to write. If anything is damaged, it goes on behind that, and tells \
 what else is, what is still whole, and what to do. A damaged checkpoint loses nothing while the \
-log is whole.";
+log is whole. Of older revisions it looks at when and by whom they were made, and that their bytes \
+are those that were written; with --deep also at their content, for which all of them are loaded.";
 
 /// Check that a folder is whole, without changing it
 #[derive(clap::Args)]
@@ -31,6 +32,9 @@ log is whole.";
 pub(crate) struct Args {
     /// The folder
     dir: String,
+    /// Hold the content of all older revisions against the log, too
+    #[arg(long)]
+    deep: bool,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
@@ -47,7 +51,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             .map(|s| Folder::Own(s.into())),
     };
     let (survey, found) = match opened {
-        Ok(store) => match verified(&store, &given_up) {
+        Ok(store) => match verified(&store, args.deep, &given_up) {
             Ok(told) => return print_whole(&told, context.format),
             Err(found) => (store.survey(&surveying()), found),
         },
@@ -59,6 +63,12 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     };
     let survey = survey.map_err(|error| or_by_server("verify", &args.dir)(not_opened(&error)))?;
     let Some(first) = survey.damages.first() else {
+        if let Some(differs @ VerifyError::Differs { .. }) = &found {
+            // An older revision, at which a survey does not look.
+            return Err(
+                Failure::of(Exit::Damaged, differs).with_hint(survey::all_in_log(&args.dir))
+            );
+        }
         let found = found.as_ref().map_or_else(String::new, |found| with_causes(found));
         return Err(Failure::new(Exit::Error, found).with_hint(
             "a second look found nothing: the disk failed for once, or somebody changed it; \
@@ -71,12 +81,19 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
 
 /// What is told of a folder in which nothing is damaged; or what was found first, unless the
 /// checkpoint was left out when it was opened.
-fn verified(store: &Store, given_up: &Arc<AtomicBool>) -> Result<Whole, Option<VerifyError>> {
+fn verified(
+    store: &Store,
+    is_deep: bool,
+    given_up: &Arc<AtomicBool>,
+) -> Result<Whole, Option<VerifyError>> {
     if store.report().ignored.is_some() {
         return Err(None);
     }
     let progress = Bar::of_revisions("checking").until(Arc::clone(given_up));
-    let found = store.verify_telling(&progress)?;
+    let found = match is_deep {
+        true => store.verify_deep(&progress)?,
+        false => store.verify_telling(&progress)?,
+    };
     Ok(Whole::of(store, &found))
 }
 

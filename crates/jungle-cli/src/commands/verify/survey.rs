@@ -24,16 +24,20 @@ pub(super) fn print(survey: &Survey, format: Format) -> Result<(), Failure> {
 pub(super) fn hint(survey: &Survey, dir: &str) -> String {
     let newest = survey.revision;
     match survey.remedy {
-        Remedy::RemovePages => format!(
-            "the log has everything: `rm {dir}/pages`, and the folder is read from its log; \
-             nothing is lost"
-        ),
+        Remedy::RemovePages => all_in_log(dir),
         Remedy::TakeOut => format!(
             "everything up to revision {newest} can still be read: `jungle export` takes it out; \
              `jungle restore BACKUP DIR` makes a new folder with the log from a backup"
         ),
         _ => "`jungle restore BACKUP DIR` makes a new folder from a backup".to_owned(),
     }
+}
+
+pub(super) fn all_in_log(dir: &str) -> String {
+    format!(
+        "the log has everything: `rm {dir}/pages`, and the folder is read from its log; nothing is \
+         lost"
+    )
 }
 
 fn print_text(out: &mut impl Write, survey: &Survey) -> io::Result<()> {
