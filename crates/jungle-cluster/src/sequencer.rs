@@ -51,6 +51,9 @@ pub(crate) struct Appender {
 /// Guests are waited for no longer than this.
 const GATHER_MAX: Duration = Duration::from_millis(5);
 
+/// So often records are sent again behind messages that have nothing in them.
+const REWRAPPED_MAX: usize = 16;
+
 /// The server has left its cluster.
 #[derive(Debug, thiserror::Error)]
 #[error("this server has left its cluster")]
@@ -219,25 +222,34 @@ impl Appender {
         proven: &mut u64,
     ) -> Result<Places, SequenceError> {
         let none = Places { count: 0, first: Revision::default() };
-        let covered = self.asked.load(Ordering::SeqCst);
-        let Some(sent) = self.message(records)? else { return Ok(none) };
-        match self.log.append(sent.after, &sent.bytes, self.within) {
-            Ok(Appended::At(sequence)) => {
-                *proven = covered;
-                let followed = self.follow_own(sequence, &sent.bytes, &sent.records, &sent.carried);
-                // It is in the log; that it cannot be followed here is another matter.
-                followed.map_err(undecided)?;
-                Ok(sent.places)
+        for _ in 0..REWRAPPED_MAX {
+            let covered = self.asked.load(Ordering::SeqCst);
+            let Some(sent) = self.message(records)? else { break };
+            match self.log.append(sent.after, &sent.bytes, self.within) {
+                Ok(Appended::At(sequence)) => {
+                    *proven = covered;
+                    let Sent { bytes, records, carried, places, .. } = sent;
+                    let followed = self.follow_own(sequence, &bytes, &records, &carried);
+                    // It is in the log; that it cannot be followed here is another matter.
+                    followed.map_err(undecided)?;
+                    return Ok(places);
+                }
+                Ok(Appended::Behind) => {
+                    self.log.wait_in_line(&self.mark);
+                    if !self.follower.wait_past(sent.after, self.within) {
+                        return Err(refused(CutOff));
+                    }
+                    if next(self.follower.place().revision()) != sent.places.first {
+                        break;
+                    }
+                    // What came first has nothing in it: the same records have the next place.
+                }
+                Err(error @ LogError::Refused { .. }) => return Err(refused(error)),
+                Err(error) if is_awake(Bug::UnknownIsRefused) => return Err(refused(error)),
+                Err(error) => return Err(undecided(error)),
             }
-            Ok(Appended::Behind) => {
-                self.log.wait_in_line(&self.mark);
-                let is_here = self.follower.wait_past(sent.after, self.within);
-                if is_here { Ok(none) } else { Err(refused(CutOff)) }
-            }
-            Err(error @ LogError::Refused { .. }) => Err(refused(error)),
-            Err(error) if is_awake(Bug::UnknownIsRefused) => Err(refused(error)),
-            Err(error) => Err(undecided(error)),
         }
+        Ok(none)
     }
 
     fn follow_own(

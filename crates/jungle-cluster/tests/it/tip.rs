@@ -56,3 +56,30 @@ fn nobody_is_told_what_came_to_nothing() {
     agree(&servers);
     assert_eq!((int(&theirs, "/", "n"), int(&theirs, "/", "m")), (Some(2), Some(3)));
 }
+
+/// Those who read what is newest append messages without anything in them, which change nothing.
+#[test]
+fn what_has_gathered_is_not_worked_out_again_because_others_read() {
+    let (engine, rng) = (Arc::new(Engine::default()), &mut Rng::new(1));
+    let cut = Cut::new(engine.connect(rng, 0));
+    let servers = [server(&cut, "a"), server(&engine.connect(rng, 0), "b")];
+    let tree = servers[0].0.create_tree("t").unwrap();
+    agree(&servers);
+    cut.hold(true);
+    let begun_at = RefCell::new(Vec::new());
+    thread::scope(|scope| {
+        scope.spawn(|| put(&tree, "/", "n", 1));
+        cut.wait_held();
+        for _ in 0..3 {
+            servers[1].1.linearize(options("").commit_within).unwrap();
+        }
+        let second = tree.update(|tx| {
+            begun_at.borrow_mut().push(tx.attribute(&[], "n")?.and_then(|n| n.as_int()));
+            cut.hold(false);
+            tx.put_attribute(&[], "m", 2)
+        });
+        second.unwrap();
+    });
+    assert_eq!(begun_at.into_inner(), [Some(1)]);
+    agree(&servers);
+}
