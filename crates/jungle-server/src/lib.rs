@@ -29,6 +29,7 @@ mod certificate;
 mod cluster;
 mod collector;
 mod committer;
+mod docs;
 mod elsewhere;
 mod explorer;
 mod guard;

@@ -29,7 +29,7 @@ use crate::status::Samples;
 use crate::tag::Mark;
 use crate::tls::Acceptor;
 use crate::upkeep::Upkeep;
-use crate::{api, board, cluster, elsewhere, explorer, status, tls};
+use crate::{api, board, cluster, docs, elsewhere, explorer, status, tls};
 
 /// Threads for what takes long or waits for the disk.
 const ASIDE_THREADS_MAX: usize = 256;
@@ -346,7 +346,7 @@ async fn kept(app: Arc<App>, acceptor: Option<Arc<Acceptor>>) {
 
 fn router(app: &Arc<App>) -> Router {
     let mut routes = api::routes().merge(board::routes()).merge(explorer::routes());
-    routes = routes.merge(access::routes()).merge(status::routes());
+    routes = routes.merge(access::routes()).merge(status::routes()).merge(docs::routes());
     if app.options.bench {
         routes = routes.merge(board::bench_routes());
     }

@@ -117,7 +117,7 @@ impl Gate {
 pub(crate) fn is_open(uri: &Uri) -> bool {
     let path = uri.path();
     let is_file = |folder: &str| path.strip_prefix(folder).is_some_and(|name| !name.is_empty());
-    matches!(path, "/health" | "/openapi.json" | "/login" | "/logout")
+    matches!(path, "/health" | "/docs" | "/openapi.json" | "/login" | "/logout")
         || is_file("/assets/")
         || is_file("/explorer/")
 }

@@ -42,7 +42,7 @@ use crate::app::App;
 use crate::problem::{Kind, Problem};
 use crate::upkeep::Work;
 
-pub(crate) use status::of_all;
+pub(crate) use status::{OPENAPI, of_all};
 
 pub(crate) fn routes() -> Router<Arc<App>> {
     Router::new()

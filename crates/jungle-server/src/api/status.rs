@@ -10,7 +10,7 @@ use crate::access::Visitor;
 use crate::metrics::{kind, line};
 use crate::problem::{Kind, Problem};
 
-const OPENAPI: &str = include_str!("../../../../docs/openapi.json");
+pub(crate) const OPENAPI: &str = include_str!("../../../../docs/openapi.json");
 
 /// Anybody may know that it is there; how it stands is for those who may read all trees.
 pub(crate) async fn health(app: Visitor) -> Response {

@@ -8,9 +8,10 @@ use crate::api::Named;
 use crate::asset::{Asset, answer};
 use crate::problem::Problem;
 
-const ASSETS: [Asset; 4] = [
+const ASSETS: [Asset; 5] = [
     ("board.css", "text/css; charset=utf-8", include_str!("../../assets/board.css")),
     ("board.js", "text/javascript; charset=utf-8", include_str!("../../assets/board.js")),
+    ("docs.css", "text/css; charset=utf-8", include_str!("../../assets/docs.css")),
     ("status.js", "text/javascript; charset=utf-8", include_str!("../../assets/status.js")),
     ("leaf.svg", "image/svg+xml", include_str!("../../assets/leaf.svg")),
 ];

@@ -54,6 +54,16 @@ impl Contract {
         found.min_by_key(|(template, _)| template.matches('{').count())?.1.get(method)
     }
 
+    /// Path, method and name of each operation.
+    pub(crate) fn operation_ids(&self) -> impl Iterator<Item = (&str, String, &str)> {
+        let paths = self.0["paths"].as_object().unwrap().iter();
+        paths.flat_map(|(path, operations)| {
+            operations.as_object().unwrap().iter().map(move |(method, operation)| {
+                (&**path, method.to_uppercase(), operation["operationId"].as_str().unwrap())
+            })
+        })
+    }
+
     fn resolve<'c>(&'c self, json: &'c Json) -> &'c Json {
         match json.get("$ref").and_then(Json::as_str) {
             Some(place) => self.0.pointer(&place[1..]).unwrap_or_else(|| panic!("{place}")),
@@ -173,6 +183,23 @@ fn document_has_the_methods_that_there_are_and_no_others() {
             assert_eq!(is_there, is_told, "{method} {path}");
         }
     }
+}
+
+#[test]
+fn bodies_have_examples_that_fit() {
+    let contract = Contract::read();
+    let mut count = 0;
+    for operations in contract.0["paths"].as_object().unwrap().values() {
+        for operation in operations.as_object().unwrap().values() {
+            let Some(body) = operation.get("requestBody") else { continue };
+            let content = &body["content"]["application/json"];
+            let wrong = contract.wrong(&content["schema"], &content["example"], "");
+            assert_eq!(wrong, None, "{}", operation["operationId"]);
+            assert!(!content["example"].is_null(), "{}", operation["operationId"]);
+            count += 1;
+        }
+    }
+    assert!(count > 10, "{count}");
 }
 
 #[test]

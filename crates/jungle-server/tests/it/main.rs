@@ -13,6 +13,7 @@ mod committing;
 mod contract;
 mod crowding;
 mod damage;
+mod docs;
 mod documents;
 mod explorer;
 mod history;
