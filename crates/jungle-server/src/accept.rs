@@ -19,9 +19,9 @@ use tokio_rustls::TlsAcceptor;
 use tower_service::Service;
 
 use crate::app::App;
+use crate::client::{Client, is_proxy};
 use crate::linger::{self, Reading};
 use crate::patient::Patient;
-use crate::peer::{Peer, is_proxy};
 use crate::places::{Place, Places};
 use crate::problem::{Kind, Problem};
 use crate::rate::network;
@@ -122,7 +122,7 @@ where
     let service = service_fn(|request| {
         let (reading, mut request) = Reading::of(request);
         let is_encrypted = app.options.tls.is_some();
-        request.extensions_mut().insert(Peer::connected(peer.ip(), is_encrypted));
+        request.extensions_mut().insert(Client::connected(peer.ip(), is_encrypted));
         let answered = router.clone().call(request);
         let is_unread = &is_unread;
         Box::pin(async move {

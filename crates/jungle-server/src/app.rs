@@ -13,6 +13,7 @@ use crate::acknowledge::Acknowledger;
 use crate::audit::Audit;
 use crate::board::{Cache, Level};
 use crate::committer::Committer;
+use crate::etag::Mark;
 use crate::guard::Hosts;
 use crate::hub::Hubs;
 use crate::metrics::Metrics;
@@ -22,7 +23,6 @@ use crate::places::Places;
 use crate::problem::{Kind, Problem};
 use crate::rate::Rate;
 use crate::status::Samples;
-use crate::tag::Mark;
 use crate::upkeep::Upkeep;
 
 /// What all requests share.

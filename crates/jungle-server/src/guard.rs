@@ -22,10 +22,10 @@ use crate::access::{self, Who};
 use crate::app::App;
 use crate::audit;
 use crate::body;
+use crate::client::Client;
 use crate::cluster::{self, Asked};
 use crate::elsewhere;
 use crate::options::Options;
-use crate::peer::Peer;
 use crate::problem::{Bug, Kind, Problem};
 
 /// The names by which the server may be asked for. A page of another site can make its own name
@@ -98,7 +98,7 @@ pub(crate) async fn guard(
     let asked = tracing::enabled!(tracing::Level::ERROR)
         .then(|| (request.method().clone(), request.uri().path().to_owned()));
     let checked = check(&app, &mut request, began);
-    let peer = request.extensions().get().map(|peer: &Peer| peer.address);
+    let client = request.extensions().get().map(|client: &Client| client.address);
     let who = request.extensions().get::<Who>().and_then(Who::name);
     let mut response = match checked {
         Ok(()) => match cluster::fresh(&app, Asked::of(&request)).await {
@@ -126,7 +126,7 @@ pub(crate) async fn guard(
     let time = began.elapsed();
     if let Some((method, path)) = asked {
         let (micros, status) = (time.as_micros(), status.as_u16());
-        let (who, address) = (who.as_deref(), peer);
+        let (who, address) = (who.as_deref(), client);
         let asked = audit::Asked { who, address, method: &method, path: &path, status };
         match status {
             500 => tracing::error!(%method, path, status, micros, "failed"),
@@ -173,7 +173,7 @@ fn check(app: &App, request: &mut Request<Body>, now: Instant) -> Result<(), Box
     let Some(gate) = &app.gate else {
         return Ok(());
     };
-    let who = gate.who(request.headers(), request.extensions().get::<Peer>(), now);
+    let who = gate.who(request.headers(), request.extensions().get::<Client>(), now);
     let who = who.map_err(|problem| Box::new(problem.into_response()))?;
     if matches!(who, Who::Stranger) && !access::is_open(request.uri()) {
         return Err(Box::new(access::stranger(request)));
@@ -184,9 +184,9 @@ fn check(app: &App, request: &mut Request<Body>, now: Instant) -> Result<(), Box
 
 /// Finds out where it comes from, if a proxy is between.
 fn came(app: &App, request: &mut Request<Body>) -> Result<(), Problem> {
-    if let Some(connected) = request.extensions().get::<Peer>().copied() {
-        let peer = connected.behind(&app.options.proxies, request.headers())?;
-        request.extensions_mut().insert(peer);
+    if let Some(connected) = request.extensions().get::<Client>().copied() {
+        let client = connected.behind(&app.options.proxies, request.headers())?;
+        request.extensions_mut().insert(client);
     }
     Ok(())
 }
@@ -202,10 +202,10 @@ fn pass(app: &App, request: &Request<Body>, now: Instant) -> Result<(), Problem>
         same_site(headers, host)?;
     }
     body::must_be_plain(headers)?;
-    if let Some(&peer) = request.extensions().get::<Peer>()
-        && !app.rate.allows(peer, now)
+    if let Some(&client) = request.extensions().get::<Client>()
+        && !app.rate.allows(client, now)
     {
-        let detail = format_args!("too many requests from {}", peer.address);
+        let detail = format_args!("too many requests from {}", client.address);
         return Err(
             Problem::new(Kind::TooMany, detail).header(RETRY_AFTER, HeaderValue::from_static("1"))
         );

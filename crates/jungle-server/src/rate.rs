@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::peer::Peer;
+use crate::client::Client;
 
 /// Keys that are remembered: beyond it, those that have been quiet are forgotten.
 const KEYS_MAX: usize = 10_000;
@@ -75,8 +75,8 @@ impl Rate {
     }
 
     /// May it send another request? This machine itself always may.
-    pub(crate) fn allows(&self, peer: Peer, now: Instant) -> bool {
-        peer.is_own || self.0.take(network(peer.address), now)
+    pub(crate) fn allows(&self, client: Client, now: Instant) -> bool {
+        client.is_own || self.0.take(network(client.address), now)
     }
 }
 
@@ -89,14 +89,14 @@ mod tests {
     #[test]
     fn burst_is_allowed_then_the_rate() {
         let (rate, start) = (Rate::new(10), Instant::now());
-        let peer = |address: [u8; 4]| Peer::connected(address.into(), false);
+        let client = |address: [u8; 4]| Client::connected(address.into(), false);
         let count = |seconds: u64| {
             let now = start + Duration::from_secs(seconds);
-            (0..1000).filter(|_| rate.allows(peer([192, 0, 2, 1]), now)).count()
+            (0..1000).filter(|_| rate.allows(client([192, 0, 2, 1]), now)).count()
         };
         assert_eq!([count(0), count(0), count(1), count(100)], [40, 0, 10, 40]);
-        assert!(rate.allows(peer([192, 0, 2, 2]), start));
-        assert!((0..1000).all(|_| rate.allows(peer([127, 0, 0, 1]), start)));
+        assert!(rate.allows(client([192, 0, 2, 2]), start));
+        assert!((0..1000).all(|_| rate.allows(client([127, 0, 0, 1]), start)));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{Error, ServerConfig, crypto};
 
 use crate::app::Stopping;
-use crate::renewed::renewed;
+use crate::reload::reload;
 
 /// With what a server says who it is, as PEM files; they are read again when they change.
 ///
@@ -79,7 +79,7 @@ pub(crate) async fn keep(tls: &Tls, acceptor: &Acceptor, stopping: Stopping) {
         Ok(new) => _ = acceptor.send_replace(new),
         Err(error) => tracing::error!(%error, "the certificate stays as it was"),
     };
-    renewed(vec![tls.cert.clone(), tls.key.clone()], stopping, read).await;
+    reload(vec![tls.cert.clone(), tls.key.clone()], stopping, read).await;
 }
 
 /// TLS 1.2 and 1.3, with the ciphers that rustls holds for safe, and HTTP/1.1 in it.

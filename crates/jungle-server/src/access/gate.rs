@@ -16,15 +16,15 @@ use super::login::{self, Attempts};
 use super::sessions::{Found, Sessions};
 use super::visitor::{Known, Until, Who};
 use crate::app::Stopping;
-use crate::peer::Peer;
+use crate::client::Client;
 use crate::problem::{Kind, Problem};
-use crate::renewed::renewed;
+use crate::reload::reload;
 
 /// The cookie that a session is in. Browsers take one with `__Host-` from this very host only, by
 /// an encrypted connection: no neighbour of it can put a session of its own there.
-pub(super) fn cookie_name(peer: Option<&Peer>) -> &'static str {
-    match peer {
-        Some(Peer { is_encrypted: true, .. }) => "__Host-jungle_session",
+pub(super) fn cookie_name(client: Option<&Client>) -> &'static str {
+    match client {
+        Some(Client { is_encrypted: true, .. }) => "__Host-jungle_session",
         _ => "jungle_session",
     }
 }
@@ -62,7 +62,7 @@ impl Gate {
     pub(crate) fn who(
         &self,
         headers: &HeaderMap,
-        peer: Option<&Peer>,
+        client: Option<&Client>,
         now: Instant,
     ) -> Result<Who, Problem> {
         let mut changes = self.access.subscribe();
@@ -79,7 +79,7 @@ impl Gate {
                 (Arc::from(name), Until { time: ends, session: None })
             }
             None => {
-                let found = session(headers, cookie_name(peer));
+                let found = session(headers, cookie_name(client));
                 let found = found.and_then(|secret| self.sessions.find(secret, &access, now));
                 let Some(Found { name, until, alive }) = found else {
                     return Ok(Who::Stranger);
@@ -93,7 +93,7 @@ impl Gate {
     /// Takes the file in whenever it has changed, until the server stops. One that cannot be read
     /// changes nothing: what was granted stays, and nothing opens.
     pub(crate) async fn keep(&self, stopping: Stopping) {
-        renewed(vec![self.file.clone()], stopping, || self.read()).await;
+        reload(vec![self.file.clone()], stopping, || self.read()).await;
     }
 
     fn read(&self) {

@@ -20,9 +20,9 @@ use super::sessions::SESSION_TIME;
 use super::visitor::Visitor;
 use crate::app::{App, aside};
 use crate::board::{Sorry, form_within, html};
+use crate::client::Client;
 use crate::guard::SEC_FETCH_SITE;
 use crate::limits::AUTHOR_BYTES_MAX;
-use crate::peer::Peer;
 use crate::problem::{Kind, Problem};
 use crate::query::{Query, limit};
 use crate::rate::{Buckets, network};
@@ -58,8 +58,8 @@ impl Attempts {
 
     /// May there be another one? On this machine itself there may be a proxy of which nobody said
     /// anything, so that everybody comes from there.
-    fn allows(&self, peer: Peer, user: &str, now: Instant) -> bool {
-        (peer.is_own || self.by_address.take(network(peer.address), now))
+    fn allows(&self, client: Client, user: &str, now: Instant) -> bool {
+        (client.is_own || self.by_address.take(network(client.address), now))
             && self.by_user.take(user.into(), now)
     }
 }
@@ -111,23 +111,24 @@ async fn log_in(app: Visitor, request: Request<Body>) -> Result<Response, Sorry>
     let Some(gate) = &app.gate else {
         return Ok(see("/boards"));
     };
-    let peer = request.extensions().get().copied();
-    let peer: Peer = peer.ok_or_else(|| refused("nobody knows where the request comes from"))?;
-    let before = session(request.headers(), cookie_name(Some(&peer))).map(str::to_owned);
+    let client = request.extensions().get().copied();
+    let client: Client =
+        client.ok_or_else(|| refused("nobody knows where the request comes from"))?;
+    let before = session(request.headers(), cookie_name(Some(&client))).map(str::to_owned);
     let known = ["name", "password", "next"];
     let form = form_within(&app, request, &known, FORM_BYTES_MAX).await?;
     let name = form.text("name")?.unwrap_or_default().trim();
     let password = form.text("password")?.unwrap_or_default();
     limit("the name", name, AUTHOR_BYTES_MAX)?;
-    match check(gate, peer, name, password).await? {
+    match check(gate, client, name, password).await? {
         Some(user) => {
             let now = Instant::now();
             let secret = gate.sessions.begin(&user, now).map_err(Problem::from)?;
             // The browser forgets it now.
             before.iter().for_each(|before| gate.sessions.end(before));
-            tracing::info!(user = user.name, address = %peer.address, "logged in");
+            tracing::info!(user = user.name, address = %client.address, "logged in");
             let mut answer = see(next(&form));
-            answer.headers_mut().insert(SET_COOKIE, cookie(&secret, SESSION_TIME, Some(&peer)));
+            answer.headers_mut().insert(SET_COOKIE, cookie(&secret, SESSION_TIME, Some(&client)));
             Ok(answer)
         }
         None => {
@@ -141,7 +142,7 @@ async fn log_in(app: Visitor, request: Request<Body>) -> Result<Response, Sorry>
 /// The user, if it is the password.
 async fn check(
     gate: &Gate,
-    peer: Peer,
+    client: Client,
     name: &str,
     password: &str,
 ) -> Result<Option<User>, Problem> {
@@ -149,7 +150,7 @@ async fn check(
         let later = HeaderValue::from_static("12");
         Problem::new(Kind::TooMany, detail).header(RETRY_AFTER, later)
     };
-    if !gate.attempts.allows(peer, name, Instant::now()) {
+    if !gate.attempts.allows(client, name, Instant::now()) {
         return Err(too_many("too many attempts to log in"));
     }
     let permit = tokio::time::timeout(WAIT, Arc::clone(&gate.passwords).acquire_owned()).await;
@@ -167,20 +168,20 @@ async fn check(
 }
 
 async fn log_out(app: Visitor, request: Request<Body>) -> Response {
-    let peer = request.extensions().get::<Peer>();
-    let secret = session(request.headers(), cookie_name(peer));
+    let client = request.extensions().get::<Client>();
+    let secret = session(request.headers(), cookie_name(client));
     if let (Some(gate), Some(secret)) = (&app.gate, secret) {
         gate.sessions.end(secret);
     }
     let mut answer = see("/login");
-    answer.headers_mut().insert(SET_COOKIE, cookie("", Duration::ZERO, peer));
+    answer.headers_mut().insert(SET_COOKIE, cookie("", Duration::ZERO, client));
     answer
 }
 
 /// No script sees it, and no page of another site makes the browser send it.
-fn cookie(secret: &str, time: Duration, peer: Option<&Peer>) -> HeaderValue {
-    let (name, seconds) = (cookie_name(peer), time.as_secs());
-    let secure = if peer.is_some_and(|peer| peer.is_encrypted) { "; Secure" } else { "" };
+fn cookie(secret: &str, time: Duration, client: Option<&Client>) -> HeaderValue {
+    let (name, seconds) = (cookie_name(client), time.as_secs());
+    let secure = if client.is_some_and(|client| client.is_encrypted) { "; Secure" } else { "" };
     let text =
         format!("{name}={secret}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
     HeaderValue::try_from(text).expect("digits and letters")
@@ -234,12 +235,12 @@ mod tests {
     #[test]
     fn attempts_are_counted_by_user_and_by_address() {
         let (attempts, now) = (Attempts::new(), Instant::now());
-        let peer = |address: [u8; 4]| Peer::connected(address.into(), false);
-        let (one, other) = (peer([192, 0, 2, 1]), peer([192, 0, 2, 2]));
-        let home = peer([127, 0, 0, 1]);
-        let count = |peer, user: &str, seconds| {
+        let client = |address: [u8; 4]| Client::connected(address.into(), false);
+        let (one, other) = (client([192, 0, 2, 1]), client([192, 0, 2, 2]));
+        let home = client([127, 0, 0, 1]);
+        let count = |client, user: &str, seconds| {
             let now = now + Duration::from_secs(seconds);
-            (0..100).filter(|_| attempts.allows(peer, user, now)).count()
+            (0..100).filter(|_| attempts.allows(client, user, now)).count()
         };
         assert_eq!(
             [count(one, "ana", 0), count(other, "ana", 0), count(home, "ana", 0)],

@@ -21,8 +21,8 @@ use super::gate::refused;
 use super::grants::Role;
 use super::view::View;
 use crate::app::{App, aside_with};
+use crate::client::Client;
 use crate::cluster;
-use crate::peer::Peer;
 use crate::problem::{Kind, Problem};
 use crate::query::{self, Query};
 use crate::rate::network;
@@ -101,7 +101,7 @@ pub(crate) struct Visitor {
     app: Arc<App>,
     who: Who,
     /// Where the request comes from.
-    peer: Option<Peer>,
+    client: Option<Client>,
     /// What was committed on this server and has no place in the cluster's log yet, to be seen.
     own: Option<Arc<Local>>,
 }
@@ -125,8 +125,8 @@ impl FromRequestParts<Arc<App>> for Visitor {
         };
         let cluster = app.cluster.as_ref().filter(|_| cluster::sees_own(&parts.headers));
         let own = cluster.and_then(|cluster| cluster.opened_local()).cloned();
-        let peer = parts.extensions.get().copied();
-        Ok(Visitor { app: Arc::clone(app), who, peer, own })
+        let client = parts.extensions.get().copied();
+        Ok(Visitor { app: Arc::clone(app), who, client, own })
     }
 }
 
@@ -297,11 +297,11 @@ impl Visitor {
     /// Whose share of something it takes from; `None` is from this machine itself, and without a
     /// name: that may be anybody, so it has no share.
     pub(crate) fn whose(&self) -> Option<Whose> {
-        let peer = self.peer.as_ref();
+        let client = self.client.as_ref();
         match self.who.name() {
             Some(name) => Some(Whose::Name(name)),
-            None if peer.is_some_and(|peer| peer.is_own) => None,
-            None => Some(Whose::Address(peer.map(|peer| network(peer.address)))),
+            None if client.is_some_and(|client| client.is_own) => None,
+            None => Some(Whose::Address(client.map(|client| network(client.address)))),
         }
     }
 
@@ -388,7 +388,7 @@ impl Visitor {
         let Some(gate) = &self.gate else {
             return Ok(self.clone());
         };
-        match gate.who(headers, self.peer.as_ref(), Instant::now())? {
+        match gate.who(headers, self.client.as_ref(), Instant::now())? {
             Who::Stranger => Err(refused("the session has ended")),
             who => Ok(Visitor { who, ..self.clone() }),
         }

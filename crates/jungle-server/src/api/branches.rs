@@ -11,9 +11,9 @@ use serde_json::{Value as Json, json};
 use super::{Named, json as answer};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
+use crate::etag;
 use crate::problem::Problem;
 use crate::query::{self, Query};
-use crate::tag;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,7 +48,7 @@ pub(crate) async fn list(
     let names = tree.list_branches();
     let branches = names.iter().filter_map(|name| tree.on_branch(name).ok());
     let branches: Vec<Json> = branches.map(|tree| branch(&tree)).collect();
-    Ok(tag::told(&headers, &json!({"branches": branches})))
+    Ok(etag::told(&headers, &json!({"branches": branches})))
 }
 
 pub(crate) async fn create(
@@ -89,7 +89,7 @@ pub(crate) async fn list_tags(
         let (name, revision) = (&**name, revision.number());
         json!({"name": name, "revision": revision})
     });
-    Ok(tag::told(&headers, &json!({"tags": tags.collect::<Vec<_>>()})))
+    Ok(etag::told(&headers, &json!({"tags": tags.collect::<Vec<_>>()})))
 }
 
 pub(crate) async fn create_tag(

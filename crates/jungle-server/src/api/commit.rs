@@ -12,11 +12,11 @@ use super::repeat::{Keyed, once};
 use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
+use crate::etag::{changed, check, expected};
 use crate::limits::EDITS_MAX;
 use crate::once::Answer;
 use crate::problem::Problem;
 use crate::query::Query;
-use crate::tag::{changed, check, expected};
 
 /// Bytes of a batch that is so short that it is done at once.
 const SHORT_BYTES_MAX: usize = 8 << 10;

@@ -18,11 +18,11 @@ use super::{Named, written};
 use crate::access::{Need, Visitor, Whose};
 use crate::app::aside_with;
 use crate::body::{self, Incoming, Outgoing};
+use crate::etag::{changed, check, expected};
 use crate::once::Answer;
 use crate::places::{NoPlace, Place};
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
-use crate::tag::{changed, check, expected};
 
 pub(crate) async fn export(
     app: Visitor,

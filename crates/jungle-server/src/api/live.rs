@@ -15,10 +15,10 @@ use super::watch::{End, Ended, LAST_EVENT_ID, Out, QUIET};
 use super::{Named, event};
 use crate::access::{Need, Role, View, Visitor};
 use crate::body::pieces;
+use crate::etag::Edition;
 use crate::hub::Subscription;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
-use crate::tag::Edition;
 
 /// How long it rests when it has told something: what comes meanwhile is told together.
 const REST: std::time::Duration = std::time::Duration::from_millis(20);

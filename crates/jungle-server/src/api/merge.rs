@@ -21,10 +21,10 @@ use super::value::New;
 use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
+use crate::etag::{changed, check, expected};
 use crate::once::Answer;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
-use crate::tag::{changed, check, expected};
 
 /// Changes, and conflicts, that a preview tells.
 const CHANGES_MAX: usize = 1000;

@@ -11,10 +11,10 @@ use super::repeat::{Keyed, once};
 use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
+use crate::etag::{check, expected};
 use crate::once::Answer;
 use crate::problem::Problem;
 use crate::query::Query;
-use crate::tag::{check, expected};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::{Named, json};
 use crate::access::{Need, Role, Visitor};
+use crate::etag;
 use crate::problem::Problem;
 use crate::query::Query;
-use crate::tag;
 
 #[derive(Serialize)]
 struct Page {
@@ -44,7 +44,7 @@ pub(crate) async fn list(
         page.revisions.pop();
         page.next = page.revisions.last().map(|info| info.revision);
     }
-    Ok(tag::told(&headers, &page))
+    Ok(etag::told(&headers, &page))
 }
 
 pub(crate) async fn show(

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::{Named, json};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
+use crate::etag;
 use crate::problem::Problem;
 use crate::query::{self, Query};
-use crate::tag;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -60,7 +60,7 @@ pub(crate) async fn list(app: Visitor, uri: Uri, headers: HeaderMap) -> Result<R
     let trees = trees.map(|tree| shown(&tree, &tree.snapshot())).collect();
     let has_more = start + page.len() < names.len();
     let next = page.last().filter(|_| has_more).map(|name| name.to_string());
-    Ok(tag::told(&headers, &Page { trees, next }))
+    Ok(etag::told(&headers, &Page { trees, next }))
 }
 
 pub(crate) async fn create(app: Visitor, request: Request<Body>) -> Result<Response, Problem> {

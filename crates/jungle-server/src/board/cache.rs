@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use jungle::BranchId;
 
-use crate::tag::Edition;
+use crate::etag::Edition;
 
 /// Pages that are kept; where there are more, all are forgotten.
 const PAGES_MAX: usize = 1000;

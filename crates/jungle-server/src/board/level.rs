@@ -7,8 +7,8 @@ use jungle_cluster::Local;
 use tokio::sync::watch;
 
 use crate::acknowledge::Acknowledger;
+use crate::etag::Edition;
 use crate::problem::Problem;
-use crate::tag::Edition;
 
 /// At which level messages are committed.
 pub(crate) enum Level {

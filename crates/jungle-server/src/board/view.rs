@@ -14,9 +14,9 @@ use super::{VISITS_MAX, limit, open, part, place};
 use crate::access::{Need, Role, Visitor};
 use crate::api::Named;
 use crate::app::App;
+use crate::etag::Edition;
 use crate::problem::Problem;
 use crate::query::Query;
-use crate::tag::Edition;
 
 #[derive(Template)]
 #[template(path = "board.html")]

@@ -13,7 +13,7 @@ use jungle_words::FindError;
 
 use super::Problem;
 use crate::access::AccessError;
-use crate::tag::changed;
+use crate::etag::changed;
 
 /// The kinds of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

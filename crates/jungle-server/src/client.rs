@@ -11,7 +11,7 @@ const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto")
 
 /// Where a request comes from, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Peer {
+pub(crate) struct Client {
     pub(crate) address: IpAddr,
     /// From this machine itself, and for nobody else as far as one knows: there is no limit to
     /// what it may ask.
@@ -29,38 +29,38 @@ pub(crate) fn is_proxy(proxies: &[IpAddr], address: IpAddr) -> bool {
         .any(|proxy| proxy == address || proxy.is_loopback() && address.is_loopback())
 }
 
-impl Peer {
+impl Client {
     /// At the other end of a connection.
-    pub(crate) fn connected(address: IpAddr, is_encrypted: bool) -> Peer {
+    pub(crate) fn connected(address: IpAddr, is_encrypted: bool) -> Client {
         let address = address.to_canonical();
-        Peer { address, is_own: address.is_loopback(), is_encrypted }
+        Client { address, is_own: address.is_loopback(), is_encrypted }
     }
 
     /// Who asks, where the connection is from one of these proxies. Each puts the address that it
     /// was asked from behind all that it was told, so who asks is the last one that is no proxy of
     /// ours; what stands before it is what that one says by itself. What a proxy asks by itself
     /// has none: it counts as the proxy's.
-    pub(crate) fn behind(self, proxies: &[IpAddr], headers: &HeaderMap) -> Result<Peer, Problem> {
+    pub(crate) fn behind(self, proxies: &[IpAddr], headers: &HeaderMap) -> Result<Client, Problem> {
         if !is_proxy(proxies, self.address) {
             return Ok(self);
         }
-        let mut peer = Peer { is_own: false, ..self };
+        let mut client = Client { is_own: false, ..self };
         if headers.contains_key(FORWARDED_PROTO) {
             let is_https = |proto: &str| proto.trim().eq_ignore_ascii_case("https");
             let mut all = headers.get_all(FORWARDED_PROTO).iter();
-            peer.is_encrypted =
+            client.is_encrypted =
                 all.all(|said| said.to_str().is_ok_and(|all| all.split(',').all(is_https)));
         }
         for said in headers.get_all(FORWARDED_FOR).iter().rev() {
             let said = said.to_str().map_err(|_| no_address("something unreadable"))?;
             for hop in said.rsplit(',') {
-                peer.address = address(hop.trim()).ok_or_else(|| no_address(hop))?;
-                if !is_proxy(proxies, peer.address) {
-                    return Ok(peer);
+                client.address = address(hop.trim()).ok_or_else(|| no_address(hop))?;
+                if !is_proxy(proxies, client.address) {
+                    return Ok(client);
                 }
             }
         }
-        Ok(peer)
+        Ok(client)
     }
 }
 
@@ -99,10 +99,10 @@ mod tests {
     }
 
     fn behind(
-        connected: Peer,
+        connected: Client,
         proxies: &[&str],
         said: &[(&'static str, &'static str)],
-    ) -> Result<Peer, Problem> {
+    ) -> Result<Client, Problem> {
         let mut headers = HeaderMap::new();
         for (name, value) in said {
             headers.append(*name, HeaderValue::from_static(value));
@@ -111,8 +111,8 @@ mod tests {
         connected.behind(&proxies, &headers)
     }
 
-    fn local() -> Peer {
-        Peer::connected(ip("127.0.0.1"), false)
+    fn local() -> Client {
+        Client::connected(ip("127.0.0.1"), false)
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
         ] {
             let said = [(NAME, "198.51.100.2"), (NAME, said)];
             let told = behind(local(), &["127.0.0.1"], &said).unwrap();
-            assert_eq!(told, Peer { address: ip(address), is_own: false, is_encrypted: false });
+            assert_eq!(told, Client { address: ip(address), is_own: false, is_encrypted: false });
         }
         for wrong in ["", "unknown", "192.0.2.7,", "unix:", "[::1]x", "192.0.2.7 "] {
             let told = behind(local(), &["127.0.0.1"], &[(NAME, wrong)]);
@@ -148,11 +148,11 @@ mod tests {
             ("::ffff:192.0.2.1", "::ffff:192.0.2.1"),
             ("2001:db8::1", "2001:db8::1"),
         ] {
-            let connected = Peer::connected(ip(connected), false);
+            let connected = Client::connected(ip(connected), false);
             let told = behind(connected, &[proxy], &[(NAME, "192.0.2.7")]).unwrap();
             assert_eq!(told.address, ip("192.0.2.7"), "{proxy}");
         }
-        let neighbour = Peer::connected(ip("2001:db8::2"), false);
+        let neighbour = Client::connected(ip("2001:db8::2"), false);
         let told = behind(neighbour, &["2001:db8::1"], &[(NAME, "192.0.2.7")]).unwrap();
         assert_eq!(told, neighbour);
     }
@@ -172,8 +172,8 @@ mod tests {
 
     #[test]
     fn who_is_told_by_a_proxy_is_never_this_machine_itself() {
-        assert!(local().is_own && Peer::connected(ip("::1"), false).is_own);
-        assert!(!Peer::connected(ip("192.0.2.1"), false).is_own);
+        assert!(local().is_own && Client::connected(ip("::1"), false).is_own);
+        assert!(!Client::connected(ip("192.0.2.1"), false).is_own);
         for said in [&[(NAME, "127.0.0.1")][..], &[(NAME, "127.0.0.2")], &[]] {
             let told = behind(local(), &["127.0.0.1"], said).unwrap();
             assert!(told.address.is_loopback() && !told.is_own);
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn proxy_says_whether_it_was_encrypted_up_to_there() {
-        let encrypted = Peer { is_encrypted: true, ..local() };
+        let encrypted = Client { is_encrypted: true, ..local() };
         for (connected, said, is_encrypted) in [
             (local(), Some("https"), true),
             (local(), Some("HTTPS"), true),

@@ -10,7 +10,7 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// Looks at the files from time to time, and reads them when one has changed, until the server
 /// stops. The first look counts as a change: it may be long since they were read.
-pub(crate) async fn renewed(files: Vec<PathBuf>, mut stopping: Stopping, read: impl Fn()) {
+pub(crate) async fn reload(files: Vec<PathBuf>, mut stopping: Stopping, read: impl Fn()) {
     let mut seen = None;
     loop {
         let files = files.clone();
