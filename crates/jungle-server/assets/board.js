@@ -47,11 +47,13 @@ async function refresh() {
 
 // Makes a list have these messages, in this order; how many of them were not there.
 function renew(list, messages) {
+  const before = new Map(written);
+  written.clear();
   let place = list.firstElementChild;
   let added = 0;
   for (const message of messages) {
     const old = document.getElementById(message.id);
-    const isSame = old && written.get(message.id) === message.outerHTML;
+    const isSame = old && before.get(message.id) === message.outerHTML;
     written.set(message.id, message.outerHTML);
     if (!isSame) message.classList.add("new");
     if (!old) added += 1;

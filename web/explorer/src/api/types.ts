@@ -25,6 +25,8 @@ export interface Node {
   revision: number
   path: string
   attributes: Attributes
+  /** So many are too much to be told with the others. */
+  attributes_left_out: number
   child_count: number
   subtree_count: number
   next_position: number

@@ -26,6 +26,9 @@ export function MergePanel({ app, session }: PanelProps) {
   const from = app.address.merge ?? others[0]?.name
   const load = async () => {
     const found = from === undefined ? undefined : await app.did(api.preview(tree, from, into))
+    // Who said that all go to one side has not seen others.
+    const told = (seen?: api.Seen) => JSON.stringify([seen?.conflict_count, seen?.conflicts])
+    if (told(found) !== told(preview)) setPrevails(undefined)
     setPreview(found)
     setOld(false)
   }

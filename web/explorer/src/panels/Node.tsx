@@ -125,6 +125,7 @@ function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolea
           )
         })}
       </dl>
+      {node.attributes_left_out > 0 && <p class="quiet">… and {count(node.attributes_left_out)} more: too much to be shown at once.</p>}
       {!isRead && <NewAttribute taken={names} onKeep={(name, value) => void keep(name, value)} />}
     </>
   )
