@@ -100,6 +100,18 @@ impl Entry {
 }
 
 /// The attributes of one node, in key order.
+///
+/// ```
+/// use jungle_tree::{Arena, Tree, Value};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// tree.put_attribute(&[], "title", "hello")?;
+/// tree.put_attribute(&[], "stars", 3)?;
+/// let snapshot = tree.snapshot();
+/// let owned = snapshot.root().attributes().map(|(key, value)| (key, value.to_value()));
+/// let expected = [("stars", Value::from(3)), ("title", Value::from("hello"))];
+/// assert_eq!(owned.collect::<Vec<_>>(), expected);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Attributes<'a> {
     arena: Memory<'a>,

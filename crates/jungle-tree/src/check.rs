@@ -23,6 +23,17 @@ use crate::line::is_queued;
 use crate::snapshot::Snapshot;
 
 /// What [`Snapshot::check`] went through.
+///
+/// ```
+/// use jungle_tree::{Arena, Tree};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// (0..3).try_for_each(|_| tree.add_child(&[]).map(drop))?;
+/// tree.put_attribute(&[], "title", "hello")?;
+/// let report = tree.snapshot().check()?;
+/// // The three bare children are bits of one block.
+/// assert_eq!((report.nodes, report.records), (4, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckReport {
     /// Nodes, the root included.

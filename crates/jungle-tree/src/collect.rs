@@ -25,6 +25,18 @@ use crate::trace::{Asked, Marks, trace};
 use crate::tree::VersionId;
 
 /// What a collection reclaimed.
+///
+/// ```
+/// use jungle_tree::{Arena, Tree};
+/// let arena = Arena::new()?;
+/// let mut tree = Tree::new(&arena);
+/// tree.put_attribute(&[], "text", "x".repeat(1 << 20).as_str())?;
+/// drop(tree);
+/// let collected = arena.collect();
+/// assert!(collected.payload_bytes >= 1 << 20);
+/// assert!(collected.returned_bytes <= collected.structure_bytes + collected.payload_bytes);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Collected {
     /// Bytes of structure that can be used again.
@@ -78,6 +90,20 @@ impl std::fmt::Debug for CollectionTurn<'_> {
 impl<'a> CollectionTurn<'a> {
     /// Begins a collection that also spares the versions in `kept`, which a history keeps. The
     /// history must not let them go, nor keep others, until this returns; after that it may.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Keep, Tree};
+    /// let arena = Arena::new()?;
+    /// let mut tree = Tree::new(&arena);
+    /// tree.keep(Keep::All);
+    /// tree.put_attribute(&[], "text", "x".repeat(1000).as_str())?;
+    /// let old = tree.version_id();
+    /// tree.remove_attribute(&[], "text")?;
+    /// let collected = arena.next_collection().start([old]).finish();
+    /// assert_eq!(collected.payload_bytes, 0);
+    /// assert!(tree.reader().held(old).root().has_attributes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn start(self, kept: impl IntoIterator<Item = VersionId>) -> Collection<'a> {
         let CollectionTurn { arena, turn } = self;
         let (mut lanes, sessions) = arena.stop_writers();

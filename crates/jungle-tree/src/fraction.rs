@@ -27,6 +27,14 @@ use crate::key::KEY_BYTES_MAX;
 pub struct Fraction(Option<Box<[u8]>>);
 
 /// Why bytes are no fraction, or why there is none between two others.
+///
+/// ```
+/// use jungle_tree::{Fraction, FractionError, fraction};
+///
+/// assert_eq!(Fraction::from_bytes(&[1; 5000]), Err(FractionError::TooLong { bytes: 5000 }));
+/// let error = fraction::between(&[0x80], Some(&[0x80])).unwrap_err();
+/// assert_eq!(error, FractionError::NotOrdered);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FractionError {
@@ -65,6 +73,14 @@ impl Fraction {
     }
 
     /// The digits, the most significant one first; empty for a whole position.
+    ///
+    /// ```
+    /// use jungle_tree::Fraction;
+    ///
+    /// assert_eq!(Fraction::from_bytes(&[0x80, 0x01])?.as_bytes(), [0x80, 0x01]);
+    /// assert!(Fraction::WHOLE.as_bytes().is_empty() && Fraction::WHOLE.is_whole());
+    /// # Ok::<(), jungle_tree::FractionError>(())
+    /// ```
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.0.as_deref().unwrap_or_default()

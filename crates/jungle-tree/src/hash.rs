@@ -20,6 +20,16 @@ use crate::planted::{Bug, is_awake};
 use crate::value::{ValueRef, canonical_bits};
 
 /// The BLAKE3 hash of a subtree's content.
+///
+/// ```
+/// use jungle_tree::{Arena, Tree};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// let bare = tree.read().root().content_hash();
+/// assert_eq!(bare.to_string().len(), 2 * bare.as_bytes().len());
+/// tree.put_attribute(&[], "title", "hello")?;
+/// assert_ne!(tree.read().root().content_hash(), bare);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentHash([u8; 32]);
 

@@ -78,6 +78,20 @@ impl AttributeIndex {
     /// The index whose tree was saved as this version, and found again; see
     /// [`Tree::from_version`], also for what whoever calls makes sure of. `None` when no root of
     /// that version lies there.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, AttributeIndex, Tree};
+    /// let arena = Arena::new()?;
+    /// let mut tree = Tree::new(&arena);
+    /// tree.put_attribute(&[], "age", 30)?;
+    /// let index = AttributeIndex::build(&tree.snapshot(), "age")?;
+    /// let (handle, version) = index.as_snapshot().version_id().to_parts();
+    ///
+    /// let saved = jungle_tree::VersionId::from_parts(handle, version);
+    /// let again = AttributeIndex::from_version(&arena, index.key(), saved).unwrap();
+    /// assert_eq!(again.find(30.into()).count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn from_version(arena: &Arena, key: &str, id: VersionId) -> Option<AttributeIndex> {
         Tree::from_version(arena, id).map(|tree| AttributeIndex::newest_of(key, tree))
@@ -207,6 +221,19 @@ impl AttributeIndex {
     }
 
     /// The index as a tree, for looking at its size.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, AttributeIndex, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// for age in [30, 41, 30] {
+    ///     let person = tree.add_child(&[])?;
+    ///     tree.put_attribute(&[person], "age", age)?;
+    /// }
+    /// let index = AttributeIndex::build(&tree.snapshot(), "age")?;
+    /// // Two values.
+    /// assert_eq!(index.as_snapshot().root().child_count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn as_snapshot(&self) -> &Snapshot {
         &self.snapshot

@@ -93,6 +93,17 @@ pub enum KeyRef<'a> {
 }
 
 /// Why a key cannot be.
+///
+/// ```
+/// use jungle_tree::{KeyError, POSITION_MIN, Position};
+///
+/// let first = Position::new(POSITION_MIN)?;
+/// assert_eq!(Position::between(None, Some(&first)), Err(KeyError::NothingBefore));
+/// assert_eq!(Position::between(Some(&first), Some(&first)), Err(KeyError::NotOrdered));
+/// let error = Position::new(1 << 50).unwrap_err();
+/// assert!(error.to_string().starts_with("position 1125899906842624 is not between "));
+/// # Ok::<(), KeyError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyError {
@@ -120,6 +131,14 @@ impl Position {
     /// # Errors
     ///
     /// [`KeyError::IndexOutOfRange`].
+    ///
+    /// ```
+    /// use jungle_tree::{POSITION_MAX, Position};
+    ///
+    /// assert!(Position::new(-1)? < Position::new(POSITION_MAX)?);
+    /// assert!(Position::new(POSITION_MAX + 1).is_err());
+    /// # Ok::<(), jungle_tree::KeyError>(())
+    /// ```
     pub fn new(index: i64) -> Result<Position, KeyError> {
         check_index(index)?;
         Ok(Position(Place::Whole(index)))
@@ -162,6 +181,16 @@ impl Position {
     }
 
     /// What stands behind the integer.
+    ///
+    /// ```
+    /// use jungle_tree::{Fraction, Position};
+    ///
+    /// let three = Position::new(3)?;
+    /// assert_eq!((three.index(), three.fraction()), (3, &Fraction::WHOLE));
+    /// let behind = Position::between(Some(&three), Some(&Position::new(4)?))?;
+    /// assert_eq!((behind.index(), behind.fraction().as_bytes()), (3, [0x80].as_slice()));
+    /// # Ok::<(), jungle_tree::KeyError>(())
+    /// ```
     #[must_use]
     #[inline]
     pub fn fraction(&self) -> &Fraction {
@@ -318,6 +347,14 @@ impl Key {
     ///
     /// If `index` is below [`POSITION_MIN`] or above [`POSITION_MAX`]. For numbers from elsewhere
     /// there is [`Key::try_position`].
+    ///
+    /// ```
+    /// use jungle_tree::{Key, Position};
+    ///
+    /// assert_eq!(Key::position(3), Key::from(Position::new(3)?));
+    /// assert_eq!(Key::position(-1).to_string(), "-1");
+    /// # Ok::<(), jungle_tree::KeyError>(())
+    /// ```
     #[must_use]
     #[track_caller]
     pub fn position(index: i64) -> Key {
@@ -429,6 +466,14 @@ impl KeyRef<'_> {
     /// # Errors
     ///
     /// [`KeyError::NameTooLong`], [`KeyError::IndexOutOfRange`] and [`KeyError::Fraction`].
+    ///
+    /// ```
+    /// use jungle_tree::{FractionError, KeyError, KeyRef};
+    ///
+    /// assert_eq!(KeyRef::Position(3, &[0x80]).check(), Ok(()));
+    /// let refused = KeyRef::Position(3, &[0x80, 0]).check();
+    /// assert_eq!(refused, Err(KeyError::Fraction(FractionError::TrailingZero)));
+    /// ```
     pub fn check(self) -> Result<(), KeyError> {
         match self {
             KeyRef::Name(name) if name.len() > KEY_BYTES_MAX => {

@@ -13,6 +13,16 @@ use crate::trace::{Asked, Marks, trace};
 use crate::tree::VersionId;
 
 /// Bytes of an arena.
+///
+/// ```
+/// use jungle_tree::Measured;
+/// let parts = [
+///     Measured { structure_bytes: 64, payload_bytes: 16 },
+///     Measured { structure_bytes: 128, payload_bytes: 0 },
+/// ];
+/// let sum: Measured = parts.into_iter().sum();
+/// assert_eq!((sum.structure_bytes, sum.bytes()), (192, 208));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
     /// Of structure.
@@ -89,6 +99,22 @@ impl Arena {
 
 /// A measure under way; see [`Arena::measure`]. The versions that it is given must have been held
 /// when it began.
+///
+/// ```
+/// use jungle_tree::{Arena, Tree};
+/// let arena = Arena::new()?;
+/// let mut tree = Tree::new(&arena);
+/// let draft = [tree.add_child(&[])?];
+/// tree.put_attribute(&draft, "text", "x".repeat(1000).as_str())?;
+/// let held = tree.snapshot();
+/// tree.remove(&draft)?;
+/// let mut measure = arena.measure();
+/// assert_eq!(measure.add(tree.version_id()).payload_bytes, 0);
+/// // Only the snapshot has the text still.
+/// assert!(measure.add_pinned().payload_bytes >= 1000);
+/// # drop((measure, held));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Measure<'a> {
     arena: &'a ArenaInner,
     _turn: MutexGuard<'a, ()>,
@@ -161,6 +187,23 @@ impl Measure<'_> {
     }
 
     /// What is added from now on is somebody else's: what others have as well is shared.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let arena = Arena::new()?;
+    /// let mut tree = Tree::new(&arena);
+    /// tree.put_attribute(&[], "text", "x".repeat(1000).as_str())?;
+    /// let branch = Tree::from_snapshot(&tree.snapshot());
+    /// let mut measure = arena.measure();
+    /// measure.add(tree.version_id());
+    /// measure.next_owner();
+    /// measure.add(branch.version_id());
+    /// assert!(measure.shared().payload_bytes >= 1000);
+    /// // Now the tree is told what it has alone, which is no text.
+    /// measure.again();
+    /// assert_eq!(measure.add(tree.version_id()).payload_bytes, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn next_owner(&mut self) {
         self.count.blocks.own.clear();
         self.count.payload.own.clear();

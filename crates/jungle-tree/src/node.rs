@@ -12,6 +12,19 @@ use crate::value::ValueRef;
 
 /// A node of one version, borrowed from the [`Snapshot`](crate::Snapshot) that holds it. Copying
 /// it is free.
+///
+/// ```
+/// use jungle_tree::{Arena, Node, Tree};
+/// /// The titles of all children that have one.
+/// fn titles(list: Node<'_>) -> Vec<&str> {
+///     list.children().filter_map(|(_, post)| post.attribute("title")?.as_text()).collect()
+/// }
+/// let mut tree = Tree::new(&Arena::new()?);
+/// let post = [tree.add_child(&[])?];
+/// tree.put_attribute(&post, "title", "hello")?;
+/// assert_eq!(titles(tree.snapshot().root()), ["hello"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
     cell: &'a LineCell,
@@ -19,6 +32,15 @@ pub struct Node<'a> {
 }
 
 /// There is no node at a path.
+///
+/// ```
+/// use jungle_tree::{Arena, Tree};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// tree.insert_child(&[], &"posts".into())?;
+/// let error = tree.read().root().at(&["posts".into(), 3.into(), 0.into()]).unwrap_err();
+/// assert_eq!(error.path.to_string(), "/posts/3");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoSuchNode {
     /// The path up to and including the key that is not there.
@@ -352,6 +374,18 @@ impl<'a> Node<'a> {
     }
 
     /// Has it attributes?
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// let child = [tree.add_child(&[])?];
+    /// tree.put_attribute(&child, "done", true)?;
+    /// let snapshot = tree.snapshot();
+    /// let (root, child) = (snapshot.root(), snapshot.root().at(&child)?);
+    /// assert!(root.has_children() && !root.has_attributes());
+    /// assert!(child.has_attributes() && !child.has_children());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     #[inline(always)]
     pub fn has_attributes(self) -> bool {
@@ -401,6 +435,19 @@ impl<'a> Node<'a> {
 
     /// Something that is the same for two nodes only if they share their children, or, having
     /// none, their attributes: for finding where a subtree went. `None` for a bare leaf.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// let draft = tree.add_child(&[])?;
+    /// tree.put_attribute(&[draft.clone()], "title", "hello")?;
+    /// let before = tree.snapshot();
+    /// tree.edit(|edit| edit.move_node(&[draft.clone()], &[], &"published".into()))?;
+    /// let after = tree.snapshot();
+    /// let moved = after.root().child("published").unwrap();
+    /// assert_eq!(before.root().child(&draft).unwrap().identity(), moved.identity());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn identity(self) -> Option<u64> {
         self.children_identity().or_else(|| self.attributes_identity())
@@ -478,6 +525,18 @@ impl fmt::Debug for Node<'_> {
 }
 
 /// The children of a node with their keys, in order.
+///
+/// ```
+/// use jungle_tree::{Arena, Key, Tree};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// (0..100).try_for_each(|_| tree.add_child(&[]).map(drop))?;
+/// let snapshot = tree.snapshot();
+/// let mut children = snapshot.root().children();
+/// let (key, _) = children.nth(40).unwrap();
+/// assert_eq!(key, Key::from(40).as_ref());
+/// assert_eq!(children.count(), 59);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Children<'a> {
     node: Node<'a>,

@@ -50,6 +50,13 @@ pub const PATH_TEXT_BYTES_MAX: usize = 1 << 20;
 pub struct Path(Vec<Key>);
 
 /// Why a text is no path or no key, and where.
+///
+/// ```
+/// use jungle_tree::{ParsePathReason, Path};
+///
+/// let error = "/posts//3".parse::<Path>().unwrap_err();
+/// assert_eq!((error.offset, error.reason), (7, ParsePathReason::EmptyKey));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParsePathError {
@@ -60,6 +67,15 @@ pub struct ParsePathError {
 }
 
 /// What is wrong with the text of a path or a key.
+///
+/// ```
+/// use jungle_tree::{ParsePathReason, Path};
+///
+/// let reason = |text: &str| text.parse::<Path>().unwrap_err().reason;
+/// assert_eq!(reason("posts"), ParsePathReason::NoSlash);
+/// assert_eq!(reason(r#"/a"b"#), ParsePathReason::MustBeQuoted { found: '"' });
+/// assert_eq!(reason(r#"/"a"#), ParsePathReason::OpenQuote);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParsePathReason {

@@ -29,6 +29,14 @@ pub struct Signature {
 impl Signature {
     /// The signature of a drawing. Each writer has a number of its own, and uses none for a second
     /// drawing.
+    ///
+    /// ```
+    /// use jungle_tree::{Position, Signature};
+    /// let first = Position::signed_between(None, None, &Signature::new(7, 0))?;
+    /// let next = Position::signed_between(None, None, &Signature::new(7, 1))?;
+    /// assert_eq!((first.to_string(), next.to_string()), ("0.070011".into(), "0.070111".into()));
+    /// # Ok::<(), jungle_tree::KeyError>(())
+    /// ```
     #[must_use]
     pub fn new(writer: u64, drawing: u64) -> Signature {
         let mut signature = Signature { digits: [0; 2 * NUMBER_DIGITS_MAX + 1], len: 0 };

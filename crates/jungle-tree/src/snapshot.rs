@@ -48,6 +48,15 @@ impl Snapshot {
     }
 
     /// The number of this version: it grows along a tree's versions, and is used once in an arena.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// let before = tree.snapshot();
+    /// tree.add_child(&[])?;
+    /// assert!(before.version() < tree.snapshot().version());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn version(&self) -> u64 {
         self.pinned.version
@@ -70,6 +79,16 @@ impl Snapshot {
     }
 
     /// The arena it lives in.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let tree = Tree::new(&Arena::new()?);
+    /// let mut notes = Tree::new(&tree.snapshot().arena());
+    /// // What is in the same arena can be put in without a copy.
+    /// notes.edit(|edit| edit.insert_subtree(&[], &"tree".into(), tree.snapshot().root()))?;
+    /// assert_eq!(notes.read().root().subtree_count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn arena(&self) -> Arena {
         Arena::from_inner(Arc::clone(&self.cell.arena))
@@ -122,6 +141,16 @@ impl fmt::Debug for Snapshot {
 }
 
 /// The newest version at the time of the call, for a short read: it touches no shared count.
+///
+/// ```
+/// use jungle_tree::{Arena, Tree};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// tree.put_attribute(&[], "stars", 3)?;
+/// let reading = tree.read();
+/// let stars = reading.root().attribute("stars").and_then(|stars| stars.as_int());
+/// assert_eq!(stars, Some(3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Reading<'t> {
     cell: &'t LineCell,
     pinned: Pinned,

@@ -39,6 +39,18 @@ pub struct Tree {
 }
 
 /// The reading end of a tree, for any thread: see [`Tree::reader`].
+///
+/// ```
+/// use jungle_tree::{Arena, Tree};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// let reader = tree.reader();
+/// tree.add_child(&[])?;
+/// let held = reader.snapshot();
+/// tree.add_child(&[])?;
+/// assert_eq!(held.root().child_count(), 1);
+/// assert_eq!(reader.read().root().child_count(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct TreeReader {
     cell: Arc<LineCell>,
@@ -111,6 +123,16 @@ impl VersionId {
 
     /// Can it be a version of this arena at all? `false` of one that was saved with another arena,
     /// for the most part.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let (arena, other) = (Arena::new()?, Arena::new()?);
+    /// let mut tree = Tree::new(&arena);
+    /// tree.add_child(&[])?;
+    /// assert!(tree.version_id().is_drawn(&arena));
+    /// assert!(!tree.version_id().is_drawn(&other));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_drawn(self, arena: &Arena) -> bool {
         self.handle != 0 && (1..arena.inner().versions_drawn()).contains(&self.version)
@@ -293,6 +315,20 @@ impl Tree {
     }
 
     /// Reuses now what nobody can see any more, rather than at some later edit.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let arena = Arena::new()?;
+    /// let mut tree = Tree::new(&arena);
+    /// tree.put_attribute(&[], "text", "x".repeat(1000).as_str())?;
+    /// let held = tree.snapshot();
+    /// tree.remove_attribute(&[], "text")?;
+    /// drop(held);
+    /// tree.reclaim();
+    /// // Nothing is left for a collection.
+    /// assert_eq!(arena.collect().payload_bytes, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn reclaim(&mut self) {
         let mut lane = self.cell.arena.lane();
         self.line.reclaim(&self.cell, lane.allocator());

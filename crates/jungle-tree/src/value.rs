@@ -71,6 +71,17 @@ pub enum ValueRef<'a> {
 }
 
 /// Why a value cannot be.
+///
+/// ```
+/// use jungle_tree::{Arena, EditError, Tree, VALUE_BYTES_MAX, ValueError};
+///
+/// let mut tree = Tree::new(&Arena::new()?);
+/// let text = "x".repeat(VALUE_BYTES_MAX + 1);
+/// let refused = tree.put_attribute(&[], "text", text.as_str());
+/// let too_long = ValueError::TooLong { bytes: VALUE_BYTES_MAX + 1 };
+/// assert_eq!(refused, Err(EditError::Value(too_long)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ValueError {
@@ -98,6 +109,17 @@ impl Value {
 
 impl<'a> ValueRef<'a> {
     /// An owned copy.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree, Value};
+    ///
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.put_attribute(&[], "title", "draft")?;
+    /// let title = tree.read().root().attribute("title").map(|title| title.to_value());
+    /// tree.remove_attribute(&[], "title")?;
+    /// assert_eq!(title, Some(Value::from("draft")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn to_value(self) -> Value {
         match self {
@@ -132,12 +154,30 @@ impl<'a> ValueRef<'a> {
     }
 
     /// Whether this is null.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree, Value};
+    ///
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.put_attribute(&[], "due", &Value::Null)?;
+    /// let snapshot = tree.snapshot();
+    /// assert!(snapshot.root().attribute("due").is_some_and(|due| due.is_null()));
+    /// assert_eq!(snapshot.root().attribute("done"), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_null(self) -> bool {
         matches!(self, ValueRef::Null)
     }
 
     /// The truth value, if this is one.
+    ///
+    /// ```
+    /// use jungle_tree::ValueRef;
+    ///
+    /// assert_eq!(ValueRef::from(true).as_bool(), Some(true));
+    /// assert_eq!([ValueRef::Null, 1.into()].map(ValueRef::as_bool), [None, None]);
+    /// ```
     #[must_use]
     pub fn as_bool(self) -> Option<bool> {
         match self {
@@ -163,6 +203,13 @@ impl<'a> ValueRef<'a> {
     }
 
     /// The float, if this is one. An integer is not.
+    ///
+    /// ```
+    /// use jungle_tree::ValueRef;
+    ///
+    /// assert_eq!(ValueRef::from(0.5).as_float(), Some(0.5));
+    /// assert_eq!(ValueRef::from(1).as_float(), None);
+    /// ```
     #[must_use]
     pub fn as_float(self) -> Option<f64> {
         match self {
@@ -188,6 +235,13 @@ impl<'a> ValueRef<'a> {
     }
 
     /// The bytes, if this is a byte string. A text is not.
+    ///
+    /// ```
+    /// use jungle_tree::ValueRef;
+    ///
+    /// assert_eq!(ValueRef::Bytes(b"\xff").as_bytes(), Some(b"\xff".as_slice()));
+    /// assert_eq!(ValueRef::from("text").as_bytes(), None);
+    /// ```
     #[must_use]
     pub fn as_bytes(self) -> Option<&'a [u8]> {
         match self {

@@ -225,7 +225,10 @@ impl<'a> Split<'a> {
         self.blocks.len() + 1
     }
 
-    /// Visits one piece.
+    /// Visits one piece, a number below [`parts`](Split::parts).
+    ///
+    /// # Panics
+    /// When there is no such piece.
     pub fn visit(&self, part: usize, mut visit: impl FnMut(Node<'a>)) {
         let arena = self.cell.memory();
         let Some(part) = part.checked_sub(1) else {

@@ -9,6 +9,17 @@ use crate::key::Key;
 use crate::node::Node;
 
 /// A change that could not be applied. The changes before it are in the editor.
+///
+/// ```
+/// use jungle_tree::{Arena, Change, EditError, Editor, Tree, apply};
+/// let tree = Tree::new(&Arena::new()?);
+/// let mut editor = Editor::new(tree.snapshot());
+/// let added = Change::ChildAdded { path: ["posts"].into() };
+/// let error = apply(&mut editor, &[added.clone(), added]).unwrap_err();
+/// assert_eq!(error.index, 1);
+/// assert_eq!(error.source, EditError::ChildExists { path: ["posts"].into() });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ApplyError {
@@ -107,6 +118,20 @@ fn set(editor: &mut Editor, path: &[Key], subtree: &Subtree) -> Result<(), EditE
 ///
 /// # Errors
 /// When the parent is not there, or there is no room; a part may be copied then.
+///
+/// ```
+/// use jungle_tree::{Arena, Editor, Tree, copy_subtree};
+/// let mut template = Tree::new(&Arena::new()?);
+/// template.put_attribute(&[], "title", "untitled")?;
+/// template.add_child(&[])?;
+///
+/// let tree = Tree::new(&Arena::new()?);
+/// let mut editor = Editor::new(tree.snapshot());
+/// copy_subtree(&mut editor, &["page".into()], template.read().root())?;
+/// let page = editor.root().child("page").unwrap();
+/// assert!(page.is_equal(template.read().root()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn copy_subtree(editor: &mut Editor, path: &[Key], source: Node<'_>) -> Result<(), EditError> {
     match path.split_last() {
         Some((key, parent)) if editor.root().at(path).is_err() => {

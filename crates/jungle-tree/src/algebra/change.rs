@@ -132,6 +132,18 @@ impl fmt::Display for Change {
 /// Changes, in the order in which they happened: the path of each is meant after those before it.
 ///
 /// It can be used as the slice of its changes, and prints one line a change.
+///
+/// ```
+/// use jungle_tree::{Arena, Tree, diff};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// let before = tree.snapshot();
+/// let post = [tree.add_child(&[])?];
+/// tree.put_attribute(&post, "title", "hello")?;
+/// let changes = diff(&before, &tree.snapshot());
+/// assert_eq!(changes.len(), 2);
+/// assert_eq!(changes.to_string(), "+ /0\n~ /0 @title = \"hello\"\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChangeSet(Vec<Change>);
 

@@ -11,6 +11,23 @@ use crate::value::Value;
 ///
 /// A change of ours that is not in the result is always named by the `ours` of a conflict, and a
 /// change of theirs that was overruled by its `theirs`.
+///
+/// ```
+/// use jungle_tree::{Arena, ConflictKind, MergeOptions, Tree, merge};
+/// let mut theirs = Tree::new(&Arena::new()?);
+/// theirs.put_attribute(&[], "title", "draft")?;
+/// let base = theirs.snapshot();
+/// let mut ours = Tree::from_snapshot(&base);
+/// ours.put_attribute(&[], "title", "hello")?;
+/// theirs.put_attribute(&[], "title", "good-bye")?;
+///
+/// let merged = merge(&base, &ours.snapshot(), &theirs.snapshot(), &MergeOptions::new())?;
+/// let conflict = &merged.conflicts[0];
+/// assert_eq!(conflict.kind, ConflictKind::Attribute);
+/// assert_eq!(conflict.base, Some("draft".into()));
+/// assert_eq!(conflict.ours.to_string(), r#"~ / @title = "hello""#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Conflict {
@@ -28,6 +45,18 @@ pub struct Conflict {
 }
 
 /// What is wrong; `docs/merge.md` has the table.
+///
+/// ```
+/// use jungle_tree::{Change, ConflictKind, MergeOptions, rebase};
+/// let removed = Change::ChildRemoved { path: ["posts"].into() };
+/// let added = Change::ChildAdded { path: "/posts/0".parse()? };
+/// let kind = |ours: &Change, theirs: &Change| {
+///     rebase(&[ours.clone()], &[theirs.clone()], &MergeOptions::new()).conflicts[0].kind
+/// };
+/// assert_eq!(kind(&added, &removed), ConflictKind::RemovedBelow);
+/// assert_eq!(kind(&removed, &added), ConflictKind::ChangedBelow);
+/// # Ok::<(), jungle_tree::ParsePathError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum ConflictKind {

@@ -11,6 +11,21 @@ use crate::snapshot::Snapshot;
 pub type MergeError = ApplyError;
 
 /// Two versions in one.
+///
+/// ```
+/// use jungle_tree::{Arena, MergeOptions, Tree, merge};
+/// let mut theirs = Tree::new(&Arena::new()?);
+/// let base = theirs.snapshot();
+/// let mut ours = Tree::from_snapshot(&base);
+/// ours.add_child(&[])?;
+/// theirs.add_child(&[])?;
+///
+/// let merged = merge(&base, &ours.snapshot(), &theirs.snapshot(), &MergeOptions::new())?;
+/// assert_eq!(merged.renamed, [([0].into(), [1].into())]);
+/// theirs.publish(merged.editor);
+/// assert_eq!(theirs.read().root().child_count(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Merged {

@@ -8,6 +8,20 @@ use crate::planted::{Bug, is_awake};
 use crate::value::Value;
 
 /// Who prevails in a conflict. The conflict is recorded either way.
+///
+/// ```
+/// use jungle_tree::{Change, MergeOptions, Resolution, rebase};
+/// let title = |title: &str| Change::AttributePut {
+///     path: [0].into(),
+///     key: "title".into(),
+///     value: title.into(),
+/// };
+/// let left = |resolution| {
+///     let options = MergeOptions::new().resolution(resolution);
+///     rebase(&[title("ours")], &[title("theirs")], &options).changes.len()
+/// };
+/// assert_eq!([left(Resolution::Ours), left(Resolution::Theirs)], [1, 0]);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Resolution {
@@ -25,6 +39,20 @@ pub type RuleFunction =
     dyn Fn(Option<&Value>, Option<&Value>, Option<&Value>) -> Option<Value> + Send + Sync;
 
 /// How an attribute is merged that both have changed: then it is no conflict.
+///
+/// ```
+/// use jungle_tree::{Arena, MergeOptions, Rule, Tree, merge};
+/// let mut theirs = Tree::new(&Arena::new()?);
+/// theirs.put_attribute(&[], "votes", 10)?;
+/// let base = theirs.snapshot();
+/// let mut ours = Tree::from_snapshot(&base);
+/// ours.put_attribute(&[], "votes", 12)?;
+/// theirs.put_attribute(&[], "votes", 11)?;
+/// let options = MergeOptions::new().rule("votes", Rule::Counter);
+/// let merged = merge(&base, &ours.snapshot(), &theirs.snapshot(), &options)?;
+/// assert_eq!(merged.editor.root().attribute("votes"), Some(13.into()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Rule {

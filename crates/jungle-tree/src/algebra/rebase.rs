@@ -22,6 +22,16 @@ use crate::snapshot::Snapshot;
 use crate::value::Value;
 
 /// Our changes, rewritten so that they can be applied after theirs.
+///
+/// ```
+/// use jungle_tree::{Change, MergeOptions, rebase};
+/// let add = Change::ChildAdded { path: [0].into() };
+/// let rebased = rebase(&[add.clone()], &[add], &MergeOptions::new());
+/// // Both appended something: ours comes behind theirs.
+/// assert_eq!(rebased.changes.to_string(), "+ /1\n");
+/// assert_eq!(rebased.renamed, [([0].into(), [1].into())]);
+/// assert!(rebased.conflicts.is_empty());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Rebased {

@@ -68,6 +68,14 @@ impl Default for ArenaOptions {
 }
 
 /// Why no arena could be made.
+///
+/// ```
+/// use jungle_tree::{Arena, ArenaOptions};
+/// let spill = Some("/there/is/no/such/folder".into());
+/// let refused = Arena::with_options(&ArenaOptions { spill, ..ArenaOptions::default() });
+/// let error = refused.unwrap_err();
+/// assert!(error.to_string().contains("look at the folder that it spills to"));
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ArenaError {
@@ -127,6 +135,15 @@ impl Arena {
     ///
     /// # Errors
     /// When the system refuses to reserve the address range.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, ArenaOptions, EditError, Tree};
+    /// let options = ArenaOptions { payload_bytes: 1 << 20, ..ArenaOptions::default() };
+    /// let mut tree = Tree::new(&Arena::with_options(&options)?);
+    /// let refused = tree.put_attribute(&[], "text", "x".repeat(2 << 20).as_str());
+    /// assert_eq!(refused, Err(EditError::ArenaFull));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn with_options(options: &ArenaOptions) -> Result<Arena, ArenaError> {
         let slabs = |bytes, bytes_max| {
             let (region, marks) = reserve(bytes, bytes_max, options.spill.as_deref())?;
@@ -226,6 +243,16 @@ fn reserve(
 }
 
 /// What [`Arena::usage`] tells.
+///
+/// ```
+/// use jungle_tree::{Arena, Tree};
+/// let arena = Arena::new()?;
+/// let mut tree = Tree::new(&arena);
+/// tree.put_attribute(&[], "text", "x".repeat(1 << 20).as_str())?;
+/// let usage = arena.usage();
+/// assert!(usage.payload_bytes >= 1 << 20 && usage.structure_bytes >= 64 << 10);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArenaUsage {
     /// Bytes of slabs taken for structure (64 KiB each).

@@ -43,6 +43,20 @@ pub struct Editor {
 }
 
 /// Where among its siblings a new child goes.
+///
+/// ```
+/// use jungle_tree::{Arena, Editor, Key, Place, Tree};
+/// let tree = Tree::new(&Arena::new()?);
+/// let mut list = Editor::new(tree.snapshot());
+/// list.add_child(&[])?;
+/// list.add_child(&[])?;
+/// list.add(&[], Place::Index(0), None)?;
+/// let Key::Position(last) = list.add(&[], Place::Last, None)? else { unreachable!() };
+/// list.add(&[], Place::Before(&last), None)?;
+/// let keys = list.root().children().map(|(key, _)| key.to_string());
+/// assert_eq!(keys.collect::<Vec<_>>(), ["-1", "0", "1", "1.80", "2"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'a> {
     /// Behind all that are there, and all that ever were.

@@ -8,6 +8,17 @@ use crate::path::Path;
 use crate::value::{ATTRIBUTE_KEY_BYTES_MAX, ValueError};
 
 /// Why an edit was refused. A refused edit has changed nothing.
+///
+/// ```
+/// use jungle_tree::{Arena, EditError, Path, Tree};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// tree.insert_child(&[], &"posts".into())?;
+/// let exists = tree.insert_child(&[], &"posts".into());
+/// assert_eq!(exists, Err(EditError::ChildExists { path: Path::from(["posts"]) }));
+/// let error = tree.remove(&["notes".into()]).unwrap_err();
+/// assert_eq!(error.to_string(), "there is no node at /notes");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EditError {

@@ -56,6 +56,21 @@ impl SlabId {
     }
 
     /// The slab of a number that [`SlabId::number`] gave.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, SavedImage, SlabId, Tree};
+    /// let arena = Arena::new()?;
+    /// let tree = Tree::new(&arena);
+    /// let mut numbers = Vec::new();
+    /// arena.save(&SavedImage::default(), |id, _| {
+    ///     numbers.push(id.number());
+    ///     Ok::<(), std::io::Error>(())
+    /// })?;
+    /// assert_eq!(SlabId::from_number(numbers[0]).unwrap().number(), numbers[0]);
+    /// assert_eq!(SlabId::from_number(1 << 40), None);
+    /// # drop(tree);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn from_number(number: u64) -> Option<SlabId> {
         let is_payload = number >> 32 == 1;
@@ -64,6 +79,26 @@ impl SlabId {
 }
 
 /// Where the slabs of a reopened arena come from.
+///
+/// ```
+/// use jungle_tree::{SlabId, SlabSource};
+/// use std::collections::HashMap;
+///
+/// /// The slabs that an image was made of.
+/// struct Saved(HashMap<SlabId, Vec<u8>>);
+///
+/// impl SlabSource for Saved {
+///     fn load(
+///         &self,
+///         id: SlabId,
+///         bytes: &mut [u8],
+///     ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+///         bytes.copy_from_slice(self.0.get(&id).ok_or("it was not saved")?);
+///         Ok(())
+///     }
+/// }
+/// ```
+/// [`Arena::reopen`] goes on with it.
 pub trait SlabSource: Send + Sync {
     /// Reads a slab that was saved, [`SLAB_BYTES`] long, into `bytes`. It must be what was saved:
     /// nothing is checked behind this.
@@ -78,6 +113,24 @@ pub trait SlabSource: Send + Sync {
 }
 
 /// A slab of a reopened arena could not be loaded.
+///
+/// ```
+/// use jungle_tree::{Arena, ArenaOptions, SavedImage, SlabId, SlabSource, Tree, loading};
+/// use std::{error::Error, sync::Arc};
+/// struct Lost;
+/// impl SlabSource for Lost {
+///     fn load(&self, _: SlabId, _: &mut [u8]) -> Result<(), Box<dyn Error + Send + Sync>> {
+///         Err("the disk is gone".into())
+///     }
+/// }
+/// let arena = Arena::new()?;
+/// let id = Tree::new(&arena).version_id();
+/// let image = arena.save(&SavedImage::default(), |_, _| Ok::<(), std::io::Error>(()))?;
+/// let again = Arena::reopen(&ArenaOptions::default(), &image, Arc::new(Lost))?;
+/// let error = loading(|| Tree::from_version(&again, id).is_some()).unwrap_err();
+/// assert_eq!(error.to_string(), "part of the tree could not be loaded: the disk is gone");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct SlabError {
     /// The slab.
@@ -151,6 +204,12 @@ impl LastSave {
 }
 
 /// Why an image cannot be opened.
+///
+/// ```
+/// use jungle_tree::SavedImage;
+/// let error = SavedImage::from_bytes(&[0; 7]).unwrap_err();
+/// assert!(error.to_string().starts_with("the image's description "));
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ImageError {
@@ -237,6 +296,38 @@ impl Arena {
     ///
     /// # Errors
     /// When there is no room for it, or it cannot be an image.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, ArenaOptions, SavedImage, SlabId, SlabSource, Tree, loading};
+    /// use std::{collections::HashMap, sync::Arc};
+    /// # struct Saved(HashMap<SlabId, Vec<u8>>);
+    /// # impl SlabSource for Saved {
+    /// #     fn load(
+    /// #         &self,
+    /// #         id: SlabId,
+    /// #         bytes: &mut [u8],
+    /// #     ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// #         bytes.copy_from_slice(self.0.get(&id).ok_or("it was not saved")?);
+    /// #         Ok(())
+    /// #     }
+    /// # }
+    /// let arena = Arena::new()?;
+    /// let mut tree = Tree::new(&arena);
+    /// tree.put_attribute(&[], "title", "hello")?;
+    /// let (mut slabs, id) = (HashMap::new(), tree.version_id());
+    /// let image = arena.save(&SavedImage::default(), |slab, bytes| {
+    ///     slabs.extend(bytes.map(|bytes| (slab, bytes.to_vec())));
+    ///     Ok::<(), std::io::Error>(())
+    /// })?;
+    ///
+    /// let image = SavedImage::from_bytes(&image.to_bytes())?;
+    /// let again = Arena::reopen(&ArenaOptions::default(), &image, Arc::new(Saved(slabs)))?;
+    /// let tree = Tree::from_version(&again, id).unwrap();
+    /// let is_there = loading(|| tree.read().root().attribute("title") == Some("hello".into()))?;
+    /// assert!(is_there);
+    /// again.load_all()?; // `Saved` is not asked any more.
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn reopen(
         options: &ArenaOptions,
         image: &SavedImage,
