@@ -39,6 +39,16 @@ pub(crate) struct Branches {
 }
 
 /// Why a branch or a tag was not made.
+///
+/// ```
+/// use jungle_db::{BranchError, Jungle};
+/// let main = Jungle::new()?.create_tree("board")?;
+/// let now = main.snapshot().revision();
+/// main.tag("release", now)?;
+/// assert!(matches!(main.branch("release", now), Err(BranchError::Exists { .. })));
+/// assert!(matches!(main.delete_branch("main"), Err(BranchError::Main)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BranchError {
@@ -66,6 +76,14 @@ pub enum BranchError {
 }
 
 /// There is no branch or tag of this name.
+///
+/// ```
+/// use jungle_db::Jungle;
+/// let main = Jungle::new()?.create_tree("board")?;
+/// let error = main.on_branch("draft").unwrap_err();
+/// assert_eq!(error.to_string(), "there is no branch or tag \"draft\"");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no branch or tag {name:?}")]
 pub struct NoSuchBranch {

@@ -29,6 +29,12 @@ pub struct Erasure {
 }
 
 /// The root cannot be taken out of a tree.
+///
+/// ```
+/// use jungle_db::{EraseRootError, Erasure, TreeId};
+/// let refused = Erasure::new(TreeId(1), jungle_tree::Path::root());
+/// assert_eq!(refused.unwrap_err(), EraseRootError);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the root of a tree cannot be erased")]
 pub struct EraseRootError;
@@ -45,6 +51,18 @@ impl Erasure {
     }
 
     /// And this attribute of its parent.
+    ///
+    /// ```
+    /// use jungle_db::{Erasure, Jungle};
+    /// let tree = Jungle::new()?.create_tree("people")?;
+    /// tree.update(|tx| tx.put_attribute(&[], "ana", 41))?;
+    /// let erasure = Erasure::new(tree.id(), "/ana".parse()?)?;
+    /// assert!(!erasure.is_in(&tree.snapshot()));
+    /// let erasure = erasure.and_attribute("ana");
+    /// assert!(erasure.is_in(&tree.snapshot()));
+    /// assert!(!erasure.without(&tree.snapshot())?.root().has_attributes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn and_attribute(mut self, key: &str) -> Self {
         self.attribute = Some(key.into());
@@ -150,6 +168,31 @@ pub struct ErasedMove {
 }
 
 /// What was taken out so far.
+///
+/// ```
+/// use std::sync::Arc;
+/// use jungle_db::{Eraser, Erasure, Jungle, MemoryJournal};
+/// use jungle_tree::Path;
+/// let journal = Arc::new(MemoryJournal::default());
+/// let jungle = Jungle::builder().journal(Arc::clone(&journal)).build()?;
+/// let tree = jungle.create_tree("people")?;
+/// tree.update(|tx| {
+///     tx.insert_child(&[], &"ana".into())?;
+///     tx.put_attribute(&["ana".into()], "age", 41)
+/// })?;
+/// tree.update(|tx| tx.move_node(&["ana".into()], &[], &"anna".into()))?;
+///
+/// let mut eraser = Eraser::new(Erasure::new(tree.id(), "/ana".parse()?)?);
+/// let scratch = Jungle::new()?;
+/// for record in journal.records() {
+///     eraser.replay(&scratch, &record)?;
+/// }
+/// let erased = eraser.erased();
+/// assert_eq!(erased.commits, 2);
+/// // It is still there, under another name.
+/// assert_eq!(erased.moves[0].to, Path::from(["anna"]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Erased {

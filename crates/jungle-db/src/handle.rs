@@ -35,6 +35,17 @@ use crate::watch::Watch;
 ///   transactions that do not fit into a closure.
 /// - [`at`](TreeHandle::at), [`history`](TreeHandle::history) and [`diff`](TreeHandle::diff) look
 ///   back, [`watch`](TreeHandle::watch) looks ahead.
+///
+/// ```
+/// use jungle_db::Jungle;
+/// let board = Jungle::new()?.create_tree("board")?;
+/// let posted = board.update(|tx| tx.append(&[]))?;
+/// board.update(|tx| tx.remove(&[posted.value.clone()]))?;
+/// assert_eq!(board.read().root().child_count(), 0);
+/// assert_eq!(board.at(posted.revision)?.root().child_count(), 1);
+/// assert_eq!(board.history(..).count(), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct TreeHandle {
     pub(crate) shared: Arc<Shared>,
@@ -46,6 +57,18 @@ pub struct TreeHandle {
 }
 
 /// What a commit came to.
+///
+/// ```
+/// use jungle_db::{CommitOptions, Jungle};
+/// let tree = Jungle::new()?.create_tree("board")?;
+/// let mut ours = tree.begin(CommitOptions::default());
+/// ours.append(&[])?;
+/// let theirs = tree.update(|tx| tx.append(&[]))?;
+/// assert_eq!((theirs.value, theirs.runs), (0.into(), 1));
+/// // Both were at 0: ours is at 1 now.
+/// assert_eq!(ours.commit()?.renamed, [([0].into(), [1].into())]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Committed<T> {
@@ -78,6 +101,18 @@ impl From<&CommitMeta> for CommitOptions {
 }
 
 /// Why an update did nothing.
+///
+/// ```
+/// use jungle_db::{Jungle, UpdateError};
+/// let account = Jungle::new()?.create_tree("account")?;
+/// let refused = account.update(|tx| {
+///     tx.put_attribute(&[], "balance", -1).map_err(|error| error.to_string())?;
+///     Err::<(), _>("there is not that much".to_owned())
+/// });
+/// assert!(matches!(refused, Err(UpdateError::Closure(why)) if why.starts_with("there is not")));
+/// assert!(!account.read().root().has_attributes());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UpdateError<E> {
@@ -90,6 +125,16 @@ pub enum UpdateError<E> {
 }
 
 /// Why the root was not set.
+///
+/// ```
+/// use jungle_db::{CommitMeta, Jungle, SetRootError};
+/// use jungle_tree::EditError;
+/// let jungle = Jungle::new()?;
+/// let (site, other) = (jungle.create_tree("site")?, Jungle::new()?.create_tree("site")?);
+/// let refused = site.set_root(&other.snapshot(), &CommitMeta::new());
+/// assert!(matches!(refused, Err(SetRootError::Edit(EditError::OtherArena))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetRootError {
@@ -108,6 +153,16 @@ pub enum SetRootError {
 }
 
 /// Why a revision was not taken back.
+///
+/// ```
+/// use jungle_db::{CommitOptions, Jungle, RevertError};
+/// let tree = Jungle::new()?.create_tree("board")?;
+/// let first = tree.update(|tx| tx.put_attribute(&[], "title", "one"))?;
+/// tree.update(|tx| tx.put_attribute(&[], "title", "two"))?;
+/// let reverted = tree.revert(first.revision, &Default::default());
+/// assert!(matches!(reverted, Err(RevertError::Conflict(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RevertError {
@@ -181,6 +236,15 @@ impl TreeHandle {
     }
 
     /// The name of the tree now.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let jungle = Jungle::new()?;
+    /// let board = jungle.create_tree("board")?;
+    /// jungle.rename_tree("board", "archive")?;
+    /// assert_eq!(&*board.name(), "archive");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn name(&self) -> Arc<str> {
         Arc::clone(&lock(&self.state.name))
@@ -266,6 +330,19 @@ impl TreeHandle {
     ///
     /// # Errors
     /// What the closure says, or that nothing can be written.
+    ///
+    /// ```
+    /// use jungle_db::{CommitMeta, CommitOptions, Durability, Jungle};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let options = CommitOptions {
+    ///     meta: CommitMeta::new().author("ana"),
+    ///     durability: Some(Durability::Buffered),
+    ///     ..CommitOptions::default()
+    /// };
+    /// tree.update_with(&options, |tx| tx.append(&[]))?;
+    /// assert_eq!(tree.history(..).next().unwrap()?.meta.author_name(), Some("ana"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn update_with<T, E>(
         &self,
         options: &CommitOptions,

@@ -28,6 +28,18 @@ use crate::revision::{CommitMeta, Revision, RevisionInfo, Timestamp};
 pub const HISTORY_PIECE: u64 = 512;
 
 /// One revision of a branch: what a history knows of it.
+///
+/// ```
+/// use jungle_db::{CommitMeta, CommitOptions, Jungle};
+/// let jungle = Jungle::new()?;
+/// let tree = jungle.create_tree("board")?;
+/// let options = CommitOptions::from(&CommitMeta::new().author("ana"));
+/// let posted = tree.update_with(&options, |tx| tx.append(&[]))?;
+/// let checkpoint = jungle.checkpoint();
+/// let newest = checkpoint.state().trees[0].branches[0].history.last.last().unwrap();
+/// assert_eq!((newest.revision, newest.meta.author_name()), (posted.revision, Some("ana")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryEntry {
     /// Its number.

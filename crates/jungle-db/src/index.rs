@@ -24,6 +24,16 @@ use crate::snapshot::Snapshot;
 use crate::sync::Mutex;
 
 /// Why an index was not made or dropped.
+///
+/// ```
+/// use jungle_db::{IndexError, Jungle};
+/// let tree = Jungle::new()?.create_tree("people")?;
+/// tree.create_index("age")?;
+/// assert!(matches!(tree.create_index("age"), Err(IndexError::Exists { .. })));
+/// let error = tree.drop_index("name").unwrap_err();
+/// assert_eq!(error.to_string(), "there is no index of \"name\"");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {
@@ -313,6 +323,16 @@ impl TreeHandle {
     ///
     /// # Errors
     /// At the first thing that is wrong.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("people")?;
+    /// tree.create_index("age")?;
+    /// tree.update(|tx| tx.put_attribute(&[], "age", 30))?;
+    /// tree.index("age", &tree.snapshot())?;
+    /// tree.check_index("age")?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn check_index(&self, key: &str) -> Result<(), CheckError> {
         let index = lock(&self.state.branches).indexes.get(key).cloned();
         let built = index.map(|index| lock(&index.built).values().cloned().collect());

@@ -11,14 +11,47 @@ use crate::revision::{CommitMeta, Revision, Timestamp};
 use crate::sync::{Mutex, PoisonError};
 
 /// Which tree: it stays the same when the tree is renamed, and is never used again.
+///
+/// ```
+/// use jungle_db::Jungle;
+/// let jungle = Jungle::new()?;
+/// let id = jungle.create_tree("board")?.id();
+/// jungle.rename_tree("board", "archive")?;
+/// assert_eq!(jungle.open_tree("archive")?.id(), id);
+/// assert_ne!(jungle.create_tree("board")?.id(), id);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TreeId(pub u64);
 
 /// Which branch of which tree: the main one has a number like any other. It is never used again.
+///
+/// ```
+/// use jungle_db::Jungle;
+/// let main = Jungle::new()?.create_tree("board")?;
+/// let draft = main.branch("draft", main.snapshot().revision())?;
+/// assert_eq!(draft.id(), main.id());
+/// assert_ne!(draft.branch_id(), main.branch_id());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BranchId(pub u64);
 
 /// One commit, complete: the same records in the same order make an equal Jungle.
+///
+/// ```
+/// use std::sync::Arc;
+/// use jungle_db::{Event, Jungle, MemoryJournal};
+/// let journal = Arc::new(MemoryJournal::default());
+/// let jungle = Jungle::builder().journal(Arc::clone(&journal)).build()?;
+/// let posted = jungle.create_tree("board")?.update(|tx| tx.append(&[]))?;
+///
+/// let record = journal.records().pop().expect("there are two");
+/// assert_eq!(record.revision, posted.revision);
+/// let Event::Edited(edits) = record.event else { panic!("it is an edit") };
+/// assert_eq!(edits[0].changes.to_string(), "+ /0\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct CommitRecord {
     /// Its number; it goes up by one from record to record.
@@ -32,6 +65,19 @@ pub struct CommitRecord {
 }
 
 /// What a commit did.
+///
+/// ```
+/// use std::sync::Arc;
+/// use jungle_db::{Event, Jungle, MemoryJournal};
+/// let journal = Arc::new(MemoryJournal::default());
+/// let jungle = Jungle::builder().journal(Arc::clone(&journal)).build()?;
+/// let board = jungle.create_tree("board")?;
+/// board.tag("begin", jungle.revision())?;
+/// let events: Vec<Event> = journal.records().into_iter().map(|record| record.event).collect();
+/// assert!(matches!(&events[0], Event::TreeCreated { tree, .. } if *tree == board.id()));
+/// assert!(matches!(&events[1], Event::TagCreated { name, .. } if &**name == "begin"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event {
@@ -126,6 +172,23 @@ pub enum Event {
 }
 
 /// What a commit did to one branch of a tree.
+///
+/// ```
+/// use std::sync::Arc;
+/// use jungle_db::{CommitMeta, Event, Jungle, MemoryJournal};
+/// use jungle_tree::MergeOptions;
+/// let journal = Arc::new(MemoryJournal::default());
+/// let main = Jungle::builder().journal(Arc::clone(&journal)).build()?.create_tree("board")?;
+/// let draft = main.branch("draft", main.snapshot().revision())?;
+/// let ours = draft.update(|tx| tx.append(&[]))?;
+/// main.merge("draft", &MergeOptions::new())?.commit(&CommitMeta::new())?;
+///
+/// let record = journal.records().pop().expect("there are four");
+/// let Event::Edited(edits) = record.event else { panic!("a merge is an edit") };
+/// assert_eq!(edits[0].branch, main.branch_id());
+/// assert_eq!(edits[0].merged, Some((draft.branch_id(), ours.revision)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct BranchEdit {
     /// The tree.
@@ -139,6 +202,12 @@ pub struct BranchEdit {
 }
 
 /// The journal could not take a record, or not make it last.
+///
+/// ```
+/// use jungle_db::JournalError;
+/// let error = JournalError::new(std::io::Error::other("the disk is full"));
+/// assert_eq!(error.to_string(), "the journal failed: the disk is full");
+/// ```
 #[derive(Clone, Debug)]
 pub struct JournalError(Arc<dyn std::error::Error + Send + Sync>);
 
@@ -167,6 +236,27 @@ impl std::error::Error for JournalError {
 /// the other in the order of their revisions, and [`wait`](Journal::wait) when all locks are free
 /// again, before it is acknowledged. After the first failure of either, the Jungle takes no more
 /// commits until it is opened anew; what failed in `append` was never visible.
+///
+/// ```
+/// use jungle_db::{CommitRecord, CreateTreeError, Journal, JournalError, Jungle, NotWritten};
+///
+/// /// Takes so many records, and no more.
+/// struct Short(u64);
+///
+/// impl Journal for Short {
+///     fn append(&self, record: &CommitRecord) -> Result<(), JournalError> {
+///         let fits = record.revision.number() <= self.0;
+///         fits.then_some(()).ok_or_else(|| JournalError::new("it is full"))
+///     }
+/// }
+///
+/// let jungle = Jungle::builder().journal(Short(1)).build()?;
+/// jungle.create_tree("board")?;
+/// let refused = jungle.create_tree("notes");
+/// assert!(matches!(refused, Err(CreateTreeError::NotWritten(NotWritten::Refused(_)))));
+/// assert!(jungle.open_tree("notes").is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Journal: Send + Sync {
     /// Takes a record in. It should be quick and may not wait for the disk: all other commits
     /// wait meanwhile.

@@ -84,6 +84,16 @@ impl Identified for TreeState {
 }
 
 /// Why a tree was not created.
+///
+/// ```
+/// use jungle_db::{CreateTreeError, Jungle};
+/// let jungle = Jungle::new()?;
+/// jungle.create_tree("board")?;
+/// assert!(matches!(jungle.create_tree("board"), Err(CreateTreeError::Exists { .. })));
+/// let error = jungle.create_tree("").unwrap_err();
+/// assert_eq!(error.to_string(), "a name is not empty");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CreateTreeError {
@@ -102,6 +112,14 @@ pub enum CreateTreeError {
 }
 
 /// There is no tree of this name.
+///
+/// ```
+/// use jungle_db::Jungle;
+/// let jungle = Jungle::new()?;
+/// let error = jungle.open_tree("board").unwrap_err();
+/// assert_eq!(&*error.name, "board");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no tree {name:?}")]
 pub struct NoSuchTree {
@@ -110,6 +128,15 @@ pub struct NoSuchTree {
 }
 
 /// Why a tree was not renamed.
+///
+/// ```
+/// use jungle_db::{Jungle, RenameTreeError};
+/// let jungle = Jungle::new()?;
+/// ["a", "b"].iter().try_for_each(|name| jungle.create_tree(name).map(drop))?;
+/// assert!(matches!(jungle.rename_tree("a", "b"), Err(RenameTreeError::Exists { .. })));
+/// assert!(matches!(jungle.rename_tree("c", "d"), Err(RenameTreeError::NoSuchTree(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RenameTreeError {
@@ -131,6 +158,15 @@ pub enum RenameTreeError {
 }
 
 /// Why a tree was not deleted.
+///
+/// ```
+/// use jungle_db::{DeleteTreeError, Jungle};
+/// let jungle = Jungle::new()?;
+/// jungle.create_tree("board")?;
+/// jungle.delete_tree("board")?;
+/// assert!(matches!(jungle.delete_tree("board"), Err(DeleteTreeError::NoSuchTree(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeleteTreeError {
@@ -147,6 +183,14 @@ impl Jungle {
     ///
     /// # Errors
     /// When the system refuses to reserve the address range of the arena.
+    ///
+    /// ```
+    /// use jungle_db::{Jungle, Revision};
+    /// let jungle = Jungle::new()?;
+    /// assert!(jungle.list_trees().is_empty());
+    /// assert_eq!(jungle.revision(), Revision::default());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new() -> Result<Jungle, ArenaError> {
         Jungle::builder().build()
     }
@@ -168,6 +212,16 @@ impl Jungle {
     }
 
     /// The memory its trees live in.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let jungle = Jungle::new()?;
+    /// let before = jungle.arena().usage().payload_bytes;
+    /// let notes = jungle.create_tree("notes")?;
+    /// notes.update(|tx| tx.put_attribute(&[], "text", "x".repeat(1 << 20).as_str()))?;
+    /// assert!(jungle.arena().usage().payload_bytes >= before + (1 << 20));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn arena(&self) -> &Arena {
         &self.shared.arena

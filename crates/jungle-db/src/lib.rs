@@ -82,7 +82,7 @@ pub use restore::state::{
     HistoryAnchor, JungleState, SavedBranch, SavedBuilt, SavedHistory, SavedIndex, SavedMerge,
     SavedOrigin, SavedTag, SavedTree, SavedVersion,
 };
-pub use revision::{Clock, CommitMeta, NoClock, RequestId, Revision, RevisionInfo, Timestamp};
+pub use revision::{Clock, CommitMeta, RequestId, Revision, RevisionInfo, Timestamp};
 pub use sequence::{Placed, Places, SequenceError, Sequencer, Series, added_node};
 pub use snapshot::{JungleSnapshot, Snapshot};
 pub use space::collector::{CollectError, Collector};

@@ -6,6 +6,19 @@ use std::sync::Arc;
 pub const NAME_BYTES_MAX: usize = 255;
 
 /// What is wrong with a name.
+///
+/// ```
+/// use jungle_db::{CreateTreeError, Jungle, NAME_BYTES_MAX, NameError};
+/// let jungle = Jungle::new()?;
+/// let made = |name: &str| match jungle.create_tree(name) {
+///     Err(CreateTreeError::Name(error)) => Some(error),
+///     _ => None,
+/// };
+/// assert_eq!(made(""), Some(NameError::Empty));
+/// assert_eq!(made(&"x".repeat(256)), Some(NameError::TooLong { bytes: NAME_BYTES_MAX + 1 }));
+/// assert_eq!(made("with spaces / and slashes"), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {

@@ -30,6 +30,26 @@ use crate::sync::Mutex;
 pub(crate) const NUMBER_END: u64 = 1 << 63;
 
 /// What is wrong with a state, or with the arena it is to be restored in.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use jungle_db::{Archive, ArchiveError, BranchId, HistoryEntry};
+/// # struct Empty;
+/// # impl Archive for Empty {
+/// #     fn piece(&self, _: BranchId, _: u64) -> Result<Arc<[HistoryEntry]>, ArchiveError> {
+/// #         Err(ArchiveError::new("there is nothing"))
+/// #     }
+/// # }
+/// use jungle_db::{Jungle, RestoreError};
+/// let jungle = Jungle::new()?;
+/// jungle.create_tree("board")?;
+/// let state = jungle.checkpoint().state().clone();
+/// // Not the arena that the state was taken out with.
+/// let other = jungle_tree::Arena::new()?;
+/// let restored = Jungle::builder().restore(other, &state, Arc::new(Empty));
+/// assert!(matches!(restored, Err(RestoreError::NoVersion { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RestoreError {
@@ -89,6 +109,8 @@ impl Builder {
     ///
     /// # Errors
     /// When the state contradicts itself or the arena.
+    ///
+    /// The example of [`Jungle::checkpoint`] takes a state out and restores it.
     pub fn restore(
         self,
         arena: Arena,

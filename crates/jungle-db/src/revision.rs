@@ -51,7 +51,8 @@ impl fmt::Display for Revision {
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// The moment this many microseconds after the beginning of 1970.
+    /// The moment this many microseconds after the beginning of 1970, or before it where they are
+    /// negative.
     #[must_use]
     pub const fn from_micros(micros: i64) -> Timestamp {
         Timestamp(micros)
@@ -82,6 +83,25 @@ impl Timestamp {
 ///
 /// A clock may stand still or go back: the times in a history never do, since a commit takes its
 /// predecessor's time then.
+///
+/// ```
+/// use std::sync::atomic::{AtomicI64, Ordering};
+/// use jungle_db::{Clock, Jungle, Timestamp};
+///
+/// /// A second passes with each commit.
+/// struct Ticks(AtomicI64);
+/// impl Clock for Ticks {
+///     fn now(&self) -> Timestamp {
+///         Timestamp::from_micros(self.0.fetch_add(1_000_000, Ordering::Relaxed))
+///     }
+/// }
+/// let tree = Jungle::builder().clock(Ticks(AtomicI64::new(0))).build()?.create_tree("log")?;
+/// tree.update(|tx| tx.append(&[]))?;
+/// let mut past = tree.history(..);
+/// let (newest, before) = (past.next().unwrap()?, past.next().unwrap()?);
+/// assert!(newest.time > before.time);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Clock: Send + Sync {
     /// The time now.
     fn now(&self) -> Timestamp;
@@ -89,7 +109,7 @@ pub trait Clock: Send + Sync {
 
 /// A clock that stands at the beginning of 1970: what a Jungle has that is given no other.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NoClock;
+pub(crate) struct NoClock;
 
 impl Clock for NoClock {
     fn now(&self) -> Timestamp {
@@ -99,6 +119,19 @@ impl Clock for NoClock {
 
 /// Which request asked for a commit, so that a request that is sent again is not done again: see
 /// [`CommitMeta::asked_by`]. Both are hashes, of 64 bits; whoever asks says what of.
+///
+/// ```
+/// use jungle_db::{CommitMeta, CommitOptions, Jungle, NotWritten, RequestId, UpdateError};
+/// let tree = Jungle::new()?.create_tree("board")?;
+/// let asked = |fingerprint| {
+///     let meta = CommitMeta::new().asked_by(RequestId { key: 7, fingerprint });
+///     tree.update_with(&CommitOptions::from(&meta), |tx| tx.append(&[]))
+/// };
+/// asked(1)?;
+/// let another = asked(2);
+/// assert!(matches!(another, Err(UpdateError::NotWritten(NotWritten::KeyInUse { .. }))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestId {
     /// Of what the request is called.
@@ -190,6 +223,13 @@ impl CommitMeta {
     }
 
     /// The request that asked for it.
+    ///
+    /// ```
+    /// use jungle_db::{CommitMeta, RequestId};
+    /// let request = RequestId { key: 7, fingerprint: 1 };
+    /// assert_eq!(CommitMeta::new().asked_by(request).request(), Some(request));
+    /// assert_eq!(CommitMeta::new().author("ana").request(), None);
+    /// ```
     #[must_use]
     pub fn request(&self) -> Option<RequestId> {
         self.0.as_ref()?.asked_by
@@ -214,6 +254,17 @@ impl fmt::Debug for CommitMeta {
 }
 
 /// What a history tells of one revision.
+///
+/// ```
+/// use jungle_db::{CommitMeta, CommitOptions, Jungle};
+/// let tree = Jungle::new()?.create_tree("board")?;
+/// let options = CommitOptions::from(&CommitMeta::new().author("ana").message("begin"));
+/// let posted = tree.update_with(&options, |tx| tx.append(&[]))?;
+/// let newest = tree.history(..).next().unwrap()?;
+/// assert_eq!(newest.revision, posted.revision);
+/// assert_eq!(newest.meta.message_text(), Some("begin"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RevisionInfo {
     /// Its number.

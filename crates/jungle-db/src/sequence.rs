@@ -107,6 +107,13 @@ pub trait Sequencer: Send + Sync {
 }
 
 /// Where records have their places.
+///
+/// ```
+/// use jungle_db::{Places, Revision};
+/// // Of those that were sent, two came to be the revisions 7 and 8.
+/// let places = Places { count: 2, first: Revision::new(7) };
+/// assert_eq!(places.first.number() + places.count as u64 - 1, 8);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Places {
     /// How many of them have one, counted from the first.
@@ -116,6 +123,23 @@ pub struct Places {
 }
 
 /// Why records have no places, as far as is known.
+///
+/// ```
+/// use std::sync::Arc;
+/// use jungle_db::{CommitRecord, CreateTreeError, JournalError, Jungle, NotWritten};
+/// use jungle_db::{SequenceError, Sequencer};
+/// struct Away;
+/// impl Sequencer for Away {
+///     fn sequence(&self, _: &[CommitRecord]) -> Result<usize, SequenceError> {
+///         Err(SequenceError::Undecided(JournalError::new("no answer in time")))
+///     }
+/// }
+/// let jungle = Jungle::new()?;
+/// jungle.sequence_with(Arc::new(Away));
+/// let made = jungle.create_tree("board");
+/// assert!(matches!(made, Err(CreateTreeError::NotWritten(NotWritten::Undecided(_)))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum SequenceError {
     /// They have none and will have none.
@@ -200,7 +224,7 @@ enum Outcome {
 
 impl Jungle {
     /// From now on commits get their places from `sequencer`. Tell it once, before anything else is
-    /// committed; a second one is not taken, which `false` tells.
+    /// committed; a second one is not taken, which `false` tells. [`Sequencer`] has an example.
     pub fn sequence_with(&self, sequencer: Arc<dyn Sequencer>) -> bool {
         self.shared.sequencing_cell().set(Sequencing::new(sequencer)).is_ok()
     }

@@ -38,6 +38,18 @@ impl Snapshot {
 
     /// A version that follows a revision and has none of its own (yet): whoever made it keeps it
     /// elsewhere.
+    ///
+    /// ```
+    /// use jungle_db::{Jungle, Snapshot};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let newest = tree.snapshot();
+    /// let mut line = jungle_tree::Tree::from_snapshot(&newest);
+    /// line.add_child(&[])?;
+    /// let ahead = Snapshot::beyond(newest.revision(), line.snapshot());
+    /// assert_eq!(ahead.revision(), newest.revision());
+    /// assert_eq!([&newest, &ahead].map(|version| version.root().child_count()), [0, 1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn beyond(revision: Revision, tree: jungle_tree::Snapshot) -> Snapshot {
         Snapshot { tree, revision }
@@ -63,6 +75,18 @@ impl Deref for Snapshot {
 }
 
 /// All trees of a Jungle at one revision: see [`Jungle::snapshot`] and [`Jungle::at`].
+///
+/// ```
+/// use jungle_db::Jungle;
+/// let jungle = Jungle::new()?;
+/// ["todo", "done"].iter().try_for_each(|name| jungle.create_tree(name).map(drop))?;
+/// let snapshot = jungle.snapshot();
+/// jungle.open_tree("todo")?.update(|tx| tx.append(&[]))?;
+/// assert!(snapshot.revision() < jungle.revision());
+/// assert_eq!(snapshot.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["done", "todo"]);
+/// assert_eq!(snapshot.tree("todo").unwrap().root().child_count(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct JungleSnapshot {
     pub(crate) revision: Revision,

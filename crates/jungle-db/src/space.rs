@@ -57,6 +57,23 @@ impl SpaceQuery {
     }
 
     /// What these revisions take up of that.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow::Continue;
+    /// use jungle_db::{Jungle, SpaceQuery};
+    /// let jungle = Jungle::new()?;
+    /// let notes = jungle.create_tree("notes")?;
+    /// let put = |text: &str| notes.update(|tx| tx.put_attribute(&[], "text", text));
+    /// let long = put("x".repeat(1000).as_str())?.revision;
+    /// let short = put("short")?.revision;
+    /// let bytes = |revision| -> Result<u64, jungle_db::SpaceError> {
+    ///     let query = SpaceQuery::new().revisions(revision..=revision);
+    ///     let space = jungle.space(&query, |_, _| Continue(()))?;
+    ///     Ok(space.trees[0].in_range.unwrap().payload_bytes)
+    /// };
+    /// assert!(bytes(long)? >= 1000 && bytes(short)? < 100);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn revisions(mut self, range: impl RangeBounds<Revision>) -> Self {
         self.revisions = Some((range.start_bound().cloned(), range.end_bound().cloned()));
@@ -94,6 +111,17 @@ impl SpaceQuery {
 }
 
 /// Why it is not told what takes up space.
+///
+/// ```
+/// use std::ops::ControlFlow::Break;
+/// use jungle_db::{Jungle, SpaceError, SpaceQuery};
+/// let jungle = Jungle::new()?;
+/// let log = jungle.create_tree("log")?;
+/// (0..1024).try_for_each(|n| log.update(|tx| tx.put_attribute(&[], "n", n)).map(drop))?;
+/// let space = jungle.space(&SpaceQuery::new(), |_, _| Break(()));
+/// assert_eq!(space.unwrap_err(), SpaceError::GivenUp);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpaceError {
@@ -106,6 +134,19 @@ pub enum SpaceError {
 }
 
 /// What [`Jungle::space`] tells: bytes of the arena, each of them once, so that they can be added.
+///
+/// ```
+/// use std::ops::ControlFlow::Continue;
+/// use jungle_db::{Jungle, SpaceQuery};
+/// let jungle = Jungle::new()?;
+/// let notes = jungle.create_tree("notes")?;
+/// notes.update(|tx| tx.put_attribute(&[], "text", "x".repeat(1000).as_str()))?;
+/// let space = jungle.space(&SpaceQuery::new(), |_, _| Continue(()))?;
+/// assert_eq!(space.revision, jungle.revision());
+/// assert!(space.total().payload_bytes >= 1000);
+/// assert_eq!(space.total(), space.trees[0].total() + space.shared + space.snapshots);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Space {
@@ -121,6 +162,20 @@ pub struct Space {
 }
 
 /// What a tree takes up that no other tree has.
+///
+/// ```
+/// use std::ops::ControlFlow::Continue;
+/// use jungle_db::{Jungle, SpaceQuery};
+/// let jungle = Jungle::new()?;
+/// let notes = jungle.create_tree("notes")?;
+/// notes.update(|tx| tx.put_attribute(&[], "text", "x".repeat(1000).as_str()))?;
+/// notes.update(|tx| tx.put_attribute(&[], "text", "short"))?;
+/// let space = jungle.space(&SpaceQuery::new(), |_, _| Continue(()))?;
+/// let of_notes = &space.trees[0];
+/// assert_eq!((&*of_notes.name, of_notes.revisions), ("notes", 3));
+/// assert!(of_notes.newest.payload_bytes < 100 && of_notes.older.payload_bytes >= 1000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TreeSpace {

@@ -37,6 +37,23 @@ pub struct Watch {
 }
 
 /// What one revision did below the path that is watched.
+///
+/// ```
+/// use jungle_db::Jungle;
+/// let tree = Jungle::new()?.create_tree("board")?;
+/// let mut watch = tree.watch(&["open".into()], tree.snapshot().revision());
+/// tree.update(|tx| tx.insert_child(&[], &"open".into()))?;
+/// let second = tree.update(|tx| {
+///     tx.append(&[])?;
+///     tx.append(&["open".into()])
+/// })?;
+/// watch.next()?;
+/// let event = watch.next()?.unwrap();
+/// assert_eq!(event.info.revision, second.revision);
+/// assert_eq!(event.changes.to_string(), "+ /open/0\n");
+/// assert_eq!(event.snapshot.root().child_count(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WatchEvent {
@@ -50,6 +67,18 @@ pub struct WatchEvent {
 }
 
 /// Why there is no telling what happened.
+///
+/// ```
+/// use jungle_db::{Jungle, Retention, WatchError};
+/// let log = Jungle::new()?.create_tree("log")?;
+/// let mut watch = log.watch(&[], log.snapshot().revision());
+/// log.set_retention(Retention::Last(1))?;
+/// (0..3).try_for_each(|_| log.update(|tx| tx.append(&[])).map(drop))?;
+/// let error = watch.next().unwrap_err();
+/// let newest = log.snapshot().revision();
+/// assert_eq!(error, WatchError::TooOld { seen: watch.seen(), oldest: newest });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WatchError {

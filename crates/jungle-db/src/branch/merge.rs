@@ -14,6 +14,16 @@ use crate::revision::CommitMeta;
 use crate::snapshot::Snapshot;
 
 /// Why two branches were not merged.
+///
+/// ```
+/// use jungle_db::{Jungle, MergeBranchError};
+/// use jungle_tree::MergeOptions;
+/// let main = Jungle::new()?.create_tree("board")?;
+/// let merged = |from| main.merge(from, &MergeOptions::new());
+/// assert!(matches!(merged("main"), Err(MergeBranchError::Itself)));
+/// assert!(matches!(merged("draft"), Err(MergeBranchError::NoSuchBranch(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MergeBranchError {
@@ -62,6 +72,25 @@ impl TreeHandle {
 
 /// A merge that is prepared: see [`TreeHandle::merge`]. "Ours" is what is merged, "theirs" what it
 /// is merged into.
+///
+/// ```
+/// use jungle_db::{CommitMeta, Jungle};
+/// use jungle_tree::MergeOptions;
+/// let main = Jungle::new()?.create_tree("board")?;
+/// let draft = main.branch("draft", main.snapshot().revision())?;
+/// draft.update(|tx| tx.append(&[]))?;
+/// main.update(|tx| tx.append(&[]))?;
+///
+/// let merge = main.merge("draft", &MergeOptions::new())?;
+/// let counts = [merge.base(), merge.ours(), merge.theirs()].map(|of| of.root().child_count());
+/// assert_eq!(counts, [0, 1, 1]);
+/// assert_eq!(merge.changes().to_string(), "+ /1\n");
+/// assert_eq!(merge.renamed(), [([0].into(), [1].into())]);
+/// assert!(merge.conflicts().is_empty());
+/// merge.commit(&CommitMeta::new())?;
+/// assert_eq!(main.read().root().child_count(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Merge {
     handle: TreeHandle,
     from: BranchId,
@@ -152,6 +181,19 @@ impl Merge {
     /// # Errors
     /// When what was committed meanwhile contradicts it (merge anew then), or nothing can be
     /// written.
+    ///
+    /// ```
+    /// use jungle_db::{CommitError, CommitMeta, Jungle};
+    /// use jungle_tree::MergeOptions;
+    /// let main = Jungle::new()?.create_tree("board")?;
+    /// let draft = main.branch("draft", main.snapshot().revision())?;
+    /// draft.update(|tx| tx.put_attribute(&[], "title", "ours"))?;
+    /// let merge = main.merge("draft", &MergeOptions::new())?;
+    /// main.update(|tx| tx.put_attribute(&[], "title", "theirs"))?;
+    /// let refused = merge.commit(&CommitMeta::new());
+    /// assert!(matches!(refused, Err(CommitError::Conflict(_))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn commit(self, meta: &CommitMeta) -> Result<Committed<()>, CommitError> {
         self.commit_over(meta, |attempt| attempt)
     }

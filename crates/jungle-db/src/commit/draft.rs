@@ -23,6 +23,23 @@ use crate::revision::CommitMeta;
 use crate::sequence::Sequencing;
 
 /// What a transaction promises about others that commit while it runs.
+///
+/// ```
+/// use jungle_db::{CommitOptions, Isolation, Jungle};
+/// let tree = Jungle::new()?.create_tree("rota")?;
+/// let commits = |isolation| -> Result<bool, Box<dyn std::error::Error>> {
+///     let options = CommitOptions { isolation, ..CommitOptions::default() };
+///     let mut tx = tree.begin(options);
+///     assert!(tx.attribute(&[], "ben")?.is_none());
+///     tx.put_attribute(&[], "ana", "away")?;
+///     tree.update(|theirs| theirs.put_attribute(&[], "ben", "away"))?;
+///     let is_committed = tx.commit().is_ok();
+///     tree.update(|tx| tx.remove_attribute(&[], "ben"))?;
+///     Ok(is_committed)
+/// };
+/// assert!(!commits(Isolation::Serializable)? && commits(Isolation::Snapshot)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
     /// As if it ran alone, at the moment of its commit: when someone changed what it read, it
@@ -172,6 +189,16 @@ impl Draft {
     }
 
     /// What its commit is called.
+    ///
+    /// ```
+    /// use jungle_db::{CommitMeta, CommitOptions, Durability, Jungle};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let mut tx = tree.begin(CommitOptions::from(&CommitMeta::new().author("ana")));
+    /// tx.set_durability(Durability::Buffered);
+    /// assert_eq!(tx.options().meta.author_name(), Some("ana"));
+    /// assert_eq!(tx.options().durability, Some(Durability::Buffered));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn options(&self) -> &CommitOptions {
         &self.options
@@ -199,6 +226,17 @@ impl Draft {
     }
 
     /// Has anything been edited?
+    ///
+    /// ```
+    /// use jungle_db::{CommitOptions, Jungle};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let mut tx = tree.begin(CommitOptions::default());
+    /// assert!(!tx.is_changed());
+    /// tx.append(&[])?;
+    /// assert!(tx.is_changed());
+    /// assert_eq!(tx.base().root().child_count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_changed(&self) -> bool {
         self.editor.is_changed()
@@ -603,6 +641,18 @@ impl Draft {
     ///
     /// # Errors
     /// When there is no such node.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("site")?;
+    /// tree.update(|tx| {
+    ///     tx.insert_child(&[], &"page".into())?;
+    ///     tx.put_attribute(&["page".into()], "title", "Hello")?;
+    ///     tx.pop_root(&["page".into()])
+    /// })?;
+    /// assert_eq!(tree.read().root().attribute("title"), Some("Hello".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pop_root(&mut self, path: &[Key]) -> Result<(), EditError> {
         self.edit(|editor| editor.pop_root(path))?;
         self.log = Log::Incomplete;
@@ -616,6 +666,20 @@ impl Draft {
     ///
     /// # Errors
     /// When there is no such node.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("list")?;
+    /// tree.update(|tx| {
+    ///     let mut cursor = tx.cursor(&[])?;
+    ///     for name in ["a", "b"] {
+    ///         cursor.insert_child(&name.into())?;
+    ///     }
+    ///     Ok::<_, jungle_tree::EditError>(())
+    /// })?;
+    /// assert_eq!(tree.read().root().child_count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn cursor(&mut self, path: &[Key]) -> Result<Cursor<'_>, EditError> {
         self.record(path, Read::Subtree);
         self.log = Log::Incomplete;

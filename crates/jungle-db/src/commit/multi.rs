@@ -46,6 +46,18 @@ pub struct JungleTransaction {
 type Renamed = BTreeMap<BranchId, Vec<(Path, Path)>>;
 
 /// What a commit of several trees came to.
+///
+/// ```
+/// use jungle_db::{CommitOptions, Jungle};
+/// let jungle = Jungle::new()?;
+/// let (a, b) = (jungle.create_tree("a")?, jungle.create_tree("b")?);
+/// let both = jungle.update(&CommitOptions::default(), |tx| {
+///     Ok::<_, jungle_tree::EditError>((tx.on(&a).append(&[])?, tx.on(&b).append(&[])?))
+/// })?;
+/// assert_eq!((both.value, both.runs), ((0.into(), 0.into()), 1));
+/// assert_eq!(a.snapshot().revision(), both.revision);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CommittedTrees<T> {
@@ -77,6 +89,17 @@ pub struct CommittedTrees<T> {
 
 /// Why the edits of several trees are not done, for closures that say so with `?`: see
 /// [`Jungle::update`].
+///
+/// ```
+/// use jungle_db::{CommitOptions, EditTreesError, Jungle, UpdateError};
+/// let jungle = Jungle::new()?;
+/// let refused = jungle.update(&CommitOptions::default(), |tx| {
+///     tx.tree("board")?.append(&[])?;
+///     Ok::<_, EditTreesError>(())
+/// });
+/// assert!(matches!(refused, Err(UpdateError::Closure(EditTreesError::NoSuchTree(_)))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EditTreesError {
@@ -265,6 +288,19 @@ impl JungleTransaction {
     ///
     /// # Errors
     /// When others changed what it changed or read, or nothing can be written.
+    ///
+    /// ```
+    /// use jungle_db::{CommitError, CommitOptions, Jungle};
+    /// let jungle = Jungle::new()?;
+    /// let (stock, orders) = (jungle.create_tree("stock")?, jungle.create_tree("orders")?);
+    /// let mut tx = jungle.begin(CommitOptions::default());
+    /// assert!(tx.on(&stock).attribute(&[], "sold_out")?.is_none());
+    /// tx.on(&orders).append(&[])?;
+    /// stock.update(|theirs| theirs.put_attribute(&[], "sold_out", true))?;
+    /// assert!(matches!(tx.commit(), Err(CommitError::Conflict(_))));
+    /// assert_eq!(orders.read().root().child_count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn commit(self) -> Result<CommittedTrees<()>, CommitError> {
         let shared = Arc::clone(&self.jungle.shared);
         let published = self.publish().map_err(|failure| match failure {
@@ -312,6 +348,18 @@ impl JungleTransaction {
     }
 
     /// Forgets its edits, as dropping it does.
+    ///
+    /// ```
+    /// use jungle_db::{CommitOptions, Jungle};
+    /// let jungle = Jungle::new()?;
+    /// let board = jungle.create_tree("board")?;
+    /// let mut tx = jungle.begin(CommitOptions::default());
+    /// tx.on(&board).append(&[])?;
+    /// assert_eq!(tx.began_at(), jungle.revision());
+    /// tx.abort();
+    /// assert_eq!(board.read().root().child_count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn abort(self) {
         drop(self);
     }

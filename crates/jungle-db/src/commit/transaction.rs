@@ -35,6 +35,17 @@ pub struct Transaction {
 }
 
 /// Why a transaction was not committed.
+///
+/// ```
+/// use jungle_db::{CommitError, CommitOptions, Jungle, NotWritten};
+/// let jungle = Jungle::new()?;
+/// let board = jungle.create_tree("board")?;
+/// let mut tx = board.begin(CommitOptions::default());
+/// tx.append(&[])?;
+/// jungle.delete_tree("board")?;
+/// assert!(matches!(tx.commit(), Err(CommitError::NotWritten(NotWritten::Deleted))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommitError {
@@ -47,6 +58,21 @@ pub enum CommitError {
 }
 
 /// What stood in the way of a commit.
+///
+/// ```
+/// use jungle_db::{CommitError, CommitOptions, Jungle};
+/// let tree = Jungle::new()?.create_tree("board")?;
+/// let mut ours = tree.begin(CommitOptions::default());
+/// ours.put_attribute(&[], "title", "ours")?;
+/// tree.update(|tx| tx.put_attribute(&[], "title", "theirs"))?;
+/// let Err(CommitError::Conflict(why)) = ours.commit() else { panic!("both changed the title") };
+/// assert_eq!(why.list()[0].to_string().split(' ').next(), Some("/:"));
+/// // What we wanted can be shown, or done anew.
+/// let (branch, changes) = why.changes().next().unwrap();
+/// assert_eq!(branch, tree.branch_id());
+/// assert_eq!(changes.to_string(), "~ / @title = \"ours\"\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Conflicts {
     overlaps: Vec<Overlap>,
@@ -112,6 +138,15 @@ impl Transaction {
     }
 
     /// The revision it began with.
+    ///
+    /// ```
+    /// use jungle_db::{CommitOptions, Jungle};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let tx = tree.begin(CommitOptions::default());
+    /// tree.update(|theirs| theirs.append(&[]))?;
+    /// assert!(tx.began_at() < tree.snapshot().revision());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn began_at(&self) -> Revision {
         self.began_at

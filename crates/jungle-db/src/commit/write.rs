@@ -7,6 +7,16 @@ use crate::journal::JournalError;
 use crate::revision::Revision;
 
 /// Why a Jungle did not take a commit, whatever was in it.
+///
+/// ```
+/// use jungle_db::{Jungle, NotWritten, UpdateError};
+/// let jungle = Jungle::new()?;
+/// let board = jungle.create_tree("board")?;
+/// jungle.delete_tree("board")?;
+/// let refused = board.update(|tx| tx.append(&[]));
+/// assert!(matches!(refused, Err(UpdateError::NotWritten(NotWritten::Deleted))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotWritten {

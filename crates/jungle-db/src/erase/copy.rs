@@ -19,6 +19,20 @@ use crate::restore::checkpoint::Checkpoint;
 use crate::restore::state::{SavedBranch, SavedTree, SavedVersion};
 
 /// Why there is no copy.
+///
+/// ```
+/// use jungle_db::{CopyError, Erasure, Jungle};
+/// use jungle_tree::{Arena, ArenaOptions};
+/// let jungle = Jungle::new()?;
+/// let tree = jungle.create_tree("people")?;
+/// tree.update(|tx| tx.put_attribute(&[], "text", "x".repeat(2 << 20).as_str()))?;
+/// let small = ArenaOptions { payload_bytes: 1 << 20, ..ArenaOptions::default() };
+/// let erasure = Erasure::new(tree.id(), "/ana".parse()?)?;
+/// let (builder, arena) = (Jungle::builder(), Arena::with_options(&small)?);
+/// let copied = jungle.copy_without(&erasure, builder, arena, |_, _| ());
+/// assert!(matches!(copied, Err(CopyError::NoRoom(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CopyError {

@@ -20,6 +20,23 @@ const KEPT_BYTES: u64 = 40 << 20;
 /// remembered. Commits to a branch wait only while it asks, once for many commits, what it keeps
 /// [by age](crate::Retention::ByAge), and while it is first asked for a
 /// [request](crate::TreeHandle::find_request).
+///
+/// ```
+/// use jungle_db::{Archive, ArchiveError, BranchId, HistoryEntry};
+/// use std::{collections::HashMap, sync::Arc};
+///
+/// /// What checkpoints gave out, by branch and number.
+/// struct Pieces(HashMap<(BranchId, u64), Arc<[HistoryEntry]>>);
+///
+/// impl Archive for Pieces {
+///     fn piece(&self, branch: BranchId, index: u64) -> Result<Arc<[HistoryEntry]>, ArchiveError> {
+///         let found = self.0.get(&(branch, index)).cloned();
+///         found.ok_or_else(|| ArchiveError::new("it was not kept"))
+///     }
+/// }
+/// let lost = Pieces(HashMap::new()).piece(BranchId(1), 0).unwrap_err();
+/// assert_eq!(lost.to_string(), "the history cannot be read: it was not kept");
+/// ```
 pub trait Archive: Send + Sync {
     /// A piece of the history of a branch: [`HISTORY_PIECE`] revisions, of which the first has the
     /// number `index * HISTORY_PIECE`, counting all that the branch ever had.
@@ -30,6 +47,13 @@ pub trait Archive: Send + Sync {
 }
 
 /// A piece of a history could not be read. It is equal to its clones only.
+///
+/// ```
+/// use jungle_db::ArchiveError;
+/// let error = ArchiveError::new(std::io::Error::other("the disk is gone"));
+/// assert_eq!(error.to_string(), "the history cannot be read: the disk is gone");
+/// assert!(error == error.clone() && error != ArchiveError::new("the disk is gone"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct ArchiveError(Arc<dyn std::error::Error + Send + Sync>);
 

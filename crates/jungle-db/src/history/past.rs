@@ -15,6 +15,18 @@ use crate::revision::{Revision, RevisionInfo};
 const PAGE: usize = 64;
 
 /// Why a revision cannot be opened.
+///
+/// ```
+/// use jungle_db::{Jungle, NoSuchRevision, Retention, Revision};
+/// let jungle = Jungle::builder().retention(Retention::Last(1)).build()?;
+/// let first = jungle.create_tree("other")?.snapshot().revision();
+/// let log = jungle.create_tree("log")?;
+/// let made = log.snapshot().revision();
+/// let newest = log.update(|tx| tx.append(&[]))?.revision;
+/// assert_eq!(log.at(made).unwrap_err(), NoSuchRevision::TooOld { oldest: newest });
+/// assert_eq!(log.at(Revision::new(99)).unwrap_err(), NoSuchRevision::NotYet { newest });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoSuchRevision {
@@ -44,6 +56,20 @@ pub enum NoSuchRevision {
 /// Revisions of a branch, the newest first: what
 /// [`TreeHandle::history`](crate::TreeHandle::history) gives. When some cannot be read, that is
 /// told in their place, and nothing follows.
+///
+/// ```
+/// use jungle_db::Jungle;
+/// let log = Jungle::new()?.create_tree("log")?;
+/// let first = log.update(|tx| tx.append(&[]))?.revision;
+/// let last = log.update(|tx| tx.append(&[]))?.revision;
+/// let revisions = |past: jungle_db::Past| -> Result<Vec<_>, jungle_db::ArchiveError> {
+///     past.map(|told| Ok(told?.revision)).collect()
+/// };
+/// assert_eq!(revisions(log.history(first..))?, [last, first]);
+/// // The oldest are as near as the newest.
+/// assert_eq!(log.history(first..).next_back().unwrap()?.revision, first);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Past {
     head: Arc<Head>,
     /// The numbers that are not read yet, both ends included.

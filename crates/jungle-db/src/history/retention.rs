@@ -46,6 +46,16 @@ pub enum Retention {
 }
 
 /// What is kept could not be set, or the rest not be dropped.
+///
+/// ```
+/// use jungle_db::{Jungle, NotWritten, Retention, RetentionError};
+/// let jungle = Jungle::new()?;
+/// let log = jungle.create_tree("log")?;
+/// jungle.delete_tree("log")?;
+/// let refused = log.set_retention(Retention::Last(10));
+/// assert!(matches!(refused, Err(RetentionError::NotWritten(NotWritten::Deleted))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RetentionError {
@@ -59,6 +69,17 @@ pub enum RetentionError {
 
 impl TreeHandle {
     /// What this branch keeps of its history.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use jungle_db::{Jungle, Retention};
+    /// let log = Jungle::new()?.create_tree("log")?;
+    /// assert_eq!(log.retention(), Retention::All);
+    /// let month = Retention::ByAge(Duration::from_secs(30 * 24 * 3600));
+    /// log.set_retention(month)?;
+    /// assert_eq!(log.retention(), month);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn retention(&self) -> Retention {
         self.head.lock().retention()
@@ -125,6 +146,26 @@ impl TreeHandle {
     ///
     /// # Errors
     /// When it has to know how old a revision is and cannot read that.
+    ///
+    /// ```
+    /// use std::sync::{Arc, atomic::{AtomicI64, Ordering}};
+    /// use std::time::Duration;
+    /// use jungle_db::{Clock, Jungle, Retention, Timestamp};
+    /// struct Hands(Arc<AtomicI64>);
+    /// impl Clock for Hands {
+    ///     fn now(&self) -> Timestamp {
+    ///         Timestamp::from_micros(self.0.load(Ordering::Relaxed))
+    ///     }
+    /// }
+    /// let hands = Arc::new(AtomicI64::new(0));
+    /// let log = Jungle::builder().clock(Hands(hands.clone())).build()?.create_tree("log")?;
+    /// log.set_retention(Retention::ByAge(Duration::from_secs(60)))?;
+    /// (0..5).try_for_each(|_| log.update(|tx| tx.append(&[])).map(drop))?;
+    /// hands.store(3600 * 1_000_000, Ordering::Relaxed);
+    /// log.apply_retention()?;
+    /// assert_eq!(log.history(..).count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn apply_retention(&self) -> Result<(), ArchiveError> {
         self.apply_retention_at(self.shared.now())
     }

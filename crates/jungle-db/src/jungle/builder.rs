@@ -13,6 +13,19 @@ use crate::revision::{Clock, CommitMeta, Counter, NoClock};
 use crate::sync::{AtomicBool, AtomicU64, Mutex, RwLock};
 
 /// What a Jungle is made of: see [`Jungle::builder`].
+///
+/// ```
+/// use jungle_db::{Durability, Jungle, Retention};
+/// let jungle = Jungle::builder()
+///     .durability(Durability::Buffered)
+///     .retention(Retention::Last(2))
+///     .build()?;
+/// let log = jungle.create_tree("log")?;
+/// (0..5).try_for_each(|_| log.update(|tx| tx.append(&[])).map(drop))?;
+/// assert_eq!(log.history(..).count(), 2);
+/// assert_eq!(jungle.durability(), Durability::Buffered);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Builder {
     arena: ArenaOptions,
@@ -47,13 +60,25 @@ impl Jungle {
 
 impl Builder {
     /// How much memory it may take.
+    ///
+    /// ```
+    /// use jungle_db::{Jungle, UpdateError};
+    /// use jungle_tree::{ArenaOptions, EditError};
+    /// let options = ArenaOptions { payload_bytes: 32 << 20, ..ArenaOptions::default() };
+    /// let tree = Jungle::builder().arena(options).build()?.create_tree("notes")?;
+    /// let text = "x".repeat(40 << 20);
+    /// let refused = tree.update(|tx| tx.put_attribute(&[], "text", text.as_str()));
+    /// assert!(matches!(refused, Err(UpdateError::Closure(EditError::ArenaFull))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn arena(mut self, options: ArenaOptions) -> Self {
         self.arena = options;
         self
     }
 
-    /// Where the times of commits come from; without one they are all those of [`NoClock`].
+    /// Where the times of commits come from; without one they are all
+    /// [`Timestamp::default`](crate::Timestamp).
     ///
     /// ```
     /// use jungle_db::{Clock, Jungle, Timestamp};

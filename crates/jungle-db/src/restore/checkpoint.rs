@@ -25,6 +25,19 @@ use crate::sync::MutexGuard;
 ///
 /// While it is held, the memory of nothing it names is used again, and no branch drops revisions,
 /// whatever its [`Retention`] says: they are dropped when it is.
+///
+/// ```
+/// use jungle_db::{Jungle, Retention};
+/// let jungle = Jungle::builder().retention(Retention::Last(1)).build()?;
+/// let log = jungle.create_tree("log")?;
+/// let checkpoint = jungle.checkpoint();
+/// log.update(|tx| tx.append(&[]))?;
+/// assert!(checkpoint.revision() < jungle.revision());
+/// assert_eq!(log.history(..).count(), 2);
+/// drop(checkpoint);
+/// assert_eq!(log.history(..).count(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Checkpoint {
     state: JungleState,
     held: Arc<Held>,
@@ -226,6 +239,23 @@ impl Checkpoint {
     ///
     /// # Errors
     /// When one that is asked for is in the archive already, and cannot be read.
+    ///
+    /// ```
+    /// use jungle_db::{HISTORY_PIECE, Jungle};
+    /// let jungle = Jungle::new()?;
+    /// let log = jungle.create_tree("log")?;
+    /// for n in 0..HISTORY_PIECE {
+    ///     log.update(|tx| tx.put_attribute(&[], "n", n as i64))?;
+    /// }
+    /// let checkpoint = jungle.checkpoint();
+    /// let pieces: Vec<_> = checkpoint.pieces_since(log.branch_id(), 0).collect::<Result<_, _>>()?;
+    /// let (number, entries) = &pieces[0];
+    /// assert_eq!((pieces.len(), *number, entries.len() as u64), (1, 0, HISTORY_PIECE));
+    /// // All of them were saved: the next checkpoint begins there.
+    /// let saved = checkpoint.state().trees[0].branches[0].history.pieces;
+    /// assert_eq!(checkpoint.pieces_since(log.branch_id(), saved).count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pieces_since(
         &self,
         branch: BranchId,

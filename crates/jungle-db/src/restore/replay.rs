@@ -15,6 +15,18 @@ use crate::restore::NUMBER_END;
 use crate::revision::Revision;
 
 /// Why a record cannot be done again.
+///
+/// ```
+/// use std::sync::Arc;
+/// use jungle_db::{Jungle, MemoryJournal, ReplayError};
+/// let journal = Arc::new(MemoryJournal::default());
+/// let jungle = Jungle::builder().journal(Arc::clone(&journal)).build()?;
+/// jungle.create_tree("board")?.update(|tx| tx.append(&[]))?;
+/// let [_, second] = &journal.records()[..] else { panic!("there are two") };
+/// let missing = Jungle::new()?.replay(second);
+/// assert!(matches!(missing, Err(ReplayError::NotNext { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
@@ -55,6 +67,21 @@ impl Jungle {
     ///
     /// # Errors
     /// When the record is not the next one, or does not fit to what is here.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use jungle_db::{Jungle, MemoryJournal};
+    /// let journal = Arc::new(MemoryJournal::default());
+    /// let jungle = Jungle::builder().journal(Arc::clone(&journal)).build()?;
+    /// jungle.create_tree("board")?.update(|tx| tx.append(&[]))?;
+    ///
+    /// let again = Jungle::new()?;
+    /// journal.records().iter().try_for_each(|record| again.replay(record))?;
+    /// again.end_replay();
+    /// assert_eq!(again.revision(), jungle.revision());
+    /// assert_eq!(again.open_tree("board")?.read().root().child_count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn replay(&self, record: &CommitRecord) -> Result<(), ReplayError> {
         self.redo(record, Moment::Again(record))
     }
@@ -69,6 +96,19 @@ impl Jungle {
     /// # Errors
     /// When the record is not the next one, does not fit to what is here, or the journal does not
     /// take it.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use jungle_db::{Jungle, MemoryJournal};
+    /// let log = Arc::new(MemoryJournal::default());
+    /// let leader = Jungle::builder().journal(Arc::clone(&log)).build()?;
+    /// let own = Arc::new(MemoryJournal::default());
+    /// let follower = Jungle::builder().journal(Arc::clone(&own)).build()?;
+    /// leader.create_tree("board")?;
+    /// log.records().iter().try_for_each(|record| follower.follow(record))?;
+    /// assert_eq!((own.records().len(), follower.list_trees()), (1, vec!["board".into()]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn follow(&self, record: &CommitRecord) -> Result<(), ReplayError> {
         self.redo(record, Moment::Followed(record))?;
         self.shared.let_write(record.revision)?;

@@ -14,6 +14,27 @@ use crate::journal::{BranchId, TreeId};
 use crate::revision::{Revision, Timestamp};
 
 /// A Jungle at one revision, without its arena and without the whole pieces of its histories.
+///
+/// The example of [`Jungle::checkpoint`](crate::Jungle::checkpoint) makes a Jungle of one again. A
+/// look at one:
+///
+/// ```
+/// use jungle_db::Jungle;
+/// let jungle = Jungle::new()?;
+/// let board = jungle.create_tree("board")?;
+/// board.tag("begin", jungle.revision())?;
+/// board.branch("draft", jungle.revision())?;
+/// let checkpoint = jungle.checkpoint();
+/// let state = checkpoint.state();
+/// assert_eq!(state.revision, jungle.revision());
+///
+/// let tree = &state.trees[0];
+/// assert_eq!((tree.id, &*tree.name, &*tree.tags[0].name), (board.id(), "board", "begin"));
+/// let branches: Vec<&str> = tree.branches.iter().map(|branch| &*branch.name).collect();
+/// assert_eq!(branches, ["main", "draft"]);
+/// assert_eq!(tree.origins[0].from, board.branch_id());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JungleState {
     /// Its newest revision.

@@ -13,7 +13,7 @@ use crate::jungle::{Jungle, Shared};
 use crate::revision::{CommitMeta, Revision, Timestamp};
 
 /// Commits that are added to those that wait for the next place in the log, each on top of all
-/// before it: see [`Jungle::in_series`].
+/// before it: see [`Jungle::in_series`], whose example adds some in either way.
 pub struct Series<'g> {
     group: &'g mut Group,
     shared: &'g Shared,
@@ -30,7 +30,7 @@ impl std::fmt::Debug for Series<'_> {
     }
 }
 
-/// What became of a series.
+/// What became of a series: see [`Jungle::in_series`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Placed<T> {

@@ -40,6 +40,13 @@ struct Seen {
 }
 
 /// Why nothing was given back.
+///
+/// ```
+/// use jungle_db::{ArchiveError, CollectError};
+/// let error = CollectError::from(ArchiveError::new("the disk is gone"));
+/// assert_eq!(error.to_string(), "the history cannot be read: the disk is gone");
+/// assert_eq!(CollectError::GivenUp.to_string(), "it was given up");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CollectError {
@@ -72,6 +79,20 @@ impl Collector {
     ///
     /// # Errors
     /// As [`Jungle::collect`]. It is tried again when as much has come to it as after a collection.
+    ///
+    /// ```
+    /// use jungle_db::{Collector, Jungle};
+    /// let jungle = Jungle::new()?;
+    /// let mut collector = Collector::new();
+    /// collector.look(&jungle)?;
+    /// let log = jungle.create_tree("log")?;
+    /// log.update(|tx| tx.put_attribute(&[], "text", "x".repeat(40 << 20).as_str()))?;
+    /// jungle.delete_tree("log")?;
+    /// drop(log);
+    /// let collected = collector.look(&jungle)?.expect("it is worth it");
+    /// assert!(collected.payload_bytes >= 40 << 20);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn look(&mut self, jungle: &Jungle) -> Result<Option<Collected>, ArchiveError> {
         self.look_while(jungle, || Continue(())).map_err(CollectError::into_history)
     }
@@ -80,6 +101,21 @@ impl Collector {
     ///
     /// # Errors
     /// As [`Jungle::collect_while`]. It is tried again as after a failure.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow::Continue;
+    /// use jungle_db::{Collector, Jungle};
+    /// let jungle = Jungle::new()?;
+    /// let mut collector = Collector::new();
+    /// let mut asked = 0;
+    /// let collected = collector.look_while(&jungle, || {
+    ///     asked += 1;
+    ///     Continue(())
+    /// })?;
+    /// // Nothing was worth a collection, so there was nothing to give up.
+    /// assert_eq!((collected, asked), (None, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn look_while(
         &mut self,
         jungle: &Jungle,
@@ -122,6 +158,17 @@ impl Jungle {
     ///
     /// # Errors
     /// When the archive does not tell all that is kept: then nothing is given back.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let jungle = Jungle::new()?;
+    /// let log = jungle.create_tree("log")?;
+    /// log.update(|tx| tx.put_attribute(&[], "text", "x".repeat(1 << 20).as_str()))?;
+    /// jungle.delete_tree("log")?;
+    /// drop(log);
+    /// assert!(jungle.collect()?.payload_bytes >= 1 << 20);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn collect(&self) -> Result<Collected, ArchiveError> {
         self.collect_while(|| Continue(())).map_err(CollectError::into_history)
     }

@@ -53,6 +53,19 @@ impl Draft {
     ///
     /// # Errors
     /// When there is no such node.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// tree.update(|tx| tx.put_attribute(&[], "title", "hello"))?;
+    /// let keys = tree.update(|tx| {
+    ///     let attributes = tx.attributes(&[])?;
+    ///     Ok::<_, jungle_tree::NoSuchNode>(attributes.map(|(key, _)| key.to_owned()).collect())
+    /// })?;
+    /// let keys: Vec<String> = keys.value;
+    /// assert_eq!(keys, ["title"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn attributes(&self, path: &[Key]) -> Result<Attributes<'_>, NoSuchNode> {
         let node = self.find(path)?;
         self.record(path, Read::Attributes);
@@ -63,6 +76,20 @@ impl Draft {
     ///
     /// # Errors
     /// When there is no such node.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// (0..3).try_for_each(|_| tree.update(|tx| tx.append(&[])).map(drop))?;
+    /// tree.update(|tx| {
+    ///     assert_eq!(tx.child_count(&[])?, 3);
+    ///     let keys: Vec<_> = tx.child_keys(&[])?.collect();
+    ///     keys.iter().try_for_each(|key| tx.put_attribute(&[key.clone()], "read", true))
+    /// })?;
+    /// let snapshot = tree.snapshot();
+    /// assert!(snapshot.root().children().all(|(_, node)| node.has_attributes()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn child_keys(&self, path: &[Key]) -> Result<impl Iterator<Item = Key>, NoSuchNode> {
         let node = self.find(path)?;
         self.record(path, Read::Children);
@@ -106,6 +133,19 @@ impl Draft {
     ///
     /// # Errors
     /// When there is no such node.
+    ///
+    /// ```
+    /// use jungle_db::{CommitOptions, Jungle};
+    /// let tree = Jungle::new()?.create_tree("posts")?;
+    /// tree.update(|tx| tx.insert_child(&[], &"open".into()))?;
+    /// let mut tx = tree.begin(CommitOptions::default());
+    /// let count = tx.get(&["open".into()])?.subtree_count();
+    /// tx.put_attribute(&[], "nodes", count as i64)?;
+    /// // What was counted is not so any more.
+    /// tree.update(|theirs| theirs.append(&["open".into()]))?;
+    /// assert!(tx.commit().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn get(&self, path: &[Key]) -> Result<Node<'_>, NoSuchNode> {
         let node = self.find(path)?;
         self.record(path, Read::Subtree);
