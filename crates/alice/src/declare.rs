@@ -201,6 +201,26 @@ impl<I: Inputs, Q: Send + Sync + 'static> Declare<'_, I, Q> {
     ///
     /// # Errors
     /// As [`once`](Declare::once); and when it consumes none of its inputs.
+    ///
+    /// ```
+    /// use alice::{Key, Node, take};
+    ///
+    /// const PARTS: Key<u32> = Key::new("parts");
+    /// const TOTAL: Key<u32> = Key::new("total");
+    ///
+    /// let node = Node::new();
+    /// let mut total = 0;
+    /// node.code("add up").when(take(&PARTS)).to(&TOTAL).repeatedly(move |part, totals| {
+    ///     total += **part;
+    ///     totals.update(total)
+    /// })?;
+    /// (1..=4).try_for_each(|part| node.put(&PARTS, part).map(drop))?;
+    /// while *node.peek(&TOTAL)? < 10 {
+    ///     std::thread::yield_now();
+    /// }
+    /// assert!(node.queue(&PARTS)?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn repeatedly<F, R>(self, mut code: F) -> Result<Code, DeclareError>
     where
         F: FnMut(&mut <I::Ports as Ports>::Values, &Q) -> R + Send + 'static,

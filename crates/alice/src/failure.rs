@@ -142,6 +142,24 @@ impl Failure {
 
     /// What it was given under a key, the first if there were several: as the code segment left it,
     /// if it had begun to change it in place.
+    ///
+    /// ```
+    /// use alice::{FAILURES, Key, Node, Run, take};
+    ///
+    /// const LISTS: Key<Vec<u32>> = Key::new("lists");
+    ///
+    /// let node = Node::new();
+    /// let sum = node.code("sum").when(take(&LISTS)).run(Run::Here);
+    /// sum.repeatedly(|list, ()| {
+    ///     list.get_mut().expect("nobody else has it").push(4);
+    ///     Err::<(), _>("it does not add up")
+    /// })?;
+    /// node.put(&LISTS, vec![1, 2, 3])?;
+    /// let failure = node.take(&FAILURES)?;
+    /// assert_eq!((failure.code(), failure.message()), ("sum", "it does not add up"));
+    /// assert_eq!(*failure.input(&LISTS).expect("it was given one"), [1, 2, 3, 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn input<T: Data>(&self, key: &Key<T>) -> Option<Segment<T>> {
         let of_key = |given: &&Given| &*given.key == key.name();

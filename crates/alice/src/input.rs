@@ -87,11 +87,30 @@ pub(crate) enum Mode {
 }
 
 /// The head of a queue, which is removed.
+///
+/// ```
+/// use alice::{Key, Node, Run, peek, take};
+///
+/// const ORDERS: Key<u32> = Key::new("orders");
+/// const PRICE: Key<u32> = Key::new("price");
+/// const BILLS: Key<u32> = Key::new("bills");
+///
+/// let shop = Node::new();
+/// shop.put(&PRICE, 3)?;
+/// let bill = shop.code("bill").when((take(&ORDERS), peek(&PRICE))).to(&BILLS).run(Run::Here);
+/// bill.repeatedly(|(order, price), bills| bills.put(**order * **price))?;
+/// (shop.put(&ORDERS, 2)?, shop.put(&ORDERS, 5)?);
+/// assert_eq!((*shop.take(&BILLS)?, *shop.take(&BILLS)?), (6, 15));
+/// // The price is still there, the orders are not.
+/// assert_eq!((shop.queue(&PRICE)?.len(), shop.queue(&ORDERS)?.len()), (1, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn take<T: Data>(place: impl Into<Place<T>>) -> Input<T> {
     Input { place: place.into(), mode: Mode::Take }
 }
 
-/// The head of a queue, which stays.
+/// The head of a queue, which stays. A code segment that repeats needs another input besides, since
+/// it would never rest: [`take`] has an example.
 pub fn peek<T: Data>(place: impl Into<Place<T>>) -> Input<T> {
     Input { place: place.into(), mode: Mode::Peek }
 }
@@ -119,6 +138,7 @@ pub fn newer<T: Data>(place: impl Into<Place<T>>, seen: u64) -> Input<T> {
 }
 
 /// The first `count` data segments of a queue, which are removed all at once; at least one.
+/// [`Many`] has an example.
 pub fn take_many<T: Data>(place: impl Into<Place<T>>, count: usize) -> Many<T> {
     Many { place: place.into(), count: count.max(1) }
 }

@@ -97,6 +97,21 @@ impl Node {
     }
 
     /// A node whose code segments run on this pool.
+    ///
+    /// ```
+    /// use alice::{Key, Node, Pool, take};
+    ///
+    /// const NUMBERS: Key<u32> = Key::new("numbers");
+    /// const THREADS: Key<String> = Key::new("threads");
+    ///
+    /// let node = Node::on(&Pool::new(1)?);
+    /// node.code("tell").when(take(&NUMBERS)).to(&THREADS).once(|_, threads| {
+    ///     threads.put(std::thread::current().name().unwrap_or_default().to_owned())
+    /// })?;
+    /// node.put(&NUMBERS, 7)?;
+    /// assert_eq!(*node.take(&THREADS)?, "alice 0");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn on(pool: &Pool) -> Node {
         let (queues, neighbours) = (RwLock::default(), RwLock::default());
@@ -114,6 +129,18 @@ impl Node {
     ///
     /// # Errors
     /// When the key was used with another type on this node.
+    ///
+    /// ```
+    /// use alice::{DeclareError, Key, Node};
+    ///
+    /// let node = Node::new();
+    /// let numbers = node.queue(&Key::<u32>::new("numbers"))?;
+    /// numbers.put(7)?;
+    /// assert_eq!(*node.take(&Key::<u32>::new("numbers"))?, 7);
+    /// let of_texts = node.queue(&Key::<String>::new("numbers"));
+    /// assert!(matches!(of_texts, Err(DeclareError::WrongType { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn queue<T: Data>(&self, key: &Key<T>) -> Result<Queue<T>, DeclareError> {
         let found = {
             let queues = self.0.queues.read().expect(UNPOISONED);
@@ -226,6 +253,20 @@ impl Node {
     }
 
     /// Begins to declare a code segment. Its name is for people.
+    ///
+    /// ```
+    /// use alice::{Key, Node, take};
+    ///
+    /// const WORDS: Key<&str> = Key::new("words");
+    /// const LENGTHS: Key<usize> = Key::new("lengths");
+    ///
+    /// let node = Node::new();
+    /// let measure = node.code("measure").when(take(&WORDS)).to(&LENGTHS);
+    /// measure.repeatedly(|word, lengths| lengths.put(word.len()))?;
+    /// node.put(&WORDS, "seven")?;
+    /// assert_eq!(*node.take(&LENGTHS)?, 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn code<'n>(&'n self, name: &'n str) -> Declare<'n, (), ()> {
         Declare::new(self, name)
     }
@@ -283,6 +324,21 @@ impl Node {
 
     /// Ends it: nothing can be put or taken any more, code segments that wait are cancelled,
     /// threads that wait get an error. What runs now is not interrupted.
+    ///
+    /// ```
+    /// use alice::{Key, Node, NotPut, WaitError};
+    ///
+    /// const WORDS: Key<&str> = Key::new("words");
+    ///
+    /// let node = Node::new();
+    /// let waited = std::thread::scope(|scope| {
+    ///     let waiting = scope.spawn(|| node.take(&WORDS).unwrap_err());
+    ///     node.close();
+    ///     waiting.join().expect("it does not panic")
+    /// });
+    /// assert_eq!(waited, WaitError::Closed);
+    /// assert_eq!(node.put(&WORDS, "late").unwrap_err().why, NotPut::Closed);
+    /// ```
     pub fn close(&self) {
         self.0.close();
     }

@@ -67,6 +67,17 @@ impl WaitingStatus {
     }
 
     /// The names of the inputs that are not there: why it waits.
+    ///
+    /// ```
+    /// use alice::{InputStatus, WaitingStatus};
+    ///
+    /// let input = |name: &str, is_there| InputStatus { name: name.to_owned(), is_there };
+    /// let feed = WaitingStatus {
+    ///     name: "feed".to_owned(),
+    ///     inputs: vec![input("fish", true), input("food", false)],
+    /// };
+    /// assert_eq!(feed.missing().collect::<Vec<_>>(), ["food"]);
+    /// ```
     pub fn missing(&self) -> impl Iterator<Item = &str> {
         let missing = self.inputs.iter().filter(|input| !input.is_there);
         missing.map(|input| input.name.as_str())
