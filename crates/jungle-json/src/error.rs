@@ -145,6 +145,18 @@ pub enum Limit {
 
 impl ImportError {
     /// Where in the document, if it was there.
+    ///
+    /// ```
+    /// use jungle_json::{ImportOptions, import};
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// let options = ImportOptions::default();
+    /// let text = &b"[1,\n 01]"[..];
+    /// let read = tree.edit(|editor| import(text, editor, &[], &options, &mut |_| ()));
+    /// let place = read.unwrap_err().place().expect("it was read");
+    /// assert_eq!((place.line, place.column), (2, 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn place(&self) -> Option<Place> {
         match *self {

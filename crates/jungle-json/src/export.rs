@@ -31,6 +31,18 @@ pub enum Layout {
 }
 
 /// What an export is told.
+///
+/// ```
+/// use jungle_json::{ExportOptions, Layout, export};
+/// use jungle_tree::{Arena, Tree};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// tree.put_attribute(&[], "stars", 3)?;
+/// let options = ExportOptions { layout: Layout::Pretty };
+/// let mut text = Vec::new();
+/// export(tree.snapshot().root(), &mut text, &options)?;
+/// assert_eq!(String::from_utf8(text)?, "{\n  \"stars\": 3\n}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExportOptions {
     /// How the JSON is laid out.

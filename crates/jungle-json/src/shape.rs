@@ -37,7 +37,7 @@ pub enum Shape<'a> {
     Mixed,
 }
 
-/// What an object or array has in it.
+/// What an object or array has in it: see [`Members`].
 #[derive(Clone, Copy, Debug)]
 pub enum Member<'a> {
     /// A scalar.

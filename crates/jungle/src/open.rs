@@ -23,8 +23,12 @@ pub trait Open {
     /// use jungle::{Jungle, Open};
     /// # let folder = std::env::temp_dir().join(format!("jungle-open-doc-{}", std::process::id()));
     /// let jungle = Jungle::open(&folder)?;
-    /// let board = jungle.create_tree("board")?;
-    /// # drop((jungle, board));
+    /// let posted = jungle.create_tree("board")?.update(|tx| tx.append(&[]))?;
+    /// drop(jungle);
+    ///
+    /// let again = Jungle::open(&folder)?;
+    /// assert_eq!(again.open_tree("board")?.snapshot().revision(), posted.revision);
+    /// # drop(again);
     /// # std::fs::remove_dir_all(&folder)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
