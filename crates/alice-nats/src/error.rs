@@ -9,6 +9,14 @@ use crate::wire::Refusal;
 pub type EngineError = async_nats::Error;
 
 /// Why an engine cannot be used.
+///
+/// ```
+/// use alice_nats::{ConnectError, Engine, NameError, Options};
+///
+/// let options = Options { space: String::new(), ..Options::default() };
+/// let error = Engine::connect("nats://localhost:4222", options).err().expect("it has no name");
+/// assert!(matches!(error, ConnectError::Space(NameError::Empty)));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {

@@ -7,6 +7,16 @@ use std::fmt::Write as _;
 pub const NAME_BYTES_MAX: usize = 100;
 
 /// A label, key or space that cannot be used.
+///
+/// ```
+/// use alice_nats::{Graph, GraphError, NameError};
+///
+/// let named = |name: &str| Graph::new([name.to_owned()], []).err();
+/// assert_eq!(named(""), Some(GraphError::Name(NameError::Empty)));
+/// // Each dot takes three bytes in a subject.
+/// let long = named(&".".repeat(34));
+/// assert!(matches!(long, Some(GraphError::Name(NameError::TooLong { bytes: 102, .. }))));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {

@@ -21,7 +21,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Numbers<N>(pub Vec<N>);
 
-/// A number that is made of bytes. Of this crate only: the numbers of the language.
+/// A number that is made of bytes: the integers and floating-point numbers of the language, but
+/// those of the size of a pointer. Implemented by this crate only; see [`Numbers`].
 pub trait Number: Copy + sealed::Sealed {
     /// How many bytes it has.
     #[doc(hidden)]
@@ -64,11 +65,29 @@ numbers!(u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 f32 f64);
 ///
 /// # Errors
 /// Those of the serializer.
+///
+/// ```
+/// use alice_nats::Parcel;
+///
+/// #[derive(serde::Serialize, serde::Deserialize)]
+/// struct Image {
+///     width: u32,
+///     #[serde(with = "alice_nats::numbers")]
+///     pixels: Vec<u16>,
+/// }
+///
+/// let image = Image { width: 100, pixels: vec![1000; 10_000] };
+/// let parcel = Parcel::from(image);
+/// // Number by number each would take three bytes.
+/// assert!(parcel.packed()?.len() < 20_100);
+/// assert_eq!(parcel.open()?.pixels[9999], 1000);
+/// # Ok::<(), alice_nats::FormError>(())
+/// ```
 pub fn serialize<N: Number, S: Serializer>(numbers: &[N], to: S) -> Result<S::Ok, S::Error> {
     to.serialize_bytes(&N::write(numbers))
 }
 
-/// Reads numbers from one blob.
+/// Reads numbers from one blob: the other half of [`serialize`].
 ///
 /// # Errors
 /// When it is none, or not of whole numbers.

@@ -10,6 +10,23 @@ use serde::de::DeserializeOwned;
 use crate::squeeze::{Method, PACKED, plain, squeeze};
 
 /// Data that may leave the process.
+///
+/// ```
+/// use alice_nats::{Parcel, Portable};
+///
+/// #[derive(serde::Serialize, serde::Deserialize)]
+/// struct Reading {
+///     place: String,
+///     degrees: f32,
+/// }
+///
+/// fn bytes_of(data: impl Portable) -> Result<usize, alice_nats::FormError> {
+///     Ok(Parcel::from(data).packed()?.len())
+/// }
+/// let reading = Reading { place: "hall".to_owned(), degrees: 20.5 };
+/// assert!(bytes_of(reading)? < 40);
+/// # Ok::<(), alice_nats::FormError>(())
+/// ```
 pub trait Portable: Data + Serialize + DeserializeOwned {}
 
 impl<T: Data + Serialize + DeserializeOwned> Portable for T {}
@@ -58,6 +75,17 @@ enum Squeezed {
 }
 
 /// What is compressed when it leaves the process.
+///
+/// ```
+/// use alice_nats::{Compress, Parcel};
+///
+/// let bytes = |compress| Parcel::from("la ".repeat(1000)).wire(compress).map(|wire| wire.len());
+/// assert!(bytes(Compress::Never)? > 3000);
+/// assert!(bytes(Compress::Above { bytes: 1024 })? < 100);
+/// assert!(bytes(Compress::ZstdAbove { bytes: 1024 })? < 100);
+/// assert!(bytes(Compress::Above { bytes: 4096 })? > 3000);
+/// # Ok::<(), alice_nats::FormError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compress {
     /// Nothing.
@@ -76,6 +104,18 @@ pub enum Compress {
 }
 
 /// A form that cannot be made, or bytes that are in no form.
+///
+/// ```
+/// use alice_nats::{FormError, Parcel};
+///
+/// let opened = |bytes: &'static [u8]| Parcel::<String>::received(bytes.into()).open().err();
+/// assert_eq!(opened(b"?"), Some(FormError::Unknown { first: Some(b'?'), bytes: 1 }));
+/// // A number, and not a text.
+/// let number = Parcel::from(7_u32).packed()?;
+/// let text = Parcel::<String>::received(number).open();
+/// assert!(matches!(text, Err(FormError::Unpack { .. })));
+/// # Ok::<(), FormError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormError {

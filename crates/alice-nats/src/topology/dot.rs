@@ -12,6 +12,15 @@ use super::graph::{EDGES_MAX, Edge, Graph, GraphError, MEMBERS_MAX};
 pub const DOT_BYTES_MAX: usize = 512 << 10;
 
 /// Why a text is no graph.
+///
+/// ```
+/// use alice_nats::{DotError, Graph};
+///
+/// let error = Graph::parse("digraph {\n  ana ->\n}").unwrap_err();
+/// assert!(matches!(error, DotError::Expected { line: 3, .. }));
+/// let error = Graph::parse("digraph { subgraph { ana -> ben } }").unwrap_err();
+/// assert!(matches!(error, DotError::Unsupported { line: 1, .. }));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DotError {

@@ -12,6 +12,16 @@ pub const MEMBERS_MAX: usize = 1000;
 pub const EDGES_MAX: usize = 10_000;
 
 /// That somebody knows somebody else, under a label that means something to the former only.
+///
+/// ```
+/// use alice_nats::{Edge, Graph};
+///
+/// let helps = Edge { from: "ana".into(), label: "helper".into(), to: "ben".into() };
+/// let graph = Graph::new(["ana".into(), "ben".into()], [helps.clone()])?;
+/// assert_eq!(graph.edges(), [helps]);
+/// assert_eq!(Graph::parse(&graph.to_string())?, graph);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
     /// Who knows.
@@ -42,6 +52,15 @@ pub struct Graph {
 }
 
 /// What cannot be a graph.
+///
+/// ```
+/// use alice_nats::{DotError, Graph, GraphError};
+///
+/// let twice = Graph::new(["ana".into(), "ana".into()], []);
+/// assert_eq!(twice.unwrap_err(), GraphError::NameTwice { name: "ana".into() });
+/// let error = Graph::parse("digraph { ana -> ben; ana -> ben }").unwrap_err();
+/// assert_eq!(error.to_string(), "`ana` has two neighbours with the label `ben`");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphError {
@@ -121,6 +140,15 @@ impl Graph {
     ///
     /// # Errors
     /// Says in which line what is wrong.
+    ///
+    /// ```
+    /// use alice_nats::Graph;
+    ///
+    /// let graph = Graph::parse("graph { ana -- ben -- cleo [color=red] }")?;
+    /// let known: Vec<&str> = graph.neighbours("ben").map(|edge| &*edge.label).collect();
+    /// assert_eq!(known, ["ana", "cleo"]);
+    /// # Ok::<(), alice_nats::DotError>(())
+    /// ```
     pub fn parse(dot: &str) -> Result<Graph, DotError> {
         dot::parse(dot)
     }

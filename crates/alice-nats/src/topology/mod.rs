@@ -62,6 +62,15 @@ const KEEP: Duration = Duration::from_secs(10);
 
 impl Topology {
     /// These members and no others. Who is gone is missing, until it returns under its name.
+    ///
+    /// ```
+    /// use alice_nats::{Graph, Topology};
+    ///
+    /// let graph = Graph::parse(r#"digraph { ana -> ben [label="helper"] }"#)?;
+    /// let shop = Topology::fixed("shop", graph);
+    /// assert_eq!(shop.name(), "shop");
+    /// # Ok::<(), alice_nats::DotError>(())
+    /// ```
     #[must_use]
     pub fn fixed(name: &str, graph: Graph) -> Topology {
         Topology { name: name.to_owned(), plan: Plan::Fixed(Arc::new(graph)), keep: KEEP }

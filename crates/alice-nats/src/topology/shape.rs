@@ -42,6 +42,15 @@ impl Shape {
     ///
     /// # Errors
     /// When there are none or too many, or a name is there twice.
+    ///
+    /// ```
+    /// use alice_nats::Shape;
+    ///
+    /// let star = Shape::Star.graph(&["ana", "ben", "cleo"])?;
+    /// let known = |name| star.neighbours(name).map(|edge| &*edge.label).collect::<Vec<_>>();
+    /// assert_eq!((known("ana"), known("cleo")), (vec!["spoke1", "spoke2"], vec!["hub"]));
+    /// # Ok::<(), alice_nats::GraphError>(())
+    /// ```
     pub fn graph(self, names: &[&str]) -> Result<Graph, GraphError> {
         let taken: BTreeSet<usize> = (0..names.len()).collect();
         let edges = taken.iter().flat_map(|&place| {
@@ -95,6 +104,14 @@ impl fmt::Display for Shape {
 }
 
 /// A text that names no shape.
+///
+/// ```
+/// use alice_nats::Shape;
+///
+/// let error = "square".parse::<Shape>().unwrap_err();
+/// assert_eq!(error.text, "square");
+/// assert!("tree:0".parse::<Shape>().is_err());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is no shape: there are star, ring, tree, tree:3 and so on, and mesh")]
 pub struct NoShape {
