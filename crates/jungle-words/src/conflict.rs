@@ -23,6 +23,14 @@ pub fn name(kind: ConflictKind) -> &'static str {
 }
 
 /// Why a change cannot be done on top of the others.
+///
+/// ```
+/// use jungle_tree::{Change, EditError};
+/// use jungle_words::conflict::RedoError;
+/// let change = Box::new(Change::ChildAdded { path: [0].into() });
+/// assert_eq!(RedoError::NotAlone { change }.to_string(), "`+ /0` cannot be done alone");
+/// assert_eq!(RedoError::from(EditError::Root).to_string(), EditError::Root.to_string());
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RedoError {
@@ -72,6 +80,24 @@ pub fn is_left_out(conflict: &Conflict) -> bool {
 ///
 /// # Errors
 /// When it cannot be done alone, or not there.
+///
+/// ```
+/// use jungle_db::{CommitMeta, Jungle};
+/// use jungle_tree::MergeOptions;
+/// use jungle_words::conflict::redo;
+/// let main = Jungle::new()?.create_tree("board")?;
+/// let draft = main.branch("draft", main.snapshot().revision())?;
+/// draft.update(|tx| tx.put_attribute(&[], "title", "ours"))?;
+/// main.update(|tx| tx.put_attribute(&[], "title", "theirs"))?;
+///
+/// // Theirs prevails, but for this one.
+/// let merge = main.merge("draft", &MergeOptions::new())?;
+/// let (conflict, ours) = (merge.conflicts()[0].clone(), merge.ours().clone());
+/// let merge = merge.edit(|editor| redo(editor, &conflict, &conflict.ours, &ours))?;
+/// merge.commit(&CommitMeta::new())?;
+/// assert_eq!(main.read().root().attribute("title"), Some("ours".into()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn redo(
     editor: &mut Editor,
     conflict: &Conflict,

@@ -8,6 +8,21 @@ use serde::Serialize;
 use crate::time;
 
 /// What is told of a revision; the names of the fields are those of the JSON form.
+///
+/// ```
+/// use jungle_db::{CommitMeta, CommitOptions, Jungle};
+/// use jungle_words::Tags;
+/// let tree = Jungle::new()?.create_tree("board")?;
+/// let options = CommitOptions::from(&CommitMeta::new().author("ana").message("begin"));
+/// let posted = tree.update_with(&options, |tx| tx.append(&[]))?;
+/// tree.tag("first", posted.revision)?;
+///
+/// let info = Tags::of(&tree).info(&tree.history(..).next().unwrap()?);
+/// assert_eq!((info.revision, info.tags), (posted.revision.number(), vec!["first".to_owned()]));
+/// assert_eq!((info.author.as_deref(), info.message.as_deref()), (Some("ana"), Some("begin")));
+/// assert_eq!(info.time, "1970-01-01T00:00:00.000000Z"); // It was given no clock.
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Info {
@@ -23,7 +38,7 @@ pub struct Info {
     pub tags: Vec<String>,
 }
 
-/// The tags of a tree, by revision.
+/// The tags of a tree, by revision: [`Info`] has an example.
 #[derive(Clone, Debug, Default)]
 pub struct Tags(BTreeMap<u64, Vec<String>>);
 

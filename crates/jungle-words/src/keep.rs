@@ -5,6 +5,13 @@ use std::time::Duration;
 use jungle_db::Retention;
 
 /// A text says nothing of how much is kept.
+///
+/// ```
+/// use jungle_words::keep;
+/// let error = keep::parse("a month").unwrap_err();
+/// assert_eq!(error.text, "a month");
+/// assert!(error.to_string().ends_with("none of `all`, a number from 1, or an age like `30d`"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is none of `all`, a number from 1, or an age like `30d`")]
 pub struct NoRule {
@@ -15,7 +22,8 @@ pub struct NoRule {
 /// Ages in seconds, the longest first.
 const UNITS: [(char, u64); 5] = [('w', 604_800), ('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
 
-/// What a text says is kept: `all`, a number of revisions, or an age like `30d`.
+/// What a text says is kept: `all`, a number of revisions from 1, or an age: a whole number of
+/// weeks (`4w`), days (`30d`), hours (`12h`), minutes (`30m`) or seconds (`90s`).
 ///
 /// # Errors
 /// When it is none of these.
@@ -25,6 +33,7 @@ const UNITS: [(char, u64); 5] = [('w', 604_800), ('d', 86_400), ('h', 3_600), ('
 /// use jungle_words::keep;
 /// assert_eq!(keep::parse("100")?, Retention::Last(100));
 /// assert_eq!(keep::text(keep::parse("3600s")?), "1h");
+/// assert!(keep::parse("0").is_err());
 /// # Ok::<(), keep::NoRule>(())
 /// ```
 pub fn parse(text: &str) -> Result<Retention, NoRule> {
@@ -45,7 +54,16 @@ pub fn parse(text: &str) -> Result<Retention, NoRule> {
     }
 }
 
-/// As [`parse`] takes it, but for fractions of seconds.
+/// As [`parse`] takes it, but for fractions of seconds, which are left out.
+///
+/// ```
+/// use std::time::Duration;
+/// use jungle_db::Retention;
+/// use jungle_words::keep;
+/// let told = |seconds| keep::text(Retention::ByAge(Duration::from_secs(seconds)));
+/// assert_eq!([told(14 * 86_400), told(90)], ["2w", "90s"]);
+/// assert_eq!(keep::text(Retention::All), "all");
+/// ```
 #[must_use]
 pub fn text(retention: Retention) -> String {
     match retention {

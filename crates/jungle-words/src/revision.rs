@@ -11,6 +11,14 @@ these and how many revisions further back (`main~3`), or a time for the newest o
 (`2026-11-22T01:30:00Z`, `2026-11-22`, `'2 hours ago'`).";
 
 /// Why a tag or a branch cannot have a name: it says another revision already.
+///
+/// ```
+/// let error = jungle_words::check_name("main~3").unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     r#""main~3" cannot be a name: it says how many revisions further back"#,
+/// );
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name:?} cannot be a name: {says}")]
 pub struct NameError {
@@ -44,6 +52,19 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
 }
 
 /// A revision that was named.
+///
+/// ```
+/// use jungle_db::{CommitMeta, CommitOptions, Jungle};
+/// use jungle_words::find;
+/// let tree = Jungle::new()?.create_tree("board")?;
+/// let options = CommitOptions::from(&CommitMeta::new().author("ana"));
+/// tree.update_with(&options, |tx| tx.append(&[]))?;
+/// let found = find(&tree, "main")?;
+/// assert_eq!(found.info().meta.author_name(), Some("ana"));
+/// assert_eq!(found.snapshot.root().child_count(), 1);
+/// assert_eq!(found.before().expect("the tree was made").root().child_count(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The branch that made it.
@@ -53,6 +74,18 @@ pub struct Found {
 }
 
 /// Why a revision was not found.
+///
+/// ```
+/// use jungle_db::Jungle;
+/// use jungle_words::{FindError, find};
+/// let tree = Jungle::new()?.create_tree("board")?;
+/// let error = find(&tree, "v1.2").unwrap_err();
+/// assert_eq!(error.to_string(), r#"the tree "board" has no revision "v1.2""#);
+/// assert_eq!(error.unknown_name(), Some("v1.2"));
+/// let error = find(&tree, "main~3").unwrap_err();
+/// assert!(matches!(error, FindError::TooFarBack { kept: 0, steps: 3, .. }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FindError {
@@ -102,6 +135,17 @@ impl FindError {
 ///
 /// # Errors
 /// As [`find`].
+///
+/// ```
+/// use jungle_db::Jungle;
+/// use jungle_words::find_or_newest;
+/// let tree = Jungle::new()?.create_tree("board")?;
+/// let first = tree.update(|tx| tx.append(&[]))?.revision;
+/// let second = tree.update(|tx| tx.append(&[]))?.revision;
+/// assert_eq!(find_or_newest(&tree, None)?.snapshot.revision(), second);
+/// assert_eq!(find_or_newest(&tree, Some("main~1"))?.snapshot.revision(), first);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn find_or_newest(tree: &TreeHandle, text: Option<&str>) -> Result<Found, FindError> {
     match text {
         Some(text) => find(tree, text),
@@ -114,6 +158,23 @@ pub fn find_or_newest(tree: &TreeHandle, text: Option<&str>) -> Result<Found, Fi
 ///
 /// # Errors
 /// When there is no such name, or the revision is not there or not kept any more.
+///
+/// ```
+/// use jungle_db::Jungle;
+/// use jungle_words::find;
+/// let tree = Jungle::new()?.create_tree("board")?;
+/// let first = tree.update(|tx| tx.append(&[]))?.revision;
+/// tree.tag("v1", first)?;
+/// let draft = tree.branch("draft", first)?;
+/// let second = draft.update(|tx| tx.append(&[]))?.revision;
+///
+/// let revision = |text: &str| find(&tree, text).map(|found| found.snapshot.revision());
+/// assert_eq!([revision("v1")?, revision("draft~1")?], [first, first]);
+/// // Another branch made it.
+/// let found = find(&tree, &second.to_string())?;
+/// assert_eq!((found.tree.branch_name(), found.snapshot.root().child_count()), ("draft", 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn find(tree: &TreeHandle, text: &str) -> Result<Found, FindError> {
     if let Some(found) = named(tree, text)? {
         return Ok(found);

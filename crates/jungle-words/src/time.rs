@@ -6,6 +6,14 @@ use jiff::{Span, Zoned};
 use jungle_db::Timestamp;
 
 /// `2026-11-22T01:30:00.123456Z`: all of it, so that it names the revision again.
+///
+/// ```
+/// use jungle_db::Timestamp;
+/// use jungle_words::time;
+/// let moment = Timestamp::from_micros(1_500_000);
+/// assert_eq!(time::text(moment), "1970-01-01T00:00:01.500000Z");
+/// assert_eq!(time::parse(&time::text(moment)), Some(moment));
+/// ```
 #[must_use]
 pub fn text(time: Timestamp) -> String {
     match jiff::Timestamp::from_microsecond(time.as_micros()) {
@@ -17,6 +25,14 @@ pub fn text(time: Timestamp) -> String {
 
 /// Reads `2026-11-22T01:30:00Z`, `2026-11-22 01:30` in the time zone of the system, `2026-11-22`,
 /// or `2 hours ago`.
+///
+/// ```
+/// use jungle_words::time;
+/// let parse = |text| time::parse(text).map(|time| time.as_micros());
+/// assert_eq!(parse("1970-01-02T00:00:00Z"), Some(86_400_000_000));
+/// assert!(parse("2 hours ago") < parse("1 hour ago"));
+/// assert_eq!(parse("yesterday"), None);
+/// ```
 #[must_use]
 pub fn parse(text: &str) -> Option<Timestamp> {
     let time = text.parse().ok().or_else(|| local(text)).or_else(|| ago(text))?;

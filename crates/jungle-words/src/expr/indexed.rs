@@ -39,10 +39,28 @@ pub fn create_index(tree: &TreeHandle, key: &str) -> Result<(), IndexError> {
 
 /// The paths of all nodes of a version with an attribute of this key, and of this value if one is
 /// given, in document order, where the tree has an index of it that tells. `None` where all nodes
-/// are to be looked at.
+/// are to be looked at: there is no such index, or it has more than 100,000 of them.
 ///
 /// # Errors
 /// When there is no room for the index.
+///
+/// ```
+/// use jungle_db::Jungle;
+/// use jungle_words::with_attribute;
+/// let tree = Jungle::new()?.create_tree("posts")?;
+/// tree.create_index("stars")?;
+/// for stars in [5, 3, 5] {
+///     tree.update(|tx| {
+///         let post = tx.append(&[])?;
+///         tx.put_attribute(&[post], "stars", stars)
+///     })?;
+/// }
+/// let newest = tree.snapshot();
+/// let fives = with_attribute(&tree, &newest, "stars", Some(&5.into()))?.expect("it is indexed");
+/// assert_eq!(fives, [[0].into(), [2].into()]);
+/// assert!(with_attribute(&tree, &newest, "title", None)?.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn with_attribute(
     tree: &TreeHandle,
     of: &Snapshot,

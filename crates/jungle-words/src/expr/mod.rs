@@ -91,11 +91,32 @@ impl Expr {
     ///
     /// # Errors
     /// When it is none.
+    ///
+    /// ```
+    /// use jungle_words::Expr;
+    /// assert!(Expr::parse(r#"(stars > 3 or name ~ "jung*") and not exists hidden"#).is_ok());
+    /// assert!(Expr::parse(&"(".repeat(101)).is_err());
+    /// ```
     pub fn parse(text: &str) -> Result<Expr, ParseError> {
         parse::parse(text).map(Expr)
     }
 
     /// Is it true of this node, which its parent has under `key`?
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// use jungle_words::Expr;
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// for stars in [5, 2, 4] {
+    ///     let post = [tree.add_child(&[])?];
+    ///     tree.put_attribute(&post, "stars", stars)?;
+    /// }
+    /// let (expr, snapshot) = (Expr::parse("stars > 3")?, tree.snapshot());
+    /// let found = snapshot.root().children().filter(|&(key, node)| expr.is_true(node, Some(key)));
+    /// let keys: Vec<String> = found.map(|(key, _)| key.to_string()).collect();
+    /// assert_eq!(keys, ["0", "2"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_true(&self, node: Node<'_>, key: Option<KeyRef<'_>>) -> bool {
         self.0.is_true(node, key)

@@ -12,6 +12,16 @@ use super::{Field, Literal, Pattern, Term, Test};
 const DEPTH_MAX: usize = 100;
 
 /// Why a text is no expression.
+///
+/// ```
+/// use jungle_words::Expr;
+/// let text = "stars > 3)";
+/// let error = Expr::parse(text).unwrap_err();
+/// assert_eq!(
+///     error.show(text),
+///     "this parenthesis was never opened\n  stars > 3)\n           ^",
+/// );
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct ParseError {
