@@ -18,6 +18,18 @@ use crate::verify::VerifyError;
 use crate::writer::Writer;
 
 /// Why a Jungle was not put into a folder: what was there is there still.
+///
+/// ```
+/// use jungle_db::Jungle;
+/// use jungle_store::{AdoptError, OpenError, OpenOptions, Store};
+/// # let dir = std::env::temp_dir().join(format!("jungle-not-adopted-{}", std::process::id()));
+/// let store = Store::open(&dir)?;
+/// let refused = OpenOptions::new().adopt(&dir, &Jungle::new()?);
+/// assert!(matches!(refused, Err(AdoptError::Open(OpenError::Locked { .. }))));
+/// # drop(store);
+/// # std::fs::remove_dir_all(&dir)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdoptError {

@@ -31,6 +31,8 @@ use crate::segment::{LOG, NEXT, SEGMENT_HEADER, SegmentHeader, name, read_file};
 use crate::store::Store;
 
 /// What a backup did.
+///
+/// The example of [`Store::backup`] has one of a backup that goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BackupReport {
@@ -82,6 +84,20 @@ impl BackupProgress {
 }
 
 /// Why there is no backup, or not of all.
+///
+/// ```
+/// use jungle_store::{BackupError, Store};
+/// # let dir = std::env::temp_dir().join(format!("jungle-other-doc-{}", std::process::id()));
+/// let (store, other) = (Store::open(dir.join("one"))?, Store::open(dir.join("other"))?);
+/// store.create_tree("board")?;
+/// other.create_tree("notes")?;
+/// store.backup(dir.join("copy"))?;
+/// let refused = other.backup(dir.join("copy"));
+/// assert!(matches!(refused, Err(BackupError::Other { .. })));
+/// # drop((store, other));
+/// # std::fs::remove_dir_all(&dir)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackupError {

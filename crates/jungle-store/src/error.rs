@@ -13,6 +13,17 @@ use crate::record::DecodeError;
 use crate::segment::FORMAT;
 
 /// The system refused something.
+///
+/// ```
+/// use jungle_store::{OpenError, Store};
+/// # let file = std::env::temp_dir().join(format!("jungle-io-doc-{}", std::process::id()));
+/// // A file is where the folder should be.
+/// std::fs::write(&file, "hello")?;
+/// let Err(OpenError::Io(error)) = Store::open(&file) else { panic!("it is no folder") };
+/// assert_eq!(error.source.kind(), std::io::ErrorKind::NotADirectory);
+/// # std::fs::remove_file(&file)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("cannot {what} {file}")]
 pub struct IoError {
@@ -37,6 +48,18 @@ pub(crate) fn doing(what: &'static str, file: &str) -> impl FnOnce(io::Error) ->
 }
 
 /// Why a Jungle could not be opened. Nothing of what was in the folder is lost by that.
+///
+/// ```
+/// use jungle_store::{OpenError, Store};
+/// # let dir = std::env::temp_dir().join(format!("jungle-not-one-{}", std::process::id()));
+/// # std::fs::create_dir_all(&dir)?;
+/// std::fs::write(dir.join("letter.txt"), "hello")?;
+/// let refused = Store::open(&dir);
+/// assert!(matches!(refused, Err(OpenError::NotAJungle { .. })));
+/// assert_eq!(std::fs::read_to_string(dir.join("letter.txt"))?, "hello");
+/// # std::fs::remove_dir_all(&dir)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {

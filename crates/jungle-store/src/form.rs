@@ -8,7 +8,9 @@ use jungle_tree::{AttributeIndex, CheckError, EditError, SlabError, loading};
 
 use crate::progress::{GivenUp, Progress};
 
-/// A branch of a tree that is not well formed, or not all there.
+/// A branch of a tree that is not well formed, or not all there: what
+/// [`Store::verify`](crate::Store::verify) tells, and opening a folder that is
+/// [`checked`](crate::OpenOptions::checked).
 #[derive(Debug, thiserror::Error)]
 #[error("the tree {tree:?}, branch {branch:?}: {source}")]
 #[non_exhaustive]

@@ -76,7 +76,7 @@ impl std::fmt::Debug for OpenOptions {
     }
 }
 
-/// What was found as a folder was opened.
+/// What was found as a folder was opened: [`Store::report`] has an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenReport {

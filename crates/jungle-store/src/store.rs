@@ -24,6 +24,21 @@ const CLOSE_PART: u64 = 16;
 /// When it and all handles from it are dropped, it is closed: what waited in memory is written,
 /// and the log is marked as complete. [`close`](Store::close) does that at once, and tells if it
 /// failed.
+///
+/// ```
+/// use jungle_store::Store;
+/// # let dir = std::env::temp_dir().join(format!("jungle-store-doc-{}", std::process::id()));
+/// let store = Store::open(&dir)?;
+/// let posted = store.create_tree("board")?.update(|tx| tx.append(&[]))?;
+/// store.close()?;
+///
+/// let store = Store::open(&dir)?;
+/// assert!(store.report().was_closed);
+/// assert_eq!(store.open_tree("board")?.at(posted.revision)?.root().child_count(), 1);
+/// # drop(store);
+/// # std::fs::remove_dir_all(&dir)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Store {
     /// Unless it is only read.
     pub(crate) keeping: Option<Keeping>,
@@ -399,7 +414,7 @@ impl Drop for Store {
     }
 }
 
-/// How the checkpoints of a [`Store`] are, now and later.
+/// How the checkpoints of a [`Store`] are, now and later: [`Store::checkpoints`] has an example.
 #[derive(Clone)]
 pub struct CheckpointStatus {
     of: Arc<Checkpoints>,

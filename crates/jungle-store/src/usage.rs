@@ -8,6 +8,20 @@ use crate::pages::PAGES;
 use crate::segment::{LOG, first_of};
 
 /// Bytes of the files in a folder: how long they are.
+///
+/// ```
+/// use jungle_store::Store;
+/// # let dir = std::env::temp_dir().join(format!("jungle-usage-doc-{}", std::process::id()));
+/// let store = Store::open(&dir)?;
+/// store.create_tree("board")?;
+/// let usage = store.disk_usage()?;
+/// assert_eq!((usage.segments, usage.older_log_bytes, usage.pages_bytes), (1, 0, 0));
+/// store.checkpoint()?;
+/// assert!(store.disk_usage()?.pages_bytes > 0);
+/// # drop(store);
+/// # std::fs::remove_dir_all(&dir)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DiskUsage {

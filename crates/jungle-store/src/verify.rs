@@ -14,6 +14,20 @@ use crate::segment::name;
 use crate::store::Store;
 
 /// What was found to be whole.
+///
+/// ```
+/// use jungle_store::Store;
+/// # let dir = std::env::temp_dir().join(format!("jungle-verified-doc-{}", std::process::id()));
+/// let store = Store::open(&dir)?;
+/// store.create_tree("board")?.update(|tx| tx.append(&[]))?;
+/// let verified = store.verify()?;
+/// assert_eq!(verified.revision, store.revision());
+/// assert_eq!((verified.trees, verified.branches, verified.nodes), (1, 1, 2));
+/// assert!(verified.log_is_complete);
+/// # drop(store);
+/// # std::fs::remove_dir_all(&dir)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verified {
@@ -41,6 +55,8 @@ pub struct Verified {
 }
 
 /// What is not whole in a folder.
+///
+/// The example of [`offset`](VerifyError::offset) has one of a damaged log.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {

@@ -12,7 +12,8 @@ use crate::segment::{Blank, NEXT, SEGMENT_HEADER, name};
 /// that was set: a small Jungle has a small folder.
 const FIRST_SEGMENT_BYTES: u64 = 256 << 10;
 
-/// What the log has written since it was opened.
+/// What the log has written since it was opened: [`Store::log_stats`](crate::Store::log_stats) has
+/// an example.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogStats {

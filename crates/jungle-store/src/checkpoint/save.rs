@@ -60,7 +60,7 @@ pub enum CheckpointError {
     },
 }
 
-/// What a checkpoint took.
+/// What a checkpoint took: [`Store::checkpoint`](crate::Store::checkpoint) has an example.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckpointReport {

@@ -38,6 +38,20 @@ const FORMAT: u32 = 1;
 const NUMBER: u64 = 1;
 
 /// Why a checkpoint was not written to a stream, or not read from one.
+///
+/// ```
+/// use jungle_db::Jungle;
+/// use jungle_store::{StreamError, check_checkpoint, write_checkpoint};
+///
+/// let jungle = Jungle::new()?;
+/// let mut bytes = Vec::new();
+/// write_checkpoint(&jungle, &jungle.checkpoint(), &mut bytes)?;
+/// let short = check_checkpoint(&bytes[..bytes.len() - 1]);
+/// assert!(matches!(short, Err(StreamError::Short)));
+/// let other = check_checkpoint(&b"something else"[..]);
+/// assert!(matches!(other, Err(StreamError::NoCheckpoint)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StreamError {
@@ -151,9 +165,9 @@ pub fn write_checkpoint(
     Ok(out.out.flush()?)
 }
 
-/// The Jungle of which [`write_checkpoint`] wrote this, in memory; it is read up to the end of the
-/// checkpoint. Until all was read, the compressed bytes are in memory, and each is let go as it is
-/// loaded. Old pieces of histories stay so.
+/// The Jungle of which [`write_checkpoint`] wrote this (its example reads it again), in memory; it
+/// is read up to the end of the checkpoint. Until all was read, the compressed bytes are in memory,
+/// and each is let go as it is loaded. Old pieces of histories stay so.
 ///
 /// # Errors
 /// When the stream fails, what comes out of it is not what was written, or there is no room.

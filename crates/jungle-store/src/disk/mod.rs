@@ -14,6 +14,21 @@ pub use real::FolderDisk;
 pub(crate) use still::StillDisk;
 
 /// A folder on a disk. All its methods may be called from any thread.
+///
+/// ```
+/// use jungle_store::disk::{Disk, FolderDisk, Mode};
+/// # let dir = std::env::temp_dir().join(format!("jungle-disk-doc-{}", std::process::id()));
+/// let disk = FolderDisk::create(&dir)?;
+/// let file = disk.open("draft", Mode::CreateNew)?;
+/// assert_eq!(file.write_at(b"hello", 0)?, 5);
+/// file.sync_data()?;
+/// disk.rename("draft", "letter")?;
+/// disk.sync_folder("")?;
+/// assert_eq!(disk.list("")?, ["letter"]);
+/// assert!(disk.open("draft", Mode::Read).is_err());
+/// # std::fs::remove_dir_all(&dir)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Disk: Send + Sync {
     /// Where the folder is, for messages.
     fn place(&self) -> String;

@@ -94,6 +94,21 @@ pub struct EraseReport {
 }
 
 /// Why nothing was erased: the folder is as it was, unless it says otherwise.
+///
+/// ```
+/// use jungle_store::{EraseError, EraseQuery, OpenOptions, Store};
+/// # let dir = std::env::temp_dir().join(format!("jungle-not-erased-{}", std::process::id()));
+/// Store::open(&dir)?.create_tree("people")?;
+/// let erase = |tree: &str, path: &str| {
+///     let query = EraseQuery::new(tree, path.parse().unwrap());
+///     OpenOptions::new().erase(&dir, &query, |_, _| ())
+/// };
+/// assert!(matches!(erase("peple", "/ana"), Err(EraseError::NoSuchTree(_))));
+/// let error = erase("people", "/").unwrap_err();
+/// assert_eq!(error.to_string(), "the root of a tree cannot be erased; erase what is in it");
+/// # std::fs::remove_dir_all(&dir)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EraseError {

@@ -21,6 +21,16 @@ pub(crate) use retention::{get_retention, put_retention};
 pub const RECORD_BYTES_MAX: usize = 1 << 30;
 
 /// Bytes that are no record, and where.
+///
+/// ```
+/// use jungle_db::Revision;
+/// use jungle_store::{DecodeReason, decode};
+/// use jungle_tree::Arena;
+///
+/// let error = decode(&[0], Revision::new(1), &Arena::new()?).unwrap_err();
+/// assert_eq!((error.offset, error.reason), (1, DecodeReason::TooShort));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the record cannot be read at its byte {offset}: {reason}")]
 pub struct DecodeError {
