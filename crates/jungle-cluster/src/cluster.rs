@@ -54,7 +54,7 @@ pub struct Cluster {
     pub(crate) threads: Mutex<Vec<thread::JoinHandle<()>>>,
 }
 
-/// How a server stands.
+/// How a server stands: [`Cluster::status`] has an example.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Status {
@@ -213,6 +213,18 @@ impl Cluster {
     }
 
     /// What this server commits by itself, once its outbox [was opened](Cluster::local).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use jungle_cluster::{Cluster, MemoryLog, Options};
+    /// # use jungle_db::Jungle;
+    /// # let jungle = Jungle::new()?;
+    /// # let cluster = Cluster::follow(Arc::new(MemoryLog::new()), &jungle, &Options::default())?;
+    /// assert!(cluster.opened_local().is_none());
+    /// cluster.local(Arc::new(Jungle::new()?))?;
+    /// assert_eq!(cluster.opened_local().expect("it is open").status().pending, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn opened_local(&self) -> Option<&Arc<Local>> {
         self.local.get()

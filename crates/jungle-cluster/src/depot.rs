@@ -11,6 +11,19 @@ use crate::log::LogError;
 /// it has. One that is there is there whole, as far as the engine knows.
 ///
 /// All calls wait, and are for ordinary threads.
+///
+/// ```
+/// use std::io::Read;
+/// use jungle_cluster::{Log, MemoryLog};
+/// let log = MemoryLog::new();
+/// let depot = log.depot().expect("it keeps checkpoints");
+/// depot.put(7, &mut |out| Ok(out.write_all(b"all there is")?))?;
+/// assert_eq!(depot.stored()?, [7]);
+/// let mut read = String::new();
+/// depot.open(7)?.content.read_to_string(&mut read)?;
+/// assert_eq!(read, "all there is");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Depot: Send + Sync {
     /// Those that are there, the newest first.
     ///

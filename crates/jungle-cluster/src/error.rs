@@ -194,6 +194,19 @@ pub enum MessageError {
 }
 
 /// Why a checkpoint was not written, or cannot be used.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use jungle_cluster::{Cluster, MemoryLog, Options};
+/// # use jungle_db::Jungle;
+/// # let jungle = Jungle::new()?;
+/// # let cluster = Cluster::follow(Arc::new(MemoryLog::new()), &jungle, &Options::default())?;
+/// use jungle_cluster::CheckpointError;
+/// assert!(matches!(cluster.checkpoint(), Err(CheckpointError::Nothing)));
+/// jungle.create_tree("board")?;
+/// assert_eq!(cluster.checkpoint()?, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
@@ -273,7 +286,8 @@ pub enum CheckpointError {
     },
 }
 
-/// Why a server has not joined its cluster.
+/// Why a server has not joined its cluster: [`Cluster::follow`](crate::Cluster::follow) has an
+/// example.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {

@@ -60,6 +60,20 @@ impl fmt::Debug for LaterLog {
 
 impl LaterLog {
     /// The log that is known by `id`, as `connect` gives it, which may take as long as it likes.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use jungle_cluster::{LaterLog, Log, LogError, MemoryLog};
+    ///
+    /// let engine = MemoryLog::new();
+    /// let (id, here) = (engine.id(), engine.connect());
+    /// let log = LaterLog::new(id, move || Ok(Arc::new(here.connect()) as Arc<dyn Log>));
+    /// // Nobody has connected yet; who asks for its bounds does.
+    /// assert!(matches!(log.get(1), Err(LogError::NoAnswer { .. })));
+    /// assert_eq!(log.bounds()?, (1, 0));
+    /// assert_eq!(log.get(1)?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(
         id: LogId,
         connect: impl Fn() -> Result<Arc<dyn Log>, ConnectError> + Send + Sync + 'static,

@@ -157,6 +157,11 @@ pub trait Log: Send + Sync {
 pub struct LogId(pub [u8; 16]);
 
 /// A text is no [`LogId`].
+///
+/// ```
+/// use jungle_cluster::{LogId, LogIdError};
+/// assert_eq!("7".parse::<LogId>(), Err(LogIdError));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("what a log is known by has 32 hexadecimal digits")]
 pub struct LogIdError;
@@ -193,6 +198,17 @@ pub type Got = Arc<dyn Fn(&[u8]) + Send + Sync>;
 pub type Tail = Box<dyn Iterator<Item = (u64, Bytes)> + Send>;
 
 /// What became of a message.
+///
+/// ```
+/// use std::time::Duration;
+/// use jungle_cluster::{Appended, Log, MemoryLog};
+/// let (log, within) = (MemoryLog::new(), Duration::from_secs(1));
+/// let append = |after, text: &'static str| log.append(after, &text.into(), within);
+/// assert_eq!(append(0, "first")?, Appended::At(1));
+/// assert_eq!(append(0, "late")?, Appended::Behind);
+/// assert_eq!(append(1, "late")?, Appended::At(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Appended {
     /// It has this sequence.

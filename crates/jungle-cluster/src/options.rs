@@ -68,7 +68,31 @@ pub struct Options {
     pub by_hand: bool,
 }
 
-/// How far joining is.
+/// How far joining is. A checkpoint is told of at each MiB and at its end, the log each 0.2 s while
+/// it is followed.
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+/// use jungle_cluster::{Cluster, Joining, MemoryLog, Options};
+/// use jungle_db::Jungle;
+/// use jungle_tree::ArenaOptions;
+///
+/// let (log, one) = (MemoryLog::new(), Jungle::new()?);
+/// let cluster = Cluster::follow(Arc::new(log.connect()), &one, &Options::default())?;
+/// one.create_tree("board")?;
+/// cluster.checkpoint()?;
+/// let told = Arc::new(Mutex::new(Vec::new()));
+/// let tell = {
+///     let told = Arc::clone(&told);
+///     move |joining| told.lock().unwrap().push(joining)
+/// };
+/// let options = Options { progress: Some(Arc::new(tell)), ..Options::default() };
+/// let (log, arena) = (Arc::new(log.connect()), ArenaOptions::default());
+/// let _other = Cluster::follow_in_memory(log, &Jungle::builder(), &arena, &options)?;
+/// let told = told.lock().unwrap();
+/// assert!(matches!(told.last(), Some(Joining::Checkpoint { bytes, of }) if bytes == of));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Joining {

@@ -26,6 +26,7 @@ pub(crate) const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
 pub(crate) const ASKED_EVERY: Duration = Duration::from_secs(30);
 
 /// A cluster as a whole, as it was asked; the names of the fields are those of the JSON form.
+/// [`Cluster::survey`](crate::Cluster::survey) has an example.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Survey {
@@ -109,6 +110,11 @@ pub struct ServerStatus {
 }
 
 /// What a server does, as the newest messages of the log tell.
+///
+/// ```
+/// use jungle_cluster::Role;
+/// assert_eq!([Role::Appends, Role::Guest].map(|role| role.to_string()), ["appends", "guest"]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -14,6 +14,19 @@ pub(super) const DELETED: &str = "the tree or the branch was deleted";
 pub(super) const FORGOTTEN: &str = "it was done on a version that is not kept here any more";
 
 /// Why something was not committed here, or cannot be published yet.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use jungle_cluster::{Cluster, MemoryLog, Options};
+/// # use jungle_db::Jungle;
+/// # let jungle = Jungle::new()?;
+/// # let cluster = Cluster::follow(Arc::new(MemoryLog::new()), &jungle, &Options::default())?;
+/// use jungle_cluster::LocalError;
+/// cluster.local(Arc::new(Jungle::new()?))?;
+/// let again = cluster.local(Arc::new(Jungle::new()?));
+/// assert!(matches!(again, Err(LocalError::Opened)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LocalError {
@@ -95,6 +108,20 @@ pub enum LocalError {
 }
 
 /// Why a local update did nothing.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use jungle_cluster::{Cluster, MemoryLog, Options};
+/// # use jungle_db::{CommitOptions, Jungle};
+/// # let jungle = Jungle::new()?;
+/// # let cluster = Cluster::follow(Arc::new(MemoryLog::new()), &jungle, &Options::default())?;
+/// use jungle_cluster::LocalUpdateError;
+/// let board = jungle.create_tree("board")?;
+/// let local = cluster.local(Arc::new(Jungle::new()?))?;
+/// let refused = local.update(&board, &CommitOptions::default(), |tx| tx.remove(&[7.into()]));
+/// assert!(matches!(refused, Err(LocalUpdateError::Closure(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum LocalUpdateError<E> {
     /// The closure said so.

@@ -58,17 +58,25 @@ const RESERVED: u64 = 16 << 10;
 ///   serializable. Who needs that commits as ever, which is not possible while cut off. Such
 ///   commits do not see what has no place yet.
 ///
-/// ```no_run
-/// use jungle_cluster::{Cluster, Options};
-/// use jungle_db::CommitOptions;
-/// use jungle_store::Store;
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+/// use jungle_cluster::{Cluster, LocalOutcome, MemoryLog, Options};
+/// use jungle_db::{CommitOptions, Jungle};
 ///
-/// let store = Store::open("data")?;
-/// let cluster = Cluster::join("nats://localhost:4222", &store, Options::default())?;
-/// let local = cluster.local(Store::open("data/outbox")?)?;
-/// let board = store.open_tree("board")?;
+/// let jungle = Jungle::new()?;
+/// let cluster = Cluster::follow(Arc::new(MemoryLog::new()), &jungle, &Options::default())?;
+/// let board = jungle.create_tree("board")?;
+/// // In a folder (`Store::open("data/outbox")?`) it outlasts the process.
+/// let local = cluster.local(Arc::new(Jungle::new()?))?;
 /// let kept = local.update(&board, &CommitOptions::default(), |tx| tx.append(&[]))?;
-/// println!("{} has the name {} until it is everywhere", kept.value, kept.id.unwrap());
+/// assert_eq!(local.snapshot(&board)?.root().child_count(), 1);
+///
+/// let id = kept.id.expect("something was changed");
+/// assert!(local.wait_for(id, Duration::from_secs(30)));
+/// assert_eq!(local.outcome(id)?, LocalOutcome::Settled);
+/// assert!(board.read().root().child(&kept.value).is_some());
+/// assert_eq!(local.status().pending, 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Local {
@@ -86,6 +94,13 @@ pub struct Local {
 }
 
 /// The name of an entry of an outbox: which server made it, and its number there. In text, `3-17`.
+///
+/// ```
+/// use jungle_cluster::LocalId;
+/// let id = LocalId { writer: 3, number: 17 };
+/// assert_eq!((id.to_string().as_str(), "3-17".parse()), ("3-17", Ok(id)));
+/// assert!("3".parse::<LocalId>().is_err());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LocalId {
     /// The number of the server.
@@ -94,7 +109,7 @@ pub struct LocalId {
     pub number: u64,
 }
 
-/// What a local commit came to.
+/// What a local commit came to: see [`Local`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Kept<T> {
@@ -107,7 +122,7 @@ pub struct Kept<T> {
     pub revision: Revision,
 }
 
-/// What became of an entry.
+/// What became of an entry: see [`Local`] and [`Refused`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LocalOutcome {

@@ -46,6 +46,30 @@ pub(super) struct Entry {
 }
 
 /// An entry that contradicts what others did before it had a place: nothing of it was done.
+///
+/// ```
+/// use std::sync::Arc;
+/// use jungle_cluster::{Cluster, Local, LocalOutcome, MemoryLog, Options};
+/// use jungle_db::{CommitOptions, Jungle};
+///
+/// let jungle = Jungle::new()?;
+/// let cluster = Cluster::follow(Arc::new(MemoryLog::new()), &jungle, &Options::default())?;
+/// let board = jungle.create_tree("board")?;
+/// let page = [board.update(|tx| tx.append(&[]))?.value];
+///
+/// // Nothing is published meanwhile.
+/// let local = Local::open(&cluster, Arc::new(Jungle::new()?))?;
+/// let edit = local.update(&board, &CommitOptions::default(), |tx| {
+///     tx.put_attribute(&page, "title", "hello")
+/// })?;
+/// board.update(|tx| tx.remove(&page))?;
+/// let refused = local.refused()?;
+/// assert_eq!(Some(refused[0].id), edit.id);
+/// assert_eq!(refused[0].edit.changes.to_string(), "~ /0 @title = \"hello\"\n");
+/// assert_eq!(local.outcome(refused[0].id)?, LocalOutcome::Refused);
+/// assert!(local.forget(refused[0].id)? && local.refused()?.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Refused {
