@@ -80,6 +80,14 @@ impl Default for Limits {
 }
 
 /// Why a limit was not set.
+///
+/// ```
+/// use jungle_server::{LimitError, Limits};
+/// let mut limits = Limits::default();
+/// assert!(matches!(limits.set("conections", 100), Err(LimitError::NoSuch { .. })));
+/// let error = limits.set("connections", 0).unwrap_err();
+/// assert!(error.to_string().starts_with("connections is from 1 to "));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LimitError {

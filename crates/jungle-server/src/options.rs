@@ -60,6 +60,17 @@ pub struct Options {
 }
 
 /// At which level of a cluster messages of boards are posted and edited.
+///
+/// ```
+/// use jungle::{Jungle, Memory};
+/// use jungle_server::{BoardLevel, Data, Options, Server, StartError};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let options = Options { boards: BoardLevel::Local, ..Options::default() };
+/// let refused = Server::start(Data::Memory(Jungle::memory()?), options);
+/// assert!(matches!(refused, Err(StartError::NoOutbox)));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BoardLevel {
@@ -114,6 +125,17 @@ impl Options {
 }
 
 /// Why a server was not started.
+///
+/// ```
+/// use jungle::{Jungle, Memory};
+/// use jungle_server::{Data, Options, Server, StartError};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let options = Options { listen: "0.0.0.0:0".parse()?, ..Options::default() };
+/// let refused = Server::start(Data::Memory(Jungle::memory()?), options);
+/// assert!(matches!(refused, Err(StartError::Exposed { .. })));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {

@@ -35,6 +35,19 @@ use crate::{api, board, cluster, docs, elsewhere, explorer, status, tls};
 const ASIDE_THREADS_MAX: usize = 256;
 
 /// What is served.
+///
+/// ```
+/// use jungle::{Jungle, Memory};
+/// use jungle_server::{Data, Options, Server};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let jungle = Jungle::memory()?;
+/// jungle.create_tree("board")?;
+/// let server = Server::start(Data::Memory(jungle), Options::default())?;
+/// assert_eq!(server.jungle().list_trees(), ["board".into()]);
+/// server.stop()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Data {
@@ -197,6 +210,22 @@ impl Server {
     ///
     /// # Errors
     /// When something cannot be written.
+    ///
+    /// ```
+    /// use jungle::Store;
+    /// use jungle_server::{Data, Options, Server};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let dir = std::env::temp_dir().join(format!("jungle-stop-{}", std::process::id()));
+    /// let server = Server::start(Data::Folder(Store::open(&dir)?), Options::default())?;
+    /// server.jungle().create_tree("board")?;
+    /// server.stop()?;
+    /// let store = Store::open(&dir)?;
+    /// assert!(store.report().was_closed && store.open_tree("board").is_ok());
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn stop(mut self) -> Result<(), StopError> {
         let is_well = self.end();
         let store = match self.data.take() {

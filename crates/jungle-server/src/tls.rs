@@ -28,6 +28,18 @@ pub struct Tls {
 }
 
 /// Why a certificate cannot be used.
+///
+/// ```
+/// use jungle::{Jungle, Memory};
+/// use jungle_server::{Data, Options, Server, StartError, Tls, TlsError};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let tls = Tls { cert: "/no/such/server.pem".into(), key: "/no/such/server.key".into() };
+/// let options = Options { tls: Some(tls), ..Options::default() };
+/// let refused = Server::start(Data::Memory(Jungle::memory()?), options);
+/// assert!(matches!(refused, Err(StartError::Tls(TlsError::Read { .. }))));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {

@@ -19,7 +19,7 @@ use std::ops::RangeInclusive;
 use jungle::{Remedy, Revision, Store, Survey, Verified, VerifyError};
 use serde::Serialize;
 
-/// Of a folder in which nothing is damaged.
+/// Of a folder in which nothing is damaged: see the [module](self).
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Whole {
@@ -68,6 +68,26 @@ impl Whole {
 }
 
 /// Of a folder that is not whole.
+///
+/// ```
+/// use jungle::{OpenOptions, Store};
+/// use jungle_server::verify::Damaged;
+/// # let dir = std::env::temp_dir().join(format!("jungle-damaged-{}", std::process::id()));
+/// let store = Store::open(&dir)?;
+/// store.create_tree("board")?;
+/// store.close()?;
+/// let first = dir.join("log/00000000000000000001.log");
+/// let mut bytes = std::fs::read(&first)?;
+/// bytes[70] ^= 1;
+/// std::fs::write(&first, bytes)?;
+///
+/// let survey = OpenOptions::new().survey(&dir)?;
+/// let told = Damaged::from(&survey);
+/// assert_eq!((told.whole, told.log_revision, told.remedy), (false, 0, "restore"));
+/// assert_eq!(told.damages[0].file, Some("log/00000000000000000001.log"));
+/// # std::fs::remove_dir_all(&dir)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Damaged<'s> {

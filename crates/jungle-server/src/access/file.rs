@@ -62,6 +62,15 @@ struct Token {
 }
 
 /// Why an access file was not read, changed or written.
+///
+/// ```
+/// use jungle_server::{Access, AccessError};
+/// let mut access = Access::default();
+/// access.add_token("ci", None)?;
+/// assert!(matches!(access.add_user("ci", None), Err(AccessError::Exists { .. })));
+/// assert!(matches!(access.revoke("ana", None), Err(AccessError::NoSuchName { .. })));
+/// # Ok::<(), AccessError>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AccessError {
@@ -118,6 +127,16 @@ pub enum AccessError {
 }
 
 /// Somebody, as [`Access::people`] tells.
+///
+/// ```
+/// use jungle_server::Access;
+/// let mut access = Access::default();
+/// access.add_user("ana", Some("correct horse battery staple"))?;
+/// access.add_token("ci", None)?;
+/// let people: Vec<_> = access.people().map(|one| (one.name, one.is_user, one.expires)).collect();
+/// assert_eq!(people, [("ana", true, None), ("ci", false, None)]);
+/// # Ok::<(), jungle_server::AccessError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Person<'a> {
@@ -154,6 +173,20 @@ impl Access {
     ///
     /// # Errors
     /// When it cannot be written; the old one is there then.
+    ///
+    /// ```
+    /// use jungle_server::Access;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-access-doc-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir)?;
+    /// let mut access = Access::default();
+    /// let token = access.add_token("ci", None)?;
+    /// access.write(&dir.join("access.toml"))?;
+    /// assert_eq!(Access::read(&dir.join("access.toml"))?, access);
+    /// // Only its hash is there.
+    /// assert!(!std::fs::read_to_string(dir.join("access.toml"))?.contains(&token));
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write(&self, path: &FsPath) -> Result<(), AccessError> {
         let failed = |source| AccessError::Write { path: path.to_owned(), source };
         let text = toml::to_string(self).map_err(|error| AccessError::Wrong(error.to_string()))?;
@@ -215,6 +248,21 @@ impl Access {
     ///
     /// # Errors
     /// When there is nobody of the name, or nothing was granted there.
+    ///
+    /// ```
+    /// use jungle_server::{Access, Grant, Role};
+    /// let mut access = Access::default();
+    /// access.add_token("ci", None)?;
+    /// for tree in ["notes", "board"] {
+    ///     let path = jungle::Path::root();
+    ///     access.grant(Grant { who: "ci".into(), tree: tree.into(), path, role: Role::Read })?;
+    /// }
+    /// access.revoke("ci", Some("notes"))?;
+    /// assert_eq!((access.grants().len(), &*access.grants()[0].tree), (1, "board"));
+    /// access.revoke("ci", None)?;
+    /// assert!(access.grants().is_empty() && access.people().next().is_none());
+    /// # Ok::<(), jungle_server::AccessError>(())
+    /// ```
     pub fn revoke(&mut self, who: &str, tree: Option<&str>) -> Result<(), AccessError> {
         if !self.has(who) {
             return Err(AccessError::NoSuchName { name: who.to_owned() });

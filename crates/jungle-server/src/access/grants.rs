@@ -41,6 +41,12 @@ impl fmt::Display for Role {
 }
 
 /// A word is no role.
+///
+/// ```
+/// use jungle_server::Role;
+/// let error = "owner".parse::<Role>().unwrap_err();
+/// assert_eq!(error.to_string(), "there is no role \"owner\"; there are read, write and admin");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no role {word:?}; there are read, write and admin")]
 pub struct NoSuchRole {
