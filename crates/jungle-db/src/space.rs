@@ -20,9 +20,14 @@ use crate::revision::{Revision, Timestamp};
 /// What is asked of [`Jungle::space`].
 ///
 /// ```
-/// use jungle_db::{Retention, Revision, SpaceQuery};
-/// let query = SpaceQuery::new().tree("board").policy(Retention::Last(100));
-/// let first_ten = SpaceQuery::new().revisions(..=Revision::new(10));
+/// use std::ops::ControlFlow::Continue;
+/// use jungle_db::{Jungle, Retention, Revision, SpaceQuery};
+/// let jungle = Jungle::new()?;
+/// jungle.create_tree("board")?;
+/// let query = SpaceQuery::new().revisions(..=Revision::new(10)).policy(Retention::Last(100));
+/// let board = &jungle.space(&query, |_, _| Continue(()))?.trees[0];
+/// assert!(board.in_range.is_some() && board.freed.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct SpaceQuery {

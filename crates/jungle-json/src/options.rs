@@ -71,6 +71,7 @@ pub enum MemberOrder {
 /// let options = ImportOptions { limits, ..ImportOptions::default() };
 /// let sent = br#"{"stars":7}"#;
 /// tree.edit(|editor| import(&sent[..], editor, &[], &options, &mut |_| ()))?;
+/// assert_eq!(tree.read().root().attribute("stars"), Some(7.into()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -12,6 +12,7 @@
 /// let tree = jungle.create_tree("board")?;
 /// let important = CommitOptions { durability: Some(Durability::Sync), ..Default::default() };
 /// tree.update_with(&important, |tx| tx.put_attribute(&[], "title", "Hello"))?;
+/// assert!(important.durability > Some(jungle.durability()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

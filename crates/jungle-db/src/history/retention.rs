@@ -30,7 +30,10 @@ const BETWEEN_SLICES: Duration = Duration::from_micros(100);
 ///
 /// ```
 /// use jungle_db::{Jungle, Retention};
-/// let jungle = Jungle::builder().retention(Retention::Last(100)).build()?;
+/// let log = Jungle::builder().retention(Retention::Last(100)).build()?.create_tree("log")?;
+/// (0..200).try_for_each(|_| log.update(|tx| tx.append(&[])).map(drop))?;
+/// assert_eq!(log.history(..).count(), 100);
+/// assert_eq!(log.read().root().child_count(), 200);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

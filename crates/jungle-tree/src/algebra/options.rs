@@ -73,11 +73,18 @@ impl Rule {
     /// A function as a rule.
     ///
     /// ```
-    /// use jungle_tree::{MergeOptions, Rule};
+    /// use jungle_tree::{Change, MergeOptions, Rule, rebase};
     /// // The values before both, ours, theirs. The greater one wins, whoever calls it ours.
     /// let newest = Rule::function(|_before, ours, theirs| ours.max(theirs).cloned());
     /// let options = MergeOptions::new().rule("edited", newest);
-    /// # let _ = options;
+    /// let edited = |at: i64| Change::AttributePut {
+    ///     path: [0].into(),
+    ///     key: "edited".into(),
+    ///     value: at.into(),
+    /// };
+    /// let rebased = rebase(&[edited(7)], &[edited(5)], &options);
+    /// assert_eq!((&*rebased.changes, rebased.conflicts.len()), ([edited(7)].as_slice(), 0));
+    /// assert!(rebase(&[edited(5)], &[edited(7)], &options).changes.is_empty());
     /// ```
     pub fn function(
         f: impl Fn(Option<&Value>, Option<&Value>, Option<&Value>) -> Option<Value>
@@ -101,13 +108,19 @@ impl fmt::Debug for Rule {
 /// What to do where two lists of changes contradict each other. By default theirs prevails.
 ///
 /// ```
-/// use jungle_tree::{MergeOptions, Resolution, Rule};
-/// let longest = Rule::function(|_, ours, theirs| ours.max(theirs).cloned());
-/// let options = MergeOptions::new()
-///     .resolution(Resolution::Ours)
-///     .rule("votes", Rule::Counter)
-///     .rule("edited", longest);
-/// # let _ = options;
+/// use jungle_tree::{Change, MergeOptions, Resolution, Rule, rebase};
+/// let newest = Rule::function(|_, ours, theirs| ours.max(theirs).cloned());
+/// let options = MergeOptions::new().resolution(Resolution::Ours).rule("edited", newest);
+/// let put = |key: &str, value: i64| Change::AttributePut {
+///     path: [0].into(),
+///     key: key.into(),
+///     value: value.into(),
+/// };
+/// let (ours, theirs) = ([put("edited", 5), put("n", 1)], [put("edited", 7), put("n", 2)]);
+/// let rebased = rebase(&ours, &theirs, &options);
+/// // Theirs was edited later; of the other one nothing is said, so it is a conflict.
+/// assert_eq!(*rebased.changes, [put("n", 1)]);
+/// assert_eq!(rebased.conflicts.len(), 1);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct MergeOptions {

@@ -43,6 +43,8 @@ pub(crate) const BIRTH_QUEUED: u64 = (1 << 40) - 1;
 /// use jungle_tree::{Arena, ArenaOptions};
 /// let options = ArenaOptions { structure_bytes: 1 << 30, ..ArenaOptions::default() };
 /// let arena = Arena::with_options(&options)?;
+/// // It was reserved, and is not in use.
+/// assert!(arena.usage().structure_bytes < 1 << 20);
 /// # Ok::<(), jungle_tree::ArenaError>(())
 /// ```
 #[derive(Clone, Debug)]
