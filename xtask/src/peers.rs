@@ -184,8 +184,11 @@ const PEERS: [Peer; 12] = [
             vec![go]
         },
         smoke: || {
-            let words = ["served", "--tasks", "4", "--nodes-scale", "quick"];
-            vec![command("target/peers/etcd/peer", words)]
+            let smoke = |case| {
+                let words = [case, "--tasks", "4", "--nodes-scale", "quick"];
+                command("target/peers/etcd/peer", words)
+            };
+            ["served", "watched"].map(smoke).into()
         },
         // It is 36 MB, and built of more.
         when: When::Named,

@@ -1,5 +1,5 @@
-// etcd on one server, as its users have it keep every revision: `peer served`, with the options of
-// the other peers, prints one line of JSON. See the README of the peers.
+// etcd on one server, as its users have it keep every revision: `peer served` and `peer watched`,
+// with the options of the other peers, print one line of JSON. See the README of the peers.
 package main
 
 import (
@@ -47,7 +47,7 @@ func parse(words []string) (options, error) {
 			return chosen, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if chosen.caseName != "served" {
+	if chosen.caseName != "served" && chosen.caseName != "watched" {
 		return chosen, fmt.Errorf("there is no case %s", chosen.caseName)
 	}
 	return chosen, nil

@@ -38,7 +38,11 @@ func run(chosen options) (map[string]any, error) {
 		return nil, err
 	}
 	defer server.remove()
-	outcome, err := measure(server, chosen)
+	run := measure
+	if chosen.caseName == "watched" {
+		run = watched
+	}
+	outcome, err := run(server, chosen)
 	server.stop()
 	if err != nil {
 		return nil, err

@@ -223,6 +223,11 @@ const fn of_neighbours(
     case("neighbours", name, Some(run)).from(run).number(number, unit).on(1)
 }
 
+/// A number of the run of `neighbours watched` with a thousand who watch.
+const fn of_watched(name: &'static str, number: Number, unit: &'static str) -> Case {
+    of_neighbours(name, "watched", number, unit).on(1000)
+}
+
 /// A number of the run of `workloads RUN`.
 const fn of_workload(
     name: &'static str,
@@ -510,6 +515,11 @@ const CASES: &[Case] = &[
     of_neighbours("embedded-diff", "embedded", Number::Named("diff"), "us"),
     of_neighbours("embedded-folder", "embedded", Number::Named("folder"), "B"),
     of_neighbours("embedded-growth", "embedded", Number::Named("growth"), "B"),
+    of_watched("watched-delivery", Number::Value, "ms"),
+    of_watched("watched-half", Number::Named("half"), "ms"),
+    of_watched("watched-commit", Number::Named("commit"), "ms"),
+    of_watched("watched-slowed", Number::Named("slowed"), "x"),
+    of_watched("watched-rate", Number::Named("rate"), "1/s"),
     of_workload("merge-0", "merge-0", Number::Value, "us"),
     of_workload("merge-10", "merge-10", Number::Value, "us"),
     of_workload("merge-10-conflicts", "merge-10", Number::Named("conflicts"), "x"),
@@ -686,7 +696,11 @@ mod tests {
         };
         let both = ["served-load", "served-commit", "served-read"];
         let [etcd, zookeeper] = [System::Etcd, System::Zookeeper].map(takes_part);
-        assert_eq!(etcd, [&both[..], &["served-read-old", "served-folder"]].concat());
+        let watched = ["delivery", "half", "commit", "slowed", "rate"];
+        let watched = watched.map(|name| format!("watched-{name}"));
+        let (served, watching) = etcd.split_at(5);
+        assert_eq!(served, [&both[..], &["served-read-old", "served-folder"]].concat());
+        assert_eq!(watching, watched);
         assert_eq!(zookeeper, [&both[..], &["served-folder", "served-growth"]].concat());
         assert!(takes_part(System::Oak).contains(&"embedded-diff"));
         assert_eq!(takes_part(System::Oak).len(), 7);

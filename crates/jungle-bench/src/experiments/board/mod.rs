@@ -11,7 +11,7 @@ pub mod server;
 mod share;
 mod start;
 mod tree;
-mod watchers;
+pub mod watchers;
 
 use super::Options;
 use crate::Failure;
@@ -26,8 +26,8 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
         "sync" => cassandra::sample(true, options)?,
         "unsynced" => cassandra::sample(false, options)?,
         "e3" => e3::sample(options)?,
-        "watchers" => watchers::sample(&[], options)?,
-        "watchers-bare" => watchers::sample(&["--memory"], options)?,
+        "watchers" => watchers::sample(&[], watchers::length(options), options)?,
+        "watchers-bare" => watchers::sample(&["--memory"], watchers::length(options), options)?,
         "pages" => pages::sample(options)?,
         "start" => start::sample(options)?,
         "share" => share::sample(options)?,

@@ -41,12 +41,17 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Milliseconds from before a commit is sent until 99 of 100 watchers have it; `half` = until half
 /// of them have. `commit`, `commit-alone` = milliseconds of a commit where there are watchers, and
 /// where there are none; `slowed` = the one over the other, `slowed-mean` = of the means; `rate` =
-/// commits a second.
-pub fn sample(args: &[&str], options: Options) -> Result<Sample, Failure> {
+/// commits a second. `args` are the server's, beside the folder; nothing is kept in that if they
+/// say `--memory`.
+///
+/// # Errors
+/// When the server cannot be started, or does not answer as it must.
+pub fn sample(args: &[&str], length: Duration, options: Options) -> Result<Sample, Failure> {
     let folder = Folder::new("watchers")?;
     let data = folder.0.display().to_string();
-    let usual = ["--data", &data];
-    let serving = Serving::jungle(if args.is_empty() { &usual } else { args })?;
+    let is_kept = !args.contains(&"--memory");
+    let place = ["--data", &data];
+    let serving = Serving::jungle(&[if is_kept { &place[..] } else { &[] }, args].concat())?;
     TREES.iter().try_for_each(|tree| plant(&serving, tree))?;
     let (begun, watchers) = (Instant::now(), options.threads as u64);
     let (ready, mut all_ready) = mpsc::channel(options.threads);
@@ -55,11 +60,6 @@ pub fn sample(args: &[&str], options: Options) -> Result<Sample, Failure> {
     for _ in 0..watchers {
         all_ready.blocking_recv().ok_or("nobody watches")?;
     }
-    let length = Duration::from_secs(match (options.tiny, options.quick) {
-        (true, _) => 1,
-        (_, true) => 10,
-        _ => 30,
-    });
     let written = write_all(&serving, begun, begun.elapsed(), 2 * length)?;
     let seen = watching.join().map_err(|_| "the watchers ended")??;
     let mut delivered = Vec::new();
@@ -70,6 +70,15 @@ pub fn sample(args: &[&str], options: Options) -> Result<Sample, Failure> {
         delivered.extend(seen.iter().map(|(stamp, at)| (at - stamp) as f64 / 1e3));
     }
     Ok(told(&written, delivered, length).check_none(lost, "watchers have lost something"))
+}
+
+/// For so long the tree that is watched is written to.
+pub fn length(options: Options) -> Duration {
+    Duration::from_secs(match (options.tiny, options.quick) {
+        (true, _) => 1,
+        (_, true) => 10,
+        _ => 30,
+    })
 }
 
 fn told(written: &Written, mut delivered: Vec<f64>, length: Duration) -> Sample {

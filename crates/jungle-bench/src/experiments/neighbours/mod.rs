@@ -1,16 +1,18 @@
 //! Ours beside etcd and ZooKeeper, over HTTP from a server in a process of its own, and beside
 //! Jackrabbit Oak, in one process. All load the same leaves, commit the same values, durably, and
-//! are asked the same; the peers in `bench/peers` do it alike.
+//! are asked the same; the peers in `bench/peers` do it alike. etcd, which tells what changed, also
+//! beside ours where a thousand watch.
 
 mod draws;
 mod embedded;
 mod served;
 
 use std::ops::Range;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use self::draws::{COMMIT_LEAVES, Edits, TREE, WARM, checksum, value_of};
 use super::Options;
+use super::board::watchers;
 use super::folder::Folder;
 use crate::Failure;
 use crate::sample::Sample;
@@ -21,15 +23,23 @@ use crate::workload::{Random, on_workers, timed};
 const OLD_READS: u64 = 2_000;
 const DIFFS: u64 = 500;
 
+/// For each task the tree that is watched is written to for so long.
+const TASK_WATCHED: Duration = Duration::from_millis(30);
+
 /// Commits a second of as many clients as `threads` says; `load` = leaves a second, a thousand in a
 /// commit; `folder` = bytes on disk in the end; `growth` = of these, what a commit added. With one
 /// client also the median microseconds to read a leaf at the head (`read`), at a random old
 /// revision (`read-old`), and to compare a revision with the one before (`diff`).
+/// `watched` is [`watchers`] with durable commits.
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     Ok(Some(match case {
         "served" => {
             let folder = Folder::new("neighbours-served")?;
             measure(served::Served::start(&folder)?, &folder, options)?
+        }
+        "watched" => {
+            let length = (TASK_WATCHED * options.tasks as u32).max(Duration::from_secs(1));
+            watchers::sample(&["--durability", "sync"], length, options)?
         }
         "embedded" => {
             let folder = Folder::new("neighbours-embedded")?;
