@@ -576,6 +576,10 @@ const CASES: &[Case] = &[
     of_model("engine-byte", "ns"),
     of_model("copy", "us"),
     of_model("receive", "us"),
+    of_workload("readers-beside", "readers", Number::Value, "ns"),
+    of_workload("readers-alone", "readers", Number::Named("alone"), "ns"),
+    of_workload("readers-commits", "readers", Number::Named("commits"), "1/s"),
+    of_workload("readers-commits-alone", "readers", Number::Named("commits-alone"), "1/s"),
     of_model("read", "ns"),
     of_servers("seen", "us"),
     of_servers("seen-p99", "us"),
@@ -739,6 +743,7 @@ mod tests {
     fn a_board_is_only_told_of_its_own_cases() {
         for board in [System::Warp, System::Cassandra] {
             for case in CASES.iter().filter(|case| case.system != Some(board)) {
+        assert_eq!(racers("readers-beside"), ["jungle", "redb", "lmdb", "sqlite"]);
                 assert_eq!(case.told(board), None, "{case:?}");
             }
             assert!(CASES.iter().any(|case| case.told(board).is_some()));

@@ -203,6 +203,8 @@ impl System {
         let has_files = matches!(
             self,
             System::Redb | System::Lmdb | System::Doltlite | System::Sqlite | System::Git
+            // Here DoltLite has one connection, in which a reader would wait for the writer's sync.
+            Some("readers") => matches!(self, System::Redb | System::Lmdb | System::Sqlite),
         );
         has_files || self.is_document()
     }

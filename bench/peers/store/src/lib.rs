@@ -7,6 +7,7 @@
 pub mod apart;
 pub mod children;
 pub mod history;
+pub mod readers;
 pub mod run;
 pub mod subtree;
 pub mod support;

@@ -23,6 +23,11 @@ pub trait Versions: Sync {
         self.read(self.newest()?, leaf)
     }
 
+    /// Another user of the same store, who reads beside it; `None` if it has no need of one.
+    fn reader(&self) -> Result<Option<Box<dyn Versions>>, Failure> {
+        Ok(None)
+    }
+
     /// The newest so many revisions, the last one first, if it has a list of them.
     fn list(&self, _count: u64) -> Result<Option<Vec<u64>>, Failure> {
         Ok(None)

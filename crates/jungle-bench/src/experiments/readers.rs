@@ -48,7 +48,7 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
 }
 
 /// What the slowest but one in a hundred took.
-fn slow(mut times: Vec<u32>) -> f64 {
+pub(super) fn slow(mut times: Vec<u32>) -> f64 {
     let at = times.len() * PART / 1000;
     f64::from(*times.select_nth_unstable(at).1)
 }

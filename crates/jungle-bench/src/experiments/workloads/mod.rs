@@ -1,21 +1,25 @@
 //! Our side of the common workloads that `bench/peers/store` has as well: branches that overlap,
-//! one node of many ordered children, a subtree that is moved, and long histories.
+//! one node of many ordered children, a subtree that is moved, long histories, and reads beside a
+//! writer.
 
 mod apart;
 mod children;
 mod history;
+mod readers;
 mod subtree;
 
 use super::Options;
 use crate::Failure;
 use crate::sample::Sample;
 
-/// `merge-0`, `merge-10`, both also with `-disk`, `children-COUNT`, `subtree` and `history-COUNT`.
+/// `merge-0`, `merge-10`, both also with `-disk`, `children-COUNT`, `subtree`, `history-COUNT`
+/// and `readers`.
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     Ok(match case.split('-').next() {
         Some("merge") => apart::sample(case, options)?,
         Some("children") => Some(children::sample(case, options)?),
         Some("history") => Some(history::sample(case, options)?),
+        Some("readers") => Some(readers::sample(options)?),
         Some("subtree") => Some(subtree::sample(options)?),
         _ => None,
     })

@@ -19,6 +19,7 @@ fn main() -> ExitCode {
 fn store(options: &Options) -> Result<Outcome, Failure> {
     match options.case.split('-').next() {
         Some("children") => peer_store::children::run(options, &mut children::Sqlite::new()?),
+        Some("readers") => peer_store::readers::run(options, open),
         Some("history") => peer_store::history::run(options, open),
         Some("subtree") => peer_store::subtree::run(options, &mut subtree::Sqlite::new()?),
         _ => run(options, open),
@@ -86,6 +87,8 @@ const KEEP: &str = "INSERT INTO history SELECT path, ?2, since, value FROM nodes
 const PUT: &str = "UPDATE nodes SET since = ?2, value = ?3 WHERE path = ?1";
 const TELL: &str = "INSERT INTO changes VALUES (?2, ?1)";
 
+const NOW: &str = "SELECT value FROM nodes WHERE path = ?1";
+
 const READ: &str = "
     SELECT coalesce(
         (SELECT value FROM history WHERE path = ?1 AND until > ?2 ORDER BY until LIMIT 1),
@@ -142,6 +145,19 @@ impl Versions for Sqlite {
         let revisions = list.query_map((i64::try_from(count)?,), |row| row.get::<_, i64>(0))?;
         let revisions = revisions.map(|revision| Ok(u64::try_from(revision?)?));
         revisions.collect::<Result<_, Failure>>().map(Some)
+    }
+
+    fn now(&self, leaf: u32) -> Result<Value, Failure> {
+        let connection = self.lock();
+        Ok(connection.prepare_cached(NOW)?.query_row((path(leaf),), |row| row.get(0))?)
+    }
+
+    /// With a connection of its own it need not wait for a commit.
+    fn reader(&self) -> Result<Option<Box<dyn Versions>>, Failure> {
+        let file = self.lock().path().ok_or("it is in no file")?.to_owned();
+        let connection = Connection::open(file)?;
+        prepare(&connection, "")?;
+        Ok(Some(Box::new(Sqlite(Mutex::new(connection)))))
     }
 
     fn read(&self, revision: u64, leaf: u32) -> Result<Value, Failure> {

@@ -85,6 +85,10 @@ impl Versions for Lmdb {
         newest.map(|change| revision(change?.0)).collect::<Result<_, _>>().map(Some)
     }
 
+    fn now(&self, leaf: u32) -> Result<Value, Failure> {
+        self.read(u64::MAX, leaf)
+    }
+
     fn read(&self, revision: u64, leaf: u32) -> Result<Value, Failure> {
         let reading = self.environment.read_txn()?;
         self.newest(&reading, leaf, revision)

@@ -47,6 +47,10 @@ impl Versions for Redb {
         Ok(changes.last()?.ok_or("nothing was loaded")?.0.value())
     }
 
+    fn now(&self, leaf: u32) -> Result<Value, Failure> {
+        self.read(u64::MAX, leaf)
+    }
+
     fn read(&self, revision: u64, leaf: u32) -> Result<Value, Failure> {
         newest(&self.0.begin_read()?.open_table(VERSIONS)?, leaf, revision)
     }

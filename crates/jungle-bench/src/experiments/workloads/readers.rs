@@ -1,0 +1,138 @@
+//! A reader of the newest values of a folder, alone and beside a writer at full speed, in turns.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use jungle::TreeHandle;
+
+use crate::Failure;
+use crate::experiments::Options;
+use crate::experiments::folder::{Folder, options as open_options};
+use crate::experiments::readers::slow;
+use crate::experiments::store_peers::{TREE, Value, leaves, path, plant, put, value, value_of};
+use crate::sample::Sample;
+use crate::workload::Random;
+
+const TURN: Duration = Duration::from_millis(200);
+/// There is a turn of each kind for so many tasks.
+const TURN_TASKS: u64 = 100;
+
+/// Nanoseconds within which 99 of 100 reads of a random leaf are done beside a writer of durable
+/// commits; `alone` = of a reader beside whom nobody writes; `commits` = commits a second beside
+/// the reader, `commits-alone` = without it.
+pub fn sample(options: Options) -> Result<Sample, Failure> {
+    let folder = Folder::new("readers-beside")?;
+    let store = open_options().open(&folder.0)?;
+    let tree = store.create_tree(TREE)?;
+    plant(&tree, options)?;
+    let loaded = store.revision().number();
+    let held: Vec<Value> = (0..leaves(options)).map(|leaf| value_of(leaf, 0)).collect();
+    let random = Random(options.seed);
+    let mut reader = Reader { tree: &tree, leaves: leaves(options), random, wrong: 0 };
+    let random = Random(!options.seed);
+    let mut writer = Writer { tree: &tree, held, random, commits: 0 };
+    let (mut alone, mut beside) = (Vec::new(), Vec::new());
+    let (mut commits, mut commits_alone) = (Rate::default(), Rate::default());
+    reader.read(&mut Vec::new());
+    for _ in 0..options.tasks.div_ceil(TURN_TASKS) {
+        reader.read(&mut alone);
+        writer.beside(&mut commits, || reader.read(&mut beside))?;
+        writer.beside(&mut commits_alone, || std::thread::sleep(TURN))?;
+    }
+    let lost = (loaded + writer.commits).abs_diff(store.revision().number());
+    let others = (0..).zip(&writer.held).filter(|(leaf, ought)| now(&tree, *leaf) != Some(**ought));
+    let wrong = reader.wrong + lost + others.count() as u64;
+    let sample = Sample { operations: writer.commits, ..Sample::value(slow(beside), "ns") }
+        .with("alone", slow(alone))
+        .with("commits", commits.value())
+        .with("commits-alone", commits_alone.value());
+    Ok(sample.check_none(wrong, "values or commits are not as they ought to be"))
+}
+
+fn now(tree: &TreeHandle, leaf: u32) -> Option<Value> {
+    value(tree.read().root().at(&path(leaf)).ok()?)
+}
+
+/// So many in so many seconds.
+#[derive(Default)]
+struct Rate {
+    count: u64,
+    seconds: f64,
+}
+
+impl Rate {
+    fn value(&self) -> f64 {
+        self.count as f64 / self.seconds
+    }
+}
+
+struct Reader<'t> {
+    tree: &'t TreeHandle,
+    leaves: u32,
+    random: Random,
+    wrong: u64,
+}
+
+impl Reader<'_> {
+    /// Reads for a turn; notes how many nanoseconds each took.
+    fn read(&mut self, times: &mut Vec<u32>) {
+        let begun = Instant::now();
+        while begun.elapsed() < TURN {
+            let leaf = self.random.below(self.leaves.into()) as u32;
+            let reading = Instant::now();
+            let found = now(self.tree, leaf);
+            times.push(reading.elapsed().as_nanos().try_into().unwrap_or(u32::MAX));
+            let is_its = found.is_some_and(|found| found[..8] == value_of(leaf, 0)[..8]);
+            self.wrong += u64::from(!is_its);
+        }
+    }
+}
+
+struct Writer<'t> {
+    tree: &'t TreeHandle,
+    /// What each leaf has.
+    held: Vec<Value>,
+    random: Random,
+    commits: u64,
+}
+
+impl Writer<'_> {
+    /// Commits while something else is done, and adds how many that were.
+    fn beside(&mut self, rate: &mut Rate, other: impl FnOnce()) -> Result<(), Failure> {
+        let (stop, before, begun) = (AtomicBool::new(false), self.commits, Instant::now());
+        std::thread::scope(|scope| {
+            let writing = scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    self.commit()?;
+                }
+                Ok::<_, String>(())
+            });
+            other();
+            stop.store(true, Ordering::Relaxed);
+            writing.join().map_err(|_| "the writer panicked")?.map_err(Failure::from)
+        })?;
+        rate.count += self.commits - before;
+        rate.seconds += begun.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), String> {
+        let leaf = self.random.below(self.held.len() as u64) as u32;
+        self.commits += 1;
+        self.held[leaf as usize] = value_of(leaf, self.commits);
+        put(self.tree, leaf, self.commits).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Options, sample};
+
+    #[test]
+    fn a_reader_sees_its_own_leaves_and_the_writer_loses_nothing() {
+        let options = Options { threads: 1, tasks: 1, seed: 1, quick: true, tiny: true };
+        let sample = sample(options).unwrap();
+        assert_eq!(sample.check, "ok");
+        assert!(sample.operations > 0 && sample.extra["alone"] > 0.0);
+    }
+}
