@@ -18,7 +18,10 @@ const TREE: &str = "large";
 const HOT: u64 = 4;
 /// Operations are timed this many to a task.
 const READS_OF_TASK: u64 = 1000;
-const COMMITS_OF_TASK: u64 = 10;
+/// A checkpoint is written after some 17,000 commits of one value (1 MiB of log), beside those that
+/// follow: there are several of them among those that are timed, or chance would have one in the
+/// one process and none in the other.
+const COMMITS_OF_TASK: u64 = 100;
 
 /// Nanoseconds a read, and a buffered commit, of random leaves that are hot, in a process whose
 /// memory is limited to a quarter of the tree, over the same in one that has enough: `read` and
