@@ -21,6 +21,7 @@ mod runner;
 mod sample;
 mod scale;
 mod stats;
+mod syncs;
 mod systems;
 mod table;
 mod touch;
@@ -35,6 +36,7 @@ use clap::Parser;
 
 use crate::args::{Args, Command};
 use crate::experiments::placed;
+use crate::runner::Found;
 
 /// What went wrong, in words.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -88,9 +90,10 @@ fn run(request: &args::Request) -> Result<(), Failure> {
     });
     request.systems = here.collect();
     let cases = plan::run(&request.experiment, request.quick)?;
-    let rows = runner::run(&cases, &request)?;
+    let Found { rows, left_out } = runner::run(&cases, &request)?;
     let verdicts = verdicts::all(&rows);
     print!("{}", table::render(&cases, &rows, &verdicts));
+    left_out.iter().for_each(|left| println!("{}: {}", left.what(), left.reason()));
     if let Some(beyond) = report::beyond(&rows) {
         print!("\n{beyond}");
     }

@@ -27,6 +27,8 @@ pub struct Case {
     pub idle: Idle,
     /// How many bytes of memory are touched before it for each task; see [`crate::touch`].
     pub touched: u64,
+    /// Its syncs are counted instead of its time: how many commits there are for each operation.
+    pub counted: Option<u64>,
 }
 
 /// Which number of a sample a case is.
@@ -75,6 +77,7 @@ const fn case(experiment: &'static str, name: &'static str, theirs: Option<&'sta
         system: None,
         idle: Idle::Asked,
         touched: 0,
+        counted: None,
     }
 }
 
@@ -125,6 +128,12 @@ impl Case {
 
     const fn touching(self, bytes: u64) -> Case {
         Case { touched: bytes, ..self }
+    }
+
+    /// Syncs for each commit, with so many commits for each operation.
+    const fn counting(self, commits: u64) -> Case {
+        let number = Number::Named("syncs");
+        Case { counted: Some(commits), number, unit: "x", threads: Threads::Fixed(1), ..self }
     }
 
     const fn of(self, system: System) -> Case {
@@ -388,6 +397,7 @@ const CASES: &[Case] = &[
     of_larger("limit", "B"),
     of_larger("peak", "B"),
     case("store-peers", "commit", Some("commit")).on_each(&[1, 64]),
+    case("store-peers", "syncs", Some("kept")).from("kept").counting(1),
     of_kept("read-old", Number::Value, "us"),
     of_kept("diff", Number::Named("diff"), "us"),
     of_kept("folder", Number::Named("folder"), "B"),
@@ -503,6 +513,8 @@ const CASES: &[Case] = &[
     beside_cassandra("write-local-settled-unsynced", "unsynced", "write-local-settled", &[3]),
     of_neighbours("served-load", "served", Number::Named("load"), "1/s"),
     of_neighbours("served-commit", "served", Number::Value, "1/s").on_each(&[1, 64]),
+    // Each is done in the tree before, too, and there twice.
+    of_neighbours("served-syncs", "served", Number::Value, "x").counting(3),
     of_neighbours("served-read", "served", Number::Named("read"), "us"),
     of_neighbours("served-read-old", "served", Number::Named("read-old"), "us"),
     of_neighbours("served-diff", "served", Number::Named("diff"), "us"),
@@ -510,6 +522,7 @@ const CASES: &[Case] = &[
     of_neighbours("served-growth", "served", Number::Named("growth"), "B"),
     of_neighbours("embedded-load", "embedded", Number::Named("load"), "1/s"),
     of_neighbours("embedded-commit", "embedded", Number::Value, "1/s").on_each(&[1, 64]),
+    of_neighbours("embedded-syncs", "embedded", Number::Value, "x").counting(3),
     of_neighbours("embedded-read", "embedded", Number::Named("read"), "us"),
     of_neighbours("embedded-read-old", "embedded", Number::Named("read-old"), "us"),
     of_neighbours("embedded-diff", "embedded", Number::Named("diff"), "us"),
@@ -563,6 +576,10 @@ const CASES: &[Case] = &[
     of_workload("history-reopen-100000", "history-100000", Number::Named("reopen"), "us"),
     of_workload("history-list-100000", "history-100000", Number::Named("list"), "us"),
     of_workload("history-commit-100000", "history-100000", Number::Named("commit"), "us"),
+    of_workload("readers-beside", "readers", Number::Value, "ns"),
+    of_workload("readers-alone", "readers", Number::Named("alone"), "ns"),
+    of_workload("readers-commits", "readers", Number::Named("commits"), "1/s"),
+    of_workload("readers-commits-alone", "readers", Number::Named("commits-alone"), "1/s"),
     of_model("prepare", "us"),
     of_model("joined", "us"),
     of_model("message", "us"),
@@ -576,10 +593,6 @@ const CASES: &[Case] = &[
     of_model("engine-byte", "ns"),
     of_model("copy", "us"),
     of_model("receive", "us"),
-    of_workload("readers-beside", "readers", Number::Value, "ns"),
-    of_workload("readers-alone", "readers", Number::Named("alone"), "ns"),
-    of_workload("readers-commits", "readers", Number::Named("commits"), "1/s"),
-    of_workload("readers-commits-alone", "readers", Number::Named("commits-alone"), "1/s"),
     of_model("read", "ns"),
     of_servers("seen", "us"),
     of_servers("seen-p99", "us"),
@@ -698,16 +711,16 @@ mod tests {
             let told = |case: &&super::Case| case.told(system).is_some();
             CASES.iter().filter(told).map(|case| case.name).collect::<Vec<_>>()
         };
-        let both = ["served-load", "served-commit", "served-read"];
+        let both = ["served-load", "served-commit", "served-syncs", "served-read"];
         let [etcd, zookeeper] = [System::Etcd, System::Zookeeper].map(takes_part);
         let watched = ["delivery", "half", "commit", "slowed", "rate"];
         let watched = watched.map(|name| format!("watched-{name}"));
-        let (served, watching) = etcd.split_at(5);
+        let (served, watching) = etcd.split_at(6);
         assert_eq!(served, [&both[..], &["served-read-old", "served-folder"]].concat());
         assert_eq!(watching, watched);
         assert_eq!(zookeeper, [&both[..], &["served-folder", "served-growth"]].concat());
         assert!(takes_part(System::Oak).contains(&"embedded-diff"));
-        assert_eq!(takes_part(System::Oak).len(), 7);
+        assert_eq!(takes_part(System::Oak).len(), 8);
     }
 
     #[test]
@@ -730,6 +743,7 @@ mod tests {
         );
         assert_eq!(racers("subtree"), ["jungle", "redb", "doltlite", "sqlite", "loro"]);
         assert_eq!(racers("subtree-bare"), ["redb"]);
+        assert_eq!(racers("readers-beside"), ["jungle", "redb", "lmdb", "sqlite"]);
         let aged = ["jungle", "lmdb", "doltlite", "sqlite", "loro", "automerge"];
         assert_eq!(racers("history-old-100"), aged);
         assert_eq!(
@@ -743,7 +757,6 @@ mod tests {
     fn a_board_is_only_told_of_its_own_cases() {
         for board in [System::Warp, System::Cassandra] {
             for case in CASES.iter().filter(|case| case.system != Some(board)) {
-        assert_eq!(racers("readers-beside"), ["jungle", "redb", "lmdb", "sqlite"]);
                 assert_eq!(case.told(board), None, "{case:?}");
             }
             assert!(CASES.iter().any(|case| case.told(board).is_some()));

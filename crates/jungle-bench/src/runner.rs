@@ -1,8 +1,9 @@
 //! The rounds: every system, one after the other, each measurement in a process of its own.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Display;
 use std::io::IsTerminal;
-use std::process::Output;
+use std::process::{Command, Output};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -10,13 +11,16 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::Failure;
 use crate::args::Request;
 use crate::bars::{RULES, Rule};
+use crate::experiments::Options;
+use crate::experiments::folder::Folder;
 use crate::lab::{Cause, LeftOut, Machine};
 use crate::occupy::Occupied;
 use crate::plan::{Case, Number, Threads};
 use crate::results::Row;
 use crate::sample::Sample;
 use crate::stats::median;
-use crate::systems::{Program, System, root};
+use crate::syncs;
+use crate::systems::{Counted, Program, System, root};
 use crate::touch::touch;
 use crate::watchdog;
 
@@ -49,6 +53,20 @@ struct Reason {
     why: String,
 }
 
+impl Reason {
+    fn failed(why: &dyn Display) -> Reason {
+        Reason { cause: Cause::Failed, why: why.to_string() }
+    }
+
+    fn no_time(why: &str) -> Reason {
+        Reason { cause: Cause::NoTime, why: why.to_owned() }
+    }
+
+    fn is_failure(&self) -> bool {
+        self.cause == Cause::Failed
+    }
+}
+
 /// What was measured, and what was not.
 pub struct Found {
     /// A row for each case, number of threads and system, in that order.
@@ -57,23 +75,23 @@ pub struct Found {
     pub left_out: Vec<LeftOut>,
 }
 
-/// Measures the cases; gives a row for each case, number of threads and system, in that order.
+/// Measures the cases.
 ///
 /// # Errors
 /// When a measurement fails or finds its own result wrong.
-pub fn run(cases: &[Case], request: &Request) -> Result<Vec<Row>, Failure> {
+pub fn run(cases: &[Case], request: &Request) -> Result<Found, Failure> {
     let mut rounds = Rounds::new(cases, request, request.rounds());
     for round in 0..request.rounds() {
         rounds.run_one(round, None, OnFailure::Stop);
         let left_out = |cell: &Cell| {
-            let why = &cell.left_out.as_ref()?.why;
+            let Reason { why, .. } = cell.left_out.as_ref().filter(|left| left.is_failure())?;
             Some(format!("{}: {why}\n  {}", cell.system.name(), cell.program.argv.join(" ")))
         };
         if let Some(why) = rounds.cells.iter().find_map(left_out) {
             return Err(why.into());
         }
     }
-    Ok(rounds.end().rows)
+    Ok(rounds.end())
 }
 
 /// As [`run`], until the time is over or all rounds are done: a further round is begun if there is
@@ -143,7 +161,8 @@ impl Rounds {
                 Err(reason) if reason.cause == Cause::NoTime && !cell.samples.is_empty() => {}
                 Err(reason) => cell.left_out = Some(reason),
             }
-            if cell.left_out.is_some() && on_failure == OnFailure::Stop {
+            let is_failure = cell.left_out.as_ref().is_some_and(Reason::is_failure);
+            if is_failure && on_failure == OnFailure::Stop {
                 return;
             }
             self.bar.inc(1);
@@ -215,7 +234,14 @@ fn cells(case: Case, request: &Request) -> Vec<Cell> {
         let told = case.told(system)?;
         // Such are measured by our own program, in the run that is held against them.
         let runs = if case.system.is_some() { System::Jungle } else { system };
-        let mut program = runs.program(&told, options);
+        let program = |tasks| runs.program(&told, Options { tasks, ..options });
+        let [short, long] = syncs::TASKS.map(program);
+        let mut program = match case.counted {
+            None => program(options.tasks),
+            Some(commits) => {
+                Program { counted: Some(Counted { longer: long.argv, commits }), ..short }
+            }
+        };
         program.beside = case.occupies_idle(request.occupy_idle).then_some(threads);
         program.touched = case.touched.saturating_mul(options.tasks);
         Some(Cell { case, system, threads, program, samples: Vec::new(), left_out: None })
@@ -224,32 +250,68 @@ fn cells(case: Case, request: &Request) -> Vec<Cell> {
 }
 
 fn measure(program: &Program, deadline: Option<Instant>) -> Result<Sample, Reason> {
-    let failed =
-        |what: &dyn std::fmt::Display| Reason { cause: Cause::Failed, why: what.to_string() };
-    let no_time = |why: &str| Reason { cause: Cause::NoTime, why: why.to_owned() };
     if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-        return Err(no_time("the experiment's was over before it was begun"));
+        return Err(Reason::no_time("the experiment's was over before it was begun"));
     }
-    touch(program.touched, Machine::here().memory_bytes).map_err(|error| failed(&error))?;
-    let _busy = program.beside.map(Occupied::beside).transpose().map_err(|error| failed(&error))?;
-    let mut command = program.command().map_err(|error| failed(&error))?;
+    touch(program.touched, Machine::here().memory_bytes).map_err(|error| Reason::failed(&error))?;
+    let busy = program.beside.map(Occupied::beside).transpose();
+    let _busy = busy.map_err(|error| Reason::failed(&error))?;
+    match &program.counted {
+        None => once(program.command().map_err(|error| Reason::failed(&error))?, deadline),
+        Some(counted) => syncs_of_a_commit(program, counted, deadline),
+    }
+}
+
+/// One run of a program that prints what it measured.
+fn once(mut command: Command, deadline: Option<Instant>) -> Result<Sample, Reason> {
     // What it says when it fails goes into the report.
     command.env("RUST_BACKTRACE", "0");
-    let output = watchdog::output(command, deadline).map_err(|error| failed(&error))?;
+    let output = watchdog::output(command, deadline).map_err(|error| Reason::failed(&error))?;
     let Some(Output { status, stdout, stderr }) = output else {
-        return Err(no_time("the experiment's was over before it had ended"));
+        return Err(Reason::no_time("the experiment's was over before it had ended"));
     };
     let stdout = String::from_utf8_lossy(&stdout);
     let sample = serde_json::from_str::<Sample>(stdout.trim());
     if let Ok(Sample { check, .. }) = &sample
         && check != "ok"
     {
-        return Err(failed(&format_args!("wrong result: {check}")));
+        return Err(Reason::failed(&format_args!("wrong result: {check}")));
     }
     if !status.success() {
-        return Err(failed(&format_args!("{status}: {}", last_words(&stderr))));
+        return Err(Reason::failed(&format_args!("{status}: {}", last_words(&stderr))));
     }
-    sample.map_err(|error| failed(&error))
+    sample.map_err(|error| Reason::failed(&error))
+}
+
+/// How many syncs a commit more is, as it is seen from outside. Where one client commits, it is one
+/// at least, or what was acknowledged may be lost.
+fn syncs_of_a_commit(
+    program: &Program,
+    counted: &Counted,
+    deadline: Option<Instant>,
+) -> Result<Sample, Reason> {
+    if !syncs::can_be_counted() {
+        let why =
+            "its syncs are not counted: strace is missing, or may not look at others".to_owned();
+        return Err(Reason { cause: Cause::Missing, why });
+    }
+    let failed = |error: std::io::Error| Reason::failed(&error);
+    let folder = Folder::new("syncs").map_err(failed)?;
+    let file = folder.0.join("trace");
+    let run = |argv: &[String]| {
+        let program = Program { argv: argv.to_owned(), ..program.clone() };
+        let command = program.command().map_err(failed)?;
+        let sample = once(syncs::traced(&command, &file), deadline)?;
+        let trace = std::fs::read(&file).map_err(failed)?;
+        Ok((syncs::count(&String::from_utf8_lossy(&trace)), sample.operations * counted.commits))
+    };
+    let (short, long) = (run(&program.argv)?, run(&counted.longer)?);
+    let syncs = long.0 as f64 - short.0 as f64;
+    let each = syncs / (long.1 as f64 - short.1 as f64);
+    if each < 0.9 {
+        return Err(Reason::failed(&format_args!("{each:.2} syncs for each commit of one client")));
+    }
+    Ok(Sample::value(each, "x").with("syncs", each))
 }
 
 /// What a program said that failed, on one line, which a table has room for. Of a panic what it is

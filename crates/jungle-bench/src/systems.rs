@@ -70,6 +70,17 @@ pub struct Program {
     pub beside: Option<usize>,
     /// So many bytes of memory are touched before it.
     pub touched: u64,
+    /// Its syncs are counted instead of its time.
+    pub counted: Option<Counted>,
+}
+
+/// How syncs are counted.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Counted {
+    /// What is held against the program: the same with more to do.
+    pub longer: Vec<String>,
+    /// How many commits there are for each of the operations that a sample tells.
+    pub commits: u64,
 }
 
 impl System {
@@ -157,7 +168,7 @@ impl System {
             ("store-peers", "commit-memory") => self == System::Sqlite || self.is_document(),
             ("store-peers", "merge") => self.is_document(),
             ("store-peers", _) if self == System::Postgres => true,
-            ("store-peers", "commit") => self.is_store() && !self.is_document(),
+            ("store-peers", "commit" | "syncs") => self.is_store() && !self.is_document(),
             ("store-peers", _) => self.is_store(),
             ("neighbours", "served-diff") => false,
             ("neighbours", "served-read-old") => self == System::Etcd,
@@ -192,6 +203,8 @@ impl System {
             Some("subtree") => {
                 matches!(self, System::Loro | System::Sqlite | System::Doltlite | System::Redb)
             }
+            // Here DoltLite has one connection, in which a reader would wait for the writer's sync.
+            Some("readers") => matches!(self, System::Redb | System::Lmdb | System::Sqlite),
             // Loro puts commits of one writer together, so it has no list of them.
             Some("history") if case.contains("-list-") && self == System::Loro => false,
             Some("history") => self.is_store() && !matches!(self, System::Redb | System::Git),
@@ -203,8 +216,6 @@ impl System {
         let has_files = matches!(
             self,
             System::Redb | System::Lmdb | System::Doltlite | System::Sqlite | System::Git
-            // Here DoltLite has one connection, in which a reader would wait for the writer's sync.
-            Some("readers") => matches!(self, System::Redb | System::Lmdb | System::Sqlite),
         );
         has_files || self.is_document()
     }
@@ -255,7 +266,7 @@ impl System {
         let flags = if self == System::Jungle { &ours[..] } else { &theirs[..] };
         let flags = flags.iter().filter(|(on, _)| *on).flat_map(|(_, words)| *words);
         argv.extend(flags.map(|word| (*word).to_owned()));
-        Program { system: self, argv, beside: None, touched: 0 }
+        Program { system: self, argv, beside: None, touched: 0, counted: None }
     }
 }
 

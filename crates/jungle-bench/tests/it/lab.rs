@@ -217,6 +217,17 @@ fn without_engine(experiment: &str, folder: &Path, more: &str) -> (String, Strin
 }
 
 #[test]
+fn syncs_that_cannot_be_counted_are_a_line() {
+    let folder = folder("syncs");
+    let place = folder.display();
+    let line = format!("store-peers --report {place} --quick --tiny --systems jungle --case syncs");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_jungle-bench"));
+    told(command.args(line.split(' ')).env("PATH", &folder).output().unwrap());
+    let report = read(&folder, "report.md");
+    assert!(report.contains("- jungle: its syncs are not counted: strace is missing"), "{report}");
+}
+
+#[test]
 fn busy_cores_are_measured_beside_idle_ones() {
     let folder = folder("idle");
     measure("idle-trap", &folder, "--threads 1,2 --systems jungle");

@@ -138,7 +138,7 @@ fn kept(folder: &Folder, options: Options) -> Result<Sample, Failure> {
     old.diff(DIFFS);
     let diff = median(&old.diff(DIFFS));
     let grown = allocated.saturating_sub(loaded) as f64 / revisions as f64;
-    let sample = Sample::value(read, "us")
+    let sample = Sample { operations: revisions, ..Sample::value(read, "us") }
         .with("diff", diff)
         .with("folder", allocated as f64)
         .with("growth", grown)
