@@ -429,7 +429,8 @@ pub(crate) struct Directory {
     pub(crate) next: i64,
     /// How many children there are.
     pub(crate) children: u64,
-    /// How many positions with a fraction were taken away (the largest number stays).
+    /// More than the number in the signature of any fraction that was taken away, and at least how
+    /// many were (the largest number stays).
     pub(crate) taken: u32,
     /// No position in front of this one was ever used.
     pub(crate) low: i64,

@@ -293,8 +293,9 @@ impl<'a> Node<'a> {
         directory(self.cell.memory(), self.content.kids).next
     }
 
-    /// How many children with a fraction in their position were removed or moved away: while this
-    /// is the same, the tree gives the same fractions in the same places.
+    /// How many children with a fraction in their position were removed or moved away, or more if
+    /// one of them had been put there by hand and looked like what comes later: while this is the
+    /// same, the tree gives the same fractions in the same places.
     ///
     /// ```
     /// use jungle_tree::{Arena, Position, Tree};

@@ -63,6 +63,16 @@ impl Signature {
         signature
     }
 
+    /// The number of taken fractions with which the tree would give this one, if it ever did.
+    pub(crate) fn number_of_tree(fraction: &[u8]) -> Option<u32> {
+        let (&len, digits) = fraction.split_last()?;
+        let at = digits.len().checked_sub(usize::from(len))?;
+        let number = &digits[at..];
+        let is_number = number.len() == 1 || number.first().is_some_and(|&first| first != 0);
+        (is_number && number.len() <= size_of::<u32>())
+            .then(|| number.iter().fold(0, |number, &digit| number << 8 | u32::from(digit)))
+    }
+
     /// Do these digits end with a signature?
     pub(crate) fn ends(digits: &[u8]) -> bool {
         let Some((&lengths, digits)) = digits.split_last() else { return false };
@@ -117,7 +127,17 @@ mod tests {
         for (at, one) in all.iter().enumerate() {
             assert!(one.digits().last().is_some_and(|&last| last != 0));
             assert!(!Signature::ends(one.digits()));
+            assert_eq!(Signature::of_tree(Signature::number_of_tree(one.digits()).unwrap()), *one);
             assert!(all[..at].iter().all(|other| !one.digits().ends_with(other.digits())));
+        }
+    }
+
+    #[test]
+    fn what_no_tree_gives_has_no_number() {
+        for digits in
+            [&[][..], &[1], &[0x80], &[1, 2], &[0, 1, 2], &[1, 2, 3, 4, 5, 5], &[1, 7, 0x11]]
+        {
+            assert_eq!(Signature::number_of_tree(digits), None, "{digits:?}");
         }
     }
 

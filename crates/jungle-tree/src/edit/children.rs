@@ -5,6 +5,7 @@ use crate::block::{self, BRANCH, BUCKET, Content, DIRECTORY, Directory, Header, 
 use crate::children::{Name, Step, dense_position, directory, name, span};
 use crate::key::KeyRef;
 use crate::planted::{Bug, is_awake};
+use crate::signature::Signature;
 
 impl Edit<'_> {
     /// The position that the next child added to the node here gets.
@@ -257,8 +258,10 @@ impl Edit<'_> {
                 parts.named = replaced;
             }
             parts.children -= 1;
-            if let KeyRef::Position(_, [_, ..]) = key {
-                parts.taken = parts.taken.saturating_add(1);
+            if let KeyRef::Position(_, fraction @ [_, ..]) = key {
+                // One put there by hand may look like what the tree would give much later.
+                let number = Signature::number_of_tree(fraction).unwrap_or(0);
+                parts.taken = parts.taken.max(number).saturating_add(1);
             }
             let count = block::count(self.arena, kids).wrapping_add_signed(added as i32);
             self.put_directory(Some(kids), parts, count)

@@ -150,6 +150,26 @@ fn count_is_right_when_a_fraction_joins_names_in_one_edit() {
     assert_eq!(tree.snapshot().root().subtree_count(), 3);
 }
 
+/// Of the model suite, seed 20780017926: a fraction that was put there by hand, ends as those of
+/// the tree do with a number that comes later, and is taken away.
+#[test]
+fn a_fraction_given_by_hand_is_not_given_again_by_the_tree() {
+    let mut tree = Tree::new(&arena());
+    (0..2).try_for_each(|_| tree.add_child(&[]).map(drop)).unwrap();
+    let first = jungle_tree::Position::new(0).unwrap();
+    let mut taken = std::collections::HashSet::new();
+    let by_hand = jungle_tree::Fraction::from_bytes(&[0x80, 30, 1]).unwrap();
+    let by_hand = Key::Position(jungle_tree::Position::with_fraction(0, by_hand).unwrap());
+    tree.insert_child(&[], &by_hand).unwrap();
+    tree.remove(std::slice::from_ref(&by_hand)).unwrap();
+    taken.insert(by_hand);
+    for _ in 0..60 {
+        let key = tree.insert_after(&[], &first).unwrap();
+        tree.remove(std::slice::from_ref(&key)).unwrap();
+        assert!(taken.insert(key.clone()), "{key:?} was there before");
+    }
+}
+
 #[test]
 fn version_numbers_are_used_once_in_an_arena() {
     let arena = arena();
