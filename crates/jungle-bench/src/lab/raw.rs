@@ -133,6 +133,18 @@ impl Raw {
         is_same && self.left_out.iter().all(|left| left.cause != Cause::Failed)
     }
 
+    /// The revision of this repository that was measured, as it was told.
+    pub fn revision(&self) -> &str {
+        self.versions.get("revision").map_or("–", String::as_str)
+    }
+
+    /// Where its figures come from.
+    pub fn source(&self) -> String {
+        let (day, _) =
+            self.conditions.taken.split_once(' ').unwrap_or((&self.conditions.taken, ""));
+        format!("{}, revision {}, {day}", self.machine.processor, self.revision())
+    }
+
     /// The first of these that has figures here, and has none now because something is missing or
     /// failed.
     pub fn lost<'l>(&self, left_out: &'l [LeftOut]) -> Option<&'l LeftOut> {

@@ -112,7 +112,8 @@ fn document(raws: &[Raw], unread: &[String], outcomes: &[Outcome]) -> Document {
     tables::conditions(raws, &mut blocks);
     blocks.push(Block::Heading("Bars".to_owned()));
     blocks.push(Block::Text(format!(
-        "What rests on fewer than {} rounds says so: trust it only if it is far from its bar.",
+        "What rests on fewer than {} rounds says so: trust it only if it is far from its bar. Each \
+         bar is of the processor and the revision that its experiment has above.",
         claims::ROUNDS_MIN
     )));
     blocks.push(tables::bars(outcomes));

@@ -75,7 +75,7 @@ pub fn conditions(raws: &[Raw], blocks: &mut Vec<Block>) {
             raw.experiment.clone(),
             raw.conditions.taken.clone(),
             raw.machine.processor.clone(),
-            raw.versions.get("revision").map_or("–", String::as_str).to_owned(),
+            raw.revision().to_owned(),
             raw.conditions.scheduling.as_deref().unwrap_or("not recorded").to_owned(),
             format!("{:.0}", raw.conditions.seconds),
             raw.conditions.load.map_or("–".to_owned(), |load| format!("{load:.2}")),
@@ -113,6 +113,7 @@ pub fn experiments(raws: &[Raw], blocks: &mut Vec<Block>) {
     blocks.push(Block::Heading("All figures".to_owned()));
     for raw in raws.iter().filter(|raw| !raw.rows.is_empty()) {
         blocks.push(Block::Part(raw.experiment.clone()));
+        blocks.push(Block::Text(format!("{}.", raw.source())));
         let head =
             vec!["case", "threads", "system", "median", "min – max", "rounds", "jungle / it"];
         let row = |row: &Row| {
@@ -134,9 +135,10 @@ pub fn experiments(raws: &[Raw], blocks: &mut Vec<Block>) {
 /// What others published, beside ours where there is something to put beside it.
 pub fn published(raws: &[Raw], blocks: &mut Vec<Block>) {
     blocks.push(Block::Heading("Published figures".to_owned()));
-    blocks.push(Block::Text(format!("E6, {ALICE}; ours on this machine.")));
-    let rows: &[Row] =
-        raws.iter().find(|raw| raw.experiment == "alice").map_or(&[], |raw| &raw.rows);
+    let alice = raws.iter().find(|raw| raw.experiment == "alice");
+    let source = alice.map_or("not measured".to_owned(), Raw::source);
+    blocks.push(Block::Text(format!("E6, {ALICE}; ours: {source}.")));
+    let rows: &[Row] = alice.map_or(&[], |raw| &raw.rows);
     let milliseconds = |microseconds: f64| format!("{:.2} ms", microseconds / 1e3);
     let row = |figure: &super::published::Figure| {
         let (case, times) = figure.ours;

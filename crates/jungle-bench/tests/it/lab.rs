@@ -84,6 +84,62 @@ fn the_readme_counts_the_bars_as_the_report_does() {
 }
 
 #[test]
+fn every_figure_of_the_report_has_a_processor_and_a_revision() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let report = read(&root, "docs/measurements/report/report.md");
+    let (_, figures) = report.split_once("## All figures").unwrap();
+    let (figures, _) = figures.split_once("\n## ").unwrap();
+    for section in figures.split("### ").skip(1) {
+        let mut lines = section.lines().filter(|line| !line.is_empty());
+        let (experiment, source) = (lines.next().unwrap(), lines.next().unwrap());
+        let (processor, revision) = source.split_once(", revision ").unwrap();
+        let is_hash = revision.chars().take(12).all(|c| c.is_ascii_hexdigit());
+        assert!(!processor.is_empty() && is_hash, "{experiment}: {source}");
+    }
+}
+
+/// Over the Haskell original, and what follows the table.
+#[test]
+fn the_readme_quotes_the_figures_of_the_report() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let report = read(&root, "docs/measurements/report/report.md");
+    let readme = read(&root, "README.md").replace('\n', " ");
+    let figure = |name: &str| {
+        let name = format!("{name}: ");
+        let mut told = report.split(&name).skip(1).map(|after| after.split_once(' ').unwrap());
+        // Over one thread is another bar.
+        let (number, _) = told.find(|(_, unit)| !unit.starts_with("× of ")).unwrap();
+        number.parse::<f64>().unwrap()
+    };
+    let short = |number: f64| match number {
+        10.0.. => format!("{number:.0}"),
+        1.0.. => format!("{number:.1}"),
+        _ => format!("{number:.2}"),
+    };
+    let both = |case: &str| {
+        let of = |threads| short(figure(&format!("{case}, {threads}")));
+        format!("{} and {}", of("1 thread"), of("2 threads"))
+    };
+    let row = |cases: &[&str]| {
+        let cases: Vec<String> = cases.iter().map(|case| both(case)).collect();
+        format!("| {} |", cases.join(" · "))
+    };
+    let told = [
+        row(&["read count"]),
+        row(&["read visit", "read visit-attribute", "read visit-aged"]),
+        row(&["write nodes", "write batch-nodes"]),
+        format!("| an update of a point | {} |", short(figure("point update, 1 thread"))),
+        row(&["point read", "point read-16"]),
+        format!("takes {} bytes.", short(figure("memory bare, 1 thread"))),
+        format!("come to {} of what the disk", short(figure("commit sync, 1 thread"))),
+        format!("clients to {} times that", short(figure("commit sync, 64 threads"))),
+    ];
+    for told in told {
+        assert!(readme.contains(&told), "README.md does not say: {told}");
+    }
+}
+
+#[test]
 fn a_report_is_made_again_from_the_raw_files_alone() {
     let folder = folder("again");
     measure("read", &folder, READ);
