@@ -580,6 +580,10 @@ const CASES: &[Case] = &[
     of_workload("readers-alone", "readers", Number::Named("alone"), "ns"),
     of_workload("readers-commits", "readers", Number::Named("commits"), "1/s"),
     of_workload("readers-commits-alone", "readers", Number::Named("commits-alone"), "1/s"),
+    of_workload("space-took", "space", Number::Value, "ms"),
+    of_workload("space-before", "space", Number::Named("before"), "B"),
+    of_workload("space-after", "space", Number::Named("after"), "B"),
+    of_workload("space-peak", "space", Number::Named("peak"), "x"),
     of_model("prepare", "us"),
     of_model("joined", "us"),
     of_model("message", "us"),
@@ -744,6 +748,7 @@ mod tests {
         assert_eq!(racers("subtree"), ["jungle", "redb", "doltlite", "sqlite", "loro"]);
         assert_eq!(racers("subtree-bare"), ["redb"]);
         assert_eq!(racers("readers-beside"), ["jungle", "redb", "lmdb", "sqlite"]);
+        assert_eq!(racers("space-after"), ["jungle", "redb", "sqlite"]);
         let aged = ["jungle", "lmdb", "doltlite", "sqlite", "loro", "automerge"];
         assert_eq!(racers("history-old-100"), aged);
         assert_eq!(

@@ -205,6 +205,8 @@ impl System {
             }
             // Here DoltLite has one connection, in which a reader would wait for the writer's sync.
             Some("readers") => matches!(self, System::Redb | System::Lmdb | System::Sqlite),
+            // LMDB's file becomes smaller only where it is copied.
+            Some("space") => matches!(self, System::Redb | System::Sqlite),
             // Loro puts commits of one writer together, so it has no list of them.
             Some("history") if case.contains("-list-") && self == System::Loro => false,
             Some("history") => self.is_store() && !matches!(self, System::Redb | System::Git),

@@ -9,6 +9,7 @@ pub mod children;
 pub mod history;
 pub mod readers;
 pub mod run;
+pub mod space;
 pub mod subtree;
 pub mod support;
 pub mod versions;

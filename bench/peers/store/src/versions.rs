@@ -23,6 +23,11 @@ pub trait Versions: Sync {
         self.read(self.newest()?, leaf)
     }
 
+    /// Forgets what was before this revision, and gives its place back to the disk.
+    fn keep(&mut self, _from: u64) -> Result<(), Failure> {
+        Err("it is not asked to forget".into())
+    }
+
     /// Another user of the same store, who reads beside it; `None` if it has no need of one.
     fn reader(&self) -> Result<Option<Box<dyn Versions>>, Failure> {
         Ok(None)

@@ -1,11 +1,12 @@
 //! Our side of the common workloads that `bench/peers/store` has as well: branches that overlap,
-//! one node of many ordered children, a subtree that is moved, long histories, and reads beside a
-//! writer.
+//! one node of many ordered children, a subtree that is moved, long histories, reads beside a
+//! writer, and giving back what a history took.
 
 mod apart;
 mod children;
 mod history;
 mod readers;
+mod space;
 mod subtree;
 
 use super::Options;
@@ -13,13 +14,14 @@ use crate::Failure;
 use crate::sample::Sample;
 
 /// `merge-0`, `merge-10`, both also with `-disk`, `children-COUNT`, `subtree`, `history-COUNT`
-/// and `readers`.
+/// `readers` and `space`.
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     Ok(match case.split('-').next() {
         Some("merge") => apart::sample(case, options)?,
         Some("children") => Some(children::sample(case, options)?),
         Some("history") => Some(history::sample(case, options)?),
         Some("readers") => Some(readers::sample(options)?),
+        Some("space") => Some(space::sample(options)?),
         Some("subtree") => Some(subtree::sample(options)?),
         _ => None,
     })

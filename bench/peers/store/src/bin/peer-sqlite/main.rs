@@ -19,6 +19,7 @@ fn main() -> ExitCode {
 fn store(options: &Options) -> Result<Outcome, Failure> {
     match options.case.split('-').next() {
         Some("children") => peer_store::children::run(options, &mut children::Sqlite::new()?),
+        Some("space") => peer_store::space::run(options, open),
         Some("readers") => peer_store::readers::run(options, open),
         Some("history") => peer_store::history::run(options, open),
         Some("subtree") => peer_store::subtree::run(options, &mut subtree::Sqlite::new()?),
@@ -87,6 +88,9 @@ const KEEP: &str = "INSERT INTO history SELECT path, ?2, since, value FROM nodes
 const PUT: &str = "UPDATE nodes SET since = ?2, value = ?3 WHERE path = ?1";
 const TELL: &str = "INSERT INTO changes VALUES (?2, ?1)";
 
+const FORGET: &str = "DELETE FROM history WHERE until <= ?1";
+const FORGET_CHANGES: &str = "DELETE FROM changes WHERE revision < ?1";
+
 const NOW: &str = "SELECT value FROM nodes WHERE path = ?1";
 
 const READ: &str = "
@@ -150,6 +154,15 @@ impl Versions for Sqlite {
     fn now(&self, leaf: u32) -> Result<Value, Failure> {
         let connection = self.lock();
         Ok(connection.prepare_cached(NOW)?.query_row((path(leaf),), |row| row.get(0))?)
+    }
+
+    fn keep(&mut self, from: u64) -> Result<(), Failure> {
+        let (mut connection, from) = (self.lock(), i64::try_from(from)?);
+        let writing = connection.transaction()?;
+        writing.execute(FORGET, (from,))?;
+        writing.execute(FORGET_CHANGES, (from,))?;
+        writing.commit()?;
+        Ok(connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")?)
     }
 
     /// With a connection of its own it need not wait for a commit.

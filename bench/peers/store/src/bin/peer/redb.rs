@@ -51,6 +51,30 @@ impl Versions for Redb {
         self.read(u64::MAX, leaf)
     }
 
+    /// A version is not needed any more where a newer one is not after that revision.
+    fn keep(&mut self, from: u64) -> Result<(), Failure> {
+        let writing = self.0.begin_write()?;
+        {
+            let mut changes = writing.open_table(CHANGES)?;
+            let mut versions = writing.open_table(VERSIONS)?;
+            for change in changes.range(2..=from)? {
+                let (revision, paths) = change?;
+                for leaf in paths.value().chunks(5).map(leaf) {
+                    let (first, newer) = (key(leaf, 0), key(leaf, revision.value()));
+                    let before = versions.range(&first[..]..&newer[..])?.next_back().transpose()?;
+                    let before = before.map(|(key, _)| key.value().to_vec());
+                    if let Some(before) = before {
+                        versions.remove(&before[..])?;
+                    }
+                }
+            }
+            changes.retain_in(..from, |_, _| false)?;
+        }
+        writing.commit()?;
+        self.0.compact()?;
+        Ok(())
+    }
+
     fn read(&self, revision: u64, leaf: u32) -> Result<Value, Failure> {
         newest(&self.0.begin_read()?.open_table(VERSIONS)?, leaf, revision)
     }
