@@ -1,7 +1,6 @@
 //! A reader of a folder's tree, alone and beside a writer at full speed, in turns.
 
 use std::hint::black_box;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use jungle::{CommitOptions, Durability, EditError, TreeHandle};
@@ -10,7 +9,9 @@ use super::Options;
 use super::folder::{self, Folder};
 use crate::Failure;
 use crate::sample::Sample;
-use crate::workload::{KEY, LeafPath, Payload, Random, Shape, leaf_path, number_of, value_of};
+use crate::workload::{
+    KEY, LeafPath, Payload, Random, Shape, beside, leaf_path, number_of, value_of,
+};
 
 /// So many out of a thousand reads are at least as fast.
 const PART: usize = 990;
@@ -90,18 +91,7 @@ struct Writer<'t> {
 impl Writer<'_> {
     /// Writes random leaves, each in a commit, while something else is done.
     fn beside(&mut self, durability: Durability, other: impl FnOnce()) -> Result<(), Failure> {
-        let stop = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let writing = scope.spawn(|| {
-                while !stop.load(Ordering::Relaxed) {
-                    self.write(durability)?;
-                }
-                Ok::<_, String>(())
-            });
-            other();
-            stop.store(true, Ordering::Relaxed);
-            Ok(writing.join().map_err(|_| "the writer panicked")??)
-        })
+        beside(|| self.write(durability), other)
     }
 
     fn write(&mut self, durability: Durability) -> Result<(), String> {

@@ -11,4 +11,4 @@ pub use overwriter::{Overwriter, QueuedOverwriter, wrong_leaves};
 pub use payload::{KEY, SHORT_VALUE, number_of, value_of};
 pub use random::Random;
 pub use shape::{LeafPath, Payload, Shape, leaf_path};
-pub use workers::{on_workers, share, timed};
+pub use workers::{beside, on_workers, share, timed};

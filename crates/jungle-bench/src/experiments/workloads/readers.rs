@@ -1,6 +1,5 @@
 //! A reader of the newest values of a folder, alone and beside a writer at full speed, in turns.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use jungle::TreeHandle;
@@ -11,7 +10,7 @@ use crate::experiments::folder::{Folder, options as open_options};
 use crate::experiments::readers::slow;
 use crate::experiments::store_peers::{TREE, Value, leaves, path, plant, put, value, value_of};
 use crate::sample::Sample;
-use crate::workload::Random;
+use crate::workload::{Random, beside};
 
 const TURN: Duration = Duration::from_millis(200);
 /// There is a turn of each kind for so many tasks.
@@ -99,18 +98,8 @@ struct Writer<'t> {
 impl Writer<'_> {
     /// Commits while something else is done, and adds how many that were.
     fn beside(&mut self, rate: &mut Rate, other: impl FnOnce()) -> Result<(), Failure> {
-        let (stop, before, begun) = (AtomicBool::new(false), self.commits, Instant::now());
-        std::thread::scope(|scope| {
-            let writing = scope.spawn(|| {
-                while !stop.load(Ordering::Relaxed) {
-                    self.commit()?;
-                }
-                Ok::<_, String>(())
-            });
-            other();
-            stop.store(true, Ordering::Relaxed);
-            writing.join().map_err(|_| "the writer panicked")?.map_err(Failure::from)
-        })?;
+        let (before, begun) = (self.commits, Instant::now());
+        beside(|| self.commit(), other)?;
         rate.count += self.commits - before;
         rate.seconds += begun.elapsed().as_secs_f64();
         Ok(())
