@@ -53,6 +53,13 @@ impl Sample {
         self
     }
 
+    /// With the same among few of something and among many, and how many times as much that is.
+    pub fn with_few_and_many(self, name: &str, few: f64, many: f64) -> Sample {
+        self.with(name, many / few)
+            .with(&format!("{name}-few"), few)
+            .with(&format!("{name}-many"), many)
+    }
+
     /// With a finding: so many of `what`, which ought to be none.
     pub fn check_none(mut self, wrong: u64, what: &str) -> Sample {
         if wrong > 0 && self.check == "ok" {

@@ -59,10 +59,7 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
         ("checkpoint", 5, Aged::checkpoint),
     ] {
         let [few, many] = in_turns(&mut pair, turns, turn)?;
-        sample = sample
-            .with(name, many / few)
-            .with(&format!("{name}-few"), few)
-            .with(&format!("{name}-many"), many);
+        sample = sample.with_few_and_many(name, few, many);
     }
     let bytes = |of: fn(Size) -> u64| {
         (of(many.end) as f64 - of(many.half) as f64) / (revisions - revisions / 2) as f64

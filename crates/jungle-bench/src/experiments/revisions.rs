@@ -42,10 +42,7 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
         ("diff", few.diff, many.diff),
     ] {
         sample.value = sample.value.max(many / few);
-        sample = sample
-            .with(name, many / few)
-            .with(&format!("{name}-few"), few)
-            .with(&format!("{name}-many"), many);
+        sample = sample.with_few_and_many(name, few, many);
     }
     let wrong = few.wrong + many.wrong;
     Ok(Some(sample.check_none(wrong, "revisions do not hold what was committed")))

@@ -49,10 +49,7 @@ fn all(options: Options) -> Result<Sample, Failure> {
         ("page", few.page, many.page),
     ] {
         sample.value = sample.value.max(many / few);
-        sample = sample
-            .with(name, many / few)
-            .with(&format!("{name}-few"), few)
-            .with(&format!("{name}-many"), many);
+        sample = sample.with_few_and_many(name, few, many);
     }
     let wrong = few.wrong + many.wrong;
     Ok(sample.check_none(wrong, "pages or counts are wrong"))

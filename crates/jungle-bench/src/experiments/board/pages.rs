@@ -38,11 +38,8 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
     let [[first_few, last_few], [first_many, last_many]] =
         times.map(|pages| pages.map(|times| median(&times)));
     Ok(Sample::value(first_many / first_few, "x")
-        .with("first-few", first_few)
-        .with("first-many", first_many)
-        .with("last-few", last_few)
-        .with("last-many", last_many)
-        .with("last", last_many / last_few))
+        .with_few_and_many("first", first_few, first_many)
+        .with_few_and_many("last", last_few, last_many))
 }
 
 fn timed(client: &mut Client, place: &str) -> Result<f64, Failure> {
