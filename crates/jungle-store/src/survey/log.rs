@@ -43,10 +43,12 @@ impl Surveyor<'_> {
         firsts.retain(|&first| first <= written);
         let mut next: Option<Next> = None;
         for (at, &first) in firsts.iter().enumerate() {
-            let end = match self.mark {
+            let end = match (self.mark, self.written) {
                 _ if at + 1 < firsts.len() => End::Sealed(self.begins_behind(firsts[at + 1])),
-                Some(Mark::Closed { revision, .. }) => End::Closed(revision),
-                _ => End::Open,
+                // Whoever goes on writing knows how far it is: nothing before that is torn.
+                (_, Some(written)) => End::Closed(written.next.saturating_sub(1)),
+                (Some(Mark::Closed { revision, .. }), None) => End::Closed(revision),
+                (_, None) => End::Open,
             };
             self.progress.go_on()?;
             self.is_whole = true;

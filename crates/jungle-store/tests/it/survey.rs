@@ -208,6 +208,12 @@ fn an_open_folder_is_looked_at_up_to_what_is_written() {
     more.update(|tx| tx.append(&[])).unwrap();
     let survey = store.survey(&Default::default()).unwrap();
     assert_eq!((survey.count(), survey.revision), (0, store.revision()), "{survey:?}");
+    // The newest commit is damaged, which is no torn end where somebody has the log open.
+    let newest = segments(&folder).pop().unwrap();
+    let last = fs::read(&newest).unwrap().iter().rposition(|&byte| byte != 0).unwrap();
+    flip(&newest, last);
+    assert_eq!(store.survey(&Default::default()).unwrap().count(), 1);
+    flip(&newest, last);
     flip(&segments(&folder)[0], 36 + 30);
     let survey = store.survey(&Default::default()).unwrap();
     assert_eq!((survey.count(), survey.remedy), (1, Remedy::TakeOut), "{survey:?}");
