@@ -346,7 +346,13 @@ impl<'h> Attempt<'h> {
                 return Err(self.overlap(None, rebased.conflicts, ours));
             }
             let mut editor = Editor::new(head);
-            apply(&mut editor, &rebased.changes).map_err(NotWritten::NoRoom)?;
+            if let Err(error) = apply(&mut editor, &rebased.changes) {
+                return Err(match error.source.is_full() {
+                    true => NotWritten::NoRoom(error).into(),
+                    // On top of theirs it cannot be done: to be worked out anew.
+                    false => self.overlap(None, Vec::new(), ours),
+                });
+            }
             self.editor = Some(editor);
             self.changes = Some(rebased.changes);
             self.renamed = rebased.renamed;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use jungle_db::{CommitMeta, Revision, Timestamp, TreeHandle, added_node};
 use jungle_tree::{
-    ApplyError, Change, ChangeSet, ConflictKind, EditError, Editor, Key, MergeOptions, Node,
-    Resolution, Snapshot, Tree, apply, rebase_onto, stands,
+    ApplyError, Change, ChangeSet, ConflictKind, Editor, Key, MergeOptions, Node, Resolution,
+    Snapshot, Tree, apply, rebase_onto, stands,
 };
 
 use super::error::LocalError;
@@ -218,7 +218,7 @@ pub(super) fn rebased(
 
 /// Was there no room, whatever was to be done?
 pub(super) fn is_full(error: &ApplyError) -> bool {
-    matches!(error.source, EditError::ArenaFull | EditError::TooManyKeys)
+    error.source.is_full()
 }
 
 #[cfg(test)]

@@ -215,7 +215,7 @@ impl From<EditError> for Problem {
         let kind = match error {
             EditError::NoSuchNode { .. } => Kind::NoSuchNode,
             EditError::ChildExists { .. } => Kind::Exists,
-            EditError::TreeFull | EditError::ArenaFull | EditError::TooManyKeys => Kind::NoRoom,
+            ref full if full.is_full() => Kind::NoRoom,
             EditError::OtherArena | EditError::Unpublished => Kind::Failed,
             _ => Kind::BadRequest,
         };

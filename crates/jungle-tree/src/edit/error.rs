@@ -63,6 +63,17 @@ pub enum EditError {
 }
 
 impl EditError {
+    /// Was there no room, whatever was to be done? Then the same edit may do elsewhere, or later.
+    ///
+    /// ```
+    /// use jungle_tree::EditError;
+    /// assert!(EditError::ArenaFull.is_full() && !EditError::Root.is_full());
+    /// ```
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        matches!(self, EditError::ArenaFull | EditError::TreeFull | EditError::TooManyKeys)
+    }
+
     pub(crate) fn no_such_node(path: &[Key], depth: usize) -> EditError {
         EditError::NoSuchNode { path: path[..=depth].into() }
     }
