@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use jungle::{OpenOptions, Store};
+use jungle::{OpenOptions, Revision, Store};
 use jungle_cluster::{
     Cluster, ConnectError, ConnectOptions, JoinError, Joining, LaterLog, NatsLog, Options,
 };
@@ -152,8 +152,12 @@ fn resume(
     options: &Options,
 ) -> Result<(Store, Cluster), JoinError> {
     let Some(id) = Cluster::log_of(folder)? else { return Err(away) };
-    say(format_args!("the engine is away, and is looked for: {away}"));
     let store = open.clone().open(folder)?;
+    if store.revision() == Revision::default() {
+        // It has been told nothing yet: to serve no trees is not to go on.
+        return Err(away);
+    }
+    say(format_args!("the engine is away, and is looked for: {away}"));
     let (addresses, later) = (engine.to_owned(), options.clone());
     let log = LaterLog::new(id, move || Ok(Arc::new(NatsLog::connect(&addresses, &later)?) as _));
     let cluster = Cluster::resume(Arc::new(log), &store, options)?;
