@@ -107,6 +107,7 @@ impl From<BackupError> for Undone {
             BackupError::Target(OpenError::NotAJungle { .. }) | BackupError::Other { .. } => {
                 Undone::hinted(&error, "give a name that no backup has")
             }
+            BackupError::Pages(cause) if !cause.is_damage() => Undone::of(&error),
             BackupError::Source(_) | BackupError::Pages(_) => {
                 Undone::hinted(&error, "verify tells whether the folder is whole")
             }
