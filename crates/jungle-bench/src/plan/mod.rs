@@ -1,0 +1,163 @@
+//! What is run: the cases of an experiment, or of all.
+
+mod case;
+mod table;
+
+use crate::Failure;
+
+pub use case::{Case, Number, Threads};
+use table::CASES;
+
+/// Experiments that are no part of `all --quick`: what they start takes minutes.
+const LONG: [&str; 2] = ["cassandra", "neighbours"];
+
+/// Experiments that are no part of `all` at all: whoever wants them names them.
+const NAMED: [&str; 1] = ["workloads"];
+
+/// The cases of an experiment, or of `all`.
+///
+/// # Errors
+/// When there is no such experiment.
+pub fn cases(experiment: &str) -> Result<Vec<Case>, Failure> {
+    let found = CASES.iter().filter(|case| experiment == "all" || case.experiment == experiment);
+    let found: Vec<Case> = found.copied().collect();
+    if found.is_empty() {
+        let names = experiments(CASES);
+        return Err(format!(
+            "there is no experiment `{experiment}`; there are {} and all",
+            names.join(", ")
+        )
+        .into());
+    }
+    Ok(found)
+}
+
+/// Those that are run for `experiment`: of all, not those that must be named, and not the long ones
+/// where it is to be quick.
+///
+/// # Errors
+/// As [`cases`].
+pub fn run(experiment: &str, is_quick: bool) -> Result<Vec<Case>, Failure> {
+    let mut cases = cases(experiment)?;
+    let is_left_out = |name: &str| NAMED.contains(&name) || (is_quick && LONG.contains(&name));
+    cases.retain(|case| case.experiment == experiment || !is_left_out(case.experiment));
+    Ok(cases)
+}
+
+/// The experiments of these cases, in their order.
+pub fn experiments(cases: &[Case]) -> Vec<&'static str> {
+    let mut names: Vec<&str> = cases.iter().map(|case| case.experiment).collect();
+    names.dedup();
+    names
+}
+
+/// The case of this name.
+pub fn find(experiment: &str, name: &str) -> Option<&'static Case> {
+    CASES.iter().find(|case| (case.experiment, case.name) == (experiment, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueEnum;
+
+    use super::case::Idle;
+    use super::{CASES, LONG, NAMED, cases, experiments, find, run};
+    use crate::systems::System;
+
+    #[test]
+    fn every_case_has_a_name_of_its_own() {
+        let name = |case: &super::Case| (case.experiment, case.name, case.system.map(System::name));
+        let mut names: Vec<_> = CASES.iter().map(name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), CASES.len());
+        assert_eq!(cases("all").unwrap().len(), CASES.len());
+        assert!(cases("tea").unwrap_err().to_string().contains("read, write, point"));
+        assert_eq!(experiments(&cases("all").unwrap()).len(), 23);
+    }
+
+    #[test]
+    fn all_of_them_are_quick_without_the_long_ones() {
+        for long in LONG {
+            let has = |experiment, is_quick| {
+                experiments(&run(experiment, is_quick).unwrap()).contains(&long)
+            };
+            assert!(has("all", false) && !has("all", true) && has(long, true));
+        }
+        for named in NAMED {
+            let has = |experiment, is_quick| {
+                experiments(&run(experiment, is_quick).unwrap()).contains(&named)
+            };
+            assert!(!has("all", false) && !has("all", true) && has(named, false));
+        }
+    }
+
+    #[test]
+    fn neighbours_are_asked_for_what_they_have() {
+        let takes_part = |system| {
+            let told = |case: &&super::Case| case.told(system).is_some();
+            CASES.iter().filter(told).map(|case| case.name).collect::<Vec<_>>()
+        };
+        let both = ["served-load", "served-commit", "served-syncs", "served-read"];
+        let [etcd, zookeeper] = [System::Etcd, System::Zookeeper].map(takes_part);
+        let watched = ["delivery", "half", "commit", "slowed", "rate"];
+        let watched = watched.map(|name| format!("watched-{name}"));
+        let (served, watching) = etcd.split_at(6);
+        assert_eq!(served, [&both[..], &["served-read-old", "served-folder"]].concat());
+        assert_eq!(watching, watched);
+        assert_eq!(zookeeper, [&both[..], &["served-folder", "served-growth"]].concat());
+        assert!(takes_part(System::Oak).contains(&"embedded-diff"));
+        assert_eq!(takes_part(System::Oak).len(), 8);
+    }
+
+    #[test]
+    fn workloads_are_raced_by_those_who_have_them() {
+        let racers = |name| {
+            let case = find("workloads", name).unwrap();
+            let told = |system: &System| case.told(*system).is_some();
+            System::value_variants()
+                .iter()
+                .copied()
+                .filter(told)
+                .map(System::name)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(racers("merge-10"), ["jungle", "loro", "automerge"]);
+        assert_eq!(racers("merge-10-disk-conflicts"), ["jungle", "doltlite", "git"]);
+        assert_eq!(
+            racers("children-move-10000"),
+            ["jungle", "doltlite", "sqlite", "loro", "automerge"]
+        );
+        assert_eq!(racers("subtree"), ["jungle", "redb", "doltlite", "sqlite", "loro"]);
+        assert_eq!(racers("subtree-bare"), ["redb"]);
+        assert_eq!(racers("readers-beside"), ["jungle", "redb", "lmdb", "sqlite"]);
+        assert_eq!(racers("space-after"), ["jungle", "redb", "sqlite"]);
+        let aged = ["jungle", "lmdb", "doltlite", "sqlite", "loro", "automerge"];
+        assert_eq!(racers("history-old-100"), aged);
+        assert_eq!(
+            racers("history-list-100"),
+            aged.into_iter().filter(|name| *name != "loro").collect::<Vec<_>>()
+        );
+    }
+
+    /// Its program is a server, which would never end.
+    #[test]
+    fn a_board_is_only_told_of_its_own_cases() {
+        for board in [System::Warp, System::Cassandra] {
+            for case in CASES.iter().filter(|case| case.system != Some(board)) {
+                assert_eq!(case.told(board), None, "{case:?}");
+            }
+            assert!(CASES.iter().any(|case| case.told(board).is_some()));
+        }
+    }
+
+    #[test]
+    fn idle_cores_are_kept_busy_where_threads_are_asked_for() {
+        let occupies =
+            |experiment, name, asked| find(experiment, name).unwrap().occupies_idle(asked);
+        assert!(occupies("read", "visit", true) && !occupies("read", "visit", false));
+        assert!(!occupies("commit", "sync", true) && !occupies("idle-trap", "free", true));
+        assert!(occupies("idle-trap", "occupied", false));
+        assert_eq!(find("read", "visit").unwrap().idle, Idle::Asked);
+    }
+}
