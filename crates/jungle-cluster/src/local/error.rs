@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use jungle_db::{CreateTreeError, NoSuchRevision, NotWritten};
+use jungle_db::{CreateTreeError, NoSuchRevision, NotWritten, Revision};
 use jungle_store::{DecodeError, EncodeError};
 use jungle_tree::{ApplyError, EditError};
 
@@ -65,6 +65,18 @@ pub enum LocalError {
          start it while the engine can be reached"
     )]
     NoNumber(#[source] NotWritten),
+    /// An entry was done on what this server does not have now. It will have it again once it has
+    /// followed the log so far.
+    #[error(
+        "the outbox follows revision {follows}, and this server has come to {here}: its folder \
+         lost its end, which comes again while the engine can be reached"
+    )]
+    Behind {
+        /// What the entry follows.
+        follows: Revision,
+        /// What is here.
+        here: Revision,
+    },
     /// The tree in which the servers have their numbers is not there.
     #[error("there is no tree {:?}, in which the servers have their numbers", super::WRITERS)]
     NoWriters,

@@ -598,6 +598,10 @@ impl State {
         // Branches whose entries were done on what is not kept: what others did since is not known.
         let mut baseless = BTreeSet::new();
         for entry in self.outbox.pending(jungle.arena())? {
+            if entry.base > now {
+                // The folder lost its end with the power: what was done on it comes again.
+                return Err(LocalError::Behind { follows: entry.base, here: now });
+            }
             let Some(branch) = jungle.branch_with_id(entry.edit.tree, entry.edit.branch) else {
                 self.unsaved.refused.push((entry.number, error::DELETED.to_owned()));
                 continue;

@@ -1,6 +1,7 @@
 //! Level `local`: what servers commit by themselves, while they are cut off and through restarts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -466,6 +467,42 @@ fn who_leaves_does_not_wait_for_an_engine_that_is_looked_for() {
     assert!(matches!(cluster.sync(LONG), Err(LogError::NoAnswer { .. })));
     cluster.leave();
     drop(answer);
+}
+
+/// A folder that lost its end with the power, and an engine that is away.
+#[test]
+fn an_outbox_is_opened_once_what_it_follows_is_there() {
+    let rng = &mut Rng::new(1);
+    let engine = Arc::new(Engine::default());
+    let ours = newcomer(engine.connect(rng, 0), "ours").unwrap();
+    let (tree, outbox) = (ours.0.create_tree("t").unwrap(), Arc::new(Jungle::new().unwrap()));
+    let local = Local::open(&ours.1, Arc::clone(&outbox)).unwrap();
+    let here = ours.0.revision();
+    let mut folder = Vec::new();
+    write_checkpoint(&ours.0, &ours.0.checkpoint(), &mut folder).unwrap();
+    let added = tree.update(|tx| tx.append(&[])).unwrap().value;
+    let follows = ours.0.revision();
+    let edit = |tx: &mut Draft| tx.put_attribute(slice::from_ref(&added), "name", "new");
+    let id = local.update(&tree, &CommitOptions::default(), edit).unwrap().id.unwrap();
+    drop(local);
+    ours.1.leave();
+    let jungle = read_checkpoint(Jungle::builder(), &ArenaOptions::default(), &folder[..]).unwrap();
+    let away = || Err(ConnectError::NoCluster { name: "t".to_owned() });
+    let log = Arc::new(LaterLog::new(engine.id, away));
+    let cluster = Cluster::resume(log, &jungle, &options("ours")).unwrap();
+    match Local::open(&cluster, Arc::clone(&outbox)).map(drop) {
+        Err(LocalError::Behind { follows: base, here: end }) => {
+            assert_eq!((base, end), (follows, here));
+        }
+        other => panic!("{other:?}"),
+    }
+    cluster.leave();
+    let (jungle, cluster) = newcomer(engine.connect(rng, 0), "ours").unwrap();
+    let local = Local::open(&cluster, outbox).unwrap();
+    while local.publish_next().unwrap().is_some() {}
+    assert_eq!(local.outcome(id).unwrap(), LocalOutcome::Settled);
+    let tree = jungle.open_tree("t").unwrap();
+    assert_eq!(name_at(tree.read().root(), slice::from_ref(&added)).as_deref(), Some("new"));
 }
 
 #[test]

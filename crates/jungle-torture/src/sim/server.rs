@@ -155,13 +155,19 @@ impl Server {
         opened.expect("a folder whose power was lost can be opened")
     }
 
-    /// Opens the outbox, if that can be: the first time the cluster has to give a number.
+    /// Opens the outbox, if that can be: the first time the cluster has to give a number, and what
+    /// its entries follow has to be here.
     pub fn open_outbox(&mut self) {
         let outbox = self.open(&self.outbox);
         let Some(running) = &mut self.running else { return };
         match running.cluster.local(outbox) {
             Ok(local) => running.local = Some(local),
-            Err(LocalError::NoNumber(_) | LocalError::NotPublished(_) | LocalError::Fault(_)) => {}
+            Err(
+                LocalError::NoNumber(_)
+                | LocalError::NotPublished(_)
+                | LocalError::Fault(_)
+                | LocalError::Behind { .. },
+            ) => {}
             Err(error) => panic!("the outbox of {}: {error:?}", self.name),
         }
     }
