@@ -439,6 +439,39 @@ fn a_machine_without_a_part_of_the_log_gets_files_for_a_leaf_node() {
 }
 
 #[test]
+fn files_are_written_for_leaf_nodes_in_a_shape() {
+    let folder = Folder::new("cluster-shapes");
+    let check = |dir: &str, args: &[&str], expected: [(&str, &str); 3]| {
+        folder.run(&[&["cluster", "config", dir, "--host", "hub"], args].concat()).check_code(0);
+        for (leaf, through) in expected {
+            let config = folder.0.join(dir).join(leaf).join("nats.conf");
+            let config = fs::read_to_string(config).unwrap();
+            let urls = format!(r#"urls: [ "tls://{through}:7422" ]"#);
+            assert!(config.contains(&urls), "{leaf}: {config}");
+        }
+    };
+    let leaves = ["--leaf", "a", "--leaf", "b", "--leaf", "c", "--topology"];
+    check("star", &[&leaves[..], &["star"]].concat(), [("a", "hub"), ("b", "hub"), ("c", "hub")]);
+    check("line", &[&leaves[..], &["tree:1"]].concat(), [("a", "hub"), ("b", "a"), ("c", "b")]);
+    check("ring", &[&leaves[..], &["ring"]].concat(), [("a", "hub"), ("c", "hub"), ("b", "c")]);
+    let graph = folder.0.join("sites.dot").display().to_string();
+    fs::write(&graph, "graph { hub -- a; a -- b; a -- c }").unwrap();
+    check("file", &["--topology", &graph], [("a", "hub"), ("b", "a"), ("c", "a")]);
+    for (args, why) in [
+        (&["--leaf", "a", "--leaf", "b=a", "--topology", "star"][..], "what b is connected with"),
+        (&["--leaf", "d", "--topology", &graph], "d is not in the graph"),
+    ] {
+        let refused = folder.run(&[&["cluster", "config", "no", "--host", "hub"], args].concat());
+        refused.check_code(2);
+        assert!(refused.err.contains(why), "{}", refused.err);
+    }
+    let refused = folder.run(&["cluster", "config", "no", "--host", "x", "--topology", &graph]);
+    refused.check_code(2);
+    assert!(refused.err.contains("the first of the graph is hub, not x"), "{}", refused.err);
+    assert!(!folder.0.join("no").exists());
+}
+
+#[test]
 fn files_for_real_machines_are_taken_by_the_engine_and_are_each_others() {
     let folder = Folder::new("cluster-config");
     let here = |name: &str| folder.0.join(name).display().to_string();

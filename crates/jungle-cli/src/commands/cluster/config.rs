@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
+use super::sites::{Site, sites};
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::output::{Format, json_line, stdout};
@@ -18,7 +19,7 @@ containers; README.md beside them says what goes where. All is encrypted, and wh
 certificate of the cluster's own authority gets in nowhere.";
 
 /// Write the configuration files for real machines
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(after_help = HELP)]
 pub(super) struct Args {
     /// The folder for the files, made if it is not there
@@ -30,6 +31,11 @@ pub(super) struct Args {
     /// engine, once for each; NAME=OTHER is connected with the leaf node of that one
     #[arg(long = "leaf", value_name = "NAME[=OTHER]")]
     leaves: Vec<Leaf>,
+    /// How the leaf nodes are connected, with the first --host as the first: star, ring, tree,
+    /// tree:3 or mesh of the --leaf machines, or a file in Graphviz's language that names all
+    /// [default: as each --leaf says]
+    #[arg(long, value_name = "SHAPE")]
+    topology: Option<String>,
     /// A --leaf that keeps a copy of the log, which comes over the link to it once: its server
     /// follows that, and so do those of all leaves that are connected through it
     #[arg(long = "mirror", value_name = "NAME")]
@@ -80,6 +86,7 @@ struct Told {
 }
 
 pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
+    let args = &Args { leaves: leaves(args)?, ..args.clone() };
     check(args)?;
     let mut told = Told { files: Vec::new() };
     write(&args.dir.join("README.md"), &fill(README, args, ""), &mut told)?;
@@ -95,6 +102,33 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         Format::Text => told.files.iter().try_for_each(|file| writeln!(out, "{file}"))?,
     }
     Ok(out.flush()?)
+}
+
+/// The leaves, each with the one that it is connected with.
+fn leaves(args: &Args) -> Result<Vec<Leaf>, Failure> {
+    let Some(topology) = &args.topology else { return Ok(args.leaves.clone()) };
+    if let Some(leaf) = args.leaves.iter().find(|leaf| leaf.through.is_some()) {
+        let name = &leaf.name;
+        return Err(Failure::usage(format_args!("--topology says what {name} is connected with"))
+            .with_hint("leave out what is behind the `=`"));
+    }
+    let first = &args.hosts[0];
+    let names: Vec<&str> = args.leaves.iter().map(|leaf| leaf.name.as_str()).collect();
+    let sites = sites(topology, &[&[first.as_str()], &names[..]].concat())?;
+    let [engine, others @ ..] = &sites[..] else { return Ok(Vec::new()) };
+    if engine.name != *first {
+        let name = &engine.name;
+        return Err(Failure::usage(format_args!("the first of the graph is {name}, not {first}"))
+            .with_hint("the engine is there: name it as the first --host"));
+    }
+    let through = |at: usize| (at > 0).then(|| sites[at].name.clone());
+    let leaf =
+        |site: &Site| Leaf { name: site.name.clone(), through: site.through.and_then(through) };
+    let all: Vec<Leaf> = others.iter().map(leaf).collect();
+    match names.iter().find(|name| !all.iter().any(|leaf| leaf.name == **name)) {
+        None => Ok(all),
+        Some(name) => Err(Failure::usage(format_args!("{name} is not in the graph"))),
+    }
 }
 
 /// What is put into files of several languages must mean nothing in any of them.

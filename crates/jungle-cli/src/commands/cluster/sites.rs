@@ -16,16 +16,12 @@ pub(super) struct Site {
     pub(super) through: Option<usize>,
 }
 
-/// Sites in a shape, or in a graph of a file. Each is connected with the neighbour through whom it
-/// is nearest to the first one, since leaf nodes must not be connected in a circle: a ring is open
-/// where it is farthest from the engine.
-pub(super) fn sites(topology: &str, count: u16) -> Result<Vec<Site>, Failure> {
+/// Sites of these names in a shape, or those in a graph of a file. Each is connected with the
+/// neighbour through whom it is nearest to the first one, since leaf nodes must not be connected in
+/// a circle: a ring is open where it is farthest from the engine.
+pub(super) fn sites(topology: &str, names: &[&str]) -> Result<Vec<Site>, Failure> {
     let graph = match topology.parse::<Shape>() {
-        Ok(shape) => {
-            let names: Vec<String> = (0..count).map(|number| format!("s{number}")).collect();
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            shape.graph(&names).map_err(failed)?
-        }
+        Ok(shape) => shape.graph(names).map_err(failed)?,
         Err(_) => graph_in(topology)?,
     };
     spread(&graph)
@@ -63,7 +59,9 @@ mod tests {
 
     #[track_caller]
     fn check(topology: &str, count: u16, expected: &str) {
-        let sites = sites(topology, count).unwrap_or_else(|error| panic!("{error:?}"));
+        let names: Vec<String> = (0..count).map(|number| format!("s{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let sites = sites(topology, &names).unwrap_or_else(|error| panic!("{error:?}"));
         let told = |site: &Site| match site.through {
             None => site.name.clone(),
             Some(at) => format!("{}<{}", site.name, sites[at].name),

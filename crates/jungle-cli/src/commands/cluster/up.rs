@@ -91,9 +91,11 @@ impl Drop for Gone {
 
 pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let ends = Ends::listen()?;
+    let names: Vec<String> = (0..args.servers).map(|number| format!("s{number}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let sites = match &args.topology {
-        Some(topology) => sites(topology, args.servers)?,
-        None => sites_without(args.servers),
+        Some(topology) => sites(topology, &names)?,
+        None => sites_without(&names),
     };
     let program = find(args.nats_server.as_deref())?;
     let folder = std::env::temp_dir().join(format!("jungle-cluster-up-{}", std::process::id()));
@@ -132,8 +134,8 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
 }
 
 /// All where the engine is.
-fn sites_without(count: u16) -> Vec<Site> {
-    (0..count).map(|number| Site { name: format!("s{number}"), through: None }).collect()
+fn sites_without(names: &[&str]) -> Vec<Site> {
+    names.iter().map(|name| Site { name: (*name).to_owned(), through: None }).collect()
 }
 
 /// The engine, and a leaf node for each site but the first, if they reach it through others.
