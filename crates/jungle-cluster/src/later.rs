@@ -140,7 +140,14 @@ impl Connection {
                 self.log.get_or_init(|| log);
             }
             Ok(_) => {}
-            Err(error) => waiting.failed = Some(error),
+            Err(error) => {
+                // Nobody waits for an answer that comes by itself.
+                if !error.is_away() {
+                    let why = error.source().map(ToString::to_string);
+                    tracing::warn!(%error, why, "the engine is there, and refuses this server");
+                }
+                waiting.failed = Some(error);
+            }
         }
         drop(waiting);
         self.news.notify_all();

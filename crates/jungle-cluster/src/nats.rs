@@ -194,11 +194,11 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
-    /// Is the engine not there, or not a majority of it, rather than not as it has to be? That may
-    /// pass by itself.
+    /// Is the engine not there, or not a majority of it, rather than not as it has to be, or
+    /// refusing this server? That may pass by itself.
     pub(crate) fn is_away(&self) -> bool {
         match self {
-            ConnectError::Connect { .. } => true,
+            ConnectError::Connect { source, .. } => !refusal::is_denial(&**source),
             ConnectError::Log { source, .. } | ConnectError::Mirror { source, .. } => {
                 !refusal::is_refusal(&**source)
             }

@@ -7,7 +7,7 @@ use std::sync::mpsc::sync_channel;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use async_nats::jetstream::context::GetStreamErrorKind;
+use async_nats::jetstream::context::{GetStreamError, GetStreamErrorKind};
 use async_nats::jetstream::object_store::{self, Object, ObjectInfo, ObjectStore};
 use async_nats::jetstream::stream::{LastRawMessageErrorKind, Stream};
 use async_nats::jetstream::{self, ErrorCode, kv};
@@ -43,16 +43,25 @@ pub(super) struct NatsDepot {
     bucket: String,
 }
 
+/// The engine does not say whether it has a stream.
+#[derive(Debug, thiserror::Error)]
+#[error("the engine does not give {stream}")]
+pub(super) struct NotGiven {
+    pub(super) stream: String,
+    #[source]
+    pub(super) source: GetStreamError,
+}
+
 /// Does the engine have this stream? One that has no leader just now is there, too.
 async fn is_there(jetstream: &jetstream::Context, stream: &str) -> Result<bool, async_nats::Error> {
-    match jetstream.get_stream(stream).await.map_err(|error| error.kind()) {
-        Ok(_) => Ok(true),
-        Err(GetStreamErrorKind::JetStream(error))
+    let Err(source) = jetstream.get_stream(stream).await else { return Ok(true) };
+    match source.kind() {
+        GetStreamErrorKind::JetStream(error)
             if error.error_code() == ErrorCode::STREAM_NOT_FOUND =>
         {
             Ok(false)
         }
-        Err(other) => Err(format!("the engine does not give {stream}: {other}").into()),
+        _ => Err(NotGiven { stream: stream.to_owned(), source }.into()),
     }
 }
 

@@ -489,6 +489,19 @@ fn a_server_goes_on_by_itself_while_the_engine_is_away() {
     std::fs::remove_dir_all(&dir).unwrap();
 }
 
+/// Else a server would take commits for ever that nobody gets.
+#[test]
+fn an_engine_that_does_not_take_the_credentials_is_not_away() {
+    let engine = NatsServers::start_with(1, "authorization { user: a, password: b }");
+    let refused = NatsLog::connect(&engine.addresses(), &options("a")).map(drop).unwrap_err();
+    assert!(matches!(refused, ConnectError::Connect { .. }), "{refused:?}");
+    assert!(!JoinError::from(refused).is_away());
+    let addresses = engine.addresses();
+    drop(engine);
+    let away = NatsLog::connect(&addresses, &options("a")).map(drop).unwrap_err();
+    assert!(JoinError::from(away).is_away());
+}
+
 /// Its own server of the engine takes the connection, and gives no log: there is no leader.
 #[test]
 fn a_server_goes_on_by_itself_while_most_of_the_engine_is_away() {
