@@ -53,7 +53,8 @@ const RESERVED: u64 = 16 << 10;
 /// - Whatever else contradicts what others did (an edit of what they removed, say) makes the whole
 ///   entry **refused**: nothing of it is done anywhere, and it is kept with its changes and the
 ///   reason, to be [looked at](Local::refused). So is one that, after a restart, follows a version
-///   which the branch does not [keep](jungle_db::Retention) any more, unless it only adds a node.
+///   which the branch does not [keep](jungle_db::Retention) any more, or an entry that does, unless
+///   it only adds a node.
 /// - What a closure read is not looked at again as its entry is published: this level is not
 ///   serializable. Who needs that commits as ever, which is not possible while cut off. Such
 ///   commits do not see what has no place yet.
@@ -548,10 +549,7 @@ impl Local {
         }
         state.lines.retain(|_, line| !line.pending.is_empty());
         state.seen = now;
-        for (number, why) in &state.unsaved.refused {
-            let id = LocalId { writer: self.writer, number: *number };
-            tracing::warn!(%id, why, "a local commit is refused");
-        }
+        state.unsaved.warn(self.writer);
         if state.unsaved.refused.is_empty() { Ok(()) } else { self.save(state) }
     }
 
@@ -581,6 +579,14 @@ impl Local {
 }
 
 impl Unsaved {
+    /// Tells whoever runs the server what is refused.
+    fn warn(&self, writer: u64) {
+        for &(number, ref why) in &self.refused {
+            let id = LocalId { writer, number };
+            tracing::warn!(%id, why, "a local commit is refused");
+        }
+    }
+
     fn note(&mut self, branch: BranchId, moved: Moved) {
         let Moved { gone, refused, is_rewritten } = moved;
         self.gone.extend(gone);
@@ -603,7 +609,10 @@ impl State {
                 return Err(LocalError::Behind { follows: entry.base, here: now });
             }
             let Some(branch) = jungle.branch_with_id(entry.edit.tree, entry.edit.branch) else {
-                self.unsaved.refused.push((entry.number, error::DELETED.to_owned()));
+                match entry.number <= settled {
+                    true => self.unsaved.gone.push(entry.number),
+                    false => self.unsaved.refused.push((entry.number, error::DELETED.to_owned())),
+                }
                 continue;
             };
             let id = branch.branch_id();
@@ -652,6 +661,7 @@ impl State {
                 Err(error) => self.unsaved.refused.push((number, error.to_string())),
             }
         }
+        self.unsaved.warn(writer);
         Ok(())
     }
 

@@ -398,6 +398,22 @@ fn entries_of_a_deleted_tree_are_refused() {
     assert_eq!(servers[0].local().outcome(lost).unwrap(), LocalOutcome::Refused);
 }
 
+/// What others did once it had its place takes nothing of it away.
+#[test]
+fn an_entry_that_had_its_place_is_settled_though_its_tree_is_deleted() {
+    let rng = &mut Rng::new(1);
+    let (engine, mut servers) = world(rng, &["a", "b"], 0);
+    let placed = servers[0].append("/", "placed").id.unwrap();
+    // It has its place, and is stopped before it knows.
+    servers[0].line.is_deaf.store(true, Ordering::SeqCst);
+    assert!(servers[0].local().publish_next().is_err());
+    servers[1].tree();
+    servers[1].pair().0.delete_tree("t").unwrap();
+    servers[0].restart(&engine, rng, 0);
+    assert_eq!(servers[0].local().outcome(placed).unwrap(), LocalOutcome::Settled);
+    assert_eq!(servers[0].local().status().refused, 0);
+}
+
 /// As when a branch keeps its newest version only, and others have made one since.
 #[test]
 fn what_follows_a_version_that_is_gone_is_refused_unless_it_only_adds() {
