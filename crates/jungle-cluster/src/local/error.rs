@@ -11,6 +11,8 @@ use crate::error::{Fault, JoinError};
 use crate::log::LogId;
 
 pub(super) const DELETED: &str = "the tree or the branch was deleted";
+pub(super) const COPIED: &str =
+    "the outbox is a copy, and another server has published as this one: that may have it";
 pub(super) const FORGOTTEN: &str = "it was done on a version that is not kept here any more";
 
 /// Why something was not committed here, or cannot be published yet.
@@ -80,6 +82,16 @@ pub enum LocalError {
     /// The tree in which the servers have their numbers is not there.
     #[error("there is no tree {:?}, in which the servers have their numbers", super::WRITERS)]
     NoWriters,
+    /// Another server publishes as this one.
+    #[error(
+        "another server publishes as number {writer}, with a copy of the outbox of this one: start \
+         this server again, and it gets a number of its own; what has no place yet is kept then, \
+         as refused"
+    )]
+    Copied {
+        /// The number of both.
+        writer: u64,
+    },
     /// There is no room for it.
     #[error("there is no room for the commit")]
     NoRoom(#[source] ApplyError),

@@ -25,8 +25,8 @@ pub(crate) use line::adds_one;
 use line::{Line, Moved, Pending};
 use outbox::Outbox;
 pub use outbox::Refused;
+use writers::Opening;
 pub use writers::WRITERS;
-use writers::settled;
 
 use crate::cluster::Cluster;
 use crate::follow::Follower;
@@ -89,6 +89,8 @@ pub struct Local {
     /// The newest revision that an entry has followed.
     followed: AtomicU64,
     writer: u64,
+    /// When the outbox was opened; now, at last.
+    openings: Vec<Opening>,
     state: Mutex<State>,
     /// There is something to publish, or it is over.
     news: Condvar,
@@ -166,6 +168,8 @@ struct State {
     /// What the outbox does not know yet.
     unsaved: Unsaved,
     error: Option<Arc<LocalError>>,
+    /// Another server publishes as this one.
+    is_copied: bool,
     is_over: bool,
 }
 
@@ -234,7 +238,7 @@ impl Local {
         let jungle = cluster.follower.place().jungle.clone().ok_or(LocalError::Left)?;
         let outbox = Outbox::open(Box::new(outbox))?;
         let server = &cluster.appender.server;
-        let writer = writers::number(&jungle, &outbox, cluster.log.id(), server)?;
+        let (writer, openings) = writers::number(&jungle, &outbox, cluster.log.id(), server)?;
         let next = outbox.reserved();
         let waited_on = outbox.jungle();
         let mut state = State {
@@ -246,6 +250,7 @@ impl Local {
             kept: Revision::default(),
             unsaved: Unsaved::default(),
             error: None,
+            is_copied: false,
             is_over: false,
             outbox,
         };
@@ -254,7 +259,9 @@ impl Local {
         let state = Mutex::new(state);
         let (news, followed) = (Condvar::new(), AtomicU64::new(0));
         let (outbox, usual) = (waited_on.clone(), waited_on.durability());
-        Ok(Arc::new(Local { jungle, follower, outbox, usual, followed, writer, state, news }))
+        let local =
+            Local { jungle, follower, outbox, usual, followed, writer, openings, state, news };
+        Ok(Arc::new(local))
     }
 
     /// Edits a branch in one atomic step, on top of all that was done on this server. The closure
@@ -329,6 +336,10 @@ impl Local {
         f: impl FnOnce(&mut Draft) -> Result<T, E>,
     ) -> Result<Kept<T>, LocalUpdateError<E>> {
         self.check_open()?;
+        if state.is_copied {
+            // What it gives the other may have given.
+            return Err(LocalError::Copied { writer: self.writer }.into());
+        }
         let mut draft = Draft::signed(&base, options.clone(), self.writer, state.next);
         let value = f(&mut draft).map_err(LocalUpdateError::Closure)?;
         if !draft.is_changed() {
@@ -433,7 +444,7 @@ impl Local {
     pub fn forget(&self, id: LocalId) -> Result<bool, LocalError> {
         let mut state = self.lock();
         self.save(&mut state)?;
-        if id.writer != self.writer { Ok(false) } else { state.outbox.forget(id.number) }
+        state.outbox.forget(id)
     }
 
     /// What became of an entry, of any server.
@@ -444,16 +455,20 @@ impl Local {
         let mut state = self.lock();
         self.advance(&mut state)?;
         self.save(&mut state)?;
+        if state.outbox.is_refused(id) {
+            return Ok(LocalOutcome::Refused);
+        }
         if id.writer == self.writer {
-            if state.outbox.is_refused(id.number) {
-                return Ok(LocalOutcome::Refused);
-            }
             let mut entries = state.lines.values().flat_map(|line| &line.pending);
             let is_pending = entries.any(|entry| entry.number == id.number);
             return Ok(if is_pending { LocalOutcome::Pending } else { LocalOutcome::Settled });
         }
-        let is_here = settled(&self.jungle, id.writer, self.jungle.revision())? >= id.number;
-        Ok(if is_here { LocalOutcome::Settled } else { LocalOutcome::Pending })
+        let standing = writers::standing(&self.jungle, id.writer, self.jungle.revision())?;
+        Ok(if standing.settled >= id.number {
+            LocalOutcome::Settled
+        } else {
+            LocalOutcome::Pending
+        })
     }
 
     /// Waits until an entry of any server is settled here, for at most `within`; tells whether it
@@ -532,11 +547,21 @@ impl Local {
     }
 
     fn advance_to(&self, state: &mut State, now: Revision) -> Result<(), LocalError> {
-        if state.lines.is_empty() || now == state.seen {
+        if now == state.seen {
+            return Ok(());
+        }
+        let standing = writers::standing(&self.jungle, self.writer, now)?;
+        if standing.copied(&self.openings).is_some() {
+            let error = LocalError::Copied { writer: self.writer };
+            if !std::mem::replace(&mut state.is_copied, true) {
+                tracing::error!(%error, "nothing is committed at level local any more");
+            }
+            return Err(error);
+        }
+        if state.lines.is_empty() {
             state.seen = now;
             return Ok(());
         }
-        let settled = settled(&self.jungle, self.writer, now)?;
         for (&id, line) in &mut state.lines {
             let Some(branch) = self.jungle.branch_with_id(line.branch.id(), id) else {
                 state.unsaved.refused.extend(line.refuse_all(error::DELETED));
@@ -544,7 +569,7 @@ impl Local {
             };
             // All of a line, or nothing.
             let head = Snapshot::clone(&*branch.at(now)?);
-            let moved = line.advance(settled, &head, now)?;
+            let moved = line.advance(standing.settled, &head, now)?;
             state.unsaved.note(id, moved);
         }
         state.lines.retain(|_, line| !line.pending.is_empty());
@@ -600,7 +625,7 @@ impl State {
     /// Reads what is in the outbox.
     fn read(&mut self, jungle: &Jungle, writer: u64) -> Result<(), LocalError> {
         let now = jungle.revision();
-        let settled = settled(jungle, writer, now)?;
+        let settled = writers::standing(jungle, writer, now)?.settled;
         // Branches whose entries were done on what is not kept: what others did since is not known.
         let mut baseless = BTreeSet::new();
         for entry in self.outbox.pending(jungle.arena())? {
@@ -649,7 +674,7 @@ impl State {
             if entry.base > line.at
                 && let Ok(head) = line.branch.at(entry.base)
             {
-                let by_then = writers::settled(jungle, writer, entry.base)?;
+                let by_then = writers::standing(jungle, writer, entry.base)?.settled;
                 let moved = line.advance(by_then, &head, entry.base)?;
                 self.unsaved.note(id, moved);
             }

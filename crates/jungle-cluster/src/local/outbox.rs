@@ -1,11 +1,12 @@
 //! The outbox: entries without a place, and those that were refused, in a small Jungle of their
 //! own, so that it is written, synced and read back as any other.
 //!
-//! A tree with the attributes `log` (of which cluster it is), `writer` (the number of this server)
-//! and `reserved` (numbers below are given), and
+//! A tree with the attributes `log` (of which cluster it is), `writer` (the number of this server),
+//! `openings` (when it was opened: for each 8 bytes that were drawn by chance, and the first number
+//! that it may have given) and `reserved` (numbers below are given), and
 //! - `/pending`: entries by their numbers, each with the `record` of a commit, and `base`, the
 //!   revision that the first one of a branch follows;
-//! - `/refused`: the same, with the reason, `why`.
+//! - `/refused`: the same, with the reason, `why`, and the `writer`, where that is another one.
 
 use std::ops::Deref;
 
@@ -16,7 +17,8 @@ use jungle_db::{
 use jungle_tree::{Arena, EditError, Key, Node};
 
 use super::LocalId;
-use super::error::LocalError;
+use super::error::{COPIED, LocalError};
+use super::writers::Opening;
 use crate::log::LogId;
 
 const TREE: &str = "outbox";
@@ -25,6 +27,7 @@ const REFUSED: &str = "refused";
 const LOG: &str = "log";
 const WRITER: &str = "writer";
 const RESERVED: &str = "reserved";
+const OPENINGS: &str = "openings";
 const RECORD: &str = "record";
 const BASE: &str = "base";
 const WHY: &str = "why";
@@ -136,13 +139,33 @@ impl Outbox {
         }
     }
 
-    pub(super) fn identify(&self, log: LogId, writer: u64) -> Result<(), LocalError> {
-        let writer = int(writer);
+    pub(super) fn identify(
+        &self,
+        log: LogId,
+        writer: u64,
+        openings: &[Opening],
+    ) -> Result<(), LocalError> {
+        let of = |it: &Opening| [it.id.to_le_bytes(), it.first.to_le_bytes()].concat();
+        let openings: Vec<u8> = openings.iter().flat_map(of).collect();
         self.edit(Durability::Sync, |tx| {
             tx.put_attribute(&[], LOG, &*log.to_string())?;
-            tx.put_attribute(&[], WRITER, writer)
+            tx.put_attribute(&[], WRITER, int(writer))?;
+            tx.put_attribute(&[], OPENINGS, openings.as_slice())
         })
         .map(drop)
+    }
+
+    /// The times that it was opened, as far as they are remembered, the oldest first.
+    pub(super) fn openings(&self) -> Vec<Opening> {
+        let root = self.tree.snapshot();
+        let bytes = root.root().attribute(OPENINGS).and_then(|found| found.as_bytes());
+        let (halves, _) = bytes.unwrap_or_default().as_chunks::<8>();
+        let (openings, _) = halves.as_chunks::<2>();
+        let read = |[id, first]: &[[u8; 8]; 2]| Opening {
+            id: i64::from_le_bytes(*id),
+            first: u64::from_le_bytes(*first),
+        };
+        openings.iter().map(read).collect()
     }
 
     /// Numbers below this one may have been given. The first one is 1.
@@ -199,12 +222,34 @@ impl Outbox {
         self.edit(durability, written).map(drop)
     }
 
-    /// Removes all entries without a place.
-    pub(super) fn clear(&self) -> Result<(), LocalError> {
-        let at = Key::from(PENDING);
+    /// Gives up the number: entries from `first` on that have no place are put aside with those
+    /// that were refused, and the others are removed. All remain the old number's.
+    pub(super) fn set_aside(&self, writer: u64, first: u64) -> Result<(), LocalError> {
+        let snapshot = self.tree.snapshot();
+        let keys = |part: &str| {
+            let nodes = snapshot.root().child(part).into_iter().flat_map(Node::children);
+            nodes.map(|(key, _)| key.to_key()).collect::<Vec<_>>()
+        };
+        let (pending, mut refused) = (keys(PENDING), keys(REFUSED));
+        refused.extend(pending.iter().filter(|key| index(key) >= first).cloned());
+        let [from, to] = [PENDING, REFUSED].map(Key::from);
         self.edit(Durability::Sync, |tx| {
-            tx.remove(std::slice::from_ref(&at))?;
-            tx.insert_child(&[], &at)
+            for key in &pending {
+                let at = [from.clone(), key.clone()];
+                if index(key) < first {
+                    tx.remove(&at)?;
+                    continue;
+                }
+                tx.move_node(&at, std::slice::from_ref(&to), key)?;
+                tx.put_attribute(&[to.clone(), key.clone()], WHY, COPIED)?;
+            }
+            for key in &refused {
+                let at = [to.clone(), key.clone()];
+                if tx.attribute(&at, WRITER)?.is_none() {
+                    tx.put_attribute(&at, WRITER, int(writer))?;
+                }
+            }
+            Ok(())
         })
         .map(drop)
     }
@@ -225,6 +270,7 @@ impl Outbox {
             let Entry { number, time, meta, edit, .. } = read(&key.to_key(), node, arena)?;
             let why = node.attribute(WHY);
             let why = why.and_then(|why| why.as_text()).unwrap_or_default().to_owned();
+            let writer = self::number(node, WRITER).unwrap_or(writer);
             Ok(Refused { id: LocalId { writer, number }, why, time, meta, edit })
         });
         refused.collect()
@@ -235,17 +281,19 @@ impl Outbox {
         usize::try_from(count).unwrap_or(usize::MAX)
     }
 
-    pub(super) fn is_refused(&self, number: u64) -> bool {
-        let at = [Key::from(REFUSED), Key::from(number)];
-        self.tree.read().root().at(&at).is_ok()
+    pub(super) fn is_refused(&self, id: LocalId) -> bool {
+        let tree = self.tree.snapshot();
+        let at = [Key::from(REFUSED), Key::from(id.number)];
+        let writer = |node| number(node, WRITER).or_else(|| number(tree.root(), WRITER));
+        tree.root().at(&at).is_ok_and(|node| writer(node) == Some(id.writer))
     }
 
     /// Forgets an entry that was refused; tells whether there was one.
-    pub(super) fn forget(&self, number: u64) -> Result<bool, LocalError> {
-        if !self.is_refused(number) {
+    pub(super) fn forget(&self, id: LocalId) -> Result<bool, LocalError> {
+        if !self.is_refused(id) {
             return Ok(false);
         }
-        let at = [Key::from(REFUSED), Key::from(number)];
+        let at = [Key::from(REFUSED), Key::from(id.number)];
         self.edit(Durability::Sync, |tx| tx.remove(&at)).map(|_| true)
     }
 
@@ -266,10 +314,7 @@ impl Outbox {
 }
 
 fn read(key: &Key, node: Node<'_>, arena: &Arena) -> Result<Entry, LocalError> {
-    let entry = match key {
-        Key::Position(position) => u64::try_from(position.index()).unwrap_or_default(),
-        Key::Name(_) => 0,
-    };
+    let entry = index(key);
     let damaged = |source| LocalError::Damaged { number: entry, source };
     let base = number(node, BASE).ok_or_else(|| damaged(None))?;
     let record = node.attribute(RECORD);
@@ -281,6 +326,14 @@ fn read(key: &Key, node: Node<'_>, arena: &Arena) -> Result<Entry, LocalError> {
     let edit = edits.pop().ok_or_else(|| damaged(None))?;
     let (time, meta, base) = (record.time, record.meta, Revision::new(base));
     Ok(Entry { number: entry, base, time, meta, edit, bytes })
+}
+
+/// The number of an entry.
+fn index(key: &Key) -> u64 {
+    match key {
+        Key::Position(position) => position.index().try_into().unwrap_or_default(),
+        Key::Name(_) => 0,
+    }
 }
 
 fn number(node: Node<'_>, attribute: &str) -> Option<u64> {

@@ -8,7 +8,7 @@ use jungle_tree::{Change, ChangeSet, Snapshot, stands};
 
 use super::error::LocalError;
 use super::line::{Pending, Then, adds_one, frozen, rebased};
-use super::writers::{self, note_settled, settled_in};
+use super::writers::{self, Opening, note_opened, note_settled, standing_in};
 use super::{Local, LocalId};
 
 /// So long it is waited after something went wrong.
@@ -38,6 +38,8 @@ struct Placing<'p, 's> {
     writer: u64,
     /// Entries up to this one have their places.
     settled: u64,
+    /// In which opening they get them, until that is noted.
+    opening: Option<Opening>,
     /// The branches, and what the next entry of each was done on.
     lines: Vec<(&'p TreeHandle, Then)>,
     together: Option<Together<'p>>,
@@ -118,7 +120,7 @@ impl Local {
         loop {
             let worked_out = self.jungle.in_series(&branches, |series| {
                 let lines = oldest.lines.iter().map(|(branch, base)| (branch, base.clone()));
-                place(series, &writers, self.writer, lines, &oldest.entries)
+                place(series, &writers, (self.writer, &self.openings), lines, &oldest.entries)
             });
             let Some(placed) = worked_out.map_err(LocalError::NotPublished)? else {
                 return Err(LocalError::Left);
@@ -174,17 +176,20 @@ impl Local {
 fn place<'p>(
     series: &'p mut Series<'_>,
     writers: &'p TreeHandle,
-    writer: u64,
+    (writer, openings): (u64, &[Opening]),
     lines: impl Iterator<Item = (&'p TreeHandle, Snapshot)>,
     entries: &'p [(usize, Arc<Pending>)],
 ) -> (usize, Result<(), Unplaced>) {
-    let settled = match settled_in(series.root(writers), writer) {
-        Ok(settled) => settled,
+    let standing = match standing_in(series.root(writers), writer) {
+        Ok(standing) if standing.copied(openings).is_none() => standing,
+        Ok(_) => return (0, Err(Unplaced::Failed(LocalError::Copied { writer }))),
         Err(error) => return (0, Err(Unplaced::Failed(error))),
     };
+    let settled = standing.settled;
+    let opening = openings.last().copied().filter(|now| standing.opened != Some(now.id));
     let lines = lines.map(|(branch, base)| (branch, Then::new(base))).collect();
     let (together, added) = (None, 0);
-    let mut placing = Placing { series, writers, writer, settled, lines, together, added };
+    let mut placing = Placing { series, writers, writer, settled, opening, lines, together, added };
     let why = entries.iter().try_for_each(|(line, entry)| placing.place(*line, entry));
     let ended = placing.commit_together();
     (placing.added, why.and(ended))
@@ -246,8 +251,10 @@ impl<'p> Placing<'p, '_> {
         changes: ChangeSet,
         number: u64,
     ) -> Result<(), Unplaced> {
-        let noted = note_settled(self.writer, number);
-        let mut edits = vec![(self.writers, ChangeSet::from(vec![noted]))];
+        let opened = self.opening.take().map(|opening| note_opened(self.writer, opening));
+        let noted: Vec<Change> =
+            opened.into_iter().chain([note_settled(self.writer, number)]).collect();
+        let mut edits = vec![(self.writers, ChangeSet::from(noted))];
         if !changes.is_empty() {
             edits.push((branch, changes));
         }

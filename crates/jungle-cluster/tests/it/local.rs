@@ -1,5 +1,7 @@
 //! Level `local`: what servers commit by themselves, while they are cut off and through restarts.
 
+mod copied;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -441,13 +443,16 @@ fn what_follows_a_version_that_is_gone_is_refused_unless_it_only_adds() {
 
 /// As when the log has lost that this server has its number, and another one has it now.
 #[test]
-fn an_entry_that_is_settled_already_is_not_tried_for_ever() {
+fn an_entry_that_another_has_settled_is_not_lost() {
     let rng = &mut Rng::new(1);
-    let (_engine, servers) = world(rng, &["a"], 0);
+    let (engine, mut servers) = world(rng, &["a"], 0);
+    let id = servers[0].append("/", "late").id.unwrap();
     let writers = servers[0].pair().0.open_tree(WRITERS).unwrap();
     writers.update(|tx| tx.put_attribute(&path("/0"), "settled", 100)).unwrap();
-    let id = servers[0].append("/", "late").id.unwrap();
-    assert_eq!(servers[0].local().publish_next().unwrap(), Some(id));
+    let refused = servers[0].local().publish_next();
+    assert!(matches!(refused, Err(LocalError::Copied { writer: 0 })), "{refused:?}");
+    servers[0].restart(&engine, rng, 0);
+    assert_eq!(servers[0].local().outcome(id).unwrap(), LocalOutcome::Refused);
     assert_eq!(servers[0].local().publish_next().unwrap(), None);
 }
 

@@ -173,7 +173,10 @@ impl From<LocalError> for Problem {
             LocalError::TooLong { .. } => Kind::TooLarge,
             LocalError::NoRoom(_) => Kind::NoRoom,
             LocalError::Revision(_) => Kind::NoSuchRevision,
-            LocalError::Outbox(_) | LocalError::Fault(_) | LocalError::Left => Kind::Stopped,
+            LocalError::Outbox(_)
+            | LocalError::Fault(_)
+            | LocalError::Copied { .. }
+            | LocalError::Left => Kind::Stopped,
             _ => Kind::Failed,
         };
         Problem::new(kind, error)
