@@ -17,7 +17,7 @@ use crate::elsewhere::Elsewhere;
 use crate::error::{Fault, JoinError};
 use crate::follow::Follower;
 use crate::keeper::{Every, Keeper};
-use crate::log::{Log, LogId};
+use crate::log::{self, Log, LogId};
 use crate::membership;
 use crate::message::{self, Hash, Message};
 use crate::nats::NatsLog;
@@ -390,7 +390,7 @@ fn place_of(log: &dyn Log, jungle: &Jungle) -> Result<(u64, Option<Hash>), JoinE
     // The message before is where it says that it is.
     let hash = match sequence {
         0 => Some(message::Hash::default()),
-        _ => log.get(sequence)?.map(|bytes| message::hash_of(&bytes)),
+        _ => log::find(log, sequence)?.map(|bytes| message::hash_of(&bytes)),
     };
     Ok((sequence, hash))
 }
@@ -522,11 +522,8 @@ fn with_message<T>(
     sequence: u64,
     look: impl FnOnce(&Message<'_>) -> T,
 ) -> Result<T, JoinError> {
-    let bytes = match log.get(sequence)? {
-        Some(bytes) if message::read(&bytes).is_ok() => Some(bytes),
-        _ => log.search(sequence)?,
-    };
-    let bytes = bytes.ok_or(Fault::Gap { expected: sequence, found: sequence + 1 })?;
+    let bytes =
+        log::find(log, sequence)?.ok_or(Fault::Gap { expected: sequence, found: sequence + 1 })?;
     let read = message::read(&bytes);
     Ok(look(&read.map_err(|reason| Fault::Damaged { sequence, reason })?))
 }

@@ -13,7 +13,7 @@ use crate::checkpoint::{Header, belongs, check};
 use crate::depot::Depot;
 use crate::error::CheckpointError;
 use crate::follow::Follower;
-use crate::log::{Log, LogError};
+use crate::log::{self, Log, LogError};
 use crate::message::{self, Hash};
 
 /// So many checkpoints are kept; the log goes back to the oldest of them. When the newest is
@@ -154,7 +154,7 @@ impl Keeper {
     fn is_ours(&self, depot: &dyn Depot, sequence: u64) -> Result<bool, CheckpointError> {
         let found = Header::read(&mut depot.open(sequence)?.content).and_then(|header| {
             belongs(&header, self.log.id(), sequence)?;
-            let message = self.log.get(sequence)?;
+            let message = log::find(&*self.log, sequence)?;
             Ok(message.is_none_or(|bytes| message::hash_of(&bytes) == header.hash))
         });
         match found {

@@ -12,6 +12,7 @@ use jungle_db::Timestamp;
 use crate::depot::Depot;
 use crate::elsewhere::{Elsewhere, TellTrees};
 use crate::error::Fault;
+use crate::message;
 use crate::survey::{MirrorStatus, Survey, Tell};
 
 /// A log of messages that is the same for all servers of a cluster. Messages have the sequences 1,
@@ -142,6 +143,20 @@ pub trait Log: Send + Sync {
     fn survey(&self, _within: Duration) -> Result<Option<Survey>, LogError> {
         Ok(None)
     }
+}
+
+/// A message as it was written, of anybody who has it so: the leader's may be lost or damaged.
+/// `None` when there is none; a damaged one when nobody has another.
+pub(crate) fn find(log: &dyn Log, sequence: u64) -> Result<Option<Bytes>, LogError> {
+    let found = log.get(sequence)?;
+    let is_as_it_was = match &found {
+        Some(bytes) => message::is_whole(bytes),
+        None => {
+            let (first, last) = log.bounds()?;
+            !(first..=last).contains(&sequence)
+        }
+    };
+    if is_as_it_was { Ok(found) } else { Ok(log.search(sequence)?.or(found)) }
 }
 
 /// What a log is known by: drawn when it was made, and its own as long as it is there, and in a

@@ -184,6 +184,12 @@ pub(crate) fn hash_of(message: &[u8]) -> Hash {
     message.last_chunk().copied().unwrap_or_default()
 }
 
+/// Is it as it was written, whether or not it can be read here?
+pub(crate) fn is_whole(message: &[u8]) -> bool {
+    let parts = message.split_last_chunk();
+    parts.is_some_and(|(body, hash): (_, &Hash)| blake3::hash(body).as_bytes() == hash)
+}
+
 /// Reads a message, and holds it against its hash.
 pub(crate) fn read(bytes: &[u8]) -> Result<Message<'_>, MessageError> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(MessageError::NoMessage)?;

@@ -10,7 +10,7 @@ use jungle_tree::{ArenaOptions, loading};
 use crate::checkpoint::{Head, Header, Taken, belongs, check, heads};
 use crate::depot::Depot;
 use crate::error::{CheckpointError, JoinError};
-use crate::log::{Appended, Log};
+use crate::log::{Appended, Log, find};
 use crate::message::{self, Hash, Message};
 use crate::options::{Joining, Options};
 use crate::sequencer::next;
@@ -57,7 +57,7 @@ fn has_everything(log: &dyn Log) -> Result<bool, JoinError> {
     Ok(match log.bounds()? {
         (_, 0) => true,
         (1, _) => {
-            let begin = log.get(1)?;
+            let begin = find(log, 1)?;
             let message = begin.as_deref().and_then(|bytes| message::read(bytes).ok());
             message.is_some_and(|message| message.first == next(Revision::default()))
         }
@@ -80,7 +80,7 @@ fn restore(
     let mut content = Counted { content: stored.content, read: 0, of: stored.bytes, options };
     let header = Header::read(&mut content)?;
     belongs(&header, log.id(), sequence)?;
-    if let Some(bytes) = log.get(sequence)?
+    if let Some(bytes) = find(log, sequence)?
         && message::hash_of(&bytes) != header.hash
     {
         return Err(CheckpointError::Unlinked { sequence });
@@ -97,7 +97,7 @@ pub(crate) fn may_found(log: &dyn Log, here: Revision, server: &str) -> Result<b
         (_, 0) => Ok(true),
         (1, 1) => {
             let stored = log.depot().map_or(Ok(Vec::new()), |depot| depot.stored())?;
-            let bytes = log.get(1)?.unwrap_or_default();
+            let bytes = find(log, 1)?.unwrap_or_default();
             let is_own =
                 |it: Message<'_>| it.is_empty() && it.server() == server && it.first == next(here);
             Ok(stored.is_empty() && message::read(&bytes).is_ok_and(is_own))
@@ -115,7 +115,7 @@ pub(crate) fn found(
     options: &Options,
 ) -> Result<Restored, JoinError> {
     let sequence = 1;
-    let hash = match log.get(sequence)? {
+    let hash = match find(log, sequence)? {
         Some(bytes) => message::hash_of(&bytes),
         None => begin(log, jungle.revision(), options)?,
     };
@@ -152,7 +152,7 @@ pub(crate) fn is_behind(
     if first > last {
         return Ok(false);
     }
-    let Some(bytes) = log.get(first)? else { return Ok(true) };
+    let Some(bytes) = find(log, first)? else { return Ok(true) };
     let follows = here.number() + u64::from(was_member);
     Ok(message::read(&bytes).is_ok_and(|message| follows < message.first.number()))
 }

@@ -31,6 +31,21 @@ fn trimmed(rng: &mut Rng, name: &str) -> (Arc<Engine>, Server) {
     (engine, (jungle, cluster))
 }
 
+/// It is whole on another server of the engine, so no checkpoint is to go for it.
+#[test]
+fn a_checkpoint_is_held_against_a_message_that_is_whole() {
+    let rng = &mut Rng::new(1);
+    let (engine, first) = trimmed(rng, "first");
+    // It is all that is left to begin with.
+    engine.checkpoints().remove(&12);
+    engine.damaged.lock().unwrap().insert(17, 1);
+    let second = newcomer(engine.connect(rng, 0), "second").unwrap();
+    engine.damaged.lock().unwrap().insert(17, 1);
+    assert_eq!(first.1.checkpoint().unwrap(), 18);
+    assert_eq!(engine.checkpoints().keys().copied().collect::<Vec<_>>(), [17, 18]);
+    agree(&[first, second]);
+}
+
 #[test]
 fn a_newcomer_begins_with_the_newest_checkpoint() {
     let rng = &mut Rng::new(1);
