@@ -82,7 +82,8 @@ impl Asked<'_> {
             let what = of_tree.split('/').nth(1).unwrap_or_default();
             return !matches!(what, "commits" | "local" | "document" | "reverts" | "merges");
         }
-        matches!(self.path, "/api/v1/trees" | "/logout") || self.path.starts_with("/api/v1/folder/")
+        matches!(self.path, "/api/v1/trees" | "/api/v1/cluster/checkpoint" | "/logout")
+            || self.path.starts_with("/api/v1/folder/")
     }
 }
 
@@ -111,6 +112,7 @@ mod tests {
             (Method::POST, "trees/t/indexes"),
             (Method::DELETE, "trees/t/indexes"),
             (Method::POST, "folder/gc"),
+            (Method::POST, "cluster/checkpoint"),
         ] {
             assert!(is_told(&method, path), "{method} {path}");
             assert!(!is_told(&Method::GET, path), "{path}");

@@ -62,6 +62,7 @@ fn is_of_server(uri: &Uri) -> bool {
     access::is_open(uri)
         || matches!(path, "/metrics" | "/status" | "/api/v1/cluster")
         || path.starts_with("/api/v1/folder/")
+        || path.starts_with("/api/v1/cluster/")
 }
 
 /// Waits until this server has what a request asks for. One that does not follow its cluster any

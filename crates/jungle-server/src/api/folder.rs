@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
+use jungle_cluster::Cluster;
 use jungle_words::keep;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -83,6 +84,19 @@ pub(crate) async fn du(app: Visitor, request: Request<Body>) -> Result<Response,
     begun(upkeep.begin(Work::Du, told, work))
 }
 
+/// How the last checkpoint of the cluster stands that somebody has asked for.
+pub(crate) async fn checkpointed(app: Visitor, uri: Uri) -> Result<Response, Problem> {
+    clustered(&app)?;
+    show(&app, Work::Checkpoint, &uri).await
+}
+
+pub(crate) async fn checkpoint(app: Visitor, request: Request<Body>) -> Result<Response, Problem> {
+    let (upkeep, cluster) = (upkeep(&app)?, clustered(&app)?);
+    let _: Nothing = asked(&app, request, Some(Nothing {})).await?;
+    let work = move |_: &_, _: &_| upkeep::checkpoint(&cluster);
+    begun(upkeep.begin(Work::Checkpoint, json!({}), work))
+}
+
 async fn show(app: &Visitor, work: Work, uri: &Uri) -> Result<Response, Problem> {
     let upkeep = upkeep(app)?;
     let query = Query::of(uri, &["wait"])?;
@@ -105,6 +119,14 @@ fn upkeep(app: &Visitor) -> Result<Arc<Upkeep>, Problem> {
     app.administer("a folder is looked after by")?;
     app.upkeep.clone().ok_or_else(|| {
         Problem::new(Kind::NoSuchAddress, "the trees are in memory: there is no folder")
+    })
+}
+
+/// As there, of a server that is one of several.
+fn clustered(app: &Visitor) -> Result<Arc<Cluster>, Problem> {
+    app.administer("a cluster is looked after by")?;
+    app.cluster.clone().ok_or_else(|| {
+        Problem::new(Kind::NoSuchAddress, "this server is alone: there is no cluster")
     })
 }
 

@@ -51,6 +51,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/openapi.json", get(status::openapi))
         .route("/api/v1/me", get(me::show))
         .route("/api/v1/cluster", get(status::cluster))
+        .route("/api/v1/cluster/checkpoint", get(folder::checkpointed).post(folder::checkpoint))
         .route("/api/v1/local", get(local::list))
         .route("/api/v1/local/{entry}", get(local::show).delete(local::forget))
         .route("/api/v1/folder/backup", folder::of(Work::Backup).post(folder::back_up))

@@ -1,5 +1,5 @@
 //! What is done with the folder while it is served: it is copied, verified, rid of what is not
-//! kept, and measured.
+//! kept, and measured; and all that is in it is written as a checkpoint of the cluster.
 //!
 //! Each kind of work has a thread of its own while it is done, apart from those that serve, and is
 //! done once at a time. It goes on whether or not whoever began it stays, who asks how far it is,
@@ -30,7 +30,7 @@ use crate::problem::{Kind, Problem};
 
 pub(crate) use shelf::Shelf;
 pub(crate) use steps::{Steps, Undone};
-pub(crate) use work::{Du, Gc, back_up, du, gc, verify};
+pub(crate) use work::{Du, Gc, back_up, checkpoint, du, gc, verify};
 
 /// What can be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,19 +39,27 @@ pub(crate) enum Work {
     Verify,
     Gc,
     Du,
+    Checkpoint,
 }
 
 impl Work {
-    const ALL: [Work; 4] = [Work::Backup, Work::Verify, Work::Gc, Work::Du];
+    const ALL: [Work; 5] = [Work::Backup, Work::Verify, Work::Gc, Work::Du, Work::Checkpoint];
 
-    /// As it is called in addresses and metrics.
+    /// As it is called in metrics, and at the end of its address.
     fn name(self) -> &'static str {
         match self {
             Work::Backup => "backup",
             Work::Verify => "verify",
             Work::Gc => "gc",
             Work::Du => "du",
+            Work::Checkpoint => "checkpoint",
         }
+    }
+
+    /// Where it is asked how it stands.
+    fn address(self) -> String {
+        let whose = if self == Work::Checkpoint { "cluster" } else { "folder" };
+        format!("/api/v1/{whose}/{}", self.name())
     }
 }
 
@@ -153,7 +161,7 @@ impl Upkeep {
         let place = &self.places[work as usize];
         if place.state.borrow().phase == Phase::Running {
             let detail = format_args!("{} was begun before and has not ended", work.name());
-            let hint = format_args!("GET /api/v1/folder/{} tells how far it is", work.name());
+            let hint = format_args!("GET {} tells how far it is", work.address());
             return Err(Problem::new(Kind::UnderWay, detail).hint(hint));
         }
         let steps = Steps::default();
@@ -183,7 +191,7 @@ impl Upkeep {
         let state = self.places[work as usize].state.borrow();
         if state.phase != Phase::Running {
             let detail = format_args!("no {} is under way", work.name());
-            let hint = format_args!("GET /api/v1/folder/{} tells how it ended", work.name());
+            let hint = format_args!("GET {} tells how it ended", work.address());
             return Err(Problem::new(Kind::NotUnderWay, detail).hint(hint));
         }
         state.steps.give_up();

@@ -88,11 +88,11 @@ impl Undone {
         Undone::Failed { error: error.to_string(), hint: None, result: Value::Null }
     }
 
-    fn of(error: &(dyn Error + 'static)) -> Undone {
+    pub(crate) fn of(error: &(dyn Error + 'static)) -> Undone {
         Undone::failed(with_causes(error))
     }
 
-    fn hinted(error: &(dyn Error + 'static), hint: &'static str) -> Undone {
+    pub(crate) fn hinted(error: &(dyn Error + 'static), hint: &'static str) -> Undone {
         Undone::Failed { error: with_causes(error), hint: Some(hint), result: Value::Null }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use jungle::{CollectError, Measured, Retention, SpaceQuery, Store};
+use jungle_cluster::{CheckpointError, Cluster};
 use jungle_words::keep;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -74,6 +75,16 @@ pub(crate) fn gc(
         "collected_bytes": collected.structure_bytes + collected.payload_bytes,
         "returned_bytes": collected.returned_bytes,
     }))
+}
+
+/// Writes a checkpoint of the cluster, and removes what it makes superfluous. It has no steps at
+/// which it could be given up.
+pub(crate) fn checkpoint(cluster: &Cluster) -> Result<Value, Undone> {
+    let message = cluster.checkpoint().map_err(|error| match error {
+        CheckpointError::Fault(_) => Undone::hinted(&error, "ask another server of the cluster"),
+        error => Undone::of(&error),
+    })?;
+    Ok(json!({"message": message}))
 }
 
 /// What is asked of a measurement.

@@ -46,6 +46,9 @@ const MATRIX: &[Row] = &[
     ("GET", "/status", "", "", "? ? x x x x x x x +"),
     ("GET", "/api/v1/me", "?tree=t", "", "? ? + + + + + + + +"),
     ("GET", "/api/v1/cluster", "", "", "? ? x x x x x x x +"),
+    // A cluster is all trees, which nobody here may administer.
+    ("GET", "/api/v1/cluster/checkpoint", "", "", "? ? x x x x x x x x"),
+    ("POST", "/api/v1/cluster/checkpoint", "", "", "? ? x x x x x x x x"),
     // This server commits nothing by itself: there is none for whoever may ask.
     ("GET", "/api/v1/local", "", "", "? ? x x x x x x x -"),
     ("GET", "/api/v1/local/{entry}", "", "", "? ? x x x x x x x -"),

@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jungle::{Jungle, Open, OpenOptions, Store};
+use jungle_cluster::{Cluster, Log, MemoryLog};
 use jungle_server::{Data, Options, Role};
 use serde_json::{Value as Json, json};
 
@@ -386,4 +388,34 @@ fn server_collects_by_itself_what_is_let_go() {
     }
     assert_eq!(counted("jungle_collection_failed"), 0);
     served.server.stop().unwrap();
+}
+
+#[test]
+fn a_checkpoint_of_the_cluster_is_written_when_somebody_asks_for_it() {
+    const ADDRESS: &str = "/api/v1/cluster/checkpoint";
+    let alone = Served::folder(&Folder::new("upkeep-alone"));
+    assert_eq!(alone.post(ADDRESS, "").problem(), "no-such-address");
+    let (folder, log) = (Folder::new("upkeep-cluster"), MemoryLog::new());
+    let named = jungle_cluster::Options::default();
+    let here = Arc::new(log.connect());
+    let open = OpenOptions::new();
+    let (store, cluster) = Cluster::follow_in_folder(here, &folder.0, &open, &named).unwrap();
+    let served = Served::start(Data::Cluster(store, Arc::new(cluster)), Options::default());
+    let done = || {
+        served.post(ADDRESS, "").expect(202);
+        served.get(&format!("{ADDRESS}?wait=60")).expect(200)
+    };
+    let nothing = done();
+    assert_eq!(nothing["state"], "failed", "{nothing}");
+    let served = &served;
+    let tree = |name: &str| {
+        served.post("/api/v1/trees", &json!({"name": name}).to_string()).expect(201);
+        let told = done();
+        assert_eq!(told["state"], "done", "{told}");
+        told["result"]["message"].as_u64().unwrap()
+    };
+    assert_eq!(["a", "b", "c"].map(tree), [1, 2, 3]);
+    // Two are kept, and the log goes back to the older one.
+    assert_eq!(log.depot().unwrap().stored().unwrap(), [3, 2]);
+    assert_eq!(log.bounds().unwrap(), (3, 3));
 }
