@@ -62,8 +62,8 @@ pub(crate) struct App {
     pub(crate) watchers: Arc<Semaphore>,
     /// A permit for each who asks other clusters for a tree.
     pub(crate) seekers: Semaphore,
-    /// A permit for each who waits for what this server has not followed yet.
-    pub(crate) waiters: Arc<Semaphore>,
+    /// Where it is waited for what this server has not followed yet.
+    pub(crate) waiters: Arc<Places<Whose>>,
     pub(crate) stopping: Stopping,
 }
 

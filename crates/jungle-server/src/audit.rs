@@ -34,6 +34,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) method: &'a Method,
     pub(crate) path: &'a str,
     pub(crate) status: u16,
+    /// What went wrong, where the server could not do it.
+    pub(crate) failure: Option<&'a str>,
 }
 
 impl Audit {
@@ -53,13 +55,13 @@ impl Audit {
             return;
         }
         let left_out = Some(self.left_out.swap(0, Ordering::Relaxed)).filter(|&count| count > 0);
-        let Asked { who, address, method, path, status } = asked;
+        let &Asked { who, address, method, path, status, failure } = asked;
         let who = who.unwrap_or("nobody known");
         let address = address.map(tracing::field::display);
-        let path = path.char_indices().nth(PATH_CHARS).map_or(*path, |(end, _)| &path[..end]);
-        match *status {
+        let path = path.char_indices().nth(PATH_CHARS).map_or(path, |(end, _)| &path[..end]);
+        match status {
             400.. => {
-                tracing::warn!(who, address, %method, path, status, left_out, "refused");
+                tracing::warn!(who, address, %method, path, status, failure, left_out, "refused");
             }
             _ => tracing::info!(who, address, %method, path, status, left_out, "asked for"),
         }
@@ -68,9 +70,10 @@ impl Audit {
 
 impl Asked<'_> {
     /// Is it noted at the usual level: what was refused, and what was done that no history tells?
+    /// While nothing can be written, or there is no room, everybody is refused.
     pub(crate) fn is_told(&self) -> bool {
         match self.status {
-            401 | 403 | 429 => true,
+            401 | 403 | 429 | 503 | 507 => true,
             400.. => false,
             _ => !self.method.is_safe() && self.is_untold_elsewhere(),
         }
@@ -97,7 +100,8 @@ mod tests {
     fn what_no_history_tells_is_noted() {
         let is_told = |method: &Method, path: &str| {
             let path = &format!("/api/v1/{path}");
-            let asked = Asked { who: None, address: None, method, path, status: 200 };
+            let asked =
+                Asked { who: None, address: None, method, path, status: 200, failure: None };
             asked.is_told()
         };
         for (method, path) in [
@@ -131,19 +135,20 @@ mod tests {
     #[test]
     fn nobody_fills_the_notes() {
         let (audit, start) = (Audit::new(), Instant::now());
-        let ask = |address: [u8; 4], seconds: u64| {
+        let ask = |(address, status): ([u8; 4], u16), seconds: u64| {
             let (who, address, method) = (None, Some(address.into()), &Method::GET);
-            let asked = Asked { who, address, method, path: "/", status: 429 };
+            let asked = Asked { who, address, method, path: "/", status, failure: None };
             assert!(asked.is_told());
             let before = audit.left_out.load(Ordering::Relaxed);
             audit.note(&asked, start + Duration::from_secs(seconds));
             audit.left_out.load(Ordering::Relaxed) <= before
         };
-        let noted = |address, seconds| (0..1_000).filter(|_| ask(address, seconds)).count();
-        assert_eq!((noted([192, 0, 2, 1], 0), noted([192, 0, 2, 1], 3)), (50, 3));
-        assert!(ask([192, 0, 2, 2], 3), "somebody else is noted still");
+        let noted = |from, seconds| (0..1_000).filter(|_| ask(from, seconds)).count();
+        let one = [192, 0, 2, 1];
+        assert_eq!((noted((one, 429), 0), noted((one, 503), 3)), (50, 3));
+        assert!(ask(([192, 0, 2, 2], 507), 3), "somebody else is noted still");
         assert_eq!(audit.left_out.load(Ordering::Relaxed), 0, "what was left out was told");
-        let of_many = (0..=255).map(|last| noted([198, 51, 100, last], 4)).sum::<usize>();
+        let of_many = (0..=255).map(|last| noted(([198, 51, 100, last], 429), 4)).sum::<usize>();
         assert!(of_many <= 500, "{of_many}");
     }
 }

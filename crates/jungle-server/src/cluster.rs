@@ -1,7 +1,7 @@
 //! A server that is one of several: how new its answers have to be, and whether it may answer.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, ETAG};
@@ -10,9 +10,8 @@ use axum::response::Response;
 use jungle::Revision;
 use jungle_cluster::{Cluster, LocalStatus, Role};
 use serde_json::{Value, json};
-use tokio::time::timeout;
 
-use crate::access;
+use crate::access::{self, Who, Whose, share};
 use crate::app::{App, aside, aside_with};
 use crate::elsewhere;
 use crate::metrics;
@@ -28,9 +27,8 @@ const REVISION: HeaderName = HeaderName::from_static("jungle-revision");
 /// So long a request waits for what it has to see.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// So many wait at once, with a thread each: all else that takes long finds one. The others wait
-/// for a place, which takes no thread.
-pub(crate) const WAITERS_MAX: usize = 64;
+/// So many wait at once, with a thread each: all else that takes long finds one.
+pub(crate) const WAITERS_MAX: usize = 128;
 
 /// So long the other servers have to say how they stand.
 const ANSWERS_WITHIN: Duration = Duration::from_millis(500);
@@ -41,15 +39,17 @@ pub(crate) struct Asked {
     is_of_server: bool,
     revision: Option<HeaderValue>,
     consistency: Option<HeaderValue>,
+    whose: Option<Whose>,
 }
 
 impl Asked {
     pub(crate) fn of(request: &Request<Body>) -> Asked {
-        let headers = request.headers();
+        let (headers, extensions) = (request.headers(), request.extensions());
         Asked {
             is_of_server: is_of_server(request.uri()),
             revision: headers.get(REVISION).cloned(),
             consistency: headers.get(CONSISTENCY).cloned(),
+            whose: Whose::of(extensions.get().and_then(Who::name), extensions.get()),
         }
     }
 }
@@ -77,7 +77,7 @@ pub(crate) async fn fresh(app: &App, asked: Asked) -> Result<(), Problem> {
     if let Some(revision) = asked.revision {
         let number = revision.to_str().ok().and_then(|text| text.parse().ok());
         let number = number.ok_or_else(|| Problem::bad("Jungle-Revision is not a revision"))?;
-        wait_for(app, cluster, Revision::new(number)).await?;
+        wait_for((app, asked.whose.clone()), cluster, Revision::new(number)).await?;
     }
     match asked.consistency.as_ref().map(HeaderValue::as_bytes) {
         None | Some(b"local" | b"own") => Ok(()),
@@ -86,13 +86,17 @@ pub(crate) async fn fresh(app: &App, asked: Asked) -> Result<(), Problem> {
                 Ok(_) => Ok(()),
                 Err(error) => Err(behind(error)),
             };
-            wait(app, cluster, linearize).await
+            wait((app, asked.whose), cluster, linearize).await
         }
         Some(_) => Err(Problem::bad("Jungle-Consistency is neither local, own nor linearizable")),
     }
 }
 
-async fn wait_for(app: &App, cluster: &Arc<Cluster>, revision: Revision) -> Result<(), Problem> {
+async fn wait_for(
+    asks: (&App, Option<Whose>),
+    cluster: &Arc<Cluster>,
+    revision: Revision,
+) -> Result<(), Problem> {
     if cluster.revision() >= revision {
         return Ok(());
     }
@@ -100,20 +104,18 @@ async fn wait_for(app: &App, cluster: &Arc<Cluster>, revision: Revision) -> Resu
         true => Ok(()),
         false => Err(behind(format_args!("revision {revision} has not come here in time"))),
     };
-    wait(app, cluster, come).await
+    wait(asks, cluster, come).await
 }
 
-/// Waits in one of the places for that, as long as is left when there is one.
+/// Waits in one of the places for that.
 async fn wait(
-    app: &App,
+    (app, whose): (&App, Option<Whose>),
     cluster: &Arc<Cluster>,
     f: impl FnOnce(&Cluster, Duration) -> Result<(), Problem> + Send + 'static,
 ) -> Result<(), Problem> {
-    let began = Instant::now();
-    let permit = timeout(WAIT_MAX, Arc::clone(&app.waiters).acquire_owned()).await;
-    let permit = permit.map_err(|_| behind("too many wait here for what is newer"))?;
-    let (cluster, left) = (Arc::clone(cluster), WAIT_MAX.saturating_sub(began.elapsed()));
-    aside_with(permit, move || f(&cluster, left)).await
+    let place = share(&app.waiters, whose, "requests that wait for what is newer")?;
+    let cluster = Arc::clone(cluster);
+    aside_with(place, move || f(&cluster, WAIT_MAX)).await
 }
 
 fn behind(why: impl std::fmt::Display) -> Problem {

@@ -26,7 +26,7 @@ use crate::client::Client;
 use crate::cluster::{self, Asked};
 use crate::elsewhere;
 use crate::options::Options;
-use crate::problem::{Bug, Kind, Problem};
+use crate::problem::{Bug, Failure, Kind, Problem};
 
 /// The names by which the server may be asked for. A page of another site can make its own name
 /// mean this machine; what its script asks then has that name.
@@ -111,6 +111,7 @@ pub(crate) async fn guard(
         app.metrics.panics.count();
     }
     let status = response.status();
+    let failure = response.extensions_mut().remove::<Failure>();
     let headers = response.headers_mut();
     let always = [
         (CONTENT_SECURITY_POLICY, POLICY),
@@ -127,9 +128,10 @@ pub(crate) async fn guard(
     if let Some((method, path)) = asked {
         let (micros, status) = (time.as_micros(), status.as_u16());
         let (who, address) = (who.as_deref(), client);
-        let asked = audit::Asked { who, address, method: &method, path: &path, status };
+        let failure = failure.as_ref().map(|Failure(why)| &**why);
+        let asked = audit::Asked { who, address, method: &method, path: &path, status, failure };
         match status {
-            500 => tracing::error!(%method, path, status, micros, "failed"),
+            500 => tracing::error!(%method, path, status, failure, micros, "failed"),
             _ if asked.is_told() => app.audit.note(&asked, began),
             _ => tracing::debug!(%method, path, status, micros, "answered"),
         }

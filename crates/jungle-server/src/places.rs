@@ -30,6 +30,11 @@ impl<K: Clone + Eq + Hash> Places<K> {
         Places { all, taken: Mutex::default() }
     }
 
+    /// How many there are.
+    pub(crate) fn all(&self) -> usize {
+        self.all
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<K, usize>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }

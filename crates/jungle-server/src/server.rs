@@ -352,7 +352,7 @@ fn app(
         documents: Arc::new(Places::new(limits.documents_max)),
         watchers: Arc::new(Semaphore::new(limits.watchers_max)),
         seekers: Semaphore::new(elsewhere::SEEKERS_MAX),
-        waiters: Arc::new(Semaphore::new(cluster::WAITERS_MAX)),
+        waiters: Arc::new(Places::new(cluster::WAITERS_MAX)),
         stopping: Stopping::new(stopping),
         options,
     })

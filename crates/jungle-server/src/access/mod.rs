@@ -3,6 +3,7 @@
 //! - `grants.rs`, `file.rs`: what was granted to whom, and the file that says so;
 //! - `secret.rs`: tokens and passwords, kept as hashes;
 //! - `gate.rs`, `sessions.rs`: who a request comes from, by a token or a session;
+//! - `share.rs`: what each may take of that of which there is only so much;
 //! - `view.rs`: what of a tree may be told to somebody who may read a part of it;
 //! - `visitor.rs`: the trees, which nobody reaches without saying who asks, and what for;
 //! - `login.rs`: the pages on which people say who they are.
@@ -13,6 +14,7 @@ mod grants;
 mod login;
 mod secret;
 mod sessions;
+mod share;
 mod view;
 mod visitor;
 
@@ -21,5 +23,6 @@ pub use grants::{Grant, NoSuchRole, Role};
 
 pub(crate) use gate::{Gate, is_open, stranger};
 pub(crate) use login::routes;
+pub(crate) use share::{Whose, share};
 pub(crate) use view::View;
-pub(crate) use visitor::{Need, Trees, Visitor, Who, Whose};
+pub(crate) use visitor::{Need, Trees, Visitor, Who};

@@ -1,6 +1,5 @@
 //! Who asks, and the trees: a handler gets a tree from its visitor only, who must say what for.
 
-use std::net::IpAddr;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,13 +18,13 @@ use tokio::sync::watch;
 use super::file::Access;
 use super::gate::refused;
 use super::grants::Role;
+use super::share::Whose;
 use super::view::View;
 use crate::app::{App, aside_with};
 use crate::client::Client;
 use crate::cluster;
 use crate::problem::{Kind, Problem};
 use crate::query::{self, Query};
-use crate::rate::network;
 
 /// The trees. What is in here is seen by this file alone.
 pub(crate) struct Trees(Jungle);
@@ -128,14 +127,6 @@ impl FromRequestParts<Arc<App>> for Visitor {
         let client = parts.extensions.get().copied();
         Ok(Visitor { app: Arc::clone(app), who, client, own })
     }
-}
-
-/// Whose something is, where each has a share of it: a user's or a token's, or else that of whoever
-/// is at an address.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Whose {
-    Name(Arc<str>),
-    Address(Option<IpAddr>),
 }
 
 /// What somebody wants to do with a tree.
@@ -294,15 +285,9 @@ impl Visitor {
         }
     }
 
-    /// Whose share of something it takes from; `None` is from this machine itself, and without a
-    /// name: that may be anybody, so it has no share.
+    /// Whose share of something it takes from.
     pub(crate) fn whose(&self) -> Option<Whose> {
-        let client = self.client.as_ref();
-        match self.who.name() {
-            Some(name) => Some(Whose::Name(name)),
-            None if client.is_some_and(|client| client.is_own) => None,
-            None => Some(Whose::Address(client.map(|client| network(client.address)))),
-        }
+        Whose::of(self.who.name(), self.client.as_ref())
     }
 
     /// Who commits, and why.

@@ -15,12 +15,12 @@ use serde_json::json;
 
 use super::repeat::{Keyed, once};
 use super::{Named, written};
-use crate::access::{Need, Visitor, Whose};
+use crate::access::{Need, Visitor, Whose, share};
 use crate::app::aside_with;
 use crate::body::{self, Incoming, Outgoing};
 use crate::etag::{changed, check, expected};
 use crate::once::Answer;
-use crate::places::{NoPlace, Place};
+use crate::places::Place;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
 
@@ -62,21 +62,9 @@ pub(crate) async fn export(
     Ok(app.mark.show(revision, written(body)))
 }
 
-/// Exports and imports take a thread each for as long as the client likes, so there are only so
-/// many, and each has a quarter of them at most.
+/// Exports and imports take a thread each for as long as the client likes.
 fn place(app: &Visitor) -> Result<Place<Whose>, Problem> {
-    let all = app.options.limits.documents_max;
-    let (whose, of_one) = match app.whose() {
-        Some(whose) => (whose, all.div_ceil(4)),
-        None => (Whose::Address(None), all),
-    };
-    app.documents.take(whose, of_one).map_err(|none| {
-        let whose = match none {
-            NoPlace::AtAll => format!("{all} exports and imports"),
-            NoPlace::OfIts => format!("{of_one} of your exports and imports"),
-        };
-        Problem::new(Kind::TooMany, format_args!("{whose} are under way")).hint("try again later")
-    })
+    share(&app.documents, app.whose(), "exports and imports")
 }
 
 pub(crate) async fn import(

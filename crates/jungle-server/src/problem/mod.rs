@@ -33,6 +33,10 @@ pub(crate) struct Missing(pub(crate) Arc<str>);
 #[derive(Clone, Debug)]
 pub(crate) struct Bug;
 
+/// In an answer: what went wrong, for the server's log.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure(pub(crate) Arc<str>);
+
 impl Problem {
     /// `detail` says what is wrong here.
     pub(crate) fn new(kind: Kind, detail: impl std::fmt::Display) -> Problem {
@@ -107,6 +111,9 @@ impl Problem {
         if let Some(missing) = &self.0.missing {
             answer.extensions_mut().insert(missing.clone());
         }
+        if self.status().is_server_error() {
+            answer.extensions_mut().insert(Failure(self.detail().into()));
+        }
         if self.0.is_bug {
             answer.extensions_mut().insert(Bug);
         }
@@ -129,9 +136,6 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        if self.status().is_server_error() {
-            tracing::error!(detail = self.detail(), "{}", self.title());
-        }
         let json = HeaderValue::from_static("application/problem+json");
         let mut response = (self.status(), [(CONTENT_TYPE, json)], self.body()).into_response();
         self.mark(&mut response);

@@ -10,7 +10,7 @@ use jungle_cluster::{Cluster, Log, MemoryLog, Options};
 use jungle_server::{Access, Data, Role};
 use serde_json::json;
 
-use crate::people::grant;
+use crate::people::{Granted, grant};
 use crate::status::fact;
 use crate::support::{Folder, Served, limits};
 
@@ -32,6 +32,24 @@ fn follow_with(
     // What still waits when a test ends is waited for by nobody.
     let limits = limits(|limits| limits.stop_time = Duration::ZERO);
     (Served::start(data, jungle_server::Options { limits, ..options }), cluster)
+}
+
+/// The same with an access file, in another folder: and what each sends in `Authorization`.
+fn follow_guarded<const N: usize>(
+    log: MemoryLog,
+    (folder, grants): (&Folder, &Folder),
+    granted: [Granted<'_>; N],
+) -> ((Served, Arc<Cluster>), [String; N]) {
+    std::fs::create_dir_all(&grants.0).unwrap();
+    let (file, mut access) = (grants.0.join("access.toml"), Access::default());
+    let tokens = granted.map(|(who, tree, path, role)| {
+        let token = access.add_token(who, None).unwrap();
+        access.grant(grant(who, tree, path, role)).unwrap();
+        format!("Bearer {token}")
+    });
+    access.write(&file).unwrap();
+    let options = jungle_server::Options { access: Some(file), ..Default::default() };
+    (follow_with(log, folder, options), tokens)
 }
 
 #[test]
@@ -70,15 +88,8 @@ fn it_answers_of_itself_only() {
 fn strangers_are_told_no_more_than_that_it_is_there() {
     let (folder, log) = (Folder::new("health-data"), MemoryLog::new());
     let (other, grants) = (log.connect(), Folder::new("health-access"));
-    std::fs::create_dir_all(&grants.0).unwrap();
-    let (file, mut access) = (grants.0.join("access.toml"), Access::default());
-    let tokens = ["all", "part"].map(|who| (who, access.add_token(who, None).unwrap()));
-    access.grant(grant("all", "*", "/", Role::Read)).unwrap();
-    access.grant(grant("part", "t", "/", Role::Admin)).unwrap();
-    access.write(&file).unwrap();
-    let options = jungle_server::Options { access: Some(file), ..Default::default() };
-    let (served, cluster) = follow_with(log, &folder, options);
-    let [all, part] = tokens.map(|(_, token)| format!("Bearer {token}"));
+    let granted = [("all", "*", "/", Role::Read), ("part", "t", "/", Role::Admin)];
+    let ((served, cluster), [all, part]) = follow_guarded(log, (&folder, &grants), granted);
     let asked =
         |by: &str| served.send("GET", "/health", &[("authorization", by)], None).expect(200);
     assert_eq!(asked(&all)["cluster"]["role"], "follows");
@@ -122,7 +133,39 @@ fn many_that_wait_leave_threads_for_others() {
     served.send("PUT", "/api/v1/trees/t/document", &[], Some("[1]")).expect(200);
     for mut stream in waiting {
         stream.set_nonblocking(true).unwrap();
-        let read = stream.read(&mut [0]);
-        assert_eq!(read.unwrap_err().kind(), ErrorKind::WouldBlock, "nobody gave up meanwhile");
+        let mut answer = [0; 12];
+        match stream.read_exact(&mut answer) {
+            Ok(()) => assert_eq!(&answer, b"HTTP/1.1 429"),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock, "nobody gave up"),
+        }
     }
+}
+
+#[test]
+fn who_waits_much_leaves_places_for_others() {
+    let (folder, grants) = (Folder::new("one-waits"), Folder::new("one-waits-access"));
+    let granted = ["ana", "ben"].map(|who| (who, "*", "/", Role::Read));
+    let ((served, _cluster), [ana, ben]) =
+        follow_guarded(MemoryLog::new(), (&folder, &grants), granted);
+    let ask = format!(
+        "GET /api/v1/trees HTTP/1.1\r\nHost: localhost\r\nAuthorization: {ana}\r\n\
+         Jungle-Revision: 9999999999\r\nConnection: close\r\n\r\n"
+    );
+    let (send, answers) = std::sync::mpsc::channel();
+    // One more than may wait.
+    for _ in 0..33 {
+        let (mut stream, send) = (served.connect(), send.clone());
+        stream.write_all(ask.as_bytes()).unwrap();
+        std::thread::spawn(move || {
+            let mut answer = String::new();
+            let _ = stream.read_to_string(&mut answer);
+            let _ = send.send(answer);
+        });
+    }
+    let first = answers.recv().unwrap();
+    assert!(first.starts_with("HTTP/1.1 429 "), "{first}");
+    assert!(first.contains("32 of your requests that wait for what is newer"), "{first}");
+    let headers = [("authorization", &*ben), ("jungle-consistency", "linearizable")];
+    assert_eq!(served.send("GET", "/api/v1/trees", &headers, None).status, 200);
+    assert!(answers.try_recv().is_err(), "the others still wait");
 }
