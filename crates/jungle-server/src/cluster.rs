@@ -71,8 +71,10 @@ pub(crate) async fn fresh(app: &App, asked: Asked) -> Result<(), Problem> {
     let Some(cluster) = app.cluster.as_ref().filter(|_| !asked.is_of_server) else {
         return Ok(());
     };
-    if let Some(fault) = cluster.fault() {
-        return Err(Problem::new(Kind::Stopped, fault).hint("ask another server of the cluster"));
+    if cluster.fault().is_some() {
+        // Why is for those who may read all trees: `/health` tells them.
+        let detail = "this server follows its cluster no further";
+        return Err(Problem::new(Kind::Stopped, detail).hint("ask another server of the cluster"));
     }
     if let Some(revision) = asked.revision {
         let number = revision.to_str().ok().and_then(|text| text.parse().ok());

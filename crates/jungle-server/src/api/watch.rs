@@ -7,7 +7,7 @@ use axum::http::Uri;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use jungle::{Change, NoSuchRevision, Path, Revision, TreeHandle, WatchError};
+use jungle::{Change, Path, Revision, TreeHandle, WatchError};
 use tokio::sync::mpsc;
 
 use super::{Named, event};
@@ -15,7 +15,7 @@ use crate::access::{Need, View, Visitor};
 use crate::app::{Stopping, aside};
 use crate::body::pieces;
 use crate::hub::{QUEUE_BYTES, Subscription};
-use crate::problem::{Kind, Problem};
+use crate::problem::{Kind, Problem, not_yet};
 use crate::query::Query;
 
 pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -74,20 +74,12 @@ pub(crate) async fn watch(
 /// Who has seen more than there is saw what was lost since, and would miss what gets those numbers
 /// now. A server of a cluster only has to catch up with the one that the client had before.
 fn check_ahead(app: &Visitor, after: Revision) -> Result<(), Problem> {
-    let newest = app.newest();
-    if after <= newest || app.cluster.is_some() {
+    if after <= app.newest() || app.cluster.is_some() {
         return Ok(());
     }
     let hint = "the history was put back since, as from a backup: read the tree anew, and go on \
                 after the revision that it has";
-    let problem = match app.everything() {
-        Some(_) => NoSuchRevision::NotYet { newest }.into(),
-        // How much happens in trees that are not granted is nobody's business.
-        None => {
-            Problem::new(Kind::NoSuchRevision, format_args!("there is no revision {after} yet"))
-        }
-    };
-    Err(problem.hint(hint))
+    Err(not_yet(after).hint(hint))
 }
 
 /// Where a client is in the history.

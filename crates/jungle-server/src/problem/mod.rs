@@ -9,7 +9,7 @@ use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 
-pub(crate) use table::Kind;
+pub(crate) use table::{Kind, not_yet};
 
 /// Why a request was not done.
 #[derive(Debug)]

@@ -131,11 +131,15 @@ of_kind! {
     AccessError => Failed,
 }
 
-/// What cannot be read may be there: it is no answer that it is not.
+/// What cannot be read may be there: it is no answer that it is not. How much happens in trees that
+/// are not granted is nobody's business, so what the newest revision is of all is not said.
 impl From<NoSuchRevision> for Problem {
     fn from(error: NoSuchRevision) -> Problem {
         match error {
             NoSuchRevision::NotRead(error) => error.into(),
+            NoSuchRevision::NotYet { .. } => {
+                Problem::new(Kind::NoSuchRevision, "the revision has not been made yet")
+            }
             error => Problem::new(Kind::NoSuchRevision, error),
         }
     }
@@ -148,9 +152,17 @@ impl From<FindError> for Problem {
             | FindError::NoSuchRevision { source: NoSuchRevision::NotRead(error), .. } => {
                 error.into()
             }
+            FindError::NoSuchRevision { name, source: NoSuchRevision::NotYet { .. } } => {
+                not_yet(name)
+            }
             error => Problem::new(Kind::NoSuchRevision, error),
         }
     }
+}
+
+/// A revision that has not been made.
+pub(crate) fn not_yet(revision: impl std::fmt::Display) -> Problem {
+    Problem::new(Kind::NoSuchRevision, format_args!("there is no revision {revision} yet"))
 }
 
 impl From<NotWritten> for Problem {
@@ -169,10 +181,9 @@ impl From<NotWritten> for Problem {
 impl From<LocalError> for Problem {
     fn from(error: LocalError) -> Problem {
         let kind = match &error {
-            LocalError::Revision(NoSuchRevision::NotRead(_)) => Kind::Failed,
+            LocalError::Revision(error) => return error.clone().into(),
             LocalError::TooLong { .. } => Kind::TooLarge,
             LocalError::NoRoom(_) => Kind::NoRoom,
-            LocalError::Revision(_) => Kind::NoSuchRevision,
             LocalError::Outbox(_)
             | LocalError::Fault(_)
             | LocalError::Copied { .. }
@@ -375,8 +386,20 @@ mod tests {
             assert_eq!(problem.status(), StatusCode::INTERNAL_SERVER_ERROR, "{problem}");
             assert!(problem.detail().ends_with("a piece is damaged"), "{problem}");
         }
-        let newest = Revision::new(7);
-        let missing = Problem::from(NoSuchRevision::NotYet { newest });
-        assert_eq!(missing.status(), StatusCode::NOT_FOUND);
+    }
+
+    #[test]
+    fn revision_that_is_missing_tells_nothing_of_other_trees() {
+        let missing = || NoSuchRevision::NotYet { newest: Revision::new(70_512) };
+        for problem in [
+            Problem::from(missing()),
+            Problem::from(FindError::NoSuchRevision { name: "9".into(), source: missing() }),
+            Problem::from(BranchError::NoSuchRevision(missing())),
+            Problem::from(RevertError::NoSuchRevision(missing())),
+            Problem::from(LocalError::Revision(missing())),
+        ] {
+            assert_eq!(problem.status(), StatusCode::NOT_FOUND, "{problem}");
+            assert!(!problem.body().contains("70512"), "{problem}");
+        }
     }
 }

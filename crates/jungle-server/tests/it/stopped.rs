@@ -101,7 +101,12 @@ fn strangers_are_told_no_more_than_that_it_is_there() {
     for told in [served.get("/health").expect(200), asked(&part)] {
         assert_eq!(told, json!({"status": "stopped"}));
     }
-    assert!(asked(&all)["cluster"]["fault"].is_string());
+    let told = asked(&all);
+    let fault = told["cluster"]["fault"].as_str().unwrap();
+    let by = [("authorization", &*part)];
+    let refused = served.send("GET", "/api/v1/trees/t", &by, None);
+    assert_eq!(refused.problem(), "stopped");
+    assert!(!refused.text.contains(fault), "{}", refused.text);
 }
 
 #[test]
