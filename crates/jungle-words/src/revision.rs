@@ -60,9 +60,9 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
 /// let options = CommitOptions::from(&CommitMeta::new().author("ana"));
 /// tree.update_with(&options, |tx| tx.append(&[]))?;
 /// let found = find(&tree, "main")?;
-/// assert_eq!(found.info().meta.author_name(), Some("ana"));
+/// assert_eq!(found.info()?.meta.author_name(), Some("ana"));
 /// assert_eq!(found.snapshot.root().child_count(), 1);
-/// assert_eq!(found.before().expect("the tree was made").root().child_count(), 0);
+/// assert_eq!(found.before()?.expect("the tree was made").root().child_count(), 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -244,23 +244,29 @@ fn missing(name: &str, source: NoSuchRevision) -> FindError {
 
 impl Found {
     /// Its number, time, author and message.
-    #[must_use]
-    pub fn info(&self) -> RevisionInfo {
+    ///
+    /// # Errors
+    /// When the history cannot be read there.
+    pub fn info(&self) -> Result<RevisionInfo, ArchiveError> {
         let revision = self.snapshot.revision();
-        let info = self.tree.history(revision..=revision).next();
+        let info = self.tree.history(revision..=revision).next().transpose()?;
         // A tag may outlive its place in the history.
-        info.and_then(Result::ok).unwrap_or(RevisionInfo {
-            revision,
-            time: Default::default(),
-            meta: Default::default(),
-        })
+        let gone = || RevisionInfo { revision, time: Default::default(), meta: Default::default() };
+        Ok(info.unwrap_or_else(gone))
     }
 
-    /// The version before it on its branch, if that is known.
-    #[must_use]
-    pub fn before(&self) -> Option<Snapshot> {
+    /// The version before it on its branch, if one is kept.
+    ///
+    /// # Errors
+    /// When the history cannot be read there.
+    pub fn before(&self) -> Result<Option<Snapshot>, ArchiveError> {
         let revision = self.snapshot.revision();
-        let before = self.tree.history(..revision).next()?.ok()?;
-        self.tree.at(before.revision).ok()
+        let Some(before) = self.tree.history(..revision).next().transpose()? else {
+            return Ok(None);
+        };
+        match self.tree.at(before.revision) {
+            Err(NoSuchRevision::NotRead(error)) => Err(error),
+            found => Ok(found.ok()),
+        }
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let tree = tree(&folder, &args.tree, None)?;
     let found = find(&tree, &args.rev)?;
     let mut out = stdout();
-    let info = Tags::of(&tree).info(&found.info());
+    let info = Tags::of(&tree).info(&found.info()?);
     info::print(&mut out, &info, context.format)?;
     Ok(out.flush()?)
 }

@@ -38,10 +38,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let tree = tree(&folder, &args.tree, None)?;
     let found = find(&tree, &args.rev)?;
     let mut out = stdout();
-    let info = Tags::of(&tree).info(&found.info());
+    let info = Tags::of(&tree).info(&found.info()?);
     info::print(&mut out, &info, context.format)?;
     // The first revision is a bare node; so is what it is compared with.
-    let before = found.before();
+    let before = found.before()?;
     let before = match &before {
         Some(before) => (**before).clone(),
         None => Tree::new(folder.arena()).snapshot(),

@@ -55,5 +55,5 @@ pub(crate) async fn show(
     let query = Query::of(&uri, &["branch"])?;
     let tree = app.branch(&name, &query, Need::whole(Role::Read))?;
     let found = jungle_words::find(&tree, &revision)?;
-    Ok(json(&Tags::of(&tree).info(&found.info())))
+    Ok(json(&Tags::of(&tree).info(&found.info()?)))
 }

@@ -1,9 +1,48 @@
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 
+use std::sync::Arc;
+
+use jungle::{Archive, ArchiveError, BranchId, HISTORY_PIECE, HistoryEntry, Jungle, Memory};
+use jungle_server::{Data, Options};
 use serde_json::json;
 
 use crate::support::{Folder, Served};
+
+/// Where histories were, on a disk that is gone.
+struct Gone;
+
+impl Archive for Gone {
+    fn piece(&self, _: BranchId, _: u64) -> Result<Arc<[HistoryEntry]>, ArchiveError> {
+        Err(ArchiveError::new("the disk is gone"))
+    }
+}
+
+#[test]
+fn history_that_cannot_be_read_is_not_answered_as_another() {
+    let jungle = Jungle::memory().unwrap();
+    let tree = jungle.create_tree("t").unwrap();
+    for _ in 0..5 {
+        tree.update(|tx| tx.append(&[])).unwrap();
+    }
+    tree.tag("v1", tree.snapshot().revision()).unwrap();
+    // Of a history, what follows whole pieces is in memory: the newest revision here.
+    while (tree.history(..).count() as u64) <= HISTORY_PIECE {
+        tree.update(|tx| tx.append(&[])).unwrap();
+    }
+    let checkpoint = jungle.checkpoint();
+    let (arena, state) = (jungle.arena().clone(), checkpoint.state().clone());
+    drop((tree, jungle));
+    let jungle = Jungle::builder().restore(arena, &state, Arc::new(Gone)).unwrap();
+    let served = Served::start(Data::Memory(jungle), Options::default());
+    for rest in ["revisions/v1", "diff", "diff?to=v1"] {
+        let head = format!("GET /api/v1/trees/t/{rest} HTTP/1.1\r\nHost: localhost\r\n");
+        let answer = served.raw(format!("{head}Connection: close\r\n\r\n").as_bytes());
+        assert!(answer.starts_with("HTTP/1.1 500 "), "{rest}: {answer}");
+        assert!(answer.contains("the disk is gone"), "{rest}: {answer}");
+    }
+    served.get("/api/v1/trees/t/node").expect(200);
+}
 
 #[test]
 fn what_cannot_be_loaded_is_an_answer() {
