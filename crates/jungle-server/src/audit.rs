@@ -79,14 +79,15 @@ impl Asked<'_> {
         }
     }
 
-    /// Is it done for the folder, or to a tree otherwise than by a commit?
+    /// Is it done for the folder or to the outbox, or to a tree otherwise than by a commit?
     fn is_untold_elsewhere(&self) -> bool {
         if let Some(of_tree) = self.path.strip_prefix("/api/v1/trees/") {
             let what = of_tree.split('/').nth(1).unwrap_or_default();
             return !matches!(what, "commits" | "local" | "document" | "reverts" | "merges");
         }
-        matches!(self.path, "/api/v1/trees" | "/api/v1/cluster/checkpoint" | "/logout")
-            || self.path.starts_with("/api/v1/folder/")
+        let folders = ["/api/v1/folder/", "/api/v1/local/"];
+        let paths = ["/api/v1/trees", "/api/v1/cluster/checkpoint", "/boards", "/logout"];
+        paths.contains(&self.path) || folders.iter().any(|folder| self.path.starts_with(folder))
     }
 }
 
@@ -99,7 +100,10 @@ mod tests {
     #[test]
     fn what_no_history_tells_is_noted() {
         let is_told = |method: &Method, path: &str| {
-            let path = &format!("/api/v1/{path}");
+            let path = &match path.strip_prefix("../..") {
+                Some(page) => page.to_owned(),
+                None => format!("/api/v1/{path}"),
+            };
             let asked =
                 Asked { who: None, address: None, method, path, status: 200, failure: None };
             asked.is_told()
@@ -117,6 +121,8 @@ mod tests {
             (Method::DELETE, "trees/t/indexes"),
             (Method::POST, "folder/gc"),
             (Method::POST, "cluster/checkpoint"),
+            (Method::DELETE, "local/5-1"),
+            (Method::POST, "../../boards"),
         ] {
             assert!(is_told(&method, path), "{method} {path}");
             assert!(!is_told(&Method::GET, path), "{path}");
@@ -127,6 +133,7 @@ mod tests {
             (Method::PUT, "trees/t/document"),
             (Method::POST, "trees/t/merges"),
             (Method::POST, "trees/t/reverts"),
+            (Method::POST, "../../boards/b"),
         ] {
             assert!(!is_told(&method, path), "{method} {path}");
         }

@@ -251,6 +251,14 @@ impl Visitor {
         })
     }
 
+    /// The same for what is done to trees: nothing is, where nothing may be changed.
+    pub(crate) fn administer_trees(&self, what: &str) -> Result<(), Problem> {
+        if self.is_withheld(Need::whole(Role::Admin)) {
+            return Err(withheld());
+        }
+        self.administer(what)
+    }
+
     /// The highest role for the whole of a tree, or (`None`) for some part of it.
     pub(crate) fn role(&self, tree: &str, place: Option<&[Key]>) -> Option<Role> {
         let roles = [Role::Admin, Role::Write, Role::Read];
@@ -326,8 +334,7 @@ impl Visitor {
 
     fn forbidden(&self, tree: &str, need: Need<'_>) -> Problem {
         if self.is_withheld(need) {
-            let detail = "the server was started with --read-only: nothing is changed here";
-            return Problem::new(Kind::Forbidden, detail);
+            return withheld();
         }
         let (who, role) = (self.name().unwrap_or("nobody"), need.role);
         let place = need.place.filter(|place| !place.is_empty()).map(jungle::Path::from);
@@ -458,4 +465,9 @@ impl Visitor {
         let visitor = self.clone();
         aside_with(permit, move || f(&visitor)).await
     }
+}
+
+fn withheld() -> Problem {
+    let detail = "the server was started with --read-only: nothing is changed here";
+    Problem::new(Kind::Forbidden, detail)
 }

@@ -93,9 +93,9 @@ pub(crate) async fn forget(app: Visitor, Named(entry): Named<String>) -> Result<
         let refused = all.iter().find(|refused| refused.id == id).ok_or_else(|| {
             Problem::new(Kind::NoSuchAddress, format_args!("no entry {id} was refused here"))
         })?;
-        // Where the tree is no more, nobody can be asked.
-        if let Some(tree) = name_of(app, refused) {
-            app.check(&tree, Need::whole(Role::Admin))?;
+        match name_of(app, refused) {
+            Some(tree) => app.check(&tree, Need::whole(Role::Admin))?,
+            None => app.administer_trees("entries of trees that are no more are forgotten by")?,
         }
         Ok(local.forget(id)?)
     })

@@ -24,6 +24,7 @@ mod login;
 mod matrix;
 mod merging;
 mod nodes;
+mod outbox;
 mod people;
 mod repeated;
 mod status;
