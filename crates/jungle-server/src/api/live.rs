@@ -47,10 +47,11 @@ pub(crate) async fn watch(
     let now = app.boards.look(&tree)?.edition.to_string();
     let last = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok());
     let seen = last.or(query.text("after")?).map_or(now, str::to_owned);
+    let end = End::of(&app, &tree, &name);
     let (send, body) = pieces();
     tokio::spawn(async move {
         let _present = app.metrics.watchers.enter();
-        let mut out = Out { send, end: End::of(&app) };
+        let mut out = Out { send, end };
         let begun = out.send(Bytes::from_static(b"retry: 1000\n\n")).await;
         if begun.is_ok() {
             // Whoever goes away, or the server that stops, is the end.

@@ -52,11 +52,12 @@ pub(crate) async fn watch(
     // After the subscription: what is committed from here on is told.
     let after = after.map_or_else(|| tree.snapshot().revision(), Revision::new);
     check_ahead(&app, after)?;
+    let end = End::of(&app, &tree, &name);
     let (mut reader, first) = Reader::begin(tree, (path, view), after).await?;
     let (send, body) = pieces();
     tokio::spawn(async move {
         let _present = app.metrics.watchers.enter();
-        let mut out = Out { send, end: End::of(&app) };
+        let mut out = Out { send, end };
         // Whoever goes away, or the server that stops, is the end.
         // The id says from where to go on if the connection is lost before something happens.
         let begin = Bytes::from(format!("retry: 1000\nid: {after}\n\n"));
@@ -169,11 +170,20 @@ pub(super) struct Out {
 pub(super) struct End {
     stopping: Stopping,
     visitor: Visitor,
+    tree: TreeHandle,
+    /// By which it was asked for the tree, and let in.
+    name: Arc<str>,
 }
 
 impl End {
-    pub(super) fn of(visitor: &Visitor) -> End {
-        End { stopping: visitor.stopping.clone(), visitor: visitor.clone() }
+    pub(super) fn of(visitor: &Visitor, tree: &TreeHandle, name: &str) -> End {
+        let (stopping, visitor) = (visitor.stopping.clone(), visitor.clone());
+        End { stopping, visitor, tree: tree.clone(), name: name.into() }
+    }
+
+    /// Has the tree another name by now? There may be other rules for that.
+    fn is_renamed(&self) -> bool {
+        self.tree.name() != self.name
     }
 
     /// Waits until the server stops, or something else was granted: the client that comes again,
@@ -196,6 +206,9 @@ impl Out {
     }
 
     pub(super) async fn send(&mut self, frame: Bytes) -> Result<(), Ended> {
+        if self.end.is_renamed() {
+            return Err(Ended);
+        }
         tokio::select! {
             sent = self.send.send(frame) => sent.map_err(|_| Ended),
             () = self.end.wait() => Err(Ended),

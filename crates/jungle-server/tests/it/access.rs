@@ -196,6 +196,20 @@ fn what_is_granted_changes_with_the_file() {
     guarded.get("ana", "/api/v1/trees/t").expect(200);
 }
 
+#[test]
+fn stream_ends_with_the_name_by_which_it_was_let_in() {
+    let granted = [("ana", "*", "/", Role::Admin), ("ben", "t", "/", Role::Read)];
+    let guarded = Guarded::new("stream-renamed", &granted);
+    let header = format!("Authorization: {}\r\n", guarded.header("ben"));
+    let mut events = guarded.served.watch("t/watch", &header);
+    guarded.edit("ana", r#"{"op":"append"}"#).expect(200);
+    assert_eq!(events.next().unwrap().name, "change");
+    guarded.send("ana", "PATCH", "/api/v1/trees/t", Some(r#"{"name":"secret"}"#)).expect(200);
+    let tree = guarded.served.server.jungle().open_tree("secret").unwrap();
+    tree.update(|tx| tx.append(&[])).unwrap();
+    assert_eq!(events.next(), None);
+}
+
 /// Begins to import `{"a":1}`, of which two bytes are still to come: it has been let in.
 fn begin_import(guarded: &Guarded, who: &str, path: &str) -> TcpStream {
     let mut stream = guarded.served.connect();
