@@ -9,6 +9,7 @@ use jungle::{Durability, Jungle, NotWritten, Revision};
 use jungle_cluster::Local;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::metrics::Counter;
 use crate::problem::{Kind, Problem};
 
 /// Where it is asked to wait.
@@ -29,28 +30,36 @@ impl Acknowledger {
     ///
     /// # Errors
     /// When the system refuses a thread.
-    pub(crate) fn start(jungle: Jungle) -> std::io::Result<Acknowledger> {
+    pub(crate) fn start(jungle: Jungle, panics: Arc<Counter>) -> std::io::Result<Acknowledger> {
         let usual = jungle.durability();
         let wait = move |revision, durability| jungle.wait_until(revision, durability);
-        Acknowledger::with(usual, wait)
+        Acknowledger::with(usual, wait, panics)
     }
 
     /// The same for an outbox and its revisions.
     ///
     /// # Errors
     /// As there.
-    pub(crate) fn of_outbox(local: Arc<Local>) -> std::io::Result<Acknowledger> {
+    pub(crate) fn of_outbox(
+        local: Arc<Local>,
+        panics: Arc<Counter>,
+    ) -> std::io::Result<Acknowledger> {
         let usual = local.durability();
         let wait = move |revision, durability| local.wait_until(revision, durability);
-        Acknowledger::with(usual, wait)
+        Acknowledger::with(usual, wait, panics)
     }
 
     fn with(
         usual: Durability,
         wait: impl Fn(Revision, Durability) -> Result<(), NotWritten> + Send + 'static,
+        panics: Arc<Counter>,
     ) -> std::io::Result<Acknowledger> {
         let (send, asked) = mpsc::unbounded_channel();
-        Builder::new().name("acknowledge".to_owned()).spawn(move || run(wait, asked))?;
+        let run = move || {
+            let _watched = panics.on_unwind();
+            run(wait, asked);
+        };
+        Builder::new().name("acknowledge".to_owned()).spawn(run)?;
         Ok(Acknowledger { send, usual })
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use jungle::{ArchiveError, CollectError, Collector, Jungle, loading};
 
-use crate::metrics::Collections;
+use crate::metrics::{Collections, Metrics};
 
 /// It rests so many times as long as it worked, at least.
 const REST: u32 = 20;
@@ -42,7 +42,7 @@ impl Collecting {
     pub(crate) fn start(
         jungle: Jungle,
         (every, drops_by_age): (Duration, bool),
-        collections: Arc<Collections>,
+        metrics: &Metrics,
     ) -> std::io::Result<Collecting> {
         let over = Arc::new(Over::default());
         let until = Arc::clone(&over);
@@ -52,7 +52,11 @@ impl Collecting {
             true => jungle.apply_retention(),
             false => Ok(()),
         };
-        let run = move || run(&jungle, (collector, every, &drop_old), &collections, &until);
+        let (collections, panics) = (Arc::clone(&metrics.collections), Arc::clone(&metrics.panics));
+        let run = move || {
+            let _watched = panics.on_unwind();
+            run(&jungle, (collector, every, &drop_old), &collections, &until);
+        };
         let thread = Builder::new().name("collector".to_owned()).spawn(run)?;
         Ok(Collecting { thread: Some(thread), over })
     }

@@ -15,6 +15,7 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::access::View;
 use crate::api::event;
+use crate::metrics::Counter;
 
 /// Events that wait for a client.
 const QUEUE: usize = 64;
@@ -31,8 +32,11 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const REST: Duration = Duration::from_millis(4);
 
 /// The branches that are watched.
-#[derive(Default)]
-pub(crate) struct Hubs(Arc<Mutex<HashMap<BranchId, Hub>>>);
+#[derive(Clone, Default)]
+pub(crate) struct Hubs {
+    watched: Arc<Mutex<HashMap<BranchId, Hub>>>,
+    panics: Arc<Counter>,
+}
 
 #[derive(Default)]
 struct Hub {
@@ -109,8 +113,12 @@ pub(crate) struct Subscription {
 }
 
 impl Hubs {
+    pub(crate) fn new(panics: Arc<Counter>) -> Hubs {
+        Hubs { watched: Arc::default(), panics }
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<BranchId, Hub>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Watches the node at `path` and below, as far as it may be told.
@@ -125,10 +133,10 @@ impl Hubs {
         let branch = tree.branch_id();
         let mut hubs = self.lock();
         if !hubs.contains_key(&branch) {
-            let (tree, hubs) = (tree.clone(), Hubs(Arc::clone(&self.0)));
+            let (tree, hubs) = (tree.clone(), self.clone());
             let after = tree.snapshot().revision();
             let thread = std::thread::Builder::new().name("watch".to_owned());
-            thread.spawn(move || hubs.run(&tree, after))?;
+            thread.spawn(move || hubs.mourned(branch, || hubs.run(&tree, after)))?;
         }
         let hub = hubs.entry(branch).or_default();
         let id = hub.next_id;
@@ -136,7 +144,26 @@ impl Hubs {
         let (client, queue) = Client::new(id, path, view);
         let lost = Arc::clone(&client.lost);
         hub.clients.push(client);
-        Ok(Subscription { hubs: Hubs(Arc::clone(&self.0)), branch, id, queue, lost })
+        Ok(Subscription { hubs: self.clone(), branch, id, queue, lost })
+    }
+
+    /// Does what the thread of a branch does. Where a bug ends it, the streams of those who listen
+    /// end, and whoever comes again has a new thread.
+    fn mourned(&self, branch: BranchId, f: impl FnOnce()) {
+        struct Mourned<'h>(&'h Hubs, BranchId);
+
+        impl Drop for Mourned<'_> {
+            fn drop(&mut self) {
+                // Otherwise it has removed its own.
+                if std::thread::panicking() {
+                    self.0.lock().remove(&self.1);
+                }
+            }
+        }
+
+        let _watched = self.panics.on_unwind();
+        let _mourned = Mourned(self, branch);
+        f();
     }
 
     /// Hands on what happens, until nobody listens or the branch is deleted.
@@ -225,7 +252,31 @@ impl Drop for Subscription {
 
 #[cfg(test)]
 mod tests {
+    use jungle::{Jungle, Memory};
+
     use super::*;
+
+    #[tokio::test]
+    async fn bug_in_a_thread_ends_the_streams_and_is_nobodys_later() {
+        let jungle = Jungle::memory().unwrap();
+        let (tree, hubs) = (jungle.create_tree("t").unwrap(), Hubs::default());
+        let branch = tree.branch_id();
+        let (client, mut queue) = Client::new(0, Path::root(), View::WHOLE);
+        hubs.lock().insert(branch, Hub { next_id: 1, clients: vec![client] });
+        let dead = hubs.clone();
+        let bug = move || {
+            let _held = dead.lock();
+            panic!("a bug");
+        };
+        let thread = hubs.clone();
+        let ended = std::thread::spawn(move || thread.mourned(branch, bug)).join();
+        assert!(ended.is_err());
+        assert_eq!((hubs.panics.get(), queue.next().await), (1, None));
+        let place = (Path::root(), View::WHOLE);
+        let mut again = hubs.subscribe(&tree, place).unwrap();
+        let revision = tree.update(|tx| tx.append(&[])).unwrap().revision;
+        assert_eq!(again.queue.next().await.map(|(revision, _)| revision), Some(revision));
+    }
 
     #[tokio::test]
     async fn little_waits_for_a_client_that_does_not_read() {

@@ -26,7 +26,7 @@ pub(crate) struct Metrics {
     pub(crate) connections: Gauge,
     pub(crate) connections_refused: Counter,
     pub(crate) watchers: Gauge,
-    pub(crate) panics: Counter,
+    pub(crate) panics: Arc<Counter>,
     pub(crate) collections: Arc<Collections>,
 }
 
@@ -128,7 +128,7 @@ impl Counts {
 }
 
 /// Something that goes up.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
 /// Something that there is now.
@@ -155,7 +155,7 @@ impl Counter {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn get(&self) -> u64 {
+    pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -191,7 +191,7 @@ impl Metrics {
             connections: Gauge::default(),
             connections_refused: Counter::default(),
             watchers: Gauge::default(),
-            panics: Counter::default(),
+            panics: Arc::default(),
             collections: Arc::default(),
         }
     }
@@ -254,7 +254,7 @@ impl Metrics {
             (
                 "jungle_panics_total",
                 "counter",
-                "Connections and requests that a bug ended.",
+                "Connections, requests and other work that a bug ended.",
                 self.panics.get(),
             ),
             ("jungle_revision", "gauge", "The newest revision.", jungle.revision().number()),

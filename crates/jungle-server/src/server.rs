@@ -162,8 +162,7 @@ impl Server {
         let drops_by_age = options.drops_by_age;
         let app = Arc::new(app(&data, gate, options, stopping)?);
         let collecting = every.map(|every| {
-            let collections = Arc::clone(&app.metrics.collections);
-            Collecting::start(data.jungle().clone(), (every, drops_by_age), collections)
+            Collecting::start(data.jungle().clone(), (every, drops_by_age), &app.metrics)
         });
         let collecting = collecting.transpose().map_err(StartError::Threads)?;
         let upkeep = app.upkeep.clone();
@@ -307,16 +306,18 @@ fn app(
     options: Options,
     stopping: watch::Receiver<bool>,
 ) -> Result<App, StartError> {
-    let jungle = data.jungle().clone();
+    let (jungle, metrics) = (data.jungle().clone(), Metrics::new());
+    let panics = || Arc::clone(&metrics.panics);
     let disk = match data {
-        Served::Folder(_) => Some(Acknowledger::start(jungle.clone())),
+        Served::Folder(_) => Some(Acknowledger::start(jungle.clone(), panics())),
         // What has its place in the log waits for nothing more.
         Served::Memory(_) | Served::Cluster(..) => None,
     };
     let disk = disk.transpose().map_err(StartError::Threads)?;
     let cluster = data.cluster().cloned();
     let checkpoints = data.store().map(|store| store.checkpoints());
-    let upkeep = data.store().map(|store| Upkeep::new(store, options.backups.as_deref()));
+    let upkeep = data.store();
+    let upkeep = upkeep.map(|store| Upkeep::new(store, options.backups.as_deref(), panics()));
     let upkeep = upkeep.transpose()?.map(Arc::new);
     let committer = cluster.as_ref().map(|_| Committer::start(&jungle)).transpose();
     let committer = committer.map_err(StartError::Threads)?;
@@ -325,7 +326,7 @@ fn app(
         BoardLevel::Local => {
             let local = cluster.as_ref().and_then(|cluster| cluster.opened_local());
             let local = local.ok_or(StartError::NoOutbox)?;
-            board::Level::local(local).map_err(StartError::Threads)?
+            board::Level::local(local, panics()).map_err(StartError::Threads)?
         }
     };
     let limits = &options.limits;
@@ -340,10 +341,10 @@ fn app(
         committer,
         boards,
         hosts: Hosts::new(&options),
-        metrics: Metrics::new(),
+        hubs: Hubs::new(panics()),
+        metrics,
         rate: Rate::new(limits.requests_per_second_max),
         audit: Audit::new(),
-        hubs: Hubs::default(),
         once: Arc::default(),
         mark: Mark::new(),
         pages: board::Cache::default(),

@@ -51,6 +51,7 @@ pub(crate) async fn watch(
     let (send, body) = pieces();
     tokio::spawn(async move {
         let _present = app.metrics.watchers.enter();
+        let _watched = app.metrics.panics.on_unwind();
         let mut out = Out { send, end };
         let begun = out.send(Bytes::from_static(b"retry: 1000\n\n")).await;
         if begun.is_ok() {

@@ -57,6 +57,7 @@ pub(crate) async fn watch(
     let (send, body) = pieces();
     tokio::spawn(async move {
         let _present = app.metrics.watchers.enter();
+        let _watched = app.metrics.panics.on_unwind();
         let mut out = Out { send, end };
         // Whoever goes away, or the server that stops, is the end.
         // The id says from where to go on if the connection is lost before something happens.

@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use crate::acknowledge::Acknowledger;
 use crate::etag::Edition;
+use crate::metrics::Counter;
 use crate::problem::Problem;
 
 /// At which level messages are committed.
@@ -33,8 +34,8 @@ pub(crate) struct Shown {
 impl Level {
     /// # Errors
     /// When the system refuses a thread.
-    pub(crate) fn local(local: &Arc<Local>) -> std::io::Result<Level> {
-        let disk = Acknowledger::of_outbox(Arc::clone(local))?;
+    pub(crate) fn local(local: &Arc<Local>, panics: Arc<Counter>) -> std::io::Result<Level> {
+        let disk = Acknowledger::of_outbox(Arc::clone(local), panics)?;
         let (local, news) = (Arc::clone(local), watch::Sender::new(()));
         Ok(Level::Local(Outbox { local, disk, news }))
     }

@@ -24,7 +24,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::app::Stopping;
-use crate::metrics::{kind, line};
+use crate::metrics::{Counter, kind, line};
 use crate::options::StartError;
 use crate::problem::{Kind, Problem};
 
@@ -71,6 +71,7 @@ pub(crate) struct Upkeep {
     /// In which folder backups are, if there may be any.
     backups: Option<PathBuf>,
     places: [Place; Work::ALL.len()],
+    panics: Arc<Counter>,
 }
 
 /// Where one kind of work is done.
@@ -120,11 +121,15 @@ pub(crate) struct Told {
 }
 
 impl Upkeep {
-    pub(crate) fn new(store: &Arc<Store>, backups: Option<&Path>) -> Result<Upkeep, StartError> {
+    pub(crate) fn new(
+        store: &Arc<Store>,
+        backups: Option<&Path>,
+        panics: Arc<Counter>,
+    ) -> Result<Upkeep, StartError> {
         let made = |folder: &Path| place::make(folder);
         let backups = backups.map(made).transpose().map_err(StartError::Backups)?;
         let store = Mutex::new(Some(Arc::clone(store)));
-        Ok(Upkeep { store, backups, places: Default::default() })
+        Ok(Upkeep { store, backups, places: Default::default(), panics })
     }
 
     /// Where the backup of this name is, or will be.
@@ -168,9 +173,9 @@ impl Upkeep {
         let state = place.state.borrow().begun(asked, steps.clone());
         let told = state.told();
         place.state.send_replace(state);
-        let told_to = Arc::clone(&place.state);
+        let (told_to, panics) = (Arc::clone(&place.state), Arc::clone(&self.panics));
         let run = move || {
-            let done = done(&opened, &steps, f);
+            let done = done(&panics, || f(&opened, &steps));
             // Whoever hears that it has ended may close the folder.
             drop(opened);
             told_to.send_modify(|state| state.end(work, done));
@@ -254,13 +259,12 @@ fn no_backups() -> Problem {
 }
 
 /// Does it; a bug in it ends nothing else.
-fn done(
-    store: &Store,
-    steps: &Steps,
-    f: impl FnOnce(&Store, &Steps) -> Result<Value, Undone>,
-) -> Result<Value, Undone> {
-    let done = catch_unwind(AssertUnwindSafe(|| loading(|| f(store, steps))));
-    match done {
+fn done(panics: &Counter, f: impl FnOnce() -> Result<Value, Undone>) -> Result<Value, Undone> {
+    let done = || {
+        let _watched = panics.on_unwind();
+        loading(f)
+    };
+    match catch_unwind(AssertUnwindSafe(done)) {
         Ok(Ok(done)) => done,
         Ok(Err(damaged)) => Err(damaged.into()),
         Err(_) => Err(Undone::failed("a bug ended it")),
@@ -320,5 +324,18 @@ impl State {
             error: self.error.clone(),
             hint: self.hint,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bug_in_it_is_told_and_counted() {
+        let panics = Counter::default();
+        assert!(done(&panics, || panic!("a bug")).is_err());
+        assert!(done(&panics, || Err(Undone::failed("a disk"))).is_err());
+        assert_eq!(panics.get(), 1);
     }
 }
