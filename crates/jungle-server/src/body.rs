@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use crate::limits::Limits;
 use crate::problem::{Kind, Problem};
 
-/// Pieces that wait for the client.
+/// Pieces that wait for the client, where they are of about the same length.
 const PIECES: usize = 4;
 
 /// The whole body.
@@ -96,15 +96,16 @@ struct Pieces {
     is_whole: Arc<AtomicBool>,
 }
 
-fn channel(is_whole: bool) -> (mpsc::Sender<Bytes>, Arc<AtomicBool>, Body) {
-    let ((send, pieces), is_whole) = (mpsc::channel(PIECES), Arc::new(AtomicBool::new(is_whole)));
+fn channel(many: usize, is_whole: bool) -> (mpsc::Sender<Bytes>, Arc<AtomicBool>, Body) {
+    let ((send, pieces), is_whole) = (mpsc::channel(many), Arc::new(AtomicBool::new(is_whole)));
     let body = Body::new(Pieces { pieces, is_whole: Arc::clone(&is_whole) });
     (send, is_whole, body)
 }
 
-/// Where the pieces are put, and the body that they become: whole wherever it ends.
+/// Where the pieces are put, and the body that they become: whole wherever it ends. One waits,
+/// since they may be long.
 pub(crate) fn pieces() -> (mpsc::Sender<Bytes>, Body) {
-    let (send, _, body) = channel(true);
+    let (send, _, body) = channel(1, true);
     (send, body)
 }
 
@@ -208,7 +209,7 @@ const PIECE_BYTES: usize = 64 << 10;
 impl Outgoing {
     /// To be used on another thread than those that serve.
     pub(crate) fn new(limits: &Limits) -> (Outgoing, Body) {
-        let (pieces, is_whole, body) = channel(false);
+        let (pieces, is_whole, body) = channel(PIECES, false);
         let out = Outgoing {
             pieces,
             is_whole,

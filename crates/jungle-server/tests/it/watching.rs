@@ -140,6 +140,18 @@ fn commit_with_very_many_changes_is_told_without_them() {
 }
 
 #[test]
+fn commit_with_very_long_changes_is_told_without_them() {
+    let served = Served::memory().tree("t");
+    let tree = served.server.jungle().open_tree("t").unwrap();
+    let long: [jungle::Key; 1] = [(&*"x".repeat(4000)).into()];
+    tree.update(|tx| tx.insert_child(&[], &long[0])).unwrap();
+    let mut events = served.watch("t/watch", "");
+    tree.update(|tx| (0..600).try_for_each(|_| tx.append(&long).map(drop))).unwrap();
+    let data = events.next().unwrap().data;
+    assert!(data["changes"] == json!([]) && data["cut"] == true, "{}", data.to_string().len());
+}
+
+#[test]
 fn deletion_is_the_last_event() {
     let served = Served::memory().tree("t");
     let mut events = served.watch("t/watch", "");
