@@ -155,12 +155,17 @@ fn token(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
 }
 
 /// What is in the cookie of this name. Of two one may be somebody else's: then it is none.
-pub(super) fn session<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+fn session<'h>(headers: &'h HeaderMap, name: &'h str) -> Option<&'h str> {
+    let mut secrets = sessions(headers, name);
+    secrets.next().filter(|_| secrets.next().is_none())
+}
+
+/// What is in all cookies of this name: whoever logs out ends all of them.
+pub(super) fn sessions<'h>(headers: &'h HeaderMap, name: &'h str) -> impl Iterator<Item = &'h str> {
     let values = headers.get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
     let cookies = values.flat_map(|value| value.split(';')).map(str::trim);
     let pairs = cookies.filter_map(|cookie| cookie.split_once('='));
-    let mut secrets = pairs.filter(|(found, _)| *found == name).map(|(_, secret)| secret);
-    secrets.next().filter(|_| secrets.next().is_none())
+    pairs.filter(move |(found, _)| *found == name).map(|(_, secret)| secret)
 }
 
 #[cfg(test)]

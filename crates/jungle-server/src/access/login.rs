@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 
 use super::file::User;
-use super::gate::{Gate, cookie_name, refused, session};
+use super::gate::{Gate, cookie_name, refused, sessions};
 use super::secret;
 use super::sessions::SESSION_TIME;
 use super::visitor::Visitor;
@@ -114,7 +114,8 @@ async fn log_in(app: Visitor, request: Request<Body>) -> Result<Response, Sorry>
     let client = request.extensions().get().copied();
     let client: Client =
         client.ok_or_else(|| refused("nobody knows where the request comes from"))?;
-    let before = session(request.headers(), cookie_name(Some(&client))).map(str::to_owned);
+    let before = sessions(request.headers(), cookie_name(Some(&client)));
+    let before: Vec<String> = before.map(str::to_owned).collect();
     let known = ["name", "password", "next"];
     let form = form_within(&app, request, &known, FORM_BYTES_MAX).await?;
     let name = form.text("name")?.unwrap_or_default().trim();
@@ -169,9 +170,10 @@ async fn check(
 
 async fn log_out(app: Visitor, request: Request<Body>) -> Response {
     let client = request.extensions().get::<Client>();
-    let secret = session(request.headers(), cookie_name(client));
-    if let (Some(gate), Some(secret)) = (&app.gate, secret) {
-        gate.sessions.end(secret);
+    if let Some(gate) = &app.gate {
+        // Of two, one may be somebody else's: who could put it there may lose it.
+        let secrets = sessions(request.headers(), cookie_name(client));
+        secrets.for_each(|secret| gate.sessions.end(secret));
     }
     let mut answer = see("/login");
     answer.headers_mut().insert(SET_COOKIE, cookie("", Duration::ZERO, client));

@@ -50,6 +50,12 @@ fn session_lasts_from_log_in_to_log_out() {
     assert_eq!((out.status.as_u16(), out.header("location")), (303, "/login"));
     assert!(out.header("set-cookie").starts_with("jungle_session=; Path=/; Max-Age=0;"));
     assert_eq!(get("/api/v1/trees", &cookie).status, 401);
+    // Whichever of two is one's own.
+    let (one, other) = (session(&guarded), session(&guarded));
+    let both = format!("{one}; {other}");
+    served.send("POST", "/logout", &[("cookie", &both)], None);
+    let left = [&one, &other].map(|cookie| get("/api/v1/trees", cookie).status.as_u16());
+    assert_eq!(left, [401, 401]);
 }
 
 #[test]
