@@ -6,8 +6,9 @@ use askama::Template;
 use axum::http::Uri;
 use axum::response::Response;
 
+use super::pager::{Paged, Turn, paged};
 use super::sorry::{Sorry, html};
-use super::{VISITS_MAX, limit, part, place};
+use super::{limit, part, place};
 use crate::access::{Need, Role, Visitor};
 use crate::problem::Problem;
 use crate::query::Query;
@@ -48,13 +49,7 @@ impl<'q> Which<'q> {
         })
     }
 
-    /// The boards, and before and behind which names there may be others.
-    fn find(
-        &self,
-        app: &Visitor,
-        names: &[Arc<str>],
-        limit: usize,
-    ) -> (Vec<Board>, Option<String>, Option<String>) {
+    fn find(&self, app: &Visitor, names: &[Arc<str>], limit: usize) -> Paged<Board> {
         let (names, is_backward) = match self {
             Which::First => (names, false),
             Which::After(name) => (&names[names.partition_point(|it| **it <= **name)..], false),
@@ -62,43 +57,13 @@ impl<'q> Which<'q> {
             Which::Before(name) => (&names[..names.partition_point(|it| **it < **name)], true),
         };
         let is_inner = matches!(self, Which::After(_) | Which::Before(_));
-        let (mut boards, more, last) = match is_backward {
-            false => take(app, names.iter(), limit),
-            true => take(app, names.iter().rev(), limit),
-        };
-        let first = boards.first().map(|board| part(&board.name));
-        let back = first.or(last).filter(|_| is_inner);
-        if is_backward {
-            boards.reverse();
-            return (boards, more, back);
+        let turn = Turn { limit, is_inner, is_backward };
+        let (of, name) = (|name| Board::of(app, name), |name: &Arc<str>| part(name));
+        match is_backward {
+            false => paged(names.iter(), &turn, of, name),
+            true => paged(names.iter().rev(), &turn, of, name),
         }
-        (boards, back, more)
     }
-}
-
-/// The boards among trees of these names; the name behind which to go on, if there may be more; and
-/// the last that was seen.
-fn take<'n>(
-    app: &Visitor,
-    names: impl Iterator<Item = &'n Arc<str>>,
-    limit: usize,
-) -> (Vec<Board>, Option<String>, Option<String>) {
-    let (mut boards, mut last) = (Vec::<Board>::new(), None);
-    let of_name = |name: Option<&Arc<str>>| name.map(|name| part(name));
-    for (visits, name) in names.enumerate() {
-        if visits == VISITS_MAX {
-            return (boards, of_name(last), of_name(last));
-        }
-        if let Some(board) = Board::of(app, name) {
-            if boards.len() == limit {
-                let more = boards.last().map(|board| part(&board.name));
-                return (boards, more, of_name(last));
-            }
-            boards.push(board);
-        }
-        last = Some(name);
-    }
-    (boards, None, of_name(last))
 }
 
 impl Board {
@@ -113,7 +78,7 @@ impl Board {
 pub(super) async fn list(app: Visitor, uri: Uri) -> Result<Response, Sorry> {
     let query = Query::of(&uri, &["before", "after", "last", "limit"])?;
     let (which, limit) = (Which::of(&query)?, limit(&query)?);
-    let (boards, previous, next) = which.find(&app, &app.names(), limit);
+    let Paged { items: boards, before, behind } = which.find(&app, &app.names(), limit);
     let (has_accounts, may_create) = (app.gate.is_some(), app.creates());
-    Ok(html(&Page { has_accounts, may_create, boards, previous, next })?)
+    Ok(html(&Page { has_accounts, may_create, boards, previous: before, next: behind })?)
 }

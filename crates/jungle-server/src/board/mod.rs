@@ -13,6 +13,7 @@ mod edit;
 mod level;
 mod list;
 mod message;
+mod pager;
 mod post;
 mod sorry;
 mod view;

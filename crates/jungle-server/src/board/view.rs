@@ -4,13 +4,14 @@ use askama::Template;
 use axum::http::Uri;
 use axum::http::header::HeaderMap;
 use axum::response::Response;
-use jungle::{Children, Key, KeyRef, Node, Snapshot};
+use jungle::{Key, Node, Snapshot};
 
 use super::cache::View;
 use super::level::Shown;
 use super::message::Message;
+use super::pager::{Paged, Turn, paged};
 use super::sorry::{Sorry, render, written};
-use super::{VISITS_MAX, limit, open, part, place};
+use super::{limit, open, part, place};
 use crate::access::{Need, Role, Visitor};
 use crate::api::Named;
 use crate::app::App;
@@ -55,55 +56,20 @@ impl Which {
         })
     }
 
-    /// The messages with the newest first, and behind which keys there are newer and older ones.
-    fn find(
-        &self,
-        name: &str,
-        root: Node<'_>,
-        limit: usize,
-    ) -> (Vec<Message>, Option<String>, Option<String>) {
+    /// The newest first.
+    fn find(&self, name: &str, root: Node<'_>, limit: usize) -> Paged<Message> {
         let (children, skipped, is_backward) = match self {
-            Which::Newest => (root.children_backward(), None, true),
-            Which::Before(key) => (root.children_backward_from(key), Some(key), true),
-            Which::Oldest => (root.children(), None, false),
-            Which::After(key) => (root.children_from(key), Some(key), false),
+            Which::Newest => (root.children_backward(), None, false),
+            Which::Before(key) => (root.children_backward_from(key), Some(key), false),
+            Which::Oldest => (root.children(), None, true),
+            Which::After(key) => (root.children_from(key), Some(key), true),
         };
-        let (mut found, more, last) = take(name, children, skipped, limit);
-        let first = found.first().map(|message| part(&message.key));
-        let back = skipped.and(first.or(last));
-        if is_backward {
-            return (found, back, more);
-        }
-        found.reverse();
-        (found, more, back)
+        let skipped = skipped.map(Key::as_ref);
+        let turn = Turn { limit, is_inner: skipped.is_some(), is_backward };
+        let children = children.skip_while(|(key, _)| skipped == Some(*key));
+        let of = |(key, node)| Message::of(name, key, node);
+        paged(children, &turn, of, |(key, _)| part(&key.to_string()))
     }
-}
-
-/// The messages; the key behind which to go on, if there is more; and the last that was seen.
-fn take(
-    name: &str,
-    children: Children<'_>,
-    skipped: Option<&Key>,
-    limit: usize,
-) -> (Vec<Message>, Option<String>, Option<String>) {
-    let skipped = skipped.map(Key::as_ref);
-    let (mut found, mut last) = (Vec::<Message>::new(), None);
-    let of_key = |key: Option<KeyRef<'_>>| key.map(|key| part(&key.to_string()));
-    let children = children.skip_while(|(key, _)| skipped == Some(*key));
-    for (visits, (key, node)) in children.enumerate() {
-        if visits == VISITS_MAX {
-            return (found, of_key(last), of_key(last));
-        }
-        if let Some(message) = Message::of(name, key, node) {
-            if found.len() == limit {
-                let more = found.last().map(|message| part(&message.key));
-                return (found, more, of_key(last));
-            }
-            found.push(message);
-        }
-        last = Some(key);
-    }
-    (found, None, of_key(last))
 }
 
 pub(super) async fn view(
@@ -138,7 +104,8 @@ fn page(
 ) -> Result<String, Problem> {
     let limit = limit(query)?;
     let root = snapshot.root();
-    let (messages, newer, older) = Which::of(query)?.find(name, root, limit);
+    let Paged { items: messages, before: newer, behind: older } =
+        Which::of(query)?.find(name, root, limit);
     let watch = if app.boards.outbox().is_some() { "local" } else { "watch" };
     render(&Page {
         has_accounts: app.gate.is_some(),
