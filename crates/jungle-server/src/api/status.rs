@@ -14,7 +14,7 @@ pub(crate) const OPENAPI: &str = include_str!("../../../../docs/openapi.json");
 
 /// Anybody may know that it is there; how it stands is for those who may read all trees.
 pub(crate) async fn health(app: Visitor) -> Response {
-    let fault = app.cluster.as_ref().and_then(|cluster| cluster.status().fault);
+    let fault = app.cluster.as_ref().and_then(|cluster| cluster.fault());
     let mut health = json!({"status": if fault.is_some() { "stopped" } else { "ok" }});
     if let Some(jungle) = app.everything() {
         health["revision"] = jungle.revision().number().into();
