@@ -9,9 +9,9 @@
 
 use std::fmt;
 
-use crate::arena::{Memory, WORD_BYTES};
+use crate::arena::{Memory, SPARE_ADDING, SPARE_REMOVING, WORD_BYTES};
 use crate::block::Record;
-use crate::edit::Edit;
+use crate::edit::{Edit, EditError};
 use crate::line::Dead;
 use crate::planted::{Bug, is_awake};
 use crate::value::ValueRef;
@@ -184,12 +184,12 @@ struct Encoded<'v> {
 }
 
 impl<'v> Encoded<'v> {
-    /// A long value is first written to a record of its own.
-    fn new(edit: &mut Edit<'_>, value: ValueRef<'v>) -> Encoded<'v> {
+    /// A long value is first written to a record of its own; `None` where it has no room.
+    fn new(edit: &mut Edit<'_>, value: ValueRef<'v>) -> Option<Encoded<'v>> {
         let (kind, word, bytes): (u32, u64, &[u8]) = match value {
             ValueRef::Null => (NULL, 0, &[]),
             ValueRef::Bool(bool) => {
-                return Encoded { tag: BOOL << 29 | u32::from(bool), word: 0, bytes: &[] };
+                return Some(Encoded { tag: BOOL << 29 | u32::from(bool), word: 0, bytes: &[] });
             }
             ValueRef::Int(int) => (INT, int as u64, &[]),
             ValueRef::Float(float) => (FLOAT, float.to_bits(), &[]),
@@ -198,16 +198,26 @@ impl<'v> Encoded<'v> {
         };
         let tag = kind << 29 | bytes.len() as u32;
         if bytes.len() <= INLINE_BYTES_MAX {
-            return Encoded { tag, word, bytes };
+            return Some(Encoded { tag, word, bytes });
         }
         let words = 1 + bytes.len().div_ceil(WORD_BYTES);
-        let record = edit.allocator.take_record(edit.arena, words, edit.version);
+        let (arena, version) = (edit.arena, edit.version);
+        let record = edit.allocator.try_take_record(arena, words, version, SPARE_ADDING)?;
         edit.arena.payload.write_bytes(record as usize + 1, bytes);
-        Encoded { tag: tag | 1 << 28, word: u64::from(record), bytes: &[] }
+        Some(Encoded { tag: tag | 1 << 28, word: u64::from(record), bytes: &[] })
     }
 
     fn words(&self) -> usize {
-        Entry { at: 0, symbol: 0, tag: self.tag }.words()
+        self.entry().words()
+    }
+
+    /// The record that it was written to, if it is a long one.
+    fn apart(&self) -> Option<u32> {
+        self.entry().is_apart().then_some(self.word as u32)
+    }
+
+    fn entry(&self) -> Entry {
+        Entry { at: 0, symbol: 0, tag: self.tag }
     }
 
     fn write(&self, arena: Memory<'_>, at: usize, symbol: u32) {
@@ -245,60 +255,78 @@ pub(crate) fn words_with(arena: Memory<'_>, record: u32, bytes: usize) -> usize 
     Attributes::new(arena, record).end + 2 + bytes.min(INLINE_BYTES_MAX).div_ceil(WORD_BYTES)
 }
 
-/// Puts an attribute; gives the record that takes the place of `record` (0: none yet).
-pub(crate) fn put(edit: &mut Edit<'_>, record: u32, symbol: u32, value: ValueRef<'_>) -> u32 {
-    let new = Encoded::new(edit, value);
+/// Puts an attribute; gives the record that takes the place of `record` (0: none yet), or `None`
+/// where there is no room: nothing is changed then.
+pub(crate) fn put(
+    edit: &mut Edit<'_>,
+    record: u32,
+    symbol: u32,
+    value: ValueRef<'_>,
+) -> Option<u32> {
+    let new = Encoded::new(edit, value)?;
     if record == 0 {
         let record = edit.allocator.take_record(edit.arena, 1 + new.words(), edit.version);
         new.write(edit.arena, record as usize + 1, symbol);
-        return record;
+        return Some(record);
     }
-    let (at, old_words) = match place(edit.arena, record, symbol) {
-        Place::Found(entry) => {
-            if let Some(apart) = entry.apart(edit.arena, record) {
-                edit.retire_record(apart);
-            }
-            (entry.at, entry.words())
-        }
-        Place::Before(at) => (at, 0),
+    let (at, old_words, was_apart) = match place(edit.arena, record, symbol) {
+        Place::Found(entry) => (entry.at, entry.words(), entry.apart(edit.arena, record)),
+        Place::Before(at) => (at, 0, None),
     };
-    let record = splice(edit, record, at, old_words, new.words());
+    let spliced = splice(edit, record, at, old_words, new.words());
+    // One of the two values that lie apart is nobody's now: the old one, or one without room.
+    let gone = if spliced.is_some() { was_apart } else { new.apart() };
+    gone.into_iter().for_each(|apart| edit.retire_record(apart));
+    let record = spliced?;
     new.write(edit.arena, record as usize + at, symbol);
-    record
+    Some(record)
 }
 
 /// Removes an attribute; gives the record that takes the place of `record`, 0 when none is left,
-/// or `None` when there is no such attribute.
-pub(crate) fn remove(edit: &mut Edit<'_>, record: u32, key: &str) -> Option<u32> {
-    let symbol = edit.arena.inner.symbols.find(key)?;
-    let Place::Found(entry) = place(edit.arena, record, symbol) else {
-        return None;
-    };
-    if let Some(apart) = entry.apart(edit.arena, record) {
-        edit.retire_record(apart);
-    }
-    if Record::load(edit.arena, record).words() == 1 + entry.words() {
+/// or `None` when there is no such attribute. An error has changed nothing.
+pub(crate) fn remove(
+    edit: &mut Edit<'_>,
+    record: u32,
+    key: &str,
+) -> Result<Option<u32>, EditError> {
+    let Some(symbol) = edit.arena.inner.symbols.find(key) else { return Ok(None) };
+    let Place::Found(entry) = place(edit.arena, record, symbol) else { return Ok(None) };
+    edit.check_room_to_remove()?;
+    let apart = entry.apart(edit.arena, record);
+    let rest = if Record::load(edit.arena, record).words() == 1 + entry.words() {
         edit.retire_record(record);
-        return Some(0);
-    }
-    Some(splice(edit, record, entry.at, entry.words(), 0))
+        0
+    } else if edit.arena.inner.payload.has_room(SPARE_REMOVING) {
+        splice(edit, record, entry.at, entry.words(), 0).ok_or(EditError::ArenaFull)?
+    } else {
+        return Err(EditError::ArenaFull);
+    };
+    apart.into_iter().for_each(|apart| edit.retire_record(apart));
+    Ok(Some(rest))
 }
 
 /// A record like `record` with `new_words` of room at `at` in place of `old_words`: the same one
-/// where this edit owns it and the size stays.
-fn splice(edit: &mut Edit<'_>, record: u32, at: usize, old_words: usize, new_words: usize) -> u32 {
+/// where this edit owns it and the size stays; `None` where a large one has no room.
+fn splice(
+    edit: &mut Edit<'_>,
+    record: u32,
+    at: usize,
+    old_words: usize,
+    new_words: usize,
+) -> Option<u32> {
     let arena = edit.arena;
     let old = if record == 0 { Record::new(0, 1) } else { Record::load(arena, record) };
     let is_own = old.birth() == edit.version || is_awake(Bug::AttributeInPlace);
     if record != 0 && is_own && old_words == new_words {
-        return record;
+        return Some(record);
     }
     let tail = old.words().checked_sub(at + old_words);
     let (Some(front), Some(tail)) = (at.checked_sub(1), tail) else {
         arena.inner.payload.malformed(record as usize, "an entry of it runs out of its record")
     };
     let words = at + new_words + tail;
-    let new = edit.allocator.take_record(arena, words, edit.version);
+    let spare = if new_words == 0 { SPARE_REMOVING } else { SPARE_ADDING };
+    let new = edit.allocator.try_take_record(arena, words, edit.version, spare)?;
     let region = arena.payload;
     region.copy(record as usize + 1, new as usize + 1, front);
     region.copy(record as usize + at + old_words, new as usize + at + new_words, tail);
@@ -308,7 +336,7 @@ fn splice(edit: &mut Edit<'_>, record: u32, at: usize, old_words: usize, new_wor
         }
         edit.retire(Dead::record(record, old));
     }
-    new
+    Some(new)
 }
 
 /// Is a record made of whole entries, in key order? See `check.rs`.

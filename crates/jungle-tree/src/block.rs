@@ -22,7 +22,7 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::arena::{Memory, RUN_WORDS, Run, SLAB_WORDS};
+use crate::arena::{FreeLists, Memory, RUN_WORDS, Run, SLAB_WORDS, is_large};
 use crate::line::Dead;
 
 pub(crate) const HEIGHT_MAX: u8 = 10;
@@ -520,12 +520,30 @@ impl crate::arena::Allocator {
         self.blocks.take(&arena.inner.blocks, words)
     }
 
-    /// A payload record of `words` words with its header word written.
+    /// A payload record of `words` words, not a large one, with its header word written.
     #[inline(always)]
     pub(crate) fn take_record(&mut self, arena: Memory<'_>, words: usize, birth: u64) -> u32 {
         let handle = self.payload.take(&arena.inner.payload, words);
         arena.payload.set(handle as usize, Record::new(birth, words).0);
         handle
+    }
+
+    /// A payload record of any size, as [`Allocator::take_record`](Self::take_record); `None` where
+    /// a large one has no room that leaves `spare` slabs.
+    #[inline(always)]
+    pub(crate) fn try_take_record(
+        &mut self,
+        arena: Memory<'_>,
+        words: usize,
+        birth: u64,
+        spare: usize,
+    ) -> Option<u32> {
+        if !is_large(words) {
+            return Some(self.take_record(arena, words, birth));
+        }
+        let handle = FreeLists::<0>::take_large(&arena.inner.payload, words, spare)?;
+        arena.payload.set(handle as usize, Record::new(birth, words).0);
+        Some(handle)
     }
 
     /// Marks something as free and takes it back.

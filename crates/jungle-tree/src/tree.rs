@@ -449,7 +449,8 @@ impl Tree {
     /// Removes the node at `path` and all below it. Its siblings keep their keys.
     ///
     /// # Errors
-    /// When there is no such node, or it is the root.
+    /// When there is no such node, it is the root, or there is no room for what is above it without
+    /// it: more is left for that than what is added leaves.
     ///
     /// ```
     /// use jungle_tree::{Arena, Tree};
@@ -491,7 +492,7 @@ impl Tree {
     /// Removes an attribute of the node at `path`; `false` when it has none of this key.
     ///
     /// # Errors
-    /// When there is no such node.
+    /// When there is no such node, or no room for the other attributes, as in [`Tree::remove`].
     ///
     /// ```
     /// use jungle_tree::{Arena, Tree};

@@ -173,15 +173,19 @@ fn a_position_stays_used_when_an_older_version_comes_back() {
 }
 
 #[test]
-fn a_version_for_which_there_is_no_room_does_not_come_back() {
-    let arena = ArenaOptions { structure_bytes: 32 << 20, ..ArenaOptions::default() };
+fn a_version_comes_back_for_which_there_is_room() {
+    let arena = ArenaOptions { structure_bytes: 16 << 20, ..ArenaOptions::default() };
     let jungle = Jungle::builder().arena(arena).build().unwrap();
     let tree = jungle.create_tree("t").unwrap();
     let first = tree.update(|tx| tx.append(&[])).unwrap().revision;
     let fill = || tree.update(|tx| tx.bulk(|editor| editor.cursor(&[])?.add_children(100_000)));
     let full = (0..1_000).find_map(|_| fill().err()).expect("it is full at last");
     assert!(matches!(full, UpdateError::Closure(EditError::ArenaFull)), "{full}");
-    let refused = tree.restore(first, &CommitMeta::new());
+    let large = tree.snapshot();
+    // Removing is done in a full arena, too.
+    tree.restore(first, &CommitMeta::new()).unwrap();
+    assert_eq!(tree.read().root().child_count(), 1);
+    let refused = tree.restore(large.revision(), &CommitMeta::new());
     assert!(matches!(refused, Err(RevertError::NoRoom(EditError::ArenaFull))), "{refused:?}");
 }
 

@@ -17,13 +17,19 @@ const FREE_MAX: usize = 4 * SPARE_MAX;
 /// 64 exact classes, then 4 steps in each of the 6 doublings from 64 to 4096 words.
 pub(crate) const CLASSES: usize = EXACT_WORDS + 1 + STEPS * 6;
 
+/// Does a record of `words` words get slabs of its own?
+#[inline(always)]
+pub(crate) fn is_large(words: usize) -> bool {
+    words > CLASS_WORDS_MAX
+}
+
 /// The class of a record of `words` words, or `None` for one that needs slabs of its own.
 #[inline(always)]
 pub(crate) fn class_of(words: usize) -> Option<usize> {
     if words <= EXACT_WORDS {
         return Some(words);
     }
-    if words > CLASS_WORDS_MAX {
+    if is_large(words) {
         return None;
     }
     let doubling = (words - 1).ilog2() as usize;
@@ -58,10 +64,11 @@ impl<const SHIFT: u32> FreeLists<SHIFT> {
         FreeLists { classes: Box::new(std::array::from_fn(|_| Class::default())) }
     }
 
-    /// A record of at least `words` words (a multiple of the granule), its content undefined.
+    /// A record of at least `words` words (a multiple of the granule), its content undefined. It is
+    /// not a large one.
     ///
     /// # Panics
-    /// When the region is full; callers check the room first (`Arena::check_room`).
+    /// When the region is full; callers check the room first (`Edit::check_room`).
     #[inline(always)]
     pub(crate) fn take(&mut self, slabs: &Slabs, words: usize) -> u32 {
         let handle = self.find(slabs, words);
@@ -71,9 +78,7 @@ impl<const SHIFT: u32> FreeLists<SHIFT> {
 
     #[inline(always)]
     fn find(&mut self, slabs: &Slabs, words: usize) -> u32 {
-        let Some(class) = class_of(words) else {
-            return Self::take_large(slabs, words);
-        };
+        let class = class_of(words).expect("a large record is taken as one");
         let list = &mut self.classes[class];
         if let Some(handle) = list.free.pop() {
             // The record after the next will be written soon: bring it near (measured +15 %).
@@ -99,16 +104,19 @@ impl<const SHIFT: u32> FreeLists<SHIFT> {
         if !list.free.is_empty() {
             return;
         }
-        let slab = slabs.take(1, SlabUse::Class(class as u8)).expect("room was checked before");
+        let slab = slabs.take(1, SlabUse::Class(class as u8), 0).expect("room was checked before");
         list.next = slab * SLAB_WORDS;
         list.end = list.next + SLAB_WORDS / class_words(class) * class_words(class);
     }
 
+    /// A large record, as [`FreeLists::take`]; `None` where no slabs in a row are left for it, and
+    /// `spare` more. That cannot be checked before: others take some meanwhile.
     #[cold]
-    fn take_large(slabs: &Slabs, words: usize) -> u32 {
+    pub(crate) fn take_large(slabs: &Slabs, words: usize, spare: usize) -> Option<u32> {
         let count = words.div_ceil(SLAB_WORDS);
-        let first = slabs.take(count, SlabUse::Large(count as u32));
-        ((first.expect("room was checked before") * SLAB_WORDS) >> SHIFT) as u32
+        let first = slabs.take(count, SlabUse::Large(count as u32), spare)?;
+        slabs.mark(first);
+        Some(((first * SLAB_WORDS) >> SHIFT) as u32)
     }
 
     /// Takes a record of `words` words back. The caller has marked it as free.

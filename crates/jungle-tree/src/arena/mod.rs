@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-pub(crate) use allocator::{CLASSES, FreeLists, class_of, class_words};
+pub(crate) use allocator::{CLASSES, FreeLists, class_of, class_words, is_large};
 pub(crate) use image::{BIRTH_OLDEST, LastSave};
 pub use image::{ImageError, SLAB_BYTES, SavedImage, SlabError, SlabId, SlabSource, loading};
 pub(crate) use region::{RUN_WORDS, Region, Run, WORD_BYTES, Words};
@@ -32,6 +32,10 @@ use crate::pin::Pins;
 
 /// So many blocks lie in a slab at least: none has more than 32 words.
 const BLOCKS_PER_SLAB_MIN: usize = SLAB_WORDS / 32;
+/// Removals leave so many slabs of a region: of each class one may be begun.
+pub(crate) const SPARE_REMOVING: usize = CLASSES + 4;
+/// What is added leaves more, so that where nothing can be added any more there is room to remove.
+pub(crate) const SPARE_ADDING: usize = 2 * SPARE_REMOVING;
 /// Versions are 40 bits wide in a block's header.
 pub(crate) const VERSION_MAX: u64 = (1 << 40) - 2;
 /// In the header of a block that waits in a line's queue: whoever reads it must leave it alone.
@@ -178,8 +182,9 @@ impl Arena {
         Arena { inner: Arc::new(inner) }
     }
 
-    /// Is so much in use that nothing more can be edited, nor another tree be made? It ends when
-    /// something is let go, and [collected](Arena::collect) where it has to be.
+    /// Is so much in use that nothing more can be added, nor another tree be made? There is room to
+    /// remove something still. It ends when something is let go, and [collected](Arena::collect)
+    /// where it has to be.
     ///
     /// ```
     /// use jungle_tree::{Arena, ArenaOptions, EditError, Tree};
@@ -197,7 +202,7 @@ impl Arena {
     /// ```
     #[must_use]
     pub fn is_full(&self) -> bool {
-        !self.inner.has_room(0, 0)
+        !self.inner.has_room(0)
     }
 
     /// How much memory is in use now.
@@ -382,16 +387,17 @@ impl ArenaInner {
         self.garbage.swap(0, Ordering::Relaxed)
     }
 
-    /// Is there surely room for an edit that writes so many blocks on its way, and `payload_bytes`
-    /// of values?
+    /// Is there surely room for an edit that adds something, and writes so many blocks on its way?
+    /// Large values are not asked of here: they are refused when they are taken.
     #[inline]
-    pub(crate) fn has_room(&self, blocks: usize, payload_bytes: usize) -> bool {
-        // Of each class one slab may be begun; an edit that moves something writes two paths.
-        const SPARE_SLABS: usize = 2 * CLASSES + 8;
-        let large = payload_bytes / (SLAB_WORDS * WORD_BYTES);
-        self.blocks.has_room(SPARE_SLABS + blocks / BLOCKS_PER_SLAB_MIN)
-            && self.payload.has_room(large + SPARE_SLABS)
-            && (large == 0 || self.payload.has_run(large + 1))
+    pub(crate) fn has_room(&self, blocks: usize) -> bool {
+        self.blocks.has_room(SPARE_ADDING + blocks / BLOCKS_PER_SLAB_MIN)
+            && self.payload.has_room(SPARE_ADDING)
+    }
+
+    /// Is there surely room for an edit that removes something, and writes so many blocks?
+    pub(crate) fn has_room_to_remove(&self, blocks: usize) -> bool {
+        self.blocks.has_room(SPARE_REMOVING + blocks / BLOCKS_PER_SLAB_MIN)
     }
 
     /// Keeps a collection from starting.

@@ -252,20 +252,6 @@ impl Slabs {
         true
     }
 
-    /// Are there so many slabs in a row, or can there be?
-    pub(crate) fn has_run(&self, count: usize) -> bool {
-        let mut table = self.table();
-        loop {
-            let is_at_end = table.backed_to - table.uses.len() >= count;
-            if is_at_end || table.free.values().any(|&n| n >= count) {
-                return true;
-            }
-            if !self.back_more(&mut table, count) {
-                return false;
-            }
-        }
-    }
-
     /// Backs slabs that are not yet: this many at least, where nothing was so far. Tells whether
     /// there were any, and room for them on the disk.
     fn back_more(&self, table: &mut Table, count: usize) -> bool {
@@ -286,11 +272,14 @@ impl Slabs {
         true
     }
 
-    /// Takes `count` slabs in a row for the given use; `None` when the region is full.
-    pub(crate) fn take(&self, count: usize, used: SlabUse) -> Option<usize> {
+    /// Takes `count` slabs in a row for the given use; `None` when there are none, or fewer than
+    /// `spare` would be left.
+    pub(crate) fn take(&self, count: usize, used: SlabUse, spare: usize) -> Option<usize> {
         let mut table = self.table();
         let first = loop {
-            if let Some(first) = self.find(&mut table, count) {
+            if self.left() >= count + spare
+                && let Some(first) = self.find(&mut table, count)
+            {
                 break first;
             }
             if !self.back_more(&mut table, count) {

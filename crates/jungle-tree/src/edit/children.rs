@@ -1,6 +1,6 @@
 //! Adding and removing children, in whatever blocks they lie.
 
-use super::Edit;
+use super::{Edit, EditError};
 use crate::block::{self, BRANCH, BUCKET, Content, DIRECTORY, Directory, Header, WIDTH};
 use crate::children::{Name, Step, dense_position, directory, name, span};
 use crate::key::KeyRef;
@@ -229,11 +229,13 @@ impl Edit<'_> {
     }
 
     /// Removes a child of the node where the edit is, and gives what it held; `None` when there
-    /// is none of this key. Its content is not retired.
-    pub(crate) fn remove_child(&mut self, key: KeyRef<'_>) -> Option<Content> {
+    /// is none of this key. Its content is not retired. An error has changed nothing.
+    pub(crate) fn remove_child(&mut self, key: KeyRef<'_>) -> Result<Option<Content>, EditError> {
         let kids = self.here().kids;
         let mut steps = Vec::new();
-        let content = crate::children::locate(self.arena, kids, key, |step| steps.push(step))?;
+        let found = crate::children::locate(self.arena, kids, key, |step| steps.push(step));
+        let Some(content) = found else { return Ok(None) };
+        self.check_room_to_remove()?;
         let added = -1 - i64::from(block::count(self.arena, content.kids));
         let leaf = steps.pop().expect("a child lies in a leaf block");
         if self.kind(leaf.block) == BUCKET {
@@ -275,7 +277,7 @@ impl Edit<'_> {
             replaced
         };
         self.set_kids(kids, added);
-        Some(content)
+        Ok(Some(content))
     }
 
     fn is_last_position(&self, key: KeyRef<'_>, next: i64) -> bool {

@@ -190,7 +190,7 @@ impl<'e> Cursor<'e> {
         /// So many need less room than every edit leaves.
         const AT_ONCE: u64 = 1 << 10;
         self.with(|edit| {
-            edit.check_room(count, 0)?;
+            edit.check_room(count)?;
             let first = edit.next_position();
             let last = first.saturating_add_unsigned(count);
             KeyRef::Position(last, &[]).check().map_err(EditError::Key)?;
@@ -202,7 +202,7 @@ impl<'e> Cursor<'e> {
                 if left == 0 {
                     return Ok(first);
                 }
-                edit.check_room(left, 0)?;
+                edit.check_room(left)?;
             }
         })
     }
@@ -252,7 +252,7 @@ impl<'e> Cursor<'e> {
     pub fn insert_child(&mut self, key: &Key) -> Result<(), EditError> {
         self.with(|edit| {
             edit.check_new(edit.path(), key)?;
-            edit.check_room(1, 0)?;
+            edit.check_room(1)?;
             edit.add_child(key.as_ref(), Default::default());
             Ok(())
         })
@@ -261,7 +261,8 @@ impl<'e> Cursor<'e> {
     /// Removes a child and all below it; `false` when there is none of this key.
     ///
     /// # Errors
-    /// When there is no room for the nodes above it without it.
+    /// When there is no room for the nodes above it without it: more is left for that than what is
+    /// added leaves.
     ///
     /// ```
     /// use jungle_tree::{Arena, Editor, Tree};
@@ -275,8 +276,7 @@ impl<'e> Cursor<'e> {
     /// ```
     pub fn remove_child(&mut self, key: &Key) -> Result<bool, EditError> {
         self.with(|edit| {
-            edit.check_room(0, 0)?;
-            let removed = edit.remove_child(key.as_ref());
+            let removed = edit.remove_child(key.as_ref())?;
             removed.into_iter().for_each(|content| edit.retire_subtree(content));
             Ok(removed.is_some())
         })
@@ -309,7 +309,7 @@ impl<'e> Cursor<'e> {
     /// Removes an attribute; `false` when there is none of this key.
     ///
     /// # Errors
-    /// When there is no room for the others without it.
+    /// When there is no room for the others without it, as in [`Cursor::remove_child`].
     ///
     /// ```
     /// use jungle_tree::{Arena, Editor, Tree};

@@ -344,7 +344,8 @@ impl Editor {
     /// Removes the node at `path` and all below it. Its siblings keep their keys.
     ///
     /// # Errors
-    /// When there is no such node, or it is the root.
+    /// When there is no such node, it is the root, or there is no room for what is above it without
+    /// it: more is left for that than what is added leaves.
     ///
     /// ```
     /// use jungle_tree::{Arena, EditError, Editor, Tree};
@@ -389,7 +390,7 @@ impl Editor {
     /// Removes an attribute of the node at `path`; `false` when it has none of this key.
     ///
     /// # Errors
-    /// When there is no such node.
+    /// When there is no such node, or no room for the other attributes, as in [`Editor::remove`].
     ///
     /// ```
     /// use jungle_tree::{Arena, Editor, Tree};
@@ -408,7 +409,8 @@ impl Editor {
     /// (the path it has before the move). Costs two paths, whatever the size.
     ///
     /// # Errors
-    /// When one of them is not there, the key is taken, or the new parent lies below the node.
+    /// When one of them is not there, the key is taken or beyond its limits, the new parent lies
+    /// below the node, or there is no room.
     ///
     /// ```
     /// use jungle_tree::{Arena, EditError, Tree};
@@ -543,7 +545,7 @@ impl Editor {
     /// Makes the node at `path` the root; all else is removed.
     ///
     /// # Errors
-    /// When there is no such node.
+    /// When there is no such node, or no room, as in [`Editor::remove`].
     ///
     /// ```
     /// use jungle_tree::{Arena, Tree};

@@ -17,7 +17,7 @@ pub use cursor::Cursor;
 pub use editor::{Editor, Place};
 pub use error::EditError;
 
-use crate::arena::{Allocator, Memory, SLAB_WORDS, TooManyKeys, WORD_BYTES};
+use crate::arena::{Allocator, Memory, TooManyKeys};
 use crate::attributes;
 use crate::block::{self, Content, DIRECTORY, Header, Record};
 use crate::children::{Step, locate};
@@ -73,8 +73,6 @@ fn locate_steps(
 /// Subtrees up to this size are retired node by node when they are removed; larger ones are left
 /// to the collection, so that removing costs the same whatever is removed.
 const RETIRE_NODES_MAX: u32 = 1024;
-/// Records up to here lie in slabs with others, of which every edit leaves enough.
-const RECORD_WORDS_SMALL: usize = SLAB_WORDS / 2;
 
 /// A running edit of one version.
 pub(crate) struct Edit<'a> {
@@ -265,19 +263,31 @@ impl<'a> Edit<'a> {
         *nodes = nodes.wrapping_add_signed(added);
     }
 
-    /// Is there room for this many more nodes, and for values of this size?
+    /// Is there room for this many more nodes, or for something else to be added?
     #[inline(always)]
-    pub(crate) fn check_room(&self, nodes: u64, bytes: usize) -> Result<(), EditError> {
+    pub(crate) fn check_room(&self, nodes: u64) -> Result<(), EditError> {
         if self.allocator.buffers.nodes + nodes > u64::from(u32::MAX) {
             return Err(EditError::TreeFull);
         }
-        // What lies on the way here is written anew on the way back; the same again for another
-        // place, of which this is asked before.
-        let blocks = 2 * (self.allocator.buffers.frames.len() + self.allocator.buffers.steps.len());
-        if !self.arena.has_room(blocks, bytes) {
+        if !self.arena.has_room(self.blocks_written()) {
             return Err(EditError::ArenaFull);
         }
         Ok(())
+    }
+
+    /// Is there room for what is above something that goes? It is asked when that was found.
+    pub(crate) fn check_room_to_remove(&self) -> Result<(), EditError> {
+        if !self.arena.has_room_to_remove(self.blocks_written()) {
+            return Err(EditError::ArenaFull);
+        }
+        Ok(())
+    }
+
+    /// What lies on the way here is written anew on the way back; the same again for another place,
+    /// of which it is asked before.
+    #[inline(always)]
+    fn blocks_written(&self) -> usize {
+        2 * (self.allocator.buffers.frames.len() + self.allocator.buffers.steps.len())
     }
 
     /// Puts an attribute of the node where the edit is.
@@ -302,18 +312,15 @@ impl<'a> Edit<'a> {
     ) -> Result<u32, EditError> {
         value.check().map_err(EditError::Value)?;
         let bytes = value.as_bytes().or(value.as_text().map(str::as_bytes)).map_or(0, <[u8]>::len);
-        self.check_room(0, bytes)?;
+        self.check_room(0)?;
         let symbol = self.symbol(key)?;
         if record != 0 {
             let words = attributes::words_with(self.arena, record, bytes);
             if words > attributes::ATTRIBUTES_WORDS_MAX {
                 return Err(EditError::TooManyAttributes);
             }
-            if words > RECORD_WORDS_SMALL {
-                self.check_room(0, bytes + words * WORD_BYTES)?;
-            }
         }
-        Ok(attributes::put(self, record, symbol, value))
+        attributes::put(self, record, symbol, value).ok_or(EditError::ArenaFull)
     }
 
     /// Removes an attribute of the node where the edit is; `false` when it has none of this key.
@@ -322,8 +329,7 @@ impl<'a> Edit<'a> {
         if record == 0 {
             return Ok(false);
         }
-        self.check_room(0, Record::load(self.arena, record).words() * WORD_BYTES)?;
-        let Some(record) = attributes::remove(self, record, key) else {
+        let Some(record) = attributes::remove(self, record, key)? else {
             return Ok(false);
         };
         self.frame().now.attrs = record;

@@ -33,7 +33,7 @@ impl Edit<'_> {
     /// Adds a bare child here, at the next position.
     #[inline(always)]
     pub(crate) fn add_next(&mut self) -> Result<Key, EditError> {
-        self.check_room(1, 0)?;
+        self.check_room(1)?;
         // First what is most common: up to 16 children by position.
         if let Some(leaf) = self.leaf_with_room(self.here().kids) {
             let (position, kids) = self.append_bare(leaf);
@@ -57,7 +57,7 @@ impl Edit<'_> {
         &mut self,
         attributes: &[(&str, ValueRef<'_>)],
     ) -> Result<Key, EditError> {
-        self.check_room(1, 0)?;
+        self.check_room(1)?;
         let content = self.new_leaf(attributes)?;
         self.add_next_content(content)
     }
@@ -92,7 +92,7 @@ impl Edit<'_> {
                 }
                 count += 1;
             }
-            self.check_room(count as u64, 0)?;
+            self.check_room(count as u64)?;
             let last = self.next_position().saturating_add_unsigned(count as u64);
             KeyRef::Position(last, &[]).check().map_err(EditError::Key)?;
             self.add_leaves(&leaves[..count]);
@@ -114,7 +114,7 @@ impl Edit<'_> {
     pub(crate) fn op_insert_child(&mut self, path: &[Key], key: &Key) -> Result<(), EditError> {
         self.at(path, |edit| {
             edit.check_new(path, key)?;
-            edit.check_room(1, 0)?;
+            edit.check_room(1)?;
             edit.add_child(key.as_ref(), Content::default());
             Ok(())
         })
@@ -152,8 +152,7 @@ impl Edit<'_> {
             return Err(EditError::Root);
         };
         self.at(parent, |edit| {
-            edit.check_room(0, 0)?;
-            let taken = edit.remove_child(key.as_ref());
+            let taken = edit.remove_child(key.as_ref())?;
             taken.ok_or_else(|| EditError::no_such_node(path, path.len() - 1))
         })
     }
@@ -167,7 +166,7 @@ impl Edit<'_> {
     ) -> Result<(), EditError> {
         self.at(parent, |edit| {
             edit.check_new(parent, key)?;
-            edit.check_room(1 + u64::from(block::count(edit.arena, content.kids)), 0)?;
+            edit.check_room(1 + u64::from(block::count(edit.arena, content.kids)))?;
             edit.add_child(key.as_ref(), content);
             Ok(())
         })
@@ -180,7 +179,9 @@ impl Edit<'_> {
         parent: &[Key],
         key: &Key,
     ) -> Result<(), EditError> {
-        self.at(parent, |edit| edit.check_room(1, 0))?;
+        if let Err(full) = self.at(parent, |edit| edit.check_room(1)) {
+            return Err(self.go(from).err().unwrap_or(full));
+        }
         let content = self.op_take(from)?;
         self.at(parent, |edit| {
             edit.add_child(key.as_ref(), content);
@@ -191,7 +192,7 @@ impl Edit<'_> {
     /// Makes a new root, whose only child is the root so far.
     pub(crate) fn op_push_root(&mut self, key: &Key) -> Result<(), EditError> {
         self.at(&[], |edit| {
-            edit.check_room(1, 0)?;
+            edit.check_room(1)?;
             let was = edit.here();
             edit.replace_content(Content::default());
             edit.add_child(key.as_ref(), was);
@@ -226,7 +227,11 @@ impl Edit<'_> {
             let was = edit.here();
             let (old, new) =
                 (block::count(edit.arena, was.kids), block::count(edit.arena, content.kids));
-            edit.check_room(u64::from(new.saturating_sub(old)), 0)?;
+            if new > old {
+                edit.check_room(u64::from(new - old))?;
+            } else {
+                edit.check_room_to_remove()?;
+            }
             edit.replace_content(content);
             Ok(was)
         })
@@ -321,7 +326,7 @@ impl Edit<'_> {
                     return Err(EditError::NoSuchNode { path: Path::from(parent).join(key) });
                 }
             }
-            edit.check_room(1, 0)?;
+            edit.check_room(1)?;
             let key = Key::Position(edit.position_in(place, signature)?);
             edit.check_new(parent, &key)?;
             edit.add_child(key.as_ref(), Content::default());

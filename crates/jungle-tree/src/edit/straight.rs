@@ -69,7 +69,7 @@ impl<'a> Edit<'a> {
     #[inline(never)]
     pub(super) fn add_straight(&mut self, path: &[Key]) -> Result<Key, EditError> {
         self.allocator.buffers.nodes = u64::from(block::count(self.arena, self.root));
-        self.check_room(1, 0)?;
+        self.check_room(1)?;
         let mut way = Way::from(self.root);
         let end = self.straight_down(&mut way, path, 1);
         if let Some(position) = end.and_then(|end| self.add_at_end(&mut way, end)) {

@@ -1,5 +1,7 @@
 //! Tests of the tree through its public face.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod deep;
 mod driver;
 mod forged;

@@ -135,13 +135,13 @@ mod tests {
         slabs.ensure(3 * SLAB_WORDS);
         assert_eq!(slabs.region.words_view().get(3 * SLAB_WORDS), 0x0101_0101_0101_0101);
         // Those that are taken are backed, and zero.
-        assert_eq!(slabs.take(2, SlabUse::Large(2)), Some(1));
+        assert_eq!(slabs.take(2, SlabUse::Large(2), 0), Some(1));
         slabs.ensure(SLAB_WORDS);
         assert_eq!(slabs.region.words_view().get(SLAB_WORDS), 0);
         assert!(slabs.region.bytes_on_disk() >= 3 * SLAB_BYTES as u64);
         // What was loaded has room, and keeps it.
         slabs.give_back(3, 1);
-        assert_eq!(slabs.take(1, SlabUse::Class(4)), Some(3));
+        assert_eq!(slabs.take(1, SlabUse::Class(4), 0), Some(3));
         assert_eq!(slabs.region.words_view().get(3 * SLAB_WORDS), 0);
     }
 }
