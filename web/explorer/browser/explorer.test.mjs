@@ -440,6 +440,11 @@ visit('a revision that is older than the slider goes is told as it is', garden('
   await page.goto(`${server.url}/explorer/?tree=far&view=changes&from=${old.revision}`)
   await page.locator('.compare', { hasText: 'the garden gets its name' }).waitFor()
   await page.locator('.told', { hasText: 'number 29' }).waitFor()
+  // One that is not kept any more is no other one.
+  await api.ask('PUT', '/trees/far/keep', { keep: '25' })
+  await page.goto(`${server.url}/explorer/?tree=far&view=changes&from=${old.revision}`)
+  await page.getByText(`Revision ${old.revision} is not in the history`).waitFor()
+  assert.equal(await page.getByText('Nothing differs').count(), 0)
 })
 
 visit('what changed is shown beside the tree, and taken back', garden('diff', '&view=changes'), async (page) => {

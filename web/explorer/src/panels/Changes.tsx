@@ -25,12 +25,11 @@ export function ChangesPanel({ app, session }: PanelProps) {
   const to = session.upTo(session.revision)
   const before = session.before(to)
   const found = wanted === undefined ? before : session.upTo(Math.min(wanted, session.revision))
-  const first = session.older === null ? revisions[0] : undefined
-  const from = found ?? first ?? (wanted === sought ? to : undefined)
+  const from = found ?? session.first
+  const isMissing = wanted !== undefined && wanted === sought && found === undefined
 
   useEffect(() => {
-    if (wanted === undefined) seek(undefined)
-    else void app.did(session.find(wanted)).then(() => seek(wanted))
+    if (wanted !== undefined) void app.did(session.find(wanted).then(() => seek(wanted)))
   }, [wanted])
 
   useEffect(() => {
@@ -48,7 +47,8 @@ export function ChangesPanel({ app, session }: PanelProps) {
     app.changed()
   }, [loaded])
 
-  if (from === undefined || to === undefined) return null
+  const missing = isMissing && <p>Revision {wanted} is not in the history, or not any more.</p>
+  if (from === undefined || to === undefined) return missing && <><h1 tabIndex={-1}>Changes</h1>{missing}</>
   const more = async () => {
     if (!loaded?.next) return
     const page = await app.did(api.diff(session.tree, session.branch, `${from.revision}`, `${to.revision}`, loaded.next))
@@ -57,6 +57,7 @@ export function ChangesPanel({ app, session }: PanelProps) {
   return (
     <>
       <h1 tabIndex={-1}>Changes</h1>
+      {missing}
       <div class="compare">
         {place >= 0 && (
           <label>

@@ -36,6 +36,8 @@ export class Session {
   older: number | null = null
   /** Revisions that are older than those, by the numbers for which they were found. */
   private readonly far = new Map<number, Revision>()
+  /** The first of all, where it is one of these. */
+  private farFirst: Revision | undefined
   head = 0
   node: Node | undefined
   /** Why there is no node. */
@@ -281,7 +283,13 @@ export class Session {
     const { revisions: [found, before] } = await api.revisions(this.tree, this.branch, number + 1, 2)
     if (found) this.far.set(number, found)
     if (found && before) this.far.set(found.revision - 1, before)
+    else this.farFirst ??= found
     this.on.changed()
+  }
+
+  /** The first that is kept, if it is known. */
+  get first(): Revision | undefined {
+    return this.older === null ? this.revisions[0] : this.farFirst
   }
 
   private get oldest(): number {
