@@ -158,9 +158,12 @@ pub(crate) fn rebase_and_publish(
 
 /// Looks whether all that was read was there at once: it is all there now, if nobody changed it.
 pub(crate) fn check_reads(attempts: &[Attempt<'_>]) -> Result<(), Failure> {
-    let _guards = lock_all(attempts)?;
-    for attempt in attempts {
-        let (base, now) = (attempt.editor().base(), attempt.head.reader.snapshot());
+    // What is held does not change, so writers need not wait while it is looked at.
+    let guards = lock_all(attempts)?;
+    let heads: Vec<_> = attempts.iter().map(|attempt| attempt.head.reader.snapshot()).collect();
+    drop(guards);
+    for (attempt, now) in attempts.iter().zip(heads) {
+        let base = attempt.editor().base();
         if let Some(read) = attempt.changed_read(base, now.root()) {
             return Err(attempt.overlap(Some(read), Vec::new(), ChangeSet::new()));
         }
