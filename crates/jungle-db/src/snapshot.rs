@@ -188,11 +188,15 @@ impl JungleSnapshot {
         self.trees.get(name).map(|(_, snapshot)| snapshot)
     }
 
-    /// A branch as it was then. Of one that is younger, or that does not keep that version, it is
-    /// the newest one.
+    /// A branch of this Jungle as it was then. Of one that is younger, or that does not keep that
+    /// version, it is the newest one.
     pub(crate) fn on(&self, branch: &TreeHandle) -> Snapshot {
-        let mut mains = self.trees.values();
-        if let Some((_, main)) = mains.find(|(state, _)| state.main.id == branch.branch_id()) {
+        let is_it = |(state, _): &&(Arc<TreeState>, Snapshot)| Arc::ptr_eq(state, &branch.state);
+        // Under another name where it was renamed since.
+        let main = || self.trees.get(&*branch.name()).filter(is_it);
+        if Arc::ptr_eq(&branch.state.main, &branch.head)
+            && let Some((_, main)) = main().or_else(|| self.trees.values().find(is_it))
+        {
             return main.clone();
         }
         let now = branch.snapshot();

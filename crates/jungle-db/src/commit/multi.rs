@@ -40,6 +40,8 @@ pub struct JungleTransaction {
     seen: Revision,
     /// In the order in which their heads are locked.
     drafts: BTreeMap<BranchId, (TreeHandle, Draft)>,
+    /// Of branches of other Jungles, whose ids may be the same as here.
+    others: Vec<(TreeHandle, Draft)>,
 }
 
 /// Of each branch, the nodes that got another key: from where it was seen to where it is.
@@ -137,8 +139,8 @@ impl Jungle {
     pub fn begin(&self, options: CommitOptions) -> JungleTransaction {
         let base = self.snapshot();
         let seen = base.revision();
-        let (jungle, drafts) = (self.clone(), BTreeMap::new());
-        JungleTransaction { jungle, options, base, seen, drafts }
+        let (jungle, drafts, others) = (self.clone(), BTreeMap::new(), Vec::new());
+        JungleTransaction { jungle, options, base, seen, drafts, others }
     }
 
     /// Edits several trees in one atomic step: as [`TreeHandle::update`]. One that keeps losing
@@ -259,7 +261,8 @@ impl JungleTransaction {
     /// Any branch, as it was when the transaction began, to be read and edited. Of one that was
     /// made since, or does not keep that version any more, it is the newest one; whether all of
     /// what was read was there at once is looked at by [`commit`](JungleTransaction::commit) then,
-    /// as far as [`Isolation::Serializable`](crate::Isolation) notes what is read.
+    /// as far as [`Isolation::Serializable`](crate::Isolation) notes what is read. A branch of
+    /// another Jungle can be looked at, and [nothing](NotWritten::OtherJungle) is committed then.
     ///
     /// ```
     /// use jungle_db::{CommitOptions, Jungle};
@@ -273,6 +276,9 @@ impl JungleTransaction {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn on(&mut self, branch: &TreeHandle) -> &mut Draft {
+        if !Arc::ptr_eq(&branch.shared, &self.jungle.shared) {
+            return self.on_other(branch);
+        }
         let (_, draft) = self.drafts.entry(branch.branch_id()).or_insert_with(|| {
             let base = self.base.on(branch);
             self.seen = self.seen.max(base.revision());
@@ -281,6 +287,18 @@ impl JungleTransaction {
             (branch.clone(), draft)
         });
         draft
+    }
+
+    /// A draft of another Jungle's branch, which is never committed.
+    fn on_other(&mut self, branch: &TreeHandle) -> &mut Draft {
+        let is_it = |(other, _): &(TreeHandle, Draft)| Arc::ptr_eq(&other.head, &branch.head);
+        let at = self.others.iter().position(is_it).unwrap_or_else(|| {
+            let base = branch.snapshot().into_tree();
+            let draft = Draft::of_head(base, &branch.shared, self.options.clone());
+            self.others.push((branch.clone(), draft));
+            self.others.len() - 1
+        });
+        &mut self.others[at].1
     }
 
     /// Makes its edits one commit, on top of what others committed since it began. What was only
@@ -317,6 +335,9 @@ impl JungleTransaction {
     }
 
     fn publish(self) -> Result<Published, Failure> {
+        if !self.others.is_empty() {
+            return Err(NotWritten::OtherJungle.into());
+        }
         let (seen, began_at) = (self.seen, self.base.revision());
         let is_bare = !self.drafts.values().any(|(_, draft)| draft.is_to_commit());
         let (handles, drafts): (Vec<_>, Vec<_>) = self.drafts.into_values().unzip();

@@ -39,6 +39,9 @@ pub enum NotWritten {
     /// Whether the request was committed before could not be read.
     #[error("whether the request was committed before is not known")]
     NotLookedUp(#[source] ArchiveError),
+    /// It looked at a branch of another Jungle.
+    #[error("a branch is one of another Jungle, and is not committed to together with these")]
+    OtherJungle,
     /// There is no room for it in the arena.
     #[error("there is no room for the commit")]
     NoRoom(#[source] ApplyError),

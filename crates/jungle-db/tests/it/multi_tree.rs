@@ -5,7 +5,7 @@ use std::thread;
 
 use jungle_db::{
     CommitError, CommitOptions, Jungle, JungleSnapshot, JungleTransaction, NoSuchRevision,
-    Retention, Revision, TreeHandle,
+    NotWritten, Retention, Revision, TreeHandle, UpdateError,
 };
 use jungle_tree::{EditError, Key};
 
@@ -193,4 +193,38 @@ fn a_tree_made_later_is_not_in_the_transaction() {
     jungle.create_tree("late").unwrap();
     assert_eq!(*tx.tree("late").unwrap_err().name, *"late");
     assert!(tx.tree("t").is_ok());
+}
+
+#[test]
+fn a_branch_of_another_jungle_is_read_as_it_is_and_refused() {
+    // In both, the trees have the same numbers.
+    let (jungle, other) = (bank(), bank());
+    let (here, there) = (jungle.open_tree("a").unwrap(), other.open_tree("a").unwrap());
+    assert_eq!(here.branch_id(), there.branch_id());
+    put(&there, "/0", "money", 7);
+    let refused = jungle.update(&CommitOptions::default(), |tx| {
+        tx.on(&here).put_attribute(&path("/0"), "money", 1)?;
+        let money = tx.on(&there).attribute(&path("/0"), "money")?;
+        assert_eq!(money.unwrap().as_int(), Some(7));
+        tx.on(&there).put_attribute(&path("/0"), "money", 2)?;
+        let money = tx.on(&there).attribute(&path("/0"), "money")?;
+        assert_eq!(money.unwrap().as_int(), Some(2));
+        Ok::<_, EditError>(())
+    });
+    assert!(matches!(refused, Err(UpdateError::NotWritten(NotWritten::OtherJungle))));
+    assert_eq!((int(&here, "/0", "money"), int(&there, "/0", "money")), (Some(100), Some(7)));
+}
+
+#[test]
+fn a_tree_that_got_the_name_of_another_meanwhile_is_not_taken_for_it() {
+    let jungle = bank();
+    let (a, b) = (jungle.open_tree("a").unwrap(), jungle.open_tree("b").unwrap());
+    put(&b, "/0", "money", 5);
+    let mut tx = jungle.begin(CommitOptions::default());
+    jungle.rename_tree("a", "before").unwrap();
+    jungle.rename_tree("b", "a").unwrap();
+    for (tree, money) in [(&a, 100), (&b, 5)] {
+        let read = tx.on(tree).attribute(&path("/0"), "money").unwrap();
+        assert_eq!(read.unwrap().as_int(), Some(money));
+    }
 }
