@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 /// It rests so many times as long as it has worked: writers have the machine for themselves.
 const REST: u32 = 9;
 
-/// It rests no longer when the log has grown by so much meanwhile: that takes some 3 s to be read
-/// again.
+/// It rests no longer when the log has grown by so much since there was something to do again: that
+/// takes some 3 s to be read again.
 const BEHIND_BYTES: u64 = 64 << 20;
 
 /// A thread that works when there is enough to do. It stops when it is dropped.
@@ -50,7 +50,7 @@ impl Background {
         now: u64,
         mut work: impl FnMut() -> u64 + Send + 'static,
     ) -> std::io::Result<Background> {
-        let urgent = move |now: u64| now.saturating_add(every.max(BEHIND_BYTES));
+        let urgent = move |now: u64| now.saturating_add(every).saturating_add(BEHIND_BYTES);
         let shared = Arc::new(Shared {
             stop: AtomicBool::new(false),
             due: AtomicU64::new(now.saturating_add(every)),
@@ -140,8 +140,18 @@ mod tests {
         let began = Instant::now();
         while works.try_recv() != Ok(2 * BEHIND_BYTES) {
             assert!(began.elapsed() < SOON, "it rests although the log is far ahead");
-            waker.tell(2 * BEHIND_BYTES);
+            waker.tell(2 * BEHIND_BYTES + 10);
             thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn it_rests_however_much_it_is_that_it_works_for() {
+        for every in [1, BEHIND_BYTES, 3 * BEHIND_BYTES] {
+            let background = Background::start(every, 5, || unreachable!("nobody wakes it"));
+            let shared = Arc::clone(&background.unwrap().shared);
+            let [due, urgent] = [&shared.due, &shared.urgent].map(|at| at.load(Ordering::Acquire));
+            assert_eq!((due, urgent - due), (5 + every, BEHIND_BYTES));
         }
     }
 }
