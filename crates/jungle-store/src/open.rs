@@ -617,8 +617,10 @@ impl OpenOptions {
         let is_marked = match Mark::read(&*file) {
             Ok(mark) => mark.is_some(),
             Err(error @ OpenError::Io(_)) => return Err(error),
-            // Damage is told by whoever goes by the mark.
-            Err(_) => true,
+            // Told by whoever goes by the mark.
+            Err(OpenError::UnknownFormat { .. }) => true,
+            // Damaged, where there is what else a Jungle has; else something of another program's.
+            Err(_) => false,
         };
         if !self.read_only && !is_marked && !may_be_ours(disk, &there)? {
             return not_ours();

@@ -51,10 +51,16 @@ fn nothing_is_made_beside_a_lock_or_a_log_of_another_program() {
         let folder = Folder::new();
         fs::create_dir_all(folder.path().join("log")).unwrap();
         files.iter().for_each(|file| fs::write(folder.path().join(file), "").unwrap());
-        let before = names(folder.path());
-        let error = Store::open(folder.path()).unwrap_err();
-        assert!(matches!(error, OpenError::NotAJungle { .. }), "{error}");
-        assert_eq!(names(folder.path()), before);
+        // Others write into it who has it.
+        for lock in ["", "1234\n"] {
+            if files.contains(&"LOCK") {
+                fs::write(folder.path().join("LOCK"), lock).unwrap();
+            }
+            let before = names(folder.path());
+            let error = Store::open(folder.path()).unwrap_err();
+            assert!(matches!(error, OpenError::NotAJungle { .. }), "{error}");
+            assert_eq!(names(folder.path()), before);
+        }
     }
 }
 
