@@ -227,8 +227,9 @@ impl Log {
         let mut state = self.lock();
         match prepared {
             // There may be room before the segment that is written to is full.
-            Err(error) if error.is_full() => {}
+            Err(error) if error.is_full() => state.stats.has_no_room_ahead = true,
             Err(error) => self.fail(&mut state, error.into()),
+            Ok(()) if wanted.is_some() => state.stats.has_no_room_ahead = false,
             Ok(()) => {}
         }
         state

@@ -23,6 +23,9 @@ pub struct LogStats {
     pub bytes: u64,
     /// How often a group, or several, were made to last. Not those of a new segment.
     pub syncs: u64,
+    /// Did the disk have no room for the next segment when it was last filled ahead? The log ends
+    /// when the one that is written to is full, unless there is room again by then.
+    pub has_no_room_ahead: bool,
 }
 
 /// A place in the log, between two frames.

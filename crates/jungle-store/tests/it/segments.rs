@@ -92,10 +92,16 @@ fn on_full_disk() -> (SimDisk, Store, Arc<AtomicBool>) {
 fn a_log_goes_on_that_found_the_disk_full_ahead_of_itself() {
     let (disk, store, is_full) = on_full_disk();
     let tree = store.open_tree("t").unwrap();
+    let has_no_room_ahead = || store.log_stats().has_no_room_ahead;
+    put(&tree, 10_000);
+    assert!(!has_no_room_ahead(), "nothing is filled ahead yet");
     // More than half of the first segment, at which the next is begun.
-    (0..20).for_each(|_| put(&tree, 10_000));
+    (0..19).for_each(|_| put(&tree, 10_000));
+    assert!(has_no_room_ahead());
     is_full.store(false, Ordering::SeqCst);
-    (0..40).for_each(|_| put(&tree, 10_000));
+    put(&tree, 10_000);
+    assert!(!has_no_room_ahead(), "there is room again");
+    (0..39).for_each(|_| put(&tree, 10_000));
     let newest = store.revision();
     drop(tree);
     store.close().unwrap();
