@@ -331,8 +331,8 @@ fn whatever_is_given_up_leaves_the_folder_and_its_backups_whole() {
         }
     };
     add(1_000);
-    let waits_until = Instant::now() + PATIENCE;
     for (work, asked) in WORKS {
+        let waits_until = Instant::now() + PATIENCE;
         // A folder that is too small is done with before anybody can say so.
         loop {
             kept.served.post(&address(work), asked).expect(202);
