@@ -20,6 +20,7 @@ const RESTORING: &str = "restoring";
 
 /// The part without which a folder is not opened.
 const LOG: &str = "log";
+const LOCK: &str = "LOCK";
 
 /// Make a new folder from a backup
 #[derive(clap::Args)]
@@ -33,6 +34,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let dir = Path::new(&args.dir);
+    if is_half_in_place(dir) {
+        put_in_place(dir).map_err(|error| not_in_place(&args.dir, &error))?;
+        // It is a backup as any other now, of which all is there.
+        let backup = context.read_alone(&args.backup)?;
+        let report = backup.backup_telling(dir, progress()).map_err(|e| not_copied(&e))?;
+        return print(&report, context.format);
+    }
     if !is_empty(dir) {
         let message = format_args!("{} is not empty", args.dir);
         return Err(Failure::new(Exit::Error, message)
@@ -48,11 +56,23 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         }
         not_copied(&error)
     })?;
-    put_in_place(dir).map_err(|error| {
-        Failure::new(Exit::Error, format_args!("cannot finish {}: {error}", args.dir))
-            .with_hint("remove what is in it, and restore again")
-    })?;
+    put_in_place(dir).map_err(|error| not_in_place(&args.dir, &error))?;
     print(&report, context.format)
+}
+
+fn not_in_place(dir: &str, error: &io::Error) -> Failure {
+    Failure::new(Exit::Error, format_args!("cannot finish {dir}: {error}"))
+        .with_hint("all is copied; the same command goes on from there")
+}
+
+/// Was a restore ended while the copy, which was whole, got its place?
+fn is_half_in_place(dir: &Path) -> bool {
+    let restoring = dir.join(RESTORING);
+    dir.join(LOCK).exists()
+        && match (dir.join(LOG).exists(), restoring.join(LOG).exists()) {
+            (false, is_left) => is_left,
+            (true, _) => restoring.read_dir().is_ok_and(|mut left| left.next().is_none()),
+        }
 }
 
 /// Is nothing there, or only what a restore has left that was interrupted?
@@ -62,15 +82,17 @@ fn is_empty(dir: &Path) -> bool {
     fs::read_dir(dir).map_or(true, |mut files| !files.any(others))
 }
 
-/// Gives the copy its place, the log last: a folder that has a mark and no log is refused.
+/// Gives the copy its place, or goes on with that. The mark is first, since it tells that this has
+/// begun, and the log last: a folder that has a mark and no log is refused.
 fn put_in_place(dir: &Path) -> io::Result<()> {
     let disk = FolderDisk::new(dir);
     let name = |name: &str| disk.rename(&format!("{RESTORING}/{name}"), name);
-    let names = disk.list(RESTORING)?;
-    names.iter().filter(|file| *file != LOG).try_for_each(|file| name(file))?;
-    disk.sync_folder("")?;
-    name(LOG)?;
-    disk.sync_folder("")?;
+    let mut names = disk.list(RESTORING)?;
+    names.sort_by_key(|file| (file == LOG, file != LOCK));
+    for file in &names {
+        name(file)?;
+        disk.sync_folder("")?;
+    }
     fs::remove_dir(dir.join(RESTORING))?;
     disk.sync_folder("")
 }

@@ -110,3 +110,30 @@ fn a_folder_that_is_not_wholly_restored_is_refused_and_restored_by_the_next() {
     let copied = OpenOptions::new().read_only().open(folder.0.join("copy")).unwrap();
     assert_eq!(copied.revision().number(), 301);
 }
+
+#[test]
+fn a_copy_that_is_half_in_its_place_is_given_it_by_the_next_restore() {
+    let folder = Folder::new("half_in_place");
+    folder.write("in.json", "{\"n\":1}");
+    folder.run(&["import", "d", "t", "in.json"]).check_code(0);
+    let copy = |name: &str| folder.0.join("copy").join(name);
+    let there_already = || {
+        let restored = folder.run(&["restore", "d", "copy"]);
+        assert!(restored.out.ends_with(" is there already\n"), "{} {}", restored.out, restored.err);
+        assert!(!copy("restoring").exists());
+        folder.run(&["get", "copy", "t", "/n"]).check(0, "1\n", "");
+    };
+    folder.run(&["restore", "d", "copy"]).check_code(0);
+    // As it is when only its mark has its place, or all of it but what was around it.
+    fs::create_dir(copy("restoring")).unwrap();
+    fs::rename(copy("log"), copy("restoring/log")).unwrap();
+    folder.run(&["trees", "copy"]).check_code(4);
+    there_already();
+    fs::create_dir(copy("restoring")).unwrap();
+    there_already();
+    // A folder that somebody else has in there is not such a one.
+    fs::create_dir(copy("restoring")).unwrap();
+    fs::write(copy("restoring/thesis"), "mine").unwrap();
+    folder.run(&["restore", "d", "copy"]).check_code(1);
+    assert_eq!(fs::read(copy("restoring/thesis")).unwrap(), b"mine");
+}
