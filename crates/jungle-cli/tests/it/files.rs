@@ -129,6 +129,12 @@ fn a_damaged_checkpoint_is_noted_and_kept_under_another_name() {
     assert!(ended.code == Some(0) && ended.err.is_empty(), "{}", ended.err);
     assert!(pages.exists());
     folder.run(&["get", "d", "t", "/0"]).check(0, "2\n", "");
+    // Whoever had it open all the while sees that it is whole, with a new checkpoint and before.
+    std::fs::write(&pages, &zeros).unwrap();
+    let ended = folder.run_with_input(&["shell", "d"], "verify\ngc\nverify --deep\n");
+    assert!(ended.code == Some(0) && ended.err.starts_with(note), "{}", ended.err);
+    assert_eq!(ended.out.matches("whole, up to revision ").count(), 2, "{}", ended.out);
+    assert_eq!(ended.err.matches('\n').count(), 1, "{}", ended.err);
 }
 
 #[test]

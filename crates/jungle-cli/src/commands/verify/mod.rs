@@ -50,6 +50,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             .open(&args.dir)
             .map(|s| Folder::Own(s.into())),
     };
+    let ignored = opened.as_ref().ok().and_then(|store| store.report().ignored.clone());
     let (survey, found) = match opened {
         Ok(store) => match verified(&store, args.deep, &given_up) {
             Ok(told) => return print_whole(&told, context.format),
@@ -69,7 +70,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
                 Failure::of(Exit::Damaged, differs).with_hint(survey::all_in_log(&args.dir))
             );
         }
-        let found = found.as_ref().map_or_else(String::new, |found| with_causes(found));
+        let found = found
+            .map_or_else(|| ignored.unwrap_or_default().into_string(), |found| with_causes(&found));
         return Err(Failure::new(Exit::Error, found).with_hint(
             "a second look found nothing: the disk failed for once, or somebody changed it; \
              try again",
@@ -80,13 +82,14 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
 }
 
 /// What is told of a folder in which nothing is damaged; or what was found first, unless the
-/// checkpoint was left out when it was opened.
+/// checkpoint was left out when it was opened, and is there still.
 fn verified(
     store: &Store,
     is_deep: bool,
     given_up: &Arc<AtomicBool>,
 ) -> Result<Whole, Option<VerifyError>> {
-    if store.report().ignored.is_some() {
+    let report = store.report();
+    if report.ignored.is_some() && report.kept_as.is_none() {
         return Err(None);
     }
     let progress = Bar::of_revisions("checking").until(Arc::clone(given_up));
