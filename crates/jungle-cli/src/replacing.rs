@@ -1,7 +1,7 @@
 //! Writing a file that takes the place of another one when it is whole.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// A file that is being written beside the one whose place it takes. Dropped before its
@@ -14,11 +14,20 @@ pub(crate) struct Replacing {
 
 impl Replacing {
     pub(crate) fn begin(place: &Path) -> io::Result<Replacing> {
-        let there = fs::metadata(place).ok();
-        if there.as_ref().is_some_and(|there| !there.is_file()) {
-            return Ok(Replacing { file: File::create(place)?, names: None });
+        let there = match fs::metadata(place) {
+            Ok(there) => Some(there),
+            // A link stays one, also where what it leads to is not there yet.
+            Err(error) if error.kind() == ErrorKind::NotFound && place.is_symlink() => {
+                let to = fs::read_link(place)?;
+                return Replacing::begin(&place.parent().unwrap_or(place).join(to));
+            }
+            Err(_) => None,
+        };
+        // What the system has there is somebody's open file.
+        let is_open = ["/dev", "/proc"].iter().any(|system| place.starts_with(system));
+        if is_open || there.as_ref().is_some_and(|there| !there.is_file()) {
+            return Replacing::as_it_is(place);
         }
-        // A link stays one.
         let place = if there.is_some() { place.canonicalize()? } else { place.to_owned() };
         let Some(name) = place.file_name() else {
             return Err(io::ErrorKind::IsADirectory.into());
@@ -26,12 +35,20 @@ impl Replacing {
         let mut beside = name.to_owned();
         beside.push(format!(".{}.part", std::process::id()));
         let beside = place.with_file_name(beside);
-        let file = File::create(&beside)?;
+        let file = match File::create(&beside) {
+            // Where only this file may be written to, or its name is as long as can be.
+            Err(error) if may_be_written_itself(&error) => return Replacing::as_it_is(&place),
+            made => made?,
+        };
         let replacing = Replacing { file, names: Some((beside, place)) };
         if let Some(there) = there {
             replacing.file.set_permissions(there.permissions())?;
         }
         Ok(replacing)
+    }
+
+    fn as_it_is(place: &Path) -> io::Result<Replacing> {
+        Ok(Replacing { file: File::create(place)?, names: None })
     }
 
     /// What is to be written to.
@@ -47,6 +64,12 @@ impl Replacing {
         self.names = None;
         Ok(())
     }
+}
+
+/// Was no file made beside another one for a reason that leaves that one alone?
+fn may_be_written_itself(error: &io::Error) -> bool {
+    use ErrorKind::{InvalidFilename, PermissionDenied, ReadOnlyFilesystem};
+    matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem | InvalidFilename)
 }
 
 impl Drop for Replacing {

@@ -108,6 +108,37 @@ fn an_export_goes_to_where_a_link_leads_and_into_what_is_no_file() {
 }
 
 #[test]
+fn an_export_is_written_where_no_other_file_can_be_made_beside_it() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = Folder::new("export_itself");
+    folder.write("in.json", "[1]");
+    folder.run(&["import", "d", "t", "in.json"]).check_code(0);
+    let exported = |to: &str| {
+        folder.run(&["export", "d", "t", "-o", to]).check(0, "", "");
+        assert_eq!(std::fs::read_to_string(folder.0.join(to)).unwrap(), "[1]\n", "{to}");
+    };
+    exported(&"n".repeat(250));
+    exported(&"n".repeat(250));
+    let narrow = folder.0.join("narrow");
+    std::fs::create_dir(&narrow).unwrap();
+    folder.write("narrow/there.json", "old");
+    std::fs::set_permissions(&narrow, PermissionsExt::from_mode(0o555)).unwrap();
+    exported("narrow/there.json");
+    std::fs::set_permissions(&narrow, PermissionsExt::from_mode(0o755)).unwrap();
+    // A link to what is not there yet.
+    symlink("narrow/new.json", folder.0.join("link.json")).unwrap();
+    exported("link.json");
+    assert!(folder.0.join("link.json").is_symlink() && narrow.join("new.json").is_file());
+    // What others have open and go on with.
+    let script = "(\"$0\" export d t -o /dev/stdout; echo end) >> all";
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_jungle")]).current_dir(&folder.0);
+    crate::without_settings(&mut shell);
+    assert!(shell.status().unwrap().success());
+    assert_eq!(std::fs::read_to_string(folder.0.join("all")).unwrap(), "[1]\nend\n");
+}
+
+#[test]
 fn a_damaged_checkpoint_is_noted_and_kept_under_another_name() {
     let folder = Folder::new("damaged_checkpoint");
     folder.write("in.json", "[1]");
