@@ -227,6 +227,12 @@ impl Upkeep {
     }
 
     pub(crate) fn metrics(&self, text: &mut String) {
+        if let Some(stats) = self.log_stats() {
+            let name = "jungle_log_no_room_ahead";
+            let help = "Whether the disk had no room for the next segment of the folder's log.";
+            kind(text, name, "gauge", help);
+            line(text, name, "", u64::from(stats.has_no_room_ahead));
+        }
         let mut gauge = |name, help, value: fn(&State) -> u64| {
             kind(text, name, "gauge", help);
             for work in Work::ALL {
