@@ -8,6 +8,7 @@ mod writers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::ops::Deref;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -237,7 +238,12 @@ impl Local {
     ) -> Result<Arc<Local>, LocalError> {
         let jungle = cluster.follower.place().jungle.clone().ok_or(LocalError::Left)?;
         let outbox = Outbox::open(Box::new(outbox))?;
-        let server = &cluster.appender.server;
+        // By hand, the same has to come out each time.
+        let drawn = match cluster.follower.is_by_hand {
+            true => outbox.jungle().revision().number(),
+            false => RandomState::new().hash_one(&cluster.appender.server),
+        };
+        let server = (&*cluster.appender.server, drawn);
         let (writer, openings) = writers::number(&jungle, &outbox, cluster.log.id(), server)?;
         let next = outbox.reserved();
         let waited_on = outbox.jungle();

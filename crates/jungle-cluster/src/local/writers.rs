@@ -1,8 +1,6 @@
 //! The numbers of servers, and how far each of them has published: in a tree that the log has as it
 //! has any other, so that an entry and the note that it has its place are one commit.
 
-use std::hash::{BuildHasher, RandomState};
-
 use jungle_db::{CommitMeta, CommitOptions, CreateTreeError, Jungle, Revision, TreeHandle};
 use jungle_db::{NotWritten, UpdateError};
 use jungle_tree::{Change, EditError, Key, Node, Path};
@@ -61,15 +59,15 @@ impl Standing {
     }
 }
 
-/// The number that the outbox has, or a new one, and how often it was opened, with this time.
+/// The number that the outbox has, or a new one, and how often it was opened, with this time, for
+/// which something was drawn.
 pub(super) fn number(
     jungle: &Jungle,
     outbox: &Outbox,
     log: LogId,
-    server: &str,
+    (server, drawn): (&str, u64),
 ) -> Result<(u64, Vec<Opening>), LocalError> {
-    let first = outbox.reserved();
-    let opening = Opening { id: draw(first), first };
+    let opening = Opening { id: drawn.cast_signed(), first: outbox.reserved() };
     if let Some((of, writer)) = outbox.identity()? {
         if of != log {
             return Err(LocalError::OtherCluster { outbox: of, log });
@@ -91,11 +89,6 @@ pub(super) fn number(
     let writer = claim(jungle, server)?;
     outbox.identify(log, writer, &[opening])?;
     Ok((writer, vec![opening]))
-}
-
-/// All take up as many bytes where they are written, so that simulations go as they went.
-fn draw(first: u64) -> i64 {
-    (RandomState::new().hash_one(first) >> 3 | 1 << 61).cast_signed()
 }
 
 fn claim(jungle: &Jungle, server: &str) -> Result<u64, LocalError> {
