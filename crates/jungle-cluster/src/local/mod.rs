@@ -635,10 +635,6 @@ impl State {
         // Branches whose entries were done on what is not kept: what others did since is not known.
         let mut baseless = BTreeSet::new();
         for entry in self.outbox.pending(jungle.arena())? {
-            if entry.base > now {
-                // The folder lost its end with the power: what was done on it comes again.
-                return Err(LocalError::Behind { follows: entry.base, here: now });
-            }
             let Some(branch) = jungle.branch_with_id(entry.edit.tree, entry.edit.branch) else {
                 match entry.number <= settled {
                     true => self.unsaved.gone.push(entry.number),

@@ -262,6 +262,16 @@ impl Outbox {
         entries.map(|(key, node)| read(&key.to_key(), node, arena)).collect()
     }
 
+    /// The newest revision that an entry without a place follows.
+    pub(super) fn follows(&self) -> Revision {
+        let tree = self.tree.snapshot();
+        let pending = tree.root().child(PENDING).into_iter().flat_map(Node::children);
+        pending
+            .filter_map(|(_, node)| number(node, BASE))
+            .max()
+            .map_or(Revision::default(), Revision::new)
+    }
+
     pub(super) fn refused(&self, arena: &Arena, writer: u64) -> Result<Vec<Refused>, LocalError> {
         let snapshot = self.tree.snapshot();
         let node = snapshot.root().child(REFUSED);

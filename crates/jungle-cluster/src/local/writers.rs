@@ -72,6 +72,12 @@ pub(super) fn number(
         if of != log {
             return Err(LocalError::OtherCluster { outbox: of, log });
         }
+        let (follows, here) = (outbox.follows(), jungle.revision());
+        if follows > here {
+            // The folder lost its end with the power: what was done on it comes again, and what
+            // the log has of this server, too. Until then nothing is noted.
+            return Err(LocalError::Behind { follows, here });
+        }
         let standing = standing(jungle, writer, jungle.revision())?;
         let mut openings = outbox.openings();
         if openings.len() >= OPENINGS_MAX {
