@@ -1,5 +1,6 @@
 //! The log in NATS JetStream: one stream with one subject; checkpoints in its object store.
 
+mod append;
 mod depot;
 mod mirror;
 pub(crate) mod questions;
@@ -15,8 +16,7 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use async_nats::Client;
-use async_nats::jetstream::context::{ContextBuilder, GetStreamErrorKind, PublishErrorKind};
-use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::context::{ContextBuilder, GetStreamErrorKind};
 use async_nats::jetstream::stream::{
     self, Config, DiscardPolicy, PersistenceMode, RawMessageErrorKind, RetentionPolicy,
     StorageType, Stream,
@@ -29,6 +29,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 
+use self::append::{Append, Elections};
 use self::depot::NatsDepot;
 use self::mirror::Mirror;
 use self::questions::Answers;
@@ -60,8 +61,6 @@ const REMEMBERED: Duration = Duration::from_mins(2);
 const ID: &str = "jungle-log";
 /// A message of the log with its headers is no longer than this.
 const PAYLOAD_BYTES: usize = message::BYTES_MAX + (4 << 10);
-/// Another publication to the log has no answer yet. The client has no name for it.
-const IN_FLIGHT: u64 = 10164;
 
 /// A log that NATS JetStream keeps.
 pub struct NatsLog {
@@ -69,6 +68,7 @@ pub struct NatsLog {
     /// A copy of it nearby, to be followed in its place.
     mirror: Option<Mirror>,
     reach: Reach,
+    elections: Elections,
     /// None where somebody only looks.
     depot: Option<NatsDepot>,
     jetstream: jetstream::Context,
@@ -232,6 +232,9 @@ impl NatsLog {
         let mirror = mirror.transpose()?;
         let mut log = NatsLog::new(threads, jetstream, stream, Some(depot), &options.name);
         log.mirror = mirror;
+        let (elections, counting) = Elections::hear(log.jetstream.client(), &log.name);
+        log.elections = elections;
+        log.spawn(counting);
         let reach = log.reach.clone();
         // So that the time is known before anything is committed. If nobody says it, it is later.
         let _ = log.wait(ANSWER_WITHIN, async move { reach.ask().await });
@@ -273,6 +276,7 @@ impl NatsLog {
             stream,
             mirror: None,
             reach: Reach::new(&jetstream, &name),
+            elections: Elections::none(),
             depot,
             jetstream,
             cluster: cluster.to_owned(),
@@ -312,21 +316,15 @@ impl Log for NatsLog {
     }
 
     fn append(&self, after: u64, message: &Bytes, within: Duration) -> Result<Appended, LogError> {
-        let (jetstream, stream) = (self.jetstream.clone(), self.stream.clone());
-        let publication = PublishMessage::build()
-            .payload(message.clone())
-            .message_id(blake3::hash(message).to_hex())
-            .expected_stream(&self.name)
-            .expected_last_sequence(after);
-        let appending = append(
-            jetstream,
-            stream,
-            subject(&self.cluster),
-            publication,
-            message.clone(),
-            (after, within),
-        );
-        self.wait(within + ACK_WITHIN * 2, appending)?
+        let append = Append {
+            jetstream: self.jetstream.clone(),
+            stream: self.stream.clone(),
+            elections: self.elections.clone(),
+            subject: subject(&self.cluster),
+            message: message.clone(),
+            after,
+        };
+        self.wait(within + ACK_WITHIN * 2, append.run(within))?
     }
 
     fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
@@ -715,47 +713,6 @@ fn check_synced(
 
 pub(crate) fn no_answer(error: impl Into<async_nats::Error>) -> LogError {
     LogError::NoAnswer { within: ANSWER_WITHIN, last: Some(error.into()) }
-}
-
-async fn append(
-    jetstream: jetstream::Context,
-    stream: Stream,
-    subject: String,
-    publication: PublishMessage,
-    message: Bytes,
-    (after, within): (u64, Duration),
-) -> Result<Appended, LogError> {
-    let deadline = Instant::now() + within;
-    loop {
-        let sent = jetstream.send_publish(subject.clone(), publication.clone()).await;
-        let answered = match sent {
-            Ok(answer) => answer.await,
-            Err(error) => Err(error),
-        };
-        let error = match answered {
-            Ok(answer) => return Ok(Appended::At(answer.sequence)),
-            Err(error) => error,
-        };
-        match error.kind() {
-            PublishErrorKind::MaxPayloadExceeded => {
-                let (bytes, reason) = (message.len(), error.to_string());
-                return Err(LogError::Refused { bytes, reason });
-            }
-            PublishErrorKind::WrongLastSequence => {
-                // It may be our own, whose answer was lost.
-                if let Some(found) = get(&stream, after + 1, ANSWER_WITHIN).await? {
-                    let is_ours = found == message;
-                    return Ok(if is_ours { Appended::At(after + 1) } else { Appended::Behind });
-                }
-            }
-            _ => {}
-        }
-        if Instant::now() > deadline {
-            return Err(LogError::NoAnswer { within, last: Some(error.into()) });
-        }
-        let is_short = error.to_string().contains(&IN_FLIGHT.to_string());
-        sleep(if is_short { REST / 10 } else { REST }).await;
-    }
 }
 
 /// As the leader has it.

@@ -206,6 +206,14 @@ impl NatsServers {
         running.child.wait().expect("it was started by us");
     }
 
+    /// Has one end in order, which gives away what it leads first, and does not wait for that.
+    ///
+    /// # Panics
+    /// When it does not run.
+    pub fn drain(&self, at: usize) {
+        self.signal(at, "-TERM");
+    }
+
     /// Stops one where it is: to the others it is gone, and it does not notice.
     ///
     /// # Panics
@@ -323,6 +331,9 @@ impl NatsServers {
         // Reads on when nobody listens any more, or the server would stop at a full pipe.
         std::thread::spawn(move || {
             log.lines().map_while(Result::ok).for_each(|line| {
+                if std::env::var("NATS_LOG").is_ok() {
+                    eprintln!("{at} {line}");
+                }
                 let _ = sender.send(line);
             })
         });

@@ -66,6 +66,46 @@ fn commits_go_on_when_the_leader_is_killed() {
     assert_eq!(int(&servers[1].0.open_tree("t").unwrap(), "/", "n"), Some(4));
 }
 
+/// Whoever led may have a message and never answer: the new one is asked at once.
+#[test]
+fn commits_hardly_wait_when_the_leader_ends_in_order() {
+    let mut engine = NatsServers::start(3);
+    let first = join(&engine, "first", 3);
+    let tree = first.0.create_tree("t").unwrap();
+    let mut gaps: Vec<Duration> =
+        (0..3).map(|_| gap_at_drain(&mut engine, &first, &tree)).collect();
+    gaps.sort();
+    // An answer is waited for 2 s.
+    assert!(gaps[1] < Duration::from_millis(1500), "{gaps:?}");
+    agree(&[first]);
+}
+
+/// The longest time without a commit while the leader of the log ends in order.
+fn gap_at_drain(
+    engine: &mut NatsServers,
+    first: &(Jungle, Cluster),
+    tree: &jungle_db::TreeHandle,
+) -> Duration {
+    let survey = || first.1.survey(Duration::ZERO).unwrap().unwrap();
+    let whole = retry(survey, is_whole);
+    let leader = engine.position(&whole.log.leader.unwrap()).unwrap();
+    engine.drain(leader);
+    let (begun, mut last, mut longest) = (Instant::now(), Instant::now(), Duration::ZERO);
+    while begun.elapsed() < Duration::from_secs(1) {
+        add(tree);
+        longest = longest.max(last.elapsed());
+        last = Instant::now();
+    }
+    engine.kill(leader);
+    engine.restart(leader);
+    longest
+}
+
+/// Has the log a leader, and do the others have all of it?
+fn is_whole(survey: &Survey) -> bool {
+    survey.log.leader.is_some() && survey.log.replicas.iter().all(|it| it.current)
+}
+
 #[test]
 fn commits_go_on_when_the_leader_is_cut_off() {
     let engine = NatsServers::start_relayed(3);
@@ -263,9 +303,6 @@ fn what_one_server_of_the_engine_has_damaged_comes_from_the_others() {
     engine.restart(at);
     add(&tree);
     let survey = || first.1.survey(Duration::ZERO).unwrap().unwrap();
-    let is_whole = |survey: &Survey| {
-        survey.log.leader.is_some() && survey.log.replicas.iter().all(|it| it.current)
-    };
     retry(survey, is_whole);
     let_lead(&engine, &leader);
     retry(survey, |survey| survey.log.leader.as_ref() == Some(&leader));
