@@ -13,13 +13,13 @@ use crate::context::Context;
 use crate::document::path;
 use crate::failure::{Exit, Failure};
 use crate::folder::tree;
-use crate::formats::{Form, folder, ndjson, xml};
+use crate::formats::{Form, csv, folder, ndjson, xml};
 use crate::near;
 use crate::output::{done, json, stdout};
 use crate::replacing::Replacing;
 use crate::revision::{HELP, find_or_newest};
 
-/// Write a tree, or a part of it, as JSON, XML or files; or all its revisions
+/// Write a tree, or a part of it, as JSON, XML, CSV or files; or all its revisions
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Args {
@@ -117,6 +117,8 @@ fn write(args: &Args, found: &Found, out: &mut impl Write) -> Result<(), Failure
     match (args.format, member) {
         (Form::Xml, Member::Node(node)) => return xml::write(node, &path, out),
         (Form::Xml, Member::Value(_)) => return Err(xml::not_xml(&path)),
+        (Form::Csv, Member::Node(node)) => return csv::write(node, &path, out),
+        (Form::Csv, Member::Value(_)) => return Err(csv::not_csv(&path, "no array or object")),
         (_, Member::Node(node)) => {
             let layout = if args.pretty { Layout::Pretty } else { Layout::Compact };
             export(node, &mut *out, &ExportOptions { layout })?;

@@ -2,13 +2,13 @@
 
 use std::cell::OnceCell;
 use std::fs;
-use std::io::{BufReader, Write};
+use std::io::{BufReader, Read, Write};
 use std::path::Path;
 
 use jungle::{
     BranchError, CommitMeta, CommitOptions, Editor, Jungle, OpenOptions, Revision, TreeHandle,
 };
-use jungle_json::{ImportOptions, MemberOrder, import};
+use jungle_json::{ImportError, ImportOptions, MemberOrder, import};
 use jungle_words::check_name;
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ use crate::context::Context;
 use crate::document::{import_into, options, reader, refused};
 use crate::failure::{Failure, failed};
 use crate::folder::{not_committed, on_branch};
-use crate::formats::{Form, folder, ndjson, xml};
+use crate::formats::{self, Form, csv, folder, ndjson, xml};
 use crate::output::{Format, count, json_line, size, stdout};
 
 /// A tree in which nothing is yet, as it is exported.
@@ -146,15 +146,30 @@ impl Work<'_> {
                 import_into(editor, file, &self.options).map(|imported| imported.summary.bytes)
             }),
             Form::Xml => self.commit(out, meta, of, |editor| {
-                let (reader, bytes) = reader(file)?;
-                let mut bar = Bar::new(file, bytes);
-                let json = xml::Json::new(BufReader::new(reader));
-                let read = import(json, editor, &[], &self.options, &mut |read| bar.set(read));
-                bar.end();
-                read.map(|summary| summary.bytes).map_err(|error| xml::refused(file, &error))
+                let read = self.translated(editor, file, xml::Json::new)?;
+                read.map_err(|error| xml::refused(file, &error))
+            }),
+            Form::Csv => self.commit(out, meta, of, |editor| {
+                let read = self.translated(editor, file, csv::Json::new)?;
+                read.map_err(|error| formats::refused(file, &error))
             }),
             Form::Folder => self.commit(out, meta, of, |editor| folder::import(editor, file)),
         }
+    }
+
+    /// Reads what `json` makes JSON of; gives the bytes of that.
+    fn translated<J: Read>(
+        &self,
+        editor: &mut Editor,
+        file: &str,
+        json: impl FnOnce(BufReader<Box<dyn Read>>) -> J,
+    ) -> Result<Result<u64, ImportError>, Failure> {
+        let (reader, bytes) = reader(file)?;
+        let mut bar = Bar::new(file, bytes);
+        let json = json(BufReader::new(reader));
+        let read = import(json, editor, &[], &self.options, &mut |read| bar.set(read));
+        bar.end();
+        Ok(read.map(|summary| summary.bytes))
     }
 
     /// Each line of a file is a revision.

@@ -1,12 +1,18 @@
 //! The forms that trees come from and go to, besides JSON itself.
 
+pub(crate) mod csv;
 pub(crate) mod folder;
+mod limited;
 pub(crate) mod ndjson;
 pub(crate) mod xml;
 
 use std::path::Path;
 
 use clap::ValueEnum;
+use jungle_json::ImportError;
+
+use crate::document::shown;
+use crate::failure::{Exit, Failure};
 
 /// A form of a tree outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -18,6 +24,8 @@ pub(crate) enum Form {
     Ndjson,
     /// A document
     Xml,
+    /// A table: an object for each row
+    Csv,
     /// A folder of files
     Folder,
 }
@@ -30,8 +38,24 @@ impl Form {
         match ending.to_ascii_lowercase().as_str() {
             _ if path.is_dir() => Form::Folder,
             "ndjson" | "jsonl" => Form::Ndjson,
+            "csv" => Form::Csv,
             "xml" | "svg" | "xhtml" => Form::Xml,
             _ => Form::Json,
         }
+    }
+}
+
+/// What is wrong with a document that is translated into JSON while it is read. Places are told by
+/// what translates it only: those of the import are places in the JSON.
+pub(crate) fn refused(file: &str, error: &ImportError) -> Failure {
+    let file = shown(file);
+    match error {
+        ImportError::Limit { limit, .. } => {
+            Failure::new(Exit::Error, format_args!("{file}: {limit}"))
+        }
+        ImportError::Edit { source, .. } => {
+            Failure::new(Exit::Error, format_args!("{file}: {source}"))
+        }
+        error => Failure::new(Exit::Error, format_args!("{file}: {error}")),
     }
 }

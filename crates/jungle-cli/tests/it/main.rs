@@ -5,6 +5,7 @@
 
 mod alice;
 mod cluster;
+mod csv;
 mod curl;
 mod diff;
 mod editing;

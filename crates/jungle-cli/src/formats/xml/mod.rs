@@ -7,24 +7,18 @@ mod write;
 
 use jungle_json::ImportError;
 
-use crate::document::shown;
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 
 pub(crate) use read::Json;
 pub(crate) use write::{not_xml, write};
 
-/// What is wrong with a document. Places are told by the reader of XML only: those of the import
-/// are places in the JSON.
+/// What is wrong with a document.
 pub(crate) fn refused(file: &str, error: &ImportError) -> Failure {
-    let file = shown(file);
+    let failure = super::refused(file, error);
     match error {
-        ImportError::Limit { limit, .. } => {
-            Failure::new(Exit::Error, format_args!("{file}: {limit}"))
-                .with_hint("an element counts as two; --depth-max accepts more")
+        ImportError::Limit { .. } => {
+            failure.with_hint("an element counts as two; --depth-max accepts more")
         }
-        ImportError::Edit { source, .. } => {
-            Failure::new(Exit::Error, format_args!("{file}: {source}"))
-        }
-        error => Failure::new(Exit::Error, format_args!("{file}: {error}")),
+        _ => failure,
     }
 }

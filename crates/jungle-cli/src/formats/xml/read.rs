@@ -1,24 +1,22 @@
 //! XML in, JSON out, in pieces.
 
-use std::cell::Cell;
 use std::io::{self, BufRead, Read};
-use std::rc::Rc;
 
 use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
 use jungle_json::write_value;
-use jungle_tree::{VALUE_BYTES_MAX, ValueRef};
+use jungle_tree::ValueRef;
 
 use super::names::{
     CDATA, CHILDREN, COMMENT, DECLARATION, DOCTYPE, ENTITY, INSTRUCTION, NAME, ORDER,
 };
+use crate::formats::limited::Limited;
 
 /// The JSON that stands for an XML document, to be read.
 pub(crate) struct Json<R> {
     reader: Reader<Limited<R>>,
-    left: Rc<Cell<usize>>,
     event: Vec<u8>,
     /// Text that may go on.
     text: Option<String>,
@@ -34,12 +32,10 @@ pub(crate) struct Json<R> {
 
 impl<R: BufRead> Json<R> {
     pub(crate) fn new(reader: R) -> Json<R> {
-        let left = Rc::new(Cell::new(0));
-        let mut reader = Reader::from_reader(Limited { reader, left: Rc::clone(&left) });
+        let mut reader = Reader::from_reader(Limited::new(reader, "a tag or text"));
         reader.config_mut().enable_all_checks(true);
         Json {
             reader,
-            left,
             event: Vec::new(),
             text: None,
             json: "[".into(),
@@ -54,7 +50,7 @@ impl<R: BufRead> Json<R> {
     fn step(&mut self) -> Result<(), String> {
         let mut event = std::mem::take(&mut self.event);
         event.clear();
-        self.left.set(EVENT_BYTES_MAX);
+        self.reader.get_mut().go_on();
         let read = self.reader.read_event_into(&mut event);
         let result = read.map_err(|error| error.to_string()).and_then(|read| self.write(read));
         self.event = event;
@@ -198,39 +194,5 @@ impl<R: BufRead> Read for Json<R> {
         bytes[..taken].copy_from_slice(&rest[..taken]);
         self.taken += taken;
         Ok(taken)
-    }
-}
-
-/// A tag, a text or a comment is held whole; a value may have no more.
-const EVENT_BYTES_MAX: usize = VALUE_BYTES_MAX;
-
-/// A reader that gives only so much until it is told to go on.
-struct Limited<R> {
-    reader: R,
-    left: Rc<Cell<usize>>,
-}
-
-impl<R: BufRead> Read for Limited<R> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let there = self.fill_buf()?;
-        let taken = there.len().min(bytes.len());
-        bytes[..taken].copy_from_slice(&there[..taken]);
-        self.consume(taken);
-        Ok(taken)
-    }
-}
-
-impl<R: BufRead> BufRead for Limited<R> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.left.get() == 0 {
-            let what = format!("a tag or text is longer than {EVENT_BYTES_MAX} bytes");
-            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
-        }
-        self.reader.fill_buf()
-    }
-
-    fn consume(&mut self, amount: usize) {
-        self.left.set(self.left.get().saturating_sub(amount));
-        self.reader.consume(amount);
     }
 }

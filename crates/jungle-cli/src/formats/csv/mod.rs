@@ -1,0 +1,8 @@
+//! CSV as a tree: an array of objects, a row each. It is translated into JSON while it is read, and
+//! imported as that. `docs/formats.md` has the rules.
+
+mod read;
+mod write;
+
+pub(crate) use read::Json;
+pub(crate) use write::{not_csv, write};
