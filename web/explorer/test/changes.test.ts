@@ -23,6 +23,13 @@ test('changes of one place are one row', () => {
   expect(rows[3]!.from).toBe('/1/0')
 })
 
+test('what came with a larger subtree is added, once', () => {
+  expect(changeRows([{ op: 'add', path: '/a', nodes: 40 }, { op: 'set', path: '/b', nodes: 40 }])).toEqual([
+    { sign: 'added', path: '/a', nodes: 40, puts: [] },
+    { sign: 'changed', path: '/b', nodes: 40, puts: [] },
+  ])
+})
+
 test('marks are on what changed and, fainter, on what is above it', () => {
   const found = marks(changeRows([
     { op: 'put', path: '/a/b/c', attribute: 'x', value: text('') },

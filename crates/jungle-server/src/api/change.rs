@@ -57,7 +57,9 @@ impl Serialize for Shown<'_> {
                 map.serialize_entry("from", &from.to_string())?;
             }
             Change::SubtreeSet { path, subtree } => {
-                begin("set", path)?;
+                // Without the version before nobody knows whether it is new.
+                let is_new = root.is_some() && old(path).is_none();
+                begin(if is_new { "add" } else { "set" }, path)?;
                 if let Some(nodes) = self.nodes(path, subtree.node()) {
                     map.serialize_entry("nodes", &nodes)?;
                 }

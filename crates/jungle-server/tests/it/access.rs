@@ -367,7 +367,7 @@ fn part_that_comes_or_goes_is_told_as_one_change() {
     guarded.edit("ana", r#"{"op":"move","from":"/a","path":"/elsewhere"}"#).expect(200);
     assert_eq!(changes(""), json!([{"op": "remove", "path": "/a/x", "nodes": 1}]));
     guarded.edit("ana", r#"{"op":"move","from":"/elsewhere","path":"/a"}"#).expect(200);
-    assert_eq!(changes(""), json!([{"op": "set", "path": "/a/x", "nodes": 1}]));
+    assert_eq!(changes(""), json!([{"op": "add", "path": "/a/x", "nodes": 1}]));
     assert_eq!(changes(&format!("&from={before}")), json!([]));
     guarded.edit("ana", r#"{"op":"remove","path":"/b"}"#).expect(200);
     assert_eq!(changes(""), json!([]));

@@ -75,6 +75,25 @@ fn diff_tells_what_was_before() {
 }
 
 #[test]
+fn large_subtree_that_is_new_is_added_once() {
+    let served = Served::memory().tree("t");
+    let elements = |n: usize| json!({"a": vec![0; n]}).to_string();
+    for (n, expected) in [
+        (
+            1,
+            json!([{"op": "add", "path": "/a"}, {"op": "add", "path": "/a/0"},
+            {"op": "put", "path": "/a/0", "attribute": "", "value": {"type": "int", "value": 0}}]),
+        ),
+        (40, json!([{"op": "add", "path": "/a", "nodes": 41}])),
+    ] {
+        served.send("PUT", "/api/v1/trees/t/document", &[], Some("{}")).expect(200);
+        served.send("PUT", "/api/v1/trees/t/document", &[], Some(&elements(n))).expect(200);
+        let diff = served.get("/api/v1/trees/t/diff").expect(200);
+        assert_eq!(diff["changes"], expected);
+    }
+}
+
+#[test]
 fn diff_comes_in_pages_and_below_a_path() {
     let served = Served::memory().tree("t");
     let document = r#"{"a":{"x":[1,2,3]},"b":{"y":1}}"#;

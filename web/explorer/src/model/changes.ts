@@ -34,7 +34,7 @@ export function changeRows(changes: readonly Change[]): ChangeRow[] {
     const { path, attribute, nodes } = change
     switch (change.op) {
       case 'add':
-        row('added', path)
+        withNodes(row('added', path), nodes)
         break
       case 'set':
         withNodes(row(byPath.get(path)?.sign === 'added' ? 'added' : 'changed', path), nodes)
