@@ -1,7 +1,7 @@
 //! Documents: subtrees as JSON, streamed out and in.
 
 use std::error::Error;
-use std::io::{BufReader, ErrorKind, Read};
+use std::io::{self, BufReader, ErrorKind, Read};
 
 use axum::body::Body;
 use axum::http::header::HeaderMap;
@@ -124,11 +124,24 @@ impl Import {
         }
         let mut body = Heard { body, keyed };
         let buffered = BufReader::with_capacity(64 << 10, &mut body);
-        let summary = tx
-            .bulk(|editor| jungle::json::import(buffered, editor, &path, options, &mut |_| ()))
-            .map_err(not_read)?;
+        let read =
+            tx.bulk(|editor| jungle::json::import(buffered, editor, &path, options, &mut |_| ()));
+        let summary = match read {
+            Ok(summary) => Ok(summary),
+            // What the tree refuses now may have been done before. Which request it is, is known
+            // when all of it has come.
+            Err(error @ (ImportError::NoSuchNode(_) | ImportError::Edit { .. }))
+                if body.keyed.is_some() =>
+            {
+                io::copy(&mut body, &mut io::sink())
+                    .map_err(|cause| not_read(ImportError::Read(cause)))?;
+                Err(not_read(error))
+            }
+            Err(error) => return Err(not_read(error)),
+        };
         may()?;
         once(app, &tree, body.keyed, commit, |options| {
+            let summary = summary?;
             check(expected, tx.began_at())?;
             if let Some(request) = options.meta.request() {
                 tx.asked_by(request);

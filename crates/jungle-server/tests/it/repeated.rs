@@ -63,6 +63,32 @@ fn merges_reverts_and_imports_with_a_key_are_done_once() {
 }
 
 #[test]
+fn import_is_known_again_when_its_node_is_gone() {
+    let folder = Folder::new("repeated-gone");
+    let served = served(&folder);
+    let (key, other) = ([("idempotency-key", "k")], [("idempotency-key", "other")]);
+    // More than is read at once.
+    let document = format!(r#"{{"b":"{}"}}"#, "x".repeat(200_000));
+    let import = ("PUT", "/document?path=/a", &*document);
+    let first = send(&served, &key, import);
+    assert_eq!(first.expect(200)["changed"], true);
+    let remove = r#"{"edits":[{"op":"remove","path":"/a"}]}"#;
+    served.post(&format!("{TREE}/commits"), remove).expect(200);
+    let done = revisions(&served);
+    assert_eq!(send(&served, &key, import).text, first.text);
+    assert_eq!(send(&served, &other, import).problem(), "no-such-node");
+    served.server.stop().unwrap();
+    let served = Served::folder(&folder);
+    let restarted = send(&served, &key, import).expect(200);
+    assert_eq!(
+        (&restarted["repeated"], &restarted["revision"]),
+        (&true.into(), &first.json()["revision"])
+    );
+    assert_eq!(send(&served, &other, import).problem(), "no-such-node");
+    assert_eq!(revisions(&served), done);
+}
+
+#[test]
 fn key_of_what_was_refused_is_free() {
     for (at, (method, path, body, other)) in ONCE.into_iter().enumerate() {
         let folder = Folder::new(&format!("repeated-refused-{at}"));
