@@ -1,6 +1,7 @@
 /** What people do with the explorer, in a real browser against a real server. */
 
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { Api, launch, logIn, open, openGuarded, serve, serveAlone, serveCluster } from './browser.mjs'
@@ -179,17 +180,33 @@ visit('nodes are added, moved and deleted', garden('work', '&path=/tools'), asyn
   assert.equal(query(page).get('path'), '/beds')
 })
 
-visit('a command is shown where there is no clipboard', garden('curl', '&path=/tools'), async (page) => {
+visit('a program is copied, or selected where there is no clipboard', garden('copy', '&path=/tools'), async (page) => {
+  await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', {
+    value: { writeText: async (text) => { window.copied = text } }, configurable: true,
+  }))
+  const dialog = page.getByRole('dialog')
+  const runs = { curl: ['sh', '-c'], Python: ['python3', '-c'], TypeScript: [process.execPath, '--input-type=module', '-e'] }
+  for (const [language, [command, ...args]] of Object.entries(runs)) {
+    await page.getByRole('button', { name: 'Copy as …' }).click()
+    await dialog.getByLabel('For').selectOption(language)
+    await dialog.getByRole('button', { name: 'Copy', exact: true }).click()
+    await dialog.waitFor({ state: 'detached' })
+    const program = await page.evaluate(() => window.copied)
+    assert.ok(program.includes(`${server.url}/api/v1/trees/copy/node?path=%2Ftools`), program)
+    const ran = spawnSync(command, [...args, program], { encoding: 'utf8' })
+    if (ran.error === undefined) assert.match(ran.stdout, /child_count/, `${program}\n${ran.stderr}`)
+  }
   await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }))
-  await page.getByRole('button', { name: 'Copy as curl' }).click()
-  await page.getByRole('dialog').getByLabel('command').waitFor()
-  const selected = () => page.evaluate(() => {
+  await page.getByRole('button', { name: 'Copy as …' }).click()
+  await dialog.getByRole('button', { name: 'Copy', exact: true }).click()
+  await page.waitForFunction(() => document.activeElement?.ariaLabel === 'program')
+  const selected = await page.evaluate(() => {
     const { value, selectionStart, selectionEnd } = document.activeElement
     return value.slice(selectionStart, selectionEnd)
   })
-  assert.equal(await selected(), `curl '${server.url}/api/v1/trees/curl/node?path=%2Ftools'`)
+  assert.equal(selected, `curl '${server.url}/api/v1/trees/copy/node?path=%2Ftools'`)
   await page.keyboard.press('Escape')
-  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await dialog.waitFor({ state: 'detached' })
 })
 
 visit('a node is dragged below another', garden('drag'), async (page) => {

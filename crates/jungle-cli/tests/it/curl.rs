@@ -1,6 +1,7 @@
 //! What the documents say to type with `curl`, typed: every `sh` block with it, in order, against a
 //! server as the block starts it, on a free port. Each request must be done, and what the text
-//! around the blocks says of the answers must be in them.
+//! around the blocks says of the answers must be in them. Programs between them in Python and
+//! TypeScript (those are JavaScript as well) are run, too, where that is installed.
 
 use std::path::Path;
 use std::process::Command;
@@ -47,7 +48,10 @@ fn the_readme_is_right_about_curl() {
 
 #[test]
 fn the_introduction_is_right_about_curl() {
-    check("docs/api.md", &[r#""created":["/0"]"#, r#""text":{"type":"text","value":"buy milk"}"#]);
+    let mut answers = vec![r#""created":["/0"]"#, r#""text":{"type":"text","value":"buy milk"}"#];
+    let programs = [("python3", "'value': 'call ben'"), ("node", "value: 'water the tree'")];
+    answers.extend(programs.iter().filter(|(command, _)| is_there(command)).map(|it| it.1));
+    check("docs/api.md", &answers);
 }
 
 #[test]
@@ -66,7 +70,7 @@ fn the_handbook_is_right_about_curl() {
 /// Runs the blocks of a document; `answers` are pieces of what is printed, in order.
 #[track_caller]
 fn check(document: &str, answers: &[&str]) {
-    if Command::new("curl").arg("--version").output().is_err() {
+    if !is_there("curl") {
         println!("left out: there is no curl");
         return;
     }
@@ -94,6 +98,14 @@ fn check(document: &str, answers: &[&str]) {
     }
 }
 
+fn is_there(command: &str) -> bool {
+    let there = Command::new(command).arg("--version").output().is_ok();
+    if !there {
+        println!("left out: there is no {command}");
+    }
+    there
+}
+
 /// What a line that starts a server says behind `serve`; where it listens is the test's.
 fn arguments(start: &str) -> &str {
     let listen = format!(" --listen {} &", TOLD.trim_start_matches("http://"));
@@ -101,10 +113,19 @@ fn arguments(start: &str) -> &str {
     args.unwrap_or_else(|| panic!("{start} does not end with {listen}"))
 }
 
-/// The blocks with `curl`, one behind the other.
+/// The blocks with `curl` and those that are programs, one behind the other.
 fn blocks(document: &str) -> String {
-    let parts = document.split("\n```sh\n").skip(1);
-    let blocks = parts.map(|part| part.split("\n```").next().unwrap_or_default());
-    let blocks: Vec<&str> = blocks.filter(|block| block.contains("curl ")).collect();
-    blocks.join("\n")
+    let blocks = document.split("\n```").skip(1).step_by(2);
+    let run = |block: &str| match block.split_once('\n')? {
+        ("sh", code) if code.contains("curl ") => Some(code.to_owned()),
+        ("python", code) => Some(program("python3", "-", code)),
+        ("ts", code) => Some(program("node", "--input-type=module -", code)),
+        _ => None,
+    };
+    blocks.filter_map(run).collect::<Vec<_>>().join("\n")
+}
+
+/// Left out where it is not installed.
+fn program(command: &str, args: &str, code: &str) -> String {
+    format!("if command -v {command} > /dev/null; then {command} {args} <<'END'\n{code}\nEND\nfi")
 }

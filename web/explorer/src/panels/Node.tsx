@@ -3,7 +3,7 @@ import * as api from '../api/client.ts'
 import type { Edit, Node, Value } from '../api/types.ts'
 import { ancestors, isWithin, lastKey } from '../model/path.ts'
 import { count, guess, shown, size } from '../model/value.ts'
-import { Dialog } from '../parts/Dialog.tsx'
+import { CopyAs } from '../parts/CopyAs.tsx'
 import type { PanelProps } from '../parts/Explorer.tsx'
 import { Link } from '../parts/Link.tsx'
 import { AttributeName, telling, ValueText } from '../parts/Value.tsx'
@@ -178,29 +178,15 @@ function Programs({ app, session, node }: NodeProps) {
   const { tree, branch } = session
   const at = app.address.at?.toString()
   const url = new URL(api.address(tree, '/node', { path: node.path, branch: branch === 'main' ? undefined : branch, at }), location.href)
-  const command = `curl '${url.href.replaceAll("'", '%27')}'`
-  const [isShown, show] = useState(false)
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(command)
-      app.say('copied')
-    } catch {
-      // Browsers have no clipboard for pages that came without TLS from another machine.
-      show(true)
-    }
-  }
+  const [isCopied, copy] = useState(false)
   return (
     <>
       <p class="programs">
         <a href={api.documentAddress(session.shown, node.path)} download={`${tree}.json`}>Download as JSON</a>
         <a href={url.href}>This node as the interface tells it</a>
-        <button type="button" class="link" onClick={() => void copy()}>Copy as curl</button>
+        <button type="button" class="link" onClick={() => copy(true)}>Copy as …</button>
       </p>
-      {isShown && (
-        <Dialog title="Copy as curl" onClose={() => show(false)}>
-          <textarea aria-label="command" readOnly autofocus rows={3} value={command} onFocus={(event) => event.currentTarget.select()} />
-        </Dialog>
-      )}
+      {isCopied && <CopyAs app={app} address={url.href} onClose={() => copy(false)} />}
     </>
   )
 }
