@@ -7,7 +7,7 @@ use jungle_tree::{Path, Snapshot, Tree};
 
 use crate::args;
 use crate::context::Context;
-use crate::differences::{Detail, print};
+use crate::differences::{Choice, print};
 use crate::document::{import_file, new_tree, path};
 use crate::failure::Failure;
 use crate::folder::{is_folder, tree};
@@ -29,9 +29,8 @@ pub(crate) struct Args {
     /// (without it the newest). Then a path, to look only below it
     #[arg(value_name = "AFTER", required = true, num_args = 1..=4)]
     rest: Vec<String>,
-    /// Count the differences below each member of the top level
-    #[arg(long)]
-    stat: bool,
+    #[command(flatten)]
+    detail: Choice,
     #[command(flatten)]
     read: args::Read,
 }
@@ -50,7 +49,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         (true, [name, a, b, below]) => revisions(context, &args.place, name, (a, Some(b)), below)?,
         _ => return Err(usage(&args.place, FORMS)),
     };
-    let detail = if args.stat { Detail::Counts } else { Detail::Each };
+    let detail = args.detail.detail();
     let mut out = stdout();
     if !print(&mut out, (&before, &after), &below, context.format, detail)? {
         return Err(near::not_found(after.root(), &below));

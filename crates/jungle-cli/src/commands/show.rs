@@ -6,7 +6,7 @@ use jungle_tree::{Path, Tree};
 use jungle_words::Tags;
 
 use crate::context::Context;
-use crate::differences::{Detail, print};
+use crate::differences::{Choice, print};
 use crate::document::path;
 use crate::failure::Failure;
 use crate::folder::tree;
@@ -27,9 +27,8 @@ pub(crate) struct Args {
     rev: String,
     /// Look only below this path
     path: Option<String>,
-    /// Count the differences
-    #[arg(long)]
-    stat: bool,
+    #[command(flatten)]
+    detail: Choice,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
@@ -46,7 +45,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         Some(before) => (**before).clone(),
         None => Tree::new(folder.arena()).snapshot(),
     };
-    let detail = if args.stat { Detail::Counts } else { Detail::Each };
+    let detail = args.detail.detail();
     print(&mut out, (&before, &found.snapshot), &below, context.format, detail)?;
     Ok(out.flush()?)
 }

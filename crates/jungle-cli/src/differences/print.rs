@@ -30,6 +30,17 @@ pub(super) fn lines(out: &mut impl Write, differences: &[Difference<'_>]) -> io:
     Ok(())
 }
 
+pub(super) fn paths(out: &mut impl Write, differences: &[Difference<'_>]) -> io::Result<()> {
+    differences.iter().try_for_each(|difference| writeln!(out, "{}", difference.path))
+}
+
+/// A string each.
+pub(super) fn json_paths(out: &mut impl Write, differences: &[Difference<'_>]) -> io::Result<()> {
+    differences
+        .iter()
+        .try_for_each(|difference| writeln!(out, "{}", Value::from(difference.path.to_string())))
+}
+
 fn sign(what: &What<'_>) -> (char, AnsiColor) {
     match what {
         What::Added(_) => ('+', AnsiColor::Green),
