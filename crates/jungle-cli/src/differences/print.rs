@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
+use jungle_json::Member;
 use jungle_tree::Key;
 use serde_json::Value;
 
@@ -13,6 +14,9 @@ use crate::output::{count, json, short};
 /// Longer values are cut on a line.
 const VALUE_CHARS_MAX: usize = 100;
 
+/// What is shown of a long value before it differs from the other.
+const SAME_CHARS_MAX: usize = 20;
+
 pub(super) fn lines(out: &mut impl Write, differences: &[Difference<'_>]) -> io::Result<()> {
     for Difference { path, what } in differences {
         let (sign, color) = sign(what);
@@ -21,13 +25,32 @@ pub(super) fn lines(out: &mut impl Write, differences: &[Difference<'_>]) -> io:
         let rest = match what {
             What::Added(member) | What::Removed(member) => format!("{path}: {}", value(*member)),
             What::Changed(left, right) => {
-                format!("{path}: {} → {}", value(*left), value(*right))
+                let (left, right) = changed(*left, *right);
+                format!("{path}: {left} → {right}")
             }
             What::Moved(from) => format!("{from} → {path}"),
         };
         writeln!(out, "{style}{sign} {rest}{style:#}")?;
     }
     Ok(())
+}
+
+/// Both sides of a change, from shortly before they differ where they would be cut before that.
+fn changed(left: Member<'_>, right: Member<'_>) -> (String, String) {
+    let (Member::Value(_), Member::Value(_)) = (left, right) else {
+        return (short(left, VALUE_CHARS_MAX), short(right, VALUE_CHARS_MAX));
+    };
+    let (left, right) = (json(left), json(right));
+    let same = left.chars().zip(right.chars()).take_while(|(left, right)| left == right).count();
+    let skipped = if same < VALUE_CHARS_MAX - SAME_CHARS_MAX { 0 } else { same - SAME_CHARS_MAX };
+    let cut = |text: &str| {
+        let mut rest = text.chars().skip(skipped);
+        let begin = if skipped > 0 { "…" } else { "" };
+        let shown: String = rest.by_ref().take(VALUE_CHARS_MAX).collect();
+        let end = if rest.next().is_some() { "…" } else { "" };
+        format!("{begin}{shown}{end}")
+    };
+    (cut(&left), cut(&right))
 }
 
 pub(super) fn paths(out: &mut impl Write, differences: &[Difference<'_>]) -> io::Result<()> {

@@ -37,6 +37,18 @@ fn differences_are_lines_with_their_signs() {
 }
 
 #[test]
+fn long_values_are_shown_where_they_differ() {
+    let text = |end: &str| format!("[\"{}{end}\"]", "é".repeat(150));
+    let folder = folder("diff_long", &text("old"), &text(&"new".repeat(50)));
+    let (same, new) = ("é".repeat(20), "new".repeat(26));
+    folder.run(&["diff", "a.json", "b.json"]).check(
+        0,
+        &format!("~ /0: …{same}old\" → …{same}{new}ne…\n"),
+        "",
+    );
+}
+
+#[test]
 fn programs_get_a_line_of_json_each() {
     let folder = folder("diff_json", BEFORE, AFTER);
     folder.run(&["diff", "a.json", "b.json", "--json", "/list"]).check(
