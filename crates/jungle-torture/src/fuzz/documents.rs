@@ -9,7 +9,7 @@ use jungle_tree::{Arena, ArenaOptions, Tree};
 
 use super::Target;
 use super::line::{Line, read_line};
-use super::xml;
+use super::{csv, xml};
 
 pub const JSON: Target = Target {
     name: "json",
@@ -71,6 +71,13 @@ pub const XML: Target = Target {
     take: xml,
 };
 
+pub const CSV: Target = Target {
+    name: "csv",
+    samples: || bytes(&CSV_SAMPLES),
+    words: &[",", "\"", "\"\"", "\n", "\r\n", "\"\n\"", "\u{feff}", "a", ",,", "\0"],
+    take: csv,
+};
+
 const JSON_SAMPLES: [&str; 5] = [
     r#"{"name":"jungle","tags":["tree",1.50,-0,1e-7,true,null],"empty":{},"none":[]}"#,
     r#"{"b":{"":1,"\u0000":2,"z":[[],[{}]],"a":"\ud83c\udf33 \"\\\/\b\f\n\r\t"},"a":0}"#,
@@ -89,6 +96,12 @@ const XML_SAMPLES: [&str; 3] = [
     "<?xml version=\"1.0\"?><!DOCTYPE a><a x=\"1\" b='&lt;&#65;'>text &amp; more<b/><!-- c --></a>",
     "<ns:r xmlns:ns=\"u\"><![CDATA[<raw>]]><p>one<i>two</i>three</p><?do it?>&unknown;</ns:r>",
     "<a><a><a><a><a/></a></a></a></a>",
+];
+
+const CSV_SAMPLES: [&str; 3] = [
+    "name,age\nAna,31\n\"Bo \"\"the\"\" Tree\",\n",
+    ",a,b\r\nx,\"1\r\n2\",2\r\ny,,\"\"\r\n",
+    "one\n\n\"\"\ntwo\n",
 ];
 
 fn bytes(samples: &[&str]) -> Vec<Vec<u8>> {
@@ -148,6 +161,13 @@ fn ndjson(mut input: &[u8]) {
 fn xml(input: &[u8]) {
     let mut tree = tree();
     if read(&mut tree, xml::Json::new(input)).is_ok() {
+        comes_back(&tree);
+    }
+}
+
+fn csv(input: &[u8]) {
+    let mut tree = tree();
+    if read(&mut tree, csv::Json::new(input)).is_ok() {
         comes_back(&tree);
     }
 }

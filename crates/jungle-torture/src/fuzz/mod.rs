@@ -7,11 +7,14 @@
 //! is there.
 
 mod base;
+mod csv;
 mod documents;
 mod folders;
 mod guard;
 mod mutate;
 // Of the command, as they are: they need nothing else of it.
+#[path = "../../../jungle-cli/src/formats/limited.rs"]
+mod limited;
 #[path = "../../../jungle-cli/src/formats/ndjson/line.rs"]
 mod line;
 mod xml;
@@ -41,10 +44,11 @@ struct Target {
     take: fn(&[u8]),
 }
 
-const TARGETS: [Target; 12] = [
+const TARGETS: [Target; 13] = [
     documents::JSON,
     documents::NDJSON,
     documents::XML,
+    documents::CSV,
     folders::RECORD,
     folders::LOG,
     folders::STATE,

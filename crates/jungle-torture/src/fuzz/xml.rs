@@ -1,4 +1,4 @@
-//! The command's reader of XML, as it is: it needs nothing else of the command.
+//! The command's reader of XML, as it is.
 
 #[path = "../../../jungle-cli/src/formats/xml/names.rs"]
 mod names;

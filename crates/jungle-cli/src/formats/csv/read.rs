@@ -7,7 +7,7 @@ use ::csv::{Error, ErrorKind, Reader, ReaderBuilder, StringRecord};
 use jungle_json::write_value;
 use jungle_tree::ValueRef;
 
-use crate::formats::limited::Limited;
+use super::super::limited::Limited;
 
 /// The JSON that stands for a CSV document, to be read.
 pub(crate) struct Json<R> {

@@ -9,10 +9,10 @@ use quick_xml::reader::Reader;
 use jungle_json::write_value;
 use jungle_tree::ValueRef;
 
+use super::super::limited::Limited;
 use super::names::{
     CDATA, CHILDREN, COMMENT, DECLARATION, DOCTYPE, ENTITY, INSTRUCTION, NAME, ORDER,
 };
-use crate::formats::limited::Limited;
 
 /// The JSON that stands for an XML document, to be read.
 pub(crate) struct Json<R> {
