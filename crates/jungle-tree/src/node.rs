@@ -169,8 +169,9 @@ impl<'a> Node<'a> {
     ///
     /// To leave some out (`skip`, `nth`) costs less than to step over them: next to nothing where
     /// all have positions without gaps, or none has children; else as much as to step over each
-    /// sixteenth. Where the key of the first one wanted is known,
-    /// [`children_from`](Node::children_from) is there at once.
+    /// sixteenth, and over all where whole positions and others change between each other. Where
+    /// the key of the first one wanted is known, [`children_from`](Node::children_from) is there at
+    /// once.
     ///
     /// ```
     /// use jungle_tree::{Arena, Tree};

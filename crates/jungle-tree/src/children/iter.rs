@@ -11,6 +11,9 @@ use crate::planted::{Bug, is_awake};
 /// So many children of one kind in a row are stepped over before it gallops.
 const STEPS: u32 = 2;
 
+/// To leave out more than this a place is searched for; to step there costs less otherwise.
+const SEARCH_MIN: u64 = 512;
+
 /// Which way an iteration goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
@@ -298,22 +301,60 @@ impl<'a> Children<'a> {
     }
 
     /// Leaves out the next `count` children. Where children by position and by name lie between
-    /// each other it steps, and gallops when many of one kind come in a row.
+    /// each other it searches for the place if the blocks count the children, and steps otherwise;
+    /// it gallops when many of one kind come in a row.
     fn skip(&mut self, count: u64) {
         let directory = directory(self.arena, self.kids);
         if directory.named == 0 && directory.children == directory.next as u64 {
             return self.skip_positions(&directory, count);
         }
         let is_flat = directory.children == u64::from(block::count(self.arena, self.kids));
-        let (mut left, mut in_a_row, mut was_dense) = (count, 0, true);
+        let left = if is_flat { self.search(&directory, count) } else { None };
+        let is_searched = left.is_some();
+        let (mut left, mut in_a_row, mut was_dense) = (left.unwrap_or(count), 0, true);
         while left > 0 {
             let Some(is_dense) = self.dense_first() else { break };
             in_a_row = if is_dense == was_dense { in_a_row + 1 } else { 0 };
             was_dense = is_dense;
             let is_alone = self.next_dense.is_none() || self.next_named.is_none();
             let more = if is_alone || in_a_row > STEPS { left - 1 } else { 0 };
-            left -= 1 + self.skip_one_side(is_dense, more, is_flat, directory.named);
+            left -= 1 + self.skip_one_side(is_dense, more, is_flat, is_searched);
         }
+    }
+
+    /// Goes to the last whole position in front of which at most `count` children lie, by halving
+    /// what is between. Tells how many are still to be left out: they lie in front of the next
+    /// whole position. Each node that a block counts must be a child.
+    fn search(&mut self, directory: &Directory, count: u64) -> Option<u64> {
+        let (dense, _) = (self.next_dense?, self.next_named?);
+        if count < SEARCH_MIN {
+            return None;
+        }
+        let (arena, direction) = (self.arena, self.dense.direction);
+        let goal = self.rest().saturating_sub(count);
+        let (mut near, mut far) = match direction {
+            Direction::Forward => {
+                (dense.position - 1, span(Header::load(arena, directory.dense).kind()) as i64)
+            }
+            Direction::Backward => (dense.position + 1, -1),
+        };
+        let mut left = count;
+        while near.abs_diff(far) > 1 {
+            let middle = i64::midpoint(near, far);
+            let key = KeyRef::Position(middle, &[]);
+            let there = Children::from_key(arena, self.kids, key, direction);
+            match there.rest().checked_sub(goal) {
+                Some(more) => (near, left, *self) = (middle, more, there),
+                None => far = middle,
+            }
+        }
+        Some(left)
+    }
+
+    /// How many children are left, where each node that a block counts is one.
+    fn rest(&self) -> u64 {
+        let next = u64::from(self.next_dense.is_some()) + u64::from(self.next_named.is_some());
+        next + self.dense.rest(self.arena) + self.named.rest(self.arena)
     }
 
     /// Where each position below the next one is a child, the n-th is known.
@@ -334,7 +375,13 @@ impl<'a> Children<'a> {
 
     /// Leaves out one child, and up to `more` of those behind it that are kept the same way; tells
     /// how many of these.
-    fn skip_one_side(&mut self, is_dense: bool, more: u64, is_flat: bool, named: u32) -> u64 {
+    fn skip_one_side(
+        &mut self,
+        is_dense: bool,
+        more: u64,
+        is_flat: bool,
+        is_searched: bool,
+    ) -> u64 {
         let (arena, direction) = (self.arena, self.dense.direction);
         let skipped = match (is_dense, self.next_dense) {
             (true, _) => {
@@ -345,20 +392,11 @@ impl<'a> Children<'a> {
                 };
                 self.dense.skip(arena, more, is_flat, is_passed)
             }
-            (false, None) => self.named.skip(arena, more, is_flat, |_| true),
-            // Names may lie in blocks as deep as they are long: it is counted how many there are.
-            (false, Some(limit)) if is_flat && more > 0 => {
-                let mut behind = Slots::new(arena, named, true, direction);
-                behind.seek_named(arena, &Name::new(key(arena, limit)));
-                let between = self.named.rest(arena) - behind.rest(arena);
-                if between <= more {
-                    self.named = behind;
-                    between
-                } else {
-                    self.named.skip(arena, more, is_flat, |_| true)
-                }
+            // Once it was searched for a place, none by position lies in front of it.
+            (false, limit) if limit.is_none() || is_searched => {
+                self.named.skip(arena, more, is_flat, |_| true)
             }
-            (false, Some(_)) => 0,
+            (false, _) => 0,
         };
         if is_dense {
             self.next_dense = self.dense.next(arena);

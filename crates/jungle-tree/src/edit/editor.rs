@@ -275,9 +275,10 @@ impl Editor {
     }
 
     /// Adds an empty child so that it is the `index`-th among the positions (0: the first); behind
-    /// the last when there are fewer. It leaves out all before that, which may cost as much as to
-    /// look at each sixteenth ([`Node::children`]): beside a sibling that is known
-    /// ([`insert_before`](Editor::insert_before)) it costs the same among a million children.
+    /// the last when there are fewer. The place is found as by [`Node::children`]: next to
+    /// nothing among a million that have no children of their own, else it may cost as much as to
+    /// look at each sixteenth. Beside a sibling that is known
+    /// ([`insert_before`](Editor::insert_before)) it always costs the same.
     ///
     /// # Errors
     /// When there is no such node, or no room.

@@ -71,6 +71,43 @@ fn the_nth_is_the_same_as_by_stepping() {
     });
 }
 
+/// The blocks count children where these have none of their own, and more than that where they do.
+#[test]
+fn a_list_put_in_by_index_is_the_same_as_a_vec() {
+    for_each_seed(12, |rng| {
+        let mut tree = Tree::new(&Arena::new().expect("address range"));
+        let (positions, below) = (rng.range(1..4_000), rng.chance(1, 3));
+        let mut list: Vec<Key> = (0..positions).map(Key::from).collect();
+        let done = tree.edit(|editor| {
+            editor.cursor(&[])?.add_children(positions)?;
+            // Anywhere, or all around one place.
+            let few = if rng.chance(1, 2) { u64::MAX } else { rng.range(1..30) };
+            let start = rng.below(positions);
+            for n in 0..3_000 {
+                let len = list.len() as u64;
+                let index = (start + rng.below(few.min(len + 1))).min(len);
+                if rng.chance(1, 4) && index < len {
+                    editor.remove(&[list.remove(index as usize)])?;
+                    continue;
+                }
+                let key = editor.insert_at(&[], index)?;
+                if below && n % 100 == 0 {
+                    editor.add_child(std::slice::from_ref(&key))?;
+                }
+                list.insert(index as usize, key);
+            }
+            Ok::<(), EditError>(())
+        });
+        done.expect("only what can be done is asked for");
+        let version = tree.read();
+        check(rng, version.root().children(), &list);
+        list.reverse();
+        for _ in 0..4 {
+            check(rng, version.root().children_backward(), &list);
+        }
+    });
+}
+
 /// Each goes between the two that came last, so that their fractions grow, and have more and more
 /// in common.
 #[test]
