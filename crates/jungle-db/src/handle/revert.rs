@@ -1,6 +1,6 @@
 //! Taking back what a revision did, or going back to one.
 
-use jungle_tree::{EditError, MergeOptions, diff, merge};
+use jungle_tree::{MergeOptions, diff, merge};
 
 use super::{CommitOptions, Committed, Replace, SetRootError, TreeHandle, committed};
 use crate::commit::transaction::Conflicts;
@@ -43,10 +43,7 @@ pub enum RevertError {
         /// What is the newest one.
         newest: Revision,
     },
-    /// There is no room to work it out.
-    #[error("there is no room for the revision")]
-    NoRoom(#[source] EditError),
-    /// It could not be written.
+    /// It could not be written, or there is no room to work it out.
     #[error(transparent)]
     NotWritten(#[from] NotWritten),
 }
@@ -99,7 +96,7 @@ impl TreeHandle {
         let done = self.replace_root(expected, old.root(), meta, Replace::ByChanges);
         done.map_err(|error| match error {
             SetRootError::NotWritten(error) => RevertError::NotWritten(error),
-            SetRootError::Edit(error) => RevertError::NoRoom(error),
+            SetRootError::Edit(error) => NotWritten::NoRoom(error.into()).into(),
             SetRootError::Changed { newest } => RevertError::Changed { newest },
         })
     }

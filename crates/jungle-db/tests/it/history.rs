@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use jungle_db::{
-    CommitMeta, Jungle, MemoryJournal, NoSuchRevision, Retention, RevertError, Revision, Timestamp,
-    UpdateError,
+    CommitMeta, Jungle, MemoryJournal, NoSuchRevision, NotWritten, Retention, RevertError,
+    Revision, Timestamp, UpdateError,
 };
 use jungle_tree::{ArenaOptions, EditError, Snapshot, Tree};
 
@@ -186,7 +186,10 @@ fn a_version_comes_back_for_which_there_is_room() {
     tree.restore(first, &CommitMeta::new()).unwrap();
     assert_eq!(tree.read().root().child_count(), 1);
     let refused = tree.restore(large.revision(), &CommitMeta::new());
-    assert!(matches!(refused, Err(RevertError::NoRoom(EditError::ArenaFull))), "{refused:?}");
+    let Err(RevertError::NotWritten(NotWritten::NoRoom(why))) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(why.source, EditError::ArenaFull);
 }
 
 #[test]

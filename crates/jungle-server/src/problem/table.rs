@@ -315,7 +315,6 @@ impl From<RevertError> for Problem {
         match error {
             RevertError::NoSuchRevision(error) => error.into(),
             RevertError::NotWritten(error) => error.into(),
-            RevertError::NoRoom(error) => error.into(),
             RevertError::Changed { newest } => changed(newest),
             RevertError::OfAnother { .. } => Problem::new(Kind::NoSuchRevision, error),
             error => Problem::new(Kind::Conflict, error),
