@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use jungle_testkit::Rng;
 use jungle_tree::{
-    Arena, Change, ChangeSet, EditError, Editor, Fraction, Key, MergeOptions, Node, Path, Position,
-    Resolution, Rule, Snapshot, Tree, Value, apply, diff, merge,
+    Arena, Change, ChangeSet, EditError, Editor, Key, MergeOptions, Node, Path, Place, Resolution,
+    Rule, Signature, Snapshot, Tree, Value, apply, diff, merge,
 };
 
 const NAMES: [&str; 6] = ["a", "b", "c", "d", "\0", ""];
@@ -58,7 +58,7 @@ fn many(rng: &mut Rng) {
     let mut base = Tree::new(&arena).snapshot();
     for _ in 0..ROUNDS {
         let replicas: Vec<Snapshot> = (0..rng.range(3..9))
-            .map(|replica| later(rng, &base, replica as u8 + 1, Kind::Plain))
+            .map(|replica| later(rng, &base, replica + 1, Kind::Plain))
             .collect();
         replicas.iter().for_each(|replica| diffs_are_right(&base, replica));
         let mut lost = [Lost::new(), Lost::new()];
@@ -76,8 +76,8 @@ fn many(rng: &mut Rng) {
 }
 
 /// Edits of one replica. Whole positions are the tree's own to give, so a replica that appends
-/// puts its mark behind them.
-fn later(rng: &mut Rng, base: &Snapshot, replica: u8, kind: Kind) -> Snapshot {
+/// signs its own.
+fn later(rng: &mut Rng, base: &Snapshot, replica: u64, kind: Kind) -> Snapshot {
     let mut tree = Tree::from_snapshot(base);
     let edited = tree.edit(|editor| {
         for _ in 0..rng.below(EDITS_MAX + 1) {
@@ -93,14 +93,12 @@ fn later(rng: &mut Rng, base: &Snapshot, replica: u8, kind: Kind) -> Snapshot {
     tree.snapshot()
 }
 
-fn edit(rng: &mut Rng, editor: &mut Editor, replica: u8) -> Result<(), EditError> {
+fn edit(rng: &mut Rng, editor: &mut Editor, replica: u64) -> Result<(), EditError> {
     let path = anywhere(rng, editor.root());
     match rng.below(10) {
         0 | 1 => {
-            let next = editor.root().at(&path)?.next_position();
-            let mark = Fraction::from_bytes(&[replica]).expect("a mark is not zero");
-            let position = Position::with_fraction(next, mark).expect("few are added");
-            editor.insert_child(&path, &Key::Position(position))
+            let own = Signature::new(replica, rng.next_u64());
+            editor.add(&path, Place::Last, Some(&own)).map(drop)
         }
         2 | 3 => match editor.insert_child(&path, &Key::from(*rng.pick(&NAMES))) {
             Err(EditError::ChildExists { .. }) => Ok(()),

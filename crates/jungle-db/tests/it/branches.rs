@@ -6,7 +6,7 @@ use jungle_db::{
     BranchError, CommitMeta, Jungle, MemoryJournal, NoSuchRevision, Retention, Revision,
     TreeHandle, UpdateError,
 };
-use jungle_tree::{Key, MergeOptions, Resolution};
+use jungle_tree::{Key, MergeOptions, Position, Resolution};
 
 use crate::support::{append, int, path, put, tree_in, tree_of};
 
@@ -74,6 +74,28 @@ fn a_branch_is_merged_once_and_again() {
 }
 
 /// What both did is nothing to be done, but from then on it is what both begin from.
+/// Nobody who has a path of a node comes to another node by it.
+#[test]
+fn what_main_gave_between_two_and_took_away_is_not_given_by_a_merge() {
+    let (jungle, main) = tree_of(2);
+    let first = Position::new(0).unwrap();
+    let side = main.branch("side", jungle.revision()).unwrap();
+    let insert = |tree: &TreeHandle| tree.update(|tx| tx.insert_after(&[], &first)).unwrap().value;
+    let gone = insert(&main);
+    main.update(|tx| tx.remove(std::slice::from_ref(&gone))).unwrap();
+    let theirs = insert(&side);
+    let merge = main.merge("side", &MergeOptions::new()).unwrap();
+    let renamed = merge.commit(&CommitMeta::new()).unwrap().renamed;
+    assert_eq!((&theirs, renamed.len()), (&gone, 1));
+    assert!(main.read().root().child(&gone).is_none());
+    let merged = renamed[0].1.last().unwrap().clone();
+    let later = insert(&main);
+    main.update(|tx| tx.remove(std::slice::from_ref(&merged))).unwrap();
+    let given = [gone, merged, later, insert(&main), insert(&main)];
+    let distinct: std::collections::HashSet<&Key> = given.iter().collect();
+    assert_eq!(distinct.len(), given.len(), "{given:?}");
+}
+
 #[test]
 fn a_merge_that_changes_nothing_is_written_down() {
     let journal = Arc::new(MemoryJournal::default());

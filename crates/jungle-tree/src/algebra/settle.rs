@@ -7,9 +7,10 @@ use super::kids::{Id, NONE, position};
 use super::ours::There;
 use super::rebase::Rebaser;
 use super::{Change, ConflictKind, Subtree};
-use crate::key::Key;
+use crate::key::{Key, Position};
 use crate::node::Node;
 use crate::path::Path;
+use crate::signature::Signature;
 
 /// What became of a key that we wanted.
 enum Place {
@@ -97,8 +98,11 @@ impl Rebaser<'_> {
             if !self.was_given(parent, key) {
                 return Place::Free(key.clone());
             }
-            let free = self.free_key(parent, key).unwrap_or_else(|| key.clone());
-            return self.renamed(said, parent, free);
+            let free = match position(key) {
+                Some(fraction) if !fraction.is_whole() => self.signed_key(parent, &fraction),
+                _ => self.free_key(parent, key),
+            };
+            return self.renamed(said, parent, free.unwrap_or_else(|| key.clone()));
         };
         let more = self.effect.get(occupant);
         let (their_move, their_add) = (more.moved, more.added);
@@ -143,15 +147,19 @@ impl Rebaser<'_> {
         Place::Free(key)
     }
 
-    /// Is this a position that they may have given to a node that is gone now?
+    /// Is this a position that they may have given to a node that is gone now? What is signed was
+    /// drawn once.
     fn was_given(&self, parent: Id, key: &Key) -> bool {
         let (Some(position), Some(_)) = (position(key), self.head) else {
             return false;
         };
+        if !position.is_whole() {
+            let before = self.effect.fractions_before(parent);
+            return !position.is_signed() && before < self.fractions_now(parent);
+        }
         let before = self.effect.lowest_before(parent)..self.effect.next_before(parent);
         let index = position.index();
-        position.is_whole()
-            && !before.contains(&index)
+        !before.contains(&index)
             && (self.lowest_now(parent)..self.next_now(parent)).contains(&index)
     }
 
@@ -170,6 +178,24 @@ impl Rebaser<'_> {
         self.now(parent).map_or(0, Node::lowest_position)
     }
 
+    /// How many children with a fraction were taken away from a node after theirs.
+    fn fractions_now(&self, parent: Id) -> u32 {
+        self.now(parent).map_or(0, Node::fractions_taken)
+    }
+
+    /// A free key right behind a fraction, which they have not given: it has the number that their
+    /// tree would put behind it, or a greater one.
+    fn signed_key(&mut self, parent: Id, fraction: &Position) -> Option<Key> {
+        let mut numbers = self.fractions_now(parent)..;
+        loop {
+            let own = Signature::of_tree(numbers.next()?);
+            let key = Key::Position(fraction.signed(&own).ok()?);
+            if self.effect.occupant(parent, &key).is_none() {
+                return Some(key);
+            }
+        }
+    }
+
     /// A free key near one that is taken, or was; a name is never replaced by another.
     fn free_key(&mut self, parent: Id, taken: &Key) -> Option<Key> {
         let free = self.effect.free_key(parent, taken)?;
@@ -180,6 +206,7 @@ impl Rebaser<'_> {
             Some(position) if position.is_whole() => {
                 Key::try_position(position.index().max(self.next_now(parent))).ok()
             }
+            Some(position) if self.was_given(parent, &free) => self.signed_key(parent, &position),
             _ => Some(free),
         }
     }

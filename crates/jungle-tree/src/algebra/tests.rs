@@ -3,7 +3,7 @@
 use jungle_testkit::{Rng, for_each_seed};
 
 use super::*;
-use crate::{Arena, Editor, Key, Path, Position, Snapshot, Tree, Value};
+use crate::{Arena, Editor, Key, Path, Position, Signature, Snapshot, Tree, Value};
 
 mod adds;
 mod deep;
@@ -20,7 +20,7 @@ enum Kinds {
     All,
     /// Those for which replicas converge in any order: no moves, and no set or large subtrees.
     Convergent {
-        replica: u8,
+        replica: u64,
     },
 }
 
@@ -53,8 +53,8 @@ fn edit(rng: &mut Rng, editor: &mut Editor, kinds: Kinds) -> Option<Change> {
             }
             Kinds::Convergent { replica } if rng.chance(2, 3) => {
                 let index = editor.root().at(&path).ok()?.next_position();
-                let fraction = crate::Fraction::from_bytes(&[replica]).ok()?;
-                let position = Position::with_fraction(index, fraction).ok()?;
+                let own = Signature::new(replica, rng.next_u64());
+                let position = Position::new(index).and_then(|next| next.signed(&own)).ok()?;
                 Change::ChildAdded { path: path.join(position) }
             }
             _ => Change::ChildAdded { path: path.join(*rng.pick(&NAMES)) },
@@ -315,7 +315,7 @@ fn replicas_converge_in_any_order() {
         let base = random_base(rng, &arena);
         let replicas: Vec<Snapshot> = (0..rng.range(3..6))
             .map(|n| {
-                let kinds = Kinds::Convergent { replica: n as u8 + 1 };
+                let kinds = Kinds::Convergent { replica: n + 1 };
                 later(rng, &base, 12, kinds).0
             })
             .collect();

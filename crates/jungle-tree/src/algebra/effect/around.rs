@@ -122,6 +122,11 @@ impl Effect<'_> {
         self.node_below(id).map_or(0, Node::lowest_position)
     }
 
+    /// How many children with a fraction were taken away from a node before, likewise.
+    pub(in super::super) fn fractions_before(&self, id: Id) -> u32 {
+        self.node_below(id).map_or(0, Node::fractions_taken)
+    }
+
     fn position_behind(&self, parent: Id, taken: &Position) -> Option<Position> {
         let key = Key::Position(taken.clone());
         let told = self.items[parent as usize].kids.position_behind(&key);

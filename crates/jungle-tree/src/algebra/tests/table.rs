@@ -184,6 +184,31 @@ fn we_added_in_front_where_a_position_was_given() {
     assert_eq!(rebased.renamed.len(), 3);
 }
 
+/// The same between two that are there, behind what they have there, and in our order.
+#[test]
+fn we_added_at_a_fraction_that_was_given() {
+    let arena = Arena::new().unwrap();
+    let base = base(&arena);
+    let ours = changes(&arena, "+ /0.80;+ /0.80/n;+ /0.90;+ /b/0.80");
+    let head = applied(&base, &changes(&arena, "+ /0.80;- /0.80;+ /0.90;+ /b/0.80"));
+    let rebased = rebase_onto(&base, &ours, &head, &MergeOptions::new());
+    let result = applied(&head, &rebased.changes);
+    let result = difference(&text(&base), &text(&result));
+    assert_eq!(result, "+/0.800101;+/0.800101/n;+/0.90;+/0.980101;+/b/0.80;+/b/0.90");
+    assert_eq!(rebased.renamed.len(), 3);
+}
+
+/// What they took away before was given to nobody since; what is signed, to nobody else.
+#[test]
+fn we_added_at_a_fraction_that_was_not_given() {
+    let arena = Arena::new().unwrap();
+    let base = applied(&base(&arena), &changes(&arena, "+ /0.80;- /0.80;+ /b/0.80;- /b/0.80"));
+    let ours = changes(&arena, "+ /0.40;+ /b/0.80010111");
+    let head = applied(&base, &changes(&arena, "+ /1;+ /b/0.80;- /b/0.80"));
+    let rebased = rebase_onto(&base, &ours, &head, &MergeOptions::new());
+    assert_eq!((&*rebased.changes, rebased.renamed.len()), (&*ours, 0));
+}
+
 #[test]
 fn we_removed() {
     row("- /b", "+ /b/n", &[("OS", "-/b"), ("T", "+/b/n")], &[ChangedBelow]);
