@@ -153,6 +153,8 @@ pub(super) struct Rebaser<'a> {
     pub(super) stayed: HashMap<Id, Index>,
     /// Where they have a node that both added and we moved.
     pub(super) moved_from: HashMap<Id, (Id, Key)>,
+    /// Where a node was after theirs that has been moved since.
+    pub(super) was_at: HashMap<Id, (Id, Key)>,
 }
 
 /// Our node is not there; because of this change of theirs, if it is known.
@@ -177,6 +179,7 @@ impl<'a> Rebaser<'a> {
             renamed: Vec::new(),
             stayed: HashMap::new(),
             moved_from: HashMap::new(),
+            was_at: HashMap::new(),
         }
     }
 
@@ -434,6 +437,8 @@ impl<'a> Rebaser<'a> {
         let from = self.effect.path(at);
         let to = self.effect.path(parent).join(key.clone());
         self.changes.push(Change::Moved { from, to });
+        let place = (self.effect.parent(at), self.effect.key(at).clone());
+        self.was_at.entry(at).or_insert(place);
         self.effect.detach(at);
         self.effect.attach(at, parent, key.clone());
         let more = self.effect.more(at);

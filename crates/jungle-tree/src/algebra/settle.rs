@@ -165,7 +165,17 @@ impl Rebaser<'_> {
 
     /// A node after theirs, where that is known.
     fn now(&self, id: Id) -> Option<Node<'_>> {
-        self.head.and_then(|head| head.at(&self.effect.path(id)).ok())
+        let (mut keys, mut id) = (Vec::new(), id);
+        while id != 0 && id != NONE {
+            let (parent, key) = match self.was_at.get(&id) {
+                Some((parent, key)) => (*parent, key),
+                None => (self.effect.parent(id), self.effect.key(id)),
+            };
+            keys.push(key.clone());
+            id = parent;
+        }
+        keys.reverse();
+        self.head?.at(&keys).ok()
     }
 
     /// The position that comes next in a node after theirs.

@@ -198,6 +198,18 @@ fn we_added_at_a_fraction_that_was_given() {
     assert_eq!(rebased.renamed.len(), 3);
 }
 
+/// Likewise in a node that we moved.
+#[test]
+fn we_added_what_was_given_in_a_node_that_we_moved() {
+    let arena = Arena::new().unwrap();
+    let base = base(&arena);
+    let ours = changes(&arena, "> /b /c;+ /c/0;+ /c/0.80");
+    let head = applied(&base, &changes(&arena, "+ /b/0;- /b/0;+ /b/0.80;- /b/0.80"));
+    let rebased = rebase_onto(&base, &ours, &head, &MergeOptions::new());
+    let result = difference(&text(&base), &text(&applied(&head, &rebased.changes)));
+    assert_eq!((&*result, rebased.renamed.len()), ("-/b;+/c;+/c/0.800101;+/c/1", 2));
+}
+
 /// What they took away before was given to nobody since; what is signed, to nobody else.
 #[test]
 fn we_added_at_a_fraction_that_was_not_given() {
