@@ -395,8 +395,8 @@ impl Draft {
     }
 
     /// Adds an empty child as the `index`-th position (0: the first). Counts as a read of the
-    /// children's keys, and looks at all before that: beside a sibling that is known it costs the
-    /// same among a million children.
+    /// children's keys. Where children have children of their own it may cost as much as to look at
+    /// each sixteenth in front of it: beside a sibling that is known it always costs the same.
     ///
     /// # Errors
     /// When there is no such node, or no room.
