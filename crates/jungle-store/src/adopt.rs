@@ -11,11 +11,11 @@ use crate::disk::{Disk, FolderDisk, Mode};
 use crate::erase::{Beside, finish, remove_unfinished, swap};
 use crate::error::{IoError, LogError, OpenError, doing};
 use crate::log::Log;
-use crate::mark::{LOCK, Mark};
+use crate::log::mark::{LOCK, Mark};
+use crate::log::writer::Writer;
 use crate::open::{OpenOptions, make_log};
 use crate::progress::Progress;
 use crate::verify::VerifyError;
-use crate::writer::Writer;
 
 /// Why a Jungle was not put into a folder: what was there is there still.
 ///

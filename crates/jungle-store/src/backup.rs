@@ -20,14 +20,14 @@ use jungle_db::{Durability, Revision};
 use crate::disk::{Disk, DiskFile, FolderDisk, Mode, write_full};
 use crate::erase;
 use crate::error::{Damage, IoError, LogError, OpenError, doing};
-use crate::frame::Frame;
-use crate::mark::Mark;
+use crate::log::frame::Frame;
+use crate::log::mark::Mark;
+use crate::log::recover::segments;
+use crate::log::segment::{LOG, NEXT, SEGMENT_HEADER, SegmentHeader, name, read_file};
 use crate::open::{OpenOptions, remove_next};
 use crate::pages::{self, EnginePages, Pages as _, PagesError, PagesOptions, Table};
 use crate::planted::{Bug, is_awake};
 use crate::progress::Progress;
-use crate::recover::segments;
-use crate::segment::{LOG, NEXT, SEGMENT_HEADER, SegmentHeader, name, read_file};
 use crate::store::Store;
 
 /// What a backup did.

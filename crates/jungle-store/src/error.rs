@@ -8,9 +8,9 @@ use jungle_tree::ArenaError;
 
 use crate::checkpoint::LoadError;
 use crate::form::TreeDamage;
+use crate::log::segment::FORMAT;
 use crate::pages::PagesError;
 use crate::record::DecodeError;
-use crate::segment::FORMAT;
 
 /// The system refused something.
 ///

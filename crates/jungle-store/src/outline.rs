@@ -6,8 +6,8 @@ use jungle_db::Revision;
 
 use crate::disk::{Disk as _, FolderDisk, Mode};
 use crate::error::{OpenError, doing};
-use crate::mark::{LOCK, Mark};
-use crate::recover::segments;
+use crate::log::mark::{LOCK, Mark};
+use crate::log::recover::segments;
 use crate::usage::{DiskUsage, disk_usage};
 
 /// What is known of a folder by its mark and the names and lengths of its files: nothing of it is

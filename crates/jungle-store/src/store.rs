@@ -11,10 +11,10 @@ use crate::checkpoint::{Background, CheckpointError, CheckpointReport, Checkpoin
 use crate::disk::Disk;
 use crate::error::{IoError, LogError, OpenError, doing};
 use crate::log::Log;
+use crate::log::writer::LogStats;
 use crate::open::{OpenOptions, OpenReport};
 use crate::progress::Progress;
 use crate::usage::{DiskUsage, disk_usage};
-use crate::writer::LogStats;
 
 /// Closing writes a checkpoint when the log has grown by this part of that.
 const CLOSE_PART: u64 = 16;

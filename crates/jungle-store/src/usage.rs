@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 
 use crate::disk::{Disk, Mode};
 use crate::error::{IoError, doing};
+use crate::log::segment::{LOG, first_of};
 use crate::pages::PAGES;
-use crate::segment::{LOG, first_of};
 
 /// Bytes of the files in a folder: how long they are.
 ///

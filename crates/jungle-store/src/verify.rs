@@ -7,10 +7,10 @@ use crate::checkpoint::{LoadError, load};
 use crate::error::{Damage, IoError, OpenError};
 use crate::form::{TreeDamage, check_trees, replay_checked};
 use crate::log::LogPosition;
+use crate::log::recover::{Cut, End, Redo, recover_telling, segments};
+use crate::log::segment::name;
 use crate::pages::{PAGES, PagesError};
 use crate::progress::Progress;
-use crate::recover::{Cut, End, Redo, recover_telling, segments};
-use crate::segment::name;
 use crate::store::Store;
 
 /// What was found to be whole.

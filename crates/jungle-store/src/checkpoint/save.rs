@@ -16,12 +16,12 @@ use super::state::{encode_piece, encode_state};
 use super::{Loaded, ONLY};
 use crate::disk::Disk;
 use crate::error::{IoError, LogError, doing};
+use crate::log::recover::segments;
+use crate::log::segment::{LOG, name};
 use crate::log::{Log, LogPosition};
 use crate::pages::{self, EnginePages, Pages, PagesError, PagesOptions, Table, history_key};
 use crate::planted::{Bug, is_awake};
 use crate::progress::Progress;
-use crate::recover::segments;
-use crate::segment::{LOG, name};
 
 /// Why no checkpoint was written. Nothing is lost by that: what was committed is in the log.
 #[derive(Debug, thiserror::Error)]

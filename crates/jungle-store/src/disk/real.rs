@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{Disk, DiskFile, Lock, Mode};
-use crate::mark::{LOCK, Mark};
+use crate::log::mark::{LOCK, Mark};
 
 /// A folder of the file system. What is made in it is for its owner only.
 #[derive(Debug)]

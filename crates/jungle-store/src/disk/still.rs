@@ -22,7 +22,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Disk, DiskFile, FolderDisk, Mode, read_full};
 use crate::error::{IoError, OpenError, doing};
-use crate::mark::LOCK;
+use crate::log::mark::LOCK;
 use crate::pages::PAGES;
 use crate::progress::Progress;
 

@@ -17,13 +17,13 @@ use crate::checkpoint::{CheckpointError, Checkpoints};
 use crate::disk::{Disk, FolderDisk, Mode};
 use crate::error::{IoError, LogError, OpenError, doing};
 use crate::log::Log;
-use crate::mark::{LOCK, Mark};
+use crate::log::mark::{LOCK, Mark};
+use crate::log::recover::{recover_by, segments};
+use crate::log::writer::Writer;
 use crate::open::OpenOptions;
 use crate::progress::Progress;
-use crate::recover::{recover_by, segments};
 use crate::store::Store;
 use crate::verify::VerifyError;
-use crate::writer::Writer;
 
 pub(crate) use beside::{Beside, SUFFIX};
 pub(crate) use swap::{finish, is_unfinished, remove_unfinished, swap};

@@ -12,10 +12,10 @@ use std::io::ErrorKind;
 use super::beside::{SUFFIX, beside};
 use crate::disk::{Disk, DiskFile, Mode};
 use crate::error::{IoError, OpenError, doing};
-use crate::mark::{LOCK, Mark};
+use crate::log::mark::{LOCK, Mark};
+use crate::log::segment::LOG;
 use crate::pages;
 use crate::planted::{Bug, is_awake};
-use crate::segment::LOG;
 
 const REMOVE: &str = "LOCK.remove";
 const RENAME: &str = "LOCK.rename";

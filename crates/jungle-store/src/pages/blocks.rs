@@ -17,7 +17,7 @@ use std::io::{self, ErrorKind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::disk::{DiskFile, read_full, write_full};
-use crate::frame::{u32_at, u64_at};
+use crate::log::frame::{u32_at, u64_at};
 
 /// Bytes of a block.
 pub(super) const BLOCK: usize = 4096;

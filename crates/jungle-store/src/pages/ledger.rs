@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 use super::Table;
 use super::error::{PageDamage, PagesError};
 use super::value::Place;
-use crate::frame::u64_at;
+use crate::log::frame::u64_at;
 
 /// The table that the ledger is in: number and name.
 pub(super) const LEDGER: (u8, &str) = (0, "ledger");

@@ -14,7 +14,7 @@
 
 use super::Table;
 use super::error::{PageDamage, PagesError};
-use crate::frame::{u32_at, u64_at};
+use crate::log::frame::{u32_at, u64_at};
 
 /// The version of the format that this program writes; it reads no other yet.
 pub(super) const FORMAT: u8 = 1;

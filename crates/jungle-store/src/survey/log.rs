@@ -3,10 +3,10 @@
 use super::Surveyor;
 use crate::disk::{Mode, read_full};
 use crate::error::{Damage, OpenError};
-use crate::frame::Frame;
-use crate::mark::Mark;
-use crate::recover::{search, segments, shows_damage};
-use crate::segment::{SEGMENT_HEADER, SegmentHeader, name, read_file};
+use crate::log::frame::Frame;
+use crate::log::mark::Mark;
+use crate::log::recover::{search, segments, shows_damage};
+use crate::log::segment::{SEGMENT_HEADER, SegmentHeader, name, read_file};
 use crate::wire::Input;
 use jungle_db::Revision;
 

@@ -14,11 +14,11 @@ use crate::disk::{Disk, FolderDisk, Mode};
 use crate::error::{OpenError, doing};
 use crate::form::{check_branch, check_trees, replay_checked};
 use crate::log::LogPosition;
-use crate::mark::{LOCK, Mark};
+use crate::log::mark::{LOCK, Mark};
+use crate::log::recover::{Redo, recover_by};
 use crate::open::OpenOptions;
 use crate::pages::{EnginePages, Pages, PagesOptions, Table};
 use crate::progress::{GivenUp, Progress};
-use crate::recover::{Redo, recover_by};
 use crate::store::Store;
 use crate::verify::{VerifyError, compare};
 
@@ -249,7 +249,7 @@ impl<'s> Surveyor<'s> {
     fn is_being_written(&self, error: &VerifyError) -> bool {
         let place = error.file().zip(error.offset());
         self.written.is_some_and(|written| {
-            let name = crate::segment::name(written.segment);
+            let name = crate::log::segment::name(written.segment);
             place.is_some_and(|place| place >= (&*name, written.offset))
         })
     }

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::frame::{FRAME_HEADER, Header};
+use super::segment::{Blank, NEXT, SEGMENT_HEADER, name};
 use crate::disk::{Disk, DiskFile, write_full};
 use crate::error::{IoError, doing};
-use crate::frame::{FRAME_HEADER, Header};
 use crate::planted::{Bug, is_awake};
-use crate::segment::{Blank, NEXT, SEGMENT_HEADER, name};
 
 /// The first segment is no longer than this, each later one twice the one before, up to the limit
 /// that was set: a small Jungle has a small folder.

@@ -9,20 +9,26 @@
 //! After a failed write or sync nothing is acknowledged any more, and nothing tried again: what
 //! the disk holds then is found out by opening it.
 
+pub(crate) mod frame;
+pub(crate) mod mark;
+pub(crate) mod recover;
+pub(crate) mod segment;
+pub(crate) mod writer;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use jungle_db::{CommitRecord, Durability};
 
+use self::frame::{FRAME_BYTES_MAX, FRAME_HEADER};
+use self::mark::Mark;
+pub(crate) use self::writer::LogPosition;
+use self::writer::{LogStats, Next, Writer};
 use crate::disk::{Disk, DiskFile};
 use crate::error::LogError;
-use crate::frame::{FRAME_BYTES_MAX, FRAME_HEADER};
-use crate::mark::Mark;
 use crate::planted::{Bug, is_awake};
 use crate::record;
 use crate::wire::put_bytes;
-pub(crate) use crate::writer::LogPosition;
-use crate::writer::{LogStats, Next, Writer};
 
 /// When so much has gathered in memory, it is written although nobody asked for it.
 const MEMORY_BYTES_MAX: usize = 4 << 20;

@@ -13,10 +13,10 @@
 //! it is written wholly or not at all; one that is broken all the same says as much as none: the
 //! log is then read as one that was not closed, and loses nothing by that.
 
+use super::frame::{u32_at, u64_at};
+use super::segment::FORMAT;
 use crate::disk::{DiskFile, read_full, write_full};
 use crate::error::{Damage, IoError, OpenError, doing};
-use crate::frame::{u32_at, u64_at};
-use crate::segment::FORMAT;
 
 /// The file that the owner of the folder keeps locked.
 pub(crate) const LOCK: &str = "LOCK";

@@ -12,9 +12,9 @@
 //! ```
 //! The file was filled to its length, and synced, before it got its name: a shorter one was cut.
 
+use super::frame::{FRAME_BYTES_MAX, u32_at, u64_at};
 use crate::disk::{Disk, DiskFile, Mode, read_full, write_full};
 use crate::error::{Damage, IoError, OpenError, doing};
-use crate::frame::{FRAME_BYTES_MAX, u32_at, u64_at};
 use crate::planted::{Bug, is_awake};
 
 /// The version of the format that this program writes; it reads no other yet.

@@ -3,7 +3,7 @@
 //! Each frame carries the checksum of the one before, each segment that of the last frame of the
 //! segment before, so nothing can be missing, old or in another place without being noticed. What
 //! is at stake is the end. A log that was closed is held to the mark that says where
-//! ([`crate::mark`]). One that was not ends with the last frame that is whole and in its place;
+//! ([`super::mark`]). One that was not ends with the last frame that is whole and in its place;
 //! what is behind it may be
 //! - nothing: zeros;
 //! - the *torn* rest of a group that was being written, never synced and so never acknowledged (as
@@ -25,15 +25,15 @@ use jungle_tree::loading;
 
 use crate::checkpoint::LoadError;
 
+use super::LogPosition;
+use super::frame::{Checks, FRAME_HEADER, Frame, declared};
+use super::mark::Mark;
+use super::segment::{LOG, SEGMENT_FILE_BYTES_MAX, SEGMENT_HEADER, SegmentHeader, first_of, name};
 use crate::disk::{Disk, DiskFile, Mode, read_full};
 use crate::error::{Damage, IoError, OpenError, doing};
-use crate::frame::{Checks, FRAME_HEADER, Frame, declared};
-use crate::log::LogPosition;
-use crate::mark::Mark;
 use crate::planted::{Bug, is_awake};
 use crate::progress::Progress;
 use crate::record;
-use crate::segment::{LOG, SEGMENT_FILE_BYTES_MAX, SEGMENT_HEADER, SegmentHeader, first_of, name};
 use crate::wire::Input;
 
 /// So much of a segment is read at a time when it is known where it ends.
