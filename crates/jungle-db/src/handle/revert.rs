@@ -2,7 +2,8 @@
 
 use jungle_tree::{MergeOptions, diff, merge};
 
-use super::{CommitOptions, Committed, Replace, SetRootError, TreeHandle, committed};
+use super::set_root::{Replace, SetRootError};
+use super::{CommitOptions, Committed, TreeHandle, committed};
 use crate::commit::transaction::Conflicts;
 use crate::commit::write::NotWritten;
 use crate::commit::{Attempt, Failure, Overlap};
