@@ -43,7 +43,8 @@ fn place(index: usize) -> (usize, usize) {
 }
 
 thread_local! {
-    /// Where this thread last freed a slot: nearly always free again when it needs one.
+    /// Where this thread last freed a slot, nearly always free again when it needs one; or where
+    /// it last had to look for one.
     static HINT: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
@@ -52,6 +53,11 @@ impl Pins {
         let (chunk, at) = place(index);
         let new = || Slot { version: AtomicU64::new(0), handle: AtomicU64::new(0) };
         &self.chunks[chunk].get_or_init(|| (0..FIRST << chunk).map(|_| new()).collect())[at]
+    }
+
+    /// Is this a slot that there is already?
+    fn has(&self, index: usize) -> bool {
+        self.chunks.get(place(index).0).is_some_and(|chunk| chunk.get().is_some())
     }
 
     /// Writes a version into a free slot and tells which.
@@ -64,7 +70,7 @@ impl Pins {
         if index == usize::MAX {
             index = thread_number() * 5 % FIRST;
         }
-        let mut tried = 0;
+        let (mut is_first, mut is_round) = (true, false);
         loop {
             let slot = self.slot(index);
             // SeqCst: a full barrier between this and the second look at the root (root.rs).
@@ -74,11 +80,17 @@ impl Pins {
                     .is_ok();
             if free {
                 slot.handle.store(u64::from(handle), Ordering::Release);
+                if !is_first {
+                    // Who holds many asks next for one behind this, not for those that are taken.
+                    HINT.with(|hint| hint.set(index));
+                }
                 return index;
             }
-            // First the same chunk, then one after the other from the beginning.
-            index = if tried == 0 { 0 } else { index + 1 };
-            tried += 1;
+            (is_first, index) = (false, index + 1);
+            // From the end of the slots that there are, once round; only then there are more.
+            if !is_round && !self.has(index) {
+                (is_round, index) = (true, 0);
+            }
             assert!(index < (FIRST << CHUNKS) - FIRST, "too many versions are pinned at once");
         }
     }
@@ -125,5 +137,30 @@ impl Pins {
                 seen(version, slot.handle.load(Ordering::Acquire) as u32);
             }
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// So many slots are in the first two chunks.
+    const TWO_CHUNKS: usize = 3 * FIRST;
+
+    /// Who held many paid for each new one with a look at all of them.
+    #[test]
+    fn one_more_is_found_behind_the_last_and_there_are_more_only_when_all_are_taken() {
+        let pins = Pins::default();
+        pins.slot(TWO_CHUNKS - 1);
+        // Freed by another thread, so that nothing is known of it here.
+        let free = |index| std::thread::scope(|scope| drop(scope.spawn(|| pins.clear(index))));
+        let mut next = vec![pins.set(1, 1), pins.set(1, 1)];
+        let first = next[0];
+        free(first);
+        next.extend((first + 2..TWO_CHUNKS).map(|_| pins.set(1, 1)));
+        assert_eq!(next, (first..TWO_CHUNKS).collect::<Vec<_>>());
+        let round: Vec<usize> = (0..=first).map(|_| pins.set(1, 1)).collect();
+        assert_eq!(round, (0..=first).collect::<Vec<_>>(), "those in front come before new ones");
+        assert_eq!(pins.set(1, 1), TWO_CHUNKS);
     }
 }
