@@ -216,7 +216,8 @@ impl OpenOptions {
     }
 
     /// How much longer the log is to become, in bytes, before a checkpoint is written beside the
-    /// writers; [`u64::MAX`] is never, unless [`Store::checkpoint`] is called.
+    /// writers; [`u64::MAX`] is never, unless
+    /// [`Store::checkpoint`](crate::Store::checkpoint) is called.
     ///
     /// ```
     /// use jungle_store::OpenOptions;
@@ -331,7 +332,7 @@ impl OpenOptions {
     /// of each older version that a branch goes on from. For a folder that others may have changed:
     /// checksums tell damage, not forgery, and an edit of what is badly formed may panic, or not
     /// end. Badly formed trees are a checkpoint that cannot be used: it is left out where the log
-    /// is complete, as the [report](OpenReport::ignored) says. All trees are loaded for it.
+    /// is complete, as the [report](crate::OpenReport::ignored) says. All trees are loaded for it.
     ///
     /// The other older versions are not checked: reading those of a forged folder may not end.
     ///

@@ -4,7 +4,7 @@ use jungle_db::Revision;
 
 use crate::log::recover::{Cut, End};
 
-/// What was found as a folder was opened: [`Store::report`] has an example.
+/// What was found as a folder was opened: [`Store::report`](crate::Store::report) has an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenReport {
@@ -28,7 +28,8 @@ pub struct OpenReport {
     pub was_closed: bool,
     /// What was cut off at its end (what would be, if it is only read).
     pub cut: Option<Cut>,
-    /// Whether somebody else writes to it, see [`OpenOptions::beside_a_writer`].
+    /// Whether somebody else writes to it, see
+    /// [`OpenOptions::beside_a_writer`](crate::OpenOptions::beside_a_writer).
     pub is_written_elsewhere: bool,
 }
 
