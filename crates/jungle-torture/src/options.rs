@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::{planted, store};
+use crate::build;
 
 pub const USAGE: &str = "\
 usage: jungle-torture SUITE [--seed N] [--points N] [--threads N] [--long] [--wake BUG]
@@ -20,8 +20,6 @@ suites: model, converge, sim, stress, shuttle, crash, io, rot, erase, kill, sync
 /// How many times as many points a long run has.
 const LONG: u64 = 50;
 
-pub const SUITES: [&str; 7] = ["model", "converge", "sim", "stress", "shuttle", "fuzz", "planted"];
-
 #[derive(Debug)]
 pub struct Options {
     pub suite: String,
@@ -37,10 +35,10 @@ pub struct Options {
 impl Options {
     pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, String> {
         let suite = arguments.next().ok_or("no suite given")?;
-        if !SUITES.contains(&suite.as_str()) && !store::SUITES.contains(&suite.as_str()) {
-            return Err(format!("there is no suite `{suite}`"));
+        if !build::has(&suite) {
+            return Err(format!("there is no suite `{suite}` in this build"));
         }
-        let seed = if suite == "planted" { planted::SEED } else { today() };
+        let seed = build::seed(&suite).unwrap_or_else(today);
         let mut options = Options {
             suite,
             seed,
@@ -66,7 +64,7 @@ impl Options {
             }
         }
         if let Some(name) = &options.wake {
-            planted::wake(name).ok_or(format!("there is no bug `{name}`"))?;
+            build::wake(name).ok_or(format!("there is no bug `{name}`"))?;
         }
         Ok(options)
     }

@@ -69,24 +69,6 @@ pub fn run(options: &Options, suite: Suite<impl Fn(&mut Rng) + Sync>) -> Outcome
     outcome.into_inner().expect("nothing panicked while it was held")
 }
 
-/// Runs seeds that each stand for about so many points, and count what they have tried.
-pub fn counting(
-    options: &Options,
-    (usual, points_of_seed): (u64, u64),
-    what: &str,
-    case: impl Fn(&mut Rng) -> u64 + Sync,
-) -> Outcome {
-    let (tried, begun) = (AtomicU64::new(0), Instant::now());
-    let case = |rng: &mut Rng| {
-        tried.fetch_add(case(rng), Ordering::Relaxed);
-    };
-    let outcome = run(options, Suite { usual, points_of_seed, case });
-    let tried = tried.into_inner();
-    let per_second = tried as f64 / begun.elapsed().as_secs_f64();
-    println!("{}: {tried} {what}, {per_second:.0} a second", options.suite);
-    Outcome { passed: tried, ..outcome }
-}
-
 /// The command that repeats one seed.
 pub fn again(options: &Options, seed: u64) -> String {
     again_with(options, seed, 1)

@@ -18,8 +18,11 @@ use jungle_testkit::Rng;
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::{Config, FailurePersistence, Runner};
 
+use crate::options::Options;
+use crate::suite::{self, Outcome, Suite};
+
 /// Schedules of a case: one world, run again and again.
-pub const SCHEDULES: u64 = 20;
+const SCHEDULES: u64 = 20;
 /// The scheduler that is not random prefers one thread to another, but for so many moments.
 const CHANGES: usize = 3;
 /// More than any schedule takes: one that gets there goes on for ever.
@@ -45,8 +48,28 @@ const SCENARIOS: [(&str, Scenario); 15] = [
     ("dataflow: a full queue", dataflow::bounded),
 ];
 
+/// Is that what this build has?
+pub fn has(suite: &str) -> bool {
+    suite == "shuttle"
+}
+
+/// Each day has another.
+pub fn seed(_: &str) -> Option<u64> {
+    None
+}
+
+/// Wakes the bug of this name, where it is planted in what this build has.
+pub fn wake(name: &str) -> Option<()> {
+    let of_tree = || jungle_tree::planted::wake(name).map(drop);
+    jungle_db::planted::wake(name).map(drop).or_else(of_tree)
+}
+
+pub fn run(options: &Options) -> Outcome {
+    suite::run(options, Suite { usual: 100_000, points_of_seed: SCHEDULES, case: schedules })
+}
+
 /// Some schedules of one scenario.
-pub fn run(rng: &mut Rng) {
+fn schedules(rng: &mut Rng) {
     let (name, scenario) = *rng.pick(&SCENARIOS);
     if std::env::var_os("JUNGLE_TRACE").is_some() {
         eprintln!("{name}");

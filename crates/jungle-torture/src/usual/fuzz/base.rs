@@ -14,7 +14,7 @@ use jungle_testkit::Rng;
 use jungle_tree::{ArenaOptions, EditError, Key};
 
 use super::mutate::varint;
-use crate::store::workload::{Kinds, Manner, open, step};
+use crate::usual::store::workload::{Kinds, Manner, open, step};
 
 pub type Files = BTreeMap<String, Vec<u8>>;
 

@@ -13,9 +13,9 @@ mod folders;
 mod guard;
 mod mutate;
 // Of the command, as they are: they need nothing else of it.
-#[path = "../../../jungle-cli/src/formats/limited.rs"]
+#[path = "../../../../jungle-cli/src/formats/limited.rs"]
 mod limited;
-#[path = "../../../jungle-cli/src/formats/ndjson/line.rs"]
+#[path = "../../../../jungle-cli/src/formats/ndjson/line.rs"]
 mod line;
 mod xml;
 
@@ -26,7 +26,8 @@ use jungle_testkit::Rng;
 
 use crate::options::Options;
 use crate::patience::Patience;
-use crate::suite::{self, Outcome};
+use crate::suite::Outcome;
+use crate::usual::counting;
 use guard::Kept;
 use mutate::mutate;
 
@@ -69,7 +70,7 @@ pub fn run(options: &Options) -> Outcome {
         (target.take)(input);
     }
     println!("fuzz: {} inputs of the corpus", known.len());
-    suite::counting(options, (5_000, INPUTS_OF_SEED), "inputs", inputs)
+    counting(options, (5_000, INPUTS_OF_SEED), "inputs", inputs)
 }
 
 /// Some inputs of one target.

@@ -13,7 +13,7 @@ use jungle_tree::{Arena, ArenaOptions, SLAB_BYTES, loading};
 
 use super::Target;
 use super::base::{Files, Values, base, group, log, put};
-use crate::store::workload::{open, portrait};
+use crate::usual::store::workload::{open, portrait};
 
 /// A record by itself.
 pub const RECORD: Target =

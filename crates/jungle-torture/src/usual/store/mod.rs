@@ -12,14 +12,15 @@ mod kinds;
 mod meta;
 mod rot;
 // What is to be erased is that of the tests of the store, as it is.
-#[path = "../../../jungle-store/tests/it/secrets.rs"]
+#[path = "../../../../jungle-store/tests/it/secrets.rs"]
 mod secrets;
 mod syncs;
 mod trace;
 pub mod workload;
 
 use crate::options::Options;
-use crate::suite::{Outcome, counting};
+use crate::suite::Outcome;
+use crate::usual::counting;
 
 /// The suites, as they are called.
 pub const SUITES: [&str; 7] = ["crash", "io", "rot", "erase", "kill", "syncs", "meta"];

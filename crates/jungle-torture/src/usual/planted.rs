@@ -5,18 +5,19 @@ use std::fmt;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, mpsc};
+use std::thread;
 use std::time::{Duration, Instant};
 
-#[cfg(not(shuttle))]
 use jungle_cluster::planted::Bug as ClusterBug;
 use jungle_db::planted::Bug as DbBug;
 use jungle_store::planted::Bug as StoreBug;
 use jungle_tree::planted::Bug as TreeBug;
 
 use crate::options::Options;
-use crate::store::{CALLS_OF_SEED, CRASHES_OF_SEED};
 use crate::suite::Outcome;
+use crate::usual::store::{CALLS_OF_SEED, CRASHES_OF_SEED};
 
 /// From where the bugs are looked for. Those that few points show would be missed on some days, if
 /// each day had another seed: that says nothing of the suite that looks for them on all days.
@@ -55,7 +56,8 @@ fn all() -> Vec<Planted> {
         let (suite, points) = of_store(*bug);
         (format!("{bug:?}"), suite, points)
     });
-    let all = of_tree.chain(of_db).chain(of_store).chain(of_cluster());
+    let of_cluster = ClusterBug::ALL.iter().map(|bug| (format!("{bug:?}"), "sim", 1_000));
+    let all = of_tree.chain(of_db).chain(of_store).chain(of_cluster);
     all.map(|(name, suite, points)| Planted { name, suite, points }).collect()
 }
 
@@ -63,29 +65,9 @@ fn all() -> Vec<Planted> {
 pub fn wake(name: &str) -> Option<()> {
     let of_tree = || jungle_tree::planted::wake(name).map(drop);
     let of_store = || jungle_store::planted::wake(name).map(drop);
+    let of_cluster = || jungle_cluster::planted::wake(name).map(drop);
     let of_db = jungle_db::planted::wake(name).map(drop);
-    of_db.or_else(of_tree).or_else(of_store).or_else(|| wake_of_cluster(name))
-}
-
-/// The bugs of a cluster, of which the build for `shuttle` has none.
-#[cfg(not(shuttle))]
-fn of_cluster() -> impl Iterator<Item = (String, &'static str, u64)> {
-    ClusterBug::ALL.iter().map(|bug| (format!("{bug:?}"), "sim", 1_000))
-}
-
-#[cfg(shuttle)]
-fn of_cluster() -> impl Iterator<Item = (String, &'static str, u64)> {
-    std::iter::empty()
-}
-
-#[cfg(not(shuttle))]
-fn wake_of_cluster(name: &str) -> Option<()> {
-    jungle_cluster::planted::wake(name).map(drop)
-}
-
-#[cfg(shuttle)]
-fn wake_of_cluster(_: &str) -> Option<()> {
-    None
+    of_db.or_else(of_tree).or_else(of_store).or_else(of_cluster)
 }
 
 /// The suite that looks for a bug of the store, and the points it may take.
@@ -107,27 +89,40 @@ fn of_store(bug: StoreBug) -> (&'static str, u64) {
 }
 
 pub fn run(options: &Options) -> Outcome {
-    let mut outcome = Outcome::default();
     let bugs = all();
     println!("planted: {} points from seed {}", bugs.len(), options.seed);
-    for bug in bugs {
-        let begun = Instant::now();
-        let verdict = look(options, &bug);
-        let seconds = begun.elapsed().as_secs_f64();
-        let Planted { name, suite, points } = bug;
-        if let Verdict::Found = verdict {
-            outcome.passed += 1;
-            println!("{name:22} {suite:10} found in {seconds:5.1} s");
-        } else {
-            outcome.failed += 1;
-            println!("{name:22} {suite:10} NOT FOUND in {seconds:5.1} s: {verdict}");
-            let seed = options.seed;
-            println!(
-                "  again: cargo xtask torture {suite} --wake {name} --seed {seed} --points {points}"
-            );
+    let (outcome, next) = (Mutex::new(Outcome::default()), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for _ in 0..options.threads {
+            scope.spawn(|| {
+                while let Some(bug) = bugs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let is_found = is_found(options, bug);
+                    let mut outcome = outcome.lock().expect("nothing panics while it is held");
+                    outcome.passed += u64::from(is_found);
+                    outcome.failed += u64::from(!is_found);
+                }
+            });
         }
+    });
+    outcome.into_inner().expect("nothing panicked while it was held")
+}
+
+/// Does a suite find a bug? Says so.
+fn is_found(options: &Options, bug: &Planted) -> bool {
+    let begun = Instant::now();
+    let verdict = look(options, bug);
+    let seconds = begun.elapsed().as_secs_f64();
+    let Planted { name, suite, points } = bug;
+    if let Verdict::Found = verdict {
+        println!("{name:22} {suite:10} found in {seconds:5.1} s");
+        return true;
     }
-    outcome
+    let seed = options.seed;
+    println!(
+        "{name:22} {suite:10} NOT FOUND in {seconds:5.1} s: {verdict}\n  again: cargo xtask \
+         torture {suite} --wake {name} --seed {seed} --points {points}"
+    );
+    false
 }
 
 /// What became of a suite with a bug awake.
@@ -160,6 +155,8 @@ fn look(options: &Options, bug: &Planted) -> Verdict {
     let (seed, points) = (options.seed.to_string(), bug.points.to_string());
     let mut child = Command::new(program)
         .args([bug.suite, "--seed", &seed, "--points", &points, "--wake", &bug.name])
+        // As many bugs are looked for at a time as there are threads.
+        .args(["--threads", "1"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -171,7 +168,7 @@ fn look(options: &Options, bug: &Planted) -> Verdict {
         // Whoever waits may have gone.
         let _ = tell.send(lines.any(|line| tells_of_failure(&line)));
     };
-    let listener = std::thread::spawn(listen);
+    let listener = thread::spawn(listen);
     let told = told.recv_timeout(PATIENCE);
     if told != Ok(false) {
         child.kill().expect("the child is ours");
