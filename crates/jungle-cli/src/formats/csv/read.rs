@@ -48,6 +48,9 @@ impl<R: BufRead> Json<R> {
             if self.reader.get_ref().are_odd {
                 return Err("a quote is not closed, or in a cell without quotes around it".into());
             }
+            if self.names.is_none() {
+                return Err("there is no header".into());
+            }
             self.json.push(']');
             self.ended = true;
             return Ok(());
