@@ -2,6 +2,8 @@
 //! imported as that. `docs/formats.md` has the rules.
 
 mod read;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub(crate) use read::Json;
