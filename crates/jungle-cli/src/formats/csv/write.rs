@@ -54,6 +54,7 @@ pub(crate) fn write(node: Node<'_>, path: &Path, out: &mut impl Write) -> Result
 fn columns<'t>(node: Node<'t>, path: &Path) -> Result<HashMap<&'t str, usize>, Failure> {
     let rows = rows(node).ok_or_else(|| not_csv(path, "no array or object"))?;
     let mut columns = HashMap::new();
+    let mut first = None;
     for (key, row) in rows {
         let path = path.join(key.to_key());
         let has_name = matches!(key, KeyRef::Name(_));
@@ -72,11 +73,12 @@ fn columns<'t>(node: Node<'t>, path: &Path) -> Result<HashMap<&'t str, usize>, F
             };
             return Err(not_csv(&path.join(Key::from(name)), wrong));
         }
-        if columns.is_empty() {
-            return Err(not_csv(&path, "a row without columns"));
-        }
+        first.get_or_insert(path);
     }
-    Ok(columns)
+    match first {
+        Some(path) if columns.is_empty() => Err(not_csv(&path, "a row without columns")),
+        _ => Ok(columns),
+    }
 }
 
 type Rows<'t> = Box<dyn Iterator<Item = (KeyRef<'t>, Member<'t>)> + 't>;
