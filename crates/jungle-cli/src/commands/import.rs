@@ -1,9 +1,10 @@
 //! `jungle import`: documents into a tree, each a revision.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::fs;
-use std::io::{BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
+use std::rc::Rc;
 
 use jungle::{
     BranchError, CommitMeta, CommitOptions, Editor, Jungle, OpenOptions, Revision, TreeHandle,
@@ -157,7 +158,7 @@ impl Work<'_> {
         }
     }
 
-    /// Reads what `json` makes JSON of; gives the bytes of that.
+    /// Reads what `json` makes JSON of; gives the bytes of the file.
     fn translated<J: Read>(
         &self,
         editor: &mut Editor,
@@ -166,10 +167,12 @@ impl Work<'_> {
     ) -> Result<Result<u64, ImportError>, Failure> {
         let (reader, bytes) = reader(file)?;
         let mut bar = Bar::new(file, bytes);
-        let json = json(BufReader::new(reader));
-        let read = import(json, editor, &[], &self.options, &mut |read| bar.set(read));
+        let taken = Rc::default();
+        let reader = Metered { reader, taken: Rc::clone(&taken) };
+        let json = json(BufReader::new(Box::new(reader)));
+        let read = import(json, editor, &[], &self.options, &mut |_| bar.set(taken.get()));
         bar.end();
-        Ok(read.map(|summary| summary.bytes))
+        Ok(read.map(|_| taken.get()))
     }
 
     /// Each line of a file is a revision.
@@ -226,6 +229,20 @@ impl Work<'_> {
     }
 }
 
+/// A reader that tells how many bytes were taken of it, also when something else has it.
+struct Metered<R> {
+    reader: R,
+    taken: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for Metered<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(bytes)?;
+        self.taken.set(self.taken.get() + read as u64);
+        Ok(read)
+    }
+}
+
 fn must_be_free(tree: &TreeHandle, tag: &str) -> Result<(), Failure> {
     check_name(tag).map_err(failed)?;
     match tree.at_tag(tag).is_ok() || tree.on_branch(tag).is_ok() {
@@ -235,7 +252,7 @@ fn must_be_free(tree: &TreeHandle, tag: &str) -> Result<(), Failure> {
 }
 
 impl Told<'_> {
-    fn print(&self, out: &mut impl Write) -> std::io::Result<()> {
+    fn print(&self, out: &mut impl Write) -> io::Result<()> {
         let Told { file, revision, nodes, bytes, .. } = self;
         let (nodes, bytes) = (count(*nodes, "node"), size(*bytes));
         match self.changed {
