@@ -62,7 +62,7 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
 /// let found = find(&tree, "main")?;
 /// assert_eq!(found.info()?.meta.author_name(), Some("ana"));
 /// assert_eq!(found.snapshot.root().child_count(), 1);
-/// assert_eq!(found.before()?.expect("the tree was made").root().child_count(), 0);
+/// assert_eq!(found.before()?.expect("the tree was made").snapshot.root().child_count(), 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -215,11 +215,14 @@ fn of_number(tree: &TreeHandle, number: Revision) -> Result<Found, NoSuchRevisio
 
 /// The branch that has exactly this revision, this one first.
 fn made_by(tree: &TreeHandle, revision: Revision) -> Option<TreeHandle> {
-    let names = tree.list_branches();
-    let branches = names.iter().filter_map(|name| tree.on_branch(name).ok());
-    std::iter::once(tree.clone())
-        .chain(branches)
-        .find(|branch| branch.history(revision..=revision).next().is_some())
+    branches(tree).find(|branch| branch.history(revision..=revision).next().is_some())
+}
+
+/// All branches, this one first.
+fn branches(tree: &TreeHandle) -> impl Iterator<Item = TreeHandle> {
+    let names = tree.list_branches().into_iter();
+    let others = names.filter(|name| **name != *tree.branch_name());
+    std::iter::once(tree.clone()).chain(others.filter_map(|name| tree.on_branch(&name).ok()))
 }
 
 fn back(found: Found, steps: usize) -> Result<Found, FindError> {
@@ -255,18 +258,37 @@ impl Found {
         Ok(info.unwrap_or_else(gone))
     }
 
-    /// The version before it on its branch, if one is kept.
+    /// The version before it on its branch; of the one with which a branch begins, on another that
+    /// goes further back, as the one that it was made from does. If one is kept.
     ///
     /// # Errors
     /// When the history cannot be read there.
-    pub fn before(&self) -> Result<Option<Snapshot>, ArchiveError> {
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// use jungle_words::find;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let first = tree.snapshot().revision();
+    /// let second = tree.update(|tx| tx.append(&[]))?.revision;
+    /// tree.branch("draft", second)?;
+    /// let before = find(&tree, "draft")?.before()?.expect("main has it");
+    /// assert_eq!((before.tree.branch_name(), before.snapshot.revision()), ("main", first));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn before(&self) -> Result<Option<Found>, ArchiveError> {
         let revision = self.snapshot.revision();
-        let Some(before) = self.tree.history(..revision).next().transpose()? else {
-            return Ok(None);
-        };
-        match self.tree.at(before.revision) {
-            Err(NoSuchRevision::NotRead(error)) => Err(error),
-            found => Ok(found.ok()),
+        for tree in branches(&self.tree) {
+            let is_other = tree.branch_name() != self.tree.branch_name();
+            if is_other && tree.history(revision..=revision).next().transpose()?.is_none() {
+                continue;
+            }
+            let Some(before) = tree.history(..revision).next().transpose()? else { continue };
+            match tree.at(before.revision) {
+                Err(NoSuchRevision::NotRead(error)) => return Err(error),
+                Err(_) => {}
+                Ok(snapshot) => return Ok(Some(Found { tree, snapshot })),
+            }
         }
+        Ok(None)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use jungle::{RevisionInfo, TreeHandle};
+use jungle::{Revision, RevisionInfo, TreeHandle};
 use jungle_json::{Member, value_at};
 use jungle_tree::{Arena, Path, Snapshot, Tree, diff_at};
 use jungle_words::{Found, Tags};
@@ -17,7 +17,8 @@ use crate::near;
 use crate::output::stdout;
 
 const HELP: &str = "\
-With a PATH, `--limit 1` tells who changed what is there last. What is there in the oldest \
+With a PATH, `--limit 1` tells who changed what is there last; behind the revision with which a \
+branch begins, those of the branch that it was made from follow. What is there in the oldest \
 revision that is kept counts as its doing.";
 
 /// List the revisions of a tree, the newest first
@@ -47,13 +48,19 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let tags = Tags::of(&tree);
     let limit = args.limit.unwrap_or(usize::MAX);
     let mut out = stdout();
-    let mut past = tree.history(..);
+    let branches = match &below {
+        Some(_) => back_from(&tree)?,
+        None => vec![(tree.clone(), tree.snapshot().revision())],
+    };
+    let mut past = branches.iter().flat_map(|(tree, newest)| {
+        tree.history(..=*newest).map(move |info| info.map(|info| (tree, info)))
+    });
     let mut next = || if args.reverse { past.next_back() } else { past.next() };
     let mut told = 0;
-    while let Some(info) = (told < limit).then(&mut next).flatten() {
-        let info = info?;
+    while let Some(next) = (told < limit).then(&mut next).flatten() {
+        let (tree, info) = next?;
         if let Some(below) = &below
-            && !did_change(&tree, &info, below, folder.arena())?
+            && !did_change(tree, &info, below, folder.arena())?
         {
             continue;
         }
@@ -68,6 +75,25 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     }
 }
 
+/// The branch, then those that go on where one begins; each with its newest revision of interest.
+fn back_from(tree: &TreeHandle) -> Result<Vec<(TreeHandle, Revision)>, Failure> {
+    let mut branches = vec![(tree.clone(), tree.snapshot().revision())];
+    loop {
+        let (tree, newest) = &branches[branches.len() - 1];
+        let oldest = tree.history(..=*newest).next_back().transpose()?;
+        let before = match oldest {
+            Some(oldest) => found(tree, oldest.revision)?.before()?,
+            None => None,
+        };
+        let Some(before) = before else { return Ok(branches) };
+        branches.push((before.tree, before.snapshot.revision()));
+    }
+}
+
+fn found(tree: &TreeHandle, revision: Revision) -> Result<Found, Failure> {
+    Ok(Found { snapshot: tree.at(revision).map_err(failed)?, tree: tree.clone() })
+}
+
 /// Did a revision change what is at a path or below?
 fn did_change(
     tree: &TreeHandle,
@@ -75,10 +101,9 @@ fn did_change(
     below: &Path,
     arena: &Arena,
 ) -> Result<bool, Failure> {
-    let snapshot = tree.at(info.revision).map_err(failed)?;
-    let found = Found { tree: tree.clone(), snapshot };
+    let found = found(tree, info.revision)?;
     Ok(match found.before()? {
-        Some(before) => differs(&before, &found.snapshot, below),
+        Some(before) => differs(&before.snapshot, &found.snapshot, below),
         // The first revision is a bare node; so is what it is compared with.
         None => differs(&Tree::new(arena).snapshot(), &found.snapshot, below),
     })

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     // The first revision is a bare node; so is what it is compared with.
     let before = found.before()?;
     let before = match &before {
-        Some(before) => (**before).clone(),
+        Some(before) => (*before.snapshot).clone(),
         None => Tree::new(folder.arena()).snapshot(),
     };
     let detail = args.detail.detail();

@@ -33,7 +33,7 @@ pub(crate) async fn diff(
     let to = jungle_words::find_or_newest(&tree, query.text("to")?)?;
     let from = match query.text("from")? {
         Some(from) => jungle_words::find(&tree, from)?.snapshot,
-        None => to.before()?.ok_or_else(|| {
+        None => to.before()?.map(|before| before.snapshot).ok_or_else(|| {
             let revision = to.snapshot.revision();
             let detail = format_args!("revision {revision} is the first that is kept");
             Problem::new(Kind::NoSuchRevision, detail).hint("say `from`")
