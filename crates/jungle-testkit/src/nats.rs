@@ -291,6 +291,12 @@ impl NatsServers {
         self.servers.iter().position(|server| server.name == name)
     }
 
+    /// What one of them is called.
+    #[must_use]
+    pub fn name(&self, at: usize) -> &str {
+        &self.servers[at].name
+    }
+
     /// The processes of those that run, by their numbers.
     #[must_use]
     pub fn processes(&self) -> Vec<u32> {

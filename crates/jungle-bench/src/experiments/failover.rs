@@ -1,12 +1,12 @@
 //! How long a cluster's commits take to be seen elsewhere, and how long they stand still when the
-//! server of the engine that leads the log is killed: three of them on loopback, three replicas,
-//! each synced before it answers.
+//! server of the engine that leads the log is killed, or ends in order: three of them on loopback,
+//! three replicas, each synced before it answers.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use jungle_cluster::{Cluster, Options as Member};
+use jungle_cluster::{Cluster, Options as Member, Survey};
 use jungle_db::{Jungle, Revision, TreeHandle};
 use jungle_testkit::NatsServers;
 
@@ -94,8 +94,10 @@ impl Pair {
     }
 }
 
-/// Seconds without an acknowledged commit when the leader of the log is killed; `reads` = the
-/// longest time in milliseconds that a read took meanwhile. Nothing acknowledged may be missing.
+/// Seconds without an acknowledged commit when the leader of the log is killed, and `drained`, when
+/// it ends in order; `reads` = the longest time in milliseconds that a read took meanwhile. Nothing
+/// acknowledged may be missing. All who keep the log are up to date before one of them ends, as
+/// whoever ends one on purpose sees to.
 pub fn resume(options: Options) -> Result<Sample, Failure> {
     let rounds = match (options.tiny, options.quick) {
         (true, _) => 1,
@@ -104,38 +106,53 @@ pub fn resume(options: Options) -> Result<Sample, Failure> {
     };
     let mut engine = NatsServers::start(3);
     let pair = Pair::new(&engine)?;
-    let (mut gaps, mut reads) = (Vec::new(), Vec::new());
+    let (mut gaps, mut reads) = ([Vec::new(), Vec::new()], Vec::new());
     let mut n = 0;
-    for _ in 0..rounds {
+    for round in 0..2 * rounds {
+        let is_drained = round % 2;
         let leader = leader(&pair.ours, &engine)?;
         let (is_over, slowest) = (AtomicBool::new(false), AtomicU64::new(0));
         let gap = thread::scope(|scope| {
             scope.spawn(|| read_until(&pair.tree, &is_over, &slowest));
-            let gap = pair.longest_gap(&mut n, || engine.kill(leader));
+            let gap = pair.longest_gap(&mut n, || match is_drained {
+                0 => engine.kill(leader),
+                _ => engine.drain(leader),
+            });
             is_over.store(true, Ordering::SeqCst);
             gap
         })?;
-        gaps.push(gap);
+        gaps[is_drained].push(gap);
         reads.push(slowest.into_inner() as f64 / 1e6);
+        if is_drained == 1 {
+            // It has ended by itself, or is about to.
+            engine.kill(leader);
+        }
         engine.restart(leader);
     }
     pair.others.sync(PATIENCE)?;
     let there = pair.other.read().root().attribute("n").and_then(|n| n.as_int());
-    let numbers = [("resume", median(&gaps)), ("resume-most", quantile(&gaps, 1.0))];
+    let [killed, drained] = &gaps;
+    let numbers = [
+        ("resume", median(killed)),
+        ("resume-most", quantile(killed, 1.0)),
+        ("drained", median(drained)),
+        ("drained-most", quantile(drained, 1.0)),
+    ];
     let sample = named("s", &numbers).with("reads", quantile(&reads, 1.0));
     Ok(sample.check_none(u64::from(there != Some(n)), "acknowledged commits lost"))
 }
 
 impl Pair {
-    /// Commits, and kills on the way; the longest time in seconds between two acknowledgements.
-    fn longest_gap(&self, n: &mut i64, kill: impl FnOnce()) -> Result<f64, Failure> {
+    /// Commits, and has a server end on the way; the longest time in seconds between two
+    /// acknowledgements.
+    fn longest_gap(&self, n: &mut i64, end: impl FnOnce()) -> Result<f64, Failure> {
         const COMMITS: i64 = 100;
-        let (mut longest, mut last, mut kill) = (Duration::ZERO, Instant::now(), Some(kill));
+        let (mut longest, mut last, mut end) = (Duration::ZERO, Instant::now(), Some(end));
         for commit in 0..2 * COMMITS {
             if commit == COMMITS
-                && let Some(kill) = kill.take()
+                && let Some(end) = end.take()
             {
-                kill();
+                end();
             }
             *n += 1;
             self.commit(*n)?;
@@ -156,15 +173,15 @@ fn read_until(tree: &TreeHandle, is_over: &AtomicBool, slowest: &AtomicU64) {
     }
 }
 
-/// Which server of the engine leads the log.
+/// The server that leads the log, once the others have all of it.
 fn leader(cluster: &Cluster, engine: &NatsServers) -> Result<usize, Failure> {
     let begun = Instant::now();
     while begun.elapsed() < PATIENCE {
-        let survey = cluster.survey(Duration::ZERO)?;
-        let leader = survey.and_then(|survey| survey.log.leader);
-        if let Some(at) = leader.and_then(|leader| engine.position(&leader)) {
+        let Some(Survey { log, .. }) = cluster.survey(Duration::ZERO)? else { continue };
+        let is_whole = !log.replicas.is_empty() && log.replicas.iter().all(|it| it.current);
+        if let Some(at) = log.leader.filter(|_| is_whole).and_then(|it| engine.position(&it)) {
             return Ok(at);
         }
     }
-    Err("the log has no leader".into())
+    Err("the log has no leader, or others who keep it do not have all of it".into())
 }

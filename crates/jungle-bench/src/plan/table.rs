@@ -343,6 +343,8 @@ pub const CASES: &[Case] = &[
     one_of("cluster", "seen-after-p99", "seen", "ms"),
     one_of("cluster", "resume", "resume", "s"),
     one_of("cluster", "resume-most", "resume", "s"),
+    one_of("cluster", "drained", "resume", "s"),
+    one_of("cluster", "drained-most", "resume", "s"),
     one_of("cluster", "reads", "resume", "ms"),
     one_of("cluster", "page-alone", "share", "us"),
     one_of("cluster", "page-three", "share", "us"),

@@ -375,6 +375,12 @@ const CLAIMS: &[Claim] = &[
     ),
     claim(
         CLUSTER,
+        "the leader ends in order, under load",
+        "writes resume ≤ 0.5 s",
+        Rules(|rule| is(rule, "cluster", &["drained-most"])),
+    ),
+    claim(
+        CLUSTER,
         "kill -9 of a server, of both, under load",
         "none lost",
         Elsewhere("a torture suite, without the clock: `cargo xtask torture machines`"),

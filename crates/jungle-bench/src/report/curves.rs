@@ -337,9 +337,7 @@ impl Curve {
             let worst = mark.spread.0 / mark.x / (before.spread.1 / before.x);
             let more = each(mark) / each(before);
             let cause = match self.kind {
-                Kind::Measured if self.rounds < ROUNDS_MIN => {
-                    "it was measured once, so it may be chance"
-                }
+                Kind::Measured if self.rounds <= 1 => "it was measured once, so it may be chance",
                 Kind::Measured if worst <= 1.0 => {
                     "the rounds lie further apart than that, so it may be chance"
                 }
@@ -360,9 +358,6 @@ impl Curve {
         lines
     }
 }
-
-/// A cause is looked for only where there is another round to say that it was not chance.
-const ROUNDS_MIN: usize = 2;
 
 /// So much more a thread is not by the way.
 const TOO_GOOD: f64 = 1.01;
