@@ -67,7 +67,9 @@ impl Pins {
     #[inline]
     pub(crate) fn set(&self, version: u64, handle: u32) -> usize {
         let mut index = HINT.with(Cell::get);
-        if index == usize::MAX {
+        // It may be of another arena, which has more slots. Chunks are made one after the other
+        // only, or `each` would not see those behind one that is missing.
+        if index >= FIRST && (index == usize::MAX || !self.has(index)) {
             index = thread_number() * 5 % FIRST;
         }
         let (mut is_first, mut is_round) = (true, false);
@@ -129,6 +131,7 @@ impl Pins {
 
     /// All versions pinned now with their root blocks, in no order.
     pub(crate) fn each(&self, mut seen: impl FnMut(u64, u32)) {
+        // There is none behind the first that is missing: see `set`.
         for slot in self.chunks.iter().map_while(OnceLock::get).flatten() {
             // Acquire pairs with the release of `clear`; the barrier that pairs with `set` stands
             // at the caller, after the publication.
@@ -146,6 +149,22 @@ mod tests {
 
     /// So many slots are in the first two chunks.
     const TWO_CHUNKS: usize = 3 * FIRST;
+
+    /// What is not seen would be used again while somebody reads it.
+    #[test]
+    fn a_pin_is_seen_though_its_thread_holds_many_of_another_arena() {
+        let (many, other) = (Pins::default(), Pins::default());
+        let held: Vec<usize> = (0..TWO_CHUNKS + 1).map(|_| many.set(1, 1)).collect();
+        many.clear(held[TWO_CHUNKS]);
+        let mut seen = Vec::new();
+        for version in [7, 8] {
+            other.set(version, 1);
+        }
+        other.each(|version, _| seen.push(version));
+        seen.sort_unstable();
+        assert_eq!(seen, [7, 8]);
+        assert!(!other.has(FIRST), "more slots than are needed");
+    }
 
     /// Who held many paid for each new one with a look at all of them.
     #[test]
