@@ -56,7 +56,12 @@ pub(crate) fn finish(disk: &dyn Disk, lock: &dyn DiskFile) -> Result<(), OpenErr
         return Ok(remove_unfinished(disk)?);
     }
     for (name, made) in made(disk)? {
-        rename(disk, &made, &name)?;
+        match name == LOCK {
+            // The mark has its name already: this is of no erasure, and never takes the place of
+            // the file that the owner keeps locked.
+            true => remove(disk, &made)?,
+            false => rename(disk, &made, &name)?,
+        }
     }
     sync(disk, LOG)?;
     sync(disk, "")?;

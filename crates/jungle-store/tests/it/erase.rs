@@ -160,3 +160,21 @@ fn what_cannot_be_erased_is_told() {
     let refused = options().erase(folder.path(), &root, |_, _| ());
     assert!(matches!(refused, Err(EraseError::Root(_))));
 }
+
+#[test]
+fn finishing_one_leaves_the_file_that_is_locked_in_its_place() {
+    let folder = Folder::new();
+    drop(Store::open(folder.path()).unwrap());
+    let mark = folder.path().join("LOCK");
+    // As if an erasure that counts had been left with the mark of another one beside it.
+    for name in ["LOCK.erased", "LOCK.rename"] {
+        fs::copy(&mark, folder.path().join(name)).unwrap();
+    }
+    let store = Store::open(folder.path()).unwrap();
+    store.create_tree("board").unwrap();
+    let second = Store::open(folder.path());
+    assert!(matches!(second, Err(OpenError::Locked { .. })), "{:?}", second.err());
+    drop(store);
+    assert_eq!(*Store::open(folder.path()).unwrap().list_trees(), ["board".into()]);
+    assert_eq!(files(folder.path()).iter().filter(|(name, _)| name.contains("LOCK")).count(), 1);
+}

@@ -3,8 +3,8 @@
 //! own size does not account for.
 //!
 //! Checksums and hashes are put right behind the changes, so that what is below them is reached.
-//! What fails is to be put into `corpus/TARGET/`, which is tried first in each run; so far nothing
-//! is there.
+//! What fails is to be put into `corpus/TARGET/`, under a name that says what it is: that is tried
+//! first in each run.
 
 mod base;
 mod csv;
