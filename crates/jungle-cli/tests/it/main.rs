@@ -12,6 +12,7 @@ mod editing;
 mod files;
 mod find;
 mod get;
+mod importing;
 #[cfg(target_os = "linux")]
 mod interrupts;
 mod locks;

@@ -15,7 +15,7 @@ const COLUMNS_MAX: usize = 65_536;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The JSON that stands for a CSV document, to be read.
-pub(crate) struct Json<R> {
+pub(crate) struct Json<'f, R> {
     reader: Reader<Checked<R>>,
     record: StringRecord,
     /// What stands in front of the cells of a row: `{"a":`, `,"b":`.
@@ -26,10 +26,12 @@ pub(crate) struct Json<R> {
     taken: usize,
     /// Was the end of the document written?
     ended: bool,
+    /// Is told what is wrong with a row, which is left out then.
+    leave_out: Option<Box<dyn FnMut(String) + 'f>>,
 }
 
-impl<R: BufRead> Json<R> {
-    pub(crate) fn new(reader: R) -> Json<R> {
+impl<'f, R: BufRead> Json<'f, R> {
+    pub(crate) fn new(reader: R) -> Json<'f, R> {
         // The header and the lengths are looked at here.
         let reader = ReaderBuilder::new()
             .has_headers(false)
@@ -43,7 +45,24 @@ impl<R: BufRead> Json<R> {
             json: "[".into(),
             taken: 0,
             ended: false,
+            leave_out: None,
         }
+    }
+
+    /// Tells `f` what is wrong with a row and goes on without it, where it is clear where the next
+    /// one begins.
+    pub(crate) fn leaving_out(mut self, f: impl FnMut(String) + 'f) -> Json<'f, R> {
+        self.leave_out = Some(Box::new(f));
+        self
+    }
+
+    /// Leaves the row out, if that is wanted.
+    fn refuse(&mut self, what: String) -> Result<(), String> {
+        match &mut self.leave_out {
+            Some(leave_out) => leave_out(what),
+            None => return Err(what),
+        }
+        Ok(())
     }
 
     /// Reads one more row and writes what it is.
@@ -51,7 +70,13 @@ impl<R: BufRead> Json<R> {
         self.reader.get_mut().go_on();
         let read = self.reader.read_record(&mut self.record);
         let line = self.reader.get_ref().rows.first;
-        if !read.map_err(|error| told(error, line))? {
+        let is_row = match read {
+            Err(error) if is_of_row(&error) && self.names.is_some() => {
+                return self.refuse(told(error, line));
+            }
+            read => read.map_err(|error| told(error, line))?,
+        };
+        if !is_row {
             if self.names.is_none() {
                 return Err("there is no header".into());
             }
@@ -61,12 +86,16 @@ impl<R: BufRead> Json<R> {
         }
         let Some(names) = &self.names else {
             self.names = Some(header(&self.record).map_err(|what| format!("line {line}: {what}"))?);
-            self.reader.get_mut().rows.columns = Some(self.record.len());
+            // Else a row that is too long is read to its end, to be left out.
+            if self.leave_out.is_none() {
+                self.reader.get_mut().rows.columns = Some(self.record.len());
+            }
             return Ok(());
         };
         let (cells, columns) = (self.record.len(), names.len());
         if cells != columns {
-            return Err(format!("line {line}: {cells} cells, where the header has {columns}"));
+            let what = format!("line {line}: {cells} cells, where the header has {columns}");
+            return self.refuse(what);
         }
         if self.rows > 0 {
             self.json.push(',');
@@ -97,6 +126,11 @@ fn header(record: &StringRecord) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
+/// Is it a row that is wrong, and was it read to its end?
+fn is_of_row(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Utf8 { .. })
+}
+
 fn told(error: Error, line: u64) -> String {
     match error.into_kind() {
         ErrorKind::Io(error) => error.to_string(),
@@ -107,7 +141,7 @@ fn told(error: Error, line: u64) -> String {
     }
 }
 
-impl<R: BufRead> Read for Json<R> {
+impl<R: BufRead> Read for Json<'_, R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         while self.taken == self.json.len() && !self.ended {
             self.json.clear();

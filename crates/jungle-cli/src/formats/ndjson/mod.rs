@@ -10,7 +10,9 @@ use serde::Serialize;
 
 use crate::document::shown;
 use crate::failure::{Exit, Failure, failed};
-use line::{LINE_BYTES_MAX, Line, read_line};
+use line::{LINE_BYTES_MAX, read_line};
+
+pub(crate) use line::Line;
 
 impl Line<'_> {
     pub(crate) fn meta(&self, otherwise: CommitMeta) -> CommitMeta {
@@ -28,11 +30,12 @@ impl Line<'_> {
     }
 }
 
-/// Gives each line to `f`, with its number, and how many bytes were read up to its end.
+/// Gives each line to `f`, or what is wrong with it; its place, and how many bytes were read up to
+/// its end.
 pub(crate) fn read(
     file: &str,
     reader: &mut impl BufRead,
-    mut f: impl FnMut(Line<'_>, &str, u64) -> Result<(), Failure>,
+    mut f: impl FnMut(Result<Line<'_>, Failure>, &str, u64) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut text = String::new();
     let mut bytes = 0;
@@ -56,7 +59,7 @@ pub(crate) fn read(
                 "each line is an object with the document as `value`, \
                  and perhaps `time`, `author`, `message` and `tags`",
             )
-        })?;
+        });
         f(line, &place, bytes)?;
     }
     Ok(())

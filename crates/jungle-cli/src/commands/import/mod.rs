@@ -1,6 +1,8 @@
 //! `jungle import`: documents into a tree, each a revision.
 
-use std::cell::{Cell, OnceCell};
+mod preview;
+
+use std::cell::{Cell, OnceCell, RefCell};
 use std::fs;
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
@@ -17,11 +19,13 @@ use crate::args;
 use crate::bar::Bar;
 use crate::clock;
 use crate::context::Context;
-use crate::document::{import_into, options, reader, refused};
-use crate::failure::{Failure, failed};
+use crate::document::{import_into, options, reader, refused, shown};
+use crate::failure::{Exit, Failure, failed};
 use crate::folder::{not_committed, on_branch};
 use crate::formats::{self, Form, csv, folder, ndjson, xml};
 use crate::output::{Format, count, json_line, size, stdout};
+
+use preview::Preview;
 
 /// A tree in which nothing is yet, as it is exported.
 const EMPTY: &str = "{}";
@@ -29,7 +33,8 @@ const EMPTY: &str = "{}";
 const HELP: &str = "\
 Several files become several revisions, in their order; what two have in common is kept once. In \
 --tag and --message, {stem} stands for the file's name without its ending, and {n} for its number, \
-from 1. The folder and the tree are made when they are not there.";
+from 1. The folder and the tree are made when they are not there. What --skip-errors leaves out is \
+told, and the exit code is 1 then.";
 
 /// Import documents into a tree, each as a revision
 #[derive(clap::Args)]
@@ -48,6 +53,12 @@ pub(crate) struct Args {
     /// Tag each revision
     #[arg(long, value_name = "NAME")]
     pub(crate) tag: Option<String>,
+    /// Only tell what would be done
+    #[arg(long, conflicts_with = "spill")]
+    dry_run: bool,
+    /// Leave out what cannot be read: a file, of NDJSON a line, of CSV a row
+    #[arg(long)]
+    skip_errors: bool,
     /// What is imported may be larger than memory: what is not in use may be in the folder
     #[arg(long)]
     pub(crate) spill: bool,
@@ -78,10 +89,15 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     for file in args.files.iter().filter(|file| *file != "-") {
         fs::metadata(file).map_err(|_| reader(file).err().expect("it is not there"))?;
     }
+    if args.dry_run {
+        let place = (&*args.dir, &*args.tree);
+        let preview = Preview::begin(place, &args.branch, context)?;
+        return files(args, context, Into::Nowhere(preview));
+    }
     let open = OpenOptions::new();
     let store = context.create(&args.dir, if args.spill { open.spill() } else { open })?;
     let is_new = store.open_tree(&args.tree).is_err();
-    let imported = files(args, context, &store);
+    let imported = files(args, context, Into::Store { store: &store, tree: OnceCell::new() });
     if imported.is_err() && is_new {
         // Nothing is left of a tree that got nothing.
         let tree = store.open_tree(&args.tree).ok();
@@ -91,43 +107,83 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     imported
 }
 
-fn files(args: &Args, context: &Context<'_>, store: &Jungle) -> Result<(), Failure> {
+fn files(args: &Args, context: &Context<'_>, into: Into<'_>) -> Result<(), Failure> {
     let order = if args.ignore_order { MemberOrder::Ignore } else { MemberOrder::Keep };
     let options = options(&args.read, order);
-    let work = Work { args, options, store, tree: OnceCell::new(), format: context.format };
+    let work = Work { args, options, into, format: context.format, skipped: Cell::new(0) };
     let mut out = stdout();
     for (index, file) in args.files.iter().enumerate() {
         work.file(&mut out, file, index + 1)?;
     }
-    work.tree(&CommitMeta::new())?;
-    Ok(out.flush()?)
+    work.make(&CommitMeta::new())?;
+    out.flush()?;
+    match work.skipped.get() {
+        0 => Ok(()),
+        skipped => {
+            let message = format_args!("left out: {}, as told above", count(skipped, "error"));
+            Err(Failure::new(Exit::Error, message))
+        }
+    }
 }
 
 struct Work<'a> {
     args: &'a Args,
     options: ImportOptions,
-    store: &'a Jungle,
-    /// On the branch that is asked for.
-    tree: OnceCell<TreeHandle>,
+    into: Into<'a>,
     format: Format,
+    /// How much was left out.
+    skipped: Cell<u64>,
+}
+
+/// Where what is read goes.
+enum Into<'a> {
+    Store {
+        store: &'a Jungle,
+        /// On the branch that is asked for.
+        tree: OnceCell<TreeHandle>,
+    },
+    Nowhere(Preview<'a>),
 }
 
 impl Work<'_> {
-    /// The tree; made by this author and with this message, if it is not there.
-    fn tree(&self, maker: &CommitMeta) -> Result<&TreeHandle, Failure> {
-        if let Some(tree) = self.tree.get() {
+    /// Makes the tree, by this author and with this message, if it is not there.
+    fn make(&self, maker: &CommitMeta) -> Result<(), Failure> {
+        match &self.into {
+            Into::Store { store, tree } => self.tree(store, tree, maker).map(drop),
+            Into::Nowhere(_) => Ok(()),
+        }
+    }
+
+    /// The tree, which is made if it is not there.
+    fn tree<'t>(
+        &self,
+        store: &Jungle,
+        tree: &'t OnceCell<TreeHandle>,
+        maker: &CommitMeta,
+    ) -> Result<&'t TreeHandle, Failure> {
+        if let Some(tree) = tree.get() {
             return Ok(tree);
         }
         let Args { tree: name, branch, .. } = self.args;
-        let tree = match self.store.open_tree(name) {
+        let made = match store.open_tree(name) {
             Ok(tree) => tree,
-            Err(_) => self.store.by(maker).create_tree(name).map_err(failed)?,
+            Err(_) => store.by(maker).create_tree(name).map_err(failed)?,
         };
-        let tree = match &branch.branch {
-            Some(branch) => on_branch(&tree, branch)?,
-            None => self.store.open_tree(name).map_err(failed)?,
+        let on_branch = match &branch.branch {
+            Some(branch) => on_branch(&made, branch)?,
+            None => store.open_tree(name).map_err(failed)?,
         };
-        Ok(self.tree.get_or_init(|| tree))
+        Ok(tree.get_or_init(|| on_branch))
+    }
+
+    /// Tells what cannot be read and goes on without it, if that is wanted.
+    fn leave_out(&self, failure: Failure) -> Result<(), Failure> {
+        if !self.args.skip_errors {
+            return Err(failure);
+        }
+        failure.tell(self.format);
+        self.skipped.set(self.skipped.get() + 1);
+        Ok(())
     }
 
     fn file(&self, out: &mut impl Write, file: &str, number: usize) -> Result<(), Failure> {
@@ -147,11 +203,17 @@ impl Work<'_> {
                 import_into(editor, file, &self.options).map(|imported| imported.summary.bytes)
             }),
             Form::Xml => self.commit(out, meta, of, |editor| {
-                let read = self.translated(editor, file, xml::Json::new)?;
+                let read = self.translated(editor, file, |reader, _| xml::Json::new(reader))?;
                 read.map_err(|error| xml::refused(file, &error))
             }),
             Form::Csv => self.commit(out, meta, of, |editor| {
-                let read = self.translated(editor, file, csv::Json::new)?;
+                let read = self.translated(editor, file, |reader, bar| {
+                    let json = csv::Json::new(reader);
+                    match self.args.skip_errors {
+                        true => json.leaving_out(self.leave_out_rows(file, bar)),
+                        false => json,
+                    }
+                })?;
                 read.map_err(|error| formats::refused(file, &error))
             }),
             Form::Folder => self.commit(out, meta, of, |editor| folder::import(editor, file)),
@@ -159,44 +221,75 @@ impl Work<'_> {
     }
 
     /// Reads what `json` makes JSON of; gives the bytes of the file.
-    fn translated<J: Read>(
+    fn translated<'f, J: Read>(
         &self,
         editor: &mut Editor,
-        file: &str,
-        json: impl FnOnce(BufReader<Box<dyn Read>>) -> J,
+        file: &'f str,
+        json: impl FnOnce(BufReader<Box<dyn Read>>, Rc<RefCell<Bar<'f>>>) -> J,
     ) -> Result<Result<u64, ImportError>, Failure> {
         let (reader, bytes) = reader(file)?;
-        let mut bar = Bar::new(file, bytes);
+        let bar = Rc::new(RefCell::new(Bar::new(file, bytes)));
         let taken = Rc::default();
         let reader = Metered { reader, taken: Rc::clone(&taken) };
-        let json = json(BufReader::new(Box::new(reader)));
-        let read = import(json, editor, &[], &self.options, &mut |_| bar.set(taken.get()));
-        bar.end();
+        let json = json(BufReader::new(Box::new(reader)), Rc::clone(&bar));
+        let mut done = |_| bar.borrow_mut().set(taken.get());
+        let read = import(json, editor, &[], &self.options, &mut done);
         Ok(read.map(|_| taken.get()))
+    }
+
+    /// Tells each row that is left out, with the bar out of the way.
+    fn leave_out_rows<'w>(
+        &'w self,
+        file: &'w str,
+        bar: Rc<RefCell<Bar<'w>>>,
+    ) -> impl FnMut(String) + use<'w> {
+        move |what| {
+            let failure = Failure::new(Exit::Error, format_args!("{}: {what}", shown(file)));
+            // It is told and counted: only without that option would it come back.
+            let _ = bar.borrow().aside(|| self.leave_out(failure));
+        }
     }
 
     /// Each line of a file is a revision.
     fn lines(&self, out: &mut impl Write, file: &str, meta: &CommitMeta) -> Result<(), Failure> {
-        let (reader, bytes) = reader(file)?;
+        let (reader, bytes) = match reader(file) {
+            Ok(reader) => reader,
+            Err(failure) => return self.leave_out(failure),
+        };
         let mut bar = Bar::new(file, bytes);
         ndjson::read(file, &mut BufReader::new(reader), |line, place, read| {
-            let (text, meta) = (line.value.get(), line.meta(meta.clone()));
-            let commit = || {
-                if text == EMPTY {
-                    // The revision in which a tree is made.
-                    self.tree(&meta)?;
-                }
-                self.commit(out, meta, (place, &line.tags), |editor| {
-                    let read = import(text.as_bytes(), editor, &[], &self.options, &mut |_| ());
-                    read.map(|summary| summary.bytes).map_err(|error| refused(place, &error))
-                })
-            };
             // Each prints a line.
-            let time = line.time(place)?;
-            bar.aside(|| clock::at(time, commit))?;
+            bar.aside(|| match line {
+                Ok(line) => self.line(out, &line, place, meta),
+                Err(failure) => self.leave_out(failure),
+            })?;
             bar.set(read);
             Ok(())
         })
+    }
+
+    fn line(
+        &self,
+        out: &mut impl Write,
+        line: &ndjson::Line<'_>,
+        place: &str,
+        otherwise: &CommitMeta,
+    ) -> Result<(), Failure> {
+        let (text, meta) = (line.value.get(), line.meta(otherwise.clone()));
+        let commit = || {
+            if text == EMPTY {
+                // The revision in which a tree is made.
+                self.make(&meta)?;
+            }
+            self.commit(out, meta, (place, &line.tags), |editor| {
+                let read = import(text.as_bytes(), editor, &[], &self.options, &mut |_| ());
+                read.map(|summary| summary.bytes).map_err(|error| refused(place, &error))
+            })
+        };
+        match line.time(place) {
+            Ok(time) => clock::at(time, commit),
+            Err(failure) => self.leave_out(failure),
+        }
     }
 
     /// Makes one revision, and its tags; `f` gives the bytes that were read.
@@ -208,10 +301,26 @@ impl Work<'_> {
         f: impl FnOnce(&mut Editor) -> Result<u64, Failure>,
     ) -> Result<(), Failure> {
         // Before there is a revision for nothing.
-        let tree = self.tree(&CommitMeta::new())?;
-        tags.iter().try_for_each(|tag| must_be_free(tree, tag))?;
+        let must_be_free = |tree| tags.iter().try_for_each(|tag| must_be_free(tree, tag));
+        let (store, tree) = match &self.into {
+            Into::Store { store, tree } => (store, tree),
+            Into::Nowhere(preview) => {
+                let shown = preview
+                    .into()
+                    .map_or(Ok(()), must_be_free)
+                    .and_then(|()| preview.try_out((file, tags), f));
+                return match shown {
+                    Ok(told) => Ok(told.print(out, self.format)?),
+                    Err(failure) => self.leave_out(failure),
+                };
+            }
+        };
+        let tree = self.tree(store, tree, &CommitMeta::new())?;
         let mut tx = tree.begin(CommitOptions { meta, ..CommitOptions::default() });
-        let bytes = tx.bulk(f)?;
+        let bytes = match must_be_free(tree).and_then(|()| tx.bulk(f)) {
+            Ok(bytes) => bytes,
+            Err(failure) => return self.leave_out(failure),
+        };
         let changed = tx.is_changed();
         let revision = tx.commit().map_err(not_committed)?.revision;
         for tag in tags {

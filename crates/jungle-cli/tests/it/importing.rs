@@ -1,0 +1,106 @@
+//! Imports that are tried out only, and those that leave out what cannot be read.
+
+use jungle_testkit::for_each_seed;
+
+use crate::Folder;
+
+#[test]
+fn a_dry_run_tells_what_an_import_would_do_and_does_nothing() {
+    let folder = Folder::new("import_dry");
+    folder.write("a.json", r#"{"a":1}"#);
+    folder.write("b.json", r#"{"a":2,"b":[1,2]}"#);
+    let dry = ["import", "d", "t", "a.json", "b.json", "b.json", "--dry-run", "--tag", "v{n}"];
+    let told = "would be a revision: a.json, 7 bytes, 1 node, 1 difference [v1]\n\
+                would be a revision: b.json, 17 bytes, 4 nodes, 2 differences [v2]\n\
+                no revision: it is b.json already [v3]\n";
+    folder.run(&dry).check(0, told, "");
+    assert!(!folder.0.join("d").exists(), "no folder was made");
+
+    folder.run(&["import", "d", "t", "a.json", "--tag", "v2"]).check_code(0);
+    let log = folder.run(&["log", "d", "t"]).out;
+    let again = folder.run(&["import", "d", "t", "b.json", "--dry-run", "--json"]);
+    let told = "{\"file\":\"b.json\",\"changed\":true,\"differences\":2,\"nodes\":4,\
+                \"bytes\":17,\"tags\":[]}\n";
+    again.check(0, told, "");
+    let taken = folder.run(&dry);
+    taken.check_code(1);
+    assert!(taken.err.contains("\"v2\""), "{}", taken.err);
+    folder.run(&["import", "d", "t", "none.json", "--dry-run"]).check_code(4);
+    folder.run(&["import", "d", "t", "a.json", "--dry-run", "--branch", "x"]).check_code(4);
+    folder.run(&["import", "d", "u", "a.json", "--dry-run", "--branch", "x"]).check_code(4);
+    assert_eq!(folder.run(&["log", "d", "t"]).out, log, "nothing was changed");
+}
+
+#[test]
+fn what_cannot_be_read_is_left_out_and_told() {
+    let folder = Folder::new("import_skip");
+    folder.write("good.json", r#"{"a":1}"#);
+    folder.write("bad.json", r#"{"a":"#);
+    folder.write("deep.json", &format!("{}{}", "[".repeat(600), "]".repeat(600)));
+    let skipping = &["import", "d", "t", "bad.json", "good.json", "deep.json", "--skip-errors"];
+    let ended = folder.run(skipping);
+    assert_eq!(ended.out, "revision 2: good.json, 7 bytes, 1 node\n");
+    ended.check_code(1);
+    assert!(ended.err.contains("bad.json") && ended.err.contains("deep.json"), "{}", ended.err);
+    assert!(ended.err.ends_with("left out: 2 errors, as told above\n"), "{}", ended.err);
+
+    folder.write("all.ndjson", "{\"value\":{\"x\":1}}\nno\n{\"value\":{\"x\":2}}\n{\"value\":[}\n");
+    let ended = folder.run(&["import", "d", "lines", "all.ndjson", "--skip-errors"]);
+    ended.check_code(1);
+    assert_eq!(ended.out.lines().count(), 2, "{}", ended.out);
+    assert!(ended.err.contains("line 2:") && ended.err.contains("line 4:"), "{}", ended.err);
+    folder.run(&["get", "d", "lines", "/x"]).check(0, "2\n", "");
+
+    // Of a tree that got nothing, nothing is left.
+    folder.run(&["import", "d", "none", "bad.json", "--skip-errors"]).check_code(1);
+    folder.run(&["get", "d", "none", "/"]).check_code(4);
+}
+
+#[test]
+fn rows_that_do_not_fit_are_left_out_and_the_others_are_there() {
+    for_each_seed(8, |rng| {
+        let folder = Folder::new(&format!("import_rows_{}", rng.seed()));
+        let columns = 1 + rng.index(4);
+        let row = |cells: usize, text: &str| vec![text; cells].join(",") + "\n";
+        let mut all = (0..columns).map(|at| format!("c{at}")).collect::<Vec<_>>().join(",") + "\n";
+        let mut good = all.clone();
+        let mut bad_lines = Vec::new();
+        for line in 2..2 + 1 + rng.below(20) {
+            let cells = if rng.chance(1, 3) { 1 + rng.index(8) } else { columns };
+            let text = row(cells, "x");
+            all.push_str(&text);
+            match cells == columns {
+                true => good.push_str(&text),
+                false => bad_lines.push(line),
+            }
+        }
+        good.push_str(&row(columns, "end"));
+        all.push_str(&row(columns, "end"));
+        folder.write("all.csv", &all);
+        let ended = folder.run(&["import", "d", "t", "all.csv", "--skip-errors"]);
+        ended.check_code(i32::from(!bad_lines.is_empty()));
+        let told: Vec<&str> =
+            ended.err.lines().filter(|line| line.contains("all.csv: line")).collect();
+        assert_eq!(told.len(), bad_lines.len(), "{}", ended.err);
+        for (told, line) in told.iter().zip(&bad_lines) {
+            assert!(told.contains(&format!("line {line}:")), "{told}");
+        }
+        folder.run(&["export", "d", "t", "--format", "csv"]).check(0, &good, "");
+    });
+}
+
+#[test]
+fn a_row_that_is_no_text_is_left_out_and_a_quote_that_is_open_is_not() {
+    let folder = Folder::new("import_rows_bytes");
+    std::fs::write(folder.0.join("a.csv"), b"a,b\n1,2\n\xff,3\n4,5\n").unwrap();
+    let ended = folder.run(&["import", "d", "t", "a.csv", "--skip-errors"]);
+    ended.check_code(1);
+    assert!(ended.err.contains("line 3: cell 1 is not UTF-8"), "{}", ended.err);
+    folder.run(&["export", "d", "t", "--format", "csv"]).check(0, "a,b\n1,2\n4,5\n", "");
+
+    folder.write("open.csv", "a\n\"1\n2\n");
+    let ended = folder.run(&["import", "d", "u", "open.csv", "--skip-errors"]);
+    ended.check_code(1);
+    assert!(ended.err.contains("line 2: a quote is not closed"), "{}", ended.err);
+    folder.run(&["get", "d", "u", "/"]).check_code(4);
+}
