@@ -38,51 +38,31 @@
 //! - A [`Log`], with its [`Depot`], is all that is needed of an engine. A [`MemoryLog`] is one
 //!   without an engine, for tests.
 
-mod behind;
 mod checkpoint;
-mod clock;
 mod cluster;
-mod collector;
-mod depot;
-mod elsewhere;
+mod engine;
 mod error;
 mod follow;
-mod guests;
-#[cfg(feature = "sim")]
-mod hand;
 mod join;
-mod keeper;
-mod later;
 mod local;
-mod log;
-mod membership;
-mod memory;
 mod message;
-mod nats;
-mod newcomer;
-mod options;
 pub mod planted;
-mod requests;
-mod rotation;
 mod sequencer;
-mod survey;
-mod turns;
-mod vote;
 
 pub use async_nats::ConnectOptions;
+pub use cluster::elsewhere::{Elsewhere, TellTrees};
+pub use cluster::survey::{
+    LogStatus, MirrorStatus, OutboxStatus, Replica, Role, ServerStatus, Survey, Tell,
+};
 pub use cluster::{Cluster, Status};
-pub use depot::{Depot, Stored, WriteCheckpoint};
-pub use elsewhere::{Elsewhere, TellTrees};
+pub use engine::depot::{Depot, Stored, WriteCheckpoint};
+pub use engine::later::LaterLog;
+pub use engine::log::{Appended, Got, Heard, Log, LogError, LogId, LogIdError, Say, SeeEnd, Tail};
+pub use engine::memory::MemoryLog;
+pub use engine::nats::{ConnectError, NatsLog};
 pub use error::{CheckpointError, Fault, JoinError, MessageError};
-pub use later::LaterLog;
+pub use join::options::{Joining, Options};
 pub use local::{
     Kept, Local, LocalError, LocalId, LocalIdError, LocalOutcome, LocalStatus, LocalUpdateError,
     Refused, WRITERS,
-};
-pub use log::{Appended, Got, Heard, Log, LogError, LogId, LogIdError, Say, SeeEnd, Tail};
-pub use memory::MemoryLog;
-pub use nats::{ConnectError, NatsLog};
-pub use options::{Joining, Options};
-pub use survey::{
-    LogStatus, MirrorStatus, OutboxStatus, Replica, Role, ServerStatus, Survey, Tell,
 };

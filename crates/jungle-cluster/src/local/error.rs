@@ -7,8 +7,8 @@ use jungle_db::{CreateTreeError, NoSuchRevision, NotWritten, Revision};
 use jungle_store::{DecodeError, EncodeError};
 use jungle_tree::{ApplyError, EditError};
 
+use crate::engine::log::LogId;
 use crate::error::{Fault, JoinError};
-use crate::log::LogId;
 
 pub(super) const DELETED: &str = "the tree or the branch was deleted";
 pub(super) const COPIED: &str =

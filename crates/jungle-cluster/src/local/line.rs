@@ -4,12 +4,15 @@ use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
 
-use jungle_db::{CommitMeta, Revision, Timestamp, TreeHandle, added_node};
+use jungle_db::{
+    BranchEdit, CommitMeta, CommitRecord, Event, Revision, Timestamp, TreeHandle, added_node,
+};
 use jungle_tree::{
     ApplyError, Change, ChangeSet, ConflictKind, Editor, Key, MergeOptions, Node, Resolution,
     Snapshot, Tree, apply, rebase_onto, stands,
 };
 
+use super::ENTRY_BYTES_MAX;
 use super::error::LocalError;
 
 /// The entries of one branch.
@@ -32,6 +35,30 @@ pub(super) struct Pending {
     pub(super) changes: ChangeSet,
     /// How long it is in the outbox; of one that is written otherwise now nobody knows that.
     pub(super) bytes: usize,
+}
+
+impl Pending {
+    /// Its bytes, as a record of a commit.
+    pub(super) fn encode(&self, branch: &TreeHandle) -> Result<Vec<u8>, LocalError> {
+        let edit = BranchEdit {
+            tree: branch.id(),
+            branch: branch.branch_id(),
+            changes: self.changes.clone(),
+            merged: None,
+        };
+        let record = CommitRecord {
+            revision: Revision::new(self.number),
+            time: self.time,
+            meta: self.meta.clone(),
+            event: Event::Edited(vec![edit]),
+        };
+        let mut bytes = Vec::new();
+        jungle_store::encode(&record, &mut bytes).map_err(LocalError::Encode)?;
+        match bytes.len() {
+            bytes if bytes > ENTRY_BYTES_MAX => Err(LocalError::TooLong { bytes }),
+            _ => Ok(bytes),
+        }
+    }
 }
 
 /// What an entry was done on. Few ask for it, so entries are done here when somebody does.

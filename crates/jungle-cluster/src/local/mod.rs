@@ -1,44 +1,43 @@
 //! Level `local`: commits that are done here at once, and get their places in the log later.
 
 mod error;
+mod id;
 mod line;
 mod outbox;
 mod publish;
+mod state;
 mod writers;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Deref;
-use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jungle_db::{
-    BranchEdit, BranchId, CommitOptions, CommitRecord, Draft, Durability, Event, Jungle,
-    NoSuchRevision, NotWritten, Revision, Timestamp, TreeHandle,
+    CommitOptions, Draft, Durability, Jungle, NotWritten, Revision, Timestamp, TreeHandle,
 };
 use jungle_tree::{Snapshot, Tree};
 
 pub use error::{LocalError, LocalUpdateError};
+pub use id::{LocalId, LocalIdError};
 pub(crate) use line::adds_one;
-use line::{Line, Moved, Pending};
+use line::{Line, Pending};
 use outbox::Outbox;
 pub use outbox::Refused;
+use state::{Rewrite, State, Unsaved};
 use writers::Opening;
 pub use writers::WRITERS;
 
 use crate::cluster::Cluster;
+use crate::cluster::survey::OutboxStatus;
 use crate::follow::Follower;
 use crate::message;
-use crate::planted::{Bug, is_awake};
-use crate::survey::OutboxStatus;
 
 /// An entry may not be longer: it has to fit into one message.
 const ENTRY_BYTES_MAX: usize = message::BYTES_MAX - (64 << 10);
-/// So many numbers are set aside with one sync.
-const RESERVED: u64 = 16 << 10;
 
 /// What a server commits by itself: it is done at once, and answered at once, whether or not the
 /// engine can be reached. It is kept in an **outbox**, and published behind: each entry gets its
@@ -97,22 +96,6 @@ pub struct Local {
     news: Condvar,
 }
 
-/// The name of an entry of an outbox: which server made it, and its number there. In text, `3-17`.
-///
-/// ```
-/// use jungle_cluster::LocalId;
-/// let id = LocalId { writer: 3, number: 17 };
-/// assert_eq!((id.to_string().as_str(), "3-17".parse()), ("3-17", Ok(id)));
-/// assert!("3".parse::<LocalId>().is_err());
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LocalId {
-    /// The number of the server.
-    pub writer: u64,
-    /// The number of the entry: later ones have larger ones.
-    pub number: u64,
-}
-
 /// What a local commit came to: see [`Local`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -152,43 +135,6 @@ pub struct LocalStatus {
     pub refused: usize,
     /// Why the oldest one could not be published when that was tried last.
     pub error: Option<Arc<LocalError>>,
-}
-
-struct State {
-    outbox: Outbox,
-    /// The branches that have entries without a place.
-    lines: BTreeMap<BranchId, Line>,
-    /// The number of the next drawing or entry.
-    next: u64,
-    /// Numbers below this one are set aside on disk: after a crash none is given again.
-    reserved: u64,
-    /// The newest revision that the lines know of.
-    seen: Revision,
-    /// The revision of the outbox that has the newest entry.
-    kept: Revision,
-    /// What the outbox does not know yet.
-    unsaved: Unsaved,
-    error: Option<Arc<LocalError>>,
-    /// Another server publishes as this one.
-    is_copied: bool,
-    is_over: bool,
-}
-
-#[derive(Default)]
-struct Unsaved {
-    gone: Vec<u64>,
-    refused: Vec<(u64, String)>,
-    /// The branches whose entries are other ones now, or follow another revision.
-    lines: BTreeMap<BranchId, Rewrite>,
-}
-
-/// What is to be written of a line.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rewrite {
-    /// What its first entry follows.
-    Base,
-    /// All its entries.
-    All,
 }
 
 impl Cluster {
@@ -609,166 +555,9 @@ impl Local {
     }
 }
 
-impl Unsaved {
-    /// Tells whoever runs the server what is refused.
-    fn warn(&self, writer: u64) {
-        for &(number, ref why) in &self.refused {
-            let id = LocalId { writer, number };
-            tracing::warn!(%id, why, "a local commit is refused");
-        }
-    }
-
-    fn note(&mut self, branch: BranchId, moved: Moved) {
-        let Moved { gone, refused, is_rewritten } = moved;
-        self.gone.extend(gone);
-        self.refused.extend(refused);
-        let unsaved = self.lines.entry(branch).or_insert(Rewrite::Base);
-        *unsaved = (*unsaved).max(if is_rewritten { Rewrite::All } else { Rewrite::Base });
-    }
-}
-
-impl State {
-    /// Reads what is in the outbox.
-    fn read(&mut self, jungle: &Jungle, writer: u64) -> Result<(), LocalError> {
-        let now = jungle.revision();
-        let settled = writers::standing(jungle, writer, now)?.settled;
-        // Branches whose entries were done on what is not kept: what others did since is not known.
-        let mut baseless = BTreeSet::new();
-        for entry in self.outbox.pending(jungle.arena())? {
-            let Some(branch) = jungle.branch_with_id(entry.edit.tree, entry.edit.branch) else {
-                match entry.number <= settled {
-                    true => self.unsaved.gone.push(entry.number),
-                    false => self.unsaved.refused.push((entry.number, error::DELETED.to_owned())),
-                }
-                continue;
-            };
-            let id = branch.branch_id();
-            let line = match self.lines.entry(id) {
-                std::collections::btree_map::Entry::Occupied(line) => line.into_mut(),
-                std::collections::btree_map::Entry::Vacant(free) => match branch.at(entry.base) {
-                    Ok(base) => free.insert(Line::new(branch, Snapshot::clone(&base), entry.base)),
-                    // What it followed is not kept any more.
-                    Err(NoSuchRevision::TooOld { .. } | NoSuchRevision::NotBorn { .. })
-                        if entry.number <= settled =>
-                    {
-                        self.unsaved.gone.push(entry.number);
-                        continue;
-                    }
-                    Err(NoSuchRevision::TooOld { .. } | NoSuchRevision::NotBorn { .. }) => {
-                        baseless.insert(id);
-                        let head = Snapshot::clone(&*branch.at(now)?);
-                        free.insert(Line::new(branch, head, now))
-                    }
-                    // That it cannot be read now does not say that it is not kept.
-                    Err(error) => return Err(error.into()),
-                },
-            };
-            if baseless.contains(&id) && !adds_one(&entry.edit.changes, line.tip().root()) {
-                self.unsaved.refused.push((entry.number, error::FORGOTTEN.to_owned()));
-                if line.pending.is_empty() {
-                    // The next one may have followed what is kept.
-                    self.lines.remove(&id);
-                    baseless.remove(&id);
-                }
-                continue;
-            }
-            // Those before it had moved on as it was made.
-            if entry.base > line.at
-                && let Ok(head) = line.branch.at(entry.base)
-            {
-                let by_then = writers::standing(jungle, writer, entry.base)?.settled;
-                let moved = line.advance(by_then, &head, entry.base)?;
-                self.unsaved.note(id, moved);
-            }
-            let (number, time, meta, bytes) = (entry.number, entry.time, entry.meta, entry.bytes);
-            let changes = entry.edit.changes;
-            match line.add(Pending { number, time, meta, changes, bytes }) {
-                Ok(()) => {}
-                Err(error) if line::is_full(&error) => return Err(LocalError::NoRoom(error)),
-                Err(error) => self.unsaved.refused.push((number, error.to_string())),
-            }
-        }
-        self.unsaved.warn(writer);
-        Ok(())
-    }
-
-    /// Writes an entry into the outbox.
-    fn add(
-        &mut self,
-        entry: &mut Pending,
-        at: Revision,
-        branch: &TreeHandle,
-    ) -> Result<Revision, LocalError> {
-        let bytes = entry.encode(branch)?;
-        entry.bytes = bytes.len();
-        self.reserve(entry.number + 1)?;
-        let revision = self.outbox.add(entry.number, at, &bytes)?;
-        self.next = entry.number + 1;
-        self.kept = revision;
-        Ok(revision)
-    }
-
-    /// Sets numbers aside, so that none below `next` is given again.
-    fn reserve(&mut self, next: u64) -> Result<(), LocalError> {
-        if next > self.reserved {
-            let reserved = next + RESERVED;
-            if !is_awake(Bug::NumbersForgotten) {
-                self.outbox.reserve(reserved)?;
-            }
-            self.reserved = reserved;
-        }
-        Ok(())
-    }
-}
-
-impl Pending {
-    /// Its bytes, as a record of a commit.
-    fn encode(&self, branch: &TreeHandle) -> Result<Vec<u8>, LocalError> {
-        let edit = BranchEdit {
-            tree: branch.id(),
-            branch: branch.branch_id(),
-            changes: self.changes.clone(),
-            merged: None,
-        };
-        let record = CommitRecord {
-            revision: Revision::new(self.number),
-            time: self.time,
-            meta: self.meta.clone(),
-            event: Event::Edited(vec![edit]),
-        };
-        let mut bytes = Vec::new();
-        jungle_store::encode(&record, &mut bytes).map_err(LocalError::Encode)?;
-        match bytes.len() {
-            bytes if bytes > ENTRY_BYTES_MAX => Err(LocalError::TooLong { bytes }),
-            _ => Ok(bytes),
-        }
-    }
-}
-
 fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
-}
-
-impl fmt::Display for LocalId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.writer, self.number)
-    }
-}
-
-/// A text is no [`LocalId`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the name of a local commit is two numbers with a hyphen between")]
-pub struct LocalIdError;
-
-impl FromStr for LocalId {
-    type Err = LocalIdError;
-
-    fn from_str(text: &str) -> Result<LocalId, LocalIdError> {
-        let (writer, number) = text.split_once('-').ok_or(LocalIdError)?;
-        let number_of = |digits: &str| digits.parse().map_err(|_| LocalIdError);
-        Ok(LocalId { writer: number_of(writer)?, number: number_of(number)? })
-    }
 }
 
 impl fmt::Debug for Local {

@@ -19,7 +19,7 @@ use jungle_tree::{Arena, EditError, Key, Node};
 use super::LocalId;
 use super::error::{COPIED, LocalError};
 use super::writers::Opening;
-use crate::log::LogId;
+use crate::engine::log::LogId;
 
 const TREE: &str = "outbox";
 const PENDING: &str = "pending";

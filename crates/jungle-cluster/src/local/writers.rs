@@ -7,7 +7,7 @@ use jungle_tree::{Change, EditError, Key, Node, Path};
 
 use super::error::LocalError;
 use super::outbox::Outbox;
-use crate::log::LogId;
+use crate::engine::log::LogId;
 use crate::planted::{Bug, is_awake};
 
 /// The tree in which the servers that commit by themselves have their numbers. A child has the name

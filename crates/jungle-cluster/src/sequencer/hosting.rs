@@ -1,4 +1,4 @@
-//! Having others append what one has, and appending what they have: see [`guests`](crate::guests).
+//! Having others append what one has, and appending what they have: see [`guests`](super::guests).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use jungle_db::{CommitRecord, Places, SequenceError};
 
 use super::{Appender, Records, encode, undecided};
-use crate::guests::Visit;
-use crate::log::Appended;
-use crate::survey::{ANSWERS_WITHIN, ASKED_EVERY};
+use crate::cluster::survey::{ANSWERS_WITHIN, ASKED_EVERY};
+use crate::engine::log::Appended;
+use crate::sequencer::guests::Visit;
 
 /// A host that has appended nothing for so long is waited for no longer.
 const PATIENCE: Duration = Duration::from_millis(200);

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::depot::{Depot, Stored, WriteCheckpoint};
-use crate::log::{Appended, Got, Log, LogError, LogId, Say, Tail};
-use crate::survey::{LogStatus, Survey, Tell};
+use crate::cluster::survey::{LogStatus, Survey, Tell};
+use crate::engine::depot::{Depot, Stored, WriteCheckpoint};
+use crate::engine::log::{Appended, Got, Log, LogError, LogId, Say, Tail};
 
 /// A log in memory, with its checkpoints, for the tests of programs that are to run in a cluster:
 /// its servers are all in one process, and there is no engine. Each has a connection of its own,

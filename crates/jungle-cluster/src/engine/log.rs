@@ -9,11 +9,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use jungle_db::Timestamp;
 
-use crate::depot::Depot;
-use crate::elsewhere::{Elsewhere, TellTrees};
+use crate::cluster::elsewhere::{Elsewhere, TellTrees};
+use crate::cluster::survey::{MirrorStatus, Survey, Tell};
+use crate::engine::depot::Depot;
 use crate::error::Fault;
 use crate::message;
-use crate::survey::{MirrorStatus, Survey, Tell};
 
 /// A log of messages that is the same for all servers of a cluster. Messages have the sequences 1,
 /// 2, 3 and so on, without gaps; the oldest ones may be gone.

@@ -13,8 +13,8 @@ use jungle_db::Jungle;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use crate::log::LogError;
-use crate::nats::questions::Answers;
+use crate::engine::log::LogError;
+use crate::engine::nats::questions::Answers;
 
 /// On which all servers of an engine are asked, of whichever cluster.
 pub(crate) const SUBJECT: &str = "jungle-trees";
@@ -96,7 +96,7 @@ impl Question {
         within: Duration,
     ) -> Result<Vec<Elsewhere>, LogError> {
         let mut deadline = Instant::now() + within;
-        let question = serde_json::to_vec(&self).map_err(crate::nats::no_answer)?;
+        let question = serde_json::to_vec(&self).map_err(crate::engine::nats::no_answer)?;
         let mut answers = Answers::ask(&client, SUBJECT.to_owned(), Bytes::from(question)).await?;
         let mut found: Vec<Elsewhere> = Vec::new();
         while found.len() < SERVERS_MAX

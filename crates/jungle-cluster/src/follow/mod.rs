@@ -1,5 +1,11 @@
 //! Following the log: one message after the other, each held against what is here.
 
+pub(crate) mod behind;
+pub(crate) mod collector;
+#[cfg(feature = "sim")]
+mod hand;
+pub(crate) mod vote;
+
 use std::cmp::Ordering as Order;
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,17 +14,17 @@ use std::time::{Duration, Instant};
 
 use jungle_db::{BranchId, CommitRecord, Event, Jungle, Revision, TreeId};
 
+use crate::checkpoint::keeper::Every;
 use crate::checkpoint::{Taken, heads};
+use crate::cluster::survey::ServerStatus;
+use crate::engine::log::{Log, LogError, LogId};
 use crate::error::{CheckpointError, Fault, MessageError};
-use crate::guests::Guests;
-use crate::keeper::Every;
-use crate::log::{Log, LogError, LogId};
+use crate::follow::vote::Doubts;
 use crate::message::{self, Before, Carried, Hash, Message};
 use crate::planted::{Bug, is_awake};
-use crate::rotation::Rotation;
+use crate::sequencer::guests::Guests;
 use crate::sequencer::next;
-use crate::survey::ServerStatus;
-use crate::vote::{self, Doubts};
+use crate::sequencer::rotation::Rotation;
 
 /// A log that is shorter than what was followed has lost something if all that is said of it says
 /// so for so long. How it ends is asked of the log itself, never of a mirror, and told by its

@@ -23,10 +23,10 @@ use jungle_db::{
 };
 use jungle_tree::{Arena, Editor, apply};
 
+use crate::cluster::survey::Role;
+use crate::engine::log::LogId;
 use crate::local::adds_one;
-use crate::log::LogId;
 use crate::message::{self, Carried, Input, MARK_BYTES_MAX};
-use crate::survey::Role;
 
 /// A batch may be taken by so many messages, counted from the newest that its server had followed.
 const TAKEN_WITHIN: u64 = 4;

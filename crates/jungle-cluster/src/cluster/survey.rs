@@ -11,11 +11,11 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
-use crate::log::{Log, LogError};
-use crate::nats::questions::Answers;
-use crate::nats::synced::{self, Synced};
-use crate::nats::{ANSWER_WITHIN, ConnectError, NatsLog, REST, no_answer};
-use crate::options::Options;
+use crate::engine::log::{Log, LogError};
+use crate::engine::nats::questions::Answers;
+use crate::engine::nats::synced::{self, Synced};
+use crate::engine::nats::{ANSWER_WITHIN, ConnectError, NatsLog, REST, no_answer};
+use crate::join::options::Options;
 
 /// More servers are not listed.
 const SERVERS_MAX: usize = 1_000;

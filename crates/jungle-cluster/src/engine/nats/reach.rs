@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::log::SeeEnd;
+use crate::engine::log::SeeEnd;
 
 /// So often the log is asked, of which its leader says how it is.
 const ASKED_EVERY: Duration = Duration::from_secs(1);

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use super::{ANSWER_WITHIN, REST, get, hear};
-use crate::log::{Appended, LogError};
+use crate::engine::log::{Appended, LogError};
 
 /// On subjects that begin so, the engine tells that a stream has a new leader.
 const ELECTED: &str = "$JS.EVENT.ADVISORY.STREAM.LEADER_ELECTED";

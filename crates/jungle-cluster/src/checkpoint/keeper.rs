@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::checkpoint::{Header, belongs, check};
-use crate::depot::Depot;
+use crate::engine::depot::Depot;
+use crate::engine::log::{self, Log, LogError};
 use crate::error::CheckpointError;
 use crate::follow::Follower;
-use crate::log::{self, Log, LogError};
 use crate::message::{self, Hash};
 
 /// So many checkpoints are kept; the log goes back to the oldest of them. When the newest is

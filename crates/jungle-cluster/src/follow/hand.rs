@@ -5,9 +5,9 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use crate::cluster::Cluster;
+use crate::engine::log::LogError;
 use crate::error::JoinError;
 use crate::join::{find_place, follow_message};
-use crate::log::LogError;
 use crate::message::Hash;
 
 impl Cluster {

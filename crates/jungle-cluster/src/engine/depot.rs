@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 
 use jungle_store::StreamError;
 
-use crate::log::LogError;
+use crate::engine::log::LogError;
 
 /// Where the checkpoints of a cluster are kept, each under the sequence of the newest message that
 /// it has. One that is there is there whole, as far as the engine knows.

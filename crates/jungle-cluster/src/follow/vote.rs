@@ -13,9 +13,9 @@ use std::time::Duration;
 use jungle_db::{BranchId, Jungle, Revision, TreeId};
 use serde::{Deserialize, Serialize};
 
+use crate::engine::log::Log;
 use crate::error::Fault;
 use crate::follow::Follower;
-use crate::log::Log;
 use crate::message::Before;
 
 /// So long the others have for one answer.

@@ -12,14 +12,16 @@
 //! BLAKE3 hash of all before: 32
 //! ```
 
+pub(crate) mod keeper;
+
 use std::io::{self, Read, Write};
 
 use jungle_db::{BranchId, Checkpoint, Jungle, Revision, Snapshot, TreeId};
 use jungle_store::{StreamError, check_checkpoint, write_checkpoint};
 use jungle_tree::loading;
 
+use crate::engine::log::LogId;
 use crate::error::CheckpointError;
-use crate::log::LogId;
 use crate::message::{Before, Hash};
 
 const MAGIC: &[u8; 3] = b"JGK";

@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 use std::time::Instant;
 
 use crate::cluster::Cluster;
-use crate::survey::{ANSWERS_WITHIN, ASKED_EVERY};
+use crate::cluster::survey::{ANSWERS_WITHIN, ASKED_EVERY};
 
 /// What is known of that.
 #[derive(Default)]

@@ -1,5 +1,10 @@
 //! Giving commits their places in the log.
 
+pub(crate) mod clock;
+pub(crate) mod guests;
+pub(crate) mod rotation;
+pub(crate) mod turns;
+
 mod hosting;
 
 use std::hash::{BuildHasher, RandomState};
@@ -12,13 +17,13 @@ use jungle_db::{
     CommitRecord, JournalError, Places, Revision, SequenceError, Sequencer, Timestamp,
 };
 
-use crate::clock::HeldClock;
+use crate::engine::log::{Appended, Log, LogError};
 use crate::error::Fault;
 use crate::follow::{Follower, Place, branches_before};
-use crate::log::{Appended, Log, LogError};
 use crate::message::{self, Carried};
 use crate::planted::{Bug, is_awake};
-use crate::turns::Turns;
+use crate::sequencer::clock::HeldClock;
+use crate::sequencer::turns::Turns;
 
 /// Appends what one server commits.
 pub(crate) struct Appender {

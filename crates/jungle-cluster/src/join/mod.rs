@@ -1,5 +1,9 @@
 //! Joining a cluster: with what is here, or with the newest checkpoint.
 
+pub(crate) mod membership;
+pub(crate) mod newcomer;
+pub(crate) mod options;
+
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,22 +14,21 @@ use jungle_db::{Builder, Jungle, Revision, Sequencer};
 use jungle_store::{OpenOptions, Store};
 use jungle_tree::ArenaOptions;
 
-use crate::behind;
+use crate::checkpoint::keeper::{Every, Keeper};
 use crate::cluster::Cluster;
-use crate::collector;
-use crate::elsewhere::Elsewhere;
+use crate::cluster::elsewhere::Elsewhere;
+use crate::cluster::survey::ServerStatus;
+use crate::engine::log::{self, Log, LogId};
+use crate::engine::nats::NatsLog;
 use crate::error::{Fault, JoinError};
 use crate::follow::Follower;
-use crate::keeper::{Every, Keeper};
-use crate::log::{self, Log, LogId};
-use crate::membership;
+use crate::follow::behind;
+use crate::follow::collector;
+use crate::follow::vote;
+use crate::join::newcomer::{Restored, has_been, is_behind, was_done};
+use crate::join::options::{Joining, Options};
 use crate::message::{self, Hash, Message};
-use crate::nats::NatsLog;
-use crate::newcomer::{self, Restored, has_been, is_behind, was_done};
-use crate::options::{Joining, Options};
 use crate::sequencer::Appender;
-use crate::survey::ServerStatus;
-use crate::vote;
 
 impl Cluster {
     /// Joins the cluster whose log an engine keeps, and follows all that it says before it returns;

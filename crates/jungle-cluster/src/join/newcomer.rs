@@ -8,11 +8,11 @@ use jungle_store::read_checkpoint;
 use jungle_tree::{ArenaOptions, loading};
 
 use crate::checkpoint::{Head, Header, Taken, belongs, check, heads};
-use crate::depot::Depot;
+use crate::engine::depot::Depot;
+use crate::engine::log::{Appended, Log, find};
 use crate::error::{CheckpointError, JoinError};
-use crate::log::{Appended, Log, find};
+use crate::join::options::{Joining, Options};
 use crate::message::{self, Hash, Message};
-use crate::options::{Joining, Options};
 use crate::sequencer::next;
 
 /// A Jungle as it was at some message.

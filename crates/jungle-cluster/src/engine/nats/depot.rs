@@ -21,8 +21,8 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{ANSWER_WITHIN, NatsLog, QUIET, REST, no_answer};
-use crate::depot::{Depot, Stored, WriteCheckpoint};
-use crate::log::LogError;
+use crate::engine::depot::{Depot, Stored, WriteCheckpoint};
+use crate::engine::log::LogError;
 
 /// Bytes of a checkpoint that travel together.
 const PART_BYTES: usize = 128 << 10;
@@ -399,7 +399,7 @@ mod tests {
     use jungle_testkit::NatsServers;
 
     use super::*;
-    use crate::options::Options;
+    use crate::join::options::Options;
 
     #[test]
     fn what_was_not_put_to_its_end_is_removed_when_nobody_adds_to_it() {

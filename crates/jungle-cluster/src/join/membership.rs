@@ -9,8 +9,8 @@ use std::path::Path;
 
 use jungle_db::Revision;
 
+use crate::engine::log::{LogId, LogIdError};
 use crate::error::JoinError;
-use crate::log::{LogId, LogIdError};
 
 const FILE: &str = "CLUSTER";
 /// Under this name it is written.

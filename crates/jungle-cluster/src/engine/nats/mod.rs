@@ -2,7 +2,9 @@
 
 mod append;
 mod depot;
+mod error;
 mod mirror;
+mod opening;
 pub(crate) mod questions;
 mod reach;
 mod refusal;
@@ -16,11 +18,8 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use async_nats::Client;
-use async_nats::jetstream::context::{ContextBuilder, GetStreamErrorKind};
-use async_nats::jetstream::stream::{
-    self, Config, DiscardPolicy, PersistenceMode, RawMessageErrorKind, RetentionPolicy,
-    StorageType, Stream,
-};
+use async_nats::jetstream::context::GetStreamErrorKind;
+use async_nats::jetstream::stream::{self, RawMessageErrorKind, Stream};
 use async_nats::jetstream::{self, ErrorCode};
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -31,18 +30,18 @@ use tokio::time::{Instant, sleep};
 
 use self::append::{Append, Elections};
 use self::depot::NatsDepot;
+pub use self::error::ConnectError;
 use self::mirror::Mirror;
+use self::opening::{ID, check_synced, config, connect, id_of, open, open_depot, subject};
 use self::questions::Answers;
 use self::reach::Reach;
 use self::search::{SEARCHED_WITHIN, search};
-use self::synced::Synced;
 use self::tail::Feed;
-use crate::depot::Depot;
-use crate::elsewhere::{self, Elsewhere, Question, TellTrees};
-use crate::log::{Appended, Got, Heard, Log, LogError, LogId, Say, SeeEnd, Tail};
-use crate::message;
-use crate::options::Options;
-use crate::survey::{self, LogStatus, MirrorStatus, Survey, Tell};
+use crate::cluster::elsewhere::{self, Elsewhere, Question, TellTrees};
+use crate::cluster::survey::{self, MirrorStatus, Survey, Tell};
+use crate::engine::depot::Depot;
+use crate::engine::log::{Appended, Got, Heard, Log, LogError, LogId, Say, SeeEnd, Tail};
+use crate::join::options::Options;
 
 /// How long one answer may take before it is asked again: the server that had it may be dead.
 const ACK_WITHIN: Duration = Duration::from_secs(2);
@@ -55,12 +54,6 @@ pub(crate) const REST: Duration = Duration::from_millis(20);
 const QUIET: Duration = Duration::from_secs(10);
 /// Messages that were read and not followed yet.
 const TAIL_AHEAD: usize = 64;
-/// What comes twice within this time is noticed by the engine itself; we notice it always.
-const REMEMBERED: Duration = Duration::from_mins(2);
-/// Under this key the stream says what the log is known by.
-const ID: &str = "jungle-log";
-/// A message of the log with its headers is no longer than this.
-const PAYLOAD_BYTES: usize = message::BYTES_MAX + (4 << 10);
 
 /// A log that NATS JetStream keeps.
 pub struct NatsLog {
@@ -84,126 +77,6 @@ impl std::fmt::Debug for NatsLog {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = f.debug_struct("NatsLog");
         shown.field("name", &self.name).field("id", &self.id.to_string()).finish_non_exhaustive()
-    }
-}
-
-/// Why an engine cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConnectError {
-    /// The name of the cluster, or of the engine's domain, cannot be one.
-    #[error(
-        "a cluster or domain cannot be called {name:?}: it takes 1 to 64 letters, digits, `-` and \
-         `_`"
-    )]
-    Name {
-        /// The name.
-        name: String,
-    },
-    /// Nobody answers, or does not take the credentials.
-    #[error("no connection to {addresses}: look whether the engine's servers run there")]
-    Connect {
-        /// Where.
-        addresses: String,
-        /// Why.
-        #[source]
-        source: async_nats::Error,
-    },
-    /// A server of it is too old.
-    #[error(
-        "the engine is NATS {version}: 2.15 or newer is needed, since older ones lose what they \
-         have promised to keep in order"
-    )]
-    TooOld {
-        /// Its version.
-        version: String,
-    },
-    /// A message of a cluster may be longer than the server takes.
-    #[error(
-        "the engine takes messages of at most {bytes} bytes, and {} are needed: its settings need \
-         `max_payload: 1MB`, as without any",
-        PAYLOAD_BYTES
-    )]
-    Payload {
-        /// How many it takes.
-        bytes: usize,
-    },
-    /// The log could not be made or looked at.
-    #[error("the engine does not give a log: is JetStream on, and has it {replicas} servers?")]
-    Log {
-        /// On how many servers it was to be.
-        replicas: usize,
-        /// Why.
-        #[source]
-        source: async_nats::Error,
-    },
-    /// Nobody has made a cluster of this name on the engine.
-    #[error("the engine has no cluster {name:?}: its first server makes it")]
-    NoCluster {
-        /// The name.
-        name: String,
-    },
-    /// There is a log, or a mirror of it, and it is kept otherwise than it has to be.
-    #[error("the stream {stream} of the engine has {setting} = {found}, and {wanted} is needed")]
-    Setting {
-        /// The stream.
-        stream: String,
-        /// Which setting it is.
-        setting: &'static str,
-        /// What it is.
-        found: String,
-        /// What it has to be.
-        wanted: String,
-    },
-    /// A mirror is to be in the domain of the log, or that is not known.
-    #[error(
-        "a mirror in domain {domain:?} needs the domain of the log to be named as well, and that \
-         is another one"
-    )]
-    MirrorDomain {
-        /// The domain of the mirror.
-        domain: String,
-    },
-    /// The mirror of the log could not be made or looked at.
-    #[error(
-        "the engine's domain {domain:?} gives no mirror of the log: has its leaf node `jetstream \
-         {{ domain: {domain} }}`?"
-    )]
-    Mirror {
-        /// The domain.
-        domain: String,
-        /// Why.
-        #[source]
-        source: async_nats::Error,
-    },
-    /// A server of the engine says yes before its disk does.
-    #[error(
-        "the engine's server {server} promises before it syncs: its settings need `jetstream {{ \
-         sync_interval: always }}`"
-    )]
-    Unsynced {
-        /// Which server.
-        server: String,
-    },
-    /// The system gives no random numbers, which a new log is known by.
-    #[error("the system gives no random numbers: {0}")]
-    Random(String),
-    /// The system gives no threads.
-    #[error("the system gives no threads: look at its limits")]
-    Threads(#[source] std::io::Error),
-}
-
-impl ConnectError {
-    /// Is the engine not there, or not a majority of it, rather than not as it has to be, or
-    /// refusing this server? That may pass by itself.
-    pub(crate) fn is_away(&self) -> bool {
-        match self {
-            ConnectError::Connect { source, .. } => !refusal::is_denial(&**source),
-            ConnectError::Log { source, .. } | ConnectError::Mirror { source, .. } => {
-                !refusal::is_refusal(&**source)
-            }
-            _ => false,
-        }
     }
 }
 
@@ -500,53 +373,6 @@ async fn hear(client: Client, subject: String, got: Got) {
     }
 }
 
-/// Connects to an engine that is new enough.
-fn connect(
-    addresses: &str,
-    options: &Options,
-) -> Result<(Runtime, jetstream::Context), ConnectError> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    let is_name = |name: &str| (1..=64).contains(&name.len()) && name.chars().all(fits);
-    let names = [Some(&options.name), options.domain.as_ref(), options.mirror.as_ref()];
-    if let Some(name) = names.into_iter().flatten().find(|name| !is_name(name)) {
-        return Err(ConnectError::Name { name: name.clone() });
-    }
-    let mut threads = tokio::runtime::Builder::new_multi_thread();
-    threads.worker_threads(1).thread_name("cluster engine").enable_all();
-    let threads = threads.build().map_err(ConnectError::Threads)?;
-    let servers: Vec<String> = addresses.split(',').map(str::to_owned).collect();
-    let client_options = options.client.clone();
-    let connecting = async move { client_options.connect(servers).await };
-    let unconnected = |source| {
-        let addresses = addresses.to_owned();
-        ConnectError::Connect { addresses, source }
-    };
-    let connected = wait(&threads, options.join_within, connecting);
-    let connected = connected.ok_or_else(|| unconnected("no answer in time".into()))?;
-    let client = connected.map_err(|error| unconnected(error.into()))?;
-    if !client.is_server_compatible(2, 15, 0) {
-        let version = client.server_info().version;
-        return Err(ConnectError::TooOld { version });
-    }
-    if client.server_info().max_payload < PAYLOAD_BYTES {
-        return Err(ConnectError::Payload { bytes: client.server_info().max_payload });
-    }
-    let jetstream = context(&threads, client, options.domain.as_deref());
-    Ok((threads, jetstream))
-}
-
-/// How what is kept in a domain is asked for.
-fn context(threads: &Runtime, client: Client, domain: Option<&str>) -> jetstream::Context {
-    let context = ContextBuilder::new().api_prefix(api_of(domain));
-    let _tasks = threads.enter();
-    context.timeout(ACK_WITHIN).ack_timeout(ACK_WITHIN).build(client)
-}
-
-/// What the subjects begin with on which a domain is asked.
-fn api_of(domain: Option<&str>) -> String {
-    domain.map_or("$JS.API".to_owned(), |domain| format!("$JS.{domain}.API"))
-}
-
 /// Waits on an ordinary thread, or on one of a runtime of the caller's, which is kept waiting then.
 fn wait<T: Send + 'static>(
     threads: &Runtime,
@@ -563,150 +389,6 @@ fn wait<T: Send + 'static>(
         Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
             task.abort();
             None
-        }
-    }
-}
-
-fn subject(name: &str) -> String {
-    format!("jungle.{name}.log")
-}
-
-/// What a log is known by, if it says so.
-fn id_of(config: &Config) -> Option<LogId> {
-    config.metadata.get(ID)?.parse().ok()
-}
-
-fn config(name: &str, replicas: usize) -> Config {
-    Config {
-        name: format!("jungle-{name}"),
-        description: Some("commits, in their order".to_owned()),
-        subjects: vec![subject(name)],
-        retention: RetentionPolicy::Limits,
-        // A full engine refuses what is new; it never drops what is old.
-        discard: DiscardPolicy::New,
-        storage: StorageType::File,
-        num_replicas: replicas,
-        duplicate_window: REMEMBERED,
-        // So that sequences have no gaps.
-        deny_delete: true,
-        ..Config::default()
-    }
-}
-
-fn open(
-    threads: &Runtime,
-    jetstream: &jetstream::Context,
-    wanted: &Config,
-    options: &Options,
-) -> Result<Stream, ConnectError> {
-    let (context, config) = (jetstream.clone(), wanted.clone());
-    let within = options.join_within;
-    let opening = async move {
-        let deadline = Instant::now() + within;
-        loop {
-            let opened = match context.get_stream(&config.name).await {
-                Ok(stream) => break Ok(stream),
-                Err(error) => match error.kind() {
-                    GetStreamErrorKind::JetStream(error)
-                        if error.error_code() == ErrorCode::STREAM_NOT_FOUND =>
-                    {
-                        context.create_stream(config.clone()).await.map_err(async_nats::Error::from)
-                    }
-                    _ => Err(error.into()),
-                },
-            };
-            match opened {
-                Ok(stream) => break Ok(stream),
-                Err(error) if Instant::now() > deadline => break Err(error),
-                Err(_) => sleep(REST).await,
-            }
-        }
-    };
-    let failed = |source| ConnectError::Log { replicas: options.replicas, source };
-    let opened = wait(threads, within + ACK_WITHIN * 2, opening);
-    let stream = opened.ok_or_else(|| failed("no answer in time".into()))?.map_err(failed)?;
-    check(wanted, &stream.cached_info().config)?;
-    Ok(stream)
-}
-
-fn open_depot(
-    threads: &Runtime,
-    jetstream: &jetstream::Context,
-    options: &Options,
-) -> Result<NatsDepot, ConnectError> {
-    let (context, name) = (jetstream.clone(), options.name.clone());
-    let (within, replicas) = (options.join_within, options.replicas);
-    let opening = async move {
-        let deadline = Instant::now() + within;
-        loop {
-            match NatsDepot::open(&context, &name, replicas).await {
-                Ok(depot) => break Ok(depot),
-                Err(error) if Instant::now() > deadline => break Err(error),
-                Err(_) => sleep(REST).await,
-            }
-        }
-    };
-    let failed = |source| ConnectError::Log { replicas, source };
-    let opened = wait(threads, within + ACK_WITHIN * 2, opening);
-    opened.ok_or_else(|| failed("no answer in time".into()))?.map_err(failed)
-}
-
-fn mode(config: &Config) -> PersistenceMode {
-    config.persist_mode.unwrap_or(PersistenceMode::Default)
-}
-
-/// Is a log kept as it has to be?
-fn check(wanted: &Config, found: &Config) -> Result<(), ConnectError> {
-    let settings: [(&'static str, String, String); 11] = [
-        ("subjects", format!("{:?}", found.subjects), format!("{:?}", wanted.subjects)),
-        ("retention", format!("{:?}", found.retention), format!("{:?}", wanted.retention)),
-        ("discard", format!("{:?}", found.discard), format!("{:?}", wanted.discard)),
-        ("storage", format!("{:?}", found.storage), format!("{:?}", wanted.storage)),
-        ("replicas", found.num_replicas.to_string(), wanted.num_replicas.to_string()),
-        // Or it could not be trimmed.
-        ("deny_purge", found.deny_purge.to_string(), wanted.deny_purge.to_string()),
-        ("deny_delete", found.deny_delete.to_string(), wanted.deny_delete.to_string()),
-        ("max_age", format!("{:?}", found.max_age), format!("{:?}", wanted.max_age)),
-        // Else it would answer before it has written, whatever the servers' settings are.
-        ("persist_mode", format!("{:?}", mode(found)), format!("{:?}", mode(wanted))),
-        ("no_ack", found.no_ack.to_string(), wanted.no_ack.to_string()),
-        (
-            "max_msgs_per_subject",
-            found.max_messages_per_subject.max(0).to_string(),
-            wanted.max_messages_per_subject.max(0).to_string(),
-        ),
-    ];
-    let refuse = |setting, found_is: String, wanted: String| {
-        let stream = found.name.clone();
-        Err(ConnectError::Setting { stream, setting, found: found_is, wanted })
-    };
-    match settings.into_iter().find(|(_, found, wanted)| found != wanted) {
-        None if id_of(found).is_none() => {
-            let is = format!("{:?}", found.metadata.get(ID));
-            refuse("metadata jungle-log", is, "32 hexadecimal digits of its own".to_owned())
-        }
-        None => Ok(()),
-        Some((setting, is, wanted)) => refuse(setting, is, wanted),
-    }
-}
-
-/// Do those who keep a log sync before they answer? Where they do not say, that is told.
-fn check_synced(
-    threads: &Runtime,
-    jetstream: &jetstream::Context,
-    stream: &Stream,
-    options: &Options,
-) -> Result<(), ConnectError> {
-    let keepers = LogStatus::from(stream.cached_info()).keepers();
-    let client = jetstream.client();
-    let asking = async move { synced::ask(&client, &keepers).await };
-    match wait(threads, options.join_within, asking) {
-        Some(Ok(Synced::Always)) => Ok(()),
-        Some(Ok(Synced::Not { server })) => Err(ConnectError::Unsynced { server }),
-        Some(Ok(Synced::Unknown) | Err(_)) | None => {
-            let asked = synced::ASKED;
-            tracing::info!(asked, "the engine does not say whether it syncs before it answers");
-            Ok(())
         }
     }
 }

@@ -1,5 +1,9 @@
 //! A server of a cluster.
 
+pub(crate) mod elsewhere;
+pub(crate) mod requests;
+pub(crate) mod survey;
+
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
@@ -7,15 +11,15 @@ use std::time::Duration;
 
 use jungle_db::Revision;
 
-use crate::elsewhere::Elsewhere;
+use crate::checkpoint::keeper::Keeper;
+use crate::cluster::elsewhere::Elsewhere;
+use crate::cluster::requests::Requests;
+use crate::cluster::survey::{MirrorStatus, Role, Survey};
+use crate::engine::log::{Log, LogError};
 use crate::error::{CheckpointError, Fault};
 use crate::follow::{Follower, Standing};
-use crate::keeper::Keeper;
 use crate::local::Local;
-use crate::log::{Log, LogError};
-use crate::requests::Requests;
 use crate::sequencer::Appender;
-use crate::survey::{MirrorStatus, Role, Survey};
 
 /// A Jungle that is one server of a cluster: what it commits the others have, and the reverse.
 /// Dropping this leaves the cluster: the Jungle can be read on as it is, and takes no more commits.
@@ -49,7 +53,7 @@ pub struct Cluster {
     pub(crate) local: Arc<OnceLock<Arc<Local>>>,
     /// The log as it comes, where it is followed by hand.
     #[cfg(feature = "sim")]
-    pub(crate) tail: Mutex<Option<crate::log::Tail>>,
+    pub(crate) tail: Mutex<Option<crate::engine::log::Tail>>,
     /// They end when the follower ends and the log is closed.
     pub(crate) threads: Mutex<Vec<thread::JoinHandle<()>>>,
 }

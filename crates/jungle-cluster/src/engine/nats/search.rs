@@ -10,7 +10,7 @@ use futures_util::StreamExt;
 use tokio::time::{sleep, timeout};
 
 use super::{REST, get};
-use crate::log::LogError;
+use crate::engine::log::LogError;
 use crate::message;
 
 /// The leader is asked once in so many tries. In the others somebody is asked by chance, since a

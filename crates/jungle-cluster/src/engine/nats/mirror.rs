@@ -19,8 +19,10 @@ use bytes::Bytes;
 use tokio::runtime::Runtime;
 use tokio::time::{Instant, sleep};
 
-use super::{ACK_WITHIN, ConnectError, ID, REST, api_of, context, get, wait};
-use crate::survey::MirrorStatus;
+use super::error::ConnectError;
+use super::opening::{ID, api_of, context};
+use super::{ACK_WITHIN, REST, get, wait};
+use crate::cluster::survey::MirrorStatus;
 
 /// How long a message may take that the mirror and the log are held against each other by.
 const HELD_WITHIN: Duration = Duration::from_secs(2);

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use jungle_db::Timestamp;
 
-use crate::depot::Depot;
-use crate::elsewhere::{Elsewhere, TellTrees};
-use crate::log::{Appended, Got, Heard, Log, LogError, LogId, Say, SeeEnd, Tail};
-use crate::nats::ConnectError;
-use crate::survey::{MirrorStatus, Survey, Tell};
+use crate::cluster::elsewhere::{Elsewhere, TellTrees};
+use crate::cluster::survey::{MirrorStatus, Survey, Tell};
+use crate::engine::depot::Depot;
+use crate::engine::log::{Appended, Got, Heard, Log, LogError, LogId, Say, SeeEnd, Tail};
+use crate::engine::nats::ConnectError;
 
 /// How the log is come by.
 type Connect = dyn Fn() -> Result<Arc<dyn Log>, ConnectError> + Send + Sync;

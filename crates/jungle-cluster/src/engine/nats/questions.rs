@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{REST, no_answer};
-use crate::log::{LogError, Say};
+use crate::engine::log::{LogError, Say};
 
 /// Questions and answers that are longer are not ours.
 const BYTES_MAX: usize = 512 << 10;

@@ -1,0 +1,9 @@
+//! What is needed of an engine: a [log](log::Log) that says in which order everything happens, and
+//! a [depot](depot::Depot) for checkpoints. NATS JetStream has both; [memory] has them within a
+//! process, for tests.
+
+pub(crate) mod depot;
+pub(crate) mod later;
+pub(crate) mod log;
+pub(crate) mod memory;
+pub(crate) mod nats;

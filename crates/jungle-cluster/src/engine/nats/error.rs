@@ -1,0 +1,124 @@
+//! Why an engine cannot be used.
+
+use super::opening::PAYLOAD_BYTES;
+use super::refusal;
+
+/// Why an engine cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The name of the cluster, or of the engine's domain, cannot be one.
+    #[error(
+        "a cluster or domain cannot be called {name:?}: it takes 1 to 64 letters, digits, `-` and \
+         `_`"
+    )]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// Nobody answers, or does not take the credentials.
+    #[error("no connection to {addresses}: look whether the engine's servers run there")]
+    Connect {
+        /// Where.
+        addresses: String,
+        /// Why.
+        #[source]
+        source: async_nats::Error,
+    },
+    /// A server of it is too old.
+    #[error(
+        "the engine is NATS {version}: 2.15 or newer is needed, since older ones lose what they \
+         have promised to keep in order"
+    )]
+    TooOld {
+        /// Its version.
+        version: String,
+    },
+    /// A message of a cluster may be longer than the server takes.
+    #[error(
+        "the engine takes messages of at most {bytes} bytes, and {} are needed: its settings need \
+         `max_payload: 1MB`, as without any",
+        PAYLOAD_BYTES
+    )]
+    Payload {
+        /// How many it takes.
+        bytes: usize,
+    },
+    /// The log could not be made or looked at.
+    #[error("the engine does not give a log: is JetStream on, and has it {replicas} servers?")]
+    Log {
+        /// On how many servers it was to be.
+        replicas: usize,
+        /// Why.
+        #[source]
+        source: async_nats::Error,
+    },
+    /// Nobody has made a cluster of this name on the engine.
+    #[error("the engine has no cluster {name:?}: its first server makes it")]
+    NoCluster {
+        /// The name.
+        name: String,
+    },
+    /// There is a log, or a mirror of it, and it is kept otherwise than it has to be.
+    #[error("the stream {stream} of the engine has {setting} = {found}, and {wanted} is needed")]
+    Setting {
+        /// The stream.
+        stream: String,
+        /// Which setting it is.
+        setting: &'static str,
+        /// What it is.
+        found: String,
+        /// What it has to be.
+        wanted: String,
+    },
+    /// A mirror is to be in the domain of the log, or that is not known.
+    #[error(
+        "a mirror in domain {domain:?} needs the domain of the log to be named as well, and that \
+         is another one"
+    )]
+    MirrorDomain {
+        /// The domain of the mirror.
+        domain: String,
+    },
+    /// The mirror of the log could not be made or looked at.
+    #[error(
+        "the engine's domain {domain:?} gives no mirror of the log: has its leaf node `jetstream \
+         {{ domain: {domain} }}`?"
+    )]
+    Mirror {
+        /// The domain.
+        domain: String,
+        /// Why.
+        #[source]
+        source: async_nats::Error,
+    },
+    /// A server of the engine says yes before its disk does.
+    #[error(
+        "the engine's server {server} promises before it syncs: its settings need `jetstream {{ \
+         sync_interval: always }}`"
+    )]
+    Unsynced {
+        /// Which server.
+        server: String,
+    },
+    /// The system gives no random numbers, which a new log is known by.
+    #[error("the system gives no random numbers: {0}")]
+    Random(String),
+    /// The system gives no threads.
+    #[error("the system gives no threads: look at its limits")]
+    Threads(#[source] std::io::Error),
+}
+
+impl ConnectError {
+    /// Is the engine not there, or not a majority of it, rather than not as it has to be, or
+    /// refusing this server? That may pass by itself.
+    pub(crate) fn is_away(&self) -> bool {
+        match self {
+            ConnectError::Connect { source, .. } => !refusal::is_denial(&**source),
+            ConnectError::Log { source, .. } | ConnectError::Mirror { source, .. } => {
+                !refusal::is_refusal(&**source)
+            }
+            _ => false,
+        }
+    }
+}
