@@ -1,5 +1,8 @@
 //! `test`: everything.
 
+use std::num::NonZero;
+use std::thread::available_parallelism;
+
 use crate::command::{cargo, need, root, run as run_command, target_dir};
 use crate::error::{Result, fail};
 use crate::steps::Steps;
@@ -35,12 +38,18 @@ pub fn run(arguments: &[String]) -> Result<()> {
 /// explorer, that they cannot be is a failure, where `cargo test` alone says that it left them out.
 const VERSIONS: &str = "20";
 
+/// So many tests of a crate run at a time, also on fewer cores.
+const TEST_THREADS_MIN: usize = 4;
+
 /// Unit, integration and documentation tests, with all features: these only add what tests wake, so
 /// that without them all builds is enough to know.
 fn cargo_tests(steps: &mut Steps) -> Result<()> {
     steps.step("tests", || {
         let mut tests = cargo(["test", "--workspace", "--all-features"]);
         tests.env("JUNGLE_VERSIONS", VERSIONS);
+        // Those of a cluster wait for elections most of the time, side by side if there is room.
+        let threads = available_parallelism().map_or(1, NonZero::get).max(TEST_THREADS_MIN);
+        tests.env("RUST_TEST_THREADS", threads.to_string());
         run_command(tests)
     })?;
     // While the program is there as these have built it.
