@@ -2,6 +2,7 @@
 
 pub(crate) mod revert;
 mod set_root;
+pub(crate) mod undo;
 
 use std::fmt;
 use std::ops::RangeBounds;

@@ -25,6 +25,7 @@
 //!   [`Transaction`] write, through a [`Draft`]; [`JungleTransaction`] spans trees.
 //! - Every commit has a [`Revision`]. [`TreeHandle::at`], [`TreeHandle::history`],
 //!   [`TreeHandle::diff`] look back as far as [`Retention`] says; [`Watch`] follows.
+//!   [`TreeHandle::revert`], [`TreeHandle::restore`], [`TreeHandle::undo`] go back.
 //! - [`TreeHandle::branch`], [`TreeHandle::merge`], [`TreeHandle::tag`].
 //! - [`Jungle::checkpoint`] takes out all that a Jungle is besides its arena;
 //!   [`Builder::restore`] puts it together again, and an [`Archive`] keeps old histories.
@@ -65,6 +66,7 @@ pub use commit::write::NotWritten;
 pub use erase::copy::CopyError;
 pub use erase::{EraseRootError, Erased, ErasedMove, Eraser, Erasure, MOVES_TOLD_MAX};
 pub use handle::revert::RevertError;
+pub use handle::undo::UndoError;
 pub use handle::{CommitOptions, Committed, SetRootError, TreeHandle, UpdateError};
 pub use history::archive::{Archive, ArchiveError};
 pub use history::past::{NoSuchRevision, Past};

@@ -44,6 +44,8 @@ pub(super) enum Replace {
     /// By what differs, on top of what is there: positions that were given since the other root
     /// was made stay used.
     ByChanges,
+    /// By what differs, and as a revision even if that is nothing.
+    InAnyCase,
 }
 
 impl TreeHandle {
@@ -111,7 +113,8 @@ impl TreeHandle {
             if expected.is_some_and(|expected| !expected.is_same(&now)) {
                 return Err(SetRootError::Changed { newest: began_at });
             }
-            if now.root().is_same(new) {
+            let in_any_case = how == Replace::InAnyCase;
+            if now.root().is_same(new) && !in_any_case {
                 self.shared.rely_on(began_at, None)?;
                 return Ok(committed(began_at));
             }
@@ -119,9 +122,12 @@ impl TreeHandle {
             let mut editor = Editor::new(now.into_tree());
             editor.set_subtree(&[], new)?;
             let mut attempt = Attempt::of_editor(&self.head, editor);
-            if how == Replace::ByChanges || self.shared.has_journal() {
+            if in_any_case {
+                attempt = attempt.even_unchanged();
+            }
+            if how != Replace::Whole || self.shared.has_journal() {
                 attempt.note_changes()?;
-                if attempt.placed_changes().is_empty() {
+                if attempt.placed_changes().is_empty() && !in_any_case {
                     self.shared.rely_on(began_at, None)?;
                     return Ok(committed(began_at));
                 }

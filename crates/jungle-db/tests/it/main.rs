@@ -21,4 +21,5 @@ mod space;
 mod support;
 mod trees_by_name;
 mod turn;
+mod undo;
 mod watch;
