@@ -33,6 +33,7 @@ pub(crate) mod show;
 pub(crate) mod stat;
 pub(crate) mod tag;
 pub(crate) mod trees;
+pub(crate) mod undo;
 pub(crate) mod verify;
 pub(crate) mod watch;
 
@@ -63,6 +64,8 @@ pub(crate) enum Command {
     Tag(tag::Args),
     Merge(merge::Args),
     Revert(revert::Args),
+    Undo(undo::Undo),
+    Redo(undo::Redo),
     Watch(watch::Args),
     Index(index::Args),
     Keep(keep::Args),
@@ -107,6 +110,8 @@ fn run_loaded(command: &Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Tag(args) => tag::run(args, context),
         Command::Merge(args) => merge::run(args, context),
         Command::Revert(args) => revert::run(args, context),
+        Command::Undo(args) => undo::undo(args, context),
+        Command::Redo(args) => undo::redo(args, context),
         Command::Watch(args) => watch::run(args, context),
         Command::Index(args) => index::run(args, context),
         Command::Keep(args) => keep::run(args, context),

@@ -27,6 +27,7 @@ mod soak;
 mod stat;
 mod transcripts;
 mod tryout;
+mod undo;
 mod upgrade;
 mod xml;
 
