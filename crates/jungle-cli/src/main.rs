@@ -17,6 +17,7 @@ mod interrupt;
 mod member;
 mod near;
 mod output;
+mod past;
 mod replacing;
 mod revision;
 mod source;

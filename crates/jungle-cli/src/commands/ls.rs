@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
 }
 
 /// Whatever hangs on a node, in the order of the document.
-fn members(node: Node<'_>) -> Box<dyn Iterator<Item = (Key, Member<'_>)> + '_> {
+pub(super) fn members(node: Node<'_>) -> Box<dyn Iterator<Item = (Key, Member<'_>)> + '_> {
     match shape(node) {
         Shape::Object(members) => Box::new(members.map(|(name, member)| (name.into(), member))),
         Shape::Scalar(value) => Box::new(std::iter::once(("".into(), Member::Value(value)))),

@@ -4,6 +4,7 @@ pub(crate) mod access;
 pub(crate) mod alice;
 pub(crate) mod at;
 pub(crate) mod backup;
+pub(crate) mod blame;
 pub(crate) mod branch;
 pub(crate) mod cluster;
 pub(crate) mod completions;
@@ -57,6 +58,7 @@ pub(crate) enum Command {
     Stat(stat::Args),
     Log(log::Args),
     Show(show::Args),
+    Blame(blame::Args),
     At(at::Args),
     Diff(diff::Args),
     Trees(trees::Args),
@@ -103,6 +105,7 @@ fn run_loaded(command: &Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Stat(args) => stat::run(args, context),
         Command::Log(args) => log::run(args, context),
         Command::Show(args) => show::run(args, context),
+        Command::Blame(args) => blame::run(args, context),
         Command::At(args) => at::run(args, context),
         Command::Diff(args) => diff::run(args, context),
         Command::Trees(args) => trees::run(args, context),

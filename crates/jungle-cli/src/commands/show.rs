@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use jungle_tree::{Path, Tree};
+use jungle_tree::Path;
 use jungle_words::Tags;
 
 use crate::context::Context;
@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::folder::tree;
 use crate::info;
 use crate::output::stdout;
+use crate::past::Doing;
 use crate::revision::{HELP, find};
 
 /// Tell what a revision did, and who made it
@@ -39,13 +40,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let mut out = stdout();
     let info = Tags::of(&tree).info(&found.info()?);
     info::print(&mut out, &info, context.format)?;
-    // The first revision is a bare node; so is what it is compared with.
-    let before = found.before()?;
-    let before = match &before {
-        Some(before) => (*before.snapshot).clone(),
-        None => Tree::new(folder.arena()).snapshot(),
-    };
+    let Doing { before, after } = Doing::of_found(&found, folder.arena())?;
     let detail = args.detail.detail();
-    print(&mut out, (&before, &found.snapshot), &below, context.format, detail)?;
+    print(&mut out, (&before, &after), &below, context.format, detail)?;
     Ok(out.flush()?)
 }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod alice;
+mod blame;
 mod cluster;
 mod csv;
 mod curl;
