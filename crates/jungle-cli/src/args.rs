@@ -23,6 +23,9 @@ pub(crate) struct Args {
     /// Print JSON, for programs: a line for each thing
     #[arg(long, global = true)]
     json: bool,
+    /// Print only what was asked for: not what was done, no notes and no progress. Errors are told
+    #[arg(short, long, global = true)]
+    quiet: bool,
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     pub(crate) color: Color,
@@ -43,6 +46,10 @@ impl Args {
 
     pub(crate) fn is_json(&self) -> bool {
         self.json
+    }
+
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
     }
 
     pub(crate) fn format(&self) -> Format {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use jungle::Progress;
 
-use crate::output::Format;
+use crate::output::{Format, is_quiet};
 
 /// Nothing is shown of what takes no longer than this.
 const SHOWN_AFTER: Duration = Duration::from_millis(500);
@@ -27,7 +27,7 @@ pub(crate) fn show_for(format: Format) {
 }
 
 fn is_shown() -> bool {
-    !IS_HIDDEN.load(Ordering::SeqCst) && io::stderr().is_terminal()
+    !IS_HIDDEN.load(Ordering::SeqCst) && !is_quiet() && io::stderr().is_terminal()
 }
 
 /// Does something of which nobody tells how far it is.

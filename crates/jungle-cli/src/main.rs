@@ -37,6 +37,7 @@ fn main() -> ExitCode {
     let args = Args::of(std::env::args_os()).unwrap_or_else(|error| error.exit());
     args.color.apply();
     bar::show_for(args.format());
+    output::be_quiet(args.is_quiet());
     let context = Context { format: args.format(), held: None };
     match commands::run(&args.command, &context) {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,6 +1,7 @@
 //! What is printed, and how values and sizes are shown.
 
 use std::io::{self, BufWriter, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::AutoStream;
 use jungle_json::{ExportOptions, Member, export, write_value};
@@ -22,8 +23,28 @@ pub(crate) fn stdout() -> impl Write {
     BufWriter::with_capacity(64 << 10, AutoStream::new(stdout, choice))
 }
 
+/// Who wants only what was asked for. As with colours, that is so for the whole process.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Says from now on only what was asked for, or more again.
+pub(crate) fn be_quiet(is_quiet: bool) {
+    IS_QUIET.store(is_quiet, Ordering::SeqCst);
+}
+
+pub(crate) fn is_quiet() -> bool {
+    IS_QUIET.load(Ordering::SeqCst)
+}
+
+/// Standard output for what was done, which is nothing that was asked for.
+pub(crate) fn notice() -> Box<dyn Write> {
+    if is_quiet() { Box::new(io::sink()) } else { Box::new(stdout()) }
+}
+
 /// A note for people, on standard error.
 pub(crate) fn say(note: impl std::fmt::Display) {
+    if is_quiet() {
+        return;
+    }
     // There is nobody left to tell that this could not be told.
     let _ = writeln!(anstream::stderr(), "{note}");
 }
@@ -38,7 +59,7 @@ pub(crate) fn done(format: Format, told: &impl serde::Serialize) -> io::Result<(
     if format == Format::Text {
         return Ok(());
     }
-    let mut out = stdout();
+    let mut out = notice();
     json_line(&mut out, told)?;
     out.flush()
 }

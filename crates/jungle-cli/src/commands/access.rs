@@ -239,11 +239,11 @@ fn line() -> Result<String, Failure> {
 
 /// Prints the secret of who is new, if there is one.
 fn tell(added: &Added<'_>, context: &Context<'_>) -> Result<(), Failure> {
+    let Some(secret) = added.secret else { return Ok(done(context.format, added)?) };
     let mut out = stdout();
-    match (context.format, added.secret) {
-        (Format::Json, _) => json_line(&mut out, added)?,
-        (Format::Text, Some(secret)) => writeln!(out, "{secret}")?,
-        (Format::Text, None) => {}
+    match context.format {
+        Format::Json => json_line(&mut out, added)?,
+        Format::Text => writeln!(out, "{secret}")?,
     }
     Ok(out.flush()?)
 }

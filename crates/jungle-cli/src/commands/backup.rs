@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::folder::{is_damage, or_by_server};
 use crate::interrupt;
-use crate::output::{Format, json_line, size, stdout};
+use crate::output::{Format, json_line, notice, size};
 
 const HELP: &str = "\
 The first time it copies all; into a backup of the same folder it writes only what was committed \
@@ -77,7 +77,7 @@ pub(super) fn not_copied(error: &BackupError) -> Failure {
 pub(super) fn print(report: &BackupReport, format: Format) -> Result<(), Failure> {
     let (revision, before) = (report.revision.number(), report.before.number());
     let told = Told { revision, before, bytes: report.bytes };
-    let mut out = stdout();
+    let mut out = notice();
     match format {
         Format::Json => json_line(&mut out, &told)?,
         Format::Text if revision == before => {

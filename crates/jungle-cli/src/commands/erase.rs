@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::document::path;
 use crate::failure::{Exit, Failure};
 use crate::folder::{must_be_there, not_opened};
-use crate::output::{Format, count, json_line, size, stdout};
+use crate::output::{Format, count, json_line, notice, size};
 
 const HELP: &str = "\
 What is at the path is taken out of every revision of every branch, with all below it: an object \
@@ -157,7 +157,7 @@ impl Told {
 }
 
 fn print(told: &Told, format: Format) -> Result<(), Failure> {
-    let mut out = stdout();
+    let mut out = notice();
     if format == Format::Json {
         json_line(&mut out, told)?;
         return Ok(out.flush()?);

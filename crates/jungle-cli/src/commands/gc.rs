@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::failure::{Failure, failed};
 use crate::folder::or_by_server;
 use crate::interrupt;
-use crate::output::{Format, count, json_line, say, size, stdout};
+use crate::output::{Format, count, json_line, notice, say, size};
 
 const HELP: &str = "\
 It drops what `jungle keep` says is not kept, goes through all that is, writes a checkpoint \
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     }
     let after = folder.disk_bytes().map_err(failed)?;
     let told = Told { segments: report.segments, before, after };
-    let mut out = stdout();
+    let mut out = notice();
     match context.format {
         Format::Json => json_line(&mut out, &told)?,
         Format::Text => {

@@ -19,7 +19,7 @@ use crate::differences::{Detail, print};
 use crate::failure::{Exit, Failure, failed};
 use crate::folder::{Written, not_committed, on_branch, tree};
 use crate::member::{self, New, Parents};
-use crate::output::{Format, count, json, json_line, short, stdout};
+use crate::output::{Format, count, json, json_line, notice, short, stdout};
 
 /// Longer values are cut on a line.
 const VALUE_CHARS_MAX: usize = 100;
@@ -143,7 +143,7 @@ fn commit(merge: Merge, args: &Args, context: &Context<'_>) -> Result<(), Failur
             .map(|(from, to)| Renamed { from: from.to_string(), to: to.to_string() })
             .collect(),
     };
-    let mut out = stdout();
+    let mut out = notice();
     match context.format {
         Format::Json => json_line(&mut out, &told)?,
         Format::Text => {

@@ -11,7 +11,7 @@ use crate::document::path;
 use crate::failure::{Failure, failed};
 use crate::folder::{edit, tree};
 use crate::member::{self, New, Parents};
-use crate::output::stdout;
+use crate::output::notice;
 
 /// Put a value at a path, in place of what is there
 #[derive(clap::Args)]
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let parents = if args.parents { Parents::Make } else { Parents::MustBeThere };
     let put = |editor: &mut _| member::put(editor, &path, &new, parents);
     let written = edit(&tree, args.meta.commit(), put)?;
-    let mut out = stdout();
+    let mut out = notice();
     written.print(&mut out, context.format)?;
     Ok(out.flush()?)
 }

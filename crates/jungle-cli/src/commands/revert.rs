@@ -9,7 +9,7 @@ use crate::conflict::member_of;
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder::{Written, tree};
-use crate::output::stdout;
+use crate::output::notice;
 use crate::revision::{HELP, find};
 
 /// Take back what one revision did, or go back to what the tree was; both as a new revision
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         })?
     };
     let changed = committed.revision != before;
-    let mut out = stdout();
+    let mut out = notice();
     let written = Written { revision: committed.revision.number(), changed };
     written.print(&mut out, context.format)?;
     Ok(out.flush()?)

@@ -8,7 +8,7 @@ use crate::document::path;
 use crate::failure::Failure;
 use crate::folder::{edit, tree};
 use crate::member;
-use crate::output::stdout;
+use crate::output::notice;
 
 /// Remove what is at a path; older revisions keep it
 #[derive(clap::Args)]
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let folder = context.write(&args.dir)?;
     let tree = tree(&folder, &args.tree, args.branch.branch.as_deref())?;
     let written = edit(&tree, args.meta.commit(), |editor| member::remove(editor, &path))?;
-    let mut out = stdout();
+    let mut out = notice();
     written.print(&mut out, context.format)?;
     Ok(out.flush()?)
 }

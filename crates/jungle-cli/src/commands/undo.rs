@@ -9,7 +9,7 @@ use crate::args;
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder::{Written, tree};
-use crate::output::{Format, json_line, stdout};
+use crate::output::{Format, json_line, notice};
 
 const UNDO_HELP: &str = "\
 It goes as in an editor: undo goes back to what the tree was before the newest commit that is not \
@@ -96,7 +96,7 @@ fn run(
     let written = Written { revision: done.revision.number(), changed: true };
     let past = done.value.iter().map(|revision| revision.number()).collect();
     let told = told(written, past);
-    let mut out = stdout();
+    let mut out = notice();
     match context.format {
         Format::Json => json_line(&mut out, &told)?,
         Format::Text => told.print(&mut out)?,

@@ -21,6 +21,7 @@ mod machines;
 mod numbers;
 mod posting;
 mod published;
+mod quiet;
 mod secrets;
 mod serve;
 mod serving;

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::sites::{Site, sites};
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::output::{Format, json_line, stdout};
+use crate::output::{Format, json_line, notice};
 
 const HELP: &str = "\
 For each machine a folder with the engine's configuration, units for systemd and a file for \
@@ -96,7 +96,7 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             write(&args.dir.join(host).join(name), &fill(template, args, host), &mut told)?;
         }
     }
-    let mut out = stdout();
+    let mut out = notice();
     match context.format {
         Format::Json => json_line(&mut out, &told)?,
         Format::Text => told.files.iter().try_for_each(|file| writeln!(out, "{file}"))?,

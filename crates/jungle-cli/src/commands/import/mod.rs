@@ -23,7 +23,7 @@ use crate::document::{import_into, options, reader, refused, shown};
 use crate::failure::{Exit, Failure, failed};
 use crate::folder::{not_committed, on_branch};
 use crate::formats::{self, Form, csv, folder, ndjson, xml};
-use crate::output::{Format, count, json_line, size, stdout};
+use crate::output::{Format, count, json_line, notice, size, stdout};
 
 use preview::Preview;
 
@@ -111,7 +111,8 @@ fn files(args: &Args, context: &Context<'_>, into: Into<'_>) -> Result<(), Failu
     let order = if args.ignore_order { MemberOrder::Ignore } else { MemberOrder::Keep };
     let options = options(&args.read, order);
     let work = Work { args, options, into, format: context.format, skipped: Cell::new(0) };
-    let mut out = stdout();
+    // What an import would do was asked for.
+    let mut out = if args.dry_run { Box::new(stdout()) } else { notice() };
     for (index, file) in args.files.iter().enumerate() {
         work.file(&mut out, file, index + 1)?;
     }

@@ -17,7 +17,7 @@ use crate::commands;
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder;
-use crate::output::say;
+use crate::output::{be_quiet, is_quiet, say};
 
 use complete::Complete;
 
@@ -47,6 +47,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let store = if args.read_only { folder::read(&args.dir)? } else { folder::write(&args.dir)? };
     folder::tell_written_elsewhere(&store, &args.dir);
     let context = Context { format: context.format, held: Some((&args.dir, &store)) };
+    let is_quiet = is_quiet();
     let is_terminal = io::stdin().is_terminal();
     let mut editor = editor(&store)?;
     let history = history().filter(|_| is_terminal);
@@ -67,7 +68,9 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         if let Some(file) = history.as_ref().filter(|_| is_kept) {
             is_kept = keep(&mut editor, file);
         }
-        match one(&line, &args.dir, &context) {
+        let done = one(&line, &args.dir, &context);
+        be_quiet(is_quiet);
+        match done {
             Ok(Next::Go) => {}
             Ok(Next::End) => break,
             Err(failure) => {
@@ -116,6 +119,7 @@ fn one(line: &str, dir: &str, context: &Context<'_>) -> Result<Next, Failure> {
     };
     let format = if args.is_json() { args.format() } else { context.format };
     bar::show_for(format);
+    be_quiet(is_quiet() || args.is_quiet());
     commands::run(&args.command, &Context { format, held: context.held })?;
     Ok(Next::Go)
 }
