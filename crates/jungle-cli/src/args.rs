@@ -1,6 +1,7 @@
 //! What can be said on the command line. What a single command takes is in its own file.
 
 use std::ffi::OsString;
+use std::io::{self, IsTerminal};
 
 use anstream::ColorChoice;
 use clap::builder::Resettable;
@@ -26,6 +27,9 @@ pub(crate) struct Args {
     /// Print only what was asked for: not what was done, no notes and no progress. Errors are told
     #[arg(short, long, global = true)]
     quiet: bool,
+    /// Do not print through a pager: JUNGLE_PAGER, else PAGER, else `less`, on a terminal
+    #[arg(long, global = true)]
+    no_pager: bool,
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     pub(crate) color: Color,
@@ -50,6 +54,12 @@ impl Args {
 
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
+    }
+
+    /// Is it for a terminal, and perhaps longer than that?
+    pub(crate) fn is_paged(&self) -> bool {
+        let is_wanted = !self.no_pager && !self.json && self.command.is_paged();
+        is_wanted && io::stdout().is_terminal()
     }
 
     pub(crate) fn format(&self) -> Format {

@@ -12,16 +12,16 @@ use tokio::runtime::Builder;
 
 use crate::failure::{Exit, Failure, failed};
 use crate::output::say;
+use crate::pager;
 
 /// Of what is under way.
 static UNDER_WAY: Mutex<Weak<AtomicBool>> = Mutex::new(Weak::new());
 
 /// What the next interrupt sets, as long as somebody has it.
 pub(crate) fn flag() -> Arc<AtomicBool> {
-    static LISTENING: Once = Once::new();
     let flag = Arc::new(AtomicBool::new(false));
     *UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&flag);
-    LISTENING.call_once(listen);
+    listen();
     flag
 }
 
@@ -46,18 +46,45 @@ pub(crate) fn given_up() -> Failure {
         .with_hint("nothing is lost; it can be done again")
 }
 
-/// Where the system does not tell of interrupts, each ends the process as before.
-fn listen() {
-    let Ok(runtime) = Builder::new_current_thread().enable_all().build() else { return };
-    thread::spawn(move || {
-        while runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
-            let flag = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
-            match flag {
-                Some(flag) if !flag.swap(true, Ordering::SeqCst) => {
-                    say("Note: it is given up; a second interrupt ends it at once");
-                }
-                _ => exit(Exit::Interrupted as i32),
+/// From now on interrupts are heard. Where the system does not tell of them, each ends the process
+/// as before.
+pub(crate) fn listen() {
+    static LISTENING: Once = Once::new();
+    LISTENING.call_once(|| {
+        let Ok(runtime) = Builder::new_current_thread().enable_all().build() else { return };
+        let interrupts = {
+            let _inside = runtime.enter();
+            interrupts()
+        };
+        let Ok(mut interrupts) = interrupts else { return };
+        thread::spawn(move || {
+            while runtime.block_on(interrupts.recv()).is_some() {
+                heed();
             }
-        }
+        });
     });
+}
+
+#[cfg(unix)]
+fn interrupts() -> std::io::Result<tokio::signal::unix::Signal> {
+    tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt())
+}
+
+#[cfg(windows)]
+fn interrupts() -> std::io::Result<tokio::signal::windows::CtrlC> {
+    tokio::signal::windows::ctrl_c()
+}
+
+fn heed() {
+    if pager::is_running() {
+        // It is for whoever reads.
+        return;
+    }
+    let flag = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+    match flag {
+        Some(flag) if !flag.swap(true, Ordering::SeqCst) => {
+            say("Note: it is given up; a second interrupt ends it at once");
+        }
+        _ => exit(Exit::Interrupted as i32),
+    }
 }

@@ -17,6 +17,7 @@ mod interrupt;
 mod member;
 mod near;
 mod output;
+mod pager;
 mod past;
 mod replacing;
 mod revision;
@@ -27,6 +28,7 @@ use std::process::ExitCode;
 
 use crate::args::Args;
 use crate::context::Context;
+use crate::failure::Exit;
 
 /// Quicker than the system's where threads make and drop what lives for a request.
 #[global_allocator]
@@ -39,8 +41,15 @@ fn main() -> ExitCode {
     bar::show_for(args.format());
     output::be_quiet(args.is_quiet());
     let context = Context { format: args.format(), held: None };
-    match commands::run(&args.command, &context) {
+    if args.is_paged() {
+        pager::want();
+    }
+    let done = commands::run(&args.command, &context);
+    let was_paged = pager::end();
+    match done {
         Ok(()) => ExitCode::SUCCESS,
+        // Whoever read it had seen enough.
+        Err(failure) if was_paged && failure.exit() == Exit::BrokenPipe => ExitCode::SUCCESS,
         Err(failure) => failure.tell(context.format),
     }
 }

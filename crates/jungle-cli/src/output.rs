@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anstream::AutoStream;
 use jungle_json::{ExportOptions, Member, export, write_value};
 
+use crate::pager;
+
 /// For whom output is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
@@ -15,12 +17,17 @@ pub(crate) enum Format {
     Json,
 }
 
-/// Standard output, in large pieces; colours are taken out where they are not wanted.
+/// Standard output, or what goes on to it, in large pieces; colours are taken out where they are not wanted.
 pub(crate) fn stdout() -> impl Write {
     let stdout = io::stdout().lock();
+    // A pager passes them on to where that goes.
     let choice = AutoStream::choice(&stdout);
+    let out: Box<dyn Write> = match pager::output() {
+        Some(paged) => Box::new(paged),
+        None => Box::new(stdout),
+    };
     // The buffer is outside, so that colours are looked for in large pieces.
-    BufWriter::with_capacity(64 << 10, AutoStream::new(stdout, choice))
+    BufWriter::with_capacity(64 << 10, AutoStream::new(out, choice))
 }
 
 /// Who wants only what was asked for. As with colours, that is so for the whole process.

@@ -88,6 +88,22 @@ pub(crate) enum Command {
     Man(man::Args),
 }
 
+impl Command {
+    /// May what it prints be long, and is it for reading?
+    pub(crate) fn is_paged(&self) -> bool {
+        matches!(
+            self,
+            Command::Get(_)
+                | Command::Ls(_)
+                | Command::Find(_)
+                | Command::Log(_)
+                | Command::Show(_)
+                | Command::Blame(_)
+                | Command::Diff(_)
+        )
+    }
+}
+
 pub(crate) fn run(command: &Command, context: &Context<'_>) -> Result<(), Failure> {
     // Part of a folder is read only when it is looked at.
     jungle::loading(|| run_loaded(command, context)).map_err(|error| not_loaded(&error))?

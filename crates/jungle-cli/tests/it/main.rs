@@ -19,6 +19,8 @@ mod interrupts;
 mod locks;
 mod machines;
 mod numbers;
+#[cfg(target_os = "linux")]
+mod pager;
 mod posting;
 mod published;
 mod quiet;

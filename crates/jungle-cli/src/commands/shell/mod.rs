@@ -1,7 +1,7 @@
 //! `jungle shell`: one command after the other on a folder that stays open.
 
 mod complete;
-pub(super) mod words;
+pub(crate) mod words;
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! A line as words: with quotes as shells have them.
 
 /// The words of a line.
-pub(in crate::commands) fn split(line: &str) -> Result<Vec<String>, &'static str> {
+pub(crate) fn split(line: &str) -> Result<Vec<String>, &'static str> {
     let (words, open) = parse(line);
     if open {
         return Err("a quote is not closed");
