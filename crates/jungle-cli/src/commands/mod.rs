@@ -6,6 +6,7 @@ pub(crate) mod at;
 pub(crate) mod backup;
 pub(crate) mod blame;
 pub(crate) mod branch;
+pub(crate) mod cheat;
 pub(crate) mod cluster;
 pub(crate) mod completions;
 pub(crate) mod config;
@@ -84,6 +85,7 @@ pub(crate) enum Command {
     Alice(alice::Args),
     Shell(shell::Args),
     Demo(demo::Args),
+    Cheat(cheat::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -100,6 +102,7 @@ impl Command {
                 | Command::Show(_)
                 | Command::Blame(_)
                 | Command::Diff(_)
+                | Command::Cheat(_)
         )
     }
 }
@@ -147,6 +150,7 @@ fn run_loaded(command: &Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Alice(args) => alice::run(args, context),
         Command::Shell(args) => shell::run(args, context),
         Command::Demo(args) => demo::run(args, context),
+        Command::Cheat(args) => cheat::run(args, context),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),
     }

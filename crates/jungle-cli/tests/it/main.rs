@@ -5,6 +5,7 @@
 
 mod alice;
 mod blame;
+mod cheat;
 mod cluster;
 mod csv;
 mod curl;

@@ -88,6 +88,7 @@ fn what_is_for_reading_goes_through_a_pager() {
         &["show", "d", "t"],
         &["blame", "d", "t"],
         &["diff", "d", "t", "2"],
+        &["cheat"],
     ] {
         let (code, text) = run(&folder, args, &pager);
         assert_eq!(code, Some(0), "{args:?} {text}");

@@ -38,7 +38,8 @@ pub(crate) struct Args {
 }
 
 /// Commands that take no folder first.
-const WITHOUT_FOLDER: [&str; 6] = ["help", "man", "completions", "config", "demo", "restore"];
+const WITHOUT_FOLDER: [&str; 7] =
+    ["help", "man", "completions", "cheat", "config", "demo", "restore"];
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     if context.held.is_some() {
