@@ -77,7 +77,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             Ok(out.flush()?)
         }
         (None, _) => {
-            let mut out = buffered(Counted::new(stdout(), &args.tree));
+            // No colours are taken out of it: what looks like one is data.
+            let mut out = buffered(Counted::new(io::stdout().lock(), &args.tree));
             write(args, &found, &mut out)?;
             Ok(out.flush()?)
         }

@@ -47,3 +47,13 @@ fn text(rows: &[Vec<String>], end: &str, is_quoted: impl Fn(&str) -> bool) -> St
     let row = |row: &Vec<String>| row.iter().map(quote).collect::<Vec<_>>().join(",") + end;
     rows.iter().map(row).collect()
 }
+
+#[test]
+fn what_looks_like_a_colour_is_data() {
+    let folder = Folder::new("csv_colour");
+    let table = "a\n\u{1b}[1mb\u{7f}\n";
+    folder.write("a.csv", table);
+    folder.run(&["import", "d", "t", "a.csv"]).check_code(0);
+    folder.run(&["export", "d", "t", "--format", "csv"]).check(0, table, "");
+    folder.run(&["export", "d", "t"]).check(0, "[{\"a\":\"\\u001b[1mb\u{7f}\"}]\n", "");
+}
