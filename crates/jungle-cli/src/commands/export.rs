@@ -13,13 +13,13 @@ use crate::context::Context;
 use crate::document::path;
 use crate::failure::{Exit, Failure};
 use crate::folder::tree;
-use crate::formats::{Form, csv, folder, ndjson, xml};
+use crate::formats::{Writable, csv, dot, drawing, folder, ndjson, xml};
 use crate::near;
 use crate::output::{done, json, stdout};
 use crate::replacing::Replacing;
 use crate::revision::{HELP, find_or_newest};
 
-/// Write a tree, or a part of it, as JSON, XML, CSV or files; or all its revisions
+/// Write a tree, or a part of it, as JSON, in another form, or as a drawing; or all its revisions
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Args {
@@ -34,13 +34,16 @@ pub(crate) struct Args {
     at: args::At,
     /// As what; `ndjson` writes all revisions up to the one that was chosen
     #[arg(long, value_enum, default_value = "json")]
-    format: Form,
+    format: Writable,
     /// Where to, instead of standard output; `folder` needs it
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
     /// A line for each value
     #[arg(long)]
     pretty: bool,
+    /// Draw at most so many levels, for `tree` and `dot`
+    #[arg(long, value_name = "LEVELS")]
+    depth: Option<usize>,
 }
 
 /// What is told of a file or folder that was written; the names of the fields are those of the JSON
@@ -53,6 +56,10 @@ struct Told<'a> {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
+    if args.depth.is_some() && !matches!(args.format, Writable::Tree | Writable::Dot) {
+        return Err(Failure::usage("--depth is for drawings")
+            .with_hint("--format tree draws with lines, --format dot is a graph"));
+    }
     let folder = context.read(&args.dir)?;
     let tree = tree(&folder, &args.tree, None)?;
     let found = find_or_newest(&tree, args.at.at.as_deref())?;
@@ -61,14 +68,14 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         done(context.format, &Told { file, revision, bytes })
     };
     match (&args.output, args.format) {
-        (Some(output), Form::Folder) => {
+        (Some(output), Writable::Folder) => {
             let path = path(&args.path)?;
             let root = found.snapshot.root();
             let node = root.at(&path).map_err(|_| near::not_found(root, &path))?;
             let bytes = folder::export(node, FilePath::new(output))?;
             Ok(told(output, bytes)?)
         }
-        (None, Form::Folder) => Err(Failure::usage("a folder of files has no place in a pipe")
+        (None, Writable::Folder) => Err(Failure::usage("a folder of files has no place in a pipe")
             .with_hint("--output FOLDER says where to write it")),
         // What is written there is seen.
         (None, _) if io::stdout().is_terminal() => {
@@ -105,7 +112,7 @@ fn buffered<W: Write>(out: W) -> BufWriter<W> {
 fn write(args: &Args, found: &Found, out: &mut impl Write) -> Result<(), Failure> {
     let path = path(&args.path)?;
     let root = found.snapshot.root();
-    if args.format == Form::Ndjson {
+    if args.format == Writable::Ndjson {
         if !path.is_empty() {
             return Err(Failure::usage("all revisions are of the whole tree")
                 .with_hint("`jungle watch` tells what happened below a path"));
@@ -116,10 +123,18 @@ fn write(args: &Args, found: &Found, out: &mut impl Write) -> Result<(), Failure
         return Err(near::not_found(root, &path));
     };
     match (args.format, member) {
-        (Form::Xml, Member::Node(node)) => return xml::write(node, &path, out),
-        (Form::Xml, Member::Value(_)) => return Err(xml::not_xml(&path)),
-        (Form::Csv, Member::Node(node)) => return csv::write(node, &path, out),
-        (Form::Csv, Member::Value(_)) => return Err(csv::not_csv(&path, "no array or object")),
+        (Writable::Xml, Member::Node(node)) => return xml::write(node, &path, out),
+        (Writable::Xml, Member::Value(_)) => return Err(xml::not_xml(&path)),
+        (Writable::Csv, Member::Node(node)) => return csv::write(node, &path, out),
+        (Writable::Csv, Member::Value(_)) => return Err(csv::not_csv(&path, "no array or object")),
+        (Writable::Tree | Writable::Dot, member) => {
+            let name = if path.is_empty() { args.tree.clone() } else { path.to_string() };
+            match args.format {
+                Writable::Tree => drawing::write(&name, member, args.depth, out)?,
+                _ => dot::write(&name, member, args.depth, out)?,
+            }
+            return Ok(());
+        }
         (_, Member::Node(node)) => {
             let layout = if args.pretty { Layout::Pretty } else { Layout::Compact };
             export(node, &mut *out, &ExportOptions { layout })?;

@@ -1,9 +1,13 @@
 //! The forms that trees come from and go to, besides JSON itself.
 
 pub(crate) mod csv;
+pub(crate) mod dot;
+pub(crate) mod drawing;
 pub(crate) mod folder;
+mod items;
 mod limited;
 pub(crate) mod ndjson;
+mod shown;
 pub(crate) mod xml;
 
 use std::path::Path;
@@ -14,9 +18,9 @@ use jungle_json::ImportError;
 use crate::document::shown;
 use crate::failure::{Exit, Failure};
 
-/// A form of a tree outside.
+/// What a tree is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Form {
+pub(crate) enum Writable {
     /// A document
     Json,
     /// A line of JSON for each revision: `time`, `author`, `message`, `tags`, and the document as
@@ -28,21 +32,52 @@ pub(crate) enum Form {
     Csv,
     /// A folder of files
     Folder,
+    /// A drawing for people
+    Tree,
+    /// A graph for Graphviz
+    Dot,
 }
 
-impl Form {
+/// What a file is read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Readable {
+    /// A document
+    Json,
+    /// A line of JSON for each revision: `time`, `author`, `message`, `tags`, and the document as
+    /// `value`
+    Ndjson,
+    /// A document
+    Xml,
+    /// A table: an object for each row
+    Csv,
+    /// A folder of files
+    Folder,
+    /// What is written and not read: whoever asks for it is told so.
+    #[value(hide = true, name = "tree", alias = "dot")]
+    Nothing,
+}
+
+impl Readable {
     /// What a file is, as far as its name tells.
-    pub(crate) fn of(file: &str) -> Form {
+    pub(crate) fn of(file: &str) -> Readable {
         let path = Path::new(file);
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         match ending.to_ascii_lowercase().as_str() {
-            _ if path.is_dir() => Form::Folder,
-            "ndjson" | "jsonl" => Form::Ndjson,
-            "csv" => Form::Csv,
-            "xml" | "svg" | "xhtml" => Form::Xml,
-            _ => Form::Json,
+            _ if path.is_dir() => Readable::Folder,
+            "ndjson" | "jsonl" => Readable::Ndjson,
+            "csv" => Readable::Csv,
+            "xml" | "svg" | "xhtml" => Readable::Xml,
+            "dot" | "gv" => Readable::Nothing,
+            _ => Readable::Json,
         }
     }
+}
+
+/// This form is not read.
+pub(crate) fn only_written(file: &str) -> Failure {
+    let file = shown(file);
+    Failure::usage(format_args!("{file}: that form is only written, trees are not read from it"))
+        .with_hint("--format says what else a file is; `jungle import --help` lists what is read")
 }
 
 /// What is wrong with a document that is translated into JSON while it is read. Places are told by

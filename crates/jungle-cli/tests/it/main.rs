@@ -10,6 +10,8 @@ mod cluster;
 mod csv;
 mod curl;
 mod diff;
+mod documents;
+mod drawings;
 mod editing;
 mod files;
 mod find;

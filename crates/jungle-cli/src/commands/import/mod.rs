@@ -22,7 +22,7 @@ use crate::context::Context;
 use crate::document::{import_into, options, reader, refused, shown};
 use crate::failure::{Exit, Failure, failed};
 use crate::folder::{not_committed, on_branch};
-use crate::formats::{self, Form, csv, folder, ndjson, xml};
+use crate::formats::{self, Readable, csv, folder, ndjson, only_written, xml};
 use crate::output::{Format, count, json_line, notice, size, stdout};
 
 use preview::Preview;
@@ -49,7 +49,7 @@ pub(crate) struct Args {
     pub(crate) files: Vec<String>,
     /// What the files are [default: as their names tell]
     #[arg(long, value_enum)]
-    pub(crate) format: Option<Form>,
+    pub(crate) format: Option<Readable>,
     /// Tag each revision
     #[arg(long, value_name = "NAME")]
     pub(crate) tag: Option<String>,
@@ -84,8 +84,20 @@ struct Told<'f> {
     tags: &'f [String],
 }
 
+impl Args {
+    /// What a file is read as.
+    fn form(&self, file: &str) -> Readable {
+        self.format.unwrap_or_else(|| Readable::of(file))
+    }
+}
+
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     // Before a folder is made for nothing.
+    for file in &args.files {
+        if args.form(file) == Readable::Nothing {
+            return Err(only_written(file));
+        }
+    }
     for file in args.files.iter().filter(|file| *file != "-") {
         fs::metadata(file).map_err(|_| reader(file).err().expect("it is not there"))?;
     }
@@ -197,18 +209,17 @@ impl Work<'_> {
             meta = meta.message(&fill(message));
         }
         let tags: Vec<String> = self.args.tag.iter().map(fill).collect();
-        let form = self.args.format.unwrap_or_else(|| Form::of(file));
         let of = (file, &*tags);
-        match form {
-            Form::Ndjson => self.lines(out, file, &meta),
-            Form::Json => self.commit(out, meta, of, |editor| {
+        match self.args.form(file) {
+            Readable::Ndjson => self.lines(out, file, &meta),
+            Readable::Json => self.commit(out, meta, of, |editor| {
                 import_into(editor, file, &self.options).map(|imported| imported.summary.bytes)
             }),
-            Form::Xml => self.commit(out, meta, of, |editor| {
+            Readable::Xml => self.commit(out, meta, of, |editor| {
                 let read = self.translated(editor, file, |reader, _| xml::Json::new(reader))?;
                 read.map_err(|error| xml::refused(file, &error))
             }),
-            Form::Csv => self.commit(out, meta, of, |editor| {
+            Readable::Csv => self.commit(out, meta, of, |editor| {
                 let read = self.translated(editor, file, |reader, bar| {
                     let json = csv::Json::new(reader);
                     match self.args.skip_errors {
@@ -218,7 +229,8 @@ impl Work<'_> {
                 })?;
                 read.map_err(|error| formats::refused(file, &error))
             }),
-            Form::Folder => self.commit(out, meta, of, |editor| folder::import(editor, file)),
+            Readable::Folder => self.commit(out, meta, of, |editor| folder::import(editor, file)),
+            Readable::Nothing => Err(only_written(file)),
         }
     }
 
