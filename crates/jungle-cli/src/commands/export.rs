@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::document::path;
 use crate::failure::{Exit, Failure};
 use crate::folder::tree;
-use crate::formats::{Writable, csv, dot, drawing, folder, ndjson, xml};
+use crate::formats::{Writable, csv, dot, drawing, folder, markdown, ndjson, not_a_table, xml};
 use crate::near;
 use crate::output::{done, json, stdout};
 use crate::replacing::Replacing;
@@ -122,11 +122,14 @@ fn write(args: &Args, found: &Found, out: &mut impl Write) -> Result<(), Failure
     let Some(member) = value_at(root, &path) else {
         return Err(near::not_found(root, &path));
     };
+    let no_table = |form| not_a_table(form, &path, "no array or object");
     match (args.format, member) {
         (Writable::Xml, Member::Node(node)) => return xml::write(node, &path, out),
         (Writable::Xml, Member::Value(_)) => return Err(xml::not_xml(&path)),
         (Writable::Csv, Member::Node(node)) => return csv::write(node, &path, out),
-        (Writable::Csv, Member::Value(_)) => return Err(csv::not_csv(&path, "no array or object")),
+        (Writable::Markdown, Member::Node(node)) => return markdown::write(node, &path, out),
+        (Writable::Csv, Member::Value(_)) => return Err(no_table(csv::NAME)),
+        (Writable::Markdown, Member::Value(_)) => return Err(no_table(markdown::NAME)),
         (Writable::Tree | Writable::Dot, member) => {
             let name = if path.is_empty() { args.tree.clone() } else { path.to_string() };
             match args.format {

@@ -6,8 +6,10 @@ pub(crate) mod drawing;
 pub(crate) mod folder;
 mod items;
 mod limited;
+pub(crate) mod markdown;
 pub(crate) mod ndjson;
 mod shown;
+mod table;
 pub(crate) mod xml;
 
 use std::path::Path;
@@ -17,6 +19,8 @@ use jungle_json::ImportError;
 
 use crate::document::shown;
 use crate::failure::{Exit, Failure};
+
+pub(crate) use table::not_a_table;
 
 /// What a tree is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -30,6 +34,8 @@ pub(crate) enum Writable {
     Xml,
     /// A table: an object for each row
     Csv,
+    /// A table for a page
+    Markdown,
     /// A folder of files
     Folder,
     /// A drawing for people
@@ -53,7 +59,7 @@ pub(crate) enum Readable {
     /// A folder of files
     Folder,
     /// What is written and not read: whoever asks for it is told so.
-    #[value(hide = true, name = "tree", alias = "dot")]
+    #[value(hide = true, name = "tree", aliases = ["dot", "markdown"])]
     Nothing,
 }
 
@@ -67,7 +73,7 @@ impl Readable {
             "ndjson" | "jsonl" => Readable::Ndjson,
             "csv" => Readable::Csv,
             "xml" | "svg" | "xhtml" => Readable::Xml,
-            "dot" | "gv" => Readable::Nothing,
+            "dot" | "gv" | "markdown" | "md" => Readable::Nothing,
             _ => Readable::Json,
         }
     }

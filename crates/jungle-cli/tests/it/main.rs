@@ -21,6 +21,7 @@ mod importing;
 mod interrupts;
 mod locks;
 mod machines;
+mod markdown;
 mod numbers;
 #[cfg(target_os = "linux")]
 mod pager;

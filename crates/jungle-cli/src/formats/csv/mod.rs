@@ -7,4 +7,4 @@ mod tests;
 mod write;
 
 pub(crate) use read::Json;
-pub(crate) use write::{not_csv, write};
+pub(crate) use write::{NAME, write};

@@ -1,117 +1,22 @@
 //! A tree that is a table as CSV.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
 use std::io::{self, Write};
 
 use ::csv::Writer;
-use jungle_json::{Member, Shape, shape, write_value};
-use jungle_tree::{Key, KeyRef, Node, Path, ValueRef};
+use jungle_tree::{Node, Path};
 
-use crate::failure::{Exit, Failure};
+use super::super::table;
+use crate::failure::Failure;
 
-/// The column that has the names of the rows, where they have names.
-const NAME: &str = "";
+/// What it is called to people.
+pub(crate) const NAME: &str = "CSV";
 
-/// There is something that CSV has no form for.
-pub(crate) fn not_csv(path: &Path, what: &str) -> Failure {
-    Failure::new(Exit::Error, format_args!("what is at {path} is {what}")).with_hint(
-        "CSV is made of an array or object of objects of scalars; --format json takes all",
-    )
-}
-
-/// Writes an array or object of objects of scalars. It is gone through twice: for the columns, and
-/// so that nothing is written if there is anything else in it.
+/// Writes an array or object of objects of scalars, or nothing if there is anything else in it.
 pub(crate) fn write(node: Node<'_>, path: &Path, out: &mut impl Write) -> Result<(), Failure> {
-    let columns = columns(node, path)?;
-    if columns.is_empty() {
-        return Ok(());
-    }
     let mut csv = Writer::from_writer(out);
-    let mut cells: Vec<Cow<'_, str>> = vec![Cow::default(); columns.len()];
-    for (name, &at) in &columns {
-        cells[at] = Cow::Borrowed(name);
-    }
-    let mut write = |cells: &[Cow<'_, str>]| {
+    table::write(NAME, node, path, |cells| {
         let written = csv.write_record(cells.iter().map(|cell| cell.as_bytes()));
         written.map_err(io::Error::from)
-    };
-    write(&cells)?;
-    for (key, row) in rows(node).expect("the columns are of rows") {
-        cells.fill(Cow::default());
-        if let KeyRef::Name(name) = key {
-            cells[columns[NAME]] = Cow::Borrowed(name);
-        }
-        for (name, member) in members(row).expect("it has columns") {
-            cells[columns[name]] = cell(member).expect("it has a column");
-        }
-        write(&cells)?;
-    }
+    })?;
     Ok(csv.flush()?)
-}
-
-/// The names of all columns, each with its place: in the order in which they first come.
-fn columns<'t>(node: Node<'t>, path: &Path) -> Result<HashMap<&'t str, usize>, Failure> {
-    let rows = rows(node).ok_or_else(|| not_csv(path, "no array or object"))?;
-    let mut columns = HashMap::new();
-    let mut first = None;
-    for (key, row) in rows {
-        let path = path.join(key.to_key());
-        let has_name = matches!(key, KeyRef::Name(_));
-        if has_name {
-            columns.insert(NAME, 0);
-        }
-        for (name, member) in members(row).ok_or_else(|| not_csv(&path, "no object"))? {
-            let wrong = match cell(member) {
-                None => "no text, number, truth value or null",
-                Some(_) if has_name && name == NAME => "in the column of the names",
-                Some(_) => {
-                    let next = columns.len();
-                    columns.entry(name).or_insert(next);
-                    continue;
-                }
-            };
-            return Err(not_csv(&path.join(Key::from(name)), wrong));
-        }
-        first.get_or_insert(path);
-    }
-    match first {
-        Some(path) if columns.is_empty() => Err(not_csv(&path, "a row without columns")),
-        _ => Ok(columns),
-    }
-}
-
-type Rows<'t> = Box<dyn Iterator<Item = (KeyRef<'t>, Member<'t>)> + 't>;
-
-fn rows(node: Node<'_>) -> Option<Rows<'_>> {
-    match shape(node) {
-        Shape::Array(rows) => Some(Box::new(rows.map(|(key, row)| (key, Member::Node(row))))),
-        Shape::Object(rows) => Some(Box::new(rows.map(|(name, row)| (KeyRef::Name(name), row)))),
-        _ => None,
-    }
-}
-
-fn members(row: Member<'_>) -> Option<jungle_json::Members<'_>> {
-    match row {
-        Member::Node(node) => match shape(node) {
-            Shape::Object(members) => Some(members),
-            _ => None,
-        },
-        Member::Value(_) => None,
-    }
-}
-
-/// What is written of a scalar; nothing of null, as of what is not there.
-fn cell(member: Member<'_>) -> Option<Cow<'_, str>> {
-    match member {
-        Member::Value(ValueRef::Null) => Some(Cow::default()),
-        Member::Value(ValueRef::Text(text)) => Some(Cow::Borrowed(text)),
-        Member::Value(value) => {
-            let mut json = String::new();
-            write_value(value, &mut json);
-            // Bytes, and floats that JSON does not have, are written as objects.
-            (!json.starts_with('{')).then_some(Cow::Owned(json))
-        }
-        Member::Node(_) => None,
-    }
 }
