@@ -13,7 +13,9 @@ use crate::context::Context;
 use crate::document::path;
 use crate::failure::{Exit, Failure};
 use crate::folder::tree;
-use crate::formats::{Writable, csv, dot, drawing, folder, markdown, ndjson, not_a_table, xml};
+use crate::formats::{
+    Writable, csv, dot, drawing, folder, markdown, ndjson, not_a_table, xml, yaml,
+};
 use crate::near;
 use crate::output::{done, json, stdout};
 use crate::replacing::Replacing;
@@ -124,6 +126,14 @@ fn write(args: &Args, found: &Found, out: &mut impl Write) -> Result<(), Failure
     };
     let no_table = |form| not_a_table(form, &path, "no array or object");
     match (args.format, member) {
+        (Writable::Yaml, member) => {
+            let mut yaml = yaml::Yaml::new(out);
+            match member {
+                Member::Node(node) => export(node, &mut yaml, &ExportOptions::default())?,
+                value => yaml.write_all(json(value).as_bytes())?,
+            }
+            return Ok(yaml.end()?);
+        }
         (Writable::Xml, Member::Node(node)) => return xml::write(node, &path, out),
         (Writable::Xml, Member::Value(_)) => return Err(xml::not_xml(&path)),
         (Writable::Csv, Member::Node(node)) => return csv::write(node, &path, out),

@@ -11,6 +11,7 @@ pub(crate) mod ndjson;
 mod shown;
 mod table;
 pub(crate) mod xml;
+pub(crate) mod yaml;
 
 use std::path::Path;
 
@@ -30,6 +31,8 @@ pub(crate) enum Writable {
     /// A line of JSON for each revision: `time`, `author`, `message`, `tags`, and the document as
     /// `value`
     Ndjson,
+    /// A document
+    Yaml,
     /// A document
     Xml,
     /// A table: an object for each row
@@ -53,6 +56,8 @@ pub(crate) enum Readable {
     /// `value`
     Ndjson,
     /// A document
+    Yaml,
+    /// A document
     Xml,
     /// A table: an object for each row
     Csv,
@@ -72,6 +77,7 @@ impl Readable {
             _ if path.is_dir() => Readable::Folder,
             "ndjson" | "jsonl" => Readable::Ndjson,
             "csv" => Readable::Csv,
+            "yaml" | "yml" => Readable::Yaml,
             "xml" | "svg" | "xhtml" => Readable::Xml,
             "dot" | "gv" | "markdown" | "md" => Readable::Nothing,
             _ => Readable::Json,

@@ -65,7 +65,8 @@ fn value_of(value: ValueRef<'_>, chars_max: usize) -> String {
     shown
 }
 
-fn escape_hidden(c: char, out: &mut String) {
+/// JSON takes it as it is, and so would not show it.
+pub(super) fn escape_hidden(c: char, out: &mut String) {
     if is_hidden(c) {
         // A string takes everything.
         let _ = write!(out, "\\u{:04x}", u32::from(c));

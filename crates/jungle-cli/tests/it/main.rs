@@ -38,6 +38,7 @@ mod tryout;
 mod undo;
 mod upgrade;
 mod xml;
+mod yaml;
 
 use std::ffi::OsString;
 use std::fs;

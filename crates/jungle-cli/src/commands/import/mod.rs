@@ -22,7 +22,7 @@ use crate::context::Context;
 use crate::document::{import_into, options, reader, refused, shown};
 use crate::failure::{Exit, Failure, failed};
 use crate::folder::{not_committed, on_branch};
-use crate::formats::{self, Readable, csv, folder, ndjson, only_written, xml};
+use crate::formats::{self, Readable, csv, folder, ndjson, only_written, xml, yaml};
 use crate::output::{Format, count, json_line, notice, size, stdout};
 
 use preview::Preview;
@@ -218,6 +218,11 @@ impl Work<'_> {
             Readable::Xml => self.commit(out, meta, of, |editor| {
                 let read = self.translated(editor, file, |reader, _| xml::Json::new(reader))?;
                 read.map_err(|error| xml::refused(file, &error))
+            }),
+            Readable::Yaml => self.commit(out, meta, of, |editor| {
+                let json = |reader, _| yaml::Json::new(reader, self.options.limits.depth_max);
+                let read = self.translated(editor, file, json)?;
+                read.map_err(|error| formats::refused(file, &error))
             }),
             Readable::Csv => self.commit(out, meta, of, |editor| {
                 let read = self.translated(editor, file, |reader, bar| {

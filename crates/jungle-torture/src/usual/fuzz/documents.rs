@@ -1,4 +1,4 @@
-//! Documents: JSON, XML, and lines of JSON.
+//! Documents: JSON, XML, CSV, YAML, and lines of JSON.
 
 use std::io::Read;
 
@@ -9,7 +9,7 @@ use jungle_tree::{Arena, ArenaOptions, Tree};
 
 use super::Target;
 use super::line::{Line, read_line};
-use super::{csv, xml};
+use super::{csv, xml, yaml};
 
 pub const JSON: Target = Target {
     name: "json",
@@ -78,6 +78,41 @@ pub const CSV: Target = Target {
     take: csv,
 };
 
+pub const YAML: Target = Target {
+    name: "yaml",
+    samples: || bytes(&YAML_SAMPLES),
+    words: &[
+        "- ",
+        "? ",
+        ": ",
+        "a: ",
+        "&a ",
+        "*a",
+        "[*a,*a,*a,*a]",
+        "!!str ",
+        "!a ",
+        "|\n",
+        ">-\n",
+        "'",
+        "\"",
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        "# ",
+        "---\n",
+        "...\n",
+        "<<: *a\n",
+        "~",
+        ".nan",
+        "\n",
+        "\n  ",
+        "\t",
+    ],
+    take: yaml,
+};
+
 const JSON_SAMPLES: [&str; 5] = [
     r#"{"name":"jungle","tags":["tree",1.50,-0,1e-7,true,null],"empty":{},"none":[]}"#,
     r#"{"b":{"":1,"\u0000":2,"z":[[],[{}]],"a":"\ud83c\udf33 \"\\\/\b\f\n\r\t"},"a":0}"#,
@@ -102,6 +137,13 @@ const CSV_SAMPLES: [&str; 3] = [
     "name,age\nAna,31\n\"Bo \"\"the\"\" Tree\",\n",
     ",a,b\r\nx,\"1\r\n2\",2\r\ny,,\"\"\r\n",
     "one\n\n\"\"\ntwo\n",
+];
+
+const YAML_SAMPLES: [&str; 3] = [
+    "%YAML 1.2\n---\na: &x {b: [1, \"c\\u00e9\"]}\nd: *x\ne:\n- - f\n  - 'g'\n\
+     - h: |2-\n    i\n...\n",
+    "? a\n: !!str 1\n\"b\": >+\n  c\n\n  d\n# e\nf: [~, 0x1F, 1.5e3, {g: h, i}, ]\n",
+    "a: &a [x, x, x]\nb: &b [*a, *a, *a]\nc: &c [*b, *b, *b]\nd: [*c, *c, *c]\n",
 ];
 
 fn bytes(samples: &[&str]) -> Vec<Vec<u8>> {
@@ -177,6 +219,13 @@ fn csv(input: &[u8]) {
     assert!(strict.is_err() || lenient.is_ok() && left_out == 0, "a good row was left out");
     if lenient.is_ok() {
         assert!(strict.is_ok() || left_out > 0, "a bad row was taken");
+        comes_back(&tree);
+    }
+}
+
+fn yaml(input: &[u8]) {
+    let mut tree = tree();
+    if read(&mut tree, yaml::Json::new(input, options().limits.depth_max)).is_ok() {
         comes_back(&tree);
     }
 }

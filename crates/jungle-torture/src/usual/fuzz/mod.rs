@@ -18,6 +18,7 @@ mod limited;
 #[path = "../../../../jungle-cli/src/formats/ndjson/line.rs"]
 mod line;
 mod xml;
+mod yaml;
 
 use std::fs;
 use std::path::PathBuf;
@@ -45,11 +46,12 @@ struct Target {
     take: fn(&[u8]),
 }
 
-const TARGETS: [Target; 13] = [
+const TARGETS: [Target; 14] = [
     documents::JSON,
     documents::NDJSON,
     documents::XML,
     documents::CSV,
+    documents::YAML,
     folders::RECORD,
     folders::LOG,
     folders::STATE,

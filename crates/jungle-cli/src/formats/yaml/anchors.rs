@@ -1,0 +1,65 @@
+//! What anchors stand for, as JSON, so that aliases can say it again; within limits.
+
+use std::collections::HashMap;
+
+use jungle_tree::VALUE_BYTES_MAX;
+
+/// All anchors together hold no more than this, and all aliases say no more than this.
+const BYTES_MAX: usize = VALUE_BYTES_MAX;
+
+#[derive(Default)]
+pub(super) struct Anchors {
+    /// By the numbers that the parser gives them.
+    ended: HashMap<usize, Box<str>>,
+    /// Those in which the reading is, the outermost first.
+    open: Vec<Open>,
+    /// The JSON since the outermost one that is open.
+    json: String,
+    held: usize,
+    said: usize,
+}
+
+struct Open {
+    number: usize,
+    /// How many objects and arrays it is in.
+    depth: usize,
+    /// Where it begins in the JSON.
+    begin: usize,
+}
+
+impl Anchors {
+    /// A node with an anchor begins, behind so much JSON that was not told yet.
+    pub(super) fn begin(&mut self, number: usize, depth: usize, untold: usize) {
+        self.open.push(Open { number, depth, begin: self.json.len() + untold });
+    }
+
+    /// More JSON was written; the reading is in so many objects and arrays now.
+    pub(super) fn tell(&mut self, json: &str, depth: usize) -> Result<(), String> {
+        if self.open.is_empty() {
+            return Ok(());
+        }
+        self.json.push_str(json);
+        while let Some(open) = self.open.pop_if(|open| open.depth == depth) {
+            let text = &self.json[open.begin..];
+            self.held += text.len();
+            self.ended.insert(open.number, text.into());
+        }
+        if self.json.len() > BYTES_MAX || self.held > BYTES_MAX {
+            return Err(format!("anchors hold more than {BYTES_MAX} bytes of JSON"));
+        }
+        if self.open.is_empty() {
+            self.json.clear();
+        }
+        Ok(())
+    }
+
+    /// What an alias stands for.
+    pub(super) fn say(&mut self, number: usize) -> Result<&str, String> {
+        let text = self.ended.get(&number).ok_or("an alias inside of what it stands for")?;
+        self.said += text.len();
+        if self.said > BYTES_MAX {
+            return Err(format!("aliases stand for more than {BYTES_MAX} bytes of JSON"));
+        }
+        Ok(text)
+    }
+}

@@ -1,0 +1,40 @@
+use std::io::{BufReader, Read};
+
+use jungle_testkit::for_each_seed;
+
+use super::read::Json;
+
+const SAMPLES: [&str; 4] = [
+    "%YAML 1.2\n---\na: &x {b: [1, \"c\\u00e9\"]}\nd: *x\ne:\n- - f\n  - 'g'\n\
+     - h: |2-\n    i\n...\n",
+    "? a\n: !!str 1\n\"b\": >+\n  c\n\n  d\n# e\nf: [~, 0x1F, 1.5e3, {g: h, i}, ]\n",
+    "- a\n- b: c\n  d: e # f\n-\n  - \u{85}g\n- &h i\n- *h\n- ! j\n",
+    "{\"a\":{\"b\":[true,null,-1.50e-3,\"\\ud83c\\udf33\"]},\"c\":{}}",
+];
+
+#[test]
+fn damaged_documents_are_read_or_refused() {
+    for_each_seed(16, |rng| {
+        for _ in 0..500 {
+            let mut bytes = rng.pick(&SAMPLES).as_bytes().to_vec();
+            for _ in 0..=rng.below(4) {
+                let at = rng.index(bytes.len());
+                match rng.below(4) {
+                    0 => bytes.truncate(at.max(1)),
+                    1 => bytes[at] ^= 1 << rng.below(8),
+                    2 => bytes.insert(at, *rng.pick(b"\n\t -:?[]{}&*!|>'\"%#,\\~\xff\0")),
+                    _ => drop(bytes.drain(at..bytes.len().min(at + 3))),
+                }
+                if bytes.is_empty() {
+                    bytes.push(b'a');
+                }
+            }
+            let mut json = String::new();
+            let reader = BufReader::with_capacity(1 + rng.index(9), &*bytes);
+            match Json::new(reader, 8).read_to_string(&mut json) {
+                Ok(_) => drop(serde_json::from_str::<serde_json::Value>(&json).unwrap()),
+                Err(error) => assert!(error.to_string().starts_with("line "), "{error}"),
+            }
+        }
+    });
+}
