@@ -17,7 +17,8 @@ pub(crate) enum Format {
     Json,
 }
 
-/// Standard output, or what goes on to it, in large pieces; colours are taken out where they are not wanted.
+/// Standard output, or what goes on to it, in large pieces; colours are taken out where they are
+/// not wanted.
 pub(crate) fn stdout() -> impl Write {
     let stdout = io::stdout().lock();
     // A pager passes them on to where that goes.

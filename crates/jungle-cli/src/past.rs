@@ -1,4 +1,5 @@
-//! Looking back over the revisions of a tree, and on over those of the branch that it was made from.
+//! Looking back over the revisions of a tree, and on over those of the branch that it was made
+//! from.
 
 use jungle::{Revision, RevisionInfo, TreeHandle};
 use jungle_json::{Member, value_at};

@@ -14,8 +14,8 @@ use crate::output::{Format, json_line, notice};
 const UNDO_HELP: &str = "\
 It goes as in an editor: undo goes back to what the tree was before the newest commit that is not \
 undone, whoever made it, and undo again goes further; redo goes forward again, until somebody \
-commits something else. Each makes a new revision; nothing is taken out of the history. What can be \
-undone follows from that alone, so it can go on tomorrow, or elsewhere. In short, each revision \
+commits something else. Each makes a new revision; nothing is taken out of the history. What can \
+be undone follows from that alone, so it can go on tomorrow, or elsewhere. In short, each revision \
 stands at one: that of an undo or a redo at the one it went to, any other at itself; and undo goes \
 from where the newest stands to where the one before that stood. What a branch began with is not \
 undone on it. `jungle revert` takes back a single revision, whatever came after it.";

@@ -1,5 +1,5 @@
-//! Undoing and redoing by one command after the other, each a process of its own, against a model of
-//! what an editor does.
+//! Undoing and redoing by one command after the other, each a process of its own, against a model
+//! of what an editor does.
 
 use jungle_testkit::{Rng, for_each_seed};
 

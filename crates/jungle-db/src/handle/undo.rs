@@ -4,8 +4,8 @@
 //! itself. Undo goes from where the newest stands to where the one before that stood. So what can
 //! be undone and redone follows from the history alone, whoever asks and whenever.
 //!
-//! That a revision is a step, and where to, is in its record: as the request that asked for it. What
-//! somebody writes as a message says nothing here.
+//! That a revision is a step, and where to, is in its record: as the request that asked for it.
+//! What somebody writes as a message says nothing here.
 
 use super::set_root::{Replace, SetRootError};
 use super::{Committed, TreeHandle, committed};
@@ -296,8 +296,8 @@ fn message(way: Way, past: &[Revision]) -> String {
 const STEP: u64 = 0x6a75_6e67_6c65_3a73;
 const TARGET: u64 = 0x6a75_6e67_6c65_3a74;
 
-/// What a step on top of a revision is asked for by. There is one at most, so no two of a branch are
-/// called the same.
+/// What a step on top of a revision is asked for by. There is one at most, so no two of a branch
+/// are called the same.
 fn request(before: Revision, to: Revision) -> RequestId {
     RequestId { key: STEP ^ before.number(), fingerprint: TARGET ^ to.number() }
 }

@@ -1,5 +1,5 @@
-//! Undo and redo, against a model of what an editor does: a list of what was before, and one of what
-//! was undone.
+//! Undo and redo, against a model of what an editor does: a list of what was before, and one of
+//! what was undone.
 
 use std::collections::BTreeMap;
 use std::thread;

@@ -14,8 +14,8 @@ use crate::output::{Format, json_line, stdout};
 const RECIPES: &str = include_str!("recipes.txt");
 
 const HELP: &str = "\
-Topics: start, edit, history, branches, find, import, export, backup, serve, cluster. They are about \
-a folder `data` and a tree `notes`, and each can be tried behind those before it.";
+Topics: start, edit, history, branches, find, import, export, backup, serve, cluster. They are \
+about a folder `data` and a tree `notes`, and each can be tried behind those before it.";
 
 /// Print recipes that can be copied, all or those of a topic
 #[derive(clap::Args)]
