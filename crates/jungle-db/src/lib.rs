@@ -31,7 +31,7 @@
 //!   [`Builder::restore`] puts it together again, and an [`Archive`] keeps old histories.
 //! - [`Jungle::space`] tells what takes up memory, and what [`Jungle::collect`] would give back;
 //!   a [`Collector`] does that when it is worth it.
-//! - An [`Eraser`] makes a history again without something.
+//! - An [`Eraser`] makes a history again without something; a [`Salvage`] saves what can be read.
 //! - A [`Sequencer`] gives the commits of several Jungles one order, so that they are equal.
 //! - Commits are written to a [`Journal`], times come from a [`Clock`]: this crate does no I/O.
 
@@ -49,6 +49,7 @@ mod named;
 pub mod planted;
 mod restore;
 mod revision;
+mod salvage;
 mod sequence;
 mod snapshot;
 mod space;
@@ -86,6 +87,7 @@ pub use restore::state::{
     SavedOrigin, SavedTag, SavedTree, SavedVersion,
 };
 pub use revision::{Clock, CommitMeta, RequestId, Revision, RevisionInfo, Timestamp};
+pub use salvage::{Lost, Remains, Salvage, Saved};
 pub use sequence::{Placed, Places, SequenceError, Sequencer, Series, added_node};
 pub use snapshot::{JungleSnapshot, Snapshot};
 pub use space::collector::{CollectError, Collector};

@@ -7,7 +7,7 @@ pub(crate) mod state;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use jungle_tree::{Arena, AttributeIndex, Tree, TreeReader, VersionId};
+use jungle_tree::{Arena, AttributeIndex, Tree, TreeReader, VersionId, loading};
 
 use crate::branch::origin::{Merges, Origin};
 use crate::branch::{Branches, MAIN_BRANCH};
@@ -117,6 +117,30 @@ impl Builder {
         state: &JungleState,
         archive: Arc<dyn Archive>,
     ) -> Result<Jungle, RestoreError> {
+        let each = |restore: &mut Restore<'_>, saved: &SavedTree| restore.tree(saved).map(Some);
+        Ok(self.restore_by(arena, state, archive, each)?.0)
+    }
+
+    /// As [`restore`](Builder::restore), but for the trees that cannot be loaded: tells which of the
+    /// state's these are.
+    pub(crate) fn restore_some(
+        self,
+        arena: Arena,
+        state: &JungleState,
+        archive: Arc<dyn Archive>,
+    ) -> Result<(Jungle, Vec<usize>), RestoreError> {
+        self.restore_by(arena, state, archive, |restore, saved| {
+            loading(|| restore.tree(saved)).map_or(Ok(None), |tree| tree.map(Some))
+        })
+    }
+
+    fn restore_by(
+        self,
+        arena: Arena,
+        state: &JungleState,
+        archive: Arc<dyn Archive>,
+        mut each: impl FnMut(&mut Restore<'_>, &SavedTree) -> Result<Option<TreeState>, RestoreError>,
+    ) -> Result<(Jungle, Vec<usize>), RestoreError> {
         let JungleState { revision, next_id, .. } = *state;
         for (what, number) in [("the newest revision", revision.number()), ("anything", next_id)] {
             if number >= NUMBER_END {
@@ -125,17 +149,20 @@ impl Builder {
         }
         let shelf = Arc::new(Shelf::new(archive));
         let mut restore = Restore { arena, state, shelf, ids: HashSet::new() };
-        let mut catalog = Catalog::default();
-        for saved in &state.trees {
+        let (mut catalog, mut closed) = (Catalog::default(), Vec::new());
+        for (at, saved) in state.trees.iter().enumerate() {
             let name = name::check(&saved.name)?;
-            let tree = Arc::new(restore.tree(saved)?);
-            if catalog.insert(name, tree).is_some() {
+            let Some(tree) = each(&mut restore, saved)? else {
+                closed.push(at);
+                continue;
+            };
+            if catalog.insert(name, Arc::new(tree)).is_some() {
                 return Err(twice("tree", &saved.name));
             }
         }
         let jungle = self.build_in(restore.arena, next_id, catalog);
         jungle.shared.counter.skip_to(revision);
-        Ok(jungle)
+        Ok((jungle, closed))
     }
 }
 
@@ -305,7 +332,7 @@ fn no_version(tree: &SavedTree, revision: Revision) -> RestoreError {
 }
 
 /// What is wrong with a history.
-fn check_history(saved: &SavedHistory, newest: Revision) -> Result<(), &'static str> {
+pub(crate) fn check_history(saved: &SavedHistory, newest: Revision) -> Result<(), &'static str> {
     let SavedHistory { dropped, pieces, anchor, last } = saved;
     let (Some(first), Some(end)) = (last.first(), last.last()) else {
         return Err("its last piece is empty");

@@ -127,7 +127,7 @@ impl OpenOptions {
 }
 
 /// Have two the same revision, and the same branches with the same content?
-fn is_same(one: &Jungle, other: &Jungle) -> bool {
+pub(crate) fn is_same(one: &Jungle, other: &Jungle) -> bool {
     let heads = |jungle: &Jungle| {
         let mut heads = Vec::new();
         for tree in jungle.list_trees().iter().filter_map(|name| jungle.open_tree(name).ok()) {

@@ -86,13 +86,33 @@ pub(crate) fn check_trees<E: From<TreeDamage> + From<GivenUp>>(
 /// had as its newest.
 pub(crate) fn replay_checked(jungle: &Jungle, record: &CommitRecord) -> Result<(), ReplayError> {
     jungle.replay(record)?;
+    check_made(jungle, record).map_err(does_not_fit)
+}
+
+/// As [`replay_checked`], where a part of the trees may not be there: who needs that is told by
+/// unwinding to [`loading`].
+pub(crate) fn replay_what_is_there(
+    jungle: &Jungle,
+    record: &CommitRecord,
+) -> Result<(), ReplayError> {
+    jungle.replay(record)?;
+    check_made(jungle, record).or_else(|damage| match damage.source {
+        TreeFault::Slab(_) | TreeFault::History(_) => Ok(()),
+        _ => Err(does_not_fit(damage)),
+    })
+}
+
+fn does_not_fit(damage: TreeDamage) -> ReplayError {
+    ReplayError::DoesNotFit { what: damage.to_string().into() }
+}
+
+/// Checks what a branch begins with that this record has made.
+fn check_made(jungle: &Jungle, record: &CommitRecord) -> Result<(), TreeDamage> {
     let Event::BranchCreated { tree, branch, from, at, .. } = &record.event else { return Ok(()) };
     let is_newest =
         find(jungle, *tree, *from).is_some_and(|from| from.snapshot().revision() == *at);
-    match find(jungle, *tree, *branch).filter(|_| !is_newest).map(|made| check_branch(&made)) {
-        Some(Err(damage)) => Err(ReplayError::DoesNotFit { what: damage.to_string().into() }),
-        _ => Ok(()),
-    }
+    let made = find(jungle, *tree, *branch).filter(|_| !is_newest);
+    made.map_or(Ok(()), |made| check_branch(&made).map(drop))
 }
 
 fn find(jungle: &Jungle, tree: TreeId, branch: BranchId) -> Option<TreeHandle> {

@@ -20,6 +20,7 @@
 //! - What is acknowledged has been synced, unless the caller chose a weaker [`Durability`].
 //! - [`Store::backup`] copies a Jungle, or what is new of it, into another folder.
 //! - [`OpenOptions::erase`] takes a node out of all revisions there ever were.
+//! - [`OpenOptions::repair`] saves what can be read of a damaged folder into a new one.
 //! - [`write_checkpoint`] turns a whole Jungle into one stream of bytes, [`read_checkpoint`] makes
 //!   one of that, and [`OpenOptions::adopt`] puts it into a folder.
 //! - [`encode`] and [`decode`] turn commit records into bytes and back. `docs/format.md` describes
@@ -41,6 +42,7 @@ pub mod pages;
 pub mod planted;
 mod progress;
 mod record;
+mod repair;
 mod store;
 mod survey;
 mod usage;
@@ -63,6 +65,7 @@ pub use open::{CHECKPOINT_EVERY, OpenOptions, OpenReport, SEGMENT_BYTES};
 pub use outline::Outline;
 pub use progress::Progress;
 pub use record::{DecodeError, DecodeReason, EncodeError, RECORD_BYTES_MAX, decode, encode};
+pub use repair::{LostCommits, RepairError, RepairProgress, RepairReport, RepairSource};
 pub use store::{CheckpointStatus, Store};
 pub use survey::{DAMAGES_MAX, Remedy, Survey};
 pub use usage::DiskUsage;

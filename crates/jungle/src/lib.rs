@@ -41,8 +41,9 @@ pub use jungle_store::{
     AdoptError, BackupError, BackupProgress, BackupReport, CHECKPOINT_EVERY, CheckpointError,
     CheckpointReport, CheckpointStatus, Cut, DAMAGES_MAX, Damage, DecodeError, DecodeReason,
     DiskUsage, EncodeError, EraseError, EraseQuery, EraseReport, IoError, LoadError, LogError,
-    LogStats, OpenError, OpenOptions, OpenReport, Outline, Progress, RECORD_BYTES_MAX, Remedy,
-    SEGMENT_BYTES, Store, Survey, TreeDamage, TreeFault, Verified, VerifyError, disk,
+    LogStats, LostCommits, OpenError, OpenOptions, OpenReport, Outline, Progress, RECORD_BYTES_MAX,
+    Remedy, RepairError, RepairProgress, RepairReport, RepairSource, SEGMENT_BYTES, Store, Survey,
+    TreeDamage, TreeFault, Verified, VerifyError, disk,
     pages::{PageDamage, PagesError},
 };
 /// The names of `jungle-tree`; [`Snapshot`] here is that of the database, which derefs to the

@@ -26,6 +26,7 @@ pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod put;
+pub(crate) mod repair;
 pub(crate) mod restore;
 pub(crate) mod revert;
 pub(crate) mod rm;
@@ -78,6 +79,7 @@ pub(crate) enum Command {
     Verify(verify::Args),
     Backup(backup::Args),
     Restore(restore::Args),
+    Repair(repair::Args),
     Serve(Box<serve::Args>),
     Config(Box<config::Args>),
     Access(access::Args),
@@ -143,6 +145,7 @@ fn run_loaded(command: &Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Verify(args) => verify::run(args, context),
         Command::Backup(args) => backup::run(args, context),
         Command::Restore(args) => restore::run(args, context),
+        Command::Repair(args) => repair::run(args, context),
         Command::Serve(args) => serve::run(args, context),
         Command::Config(args) => config::run(args, context),
         Command::Access(args) => access::run(args, context),

@@ -35,7 +35,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let dir = Path::new(&args.dir);
     if is_half_in_place(dir) {
-        put_in_place(dir).map_err(|error| not_in_place(&args.dir, &error))?;
+        put_in_place(dir, RESTORING).map_err(|error| not_in_place(&args.dir, &error))?;
         // It is a backup as any other now, of which all is there.
         let backup = context.read_alone(&args.backup)?;
         let report = backup.backup_telling(dir, progress()).map_err(|e| not_copied(&e))?;
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         }
         not_copied(&error)
     })?;
-    put_in_place(dir).map_err(|error| not_in_place(&args.dir, &error))?;
+    put_in_place(dir, RESTORING).map_err(|error| not_in_place(&args.dir, &error))?;
     print(&report, context.format)
 }
 
@@ -82,17 +82,17 @@ fn is_empty(dir: &Path) -> bool {
     fs::read_dir(dir).map_or(true, |mut files| !files.any(others))
 }
 
-/// Gives the copy its place, or goes on with that. The mark is first, since it tells that this has
+/// Gives a copy within the folder its place, or goes on with that. The mark is first, since it tells that this has
 /// begun, and the log last: a folder that has a mark and no log is refused.
-fn put_in_place(dir: &Path) -> io::Result<()> {
+pub(super) fn put_in_place(dir: &Path, within: &str) -> io::Result<()> {
     let disk = FolderDisk::new(dir);
-    let name = |name: &str| disk.rename(&format!("{RESTORING}/{name}"), name);
-    let mut names = disk.list(RESTORING)?;
+    let name = |name: &str| disk.rename(&format!("{within}/{name}"), name);
+    let mut names = disk.list(within)?;
     names.sort_by_key(|file| (file == LOG, file != LOCK));
     for file in &names {
         name(file)?;
         disk.sync_folder("")?;
     }
-    fs::remove_dir(dir.join(RESTORING))?;
+    fs::remove_dir(dir.join(within))?;
     disk.sync_folder("")
 }

@@ -28,6 +28,7 @@ mod pager;
 mod posting;
 mod published;
 mod quiet;
+mod repair;
 mod secrets;
 mod serve;
 mod serving;

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use jungle_tree::{
-    Arena, Change, EditError, Editor, Keep, KeyRef, Path, Snapshot, Subtree, Tree, TreeReader,
-    VersionId, apply, diff,
+    Arena, Change, EditError, Editor, Keep, KeyRef, Path, SlabError, Snapshot, Subtree, Tree,
+    TreeReader, VersionId, apply, diff,
 };
 
 use crate::erase::{Erased, Erasure};
@@ -39,6 +39,9 @@ pub enum CopyError {
     /// A history cannot be read.
     #[error(transparent)]
     NotRead(#[from] ArchiveError),
+    /// There is no room to load a version.
+    #[error(transparent)]
+    NotLoaded(#[from] SlabError),
     /// There is no room for a version.
     #[error("there is no room for a version: {0}")]
     NoRoom(#[from] EditError),
@@ -96,12 +99,10 @@ impl Jungle {
             let mut copying = Copying {
                 reader: &head.reader,
                 erasure: Some(erasure).filter(|erasure| erasure.is_of(tree.id)),
-                line: Tree::new(&arena),
-                last: None,
+                line: Copier::new(&arena),
                 known: HashMap::new(),
                 erased: &mut erased,
             };
-            copying.line.keep(Keep::All);
             for branch in &mut tree.branches {
                 copying.branch(&checkpoint, branch, &mut pieces, &mut step)?;
             }
@@ -114,7 +115,7 @@ impl Jungle {
 
 /// The whole pieces of all histories of a copy.
 #[derive(Default)]
-struct Pieces(HashMap<(BranchId, u64), Piece>);
+pub(crate) struct Pieces(pub(crate) HashMap<(BranchId, u64), Piece>);
 
 impl Archive for Pieces {
     fn piece(&self, branch: BranchId, index: u64) -> Result<Piece, ArchiveError> {
@@ -123,13 +124,48 @@ impl Archive for Pieces {
     }
 }
 
-/// Copies the versions of a tree, one after the other, into one line.
-struct Copying<'a> {
-    reader: &'a TreeReader,
-    erasure: Option<&'a Erasure>,
+/// Copies the versions of a tree, one after the other, into one line of another arena.
+pub(crate) struct Copier {
     line: Tree,
     /// What the line's newest version is a copy of.
     last: Option<Snapshot>,
+}
+
+impl Copier {
+    pub(crate) fn new(arena: &Arena) -> Copier {
+        let mut line = Tree::new(arena);
+        line.keep(Keep::All);
+        Copier { line, last: None }
+    }
+
+    /// A copy of this version, from whatever arena; if it is a newest one, with the positions in it
+    /// that are not to be given again.
+    pub(crate) fn copy(
+        &mut self,
+        version: Snapshot,
+        is_newest: bool,
+    ) -> Result<VersionId, EditError> {
+        let changes = match &self.last {
+            Some(last) => diff(last, &version).into_vec(),
+            None => {
+                let subtree = Subtree::new(&version, &[]).expect("there is a root");
+                vec![Change::SubtreeSet { path: Path::root(), subtree }]
+            }
+        };
+        self.line.edit(|editor| {
+            apply(editor, &changes).map_err(|error| error.source)?;
+            if is_newest { take_positions(editor, &version) } else { Ok(()) }
+        })?;
+        self.last = Some(version);
+        Ok(self.line.version_id())
+    }
+}
+
+/// Copies what a tree has.
+struct Copying<'a> {
+    reader: &'a TreeReader,
+    erasure: Option<&'a Erasure>,
+    line: Copier,
     known: HashMap<VersionId, VersionId>,
     erased: &'a mut Erased,
 }
@@ -195,19 +231,7 @@ impl Copying<'_> {
             }
             _ => old,
         };
-        let changes = match &self.last {
-            Some(last) => diff(last, &without).into_vec(),
-            None => {
-                let subtree = Subtree::new(&without, &[]).expect("there is a root");
-                vec![Change::SubtreeSet { path: Path::root(), subtree }]
-            }
-        };
-        self.line.edit(|editor| {
-            apply(editor, &changes).map_err(|error| error.source)?;
-            if is_newest { take_positions(editor, &without) } else { Ok(()) }
-        })?;
-        self.last = Some(without);
-        let copy = self.line.version_id();
+        let copy = self.line.copy(without, is_newest)?;
         self.known.insert(id, copy);
         Ok(copy)
     }

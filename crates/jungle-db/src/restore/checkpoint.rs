@@ -107,6 +107,14 @@ impl Jungle {
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
         self.refresh_indexes();
+        self.checkpoint_as_it_is()
+    }
+
+    /// As [`checkpoint`](Jungle::checkpoint), without a look at any tree, of which a part may not be
+    /// there any more: indexes are as they were asked for last. [`Salvage`](crate::Salvage) has an
+    /// example.
+    #[must_use]
+    pub fn checkpoint_as_it_is(&self) -> Checkpoint {
         let (state, taken, held) = self.shared.pause(|Paused { trees, mut heads }| {
             let taken = trees.iter().map(|(state, own)| Taken::new(state, own, &mut heads));
             let taken: Vec<Taken> = taken.collect();

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use jungle_db::{
-    Archive, ArchiveError, BranchId, Builder, HistoryEntry, Jungle, JungleState, RestoreError,
+    Archive, ArchiveError, BranchId, Builder, HistoryEntry, Jungle, JungleState, Remains,
+    RestoreError,
 };
 use jungle_tree::{Arena, ArenaOptions, ImageError, SavedImage, SlabError};
 
@@ -82,8 +83,22 @@ impl Loaded {
     }
 }
 
+impl Loaded {
+    /// As [`restore`](Loaded::restore), of which parts cannot be loaded.
+    pub(crate) fn remains(
+        &self,
+        arena: &ArenaOptions,
+        pages: &Arc<dyn Pages>,
+    ) -> Result<Remains, LoadError> {
+        let slabs = Arc::new(PagedSlabs(Arc::clone(pages)));
+        let arena = Arena::reopen(arena, &self.image, slabs)?;
+        let archive = Arc::new(PagedHistory(Arc::clone(pages)));
+        Ok(Remains::restore(Jungle::builder(), arena, &self.state, archive)?)
+    }
+}
+
 /// The pieces of histories that are in the newest checkpoint.
-struct PagedHistory(Arc<dyn Pages>);
+pub(crate) struct PagedHistory(pub(crate) Arc<dyn Pages>);
 
 impl Archive for PagedHistory {
     fn piece(&self, branch: BranchId, index: u64) -> Result<Arc<[HistoryEntry]>, ArchiveError> {

@@ -17,7 +17,7 @@ mod state;
 mod stream;
 
 pub(crate) use background::{Background, Waker};
-pub(crate) use load::{Loaded, load};
+pub(crate) use load::{Loaded, PagedHistory, load};
 pub(crate) use save::Checkpoints;
 
 pub use load::LoadError;

@@ -29,7 +29,7 @@ pub const CHECKPOINT_EVERY: u64 = 1 << 20;
 pub struct OpenOptions {
     pub(crate) jungle: Builder,
     pub(crate) arena: ArenaOptions,
-    pub(super) spills: bool,
+    pub(crate) spills: bool,
     pub(crate) segment_bytes: u64,
     pub(super) checkpoint_every: u64,
     pub(super) without_checkpoint: bool,

@@ -140,7 +140,7 @@ impl OpenOptions {
 }
 
 /// Who looks.
-struct Surveyor<'s> {
+pub(crate) struct Surveyor<'s> {
     disk: &'s Arc<dyn Disk>,
     mark: Option<Mark>,
     /// Up to where the log is written, where somebody goes on writing it.
@@ -153,7 +153,7 @@ struct Surveyor<'s> {
 }
 
 impl<'s> Surveyor<'s> {
-    fn new(
+    pub(crate) fn new(
         disk: &'s Arc<dyn Disk>,
         written: Option<LogPosition>,
         options: OpenOptions,
@@ -163,7 +163,7 @@ impl<'s> Surveyor<'s> {
         Surveyor { disk, mark, written, options, progress, is_whole, found }
     }
 
-    fn look(mut self, pages: Option<Arc<dyn Pages>>) -> Result<Survey, OpenError> {
+    pub(crate) fn look(mut self, pages: Option<Arc<dyn Pages>>) -> Result<Survey, OpenError> {
         let lock = self.disk.open(LOCK, Mode::Read).map_err(doing("open", LOCK))?;
         match Mark::read(&*lock) {
             Ok(mark) => self.mark = mark,

@@ -1,6 +1,6 @@
 //! `jungle verify`: whether a folder is whole.
 
-mod survey;
+pub(super) mod survey;
 
 use std::io::Write;
 use std::sync::Arc;

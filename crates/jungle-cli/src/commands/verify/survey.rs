@@ -26,10 +26,16 @@ pub(super) fn hint(survey: &Survey, dir: &str) -> String {
     match survey.remedy {
         Remedy::RemovePages => all_in_log(dir),
         Remedy::TakeOut => format!(
-            "everything up to revision {newest} can still be read: `jungle export` takes it out; \
-             `jungle restore BACKUP DIR` makes a new folder with the log from a backup"
+            "everything up to revision {newest} can still be read: `jungle repair {dir} NEW` makes \
+             a new folder of it; `jungle restore BACKUP NEW` makes one with the log from a backup"
         ),
-        _ => "`jungle restore BACKUP DIR` makes a new folder from a backup".to_owned(),
+        _ if newest.number() == 0 => {
+            "`jungle restore BACKUP DIR` makes a new folder from a backup".to_owned()
+        }
+        _ => format!(
+            "`jungle restore BACKUP NEW` makes a new folder from a backup; without one, \
+             `jungle repair {dir} NEW` saves what can still be read"
+        ),
     }
 }
 
@@ -40,7 +46,8 @@ pub(super) fn all_in_log(dir: &str) -> String {
     )
 }
 
-fn print_text(out: &mut impl Write, survey: &Survey) -> io::Result<()> {
+/// Tells where something is damaged.
+pub(in crate::commands) fn print_damages(out: &mut impl Write, survey: &Survey) -> io::Result<()> {
     writeln!(out, "damaged in {}", count(survey.count(), "place"))?;
     for damage in survey.damages.iter().take(TOLD) {
         writeln!(out, "        {damage}")?;
@@ -49,6 +56,11 @@ fn print_text(out: &mut impl Write, survey: &Survey) -> io::Result<()> {
     if more > 0 {
         writeln!(out, "        and {more} more")?;
     }
+    Ok(())
+}
+
+fn print_text(out: &mut impl Write, survey: &Survey) -> io::Result<()> {
+    print_damages(out, survey)?;
     let whole = survey.whole_revisions.iter().map(|range| match (range.start(), range.end()) {
         (first, last) if first == last => first.to_string(),
         (first, last) => format!("{first} to {last}"),

@@ -1,0 +1,550 @@
+//! Saving what can be saved of a damaged folder, into a new one.
+//!
+//! There are two who know something: the log, from its first record up to where it is damaged, and
+//! the checkpoint, with what the log says since. Whoever gets further is believed.
+//! - *The log*: its records are written once more, as they are, so the new folder has all of it.
+//! - *The checkpoint*: all its versions are copied that can be read, each of them as a whole (what
+//!   cannot be loaded of it may be known to the log); what cannot be read is named
+//!   ([`Salvage`]). The log of the new folder begins behind that.
+//!
+//! What is behind a hole in the log is not made again, even where its own bytes are whole: nobody
+//! knows what it was made on top of.
+
+mod mended;
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use jungle_db::{
+    Archive, ArchiveError, BranchId, Checkpoint, CopyError, Durability, HistoryEntry, Jungle, Lost,
+    NotWritten, Remains, ReplayError, Revision, Salvage, TreeId,
+};
+use jungle_tree::{Arena, loading};
+
+use self::mended::Mended;
+use crate::checkpoint::{CheckpointError, Checkpoints, LoadError, PagedHistory, load};
+use crate::disk::{Disk, FolderDisk, Mode};
+use crate::erase;
+use crate::error::{IoError, LogError, OpenError, doing};
+use crate::form::{TreeFault, check_branch, replay_what_is_there};
+use crate::log::mark::{LOCK, Mark};
+use crate::log::recover::{recover_by, segments};
+use crate::log::segment::LOG;
+use crate::log::writer::Writer;
+use crate::log::{Log, LogPosition};
+use crate::open::{OpenOptions, make_log};
+use crate::pages::{EnginePages, Pages, PagesOptions};
+use crate::progress::{GivenUp, Progress};
+use crate::survey::{Survey, Surveyor};
+use crate::verify::VerifyError;
+
+/// What was saved of a folder, and what was not.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct RepairReport {
+    /// What is damaged.
+    pub survey: Survey,
+    /// The newest revision of what was saved. Those of parts that were saved of others come after it.
+    pub revision: Revision,
+    /// From where it is.
+    pub source: RepairSource,
+    /// The commits behind it that are lost, if there are any.
+    pub lost_commits: Option<LostCommits>,
+    /// What else is lost.
+    pub lost: Vec<Lost>,
+}
+
+impl RepairReport {
+    /// Was everything saved?
+    #[must_use]
+    pub fn is_all(&self) -> bool {
+        self.lost.is_empty() && self.lost_commits.is_none()
+    }
+}
+
+/// From where something was saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RepairSource {
+    /// From the log, from its beginning on.
+    Log,
+    /// From the checkpoint, and what the log says since.
+    Checkpoint,
+}
+
+/// Commits that were lost, all behind one revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostCommits {
+    /// The first one.
+    pub first: Revision,
+    /// The last one that is known to have been there, if any is.
+    pub last: Option<Revision>,
+}
+
+/// Who is told how far a repair is, in revisions.
+#[derive(Clone, Debug, Default)]
+pub struct RepairProgress {
+    /// How many were read.
+    pub reading: Progress,
+    /// How many were copied.
+    pub saving: Progress,
+    /// How many were read back.
+    pub checking: Progress,
+}
+
+impl RepairProgress {
+    /// Has it given up when somebody says so, see [`Progress::until`].
+    #[must_use]
+    pub fn until(self, given_up: &Arc<AtomicBool>) -> RepairProgress {
+        let until = |progress: Progress| progress.until(Arc::clone(given_up));
+        RepairProgress {
+            reading: until(self.reading),
+            saving: until(self.saving),
+            checking: until(self.checking),
+        }
+    }
+}
+
+/// Why nothing was saved.
+///
+/// ```
+/// use jungle_store::{OpenOptions, RepairError, RepairProgress, Store};
+/// # let dir = std::env::temp_dir().join(format!("jungle-not-repaired-{}", std::process::id()));
+/// let store = Store::open(dir.join("old"))?;
+/// store.create_tree("board")?;
+/// store.close()?;
+/// let first = dir.join("old/log/00000000000000000001.log");
+/// let mut bytes = std::fs::read(&first)?;
+/// bytes[70] ^= 1;
+/// std::fs::write(&first, bytes)?;
+/// let progress = RepairProgress::default();
+/// let refused = OpenOptions::new().repair(dir.join("old"), dir.join("new"), &progress);
+/// assert!(matches!(refused, Err(RepairError::Nothing { .. })));
+/// # std::fs::remove_dir_all(&dir)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RepairError {
+    /// The folder cannot be looked at.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// Nothing of it can be read.
+    #[error("nothing of {folder} can be read")]
+    Nothing {
+        /// The folder.
+        folder: Box<str>,
+        /// What is damaged.
+        survey: Box<Survey>,
+    },
+    /// The new folder cannot be made.
+    #[error("the new folder: {0}")]
+    Target(#[source] OpenError),
+    /// What was read cannot be copied.
+    #[error(transparent)]
+    Copy(#[from] CopyError),
+    /// The new log cannot be written.
+    #[error(transparent)]
+    NotWritten(#[from] LogError),
+    /// Nor its checkpoint.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// What was made is not whole.
+    #[error("what was made is not whole: {0}")]
+    Verify(#[from] VerifyError),
+    /// What was made is something else: a bug of this program, or of the disk.
+    #[error("what was made is not what was read, at revision {revision}")]
+    Wrong {
+        /// The newest revision.
+        revision: Revision,
+    },
+}
+
+impl RepairError {
+    /// Whether nothing is wrong, but whoever wanted it does not any more.
+    #[must_use]
+    pub fn is_given_up(&self) -> bool {
+        match self {
+            RepairError::Open(error) | RepairError::Target(error) => {
+                matches!(error, OpenError::GivenUp)
+            }
+            RepairError::Verify(error) => error.is_given_up(),
+            RepairError::Checkpoint(error) => error.is_given_up(),
+            _ => false,
+        }
+    }
+}
+
+impl From<GivenUp> for RepairError {
+    fn from(given_up: GivenUp) -> RepairError {
+        RepairError::Open(given_up.into())
+    }
+}
+
+impl From<IoError> for RepairError {
+    fn from(error: IoError) -> RepairError {
+        RepairError::Open(error.into())
+    }
+}
+
+fn target(error: IoError) -> RepairError {
+    RepairError::Target(error.into())
+}
+
+impl OpenOptions {
+    /// Saves into a new folder what can be read of another one, which may be so damaged that it
+    /// cannot be opened, and is not changed. Trees, branches, revisions and tags have the names,
+    /// numbers, authors, messages and times they had, and revisions have just the content they had;
+    /// what cannot be read as a whole is not there, and named. It takes memory for all there is,
+    /// unless it [spills](OpenOptions::spill).
+    ///
+    /// # Errors
+    /// When nothing can be read, somebody has the folder open to write, the new one is not empty,
+    /// or the system refuses something. What is in the new folder then is of no use.
+    ///
+    /// ```
+    /// use jungle_store::{OpenOptions, RepairProgress, Store};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-repair-doc-{}", std::process::id()));
+    /// let store = Store::open(dir.join("old"))?;
+    /// let made = store.create_tree("board")?.update(|tx| tx.append(&[]))?.revision;
+    /// store.checkpoint()?;
+    /// store.close()?;
+    /// // The head of the log is not there any more.
+    /// let first = dir.join("old/log/00000000000000000001.log");
+    /// let mut bytes = std::fs::read(&first)?;
+    /// bytes[..36].fill(0);
+    /// std::fs::write(&first, bytes)?;
+    /// assert!(Store::open(dir.join("old")).is_err());
+    ///
+    /// let progress = RepairProgress::default();
+    /// let report = OpenOptions::new().repair(dir.join("old"), dir.join("new"), &progress)?;
+    /// assert!(report.is_all());
+    /// let board = Store::open(dir.join("new"))?.open_tree("board")?;
+    /// assert_eq!(board.at(made)?.root().child_count(), 1);
+    /// # drop(board);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn repair(
+        mut self,
+        from: impl AsRef<Path>,
+        to: impl AsRef<Path>,
+        progress: &RepairProgress,
+    ) -> Result<RepairReport, RepairError> {
+        let to = to.as_ref();
+        let disk = FolderDisk::create(to);
+        let disk = disk.map_err(doing("create", &to.to_string_lossy())).map_err(target)?;
+        if self.spills {
+            self.arena.spill = Some(to.into());
+        }
+        self.repair_on(Arc::new(FolderDisk::new(from.as_ref())), Arc::new(disk), progress)
+    }
+
+    /// As [`repair`](OpenOptions::repair), on disks.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn repair_on(
+        self,
+        from: Arc<dyn Disk>,
+        to: Arc<dyn Disk>,
+        progress: &RepairProgress,
+    ) -> Result<RepairReport, RepairError> {
+        let looking: Arc<dyn Disk> = Arc::new(Mended::new(Arc::clone(&from))?);
+        let _lock = self.clone().read_only().lock(&*looking)?;
+        if erase::is_unfinished(&*looking)? {
+            return Err(OpenError::Erasing { folder: from.place().into() }.into());
+        }
+        if !to.list("").map_err(doing("list", "the folder")).map_err(target)?.is_empty() {
+            return Err(RepairError::Target(OpenError::NotAJungle { folder: to.place().into() }));
+        }
+        let surveyor = Surveyor::new(&looking, None, self.clone().read_only(), &progress.reading);
+        let survey = surveyor.look(None)?;
+        let mended = Mended::new(from)?.mended()?;
+        let (mark, is_cut) = (mended.mark()?, mended.is_cut);
+        let from: Arc<dyn Disk> = Arc::new(mended);
+        Repairing { options: self, from, to, mark, is_cut, progress }.run(survey)
+    }
+}
+
+/// A repair under way.
+struct Repairing<'p> {
+    options: OpenOptions,
+    from: Arc<dyn Disk>,
+    to: Arc<dyn Disk>,
+    mark: Option<Mark>,
+    /// Was the end of the last segment cut off?
+    is_cut: bool,
+    progress: &'p RepairProgress,
+}
+
+/// What one of the two knows.
+struct Known {
+    revision: Revision,
+    /// Does it go up to the end of the log?
+    is_all: bool,
+}
+
+/// What the checkpoint makes, with the log since.
+struct ByPages {
+    known: Known,
+    remains: Remains,
+    pages: Arc<dyn Pages>,
+    badly_formed: Vec<TreeId>,
+}
+
+/// The histories of the trees that can be opened, and of the others.
+struct Histories<'h> {
+    open: &'h Checkpoint,
+    closed: &'h PagedHistory,
+}
+
+impl Archive for Histories<'_> {
+    fn piece(&self, branch: BranchId, index: u64) -> Result<Arc<[HistoryEntry]>, ArchiveError> {
+        self.open.piece(branch, index).or_else(|_| self.closed.piece(branch, index))
+    }
+}
+
+impl Repairing<'_> {
+    fn run(self, survey: Survey) -> Result<RepairReport, RepairError> {
+        let (by_log, known) = self.write_log()?;
+        let by_pages = self.read_pages()?;
+        let by_pages = by_pages.filter(|by_pages| by_pages.known.revision > known.revision);
+        let is_nothing = by_pages.is_none() && known.revision == Revision::default();
+        if is_nothing && (survey.count() > 0 || !known.is_all) {
+            let (folder, survey) = (self.from.place().into(), Box::new(survey));
+            return Err(RepairError::Nothing { folder, survey });
+        }
+        let (known, source, lost) = match by_pages {
+            None => {
+                self.check(&by_log, Written::Log)?;
+                (known, RepairSource::Log, Vec::new())
+            }
+            Some(by_pages) => {
+                self.discard()?;
+                let lost = self.copy(&by_pages, &by_log)?;
+                (by_pages.known, RepairSource::Checkpoint, lost)
+            }
+        };
+        let lost_commits = self.lost_commits(&known, &survey)?;
+        Ok(RepairReport { survey, revision: known.revision, source, lost_commits, lost })
+    }
+
+    /// Does what the log says again, from its first record on, and writes it into the new folder's
+    /// log.
+    fn write_log(&self) -> Result<(Jungle, Known), RepairError> {
+        make_log(&*self.to, None).map_err(RepairError::Target)?;
+        let log = self.begin(Revision::default())?;
+        let jungle = Jungle::builder().arena(self.options.arena.clone()).build();
+        let jungle = jungle.map_err(OpenError::from)?;
+        let mut failed = None;
+        let read = self.read(&jungle, None, &mut |record| {
+            jungle.replay(record)?;
+            let revision = record.revision.number();
+            let written = log.append(record).and_then(|()| log.wait(revision, Durability::Memory));
+            written.map_err(|error| {
+                failed = Some(error);
+                ReplayError::NotWritten(NotWritten::Stopped)
+            })
+        });
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
+        let is_all = read?;
+        log.close()?;
+        Ok((jungle.clone(), Known { revision: jungle.revision(), is_all }))
+    }
+
+    /// An empty log in the new folder, which goes on behind this revision.
+    fn begin(&self, newest: Revision) -> Result<Log, RepairError> {
+        let lock = self.to.open(LOCK, Mode::CreateNew).map_err(doing("create", LOCK));
+        let lock = lock.map_err(target)?;
+        let (to, next) = (Arc::clone(&self.to), newest.number() + 1);
+        let writer = Writer::first(to, next, self.options.segment_bytes).map_err(target)?;
+        Ok(Log::new(Arc::clone(&self.to), lock, Some(writer), newest.number()))
+    }
+
+    /// Reads the log from some place on as far as that goes; tells whether that is its end.
+    fn read(
+        &self,
+        jungle: &Jungle,
+        from: Option<LogPosition>,
+        redo: crate::log::recover::Each<'_>,
+    ) -> Result<bool, RepairError> {
+        let reading = &self.progress.reading;
+        let mut no_room = None;
+        let done = recover_by(&*self.from, self.mark, jungle, from, &mut |record| {
+            if reading.go_on().is_err() {
+                // Only to end it.
+                return Err(ReplayError::NotWritten(NotWritten::Stopped));
+            }
+            reading.tell(record.revision.number(), 0);
+            redo(record).inspect_err(|error| {
+                if let ReplayError::Apply(apply) = error
+                    && apply.source.is_full()
+                {
+                    no_room = Some(apply.source.clone());
+                }
+            })
+        });
+        reading.go_on()?;
+        if let Some(error) = no_room {
+            return Err(CopyError::NoRoom(error).into());
+        }
+        match done {
+            // Without a mark nobody knows whether there was a log at all.
+            Ok(end) => Ok(end.is_some()),
+            Err(error) if is_no_room(&error) => Err(error.into()),
+            Err(_) => {
+                // What is not to be kept is dropped; what cannot be looked at stays.
+                let _ = loading(|| jungle.end_replay());
+                Ok(false)
+            }
+        }
+    }
+
+    /// Opens the checkpoint, and does again what the log says since.
+    fn read_pages(&self) -> Result<Option<ByPages>, RepairError> {
+        let options = PagesOptions { read_only: true, ..PagesOptions::default() };
+        // What is wrong was told by the survey.
+        let Ok(Some(pages)) = EnginePages::open_if_there(Arc::clone(&self.from), options) else {
+            return Ok(None);
+        };
+        let pages: Arc<dyn Pages> = Arc::new(pages);
+        let Ok(Some(loaded)) = load(&*pages) else { return Ok(None) };
+        let Ok(mut remains) = loaded.remains(&self.options.arena, &pages) else { return Ok(None) };
+        let badly_formed = badly_formed(remains.jungle(), &self.progress.reading)?;
+        let jungle = remains.jungle().clone();
+        // What is badly formed cannot be edited.
+        let is_all = badly_formed.is_empty()
+            && self.read(&jungle, Some(loaded.log), &mut |record| {
+                remains.replay(record, replay_what_is_there)
+            })?;
+        let known = Known { revision: jungle.revision(), is_all };
+        Ok(Some(ByPages { known, remains, pages, badly_formed }))
+    }
+
+    /// Removes what was written of the log.
+    fn discard(&self) -> Result<(), RepairError> {
+        let removed = || -> Result<(), IoError> {
+            for name in self.to.list(LOG).map_err(doing("list", LOG))? {
+                self.to.remove(&format!("{LOG}/{name}")).map_err(doing("remove", LOG))?;
+            }
+            self.to.remove(LOCK).map_err(doing("remove", LOCK))
+        };
+        removed().map_err(target)
+    }
+
+    /// Copies what can be read of a checkpoint; tells what cannot.
+    fn copy(&self, by_pages: &ByPages, by_log: &Jungle) -> Result<Vec<Lost>, RepairError> {
+        let arena = Arena::with_options(&self.options.arena).map_err(OpenError::from)?;
+        let checkpoint = by_pages.remains.jungle().checkpoint_as_it_is();
+        let mut state = checkpoint.state().clone();
+        state.trees.extend_from_slice(by_pages.remains.closed());
+        let paged = PagedHistory(Arc::clone(&by_pages.pages));
+        let salvage = Salvage {
+            arena: by_pages.remains.jungle().arena(),
+            state: &state,
+            archive: &Histories { open: &checkpoint, closed: &paged },
+            other: Some(by_log),
+            badly_formed: by_pages.badly_formed.iter().copied().collect(),
+        };
+        let saving = &self.progress.saving;
+        let saved = salvage.save(Jungle::builder(), arena, |done, total| {
+            saving.tell(done, total);
+            saving.go_on()
+        })??;
+        let log = self.begin(saved.jungle.revision())?;
+        let checkpoints = Checkpoints::none(Arc::clone(&self.to));
+        checkpoints.write(&saved.jungle, &log, &Progress::default())?;
+        log.close()?;
+        self.check(&saved.jungle, Written::Checkpoint)?;
+        let mut lost = saved.lost;
+        // Nobody misses it twice.
+        let is_gone = |tree: &str| {
+            lost.iter().any(|it| matches!(it, Lost::Tree { tree: gone } if **gone == *tree))
+        };
+        let since = by_pages.remains.lost().into_iter().filter(|it| !is_gone(tree_of(it)));
+        let since: Vec<Lost> = since.collect();
+        lost.extend(since);
+        Ok(lost)
+    }
+
+    /// Reads back what was written, and makes a checkpoint of it if there is none.
+    fn check(&self, ought: &Jungle, written: Written) -> Result<(), RepairError> {
+        let options = self.options.clone().checkpoint_every(u64::MAX);
+        let options = options.progress(self.progress.checking.clone());
+        let store = options.open_on(Arc::clone(&self.to)).map_err(RepairError::Target)?;
+        if written == Written::Log {
+            store.checkpoint_telling(&Progress::default())?;
+        }
+        store.verify_telling(&self.progress.checking)?;
+        if !loading(|| crate::adopt::is_same(&store, ought)).map_err(VerifyError::from)? {
+            return Err(RepairError::Wrong { revision: ought.revision() });
+        }
+        Ok(store.close()?)
+    }
+
+    /// The commits that came after what was saved.
+    fn lost_commits(
+        &self,
+        known: &Known,
+        survey: &Survey,
+    ) -> Result<Option<LostCommits>, RepairError> {
+        let closed = match self.mark {
+            Some(Mark::Closed { revision, .. }) => Some(Revision::new(revision)),
+            _ => None,
+        };
+        let in_log = survey.whole_revisions.iter().map(|range| *range.end()).max();
+        // A segment begins behind what is in the one before.
+        let begun = segments(&*self.from).map_err(OpenError::from)?.last().copied();
+        let begun = begun.map(|first| Revision::new(first.saturating_sub(1)));
+        let last = [closed, in_log, begun].into_iter().flatten().max();
+        let last = last.filter(|&last| last > known.revision);
+        let is_all = last.is_none() && (known.is_all && !self.is_cut || closed.is_some());
+        let first = Revision::new(known.revision.number() + 1);
+        Ok((!is_all).then_some(LostCommits { first, last }))
+    }
+}
+
+fn tree_of(lost: &Lost) -> &str {
+    match lost {
+        Lost::Revisions { tree, .. } | Lost::Branch { tree, .. } | Lost::Tag { tree, .. } => tree,
+        _ => "",
+    }
+}
+
+/// Is nothing wrong with what is read, but there is no room for it?
+fn is_no_room(error: &OpenError) -> bool {
+    match error {
+        OpenError::Arena(_) => true,
+        OpenError::Checkpoint(LoadError::Slab(slab)) => slab.cause.is::<io::Error>(),
+        _ => false,
+    }
+}
+
+/// What the new folder has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Written {
+    Log,
+    Checkpoint,
+}
+
+/// The trees that are not well formed, which nobody can read. Those of which something is not there
+/// may be, as far as they are.
+fn badly_formed(jungle: &Jungle, progress: &Progress) -> Result<Vec<TreeId>, RepairError> {
+    let mut found = Vec::new();
+    for main in jungle.list_trees().iter().filter_map(|name| jungle.open_tree(name).ok()) {
+        for head in main.list_branches().iter().filter_map(|name| main.on_branch(name).ok()) {
+            progress.go_on()?;
+            let form = check_branch(&head).map_err(|damage| damage.source);
+            if matches!(form, Err(TreeFault::Form(_))) {
+                found.push(main.id());
+                break;
+            }
+        }
+    }
+    Ok(found)
+}
