@@ -16,6 +16,7 @@ mod info;
 mod interrupt;
 mod member;
 mod near;
+mod notify;
 mod output;
 mod pager;
 mod past;

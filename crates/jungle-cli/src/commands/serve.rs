@@ -26,6 +26,7 @@ use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder;
 use crate::near;
+use crate::notify::{self, News};
 use crate::output::{Format, json_line, say, stdout};
 use crate::tryout::Ends;
 
@@ -246,11 +247,14 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     }
     let ends = Ends::listen()?;
     let ends = if args.leash { ends.with_input() } else { ends };
+    // Whoever is told that it is ready may end it at once.
+    notify::tell(News::Ready);
     let mut fault = None;
     while fault.is_none() && !ends.within(LOOKED_FOR_EVERY) {
         fault = cluster.as_ref().and_then(|cluster| cluster.status().fault);
         fault = fault.filter(|fault| fault.is_passing());
     }
+    notify::tell(News::Stopping);
     server.stop().map_err(failed)?;
     // Whoever looks after it starts it again.
     fault.map_or(Ok(()), |fault| Err(Failure::of(Exit::Error, &*fault)))

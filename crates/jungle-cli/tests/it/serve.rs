@@ -350,3 +350,52 @@ fn limits_are_what_was_said() {
     let refused = serving.send("GET /api/v1/trees/t/watch", "");
     assert!(refused.starts_with("HTTP/1.1 429 "), "{refused}");
 }
+
+/// What systemd is told.
+#[cfg(target_os = "linux")]
+#[test]
+fn service_manager_is_told_that_it_is_ready_and_that_it_stops() {
+    use std::net::TcpStream;
+    use std::os::unix::net::UnixDatagram;
+
+    let folder = Folder::new("serve-notify");
+    // The name of a socket has room for few letters.
+    let place = std::env::temp_dir().join(format!("jungle-notify-{}", std::process::id()));
+    let _ = fs::remove_file(&place);
+    let manager = UnixDatagram::bind(&place).unwrap();
+    manager.set_read_timeout(Some(super::serving::PATIENCE)).unwrap();
+    let told = || {
+        let mut bytes = [0; 256];
+        let len = manager.recv(&mut bytes).unwrap();
+        String::from_utf8(bytes[..len].to_vec()).unwrap().trim_end().to_owned()
+    };
+    let start = || {
+        let mut command = folder.command(&["serve", "--json", "--listen", "127.0.0.1:0"]);
+        command.args(["--data", "data"]).env("NOTIFY_SOCKET", &place);
+        command
+    };
+    let mut serving = Serving::start_by(start());
+    assert_eq!(told(), "READY=1");
+    TcpStream::connect(serving.address()).unwrap();
+
+    // The folder is in use, so this one is never ready.
+    Ended::new(start().output().unwrap()).check_code(1);
+    manager.set_nonblocking(true).unwrap();
+    assert!(manager.recv(&mut [0; 256]).is_err());
+    manager.set_nonblocking(false).unwrap();
+
+    let id = serving.child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    assert_eq!(told(), "STOPPING=1");
+    assert_eq!(serving.child.wait().unwrap().code(), Some(0));
+    fs::remove_file(&place).unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn service_manager_that_is_gone_is_noted() {
+    let folder = Folder::new("serve-notify-nobody");
+    let mut command = folder.command(&["serve", "--json", "--listen", "127.0.0.1:0", "--memory"]);
+    command.env("NOTIFY_SOCKET", folder.0.join("nobody"));
+    Serving::start_by(command).end();
+}

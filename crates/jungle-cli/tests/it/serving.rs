@@ -11,7 +11,7 @@ use super::Folder;
 use super::tryout::signal;
 
 /// No answer takes so long, unless something is wrong.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server in a process of its own, killed when the test ends.
 pub(crate) struct Serving {
