@@ -64,6 +64,10 @@ impl Failure {
         self
     }
 
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         self.exit
     }

@@ -20,6 +20,7 @@ mod notify;
 mod output;
 mod pager;
 mod past;
+mod patch;
 mod replacing;
 mod revision;
 mod source;

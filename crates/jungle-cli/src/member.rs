@@ -5,7 +5,7 @@ use jungle_json::{
     ARRAY_KEY, ImportOptions, Limits, Member, SCALARS_MAX, Shape, VALUE_KEY, import, shape,
     value_at,
 };
-use jungle_tree::{Editor, Key, KeyRef, Node, Path, Tree, Value};
+use jungle_tree::{Editor, Key, KeyRef, Node, Path, Subtree, Tree, Value, copy_subtree};
 
 use crate::document::new_tree;
 use crate::failure::{Exit, Failure, failed};
@@ -16,6 +16,8 @@ pub(crate) enum New {
     Scalar(Value),
     /// The text of an object or array.
     Document(String),
+    /// What a node of another tree holds.
+    Tree(Subtree),
 }
 
 impl New {
@@ -77,6 +79,35 @@ pub(crate) fn put(
             put_name(editor, parent, key, name, new)
         }
         (Key::Position(_), Shape::Array(_) | Shape::Mixed) => put_element(editor, path, new),
+        (_, shape) => Err(wrong_key(&Path::from(parent), key, &shape)),
+    }
+}
+
+/// As [`put`], also at a position that is not the next one, and names and positions beside each
+/// other.
+pub(crate) fn place(editor: &mut Editor, path: &[Key], new: &New) -> Result<(), Failure> {
+    let Some((key, parent)) = path.split_last() else {
+        return put_whole(editor, &[], new);
+    };
+    let root = editor.root();
+    let node = root.at(parent).map_err(|_| near::not_found(root, parent))?;
+    match (key, shape(node)) {
+        // An attribute of that name beside a child stays what it is.
+        (Key::Name(name), Shape::Mixed)
+            if node.child(key).is_some() && node.attribute(name).is_some() =>
+        {
+            put_whole(editor, path, new)
+        }
+        (Key::Name(name), Shape::Array(_) | Shape::Object(_) | Shape::Mixed) => {
+            put_name(editor, parent, key, name, new)
+        }
+        (Key::Position(_), Shape::Array(_) | Shape::Object(_) | Shape::Mixed) => {
+            if node.child(key).is_none() {
+                editor.remove_attribute(parent, ARRAY_KEY).map_err(failed)?;
+                editor.insert_child(parent, key).map_err(failed)?;
+            }
+            put_whole(editor, path, new)
+        }
         (_, shape) => Err(wrong_key(&Path::from(parent), key, &shape)),
     }
 }
@@ -170,6 +201,7 @@ fn put_whole(editor: &mut Editor, path: &[Key], new: &New) -> Result<(), Failure
         New::Document(text) => {
             import(text.as_bytes(), editor, path, &options(), &mut |_| ()).map_err(failed)?;
         }
+        New::Tree(subtree) => copy_subtree(editor, path, subtree.node()).map_err(failed)?,
         New::Scalar(value) => {
             // Takes everything else away.
             import(&b"null"[..], editor, path, &options(), &mut |_| ()).map_err(failed)?;

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anstream::AutoStream;
+use anstream::{AutoStream, ColorChoice};
 use jungle_json::{ExportOptions, Member, export, write_value};
 
 use crate::pager;
@@ -46,6 +46,11 @@ pub(crate) fn is_quiet() -> bool {
 /// Standard output for what was done, which is nothing that was asked for.
 pub(crate) fn notice() -> Box<dyn Write> {
     if is_quiet() { Box::new(io::sink()) } else { Box::new(stdout()) }
+}
+
+/// Are colours wanted on standard output?
+pub(crate) fn is_colored() -> bool {
+    AutoStream::choice(&io::stdout()) != ColorChoice::Never
 }
 
 /// A note for people, on standard error.

@@ -153,7 +153,8 @@ pub fn value_at<'a>(node: Node<'a>, path: &[Key]) -> Option<Member<'a>> {
         return None;
     }
     let value = node.at(parent).ok()?.attribute(name)?;
-    Some(Member::Value(value))
+    // What tells the order of members is none of them.
+    (!is_order(name, value)).then_some(Member::Value(value))
 }
 
 /// A node, or the scalar that it stands for.

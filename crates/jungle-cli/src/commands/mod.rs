@@ -2,6 +2,7 @@
 
 pub(crate) mod access;
 pub(crate) mod alice;
+pub(crate) mod apply;
 pub(crate) mod at;
 pub(crate) mod backup;
 pub(crate) mod blame;
@@ -63,6 +64,7 @@ pub(crate) enum Command {
     Blame(blame::Args),
     At(at::Args),
     Diff(diff::Args),
+    Apply(apply::Args),
     Trees(trees::Args),
     Branch(branch::Args),
     Tag(tag::Args),
@@ -129,6 +131,7 @@ fn run_loaded(command: &Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Blame(args) => blame::run(args, context),
         Command::At(args) => at::run(args, context),
         Command::Diff(args) => diff::run(args, context),
+        Command::Apply(args) => apply::run(args, context),
         Command::Trees(args) => trees::run(args, context),
         Command::Branch(args) => branch::run(args, context),
         Command::Tag(args) => tag::run(args, context),

@@ -1,13 +1,15 @@
 //! From changes of a tree to differences of a document: what is an attribute in one and a child in
 //! the other is the same member, and what replaces something of another kind is one difference.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use jungle_json::{Member, Shape, shape, value_at};
-use jungle_tree::{Change, Key, Path, Snapshot, diff};
+use jungle_json::{ARRAY_KEY, Member, ORDER_KEY, Shape, shape, value_at};
+use jungle_tree::{Change, Key, Path, Snapshot, ValueRef, diff};
 
-/// A difference at a path, which is that in the document after, or of what was removed from the
-/// document before.
+use super::moves::Moves;
+
+/// A difference at a path, which is that in the document after. What was removed is at its key in
+/// what its parent is after: that parent may have been moved.
 pub(crate) struct Difference<'a> {
     pub(super) path: Path,
     pub(super) what: What<'a>,
@@ -17,7 +19,7 @@ pub(crate) enum What<'a> {
     Added(Member<'a>),
     Removed(Member<'a>),
     Changed(Member<'a>, Member<'a>),
-    /// It was at this path before.
+    /// It was at this path in the document before.
     Moved(Path),
 }
 
@@ -31,93 +33,211 @@ pub(crate) fn differences<'a>(
     if !is_there(before) && !is_there(after) {
         return None;
     }
+    let changes = diff(before, after);
     let mut places = Places {
         before,
         after,
-        moves: BTreeMap::new(),
+        below,
+        moves: Moves::default(),
+        gone: BTreeSet::new(),
         seen: BTreeSet::new(),
         differences: Vec::new(),
     };
-    for change in &*diff(before, after) {
+    // All of them first: what takes the place of something moved is no change of that.
+    for change in &*changes {
+        if let Change::Moved { from, to } = change {
+            let origin = places.moves.before(from);
+            places.moves.add(to.clone(), origin);
+            places.gone.insert(from.clone());
+        }
+    }
+    for change in &*changes {
         match change {
-            Change::Moved { from, to } => {
-                places.moves.insert(to.clone(), from.clone());
-                if to.starts_with(below) || from.starts_with(below) {
-                    places.push(to.clone(), What::Moved(from.clone()));
-                }
-            }
+            Change::Moved { from, to } => places.moved(from, to),
             Change::AttributePut { path, key, .. } | Change::AttributeRemoved { path, key } => {
                 // The empty key and our markers say what the node itself is.
-                let is_member = !key.is_empty() && !key.starts_with('\0');
-                let path = if is_member { path.join(&**key) } else { path.clone() };
-                places.look(&path, below);
+                if key.is_empty() || key.starts_with('\0') {
+                    places.look_at_itself(path, key);
+                } else {
+                    places.look(&path.join(&**key));
+                }
             }
-            change => places.look(change.path(), below),
+            change => {
+                places.look(change.path());
+            }
         }
     }
     let mut differences = places.differences;
+    // What was moved comes before what else became of it.
     differences.sort_by(|a, b| a.path.cmp(&b.path));
-    Some(differences)
+    Some(without_told(differences))
 }
 
-struct Places<'a> {
+/// Leaves out what is in something that is told whole. What was moved into that is told in any case,
+/// with what else became of it: it was something before.
+fn without_told(differences: Vec<Difference<'_>>) -> Vec<Difference<'_>> {
+    // What the next difference may be in, and whether that is told whole.
+    let mut around: Vec<(Path, bool)> = Vec::new();
+    let mut told = Vec::with_capacity(differences.len());
+    for difference in differences {
+        while around.pop_if(|(path, _)| !difference.path.starts_with(path)).is_some() {}
+        let is_inside = around.last().is_some_and(|&(_, is_whole)| is_whole);
+        match difference.what {
+            What::Moved(_) => around.push((difference.path.clone(), false)),
+            _ if is_inside => continue,
+            What::Added(_) | What::Changed(..) => around.push((difference.path.clone(), true)),
+            What::Removed(_) => {}
+        }
+        told.push(difference);
+    }
+    told
+}
+
+struct Places<'a, 'b> {
     before: &'a Snapshot,
     after: &'a Snapshot,
-    /// Where what was moved came from.
-    moves: BTreeMap<Path, Path>,
+    below: &'b Path,
+    moves: Moves,
+    /// Where what was moved would be, had it stayed in what it was in.
+    gone: BTreeSet<Path>,
     seen: BTreeSet<Path>,
     differences: Vec<Difference<'a>>,
 }
 
-impl<'a> Places<'a> {
+/// What both have at one place.
+#[derive(Clone, Copy)]
+struct Sides<'a> {
+    left: Option<Member<'a>>,
+    right: Option<Member<'a>>,
+}
+
+impl<'a> Places<'a, '_> {
+    /// `from` is where it was when what it was in had been moved already.
+    fn moved(&mut self, from: &Path, to: &Path) {
+        let origin = self.moves.before(to);
+        if to.starts_with(self.below) || origin.starts_with(self.below) {
+            let what = What::Moved(origin);
+            self.differences.push(Difference { path: to.clone(), what });
+            // No node was there, but perhaps an attribute.
+            if let Some(old) = value_at(self.before.root(), &self.moves.place_before(to)) {
+                let what = What::Removed(old);
+                self.differences.push(Difference { path: to.clone(), what });
+            }
+        }
+        self.look(to);
+        // What it was in may be of another kind without it.
+        if let Some((key, parent)) = from.split_last()
+            && let Some(sides) = self.look(parent)
+            && sides.has_two(key)
+        {
+            self.tell(parent, sides);
+        }
+    }
+
     /// Something changed at `path`: goes down to it, and stops where the two sides are not the same
-    /// kind of thing any more.
-    fn look(&mut self, path: &Path, below: &Path) {
-        if !path.starts_with(below) {
-            return self.look_above(path, below);
+    /// kind of thing any more, which is told. Gives what is there if it was not.
+    fn look(&mut self, path: &[Key]) -> Option<Sides<'a>> {
+        if !path.starts_with(self.below) {
+            self.look_above(path);
+            return None;
         }
-        let mut left = Some(Member::Node(self.before.root()));
-        let mut right = Some(Member::Node(self.after.root()));
-        for length in 0..=path.depth() {
+        let left = Some(Member::Node(self.before.root()));
+        let mut sides = Sides { left, right: Some(Member::Node(self.after.root())) };
+        for length in 0..=path.len() {
             let here = &path[..length];
-            if let Some(key) = here.last() {
-                right = step(right, key);
-                left = match self.moves.get(here) {
+            if let Some((key, parent)) = here.split_last() {
+                let is_told = parent.len() >= self.below.depth();
+                if length == path.len() && is_told && sides.has_two(key) {
+                    self.tell(parent, sides);
+                    return None;
+                }
+                let left = match self.moves.from(here) {
                     Some(from) => value_at(self.before.root(), from),
-                    None => step(left, key),
+                    None if self.gone.contains(here) => None,
+                    None => step(sides.left, key),
                 };
+                sides = Sides { left, right: step(sides.right, key) };
             }
-            if length >= below.depth() && !is_same_kind(left, right) {
-                return self.tell(here, left, right);
+            if length >= self.below.depth() && !sides.are_same_kind() {
+                self.tell(here, sides);
+                // What was moved into that is compared with what it was all the same.
+                if !(length + 1..=path.len()).any(|end| self.moves.from(&path[..end]).is_some()) {
+                    return None;
+                }
             }
         }
+        Some(sides)
     }
 
     /// Something changed above what is looked at, which may thereby have come or gone.
-    fn look_above(&mut self, path: &Path, below: &Path) {
-        if below.starts_with(path) {
-            let left = value_at(self.before.root(), below);
-            let right = value_at(self.after.root(), below);
-            if !is_same_kind(left, right) {
-                self.tell(below, left, right);
+    fn look_above(&mut self, path: &[Key]) {
+        if self.below.starts_with(path) {
+            let left = value_at(self.before.root(), self.below);
+            let sides = Sides { left, right: value_at(self.after.root(), self.below) };
+            if !sides.are_same_kind() {
+                self.tell(self.below, sides);
             }
         }
     }
 
-    fn tell(&mut self, path: &[Key], left: Option<Member<'a>>, right: Option<Member<'a>>) {
-        let what = match (left, right) {
+    /// What a node itself is changed. Where that makes no other kind of thing of it, and no path
+    /// leads to it, it is told whole: a value beside other things.
+    fn look_at_itself(&mut self, path: &[Key], key: &str) {
+        let Some(sides) = self.look(path) else { return };
+        // The order of members is no difference, nor is how an array says that it is one, nor
+        // whether a scalar is an attribute or a child.
+        let is_marker = key == ORDER_KEY || key == ARRAY_KEY && sides.are_arrays();
+        if !is_marker && !sides.are_scalars() {
+            self.tell(path, sides);
+        }
+    }
+
+    fn tell(&mut self, path: &[Key], sides: Sides<'a>) {
+        let what = match (sides.left, sides.right) {
             (None, None) => return,
             (None, Some(right)) => What::Added(right),
             (Some(left), None) => What::Removed(left),
             (Some(left), Some(right)) => What::Changed(left, right),
         };
-        self.push(path.into(), what);
+        if self.seen.insert(path.into()) {
+            self.differences.push(Difference { path: path.into(), what });
+        }
+    }
+}
+
+impl<'a> Sides<'a> {
+    /// Are both arrays, both objects or the same scalar? What differs is deeper then, if anywhere.
+    fn are_same_kind(self) -> bool {
+        match (self.left.map(plain), self.right.map(plain)) {
+            (None, None) => true,
+            (Some(Plain::Scalar(left)), Some(Plain::Scalar(right))) => left == right,
+            (Some(Plain::Array), Some(Plain::Array)) => true,
+            (Some(Plain::Object), Some(Plain::Object)) => true,
+            _ => false,
+        }
     }
 
-    fn push(&mut self, path: Path, what: What<'a>) {
-        if self.seen.insert(path.clone()) {
-            self.differences.push(Difference { path, what });
-        }
+    fn are_arrays(self) -> bool {
+        let sides = [self.left, self.right];
+        sides.into_iter().flatten().all(|side| matches!(plain(side), Plain::Array))
+    }
+
+    fn are_scalars(self) -> bool {
+        let sides = [self.left, self.right];
+        sides.into_iter().flatten().all(|side| matches!(plain(side), Plain::Scalar(_)))
+    }
+
+    /// Does either side have a child and an attribute of this name? A path means the child only.
+    fn has_two(self, key: &Key) -> bool {
+        let Key::Name(name) = key else { return false };
+        let is_plain = |value| !matches!(value, ValueRef::Bytes(_)) || **name != *ORDER_KEY;
+        let has_two = |side: Member<'a>| match side {
+            Member::Node(node) => {
+                node.child(key).is_some() && node.attribute(name).is_some_and(is_plain)
+            }
+            Member::Value(_) => false,
+        };
+        [self.left, self.right].into_iter().flatten().any(has_two)
     }
 }
 
@@ -128,19 +248,8 @@ fn step<'a>(member: Option<Member<'a>>, key: &Key) -> Option<Member<'a>> {
     }
 }
 
-/// Are both arrays, both objects or the same scalar? What differs is deeper then, if anywhere.
-fn is_same_kind(left: Option<Member<'_>>, right: Option<Member<'_>>) -> bool {
-    match (left.map(plain), right.map(plain)) {
-        (None, None) => true,
-        (Some(Plain::Scalar(left)), Some(Plain::Scalar(right))) => left == right,
-        (Some(Plain::Array), Some(Plain::Array)) => true,
-        (Some(Plain::Object), Some(Plain::Object)) => true,
-        _ => false,
-    }
-}
-
 enum Plain<'a> {
-    Scalar(jungle_tree::ValueRef<'a>),
+    Scalar(ValueRef<'a>),
     Array,
     Object,
 }

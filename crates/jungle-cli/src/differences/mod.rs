@@ -1,14 +1,18 @@
 //! What differs between two documents, found and printed.
 
+mod exact;
 mod find;
+mod moves;
 mod print;
+mod words;
 
 use std::io::{self, Write};
 
 use jungle_tree::{Path, Snapshot};
 
 pub(crate) use find::differences;
-pub(crate) use print::json_list;
+pub(crate) use moves::Moves;
+pub(crate) use print::{both, json_list};
 
 use crate::output::Format;
 

@@ -5,11 +5,13 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use jungle_json::Member;
-use jungle_tree::Key;
+use jungle_tree::{Key, ValueRef};
 use serde_json::Value;
 
+use super::exact::exact;
 use super::find::{Difference, What};
-use crate::output::{count, json, short};
+use super::words::stand_out;
+use crate::output::{count, is_colored, json, short};
 
 /// Longer values are cut on a line.
 const VALUE_CHARS_MAX: usize = 100;
@@ -18,6 +20,7 @@ const VALUE_CHARS_MAX: usize = 100;
 const SAME_CHARS_MAX: usize = 20;
 
 pub(super) fn lines(out: &mut impl Write, differences: &[Difference<'_>]) -> io::Result<()> {
+    let is_colored = is_colored();
     for Difference { path, what } in differences {
         let (sign, color) = sign(what);
         let style = Style::new().fg_color(Some(color.into()));
@@ -25,7 +28,10 @@ pub(super) fn lines(out: &mut impl Write, differences: &[Difference<'_>]) -> io:
         let rest = match what {
             What::Added(member) | What::Removed(member) => format!("{path}: {}", value(*member)),
             What::Changed(left, right) => {
-                let (left, right) = changed(*left, *right);
+                let shown = both(*left, *right);
+                let words = (is_colored && are_text(*left, *right))
+                    .then(|| stand_out(style, &shown.0, &shown.1));
+                let (left, right) = words.flatten().unwrap_or(shown);
                 format!("{path}: {left} → {right}")
             }
             What::Moved(from) => format!("{from} → {path}"),
@@ -36,7 +42,7 @@ pub(super) fn lines(out: &mut impl Write, differences: &[Difference<'_>]) -> io:
 }
 
 /// Both sides of a change, from shortly before they differ where they would be cut before that.
-fn changed(left: Member<'_>, right: Member<'_>) -> (String, String) {
+pub(crate) fn both(left: Member<'_>, right: Member<'_>) -> (String, String) {
     let (Member::Value(_), Member::Value(_)) = (left, right) else {
         return (short(left, VALUE_CHARS_MAX), short(right, VALUE_CHARS_MAX));
     };
@@ -51,6 +57,11 @@ fn changed(left: Member<'_>, right: Member<'_>) -> (String, String) {
         format!("{begin}{shown}{end}")
     };
     (cut(&left), cut(&right))
+}
+
+fn are_text(left: Member<'_>, right: Member<'_>) -> bool {
+    let is_text = |member| matches!(member, Member::Value(ValueRef::Text(_)));
+    is_text(left) && is_text(right)
 }
 
 pub(super) fn paths(out: &mut impl Write, differences: &[Difference<'_>]) -> io::Result<()> {
@@ -99,24 +110,35 @@ pub(crate) fn json_list(out: &mut impl Write, differences: &[Difference<'_>]) ->
 fn json_object(out: &mut impl Write, difference: &Difference<'_>) -> io::Result<()> {
     let Difference { path, what } = difference;
     let path = Value::from(path.to_string());
-    match what {
+    let sides = match what {
         What::Added(value) => {
-            let value = json(*value);
-            write!(out, r#"{{"op":"add","path":{path},"value":{value}}}"#)
+            write!(out, r#"{{"op":"add","path":{path}"#)?;
+            [None, Some(*value)]
         }
         What::Removed(old) => {
-            let old = json(*old);
-            write!(out, r#"{{"op":"remove","path":{path},"old":{old}}}"#)
+            write!(out, r#"{{"op":"remove","path":{path}"#)?;
+            [Some(*old), None]
         }
         What::Changed(old, value) => {
-            let (old, value) = (json(*old), json(*value));
-            write!(out, r#"{{"op":"change","path":{path},"old":{old},"value":{value}}}"#)
+            write!(out, r#"{{"op":"change","path":{path}"#)?;
+            [Some(*old), Some(*value)]
         }
         What::Moved(from) => {
             let from = Value::from(from.to_string());
-            write!(out, r#"{{"op":"move","from":{from},"path":{path}}}"#)
+            return write!(out, r#"{{"op":"move","from":{from},"path":{path}}}"#);
+        }
+    };
+    let sides = ["old", "value"].into_iter().zip(sides);
+    let sides = sides.filter_map(|(name, side)| Some((name, side?)));
+    for (name, side) in sides.clone() {
+        write!(out, r#","{name}":{}"#, json(side))?;
+    }
+    for (name, side) in sides {
+        if let Some(exact) = exact(side) {
+            write!(out, r#","{name}_tree":{exact}"#)?;
         }
     }
+    write!(out, "}}")
 }
 
 /// How many differences there are of each kind.

@@ -88,6 +88,21 @@ fn colours_come_only_when_they_are_wanted() {
     folder.run(&["diff", "a.json", "b.json"]).check(0, "~ /: 1 → 2\n", "");
     let ended = folder.run(&["diff", "a.json", "b.json", "--color", "always"]);
     ended.check(0, "\u{1b}[33m~ /: 1 → 2\u{1b}[0m\n", "");
+    // Words that are the same in two texts do not stand out; where none is, nothing does.
+    let colored = |before: &str, after: &str| {
+        folder.write("a.json", before);
+        folder.write("b.json", after);
+        folder.run(&["diff", "a.json", "b.json", "--color", "always"]).out
+    };
+    assert_eq!(
+        colored(r#"{"t":"a quick fox"}"#, r#"{"t":"a slow fox, too"}"#),
+        "\u{1b}[33m~ /t: \"a \u{1b}[0m\u{1b}[7m\u{1b}[33mquick\u{1b}[0m\u{1b}[33m fox\" → \
+         \"a \u{1b}[0m\u{1b}[7m\u{1b}[33mslow\u{1b}[0m\u{1b}[33m fox\
+         \u{1b}[0m\u{1b}[7m\u{1b}[33m, too\u{1b}[0m\u{1b}[33m\"\u{1b}[0m\n"
+    );
+    assert_eq!(colored("[\"old\"]", "[\"new\"]"), "\u{1b}[33m~ /0: \"old\" → \"new\"\u{1b}[0m\n");
+    let plain = folder.run(&["diff", "a.json", "b.json"]).out;
+    assert_eq!(plain, "~ /0: \"old\" → \"new\"\n");
     let mut command = folder.command(&["diff", "a.json", "none.json"]);
     let ended = Ended::new(command.env("NO_COLOR", "1").output().unwrap());
     assert!(ended.err.starts_with("Error: cannot read"), "{}", ended.err);
@@ -167,7 +182,7 @@ fn name(rng: &mut Rng) -> String {
     if rng.chance(1, 6) { (*rng.pick(&special)).into() } else { format!("k{}", rng.below(90)) }
 }
 
-fn random(rng: &mut Rng, depth: usize) -> Value {
+pub(super) fn random(rng: &mut Rng, depth: usize) -> Value {
     if depth == 0 || rng.chance(1, 3) {
         let scalars = [json!(null), json!(true), json!(0), json!(1), json!(2.5), json!("text")];
         return rng.pick(&scalars).clone();
@@ -180,7 +195,7 @@ fn random(rng: &mut Rng, depth: usize) -> Value {
     Value::Object((0..count).map(|_| (name(rng), random(rng, depth))).collect())
 }
 
-fn mutated(rng: &mut Rng, value: &Value) -> Value {
+pub(super) fn mutated(rng: &mut Rng, value: &Value) -> Value {
     match value {
         Value::Object(members) => {
             let mut new = Map::new();

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod alice;
+mod apply;
 mod blame;
 mod cheat;
 mod cluster;
