@@ -14,8 +14,8 @@ use crate::patch::{Conflict, Patch};
 
 const HELP: &str = "\
 What the patch removes, changes or moves must be there as it says, and nothing where it adds \
-something. Otherwise each such place is told, nothing is changed, and the exit code is 5. The order \
-of an object's members is no part of a patch, but for what it adds as a whole.";
+something. Otherwise each such place is told, nothing is changed, and the exit code is 5. The \
+order of an object's members is no part of a patch, but for what it adds as a whole.";
 
 /// Do what a patch says, which `diff --json` has printed, as one new revision
 #[derive(clap::Args)]

@@ -32,8 +32,7 @@ fn is_special(value: ValueRef<'_>) -> bool {
 
 /// Would an import of its JSON make something else of a node, or of what is below it?
 fn is_unusual(node: Node<'_>) -> bool {
-    let mut walk = node.walk();
-    while let Some(node) = walk.next() {
+    for node in node.walk() {
         let is_unusual = match shape(node) {
             Shape::Mixed => true,
             Shape::Scalar(value) => is_special(value),

@@ -73,8 +73,8 @@ pub(crate) fn differences<'a>(
     Some(without_told(differences))
 }
 
-/// Leaves out what is in something that is told whole. What was moved into that is told in any case,
-/// with what else became of it: it was something before.
+/// Leaves out what is in something that is told whole. What was moved into that is told in any
+/// case, with what else became of it: it was something before.
 fn without_told(differences: Vec<Difference<'_>>) -> Vec<Difference<'_>> {
     // What the next difference may be in, and whether that is told whole.
     let mut around: Vec<(Path, bool)> = Vec::new();

@@ -89,6 +89,9 @@ fn edited(rng: &mut Rng, tree: &TreeHandle, edits: usize) -> Revision {
     done.unwrap().revision
 }
 
+/// Of attributes; some are those of children as well.
+const NAMES: [&str; 6] = ["a", "b", "x", "y", "", "\0b"];
+
 fn edit(rng: &mut Rng, tx: &mut Draft) -> Result<(), EditError> {
     let mut paths = Vec::new();
     let mut walk = tx.root().walk();
@@ -98,6 +101,7 @@ fn edit(rng: &mut Rng, tx: &mut Draft) -> Result<(), EditError> {
     drop(walk);
     let [from, path]: [Path; 2] = [rng.pick(&paths).clone(), rng.pick(&paths).clone()];
     let key = Key::from(*rng.pick(&["a", "b", "c", "", "0", "\0array"]));
+    let name: &str = NAMES[rng.index(NAMES.len())];
     match rng.below(10) {
         0 => tx.insert_child(&path, &key).map(drop),
         1 | 2 => {
@@ -116,7 +120,7 @@ fn edit(rng: &mut Rng, tx: &mut Draft) -> Result<(), EditError> {
             let names = ["a", "d", "e", "f", "g"];
             tx.move_node(&from, &path, &Key::from(*rng.pick(&names)))
         }
-        7 => tx.remove_attribute(&path, *rng.pick(&["a", "x", ""])).map(drop),
+        7 => tx.remove_attribute(&path, name).map(drop),
         _ => {
             let value = match rng.below(8) {
                 0 => Value::from(&[0_u8, 255][..]),
@@ -127,7 +131,7 @@ fn edit(rng: &mut Rng, tx: &mut Draft) -> Result<(), EditError> {
                 5 => Value::from("te\"xt"),
                 _ => Value::Int(rng.below(5) as i64),
             };
-            tx.put_attribute(&path, *rng.pick(&["a", "b", "x", "y", "", "\0b"]), &value)
+            tx.put_attribute(&path, name, &value)
         }
     }
 }
