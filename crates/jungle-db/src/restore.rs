@@ -121,8 +121,8 @@ impl Builder {
         Ok(self.restore_by(arena, state, archive, each)?.0)
     }
 
-    /// As [`restore`](Builder::restore), but for the trees that cannot be loaded: tells which of the
-    /// state's these are.
+    /// As [`restore`](Builder::restore), but for the trees that cannot be loaded: tells which of
+    /// the state's these are.
     pub(crate) fn restore_some(
         self,
         arena: Arena,
@@ -139,7 +139,7 @@ impl Builder {
         arena: Arena,
         state: &JungleState,
         archive: Arc<dyn Archive>,
-        mut each: impl FnMut(&mut Restore<'_>, &SavedTree) -> Result<Option<TreeState>, RestoreError>,
+        mut each: impl FnMut(&mut Restore<'_>, &SavedTree) -> RestoredTree,
     ) -> Result<(Jungle, Vec<usize>), RestoreError> {
         let JungleState { revision, next_id, .. } = *state;
         for (what, number) in [("the newest revision", revision.number()), ("anything", next_id)] {
@@ -165,6 +165,9 @@ impl Builder {
         Ok((jungle, closed))
     }
 }
+
+/// A tree, if it can be loaded.
+type RestoredTree = Result<Option<TreeState>, RestoreError>;
 
 fn twice(what: &'static str, name: &str) -> RestoreError {
     RestoreError::Twice { what, name: name.into() }

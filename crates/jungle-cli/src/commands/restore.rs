@@ -82,8 +82,8 @@ fn is_empty(dir: &Path) -> bool {
     fs::read_dir(dir).map_or(true, |mut files| !files.any(others))
 }
 
-/// Gives a copy within the folder its place, or goes on with that. The mark is first, since it tells that this has
-/// begun, and the log last: a folder that has a mark and no log is refused.
+/// Gives a copy within the folder its place, or goes on with that. The mark is first, since it
+/// tells that this has begun, and the log last: a folder that has a mark and no log is refused.
 pub(super) fn put_in_place(dir: &Path, within: &str) -> io::Result<()> {
     let disk = FolderDisk::new(dir);
     let name = |name: &str| disk.rename(&format!("{within}/{name}"), name);

@@ -11,7 +11,7 @@ use crate::{Folder, without_settings};
 fn is_for_a_server(line: &str) -> bool {
     let begins = |start: &&str| line.starts_with(start);
     let servers = ["curl ", "jungle serve ", "jungle cluster up ", "jungle cluster status "];
-    servers.iter().any(|start| begins(start)) || line.ends_with(" --follow")
+    servers.iter().any(begins) || line.ends_with(" --follow")
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! `jungle repair` of folders that the command has made, damaged in many ways: what it saves is what
-//! there was, and what is whole is saved.
+//! `jungle repair` of folders that the command has made, damaged in many ways: what it saves is
+//! what there was, and what is whole is saved.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -239,14 +239,14 @@ fn check_damages(name: &str, make: impl Fn(&Folder) -> Portrait) {
         let _ = (fs::remove_dir_all(&dir), fs::remove_dir_all(&new));
         copy(&whole, &dir);
         let many = *rng.pick(&[1, 1, 1, 2, 4]);
-        let what: Vec<String> = (0..many)
-            .filter_map(|_| {
-                (!files_below(&dir).is_empty()
-                    && dir.join("pages").exists()
-                    && files_below(&dir).keys().any(|file| file.starts_with(dir.join("log"))))
-                .then(|| damage(rng, &dir))
-            })
-            .collect();
+        let is_there = |files: BTreeMap<PathBuf, Vec<u8>>| {
+            let in_log = |file: &PathBuf| file.starts_with(dir.join("log"));
+            files.contains_key(&dir.join("pages")) && files.keys().any(in_log)
+        };
+        let mut what: Vec<String> = Vec::new();
+        while what.len() < many && is_there(files_below(&dir)) {
+            what.push(damage(rng, &dir));
+        }
         let before = files_below(&dir);
         let survey = OpenOptions::new().survey(&dir).ok();
         let ended = folder.run(&["repair", "damaged", "new", "--json"]);
@@ -429,9 +429,9 @@ fn part_of_a_revision_says_what_it_is() {
             serde_json::from_str::<Json>(&got.out).unwrap()
         };
         let of = was.kept.iter().filter(|which| (&which.0, &which.1) == (tree, branch));
-        let of = of.map(|which| which.2).max().unwrap().to_string();
-        if branch == "main" && first["revision"].to_string() == of {
-            let (part, all) = (get("new", &number.to_string()), get("d", &of));
+        let of = of.map(|which| which.2).max().unwrap();
+        if branch == "main" && first["revision"] == of {
+            let (part, all) = (get("new", &number.to_string()), get("d", &of.to_string()));
             assert!(is_part(&part, &all), "block {block}: {message}");
             assert_ne!(part, all);
         }

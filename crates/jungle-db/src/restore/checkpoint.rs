@@ -110,8 +110,8 @@ impl Jungle {
         self.checkpoint_as_it_is()
     }
 
-    /// As [`checkpoint`](Jungle::checkpoint), without a look at any tree, of which a part may not be
-    /// there any more: indexes are as they were asked for last. [`Salvage`](crate::Salvage) has an
+    /// As [`checkpoint`](Jungle::checkpoint), without a look at any tree, of which a part may not
+    /// be there any more: indexes are as they were asked for last. [`Salvage`](crate::Salvage) has an
     /// example.
     #[must_use]
     pub fn checkpoint_as_it_is(&self) -> Checkpoint {

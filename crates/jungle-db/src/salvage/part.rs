@@ -116,10 +116,11 @@ fn path_of(levels: &[Level<'_>]) -> Path {
         .fold(Path::root(), |path, key| path.join(key))
 }
 
-type Attributes = Vec<(Box<str>, Value)>;
+/// Some attributes.
+type Values = Vec<(Box<str>, Value)>;
 
 /// The attributes up to the first that cannot be read, and whether these are all.
-fn attributes(node: Node<'_>) -> Result<(Attributes, bool), CopyError> {
+fn attributes(node: Node<'_>) -> Result<(Values, bool), CopyError> {
     let mut found = Vec::new();
     let all = read(|| {
         node.attributes().for_each(|(key, value)| found.push((key.into(), value.to_value())));

@@ -46,7 +46,8 @@ use crate::verify::VerifyError;
 pub struct RepairReport {
     /// What is damaged.
     pub survey: Survey,
-    /// The newest revision of what was saved. Those of parts that were saved of others come after it.
+    /// The newest revision of what was saved. Those of parts that were saved of others come
+    /// after it.
     pub revision: Revision,
     /// From where it is.
     pub source: RepairSource,
