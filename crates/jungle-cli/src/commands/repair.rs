@@ -26,10 +26,10 @@ goes by whichever gets further. Trees, branches, revisions and tags keep their n
 authors, messages and times. A revision is saved as a whole or not at all: all that is read is \
 held against its checksum. Where the newest revision of a branch cannot be read as a whole, what \
 can be read of it becomes a revision of its own behind all others, by `jungle repair`, whose \
-message names what is missing. Commits behind a hole in the log cannot be made again. The damaged folder is only \
-read. Until all is there and was read back, the copy is in the folder `repairing` within the new \
-one, which is no Jungle before. The access file and certificates are not copied. If anything was \
-lost, the exit code is 6; a backup has more, if there is one.";
+message names what is missing. Commits behind a hole in the log cannot be made again. The \
+damaged folder is only read. Until all is there and was read back, the copy is in the folder \
+`repairing` within the new one, which is no Jungle before. The access file and certificates are \
+not copied. If anything was lost, the exit code is 6; a backup has more, if there is one.";
 
 /// Where the copy is made, within the new folder: that may be all of a disk.
 const REPAIRING: &str = "repairing";

@@ -69,8 +69,8 @@ mod tests {
         let mut tree = Tree::new(&Arena::new().unwrap());
         let post = tree.add_child(&[]).unwrap();
         tree.put_attribute(&[], "title", "board").unwrap();
-        tree.put_attribute(&[post.clone()], "text", "hello\u{1b}[1m").unwrap();
-        let answer = tree.add_child(&[post.clone()]).unwrap();
+        tree.put_attribute(std::slice::from_ref(&post), "text", "hello\u{1b}[1m").unwrap();
+        let answer = tree.add_child(std::slice::from_ref(&post)).unwrap();
         tree.put_attribute(&[post, answer], "", &b"\xff"[..]).unwrap();
         let snapshot = tree.snapshot();
         let mut drawn = Vec::new();

@@ -111,8 +111,8 @@ impl Jungle {
     }
 
     /// As [`checkpoint`](Jungle::checkpoint), without a look at any tree, of which a part may not
-    /// be there any more: indexes are as they were asked for last. [`Salvage`](crate::Salvage) has an
-    /// example.
+    /// be there any more: indexes are as they were asked for last. [`Salvage`](crate::Salvage) has
+    /// an example.
     #[must_use]
     pub fn checkpoint_as_it_is(&self) -> Checkpoint {
         let (state, taken, held) = self.shared.pause(|Paused { trees, mut heads }| {

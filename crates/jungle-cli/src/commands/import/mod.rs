@@ -124,8 +124,7 @@ fn files(args: &Args, context: &Context<'_>, into: Into<'_>) -> Result<(), Failu
     let options = options(&args.read, order);
     let work = Work { args, options, into, format: context.format, skipped: Cell::new(0) };
     // What an import would do was asked for.
-    let mut out: Box<dyn Write> =
-        if args.dry_run { Box::new(stdout()) } else { notice() };
+    let mut out: Box<dyn Write> = if args.dry_run { Box::new(stdout()) } else { notice() };
     for (index, file) in args.files.iter().enumerate() {
         work.file(&mut out, file, index + 1)?;
     }
