@@ -6,6 +6,7 @@
 mod asan;
 mod check;
 mod command;
+mod deb;
 mod error;
 mod nats;
 mod peers;
@@ -48,6 +49,7 @@ usage: cargo xtask TASK
   track [ARGS]               instructions of a few workloads beside the recorded figures, as `test`
                              tells them; --record writes them down (`jungle-bench track --help`)
   nats                       the server that Alice's remote keys need, for the tests (needs go)
+  deb [--profile PROFILE]    a Debian package of the command, in release unless said otherwise
   supply [--advisories FILE] advisories and licences of everything in the lockfile
   web                        builds the explorer's files, which are in the repository (needs npm)
   peers [NAME...]            builds the systems Jungle is measured against (haskell, java, imbl,
@@ -77,6 +79,7 @@ fn run(arguments: &[String]) -> Result<()> {
         "asan" => asan::run(rest),
         "torture" => torture::run(rest),
         "track" => track::run(rest),
+        "deb" => deb::run(rest),
         "supply" => supply::run(rest),
         "nats" => nats::run(rest),
         "peers" => peers::run(rest),
