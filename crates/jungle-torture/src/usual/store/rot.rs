@@ -4,13 +4,14 @@
 //! - One that was not may end early only where nobody can tell damage from a group that was being
 //!   written as the power went away: in the last group (it says then what it cut off), or where a
 //!   whole block with everything to the end of the log became what it was before.
+//! - What is saved of it by a repair is what was committed, and what is not is told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use jungle_store::disk::sim::{CallKind, Fate, Keep, SimDisk};
-use jungle_store::{OpenError, Store};
+use jungle_store::{OpenError, OpenOptions, RepairError, RepairProgress, Store};
 use jungle_testkit::Rng;
 
 use super::workload::{Known, Progress, Workload, open, past, portrait};
@@ -116,11 +117,51 @@ impl Log<'_> {
                 break (damage, files);
             }
         };
+        // It costs more than all the rest.
+        if rng.chance(1, 4) {
+            self.repair(&files, &damage);
+        }
         let disk = SimDisk::with_files(&files);
         match open(&disk, self.workload.segment_bytes) {
             Ok(store) => self.check_opened((&store, &disk), &files, &damage, intact),
             Err(error) => self.check_told(&error, &damage, intact),
         }
+    }
+
+    /// What is saved of the damaged files is the state of some revision, and all of it if nothing
+    /// is told as lost; of one of which something is lost, each revision that is there is what it
+    /// was.
+    fn repair(&self, files: &Files, damage: &Damage) {
+        let (from, to) = (SimDisk::with_files(files), SimDisk::new());
+        let options = OpenOptions::new().segment_bytes(self.workload.segment_bytes);
+        let progress = RepairProgress::default();
+        let repaired = options.repair_on(Arc::new(from.clone()), Arc::new(to.clone()), &progress);
+        assert_eq!(&from.files(), files, "CHANGED: {}", self.describe(damage));
+        let report = match repaired {
+            Ok(report) => report,
+            Err(RepairError::Nothing { survey, .. }) => {
+                let readable = survey.revision.number();
+                return assert_eq!(readable, 0, "LOST: {}", self.describe(damage));
+            }
+            Err(error) => panic!("{error:?} for {}", self.describe(damage)),
+        };
+        let readable = report.survey.revision;
+        let is_all_there = report.revision >= readable;
+        assert!(is_all_there, "LOST: {report:?}; {}", self.describe(damage));
+        let store = open(&to, self.workload.segment_bytes).expect("it was verified");
+        let was = &self.known.pasts[report.revision.number() as usize];
+        let is = past(&store).unwrap_or_else(|told| panic!("{told}; {}", self.describe(damage)));
+        if report.lost.is_empty() {
+            assert_eq!(&is, was, "SILENT: {}", self.describe(damage));
+        }
+        let was: BTreeSet<&str> = was.lines().collect();
+        let made = |line: &&str| {
+            line.split(' ').nth(2).is_some_and(|number| {
+                number.parse::<u64>().is_ok_and(|number| number > report.revision.number())
+            })
+        };
+        let mut others = is.lines().filter(|line| !was.contains(line) && !made(line));
+        assert_eq!(others.next(), None, "SILENT: {report:?}; {}", self.describe(damage));
     }
 
     /// Changes something; nothing when the dice change nothing.
