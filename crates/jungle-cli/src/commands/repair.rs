@@ -56,12 +56,18 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     may_be_made(new, Path::new(&args.dir))?;
     let is_new = !new.exists();
     let repairing = new.join(REPAIRING);
+    // Whoever makes it has it: another repair into the same folder is refused.
+    let made = fs::create_dir_all(new).and_then(|()| fs::create_dir(&repairing));
+    made.map_err(|error| {
+        let message = format_args!("cannot make {}: {error}", repairing.display());
+        Failure::new(Exit::Error, message)
+    })?;
     let (reading, saving) = (Bar::of_revisions("reading"), Bar::of_revisions("saving"));
     let progress = RepairProgress { reading, saving, checking: Bar::of_revisions("checking") };
     let progress = progress.until(&interrupt::flag());
     let saved = OpenOptions::new().spill().repair(&args.dir, &repairing, &progress);
     let report = saved.map_err(|error| {
-        // It is of no use, and nobody else has made it.
+        // It is of no use, and this has made it.
         let _ = fs::remove_dir_all(&repairing);
         if is_new {
             let _ = fs::remove_dir(new);
@@ -84,28 +90,14 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
 
 /// Refuses a place in which anything is, or that is within the damaged folder.
 fn may_be_made(new: &Path, dir: &Path) -> Result<(), Failure> {
+    must_be_outside(new, dir)?;
     let there = fs::read_dir(new).map(|files| files.flatten().map(|file| file.file_name()));
     let mut there = match there {
         Ok(there) => there,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let is_there = |place: &&Path| place.exists();
-            let here = Path::new(".");
-            let above = new.ancestors().filter(|place| !place.as_os_str().is_empty());
-            let above = above.chain([here]).find(is_there).unwrap_or(here);
-            let within = above.canonicalize().and_then(|above| Ok((above, dir.canonicalize()?)));
-            return match within {
-                Ok((above, dir)) if above.starts_with(&dir) => {
-                    let message = format_args!("{} is within the damaged folder", new.display());
-                    Err(Failure::usage(message).with_hint("that is only read: give another place"))
-                }
-                _ => Ok(()),
-            };
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => {
-            return Err(Failure::new(
-                Exit::Error,
-                format_args!("cannot look into {}: {error}", new.display()),
-            ));
+            let message = format_args!("cannot look into {}: {error}", new.display());
+            return Err(Failure::new(Exit::Error, message));
         }
     };
     let Some(first) = there.next() else { return Ok(()) };
@@ -114,6 +106,20 @@ fn may_be_made(new: &Path, dir: &Path) -> Result<(), Failure> {
         true => failure.with_hint("a repair was interrupted there: remove it, and begin again"),
         false => failure.with_hint("give a new folder; nothing is ever written over"),
     })
+}
+
+fn must_be_outside(new: &Path, dir: &Path) -> Result<(), Failure> {
+    let here = Path::new(".");
+    let above = new.ancestors().filter(|place| !place.as_os_str().is_empty());
+    let above = above.chain([here]).find(|place| place.exists()).unwrap_or(here);
+    let within = above.canonicalize().and_then(|above| Ok((above, dir.canonicalize()?)));
+    match within {
+        Ok((above, dir)) if above.starts_with(&dir) => {
+            let message = format_args!("{} is within the damaged folder", new.display());
+            Err(Failure::usage(message).with_hint("that is only read: give another place"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn not_saved(error: &RepairError, format: Format) -> Failure {

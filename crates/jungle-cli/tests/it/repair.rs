@@ -463,11 +463,16 @@ fn new_folder_must_be_new_and_elsewhere() {
     folder.write("one.json", "{\"n\":1}");
     folder.run(&["import", "d", "t", "one.json"]).check_code(0);
     let refused = |args: &[&str], code, err: &str| folder.run(args).check(code, "", err);
-    let err = "Error: d is not empty\nHint: give a new folder; nothing is ever written over\n";
-    refused(&["repair", "d", "d"], 1, err);
+    fs::create_dir(folder.0.join("full")).unwrap();
+    folder.write("full/file", "");
+    let err = "Error: full is not empty\nHint: give a new folder; nothing is ever written over\n";
+    refused(&["repair", "d", "full"], 1, err);
     let err = "Error: d/new is within the damaged folder\n\
                Hint: that is only read: give another place\n";
     refused(&["repair", "d", "d/new"], 2, err);
+    fs::create_dir(folder.0.join("d/new")).unwrap();
+    refused(&["repair", "d", "d/new"], 2, err);
+    fs::remove_dir(folder.0.join("d/new")).unwrap();
     fs::create_dir_all(folder.0.join("half/repairing")).unwrap();
     let err = "Error: half is not empty\n\
                Hint: a repair was interrupted there: remove it, and begin again\n";

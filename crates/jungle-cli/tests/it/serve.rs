@@ -397,5 +397,8 @@ fn service_manager_that_is_gone_is_noted() {
     let folder = Folder::new("serve-notify-nobody");
     let mut command = folder.command(&["serve", "--json", "--listen", "127.0.0.1:0", "--memory"]);
     command.env("NOTIFY_SOCKET", folder.0.join("nobody"));
-    Serving::start_by(command).end();
+    let notes = folder.0.join("notes");
+    Serving::noting(command, fs::File::create(&notes).unwrap().into()).end();
+    let notes = fs::read_to_string(notes).unwrap();
+    assert!(notes.contains("the service manager could not be told"), "{notes}");
 }

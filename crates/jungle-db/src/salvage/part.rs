@@ -15,6 +15,9 @@ use crate::erase::copy::CopyError;
 /// So many children are looked at, at a time.
 const CHILDREN: usize = 1024;
 
+/// So many places are told of a version at most: each has its whole path.
+const MISSING_MAX: usize = 1000;
+
 /// A place in a tree where something is missing.
 pub(super) struct MissingPart {
     /// The node.
@@ -65,8 +68,8 @@ struct Level<'a> {
     count: Option<u64>,
 }
 
-/// Copies into an empty tree what can be read; tells what is missing, and whether there is anything
-/// at all.
+/// Copies into an empty tree what can be read; tells what is missing (the first [`MISSING_MAX`]
+/// places), and whether there is anything at all.
 pub(super) fn copy_part(
     editor: &mut Editor,
     old: &Snapshot,
@@ -93,14 +96,14 @@ pub(super) fn copy_part(
             }
             levels.push(level);
             if !is_all {
-                missing.push(MissingPart { path: path_of(&levels), children: None });
+                note(&mut missing, &levels, None);
             }
         }
         let Some(level) = levels.last_mut() else { return Ok((missing, is_anything)) };
         next = level.next()?;
         if next.is_none() {
             if let Some(children) = level.missing() {
-                missing.push(MissingPart { path: path_of(&levels), children: Some(children) });
+                note(&mut missing, &levels, Some(children));
             }
             if levels.pop().is_some_and(|level| level.key.is_some()) {
                 cursor.leave();
@@ -110,10 +113,15 @@ pub(super) fn copy_part(
 }
 
 fn path_of(levels: &[Level<'_>]) -> Path {
-    levels
-        .iter()
-        .filter_map(|level| level.key.clone())
-        .fold(Path::root(), |path, key| path.join(key))
+    let keys: Vec<Key> = levels.iter().filter_map(|level| level.key.clone()).collect();
+    (&*keys).into()
+}
+
+/// Notes one more place, of which the first are enough to tell.
+fn note(missing: &mut Vec<MissingPart>, levels: &[Level<'_>], children: Option<u64>) {
+    if missing.len() < MISSING_MAX {
+        missing.push(MissingPart { path: path_of(levels), children });
+    }
 }
 
 /// Some attributes.

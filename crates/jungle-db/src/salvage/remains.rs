@@ -9,12 +9,14 @@ use std::sync::Arc;
 use jungle_tree::{Arena, Editor, apply, loading};
 
 use super::{Lost, Run, joined};
+use crate::branch::MAIN_BRANCH;
 use crate::history::archive::Archive;
 use crate::journal::{BranchEdit, BranchId, CommitRecord, Event, TreeId};
 use crate::jungle::{Builder, Jungle};
 use crate::restore::RestoreError;
 use crate::restore::replay::ReplayError;
 use crate::restore::state::{JungleState, SavedTree};
+use crate::revision::Revision;
 
 /// A Jungle that was restored although parts of it cannot be loaded. What the journal says is done
 /// again in it tree by tree: one of which something that is needed is not there is left behind.
@@ -53,8 +55,8 @@ pub struct Remains {
 
 #[derive(Debug, PartialEq)]
 enum Unmade {
-    Branch(Arc<str>),
-    Tag(Arc<str>, crate::revision::Revision),
+    Branch(BranchId, Arc<str>),
+    Tag(Arc<str>, Revision),
 }
 
 impl Remains {
@@ -143,7 +145,7 @@ impl Remains {
         let unmade = self.unmade.iter().filter_map(|(tree, unmade)| {
             let tree = names.get(tree)?.clone();
             Some(match unmade {
-                Unmade::Branch(name) => Lost::Branch { tree, branch: (&**name).into() },
+                Unmade::Branch(_, name) => Lost::Branch { tree, branch: (&**name).into() },
                 Unmade::Tag(name, at) => Lost::Tag { tree, tag: (&**name).into(), revision: *at },
             })
         });
@@ -164,13 +166,9 @@ impl Remains {
             Event::Edited(edits) => {
                 let is_left = |edit: &&BranchEdit| !self.behind.contains(&edit.tree);
                 let left: Vec<BranchEdit> = edits.iter().filter(is_left).cloned().collect();
-                for edit in edits.iter().filter(|edit| self.behind.contains(&edit.tree)) {
-                    let run = (1, record.revision, record.revision);
-                    let missed = self.missed.get(&(edit.tree, edit.branch)).copied();
-                    if missed.is_none_or(|(.., last)| last < record.revision) {
-                        self.missed.insert((edit.tree, edit.branch), joined(missed, run));
-                    }
-                }
+                let behind = edits.iter().filter(|edit| self.behind.contains(&edit.tree));
+                let behind: Vec<_> = behind.map(|edit| (edit.tree, edit.branch)).collect();
+                behind.into_iter().for_each(|of| self.miss(of, record.revision));
                 let event = Event::Edited(left.clone());
                 (!left.is_empty()).then(|| Cow::Owned(CommitRecord { event, ..record.clone() }))
             }
@@ -186,13 +184,20 @@ impl Remains {
                 self.closed.retain(|closed| closed.id != *tree);
                 if is_closed { None } else { whole }
             }
-            Event::BranchDeleted { tree, branch } => match self.closed_tree(*tree) {
-                Some(closed) => {
-                    closed.branches.retain(|saved| saved.id != *branch);
-                    None
+            Event::BranchDeleted { tree, branch } => {
+                let is_it = |made: &Unmade| matches!(made, Unmade::Branch(id, _) if id == branch);
+                let unmade = self.unmade.len();
+                self.unmade.retain(|(_, unmade)| !is_it(unmade));
+                let was_made = self.unmade.len() == unmade;
+                self.missed.remove(&(*tree, *branch));
+                match self.closed_tree(*tree) {
+                    Some(closed) => {
+                        closed.branches.retain(|saved| saved.id != *branch);
+                        None
+                    }
+                    None => whole.filter(|_| was_made),
                 }
-                None => whole,
-            },
+            }
             Event::TagDeleted { tree, name } => {
                 let is_it = |unmade: &Unmade| matches!(unmade, Unmade::Tag(tag, _) if tag == name);
                 self.unmade.retain(|(of, unmade)| of != tree || !is_it(unmade));
@@ -204,17 +209,44 @@ impl Remains {
                     None => whole,
                 }
             }
-            Event::BranchCreated { tree, name, .. } => {
-                self.unmade.push((*tree, Unmade::Branch(Arc::clone(name))));
+            Event::BranchCreated { tree, branch, name, .. } => {
+                self.unmade.push((*tree, Unmade::Branch(*branch, Arc::clone(name))));
                 None
             }
             Event::TagCreated { tree, name, at, .. } => {
                 self.unmade.push((*tree, Unmade::Tag(Arc::clone(name), *at)));
                 None
             }
-            // Nothing that was there is lost without them.
-            _ => None,
+            // What a tree is set to is of its branches, too.
+            Event::RetentionSet { tree, branch, .. } => {
+                self.miss((*tree, *branch), record.revision);
+                None
+            }
+            Event::IndexCreated { tree, .. } | Event::IndexDropped { tree, .. } => {
+                if let Some(main) = self.main_of(*tree) {
+                    self.miss((*tree, main), record.revision);
+                }
+                None
+            }
+            Event::TreeCreated { .. } => whole,
         }
+    }
+
+    /// A revision of a branch is lost.
+    fn miss(&mut self, of: (TreeId, BranchId), revision: Revision) {
+        let missed = self.missed.get(&of).copied();
+        if missed.is_none_or(|(.., last)| last < revision) {
+            self.missed.insert(of, joined(missed, (1, revision, revision)));
+        }
+    }
+
+    fn main_of(&self, tree: TreeId) -> Option<BranchId> {
+        if let Some(closed) = self.closed.iter().find(|closed| closed.id == tree) {
+            return closed.branches.iter().find(|it| &*it.name == MAIN_BRANCH).map(|it| it.id);
+        }
+        let mains = self.jungle.list_trees();
+        let mut mains = mains.iter().filter_map(|name| self.jungle.open_tree(name).ok());
+        mains.find(|main| main.id() == tree).map(|main| main.branch_id())
     }
 
     fn closed_tree(&mut self, tree: TreeId) -> Option<&mut SavedTree> {

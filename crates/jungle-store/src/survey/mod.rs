@@ -171,7 +171,7 @@ impl<'s> Surveyor<'s> {
         }
         let can_be_opened = self.found.damages.is_empty();
 
-        let by_log = Jungle::builder().build()?;
+        let by_log = Jungle::builder().arena(self.options.arena.clone()).build()?;
         let mut reads = Reads { log: false, pages: false };
         // Without its first revisions a log is not damaged, if there is a checkpoint.
         let lacks = match self.read(&by_log, None) {
