@@ -78,15 +78,18 @@ pub(crate) fn reader(file: &str) -> Result<(Box<dyn Read>, Option<u64>), Failure
     };
     match open() {
         Ok((opened, bytes)) => Ok((Box::new(opened), Some(bytes))),
-        Err(error) => {
-            let message = format_args!("cannot read {file}: {error}");
-            Err(match error.kind() {
-                io::ErrorKind::NotFound => {
-                    Failure::new(Exit::NotFound, message).with_hint("`-` reads standard input")
-                }
-                _ => Failure::new(Exit::Error, message),
-            })
+        Err(error) => Err(cannot_read(file, &error)),
+    }
+}
+
+/// A file that cannot be opened.
+pub(crate) fn cannot_read(file: &str, error: &io::Error) -> Failure {
+    let message = format_args!("cannot read {file}: {error}");
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            Failure::new(Exit::NotFound, message).with_hint("`-` reads standard input")
         }
+        _ => Failure::new(Exit::Error, message),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::differences::{Detail, print};
 use crate::failure::Failure;
 use crate::folder::{edit, tree};
-use crate::output::stdout;
+use crate::output::{notice, stdout};
 use crate::patch::{Conflict, Patch};
 
 const HELP: &str = "\
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         })
     } else {
         let written = edit(&tree, args.meta.commit(), |editor| patch.apply(editor, &mut conflicts));
-        written.and_then(|written| Ok(written.print(&mut out, context.format)?))
+        written.and_then(|written| Ok(written.print(&mut notice(), context.format)?))
     };
     for conflict in &conflicts {
         conflict.print(&mut out, context.format)?;

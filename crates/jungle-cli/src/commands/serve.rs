@@ -239,15 +239,15 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     }
     let url = format!("{}://{}", scheme(args.is_encrypted()), server.address());
     let certificate = certificate.map(|file| file.display().to_string());
+    // Whoever is told where it listens may end it at once.
+    let ends = Ends::listen()?;
     tell(&url, (place, certificate), args.durability, context.format)?;
     if args.open
         && let Err(error) = open::that_detached(&url)
     {
         say(format_args!("no browser could be started ({error}): open {url} in one"));
     }
-    let ends = Ends::listen()?;
     let ends = if args.leash { ends.with_input() } else { ends };
-    // Whoever is told that it is ready may end it at once.
     notify::tell(News::Ready);
     let mut fault = None;
     while fault.is_none() && !ends.within(LOOKED_FOR_EVERY) {

@@ -87,15 +87,19 @@ impl Patch {
         Ok(patch)
     }
 
-    /// Each place is left once, and taken once.
+    /// Each place is left once, and taken once; what is changed where it is does both.
     fn check_places(&self) -> Result<(), Failure> {
         let (mut left, mut taken) = (BTreeSet::new(), BTreeSet::new());
+        let mut changed = BTreeSet::new();
         for step in &self.steps {
             let is_new = match &step.what {
                 What::Add(_) => taken.insert(&step.path),
                 // What was moved may be another value, too.
+                What::Change { .. } if self.moves.from(&step.path).is_some() => {
+                    changed.insert(&step.path)
+                }
                 What::Change { .. } => {
-                    self.moves.from(&step.path).is_some() || taken.insert(&step.path)
+                    taken.insert(&step.path) && left.insert(self.moves.before(&step.path))
                 }
                 What::Remove(_) => left.insert(self.moves.place_before(&step.path)),
                 What::Move(from) => taken.insert(&step.path) && left.insert(from.clone()),

@@ -267,6 +267,16 @@ fn line_that_is_none_of_a_patch_is_named() {
         let place = "Error: p, line 3: ";
         assert!(ended.err.starts_with(place) && ended.err.contains(what), "{line}: {}", ended.err);
     }
+    let change = r#"{"op":"change","path":"/a","old":1,"value":2}"#;
+    let again = r#"{"op":"change","path":"/a","old":1,"value":3}"#;
+    let to_a = r#"{"op":"move","path":"/a","from":"/b"}"#;
+    let remove = r#"{"op":"remove","path":"/a","old":1}"#;
+    for lines in [vec![remove, change], vec![change, again], vec![to_a, change, again]] {
+        folder.write("p", &lines.join("\n"));
+        let ended = folder.apply(&[]);
+        ended.check_code(1);
+        assert!(ended.err.contains("another line is about /a, too"), "{lines:?}: {}", ended.err);
+    }
     std::fs::write(folder.0.join("p"), b"{\"op\":\"add\",\"path\":\"/\xff\",\"value\":1}").unwrap();
     folder.apply(&[]).check_code(1);
     folder.run(&["apply", "d", "t", "none"]).check_code(4);

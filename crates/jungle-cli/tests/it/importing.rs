@@ -26,6 +26,10 @@ fn a_dry_run_tells_what_an_import_would_do_and_does_nothing() {
     taken.check_code(1);
     assert!(taken.err.contains("\"v2\""), "{}", taken.err);
     folder.run(&["import", "d", "t", "none.json", "--dry-run"]).check_code(4);
+    let twice = &["import", "d", "t", "a.json", "b.json", "--tag", "one", "--dry-run"];
+    folder.run(twice).check_code(1);
+    folder.run(&["import", "d", "new", "a.json", "--tag", "5", "--dry-run"]).check_code(1);
+    folder.run(&["import", "d", "", "a.json", "--dry-run"]).check_code(1);
     folder.run(&["import", "d", "t", "a.json", "--dry-run", "--branch", "x"]).check_code(4);
     folder.run(&["import", "d", "u", "a.json", "--dry-run", "--branch", "x"]).check_code(4);
     assert_eq!(folder.run(&["log", "d", "t"]).out, log, "nothing was changed");
@@ -50,6 +54,16 @@ fn what_cannot_be_read_is_left_out_and_told() {
     assert_eq!(ended.out.lines().count(), 2, "{}", ended.out);
     assert!(ended.err.contains("line 2:") && ended.err.contains("line 4:"), "{}", ended.err);
     folder.run(&["get", "d", "lines", "/x"]).check(0, "2\n", "");
+
+    let bytes = b"{\"value\":{\"x\":3},\"tags\":[\"v\",\"v\"]}\n\xff\n{\"value\":{\"x\":4}}\n";
+    std::fs::write(folder.0.join("bytes.ndjson"), bytes).unwrap();
+    let skipping = &["import", "d", "lines", "none.json", "bytes.ndjson", "--skip-errors"];
+    let ended = folder.run(skipping);
+    ended.check_code(1);
+    assert!(ended.err.contains("line 2: not UTF-8"), "{}", ended.err);
+    assert!(ended.err.contains("none.json") && ended.err.contains("2 errors"), "{}", ended.err);
+    folder.run(&["get", "d", "lines", "/x"]).check(0, "4\n", "");
+    folder.run(&["get", "d", "lines", "/x", "--at", "v"]).check(0, "3\n", "");
 
     // Of a tree that got nothing, nothing is left.
     folder.run(&["import", "d", "none", "bad.json", "--skip-errors"]).check_code(1);

@@ -8,10 +8,13 @@ use crate::Folder;
 fn what_was_done_is_not_told_and_what_was_asked_for_is() {
     let folder = Folder::new("quiet");
     folder.write("a.json", r#"{"a":1,"b":[1,2]}"#);
+    folder.write("patch", "{\"op\":\"change\",\"path\":\"/a\",\"old\":2,\"value\":3}\n");
     let done: &[&[&str]] = &[
         &["import", "d", "t", "a.json"],
         &["put", "d", "t", "/a", "2"],
         &["rm", "d", "t", "/b/1"],
+        &["apply", "d", "t", "patch"],
+        &["apply", "d", "t", "patch", "--reverse"],
         &["undo", "d", "t"],
         &["redo", "d", "t"],
         &["revert", "d", "t", "main"],
@@ -39,7 +42,7 @@ fn what_was_done_is_not_told_and_what_was_asked_for_is() {
     // What programs are told of what was done is not asked for either.
     folder.run(&["put", "d", "t", "/a", "4", "--quiet", "--json"]).check(0, "", "");
     folder.run(&["--quiet", "get", "d", "t"]).check(0, "{\"a\":4}\n", "");
-    folder.run(&["tag", "d", "t", "-q"]).check(0, "v1  revision 7\n", "");
+    folder.run(&["tag", "d", "t", "-q"]).check(0, "v1  revision 9\n", "");
     folder.run(&["find", "d", "t", "a = 4", "-q"]).check(0, "/\n", "");
     let wrong = "Error: there is nothing at /c\nHint: `get` of / prints what is there\n";
     folder.run(&["get", "d", "t", "/c", "-q"]).check(4, "", wrong);

@@ -185,18 +185,7 @@ impl Remains {
                 if is_closed { None } else { whole }
             }
             Event::BranchDeleted { tree, branch } => {
-                let is_it = |made: &Unmade| matches!(made, Unmade::Branch(id, _) if id == branch);
-                let unmade = self.unmade.len();
-                self.unmade.retain(|(_, unmade)| !is_it(unmade));
-                let was_made = self.unmade.len() == unmade;
-                self.missed.remove(&(*tree, *branch));
-                match self.closed_tree(*tree) {
-                    Some(closed) => {
-                        closed.branches.retain(|saved| saved.id != *branch);
-                        None
-                    }
-                    None => whole.filter(|_| was_made),
-                }
+                whole.filter(|_| !self.forget_branch(*tree, *branch))
             }
             Event::TagDeleted { tree, name } => {
                 let is_it = |unmade: &Unmade| matches!(unmade, Unmade::Tag(tag, _) if tag == name);
@@ -230,6 +219,17 @@ impl Remains {
             }
             Event::TreeCreated { .. } => whole,
         }
+    }
+
+    /// A branch that is deleted is not lost; was it not to be had anyway?
+    fn forget_branch(&mut self, tree: TreeId, branch: BranchId) -> bool {
+        let is_it = |made: &Unmade| matches!(made, Unmade::Branch(id, _) if *id == branch);
+        let was_unmade = self.unmade.iter().any(|(_, unmade)| is_it(unmade));
+        self.unmade.retain(|(_, unmade)| !is_it(unmade));
+        self.missed.remove(&(tree, branch));
+        let Some(closed) = self.closed_tree(tree) else { return was_unmade };
+        closed.branches.retain(|saved| saved.id != branch);
+        true
     }
 
     /// A revision of a branch is lost.

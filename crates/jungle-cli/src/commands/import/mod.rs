@@ -3,6 +3,7 @@
 mod preview;
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
@@ -19,7 +20,7 @@ use crate::args;
 use crate::bar::Bar;
 use crate::clock;
 use crate::context::Context;
-use crate::document::{import_into, options, reader, refused, shown};
+use crate::document::{cannot_read, import_into, options, reader, refused, shown};
 use crate::failure::{Exit, Failure, failed};
 use crate::folder::{not_committed, on_branch};
 use crate::formats::{self, Readable, csv, folder, ndjson, only_written, xml, yaml};
@@ -98,8 +99,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             return Err(only_written(file));
         }
     }
-    for file in args.files.iter().filter(|file| *file != "-") {
-        fs::metadata(file).map_err(|_| reader(file).err().expect("it is not there"))?;
+    for file in args.files.iter().filter(|file| *file != "-" && !args.skip_errors) {
+        fs::metadata(file).map_err(|error| cannot_read(file, &error))?;
     }
     if args.dry_run {
         let place = (&*args.dir, &*args.tree);
@@ -294,12 +295,15 @@ impl Work<'_> {
         otherwise: &CommitMeta,
     ) -> Result<(), Failure> {
         let (text, meta) = (line.value.get(), line.meta(otherwise.clone()));
+        let mut seen = BTreeSet::new();
+        let tags = line.tags.iter().filter(|tag| seen.insert(*tag));
+        let tags: Vec<String> = tags.cloned().collect();
         let commit = || {
             if text == EMPTY {
                 // The revision in which a tree is made.
                 self.make(&meta)?;
             }
-            self.commit(out, meta, (place, &line.tags), |editor| {
+            self.commit(out, meta, (place, &tags), |editor| {
                 let read = import(text.as_bytes(), editor, &[], &self.options, &mut |_| ());
                 read.map(|summary| summary.bytes).map_err(|error| refused(place, &error))
             })
@@ -318,16 +322,10 @@ impl Work<'_> {
         (file, tags): (&str, &[String]),
         f: impl FnOnce(&mut Editor) -> Result<u64, Failure>,
     ) -> Result<(), Failure> {
-        // Before there is a revision for nothing.
-        let must_be_free = |tree| tags.iter().try_for_each(|tag| must_be_free(tree, tag));
         let (store, tree) = match &self.into {
             Into::Store { store, tree } => (store, tree),
             Into::Nowhere(preview) => {
-                let shown = preview
-                    .into()
-                    .map_or(Ok(()), must_be_free)
-                    .and_then(|()| preview.try_out((file, tags), f));
-                return match shown {
+                return match preview.try_out((file, tags), f) {
                     Ok(told) => Ok(told.print(out, self.format)?),
                     Err(failure) => self.leave_out(failure),
                 };
@@ -335,7 +333,9 @@ impl Work<'_> {
         };
         let tree = self.tree(store, tree, &CommitMeta::new())?;
         let mut tx = tree.begin(CommitOptions { meta, ..CommitOptions::default() });
-        let bytes = match must_be_free(tree).and_then(|()| tx.bulk(f)) {
+        // Before there is a revision for nothing.
+        let are_free = tags.iter().try_for_each(|tag| must_be_free(tree, tag));
+        let bytes = match are_free.and_then(|()| tx.bulk(f)) {
             Ok(bytes) => bytes,
             Err(failure) => return self.leave_out(failure),
         };

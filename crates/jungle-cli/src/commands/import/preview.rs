@@ -1,17 +1,20 @@
 //! What an import would do, tried on a tree of its own that nobody keeps.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use jungle::{Editor, TreeHandle};
+use jungle::{BranchError, Editor, Jungle, TreeHandle};
 use jungle_tree::{Path, Tree};
+use jungle_words::check_name;
 use serde::Serialize;
 
+use super::must_be_free;
 use crate::args;
 use crate::context::{Context, Folder};
 use crate::differences::differences;
 use crate::document::new_tree;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, failed};
 use crate::folder::{self, is_folder};
 use crate::output::{Format, count, json_line, size};
 
@@ -20,6 +23,8 @@ pub(super) struct Preview<'s> {
     tree: RefCell<Tree>,
     /// The one that would be imported into, if it is there; and the folder that it is in.
     into: Option<(TreeHandle, Folder<'s>)>,
+    /// Tags that would be there by now.
+    tags: RefCell<BTreeSet<String>>,
 }
 
 /// What is told of each revision that would be made; the names of the fields are those of the JSON
@@ -48,6 +53,11 @@ impl<'s> Preview<'s> {
             }
             _ => None,
         };
+        if into.is_none() {
+            // As making it would find out.
+            let memory = Jungle::new().map_err(failed)?;
+            memory.create_tree(name).map_err(failed)?;
+        }
         let tree = match &into {
             Some((tree, _)) => Tree::from_snapshot(&tree.snapshot()),
             None => new_tree()?,
@@ -56,12 +66,17 @@ impl<'s> Preview<'s> {
             let message = format_args!("there is no tree {name:?}, so no branch {branch:?} of it");
             return Err(Failure::new(Exit::NotFound, message));
         }
-        Ok(Preview { tree: RefCell::new(tree), into })
+        Ok(Preview { tree: RefCell::new(tree), into, tags: RefCell::default() })
     }
 
-    /// The tree that would be imported into, if it is there.
-    pub(super) fn into(&self) -> Option<&TreeHandle> {
-        self.into.as_ref().map(|(tree, _)| tree)
+    fn must_be_free(&self, tag: &str) -> Result<(), Failure> {
+        match &self.into {
+            _ if self.tags.borrow().contains(tag) => {
+                Err(failed(BranchError::Exists { name: tag.into() }))
+            }
+            Some((tree, _)) => must_be_free(tree, tag),
+            None => check_name(tag).map_err(failed),
+        }
     }
 
     /// Tries one revision; `f` gives the bytes that were read.
@@ -70,12 +85,14 @@ impl<'s> Preview<'s> {
         (file, tags): (&'f str, &'f [String]),
         f: impl FnOnce(&mut Editor) -> Result<u64, Failure>,
     ) -> Result<Told<'f>, Failure> {
+        tags.iter().try_for_each(|tag| self.must_be_free(tag))?;
         let mut tree = self.tree.borrow_mut();
         let before = tree.snapshot();
         let (bytes, changed) = tree.edit(|editor| {
             let bytes = f(editor)?;
             Ok::<_, Failure>((bytes, editor.is_changed()))
         })?;
+        self.tags.borrow_mut().extend(tags.iter().cloned());
         let after = tree.snapshot();
         let found = differences(&before, &after, &Path::root());
         let differences = found.map_or(0, |found| found.len() as u64);

@@ -2,7 +2,7 @@
 
 mod line;
 
-use std::io::{BufRead, Write};
+use std::io::{BufRead, ErrorKind, Write};
 
 use jungle::{CommitMeta, Revision, Timestamp, TreeHandle};
 use jungle_json::{ExportOptions, export};
@@ -31,7 +31,7 @@ impl Line<'_> {
 }
 
 /// Gives each line to `f`, or what is wrong with it; its place, and how many bytes were read up to
-/// its end.
+/// its end. Behind a line that cannot be read to its end nothing follows.
 pub(crate) fn read(
     file: &str,
     reader: &mut impl BufRead,
@@ -44,12 +44,21 @@ pub(crate) fn read(
         let wrong = |what: &dyn std::fmt::Display| {
             Failure::new(Exit::Error, format_args!("{place}: {what}"))
         };
-        let read = read_line(reader, &mut text).map_err(|error| wrong(&error))?;
+        let read = match read_line(reader, &mut text) {
+            Ok(read) => read,
+            // It was read to its end.
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                f(Err(wrong(&"not UTF-8")), &place, bytes)?;
+                continue;
+            }
+            Err(error) => return f(Err(wrong(&error)), &place, bytes),
+        };
         bytes += read as u64;
         match read {
             0 => break,
             LINE_BYTES_MAX => {
-                return Err(wrong(&format_args!("longer than {LINE_BYTES_MAX} bytes")));
+                let what = format_args!("longer than {LINE_BYTES_MAX} bytes");
+                return f(Err(wrong(&what)), &place, bytes);
             }
             _ if text.trim().is_empty() => continue,
             _ => {}
