@@ -156,7 +156,8 @@ impl Log<'_> {
         }
         let was: BTreeSet<&str> = was.lines().collect();
         let made = |line: &&str| {
-            line.split(' ').nth(2).is_some_and(|number| {
+            // Names may have spaces.
+            line.rsplit(' ').nth(1).is_some_and(|number| {
                 number.parse::<u64>().is_ok_and(|number| number > report.revision.number())
             })
         };
