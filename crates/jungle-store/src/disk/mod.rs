@@ -13,7 +13,8 @@ use std::io;
 pub use real::FolderDisk;
 pub(crate) use still::StillDisk;
 
-/// A folder on a disk. All its methods may be called from any thread.
+/// A folder on a disk. All its methods may be called from any thread. What changes something is
+/// refused unless a disk says otherwise: one that is only read has nothing to say of it.
 ///
 /// ```
 /// use jungle_store::disk::{Disk, FolderDisk, Mode};
@@ -43,7 +44,9 @@ pub trait Disk: Send + Sync {
     ///
     /// # Errors
     /// What the system says.
-    fn create_folder(&self, name: &str) -> io::Result<()>;
+    fn create_folder(&self, _name: &str) -> io::Result<()> {
+        refused()
+    }
 
     /// The names of what is in a folder, without those of folders above, in no order.
     ///
@@ -55,22 +58,28 @@ pub trait Disk: Send + Sync {
     ///
     /// # Errors
     /// What the system says.
-    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+    fn rename(&self, _from: &str, _to: &str) -> io::Result<()> {
+        refused()
+    }
 
     /// Removes a file.
     ///
     /// # Errors
     /// What the system says.
-    fn remove(&self, name: &str) -> io::Result<()>;
+    fn remove(&self, _name: &str) -> io::Result<()> {
+        refused()
+    }
 
     /// Makes the names in a folder last: what was created, renamed or removed in it.
     ///
     /// # Errors
     /// What the system says. Nothing is known about the names then.
-    fn sync_folder(&self, folder: &str) -> io::Result<()>;
+    fn sync_folder(&self, _folder: &str) -> io::Result<()> {
+        refused()
+    }
 }
 
-/// An open file. It is closed, and its lock given back, when it is dropped.
+/// An open file, which likewise is only read unless it says otherwise. It is closed, and its lock given back, when it is dropped.
 pub trait DiskFile: Send + Sync {
     /// Its length in bytes.
     ///
@@ -96,26 +105,36 @@ pub trait DiskFile: Send + Sync {
     ///
     /// # Errors
     /// What the system says.
-    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
+    fn write_at(&self, _bytes: &[u8], _offset: u64) -> io::Result<usize> {
+        refused()
+    }
 
     /// Cuts the file off here, or lets it go on with zeros up to here.
     ///
     /// # Errors
     /// What the system says.
-    fn set_len(&self, len: u64) -> io::Result<()>;
+    fn set_len(&self, _len: u64) -> io::Result<()> {
+        refused()
+    }
 
     /// Makes what was written to the file last, and its length.
     ///
     /// # Errors
     /// What the system says. Nothing is known then about what was written since the last sync:
     /// the system may have dropped it and will not say so again.
-    fn sync_data(&self) -> io::Result<()>;
+    fn sync_data(&self) -> io::Result<()> {
+        refused()
+    }
 
     /// Locks the file for this process; `false` when another holder stands against that.
     ///
     /// # Errors
     /// What the system says.
     fn try_lock(&self, lock: Lock) -> io::Result<bool>;
+}
+
+pub(crate) fn refused<T>() -> io::Result<T> {
+    Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "the folder is only read"))
 }
 
 /// How a file is opened.

@@ -20,7 +20,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Disk, DiskFile, FolderDisk, Mode, read_full};
+use super::{Disk, DiskFile, FolderDisk, Mode, read_full, refused};
 use crate::error::{IoError, OpenError, doing};
 use crate::log::mark::LOCK;
 use crate::pages::PAGES;
@@ -197,32 +197,12 @@ impl Disk for StillDisk {
         }
     }
 
-    fn create_folder(&self, _: &str) -> io::Result<()> {
-        refused()
-    }
-
     /// Without pages that came later.
     fn list(&self, folder: &str) -> io::Result<Vec<String>> {
         let mut names = self.folder.list(folder)?;
         names.retain(|name| name != PAGES || self.pages.is_some() || !folder.is_empty());
         Ok(names)
     }
-
-    fn rename(&self, _: &str, _: &str) -> io::Result<()> {
-        refused()
-    }
-
-    fn remove(&self, _: &str) -> io::Result<()> {
-        refused()
-    }
-
-    fn sync_folder(&self, _: &str) -> io::Result<()> {
-        refused()
-    }
-}
-
-fn refused<T>() -> io::Result<T> {
-    Err(ErrorKind::ReadOnlyFilesystem.into())
 }
 
 #[cfg(test)]

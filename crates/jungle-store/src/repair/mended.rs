@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-use crate::disk::{Disk, DiskFile, Lock, Mode, read_full};
+use crate::disk::{Disk, DiskFile, Lock, Mode, read_full, refused};
 use crate::error::{OpenError, doing};
 use crate::log::frame::Frame;
 use crate::log::mark::{LOCK, Mark};
@@ -154,7 +154,7 @@ impl Disk for Mended {
 
     fn open(&self, name: &str, mode: Mode) -> io::Result<Box<dyn DiskFile>> {
         if mode != Mode::Read {
-            return Err(refused());
+            return refused();
         }
         let file = match self.disk.open(name, mode) {
             Err(error) if error.kind() == ErrorKind::NotFound && name == LOCK => {
@@ -166,10 +166,6 @@ impl Disk for Mended {
             Some(&head) => Box::new(MendedFile { file, head }),
             None => file,
         })
-    }
-
-    fn create_folder(&self, _: &str) -> io::Result<()> {
-        Err(refused())
     }
 
     fn list(&self, folder: &str) -> io::Result<Vec<String>> {
@@ -185,18 +181,6 @@ impl Disk for Mended {
             }
         }
         Ok(names)
-    }
-
-    fn rename(&self, _: &str, _: &str) -> io::Result<()> {
-        Err(refused())
-    }
-
-    fn remove(&self, _: &str) -> io::Result<()> {
-        Err(refused())
-    }
-
-    fn sync_folder(&self, _: &str) -> io::Result<()> {
-        Err(refused())
     }
 }
 
@@ -226,18 +210,6 @@ impl DiskFile for MendedFile {
         Ok(zeros)
     }
 
-    fn write_at(&self, _: &[u8], _: u64) -> io::Result<usize> {
-        Err(refused())
-    }
-
-    fn set_len(&self, _: u64) -> io::Result<()> {
-        Err(refused())
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        Err(refused())
-    }
-
     fn try_lock(&self, lock: Lock) -> io::Result<bool> {
         self.file.try_lock(lock)
     }
@@ -255,24 +227,8 @@ impl DiskFile for Nothing {
         Ok(0)
     }
 
-    fn write_at(&self, _: &[u8], _: u64) -> io::Result<usize> {
-        Err(refused())
-    }
-
-    fn set_len(&self, _: u64) -> io::Result<()> {
-        Err(refused())
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        Err(refused())
-    }
-
     /// Nobody else can have it.
     fn try_lock(&self, _: Lock) -> io::Result<bool> {
         Ok(true)
     }
-}
-
-fn refused() -> io::Error {
-    io::Error::new(ErrorKind::ReadOnlyFilesystem, "the folder is only read")
 }
