@@ -11,6 +11,7 @@
 //! knows what it was made on top of.
 
 mod mended;
+mod patched;
 
 use std::io;
 use std::path::Path;
@@ -24,6 +25,7 @@ use jungle_db::{
 use jungle_tree::{Arena, loading};
 
 use self::mended::Mended;
+use self::patched::PatchedDisk;
 use crate::checkpoint::{CheckpointError, Checkpoints, LoadError, PagedHistory, load};
 use crate::disk::{Disk, FolderDisk, Mode};
 use crate::erase;
@@ -253,6 +255,7 @@ impl OpenOptions {
         to: Arc<dyn Disk>,
         progress: &RepairProgress,
     ) -> Result<RepairReport, RepairError> {
+        let from: Arc<dyn Disk> = Arc::new(PatchedDisk(from));
         let looking: Arc<dyn Disk> = Arc::new(Mended::new(Arc::clone(&from))?);
         let _lock = self.clone().read_only().lock(&*looking)?;
         if erase::is_unfinished(&*looking)? {

@@ -7,11 +7,13 @@
 //! - What is saved of it by a repair is what was committed, and what is not is told.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use jungle_store::disk::sim::{CallKind, Fate, Keep, SimDisk};
-use jungle_store::{OpenError, OpenOptions, RepairError, RepairProgress, Store};
+use jungle_store::disk::{Disk, DiskFile, Lock, Mode};
+use jungle_store::{OpenError, OpenOptions, RepairError, RepairProgress, RepairReport, Store};
 use jungle_testkit::Rng;
 
 use super::workload::{Known, Progress, Workload, open, past, portrait};
@@ -20,6 +22,57 @@ use super::workload::{Known, Progress, Workload, open, past, portrait};
 const DAMAGES: u64 = 40;
 
 type Files = BTreeMap<String, Vec<u8>>;
+
+const ZEROS: &str = "a block of zeros";
+
+/// What a disk can or cannot read, it can or cannot read in so many bytes.
+const PAGE: usize = 4096;
+
+/// A disk that cannot read a page of one of its files.
+struct RefusingDisk {
+    disk: SimDisk,
+    file: String,
+    at: usize,
+}
+
+impl Disk for RefusingDisk {
+    fn place(&self) -> String {
+        self.disk.place()
+    }
+
+    fn open(&self, name: &str, mode: Mode) -> io::Result<Box<dyn DiskFile>> {
+        let file = self.disk.open(name, mode)?;
+        let bad = if *name == self.file { self.at..self.at + PAGE } else { 0..0 };
+        Ok(Box::new(RefusingFile { file, bad }))
+    }
+
+    fn list(&self, folder: &str) -> io::Result<Vec<String>> {
+        self.disk.list(folder)
+    }
+}
+
+struct RefusingFile {
+    file: Box<dyn DiskFile>,
+    bad: Range<usize>,
+}
+
+impl DiskFile for RefusingFile {
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        let (at, end) = (offset as usize, offset as usize + bytes.len());
+        if at < self.bad.end && self.bad.start < end {
+            return Err(io::Error::other("a page that cannot be read"));
+        }
+        self.file.read_at(bytes, offset)
+    }
+
+    fn try_lock(&self, lock: Lock) -> io::Result<bool> {
+        self.file.try_lock(lock)
+    }
+}
 
 pub fn run(rng: &mut Rng) -> u64 {
     let workload = Workload {
@@ -85,6 +138,13 @@ struct Damage {
     bytes: Range<usize>,
 }
 
+impl Damage {
+    fn is_page_of_zeros(&self, files: &Files) -> bool {
+        let end = (self.bytes.start + PAGE).min(files[&self.file].len());
+        self.what == ZEROS && self.bytes.start % PAGE == 0 && self.bytes.end == end
+    }
+}
+
 /// A frame of the log, found by the lengths alone.
 struct Frame {
     file: String,
@@ -135,8 +195,20 @@ impl Log<'_> {
         let (from, to) = (SimDisk::with_files(files), SimDisk::new());
         let options = OpenOptions::new().segment_bytes(self.workload.segment_bytes);
         let progress = RepairProgress::default();
-        let repaired = options.repair_on(Arc::new(from.clone()), Arc::new(to.clone()), &progress);
+        let repair =
+            |from, to: &SimDisk| options.clone().repair_on(from, Arc::new(to.clone()), &progress);
+        let repaired = repair(Arc::new(from.clone()), &to);
         assert_eq!(&from.files(), files, "CHANGED: {}", self.describe(damage));
+        if damage.is_page_of_zeros(files) {
+            // Where it cannot be read it may as well be zeros.
+            let refusing =
+                RefusingDisk { disk: from, file: damage.file.clone(), at: damage.bytes.start };
+            let other = repair(Arc::new(refusing), &SimDisk::new());
+            let saved =
+                |report: &RepairReport| (report.revision, report.source, report.lost.clone());
+            let both = (other.as_ref().map(saved).ok(), repaired.as_ref().map(saved).ok());
+            assert_eq!(both.0, both.1, "{other:?}; {}", self.describe(damage));
+        }
         let report = match repaired {
             Ok(report) => report,
             Err(RepairError::Nothing { survey, .. }) => {
@@ -187,7 +259,7 @@ impl Log<'_> {
             }
             4 => {
                 content[here.clone()].fill(0);
-                ("a block of zeros", here)
+                (ZEROS, here)
             }
             5 => {
                 let before = rng.pick(self.history);
