@@ -118,20 +118,32 @@ impl Builder {
         archive: Arc<dyn Archive>,
     ) -> Result<Jungle, RestoreError> {
         let each = |restore: &mut Restore<'_>, saved: &SavedTree| restore.tree(saved).map(Some);
-        Ok(self.restore_by(arena, state, archive, each)?.0)
+        self.restore_by(arena, state, archive, each)
     }
 
-    /// As [`restore`](Builder::restore), but for the trees that cannot be loaded: tells which of
-    /// the state's these are.
+    /// As [`restore`](Builder::restore), but for what cannot be loaded: tells what that is.
     pub(crate) fn restore_some(
         self,
         arena: Arena,
         state: &JungleState,
         archive: Arc<dyn Archive>,
-    ) -> Result<(Jungle, Vec<usize>), RestoreError> {
-        self.restore_by(arena, state, archive, |restore, saved| {
-            loading(|| restore.tree(saved)).map_or(Ok(None), |tree| tree.map(Some))
-        })
+    ) -> Result<(Jungle, NotLoaded), RestoreError> {
+        let mut not_loaded = NotLoaded::default();
+        let each = |restore: &mut Restore<'_>, saved: &SavedTree| {
+            // They are worked out again.
+            let mut saved = saved.clone();
+            saved.indexes.iter_mut().for_each(|index| index.built.clear());
+            restore.left_out = Some(Vec::new());
+            let Ok(tree) = loading(|| restore.tree(&saved)) else {
+                not_loaded.trees.push(saved);
+                return Ok(None);
+            };
+            let left_out = restore.left_out.take().into_iter().flatten();
+            not_loaded.branches.extend(left_out.map(|branch| (saved.id, branch)));
+            tree.map(Some)
+        };
+        let jungle = self.restore_by(arena, state, archive, each)?;
+        Ok((jungle, not_loaded))
     }
 
     fn restore_by(
@@ -140,7 +152,7 @@ impl Builder {
         state: &JungleState,
         archive: Arc<dyn Archive>,
         mut each: impl FnMut(&mut Restore<'_>, &SavedTree) -> RestoredTree,
-    ) -> Result<(Jungle, Vec<usize>), RestoreError> {
+    ) -> Result<Jungle, RestoreError> {
         let JungleState { revision, next_id, .. } = *state;
         for (what, number) in [("the newest revision", revision.number()), ("anything", next_id)] {
             if number >= NUMBER_END {
@@ -148,22 +160,28 @@ impl Builder {
             }
         }
         let shelf = Arc::new(Shelf::new(archive));
-        let mut restore = Restore { arena, state, shelf, ids: HashSet::new() };
-        let (mut catalog, mut closed) = (Catalog::default(), Vec::new());
-        for (at, saved) in state.trees.iter().enumerate() {
+        let mut restore = Restore { arena, state, shelf, ids: HashSet::new(), left_out: None };
+        let mut catalog = Catalog::default();
+        for saved in &state.trees {
             let name = name::check(&saved.name)?;
-            let Some(tree) = each(&mut restore, saved)? else {
-                closed.push(at);
-                continue;
-            };
+            let Some(tree) = each(&mut restore, saved)? else { continue };
             if catalog.insert(name, Arc::new(tree)).is_some() {
                 return Err(twice("tree", &saved.name));
             }
         }
         let jungle = self.build_in(restore.arena, next_id, catalog);
         jungle.shared.counter.skip_to(revision);
-        Ok((jungle, closed))
+        Ok(jungle)
     }
+}
+
+/// What of a state cannot be loaded.
+#[derive(Debug, Default)]
+pub(crate) struct NotLoaded {
+    /// Trees of which the main branch is not there.
+    pub(crate) trees: Vec<SavedTree>,
+    /// Other branches, of trees that are there without them.
+    pub(crate) branches: Vec<(TreeId, SavedBranch)>,
 }
 
 /// A tree, if it can be loaded.
@@ -180,6 +198,8 @@ struct Restore<'s> {
     shelf: Arc<Shelf>,
     /// Those that were seen.
     ids: HashSet<u64>,
+    /// Branches of the tree at hand that cannot be loaded, if such are left out.
+    left_out: Option<Vec<SavedBranch>>,
 }
 
 impl Restore<'_> {
@@ -192,7 +212,9 @@ impl Restore<'_> {
                 return Err(RestoreError::Main { tree: (&*saved.name).into() });
             }
             name::check(&branch.name)?;
-            lines.push((branch, self.line(saved, branch)?));
+            if let Some(line) = self.line_unless_left_out(saved, branch)? {
+                lines.push((branch, line));
+            }
         }
         let Some((_, main)) = lines.first() else {
             return Err(RestoreError::Main { tree: (&*saved.name).into() });
@@ -243,6 +265,24 @@ impl Restore<'_> {
         match id < next && self.ids.insert(id) {
             true => Ok(()),
             false => Err(RestoreError::BadNumber { what, id, next }),
+        }
+    }
+
+    /// The line of a branch; none where it cannot be loaded, and may be left out.
+    fn line_unless_left_out(
+        &mut self,
+        tree: &SavedTree,
+        branch: &SavedBranch,
+    ) -> Result<Option<Tree>, RestoreError> {
+        if self.left_out.is_none() || &*branch.name == MAIN_BRANCH {
+            return self.line(tree, branch).map(Some);
+        }
+        match loading(|| self.line(tree, branch)) {
+            Ok(line) => line.map(Some),
+            Err(_) => {
+                self.left_out.iter_mut().for_each(|left_out| left_out.push(branch.clone()));
+                Ok(None)
+            }
         }
     }
 

@@ -9,17 +9,16 @@ use std::sync::Arc;
 use jungle_tree::{Arena, Editor, apply, loading};
 
 use super::{Lost, Run, joined};
-use crate::branch::MAIN_BRANCH;
 use crate::history::archive::Archive;
 use crate::journal::{BranchEdit, BranchId, CommitRecord, Event, TreeId};
 use crate::jungle::{Builder, Jungle};
-use crate::restore::RestoreError;
 use crate::restore::replay::ReplayError;
-use crate::restore::state::{JungleState, SavedTree};
+use crate::restore::state::{JungleState, SavedBranch};
+use crate::restore::{NotLoaded, RestoreError};
 use crate::revision::Revision;
 
 /// A Jungle that was restored although parts of it cannot be loaded. What the journal says is done
-/// again in it tree by tree: one of which something that is needed is not there is left behind.
+/// again in it branch by branch: one of which something that is needed is not there is left behind.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -38,18 +37,19 @@ use crate::revision::Revision;
 /// drop((tree, jungle));
 /// let mut remains = Remains::restore(Jungle::builder(), arena, &state, Arc::new(Empty))?;
 /// assert_eq!(remains.jungle().list_trees().len(), 1);
-/// assert!(remains.closed().is_empty() && remains.lost().is_empty());
+/// assert!(remains.lost().is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Remains {
     jungle: Jungle,
-    closed: Vec<SavedTree>,
-    /// Trees with which it goes no further.
-    behind: BTreeSet<TreeId>,
+    /// As they were saved.
+    not_loaded: NotLoaded,
+    /// Branches with which it goes no further, and whose they are.
+    behind: BTreeMap<BranchId, TreeId>,
     /// What was committed to them since.
     missed: BTreeMap<(TreeId, BranchId), Run>,
-    /// Branches and tags that were made in them since.
+    /// Branches and tags that were to be made since, and could not.
     unmade: Vec<(TreeId, Unmade)>,
 }
 
@@ -70,26 +70,44 @@ impl Remains {
         state: &JungleState,
         archive: Arc<dyn Archive>,
     ) -> Result<Remains, RestoreError> {
-        let (jungle, closed) = builder.restore_some(arena, state, archive)?;
-        let closed = closed.iter().map(|&at| state.trees[at].clone()).collect::<Vec<_>>();
-        let behind = closed.iter().map(|tree: &SavedTree| tree.id).collect();
+        let (jungle, not_loaded) = builder.restore_some(arena, state, archive)?;
+        let mut behind = BTreeMap::new();
+        for tree in &not_loaded.trees {
+            behind.extend(tree.branches.iter().map(|branch| (branch.id, tree.id)));
+        }
+        behind.extend(not_loaded.branches.iter().map(|(tree, branch)| (branch.id, *tree)));
         let (missed, unmade) = (BTreeMap::new(), Vec::new());
-        Ok(Remains { jungle, closed, behind, missed, unmade })
+        Ok(Remains { jungle, not_loaded, behind, missed, unmade })
     }
 
-    /// The trees that can be opened.
+    /// All that can be opened.
     #[must_use]
     pub fn jungle(&self) -> &Jungle {
         &self.jungle
     }
 
-    /// Those that cannot, as they were saved.
+    /// A state of that, with what could not be opened as it was saved.
     #[must_use]
-    pub fn closed(&self) -> &[SavedTree] {
-        &self.closed
+    pub fn with_the_rest(&self, opened: &JungleState) -> JungleState {
+        let mut state = opened.clone();
+        state.trees.extend_from_slice(&self.not_loaded.trees);
+        for (id, branch) in &self.not_loaded.branches {
+            let tree = state.trees.iter_mut().find(|tree| tree.id == *id);
+            tree.into_iter().for_each(|tree| tree.branches.push(branch.clone()));
+        }
+        state
     }
 
-    /// Does again what a record says, by `redo`, but for what concerns trees that are left behind.
+    /// Goes no further with any branch of a tree.
+    pub fn leave_tree_behind(&mut self, tree: TreeId) {
+        let Some(main) = self.jungle.find_tree(tree) else { return };
+        let names = main.list_branches();
+        let branches = names.iter().filter_map(|name| main.on_branch(name).ok());
+        self.behind.extend(branches.map(|branch| (branch.branch_id(), tree)));
+    }
+
+    /// Does again what a record says, by `redo`, but for what concerns branches that are left
+    /// behind.
     ///
     /// # Errors
     /// As [`Jungle::replay`].
@@ -102,33 +120,38 @@ impl Remains {
         if record.revision != before.next() {
             return Err(ReplayError::NotNext { newest: before, found: record.revision });
         }
-        loop {
-            let Some(left) = self.left_of(record) else {
-                self.jungle.shared.counter.skip_to(record.revision);
-                return Ok(());
-            };
+        while let Some(left) = self.left_of(record) {
             match loading(|| redo(&self.jungle, &left)) {
                 // Something of it may not have been made.
-                Ok(Err(ReplayError::DoesNotFit { .. })) if self.is_behind(&left.event) => {
-                    self.jungle.shared.counter.skip_to(record.revision);
-                    return Ok(());
-                }
+                Ok(Err(ReplayError::DoesNotFit { .. })) if self.is_behind(&left.event) => break,
                 Ok(done) => return done,
                 Err(error) if error.cause.is::<io::Error>() => resume_unwind(Box::new(error)),
-                Err(_) => self.leave_behind(&left.event),
+                Err(_) => match &left.event {
+                    Event::Edited(edits) => self.leave_behind(edits),
+                    event => {
+                        self.leave_out(event, record.revision);
+                        break;
+                    }
+                },
             }
         }
+        self.jungle.shared.counter.skip_to(record.revision);
+        Ok(())
     }
 
-    /// What was committed since to the trees that were left behind.
+    /// What was committed since to the branches that were left behind.
     #[must_use]
     pub fn lost(&self) -> Vec<Lost> {
-        let mut names: BTreeMap<TreeId, Box<str>> =
-            self.closed.iter().map(|tree| (tree.id, (&*tree.name).into())).collect();
+        let mut names: BTreeMap<TreeId, Box<str>> = BTreeMap::new();
         let mut branches: BTreeMap<BranchId, Box<str>> = BTreeMap::new();
-        for saved in self.closed.iter().flat_map(|tree| &tree.branches) {
-            branches.insert(saved.id, (&*saved.name).into());
+        let mut name = |branch: &SavedBranch| {
+            branches.insert(branch.id, (&*branch.name).into());
+        };
+        for tree in &self.not_loaded.trees {
+            names.insert(tree.id, (&*tree.name).into());
+            tree.branches.iter().for_each(&mut name);
         }
+        self.not_loaded.branches.iter().for_each(|(_, branch)| name(branch));
         let open = self.jungle.list_trees();
         for main in open.iter().filter_map(|name| self.jungle.open_tree(name).ok()) {
             names.insert(main.id(), (*main.name()).into());
@@ -152,8 +175,10 @@ impl Remains {
         missed.chain(unmade).collect()
     }
 
+    /// Is anything of what this is about left behind?
     fn is_behind(&self, event: &Event) -> bool {
-        trees_of(event).iter().any(|tree| self.behind.contains(tree))
+        let trees = trees_of(event);
+        self.behind.values().any(|tree| trees.contains(tree))
     }
 
     /// What of a record is to be done again, if anything is.
@@ -162,74 +187,90 @@ impl Remains {
             return Some(Cow::Borrowed(record));
         }
         let whole = Some(Cow::Borrowed(record));
+        let is_behind = |branch: &BranchId| self.behind.contains_key(branch);
         match &record.event {
             Event::Edited(edits) => {
-                let is_left = |edit: &&BranchEdit| !self.behind.contains(&edit.tree);
-                let left: Vec<BranchEdit> = edits.iter().filter(is_left).cloned().collect();
-                let behind = edits.iter().filter(|edit| self.behind.contains(&edit.tree));
-                let behind: Vec<_> = behind.map(|edit| (edit.tree, edit.branch)).collect();
-                behind.into_iter().for_each(|of| self.miss(of, record.revision));
-                let event = Event::Edited(left.clone());
-                (!left.is_empty()).then(|| Cow::Owned(CommitRecord { event, ..record.clone() }))
+                let (behind, left): (Vec<&BranchEdit>, Vec<&BranchEdit>) =
+                    edits.iter().partition(|edit| is_behind(&edit.branch));
+                let event = Event::Edited(left.into_iter().cloned().collect());
+                let is_some = behind.len() < edits.len();
+                behind.into_iter().for_each(|of| self.miss((of.tree, of.branch), record.revision));
+                is_some.then(|| Cow::Owned(CommitRecord { event, ..record.clone() }))
             }
-            Event::TreeRenamed { tree, name } => match self.closed_tree(*tree) {
-                Some(closed) => {
-                    closed.name = Arc::clone(name);
-                    None
-                }
-                None => whole,
-            },
-            Event::TreeDeleted { tree } => {
-                let is_closed = self.closed_tree(*tree).is_some();
-                self.closed.retain(|closed| closed.id != *tree);
-                if is_closed { None } else { whole }
+            Event::BranchCreated { from: branch, .. }
+            | Event::TagCreated { branch, .. }
+            | Event::RetentionSet { branch, .. }
+                if is_behind(branch) =>
+            {
+                self.leave_out(&record.event, record.revision);
+                None
             }
             Event::BranchDeleted { tree, branch } => {
                 whole.filter(|_| !self.forget_branch(*tree, *branch))
             }
-            Event::TagDeleted { tree, name } => {
-                let is_it = |unmade: &Unmade| matches!(unmade, Unmade::Tag(tag, _) if tag == name);
-                self.unmade.retain(|(of, unmade)| of != tree || !is_it(unmade));
-                match self.closed_tree(*tree) {
-                    Some(closed) => {
-                        closed.tags.retain(|tag| tag.name != *name);
-                        None
-                    }
-                    None => whole,
-                }
+            Event::TagDeleted { tree, name } => whole.filter(|_| !self.forget_tag(*tree, name)),
+            event => whole.filter(|_| !self.is_done_while_closed(event, record.revision)),
+        }
+    }
+
+    /// Does to a tree that cannot be opened what can be; is it one?
+    fn is_done_while_closed(&mut self, event: &Event, revision: Revision) -> bool {
+        let trees = trees_of(event);
+        let Some(closed) = self.not_loaded.trees.iter_mut().find(|it| trees.contains(&it.id))
+        else {
+            return false;
+        };
+        match event {
+            Event::TreeRenamed { name, .. } => closed.name = Arc::clone(name),
+            Event::TreeDeleted { tree } => {
+                self.not_loaded.trees.retain(|closed| closed.id != *tree);
             }
+            event => self.leave_out(event, revision),
+        }
+        true
+    }
+
+    /// Goes on without what a record says, which is not an edit.
+    fn leave_out(&mut self, event: &Event, revision: Revision) {
+        match event {
             Event::BranchCreated { tree, branch, name, .. } => {
+                self.behind.insert(*branch, *tree);
                 self.unmade.push((*tree, Unmade::Branch(*branch, Arc::clone(name))));
-                None
             }
             Event::TagCreated { tree, name, at, .. } => {
                 self.unmade.push((*tree, Unmade::Tag(Arc::clone(name), *at)));
-                None
             }
             // What a tree is set to is of its branches, too.
-            Event::RetentionSet { tree, branch, .. } => {
-                self.miss((*tree, *branch), record.revision);
-                None
-            }
-            Event::IndexCreated { tree, .. } | Event::IndexDropped { tree, .. } => {
-                if let Some(main) = self.main_of(*tree) {
-                    self.miss((*tree, main), record.revision);
+            Event::RetentionSet { tree, branch, .. } => self.miss((*tree, *branch), revision),
+            event => {
+                for tree in trees_of(event) {
+                    let main = self.main_of(tree);
+                    main.into_iter().for_each(|main| self.miss((tree, main), revision));
                 }
-                None
             }
-            Event::TreeCreated { .. } => whole,
         }
     }
 
     /// A branch that is deleted is not lost; was it not to be had anyway?
     fn forget_branch(&mut self, tree: TreeId, branch: BranchId) -> bool {
-        let is_it = |made: &Unmade| matches!(made, Unmade::Branch(id, _) if *id == branch);
-        let was_unmade = self.unmade.iter().any(|(_, unmade)| is_it(unmade));
-        self.unmade.retain(|(_, unmade)| !is_it(unmade));
+        let unmade = |made: &Unmade| matches!(made, Unmade::Branch(id, _) if *id == branch);
+        let mut is_gone = remove_if(&mut self.unmade, |(_, made)| unmade(made));
+        is_gone |= remove_if(&mut self.not_loaded.branches, |(_, saved)| saved.id == branch);
+        for closed in self.not_loaded.trees.iter_mut().filter(|closed| closed.id == tree) {
+            is_gone |= remove_if(&mut closed.branches, |saved| saved.id == branch);
+        }
         self.missed.remove(&(tree, branch));
-        let Some(closed) = self.closed_tree(tree) else { return was_unmade };
-        closed.branches.retain(|saved| saved.id != branch);
-        true
+        is_gone
+    }
+
+    /// The same of a tag.
+    fn forget_tag(&mut self, tree: TreeId, name: &Arc<str>) -> bool {
+        let unmade = |made: &Unmade| matches!(made, Unmade::Tag(tag, _) if tag == name);
+        let mut is_gone = remove_if(&mut self.unmade, |(of, made)| *of == tree && unmade(made));
+        for closed in self.not_loaded.trees.iter_mut().filter(|closed| closed.id == tree) {
+            is_gone |= remove_if(&mut closed.tags, |tag| tag.name == *name);
+        }
+        is_gone
     }
 
     /// A revision of a branch is lost.
@@ -241,29 +282,17 @@ impl Remains {
     }
 
     fn main_of(&self, tree: TreeId) -> Option<BranchId> {
-        if let Some(closed) = self.closed.iter().find(|closed| closed.id == tree) {
-            return closed.branches.iter().find(|it| &*it.name == MAIN_BRANCH).map(|it| it.id);
+        if let Some(closed) = self.not_loaded.trees.iter().find(|closed| closed.id == tree) {
+            return closed.branches.first().map(|main| main.id);
         }
-        let mains = self.jungle.list_trees();
-        let mut mains = mains.iter().filter_map(|name| self.jungle.open_tree(name).ok());
-        mains.find(|main| main.id() == tree).map(|main| main.branch_id())
+        self.jungle.find_tree(tree).map(|main| main.branch_id())
     }
 
-    fn closed_tree(&mut self, tree: TreeId) -> Option<&mut SavedTree> {
-        self.closed.iter_mut().find(|closed| closed.id == tree)
-    }
-
-    /// Something that this needs is not there: its trees, or those that it is of, go no further.
-    fn leave_behind(&mut self, event: &Event) {
-        let mut of = trees_of(event);
-        if let Event::Edited(edits) = event {
-            let cannot = edits.iter().filter(|edit| !self.can_be_done(edit));
-            let cannot: BTreeSet<TreeId> = cannot.map(|edit| edit.tree).collect();
-            if !cannot.is_empty() {
-                of = cannot;
-            }
-        }
-        self.behind.append(&mut of);
+    /// Something that these need is not there: the branches that it is of go no further.
+    fn leave_behind(&mut self, edits: &[BranchEdit]) {
+        let cannot: Vec<&BranchEdit> = edits.iter().filter(|it| !self.can_be_done(it)).collect();
+        let of = if cannot.is_empty() { edits.iter().collect() } else { cannot };
+        self.behind.extend(of.into_iter().map(|edit| (edit.branch, edit.tree)));
     }
 
     fn can_be_done(&self, edit: &BranchEdit) -> bool {
@@ -274,6 +303,13 @@ impl Remains {
         });
         done.is_ok()
     }
+}
+
+/// Removes these; were there any?
+fn remove_if<T>(all: &mut Vec<T>, is_it: impl Fn(&T) -> bool) -> bool {
+    let before = all.len();
+    all.retain(|it| !is_it(it));
+    all.len() < before
 }
 
 fn trees_of(event: &Event) -> BTreeSet<TreeId> {

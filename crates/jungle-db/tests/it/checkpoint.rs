@@ -5,6 +5,7 @@ mod indexes;
 mod lazy;
 mod nonsense;
 mod random;
+mod salvage;
 mod slow;
 
 use std::cell::RefCell;

@@ -420,12 +420,12 @@ impl Repairing<'_> {
         let Ok(Some(loaded)) = load(&*pages) else { return Ok(None) };
         let Ok(mut remains) = loaded.remains(&self.options.arena, &pages) else { return Ok(None) };
         let badly_formed = badly_formed(remains.jungle(), &self.progress.reading)?;
-        let jungle = remains.jungle().clone();
         // What is badly formed cannot be edited.
-        let is_all = badly_formed.is_empty()
-            && self.read(&jungle, Some(loaded.log), &mut |record| {
-                remains.replay(record, replay_what_is_there)
-            })?;
+        badly_formed.iter().for_each(|&tree| remains.leave_tree_behind(tree));
+        let jungle = remains.jungle().clone();
+        let is_all = self.read(&jungle, Some(loaded.log), &mut |record| {
+            remains.replay(record, replay_what_is_there)
+        })?;
         let known = Known { revision: jungle.revision(), is_all };
         Ok(Some(ByPages { known, remains, pages, badly_formed }))
     }
@@ -445,8 +445,7 @@ impl Repairing<'_> {
     fn copy(&self, by_pages: &ByPages, by_log: &Jungle) -> Result<Vec<Lost>, RepairError> {
         let arena = Arena::with_options(&self.options.arena).map_err(OpenError::from)?;
         let checkpoint = by_pages.remains.jungle().checkpoint_as_it_is();
-        let mut state = checkpoint.state().clone();
-        state.trees.extend_from_slice(by_pages.remains.closed());
+        let state = by_pages.remains.with_the_rest(checkpoint.state());
         let paged = PagedHistory(Arc::clone(&by_pages.pages));
         let salvage = Salvage {
             arena: by_pages.remains.jungle().arena(),

@@ -1,0 +1,195 @@
+//! What goes on, and is saved, of a Jungle of which a slab is gone.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::error::Error;
+use std::sync::Arc;
+
+use jungle_db::{
+    CommitMeta, CommitOptions, Jungle, JungleState, MemoryJournal, Remains, Revision, Salvage,
+    TreeHandle,
+};
+use jungle_testkit::{Rng, for_each_seed};
+use jungle_tree::{
+    Arena, ArenaOptions, ContentHash, Key, MergeOptions, Resolution, SavedImage, SlabId,
+    SlabSource, Tree, VersionId, loading,
+};
+
+use super::Shelves;
+use crate::support::portrait;
+
+/// Slabs of which one is gone.
+struct Slabs {
+    slabs: Arc<BTreeMap<u64, Vec<u8>>>,
+    gone: u64,
+}
+
+impl SlabSource for Slabs {
+    fn load(&self, id: SlabId, bytes: &mut [u8]) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let slab = self.slabs.get(&id.number()).filter(|_| id.number() != self.gone);
+        bytes.copy_from_slice(slab.ok_or("it is gone")?);
+        Ok(())
+    }
+}
+
+fn options() -> ArenaOptions {
+    ArenaOptions { structure_bytes: 64 << 20, payload_bytes: 64 << 20, ..Default::default() }
+}
+
+/// So many nodes have a tree a few slabs of its own.
+const NODES: u64 = 1_500;
+
+fn tree(jungle: &Jungle, name: &str) -> TreeHandle {
+    let tree = jungle.create_tree(name).unwrap();
+    for _ in 0..NODES / 100 {
+        tree.update(|tx| (0..100).try_for_each(|_| tx.append(&[]).map(drop))).unwrap();
+    }
+    tree
+}
+
+fn put(branch: &TreeHandle, rng: &mut Rng) {
+    let at = [Key::from(rng.below(NODES) as i64)];
+    let value = "x".repeat(rng.index(200));
+    branch.update(|tx| tx.put_attribute(&at, "n", &*value)).unwrap();
+}
+
+/// Does all kinds of things to trees and their branches.
+fn work(jungle: &Jungle, rng: &mut Rng, name: &str, steps: i64) {
+    let trees = jungle.list_trees();
+    let trees: Vec<TreeHandle> = trees.iter().map(|it| jungle.open_tree(it).unwrap()).collect();
+    for i in 0..steps {
+        let main = rng.pick(&trees);
+        let branches = main.list_branches();
+        let branch = main.on_branch(&branches[rng.index(branches.len())]).unwrap();
+        let name = format!("{name} {i}");
+        match rng.below(24) {
+            0 => drop(branch.branch(&name, branch.snapshot().revision()).unwrap()),
+            1 => branch.tag(&name, branch.snapshot().revision()).unwrap(),
+            2 => {
+                let mut all = jungle.begin(CommitOptions::default());
+                for tree in &trees {
+                    let draft = all.tree(&tree.name()).unwrap();
+                    draft.put_attribute(&[Key::from(1)], "same", i).unwrap();
+                }
+                all.commit().unwrap();
+            }
+            3 => {
+                let ours = MergeOptions::new().resolution(Resolution::Ours);
+                if let Ok(merge) = main.merge(branch.branch_name(), &ours) {
+                    merge.commit(&CommitMeta::new()).unwrap();
+                }
+            }
+            _ => put(&branch, rng),
+        }
+    }
+}
+
+/// Makes branches that have slabs with nothing of the main branch in them.
+fn apart(jungle: &Jungle, rng: &mut Rng) {
+    for name in jungle.list_trees() {
+        let main = jungle.open_tree(&name).unwrap();
+        for name in ["apart", "between"] {
+            let branch = main.branch(name, main.snapshot().revision()).unwrap();
+            (0..200).for_each(|_| put(&branch, rng));
+        }
+        let again = main.update(|tx| {
+            let mut all = (0..NODES as i64).map(|child| [Key::from(child)]);
+            all.try_for_each(|at| tx.put_attribute(&at, "n", "again").map(drop))
+        });
+        again.unwrap();
+    }
+}
+
+/// The newest of a branch: its revision, and what is in it.
+fn newest(branch: &TreeHandle) -> (Revision, ContentHash) {
+    let newest = branch.snapshot();
+    (newest.revision(), newest.root().content_hash())
+}
+
+fn can_be_loaded(arena: &Arena, id: VersionId) -> bool {
+    let hash = || Tree::from_version(arena, id).map(|tree| tree.snapshot().root().content_hash());
+    loading(hash).is_ok()
+}
+
+/// The branches of which all is there, of trees whose main branch is.
+fn whole(arena: &Arena, state: &JungleState) -> Vec<(Box<str>, Box<str>)> {
+    let mut whole = Vec::new();
+    for tree in &state.trees {
+        let branches = tree.branches.iter().map(|branch| {
+            let newest = branch.history.last.last().unwrap();
+            ((&*branch.name).into(), can_be_loaded(arena, newest.id))
+        });
+        let branches: Vec<(Box<str>, bool)> = branches.collect();
+        if branches[0].1 {
+            let there = branches.into_iter().filter(|(_, is_whole)| *is_whole);
+            whole.extend(there.map(|(branch, _)| ((&*tree.name).into(), branch)));
+        }
+    }
+    whole
+}
+
+#[test]
+fn each_branch_goes_on_of_which_nothing_is_gone() {
+    for_each_seed(2, |rng| {
+        let journal = Arc::new(MemoryJournal::default());
+        let builder = Jungle::builder().arena(options()).journal(Arc::clone(&journal));
+        let jungle = builder.build().unwrap();
+        ["a", "b"].iter().for_each(|name| drop(tree(&jungle, name)));
+        work(&jungle, rng, "before", 100);
+        apart(&jungle, rng);
+        let (shelves, checkpoint) = (Arc::new(Shelves::default()), jungle.checkpoint());
+        shelves.save(&checkpoint);
+        let (state, mut slabs) = (checkpoint.state().clone(), BTreeMap::new());
+        let image = jungle.arena().save(&SavedImage::default(), |id, bytes| {
+            bytes.into_iter().for_each(|bytes| drop(slabs.insert(id.number(), bytes.to_vec())));
+            Ok::<(), Infallible>(())
+        });
+        let (image, slabs) = (image.unwrap(), Arc::new(slabs));
+        work(&jungle, rng, "since", 100);
+        let since = journal.records().into_iter().filter(|it| it.revision > state.revision);
+        let since: Vec<_> = since.collect();
+        let was = portrait(&jungle);
+
+        let (mut went_on, mut left_out) = (0, 0);
+        for &gone in slabs.keys().filter(|_| rng.chance(1, 2)) {
+            let reopen = || {
+                let slabs = Slabs { slabs: Arc::clone(&slabs), gone };
+                Arena::reopen(&options(), &image, Arc::new(slabs)).unwrap()
+            };
+            let seen = format!("without slab {gone}");
+            let archive = Arc::<Shelves>::clone(&shelves);
+            let mut remains =
+                Remains::restore(Jungle::builder(), reopen(), &state, archive).unwrap();
+            for record in &since {
+                remains.replay(record, Jungle::replay).unwrap_or_else(|it| panic!("{it}; {seen}"));
+            }
+            loading(|| remains.jungle().end_replay()).ok();
+            assert_eq!(remains.jungle().revision(), jungle.revision());
+            let checkpoint = remains.jungle().checkpoint_as_it_is();
+            let all = Salvage {
+                arena: remains.jungle().arena(),
+                state: &remains.with_the_rest(checkpoint.state()),
+                archive: &*shelves,
+                other: None,
+                badly_formed: Default::default(),
+            };
+            let new = Arena::with_options(&options()).unwrap();
+            let saved = all.save(Jungle::builder(), new, |_, _| Ok::<(), ()>(()));
+            let saved = saved.unwrap().unwrap();
+            for (tree, branch) in whole(&reopen(), &state) {
+                let of =
+                    |it: &Jungle| newest(&it.open_tree(&tree).unwrap().on_branch(&branch).unwrap());
+                assert_eq!(of(&saved.jungle), of(&jungle), "{tree} {branch}; {seen}");
+                went_on += 1;
+            }
+            let is = portrait(&saved.jungle);
+            let others: Vec<_> = is.iter().filter(|line| !was.contains(line)).collect();
+            let made = others.iter().all(|line| line.2.contains("jungle repair"));
+            assert!(made, "{others:?}; {seen}");
+            let lost = (saved.lost.len(), remains.lost().len());
+            assert!(is == was || lost != (0, 0), "not told; {seen}");
+            left_out += usize::from(lost != (0, 0));
+        }
+        assert!(went_on > 0 && left_out > 0, "{went_on} went on, {left_out} lost something");
+    });
+}
