@@ -47,6 +47,15 @@ pub(crate) async fn within(
     }
 }
 
+/// What a request asks for by a body that is JSON, and says so.
+pub(crate) async fn asked<T: DeserializeOwned>(
+    request: Request<Body>,
+    limits: &Limits,
+) -> Result<T, Problem> {
+    must_be(request.headers(), "application/json")?;
+    json(&whole(request, limits).await?)
+}
+
 /// The body as JSON.
 pub(crate) fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     serde_json::from_slice(body).map_err(|error| {

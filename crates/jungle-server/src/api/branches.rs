@@ -24,8 +24,7 @@ struct New {
 
 async fn new(app: &Visitor, request: Request<Body>) -> Result<New, Problem> {
     Query::of(request.uri(), &[])?;
-    body::must_be(request.headers(), "application/json")?;
-    let new: New = body::json(&body::whole(request, &app.options.limits).await?)?;
+    let new: New = body::asked(request, &app.options.limits).await?;
     query::name(&new.name)?;
     Ok(new)
 }

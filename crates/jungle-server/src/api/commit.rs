@@ -8,11 +8,11 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::edit::{Created, Edit, Edits};
-use super::repeat::{Keyed, once};
+use super::repeat::{Asked, Keyed, once};
 use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
-use crate::etag::{changed, check, expected};
+use crate::etag::{changed, check};
 use crate::limits::EDITS_MAX;
 use crate::once::Answer;
 use crate::problem::Problem;
@@ -66,11 +66,7 @@ pub(crate) async fn commit(
 ) -> Result<Response, Problem> {
     let query = Query::of(request.uri(), &["branch"])?;
     let tree = app.branch(&name, &query, Need::part(Role::Write))?;
-    body::must_be(request.headers(), "application/json")?;
-    let expected = expected(request.headers())?;
-    let keyed = Keyed::of(request.headers(), expected)?;
-    let body = body::whole(request, &app.options.limits).await?;
-    let keyed = keyed.map(|keyed| keyed.and(&body));
+    let Asked { body, expected, keyed } = Asked::by(request, &app.options.limits).await?;
     let answer = match keyed {
         None if body.len() <= SHORT_BYTES_MAX && !(expected.is_some() && app.cluster.is_some()) => {
             short(&app, &tree, &body, expected).await?

@@ -38,8 +38,7 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     Query::of(request.uri(), &[])?;
     let tree = app.tree(&name, Need::whole(Role::Admin))?;
-    body::must_be(request.headers(), "application/json")?;
-    let index: Index = body::json(&body::whole(request, &app.options.limits).await?)?;
+    let index: Index = body::asked(request, &app.options.limits).await?;
     let made = app.write(move |_| {
         jungle_words::create_index(&tree, &index.key)?;
         Ok(index)

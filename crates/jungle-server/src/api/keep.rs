@@ -40,8 +40,7 @@ pub(crate) async fn set(
 ) -> Result<Response, Problem> {
     let query = Query::of(request.uri(), &["branch"])?;
     let tree = app.branch(&name, &query, Need::whole(Role::Admin))?;
-    body::must_be(request.headers(), "application/json")?;
-    let rule: Rule = body::json(&body::whole(request, &app.options.limits).await?)?;
+    let rule: Rule = body::asked(request, &app.options.limits).await?;
     let rule = parse(&rule.keep).map_err(|error| Problem::bad(error).within("keep"))?;
     app.write(move |_| {
         tree.set_retention(rule)?;

@@ -16,12 +16,12 @@ use serde_json::{Value as Json, json};
 use super::change::{Shown, ShownConflict, attribute, whole};
 use super::commit::Done;
 use super::edit::PathText;
-use super::repeat::{Keyed, once};
+use super::repeat::{Asked, once};
 use super::value::New;
 use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
-use crate::etag::{changed, check, expected};
+use crate::etag::{changed, check};
 use crate::once::Answer;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
@@ -124,12 +124,8 @@ pub(crate) async fn merge(
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     Query::of(request.uri(), &[])?;
-    body::must_be(request.headers(), "application/json")?;
-    let expected = expected(request.headers())?;
-    let keyed = Keyed::of(request.headers(), expected)?;
-    let body = body::whole(request, &app.options.limits).await?;
+    let Asked { body, expected, keyed } = Asked::by(request, &app.options.limits).await?;
     let wanted: Wanted = body::json(&body)?;
-    let keyed = keyed.map(|keyed| keyed.and(&body));
     let mut into = app.tree(&name, Need::whole(Role::Write))?;
     if let Some(branch) = &wanted.into {
         into = into.on_branch(branch)?;

@@ -6,10 +6,14 @@ use axum::http::header::IF_MATCH;
 use axum::http::{HeaderMap, HeaderName, Method, Request};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use jungle::{CommitOptions, Revision, TreeHandle};
 use serde_json::json;
 
 use crate::access::Visitor;
+use crate::body;
+use crate::etag::expected;
+use crate::limits::Limits;
 use crate::once::{self, Answer, Said, Turn};
 use crate::problem::Problem;
 
@@ -70,6 +74,25 @@ impl Keyed {
     /// It says more.
     pub(super) fn hear(&mut self, bytes: &[u8]) {
         self.said.hear(bytes);
+    }
+}
+
+/// What a request asks for that may be sent again: a body of JSON.
+pub(super) struct Asked {
+    pub(super) body: Bytes,
+    /// The revision that the client wants it on top of.
+    pub(super) expected: Option<Revision>,
+    pub(super) keyed: Option<Keyed>,
+}
+
+impl Asked {
+    pub(super) async fn by(request: Request<Body>, limits: &Limits) -> Result<Asked, Problem> {
+        body::must_be(request.headers(), "application/json")?;
+        let expected = expected(request.headers())?;
+        let keyed = Keyed::of(request.headers(), expected)?;
+        let body = body::whole(request, limits).await?;
+        let keyed = keyed.map(|keyed| keyed.and(&body));
+        Ok(Asked { body, expected, keyed })
     }
 }
 

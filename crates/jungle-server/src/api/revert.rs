@@ -7,11 +7,11 @@ use jungle::{CommitMeta, CommitOptions, Revision, TreeHandle};
 use serde::Deserialize;
 
 use super::commit::Done;
-use super::repeat::{Keyed, once};
+use super::repeat::{Asked, once};
 use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
-use crate::etag::{check, expected};
+use crate::etag::check;
 use crate::once::Answer;
 use crate::problem::Problem;
 use crate::query::Query;
@@ -41,12 +41,8 @@ pub(crate) async fn revert(
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     Query::of(request.uri(), &[])?;
-    body::must_be(request.headers(), "application/json")?;
-    let expected = expected(request.headers())?;
-    let keyed = Keyed::of(request.headers(), expected)?;
-    let body = body::whole(request, &app.options.limits).await?;
+    let Asked { body, expected, keyed } = Asked::by(request, &app.options.limits).await?;
     let wanted: Wanted = body::json(&body)?;
-    let keyed = keyed.map(|keyed| keyed.and(&body));
     let mut tree = app.tree(&name, Need::whole(Role::Write))?;
     if let Some(branch) = &wanted.branch {
         tree = tree.on_branch(branch)?;

@@ -65,8 +65,7 @@ pub(crate) async fn list(app: Visitor, uri: Uri, headers: HeaderMap) -> Result<R
 
 pub(crate) async fn create(app: Visitor, request: Request<Body>) -> Result<Response, Problem> {
     Query::of(request.uri(), &[])?;
-    body::must_be(request.headers(), "application/json")?;
-    let new: NewName = body::json(&body::whole(request, &app.options.limits).await?)?;
+    let new: NewName = body::asked(request, &app.options.limits).await?;
     query::name(&new.name)?;
     let tree = app.write(move |app| app.create_tree(&new.name)).await?;
     let snapshot = tree.snapshot();
@@ -97,8 +96,7 @@ pub(crate) async fn rename(
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     Query::of(request.uri(), &[])?;
-    body::must_be(request.headers(), "application/json")?;
-    let new: NewName = body::json(&body::whole(request, &app.options.limits).await?)?;
+    let new: NewName = body::asked(request, &app.options.limits).await?;
     query::name(&new.name)?;
     let tree = app.write(move |app| app.rename_tree(&name, &new.name)).await?;
     let snapshot = tree.snapshot();
