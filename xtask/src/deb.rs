@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::command::{cargo, command, need, output, root, run as run_command, target_dir};
 use crate::error::{Context, Result, fail};
+use crate::notices;
 
 const MANIFEST: &str = "crates/jungle-cli/Cargo.toml";
 
@@ -110,6 +111,7 @@ fn make(built: &Path, made: &Path) -> Result<()> {
     let mut strip = command("strip", ["--strip-debug", "-o"]);
     strip.arg(made.join("jungle")).arg(built);
     run_command(strip)?;
+    write(&made.join("notices.txt"), &notices::text()?)?;
     write(&made.join("jungle.service"), &unit()?)
 }
 
@@ -305,7 +307,7 @@ mod tests {
         let made: BTreeSet<String> = SHELLS
             .iter()
             .map(|shell| format!("target/deb/jungle.{shell}"))
-            .chain(["target/deb/man/*", "target/deb/jungle.service"].map(str::to_owned))
+            .chain(["man/*", "jungle.service", "notices.txt"].map(|it| format!("target/deb/{it}")))
             .chain(["target/release/jungle".to_owned()])
             .collect();
         let named: BTreeSet<String> = package.assets.iter().map(|it| it.source.clone()).collect();

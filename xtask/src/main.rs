@@ -9,6 +9,7 @@ mod command;
 mod deb;
 mod error;
 mod nats;
+mod notices;
 mod peers;
 mod steps;
 mod supply;
@@ -50,6 +51,7 @@ usage: cargo xtask TASK
                              tells them; --record writes them down (`jungle-bench track --help`)
   nats                       the server that Alice's remote keys need, for the tests (needs go)
   deb [--profile PROFILE]    a Debian package of the command, in release unless said otherwise
+  notices FILE               the licences of all that is linked into the command
   supply [--advisories FILE] advisories and licences of everything in the lockfile
   web                        builds the explorer's files, which are in the repository (needs npm)
   peers [NAME...]            builds the systems Jungle is measured against (haskell, java, imbl,
@@ -80,6 +82,7 @@ fn run(arguments: &[String]) -> Result<()> {
         "torture" => torture::run(rest),
         "track" => track::run(rest),
         "deb" => deb::run(rest),
+        "notices" => notices::run(rest),
         "supply" => supply::run(rest),
         "nats" => nats::run(rest),
         "peers" => peers::run(rest),

@@ -91,7 +91,8 @@ fn allowed() -> Result<Vec<(String, String)>> {
         .collect()
 }
 
-fn host() -> Result<String> {
+/// What cargo builds for here.
+pub fn host() -> Result<String> {
     let version = output(crate::command::command("rustc", ["-vV"]))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     Ok(host.context("rustc does not name its host")?.to_owned())

@@ -79,7 +79,8 @@ pub trait Disk: Send + Sync {
     }
 }
 
-/// An open file, which likewise is only read unless it says otherwise. It is closed, and its lock given back, when it is dropped.
+/// An open file, which likewise is only read unless it says otherwise. It is closed, and its lock
+/// given back, when it is dropped.
 pub trait DiskFile: Send + Sync {
     /// Its length in bytes.
     ///

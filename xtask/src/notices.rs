@@ -1,0 +1,179 @@
+//! `notices`: the licences of all that is linked into the command, as their authors wrote them.
+//!
+//! Most of them ask that who passes the program on passes on their text. It is taken from where
+//! cargo has the packages; that of the explorer's is in `web/explorer/notices`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::command::root;
+use crate::error::{Context, Result, fail};
+use crate::supply::{host, metadata};
+
+/// What the files with licences, and with what must be said beside them, begin with.
+const NAMES: [&str; 6] = ["licen", "copying", "copyright", "notice", "unlicense", "authors"];
+
+const WEB: &str = "web/explorer/notices";
+
+pub fn run(arguments: &[String]) -> Result<()> {
+    let [file] = arguments else {
+        return fail("usage: cargo xtask notices FILE");
+    };
+    let text = text()?;
+    fs::write(file, text).context(format!("cannot write {file}"))
+}
+
+/// Of each text whose it is, and the text.
+pub fn text() -> Result<String> {
+    let mut whose: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut note = |name: String, text: &str| {
+        whose.entry(text.trim().to_owned()).or_default().insert(name);
+    };
+    for package in linked(&metadata(&["--filter-platform", &host()?])?)? {
+        let texts = package.texts()?;
+        for text in &texts {
+            note(package.name.clone(), text);
+        }
+        if texts.is_empty() {
+            note(package.name, &package.said);
+        }
+    }
+    for file in files(&root().join(WEB))? {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        note(name, &read(&file)?);
+    }
+    let mut blocks: Vec<(BTreeSet<String>, String)> =
+        whose.into_iter().map(|(text, names)| (names, text)).collect();
+    blocks.sort();
+    let mut all =
+        "What the program jungle is made of besides itself, and its licences.\n".to_owned();
+    for (names, text) in blocks {
+        let names: Vec<String> = names.into_iter().collect();
+        all.push_str(&format!("\n{}\n{}\n\n{text}\n", "=".repeat(78), names.join(", ")));
+    }
+    Ok(all)
+}
+
+/// A package of others'.
+struct Package {
+    /// With its version.
+    name: String,
+    folder: PathBuf,
+    /// What its manifest says, for want of a text.
+    said: String,
+}
+
+impl Package {
+    fn read(package: &Value) -> Result<Package> {
+        let text = |field: &str| package[field].as_str().unwrap_or_default();
+        let folder =
+            Path::new(text("manifest_path")).parent().context("a manifest has a folder")?;
+        let authors: Vec<&str> =
+            package["authors"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let said = format!(
+            "Licence: {}\nAuthors: {}\nSource: {}",
+            text("license"),
+            authors.join(", "),
+            text("repository")
+        );
+        let name = format!("{} {}", text("name"), text("version"));
+        Ok(Package { name, folder: folder.to_owned(), said })
+    }
+
+    /// What its files of licences say.
+    fn texts(&self) -> Result<Vec<String>> {
+        let is_one = |file: &PathBuf| {
+            let name = file.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+            file.is_file() && NAMES.iter().any(|begin| name.starts_with(begin))
+        };
+        files(&self.folder)?.iter().filter(|file| is_one(file)).map(|file| read(file)).collect()
+    }
+}
+
+/// The packages of others' that the command is linked with.
+fn linked(metadata: &Value) -> Result<Vec<Package>> {
+    let packages = metadata["packages"].as_array().context("cargo's metadata has no packages")?;
+    let by_id: BTreeMap<&str, &Value> =
+        packages.iter().filter_map(|package| Some((package["id"].as_str()?, package))).collect();
+    let nodes = metadata["resolve"]["nodes"].as_array().context("cargo's metadata has no nodes")?;
+    let needs: BTreeMap<&str, &Value> =
+        nodes.iter().filter_map(|node| Some((node["id"].as_str()?, &node["deps"]))).collect();
+    let command = by_id.iter().find(|(_, package)| package["name"] == "jungle-cli");
+    let mut open = vec![*command.context("there is no jungle-cli")?.0];
+    let mut seen: BTreeSet<&str> = open.iter().copied().collect();
+    while let Some(id) = open.pop() {
+        for need in needs.get(id).and_then(|needs| needs.as_array()).into_iter().flatten() {
+            let kinds = need["dep_kinds"].as_array().into_iter().flatten();
+            let is_linked = kinds.clone().any(|kind| kind["kind"].is_null());
+            let package = need["pkg"].as_str().filter(|id| is_linked && !only_builds(by_id[id]));
+            open.extend(package.filter(|package| seen.insert(*package)));
+        }
+    }
+    let others = seen.iter().filter_map(|id| by_id.get(id));
+    let others = others.filter(|package| !package["source"].is_null());
+    others.map(|package| Package::read(package)).collect()
+}
+
+/// Does it, and what it needs, run in the compiler?
+fn only_builds(package: &Value) -> bool {
+    let targets = package["targets"].as_array().into_iter().flatten();
+    let mut kinds = targets.flat_map(|target| target["kind"].as_array().into_iter().flatten());
+    kinds.any(|kind| kind == "proc-macro")
+}
+
+/// What is in a folder, in order.
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let cannot = || format!("cannot list {}", folder.display());
+    let entries = fs::read_dir(folder).context(cannot())?;
+    let files = entries.map(|entry| entry.map(|entry| entry.path()));
+    let mut files: Vec<PathBuf> = files.collect::<std::io::Result<_>>().context(cannot())?;
+    files.sort();
+    Ok(files)
+}
+
+/// A text, whatever its letters are coded in.
+fn read(file: &Path) -> Result<String> {
+    let bytes = fs::read(file).context(format!("cannot read {}", file.display()))?;
+    Ok(String::from_utf8_lossy(&bytes).replace('\r', ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_package_has_its_say() {
+        let metadata = metadata(&["--filter-platform", &host().unwrap()]).unwrap();
+        let (packages, text) = (linked(&metadata).unwrap(), text().unwrap());
+        let headings: BTreeSet<&str> = text.split(&"=".repeat(78)).skip(1).collect();
+        let names: BTreeSet<&str> = headings
+            .iter()
+            .filter_map(|it| it.lines().nth(1))
+            .flat_map(|it| it.split(", "))
+            .collect();
+        for package in &packages {
+            assert!(names.contains(&*package.name), "{} is not in it", package.name);
+        }
+        let has = |name: &str| packages.iter().any(|it| it.name.split(' ').next() == Some(name));
+        assert!(has("serde_json") && has("redb"));
+        assert!(!has("syn") && !has("jungle-tree"), "what only builds is not linked");
+        let said = packages.iter().filter(|package| package.texts().unwrap().is_empty()).count();
+        assert!(said * 4 < packages.len(), "{said} of {} say nothing", packages.len());
+    }
+
+    /// What the built page has in it.
+    #[test]
+    fn explorer_names_what_it_is_made_of() {
+        let manifest = fs::read_to_string(root().join("web/explorer/package.json")).unwrap();
+        let manifest: Value = serde_json::from_str(&manifest).unwrap();
+        let needs = manifest["dependencies"].as_object().unwrap();
+        let needs: Vec<&str> = needs.keys().map(String::as_str).collect();
+        let named = files(&root().join(WEB)).unwrap();
+        let named: Vec<String> =
+            named.iter().map(|it| it.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+        assert_eq!(needs, named);
+    }
+}
