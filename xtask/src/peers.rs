@@ -27,7 +27,7 @@ enum When {
 }
 
 /// Every peer; a new one is a row here. The settings are argued in `bench/peers/README.md`.
-const PEERS: [Peer; 12] = [
+const PEERS: [Peer; 14] = [
     Peer {
         name: "haskell",
         needs: &[("ghc", "ghc")],
@@ -175,14 +175,34 @@ const PEERS: [Peer; 12] = [
         when: When::Named,
     },
     Peer {
+        name: "pocketbase",
+        needs: &[("go", "golang-go"), ("h2load", "nghttp2-client")],
+        build: || vec![go("pocketbase")],
+        // It is a server: `jungle-bench board` runs it.
+        smoke: Vec::new,
+        // It is built of much.
+        when: When::Named,
+    },
+    Peer {
+        name: "sqlite-app",
+        needs: &[("h2load", "nghttp2-client")],
+        build: || {
+            let mut build = cargo(["build", "--release", "--quiet"]);
+            build.args(["--manifest-path", "bench/peers/sqlite-app/Cargo.toml"]);
+            build.args(["--target-dir", "target/peers/sqlite-app"]);
+            // As distributions build SQLite, and as it is in the stores.
+            build.env("LIBSQLITE3_FLAGS", "-DHAVE_FDATASYNC=1");
+            vec![build]
+        },
+        // It is a server: `jungle-bench board` runs it.
+        smoke: Vec::new,
+        // `board` takes longer with it, and `all --quick` has a quarter of an hour.
+        when: When::Named,
+    },
+    Peer {
         name: "etcd",
         needs: &[("go", "golang-go")],
-        build: || {
-            let program = root().join("target/peers/etcd/peer");
-            let mut go = command("go", ["build", "-C", "bench/peers/etcd", "-o"]);
-            go.arg(program).arg(".");
-            vec![go]
-        },
+        build: || vec![go("etcd")],
         smoke: || {
             let smoke = |case| {
                 let words = [case, "--tasks", "4", "--nodes-scale", "quick"];
@@ -208,6 +228,14 @@ const PEERS: [Peer; 12] = [
         when: When::Named,
     },
 ];
+
+/// A program in Go, with what its `go.mod` names.
+fn go(peer: &str) -> Command {
+    let program = root().join("target/peers").join(peer).join("peer");
+    let mut go = command("go", ["build", "-C", &format!("bench/peers/{peer}"), "-o"]);
+    go.arg(program).arg(".");
+    go
+}
 
 /// Cassandra's programs as Maven has them, then the board that is kept in it.
 fn cassandra() -> Vec<Command> {

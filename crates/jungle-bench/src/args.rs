@@ -72,7 +72,8 @@ enum Other {
 
 /// The systems that are measured if nothing else is said: not Ray, which is large.
 const SYSTEMS: &str = "jungle,haskell,haskell-intmap,java,imbl,redb,lmdb,doltlite,sqlite,\
-loro,automerge,git,rayon,crossbeam,tokio,warp,cassandra,etcd,zookeeper,oak,postgres";
+loro,automerge,git,rayon,crossbeam,tokio,warp,pocketbase,sqlite-app,cassandra,etcd,zookeeper,oak,\
+postgres";
 
 /// What is to be run.
 #[derive(clap::Args, Clone)]

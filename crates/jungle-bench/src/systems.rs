@@ -42,6 +42,10 @@ pub enum System {
     Tokio,
     /// The board in Haskell on the Warp server.
     Warp,
+    /// The board on PocketBase.
+    Pocketbase,
+    /// The board as an application on SQLite, behind a web front as ours.
+    SqliteApp,
     /// The board in Cassandra, behind a web front as ours.
     Cassandra,
     /// etcd, which keeps revisions until it is told to forget them.
@@ -103,6 +107,8 @@ impl System {
             System::Crossbeam => "crossbeam",
             System::Tokio => "tokio",
             System::Warp => "warp",
+            System::Pocketbase => "pocketbase",
+            System::SqliteApp => "sqlite-app",
             System::Cassandra => "cassandra",
             System::Etcd => "etcd",
             System::Zookeeper => "zookeeper",
@@ -143,6 +149,8 @@ impl System {
             System::Loro | System::Automerge => peers().join("store/release/peer-documents"),
             System::Git => peers().join("store/release/peer-git"),
             System::Warp => peers().join("board/peer"),
+            System::Pocketbase => peers().join("pocketbase/peer"),
+            System::SqliteApp => peers().join("sqlite-app/release/peer"),
             System::Cassandra => peers().join("cassandra/release/peer"),
             System::Rayon | System::Crossbeam | System::Tokio => {
                 peers().join("dataflow/release/peer")
@@ -157,7 +165,7 @@ impl System {
 
     /// Does it take part in this case? There are peers of trees in memory, of the store and of
     /// Alice; of the store's, documents make nothing durable, and are all that can merge; of
-    /// Alice's, rayon and Ray have no channel, and only rayon sorts. Warp and Cassandra are
+    /// Alice's, rayon and Ray have no channel, and only rayon sorts. Servers of boards are
     /// measured by our own program, and PostgreSQL is a store that also shows what idle cores do.
     /// Of the neighbours, two are servers, of which one looks back and tells those who watch what
     /// changed, and none compares revisions.
@@ -183,7 +191,7 @@ impl System {
             ("alice", "chain") => self.is_dataflow(),
             ("alice", "tree") => self == System::Rayon,
             ("alice", _) => self.is_dataflow() && !matches!(self, System::Rayon | System::Ray),
-            _ if matches!(self, System::Warp | System::Cassandra | System::Postgres) => false,
+            _ if self.is_board() || self == System::Postgres => false,
             _ => !self.is_store() && !self.is_dataflow() && !self.is_neighbour(),
         }
     }
@@ -228,6 +236,11 @@ impl System {
 
     fn is_neighbour(self) -> bool {
         matches!(self, System::Etcd | System::Zookeeper | System::Oak)
+    }
+
+    /// Is it a server of a bulletin board, which our own program asks?
+    pub fn is_board(self) -> bool {
+        matches!(self, System::Warp | System::Pocketbase | System::SqliteApp | System::Cassandra)
     }
 
     fn is_dataflow(self) -> bool {

@@ -4,15 +4,18 @@ use askama::Template;
 use jiff::Timestamp;
 
 use crate::Failure;
-use crate::store::Row;
 
 /// Messages on a page, as on ours.
 pub const PAGE: usize = 50;
+
+/// A message: when it was posted, in milliseconds, by whom, and what it says.
+pub type Row = (i64, String, String);
 
 #[derive(Template)]
 #[template(path = "board.html")]
 struct Page<'a> {
     has_accounts: bool,
+    may_post: bool,
     name: &'a str,
     place: String,
     watch: String,
@@ -38,7 +41,7 @@ struct Message<'a> {
 pub fn page(board: &str, rows: &[Row]) -> Result<String, Failure> {
     let shown = &rows[..rows.len().min(PAGE)];
     let messages = shown.iter().enumerate().map(|(key, (time, author, text))| {
-        let time = Timestamp::from_millisecond(time.0)?;
+        let time = Timestamp::from_millisecond(*time)?;
         Ok(Message {
             key,
             place: format!("/boards/{board}/{key}"),
@@ -52,6 +55,7 @@ pub fn page(board: &str, rows: &[Row]) -> Result<String, Failure> {
     let older = (rows.len() > PAGE).then(|| (PAGE - 1).to_string());
     let page = Page {
         has_accounts: false,
+        may_post: true,
         name: board,
         place: format!("/boards/{board}"),
         watch: format!("/api/v1/trees/{board}/watch?after=0"),

@@ -7,7 +7,7 @@ use scylla::statement::prepared::PreparedStatement;
 use scylla::value::CqlTimestamp;
 
 use crate::Failure;
-use crate::page::PAGE;
+use crate::page::{PAGE, Row};
 
 /// How many replicas answer before a request is.
 #[derive(Clone, Copy)]
@@ -23,9 +23,6 @@ pub struct Store {
     post: [PreparedStatement; 2],
     count: PreparedStatement,
 }
-
-/// A message: when it was posted, by whom, and what it says.
-pub type Row = (CqlTimestamp, String, String);
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS board.messages \
     (board text, id timeuuid, author text, body text, PRIMARY KEY (board, id)) \
@@ -59,7 +56,12 @@ impl Store {
     pub async fn newest(&self, board: &str, level: Level) -> Result<Vec<Row>, Failure> {
         let statement = &self.newest[level as usize];
         let found = self.session.execute_unpaged(statement, (board,)).await?;
-        Ok(found.into_rows_result()?.rows::<Row>()?.collect::<Result<_, _>>()?)
+        let found = found.into_rows_result()?;
+        let rows = found.rows::<(CqlTimestamp, String, String)>()?;
+        let row = |row: Result<(CqlTimestamp, _, _), _>| {
+            row.map(|(time, author, text)| (time.0, author, text))
+        };
+        Ok(rows.map(row).collect::<Result<_, _>>()?)
     }
 
     /// Adds a message to a board.

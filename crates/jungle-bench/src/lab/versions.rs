@@ -77,11 +77,9 @@ fn version(system: System) -> Option<String> {
             let version = of_maven("cassandra", "cassandra-all")?;
             Some(format!("cassandra {version}, {}", of_peer("cassandra", "scylla")?))
         }
-        System::Etcd => {
-            let text = fs::read_to_string(root().join("bench/peers/etcd/go.mod")).ok()?;
-            let version = text.split_once("go.etcd.io/etcd/server/v3 v")?.1.lines().next()?;
-            Some(format!("etcd {version}, {}", said("go", &["version"])?))
-        }
+        System::Pocketbase => of_go("pocketbase", "github.com/pocketbase/pocketbase"),
+        System::SqliteApp => of_peer("sqlite-app", "rusqlite"),
+        System::Etcd => of_go("etcd", "go.etcd.io/etcd/server/v3"),
         System::Zookeeper => on_java("zookeeper", "zookeeper"),
         System::Oak => on_java("oak", "oak-segment-tar"),
         System::Git => said("git", &["--version"]),
@@ -102,6 +100,14 @@ fn version(system: System) -> Option<String> {
             said(&system.file().display().to_string(), &["-c", ask])
         }
     }
+}
+
+/// The version of a module that a peer is built with, and what built it.
+fn of_go(peer: &str, module: &str) -> Option<String> {
+    let file = root().join("bench/peers").join(peer).join("go.mod");
+    let text = fs::read_to_string(file).ok()?;
+    let version = text.split_once(&format!("{module} v"))?.1.lines().next()?;
+    Some(format!("{peer} {version}, {}", said("go", &["version"])?))
 }
 
 /// The version of an artifact that a peer is built with.

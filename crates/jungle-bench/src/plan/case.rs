@@ -91,8 +91,8 @@ impl Case {
             System::Jungle if self.ours.is_empty() => None,
             System::Jungle => Some(format!("{} {}", self.experiment, self.ours)),
             // These are measured by our own program, where it says so.
-            System::Machine | System::Warp | System::Cassandra => {
-                let is_its = self.system == Some(system);
+            its if its == System::Machine || its.is_board() => {
+                let is_its = self.system == Some(its);
                 is_its.then(|| format!("{} {}", self.experiment, self.ours))
             }
             peer if !peer.takes_part(self.experiment, self.name) => None,

@@ -63,6 +63,11 @@ const fn of_warp(name: &'static str, number: &'static str) -> Case {
     of_board(name, "e3", "1/s").number(Number::Named(number), "1/s").of(System::Warp)
 }
 
+/// The same of an application's, as of Warp.
+const fn of_app(system: System, name: &'static str, number: &'static str) -> Case {
+    of_board(name, "e3", "1/s").number(Number::Named(number), "1/s").of(system)
+}
+
 /// A number of ours on so many servers, in the run of `cassandra OURS`.
 const fn beside_cassandra(
     name: &'static str,
@@ -306,12 +311,22 @@ pub const CASES: &[Case] = &[
     of_warp("hello", "warp-hello"),
     of_board("read", "e3", "1/s"),
     of_warp("read", "warp-read"),
+    of_app(System::Pocketbase, "read", "pocketbase-read"),
+    of_app(System::SqliteApp, "read", "sqlite-app-read"),
+    of_app(System::Pocketbase, "read-api", "pocketbase-read-api"),
     of_board("read-hello", "e3", "x"),
     of_board("write", "e3", "1/s"),
     of_warp("write", "warp-write"),
     of_board("write-bare", "e3", "1/s"),
     of_board("write-buffered", "e3", "1/s"),
+    of_app(System::Pocketbase, "write-buffered", "pocketbase-write-buffered"),
+    of_app(System::SqliteApp, "write-buffered", "sqlite-app-write-buffered"),
     of_board("write-sync", "e3", "1/s"),
+    of_app(System::Pocketbase, "write-sync", "pocketbase-write-sync"),
+    of_app(System::SqliteApp, "write-sync", "sqlite-app-write-sync"),
+    one_of("board", "write-syncs", "syncs", "x").counting(1),
+    one_of("board", "write-syncs", "syncs-pocketbase", "x").counting(1).of(System::Pocketbase),
+    one_of("board", "write-syncs", "syncs-sqlite-app", "x").counting(1).of(System::SqliteApp),
     of_board("floor", "e3", "1/s").of(System::Machine),
     of_board("delivery", "watchers", "ms").number(Number::Value, "ms"),
     of_board("half", "watchers", "ms"),

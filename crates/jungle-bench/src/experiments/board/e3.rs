@@ -1,13 +1,15 @@
 //! E3: showing a board and posting to it, over a thousand connections that are kept; beside a
-//! constant answer of the same server, the board in Haskell on Warp, and the disk. All take turns.
+//! constant answer of the same server, the board in Haskell on Warp, those of applications, and the
+//! disk. All take turns.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::super::Options;
 use super::super::commit::Floor;
 use super::super::folder::Folder;
-use super::load;
 use super::server::Serving;
+use super::{apps, load};
 use crate::Failure;
 use crate::sample::Sample;
 use crate::stats::{median, ratios};
@@ -21,16 +23,20 @@ const TASK: u64 = 1000;
 /// Requests of a turn, about.
 const TURN: u64 = 25_000;
 
-/// Where each waits for the disk, there are so many times fewer.
-const SYNCED: u64 = 5;
+/// Where each waits for the disk, or for an application, there are so many times fewer.
+pub const FEWER: u64 = 5;
+
+/// How a message is posted to one of ours.
+pub const POST: &str = "/bench/post?board=w&author=somebody&text=hello";
 
 /// How long the disk's syncs are counted in each turn.
 const FLOOR: Duration = Duration::from_millis(500);
 
 /// Answers a second: `read` shows a board of ten messages, `hello` is constant and has as many
 /// bytes; `write` posts with `memory` durability, `write-buffered` and `write-sync` with the
-/// others, `write-bare` without a folder; `warp-…` are the peer's; `floor` = syncs a second;
-/// `read-hello` = the median of the turns' ratios; `bytes`, `warp-bytes` = of what is shown.
+/// others, `write-bare` without a folder; `warp-…` are the peer's, and those of applications have
+/// their names; `floor` = syncs a second; `read-hello` = the median of the turns' ratios; `bytes` =
+/// of what is shown.
 pub fn sample(options: Options) -> Result<Sample, Failure> {
     let folder = Folder::new("board")?;
     let mut floor = Floor::new(&folder.0)?;
@@ -56,27 +62,65 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
 }
 
 /// A server with two boards: `b` is shown, `w` is posted to.
-struct Board {
-    serving: Serving,
-    count: Count,
-    loads: Vec<Load>,
+pub struct Board {
+    pub serving: Serving,
+    pub count: Count,
+    pub loads: Vec<Load>,
 }
 
 /// What is asked again and again.
-struct Load {
+pub struct Load {
     name: &'static str,
     path: String,
+    /// What is sent with it, if it is not a `GET`.
+    body: Option<PathBuf>,
+    /// There are so many times fewer requests.
+    fewer: u64,
     posted: u64,
     rates: Vec<f64>,
 }
 
 impl Load {
-    fn new(name: &'static str, path: impl Into<String>) -> Load {
-        Load { name, path: path.into(), posted: 0, rates: Vec::new() }
+    pub fn new(name: &'static str, path: impl Into<String>) -> Load {
+        let path = path.into();
+        Load { name, path, body: None, fewer: 1, posted: 0, rates: Vec::new() }
+    }
+
+    /// With so many times fewer requests.
+    pub fn fewer(self, fewer: u64) -> Load {
+        Load { fewer, ..self }
+    }
+
+    /// A `POST` of the JSON that is in a file.
+    pub fn with_body(self, body: PathBuf) -> Load {
+        Load { body: Some(body), ..self }
+    }
+
+    /// Does it add a message to board `w`?
+    pub fn is_post(&self) -> bool {
+        self.body.is_some() || self.path.contains("board=w")
+    }
+
+    /// Asks a server so often; answers a second.
+    ///
+    /// # Errors
+    /// When the tool is not there, or not every answer is one of success.
+    pub fn run(
+        &mut self,
+        serving: &Serving,
+        requests: u64,
+        connections: usize,
+    ) -> Result<f64, Failure> {
+        let url = format!("http://{}{}", serving.address, self.path);
+        self.posted += if self.is_post() { requests } else { 0 };
+        match &self.body {
+            None => load::run(&url, requests, connections),
+            Some(body) => load::post(&url, body, requests, connections),
+        }
     }
 }
 
-/// All of them, ours and, if it is built, the peer; and how many bytes are shown.
+/// All of them, ours and, if they are built, the peers; and how many bytes are shown.
 fn boards(folder: &Folder) -> Result<(Vec<Board>, usize), Failure> {
     let at = |name| folder.0.join(name).display().to_string();
     let mut ours = Vec::new();
@@ -86,7 +130,10 @@ fn boards(folder: &Folder) -> Result<(Vec<Board>, usize), Failure> {
         ours.push((name, Serving::jungle(&["--data", &at(name), "--durability", durability])?));
     }
     ours.push(("write-bare", Serving::jungle(&["--memory"])?));
-    let write = |name| Load::new(name, "/bench/post?board=w&author=somebody&text=hello");
+    let write = |name| {
+        let fewer = if name == "write-sync" { FEWER } else { 1 };
+        Load::new(name, POST).fewer(fewer)
+    };
     let ours = ours.into_iter().map(|(name, serving)| Board::ours(serving, vec![write(name)]));
     let mut boards = ours.collect::<Result<Vec<Board>, Failure>>()?;
     let synced = &mut boards[2];
@@ -96,6 +143,7 @@ fn boards(folder: &Folder) -> Result<(Vec<Board>, usize), Failure> {
     if let Some(serving) = Serving::warp()? {
         boards.push(Board::warp(serving, bytes)?);
     }
+    boards.extend(apps::boards(folder, bytes)?);
     Ok((boards, bytes))
 }
 
@@ -124,7 +172,11 @@ pub fn messages(serving: &Serving, board: &str) -> Result<u64, Failure> {
 }
 
 impl Board {
-    fn ours(serving: Serving, loads: Vec<Load>) -> Result<Board, Failure> {
+    /// One of ours, furnished.
+    ///
+    /// # Errors
+    /// When it does not answer with success.
+    pub fn ours(serving: Serving, loads: Vec<Load>) -> Result<Board, Failure> {
         furnish(&serving)?;
         Ok(Board { serving, count: messages, loads })
     }
@@ -150,17 +202,18 @@ impl Board {
 
     fn turn(&mut self, requests: u64, connections: usize) -> Result<(), Failure> {
         for load in &mut self.loads {
-            let few = if load.name == "write-sync" { SYNCED } else { 1 };
-            let requests = (requests / few).max(connections as u64);
-            let url = format!("http://{}{}", self.serving.address, load.path);
-            load.rates.push(load::run(&url, requests, connections)?);
-            load.posted += if load.path.contains("board=w") { requests } else { 0 };
+            let requests = (requests / load.fewer).max(connections as u64);
+            let rate = load.run(&self.serving, requests, connections)?;
+            load.rates.push(rate);
         }
         Ok(())
     }
 
     /// How many of the posts are not there, or too many.
-    fn lost(&self) -> Result<u64, Failure> {
+    ///
+    /// # Errors
+    /// When the server does not say how many there are.
+    pub fn lost(&self) -> Result<u64, Failure> {
         let posted: u64 = self.loads.iter().map(|load| load.posted).sum();
         let (shown, found) = ((self.count)(&self.serving, "b")?, (self.count)(&self.serving, "w")?);
         Ok(posted.abs_diff(found) + SHOWN.abs_diff(shown))

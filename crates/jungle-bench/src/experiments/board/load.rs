@@ -1,5 +1,6 @@
 //! The load tool: so many requests over connections that are kept, as the one of the originals.
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::Failure;
@@ -12,7 +13,20 @@ const THREADS: usize = 2;
 /// # Errors
 /// When the tool is not there, or not every answer is one of success.
 pub fn run(url: &str, requests: u64, connections: usize) -> Result<f64, Failure> {
+    ask(Command::new("h2load"), url, requests, connections)
+}
+
+/// The same with a `POST` of the JSON that is in a file.
+///
+/// # Errors
+/// As [`run`].
+pub fn post(url: &str, body: &Path, requests: u64, connections: usize) -> Result<f64, Failure> {
     let mut tool = Command::new("h2load");
+    tool.args(["-H", "content-type: application/json", "-d"]).arg(body);
+    ask(tool, url, requests, connections)
+}
+
+fn ask(mut tool: Command, url: &str, requests: u64, connections: usize) -> Result<f64, Failure> {
     tool.args(["--h1", "-n", &requests.to_string(), "-c", &connections.to_string()]);
     tool.args(["-t", &THREADS.min(connections).to_string(), url]);
     let output = tool.output().map_err(|error| {

@@ -1,7 +1,8 @@
 //! The bulletin board over HTTP, by servers in processes of their own: under the load tool of the
-//! originals, beside one that is kept in Cassandra, with many who watch, with long boards, and from
-//! when it is started.
+//! originals, beside those of applications and one that is kept in Cassandra, with many who watch,
+//! with long boards, and from when it is started.
 
+mod apps;
 mod cassandra;
 mod e3;
 mod load;
@@ -32,6 +33,6 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
         "start" => start::sample(options)?,
         "share" => share::sample(options)?,
         "tree" => tree::sample(options)?,
-        _ => return Ok(None),
+        _ => return apps::syncs(case, options),
     }))
 }

@@ -72,6 +72,17 @@ impl Serving {
         Serving::start(command, |line| Some(line.to_owned()))
     }
 
+    /// The board of an application that is kept in this folder, with what SQLite calls its
+    /// `synchronous`.
+    ///
+    /// # Errors
+    /// When it does not come to say where it listens.
+    pub fn app(system: System, folder: &Path, synchronous: &str) -> Result<Serving, Failure> {
+        let mut command = Command::new(system.file());
+        command.arg(folder).arg(synchronous);
+        Serving::start(command, |line| Some(line.to_owned()))
+    }
+
     fn start(mut command: Command, url: fn(&str) -> Option<String>) -> Result<Serving, Failure> {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
         let mut line = String::new();
