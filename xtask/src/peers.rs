@@ -208,7 +208,7 @@ const PEERS: [Peer; 14] = [
                 let words = [case, "--tasks", "4", "--nodes-scale", "quick"];
                 command("target/peers/etcd/peer", words)
             };
-            ["served", "watched"].map(smoke).into()
+            ["served", "watched", "three"].map(smoke).into()
         },
         // It is 36 MB, and built of more.
         when: When::Named,

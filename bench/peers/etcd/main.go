@@ -1,5 +1,6 @@
-// etcd on one server, as its users have it keep every revision: `peer served` and `peer watched`,
-// with the options of the other peers, print one line of JSON. See the README of the peers.
+// etcd on one server, as its users have it keep every revision: `peer served` and `peer watched`;
+// and on three: `peer three`; with the options of the other peers, print one line of JSON. See the
+// README of the peers.
 package main
 
 import (
@@ -7,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 )
 
@@ -47,7 +49,7 @@ func parse(words []string) (options, error) {
 			return chosen, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if chosen.caseName != "served" && chosen.caseName != "watched" {
+	if !slices.Contains([]string{"served", "watched", "three"}, chosen.caseName) {
 		return chosen, fmt.Errorf("there is no case %s", chosen.caseName)
 	}
 	return chosen, nil

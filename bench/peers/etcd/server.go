@@ -10,11 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/etcdmain"
+	"go.uber.org/zap"
 )
 
 // How long the server may take to be there: others may need the cores.
@@ -25,9 +27,10 @@ const look = 10 * time.Millisecond
 
 // A server in a process and a folder of its own.
 type server struct {
-	command *exec.Cmd
-	address string
-	folder  string
+	command   *exec.Cmd
+	arguments []string
+	address   string
+	folder    string
 }
 
 // Is etcd itself. It ends with its standard input, so with whoever started it.
@@ -40,41 +43,105 @@ func serve(arguments []string) {
 }
 
 // Starts one with its own settings, which sync before they answer, except that a commit may have
-// a thousand keys. The folder is beside the program, so on the disk that is built on.
+// a thousand keys.
 func start() (*server, error) {
+	folder, err := newFolder()
+	if err != nil {
+		return nil, err
+	}
+	servers, err := startSeveral(folder, 1)
+	if err != nil {
+		os.RemoveAll(folder)
+		return nil, err
+	}
+	return servers[0], nil
+}
+
+// Beside the program, so on the disk that is built on.
+func newFolder() (string, error) {
+	program, err := os.Executable()
+	name := fmt.Sprintf("bench-etcd-%d", os.Getpid())
+	return filepath.Join(filepath.Dir(program), name), err
+}
+
+// Starts so many that are one cluster, and waits until each answers. One alone has the folder
+// itself.
+func startSeveral(folder string, count int) ([]*server, error) {
+	var names, clients, peers, cluster []string
+	for number := range count {
+		client, err := freeAddress()
+		if err != nil {
+			return nil, err
+		}
+		peer, err := freeAddress()
+		if err != nil {
+			return nil, err
+		}
+		name := fmt.Sprintf("member-%d", number)
+		names, clients = append(names, name), append(clients, client)
+		peers = append(peers, "http://"+peer)
+		cluster = append(cluster, name+"=http://"+peer)
+	}
+	servers := make([]*server, count)
+	for number, name := range names {
+		here := folder
+		if count > 1 {
+			here = filepath.Join(folder, name)
+		}
+		client, peer := "http://"+clients[number], peers[number]
+		servers[number] = &server{address: clients[number], folder: here, arguments: []string{
+			"serve", "--name", name, "--data-dir", here,
+			"--listen-client-urls", client, "--advertise-client-urls", client,
+			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
+			"--initial-cluster", strings.Join(cluster, ","),
+			"--max-txn-ops", "1024", "--log-level", "panic",
+		}}
+	}
+	if err := runAll(servers); err != nil {
+		for _, server := range servers {
+			server.stop()
+			server.remove()
+		}
+		return nil, err
+	}
+	return servers, nil
+}
+
+func runAll(servers []*server) error {
+	for _, server := range servers {
+		if err := server.run(); err != nil {
+			return err
+		}
+	}
+	// None of several answers before most of them are there.
+	for _, server := range servers {
+		if err := server.await(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Starts it, the first time or again.
+func (server *server) run() error {
 	program, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	folder := filepath.Join(filepath.Dir(program), fmt.Sprintf("bench-etcd-%d", os.Getpid()))
-	address, err := freeAddress()
-	if err != nil {
-		return nil, err
-	}
-	peers, err := freeAddress()
-	if err != nil {
-		return nil, err
-	}
-	command := exec.Command(program, "serve", "--name", "one", "--data-dir", folder,
-		"--listen-client-urls", "http://"+address, "--advertise-client-urls", "http://"+address,
-		"--listen-peer-urls", "http://"+peers, "--initial-advertise-peer-urls", "http://"+peers,
-		"--initial-cluster", "one=http://"+peers,
-		"--max-txn-ops", "1024", "--log-level", "panic")
+	command := exec.Command(program, server.arguments...)
 	command.Stdout, command.Stderr = os.Stderr, os.Stderr
 	// It stays open until this process ends.
 	if _, err := command.StdinPipe(); err != nil {
-		return nil, err
+		return err
 	}
-	if err := command.Start(); err != nil {
-		return nil, err
-	}
-	started := &server{command: command, address: address, folder: folder}
-	if err := started.await(); err != nil {
-		started.stop()
-		started.remove()
-		return nil, err
-	}
-	return started, nil
+	server.command = command
+	return command.Start()
+}
+
+// Ends it with no time for anything.
+func (server *server) kill() {
+	server.command.Process.Kill()
+	server.command.Wait()
 }
 
 func freeAddress() (string, error) {
@@ -88,7 +155,10 @@ func freeAddress() (string, error) {
 
 // A connection of its own.
 func (server *server) client() (*clientv3.Client, error) {
-	return clientv3.New(clientv3.Config{Endpoints: []string{server.address}})
+	// What fails is an error here; it need not be written besides.
+	return clientv3.New(clientv3.Config{
+		Endpoints: []string{server.address}, Logger: zap.NewNop(),
+	})
 }
 
 // Waits until it answers.
@@ -117,6 +187,9 @@ func (server *server) await() error {
 
 // Ends it in order; what it has is in its folder then.
 func (server *server) stop() {
+	if server.command == nil || server.command.Process == nil {
+		return
+	}
 	server.command.Process.Signal(syscall.SIGTERM)
 	// It ends by the signal when it has put everything in order.
 	server.command.Wait()

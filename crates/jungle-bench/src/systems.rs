@@ -167,8 +167,8 @@ impl System {
     /// Alice; of the store's, documents make nothing durable, and are all that can merge; of
     /// Alice's, rayon and Ray have no channel, and only rayon sorts. Servers of boards are
     /// measured by our own program, and PostgreSQL is a store that also shows what idle cores do.
-    /// Of the neighbours, two are servers, of which one looks back and tells those who watch what
-    /// changed, and none compares revisions.
+    /// Of the neighbours, two are servers, of which one looks back, tells those who watch what
+    /// changed, and is asked as a cluster of three, and none compares revisions.
     pub fn takes_part(self, experiment: &str, case: &str) -> bool {
         match (experiment, case) {
             ("idle-trap", _) => self == System::Postgres,
@@ -185,7 +185,9 @@ impl System {
             ("neighbours", case) if case.starts_with("served") => {
                 matches!(self, System::Etcd | System::Zookeeper)
             }
-            ("neighbours", case) if case.starts_with("watched") => self == System::Etcd,
+            ("neighbours", case) if case.starts_with("watched") || case.starts_with("three") => {
+                self == System::Etcd
+            }
             ("neighbours", _) => self == System::Oak,
             ("workloads", case) => self.takes_part_in_workload(case),
             ("alice", "chain") => self.is_dataflow(),

@@ -102,7 +102,9 @@ mod tests {
         let [etcd, zookeeper] = [System::Etcd, System::Zookeeper].map(takes_part);
         let watched = ["delivery", "half", "commit", "slowed", "rate"];
         let watched = watched.map(|name| format!("watched-{name}"));
-        let (served, watching) = etcd.split_at(6);
+        let (served, rest) = etcd.split_at(6);
+        let (watching, three) = rest.split_at(watched.len());
+        assert!(three.len() == 8 && three.iter().all(|name| name.starts_with("three-")));
         assert_eq!(served, [&both[..], &["served-read-old", "served-folder"]].concat());
         assert_eq!(watching, watched);
         assert_eq!(zookeeper, [&both[..], &["served-folder", "served-growth"]].concat());

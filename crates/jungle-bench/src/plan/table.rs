@@ -104,6 +104,11 @@ const fn of_watched(name: &'static str, number: Number, unit: &'static str) -> C
     of_neighbours(name, "watched", number, unit).on(1000)
 }
 
+/// A number of the run of `neighbours three` with eight clients for each server.
+const fn of_three(name: &'static str, number: &'static str, unit: &'static str) -> Case {
+    of_neighbours(name, "three", Number::Named(number), unit).on(8)
+}
+
 /// A number of the run of `workloads RUN`.
 const fn of_workload(
     name: &'static str,
@@ -413,6 +418,14 @@ pub const CASES: &[Case] = &[
     of_watched("watched-commit", Number::Named("commit"), "ms"),
     of_watched("watched-slowed", Number::Named("slowed"), "x"),
     of_watched("watched-rate", Number::Named("rate"), "1/s"),
+    of_three("three-read-alone", "read-alone", "1/s"),
+    of_three("three-read", "read", "1/s"),
+    of_three("three-read-cpu-alone", "read-cpu-alone", "us"),
+    of_three("three-read-cpu", "read-cpu", "us"),
+    of_three("three-seen", "seen", "ms"),
+    of_three("three-seen-p99", "seen-p99", "ms"),
+    of_three("three-resume", "resume", "s"),
+    of_three("three-resume-most", "resume-most", "s"),
     of_workload("merge-0", "merge-0", Number::Value, "us"),
     of_workload("merge-10", "merge-10", Number::Value, "us"),
     of_workload("merge-10-conflicts", "merge-10", Number::Named("conflicts"), "x"),

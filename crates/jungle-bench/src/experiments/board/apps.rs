@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::super::Options;
 use super::super::folder::Folder;
-use super::e3::{Board, Count, FEWER, Load, POST, SHOWN};
+use super::e3::{Board, FEWER, Load, POST, SHOWN};
 use super::server::Serving;
 use crate::Failure;
 use crate::sample::Sample;
@@ -115,7 +115,9 @@ fn pocketbase(folder: &Folder, level: Level) -> Result<Board, Failure> {
         let path = format!("{RECORDS}?perPage=1&filter=board=%22{board}%22");
         serving.number(&path, "totalItems")
     };
-    Ok(slow(serving, count, loads))
+    // It answers more slowly than ours, and the run has its time.
+    let loads = loads.into_iter().map(|load| load.fewer(FEWER)).collect();
+    Ok(Board { serving, count, loads })
 }
 
 fn sqlite_app(folder: &Folder, level: Level) -> Result<Board, Failure> {
@@ -128,19 +130,14 @@ fn sqlite_app(folder: &Folder, level: Level) -> Result<Board, Failure> {
     let loads = match level {
         Level::Buffered => vec![post("sqlite-app-write-buffered")],
         Level::Synced => {
-            vec![Load::new("sqlite-app-read", "/board?board=b"), post("sqlite-app-write-sync")]
+            let synced = post("sqlite-app-write-sync").fewer(FEWER);
+            vec![Load::new("sqlite-app-read", "/board?board=b"), synced]
         }
     };
     let count = |serving: &Serving, board: &str| {
         Ok(serving.ask(&format!("GET /count?board={board}"), "")?.trim().parse()?)
     };
-    Ok(slow(serving, count, loads))
-}
-
-/// They answer more slowly than ours, and the run has its time.
-fn slow(serving: Serving, count: Count, loads: Vec<Load>) -> Board {
-    let loads = loads.into_iter().map(|load| load.fewer(FEWER)).collect();
-    Board { serving, count, loads }
+    Ok(Board { serving, count, loads })
 }
 
 /// Does it show all messages, with about as many bytes as ours?

@@ -65,7 +65,8 @@ impl Edits {
         Edits::drawn(self.seed, self.count, self.clients, 2 * self.leaves.len() as u64)
     }
 
-    fn drawn(seed: u64, count: u32, clients: usize, edits: u64) -> Edits {
+    /// So many edits of random leaves.
+    pub fn drawn(seed: u64, count: u32, clients: usize, edits: u64) -> Edits {
         let mut random = Random(seed);
         let leaves = (0..edits).map(|_| random.below(count.into()) as u32).collect();
         Edits { seed, count, clients, leaves }

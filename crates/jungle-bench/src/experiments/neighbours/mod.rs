@@ -1,11 +1,12 @@
 //! Ours beside etcd and ZooKeeper, over HTTP from a server in a process of its own, and beside
 //! Jackrabbit Oak, in one process. All load the same leaves, commit the same values, durably, and
 //! are asked the same; the peers in `bench/peers` do it alike. etcd, which tells what changed, also
-//! beside ours where a thousand watch.
+//! beside ours where a thousand watch, and where three servers are one cluster.
 
 mod draws;
 mod embedded;
 mod served;
+mod three;
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -30,7 +31,7 @@ const TASK_WATCHED: Duration = Duration::from_millis(30);
 /// commit; `folder` = bytes on disk in the end; `growth` = of these, what a commit added. With one
 /// client also the median microseconds to read a leaf at the head (`read`), at a random old
 /// revision (`read-old`), and to compare a revision with the one before (`diff`).
-/// `watched` is [`watchers`] with durable commits.
+/// `watched` is [`watchers`] with durable commits, `three` is [`three::sample`].
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     Ok(Some(match case {
         "served" => {
@@ -41,6 +42,7 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
             let length = (TASK_WATCHED * options.tasks as u32).max(Duration::from_secs(1));
             watchers::sample(&["--durability", "sync"], length, options)?
         }
+        "three" => three::sample(options)?,
         "embedded" => {
             let folder = Folder::new("neighbours-embedded")?;
             measure(embedded::Embedded::open(&folder)?, &folder, options)?

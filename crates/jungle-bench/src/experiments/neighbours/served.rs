@@ -36,7 +36,8 @@ impl Store for Served {
     }
 }
 
-struct Connection(Client);
+/// Somebody who has a connection with a server.
+pub struct Connection(pub Client);
 
 impl Connection {
     fn get(&mut self, path: &str) -> Result<Vec<u8>, Failure> {
