@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use jungle_json::Member;
-use jungle_tree::{Key, ValueRef};
+use jungle_tree::{Key, Path, ValueRef};
 use serde_json::Value;
 
 use super::exact::exact;
@@ -64,15 +64,19 @@ fn are_text(left: Member<'_>, right: Member<'_>) -> bool {
     is_text(left) && is_text(right)
 }
 
+/// Each path once: a place to which something was moved may have two differences, one behind the
+/// other.
 pub(super) fn paths(out: &mut impl Write, differences: &[Difference<'_>]) -> io::Result<()> {
-    differences.iter().try_for_each(|difference| writeln!(out, "{}", difference.path))
+    each_path(differences).try_for_each(|path| writeln!(out, "{path}"))
 }
 
 /// A string each.
 pub(super) fn json_paths(out: &mut impl Write, differences: &[Difference<'_>]) -> io::Result<()> {
-    differences
-        .iter()
-        .try_for_each(|difference| writeln!(out, "{}", Value::from(difference.path.to_string())))
+    each_path(differences).try_for_each(|path| writeln!(out, "{}", Value::from(path.to_string())))
+}
+
+fn each_path<'d>(differences: &'d [Difference<'_>]) -> impl Iterator<Item = &'d Path> {
+    differences.chunk_by(|a, b| a.path == b.path).map(|same| &same[0].path)
 }
 
 fn sign(what: &What<'_>) -> (char, AnsiColor) {

@@ -76,6 +76,22 @@ fn differences_can_be_counted() {
 }
 
 #[test]
+fn a_place_of_two_differences_has_one_name() {
+    let folder = folder("diff_names", r#"{"a":{"x":1},"b":1}"#, "{}");
+    folder.run(&["import", "d", "t", "a.json"]).check_code(0);
+    let moved = r#"{"op":"move","from":"/a","path":"/b"}"#;
+    let removed = r#"{"op":"remove","path":"/b","old":1}"#;
+    folder.write("patch", &format!("{moved}\n{removed}\n"));
+    folder.run(&["apply", "d", "t", "patch"]).check_code(0);
+    // What was moved there, and what was there before.
+    let whole = folder.run(&["diff", "d", "t", "main~1", "--json"]);
+    whole.check(0, &format!("{moved}\n{removed}\n"), "");
+    folder.run(&["diff", "d", "t", "main~1", "--name-only"]).check(0, "/b\n", "");
+    let json = ["diff", "d", "t", "main~1", "--name-only", "--json"];
+    folder.run(&json).check(0, "\"/b\"\n", "");
+}
+
+#[test]
 fn the_order_of_members_is_no_difference() {
     let folder =
         folder("diff_order", r#"{"b":1,"a":{"y":1,"x":2}}"#, r#"{"a":{"x":2,"y":1},"b":1}"#);
