@@ -161,7 +161,8 @@ fn put_name(
             return editor.put_attribute(parent, name, value).map_err(failed);
         }
     }
-    if has_attribute && !name.is_empty() {
+    // Attributes of other names are the mapping's own, such as what tells the order of members.
+    if has_attribute && is_plain(name) {
         editor.remove_attribute(parent, name).map_err(failed)?;
     }
     if editor.root().at(&path).is_err() {

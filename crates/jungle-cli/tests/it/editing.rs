@@ -120,6 +120,39 @@ fn an_object_that_grows_lies_as_one_that_was_imported() {
     assert_eq!(told("grown"), told("whole"));
 }
 
+/// Members may be called as our own attributes are: these stay, and say what they said.
+#[test]
+fn members_called_as_our_own_attributes_take_nothing_from_them() {
+    let folder = Folder::new("own_names");
+    folder.write("a.json", r#"{"z":1,"a":[],"m":{}}"#);
+    folder.run(&["import", "d", "t", "a.json"]).check_code(0);
+    let put = |path: &str, value: &str| {
+        folder.run(&["put", "d", "t", path, value]).check_code(0);
+        folder.run(&["get", "d", "t"]).out
+    };
+    let told = put("/\"\\u0000order\"", "\"mine\"");
+    assert_eq!(told, "{\"z\":1,\"\\u0000order\":\"mine\",\"a\":[],\"m\":{}}\n");
+    put("/\"\\u0000array\"", "[1]");
+    let told = put("/\"\\u0000order\"", "{\"y\":1,\"b\":2}");
+    let document = r#"{"z":1,"\u0000array":[1],"\u0000order":{"y":1,"b":2},"a":[],"m":{}}"#;
+    assert_eq!(told, format!("{document}\n"));
+    // It lies as what is imported does.
+    folder.write("b.json", &told);
+    folder.run(&["import", "d", "other", "b.json"]).check_code(0);
+    folder.run(&["get", "d", "other"]).check(0, &told, "");
+    let hash = |tree| {
+        let told = folder.run(&["stat", "d", tree, "--json"]).out;
+        serde_json::from_str::<Value>(&told).unwrap()["content_hash"].clone()
+    };
+    assert_eq!(hash("t"), hash("other"));
+    folder.run(&["rm", "d", "t", "/\"\\u0000order\""]).check_code(0);
+    folder.run(&["get", "d", "t"]).check(
+        0,
+        "{\"z\":1,\"\\u0000array\":[1],\"a\":[],\"m\":{}}\n",
+        "",
+    );
+}
+
 /// Who sets a variable to nothing has said nothing, in the shell, too.
 #[test]
 fn author_that_is_nothing_is_none() {
