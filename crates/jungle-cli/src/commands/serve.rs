@@ -27,7 +27,7 @@ use crate::failure::{Exit, Failure, failed};
 use crate::folder;
 use crate::near;
 use crate::notify::{self, News};
-use crate::output::{Format, json_line, say, stdout};
+use crate::output::{Format, is_quiet, json_line, say, stdout};
 use crate::tryout::Ends;
 
 const HELP: &str = "\
@@ -122,7 +122,8 @@ pub(crate) struct Args {
     /// Show it in the browser
     #[arg(long, short)]
     open: bool,
-    /// What is noted on standard error: off, error, warn, info, debug or trace
+    /// What is noted on standard error: off, error, warn, info, debug or trace; with --quiet no
+    /// more than warn
     #[arg(long, value_name = "LEVEL", default_value = "info", env = "JUNGLE_LOG")]
     log: LevelFilter,
     /// End with standard input, too
@@ -190,6 +191,11 @@ impl Args {
         Ok(limits)
     }
 
+    /// What is noted: with `--quiet` nothing that went as it should.
+    fn noted(&self) -> LevelFilter {
+        if is_quiet() { self.log.min(LevelFilter::WARN) } else { self.log }
+    }
+
     /// What an option is where it was not said, if that is anything.
     pub(super) fn usual(&self, option: &str) -> Option<String> {
         let place = || place(self);
@@ -223,7 +229,7 @@ struct Told {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     tracing_subscriber::fmt()
-        .with_max_level(args.log)
+        .with_max_level(args.noted())
         .with_writer(std::io::stderr)
         .with_target(false)
         .init();

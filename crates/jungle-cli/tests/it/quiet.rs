@@ -1,8 +1,11 @@
 //! `--quiet`: only what was asked for, and errors.
 
+use std::fs::{self, File};
+
 use jungle::OpenOptions;
 
 use crate::Folder;
+use crate::serving::Serving;
 
 #[test]
 fn what_was_done_is_not_told_and_what_was_asked_for_is() {
@@ -82,4 +85,28 @@ fn a_line_of_the_shell_may_be_quiet() {
     folder.run_with_input(&["shell", "d"], lines).check(0, "revision 3\n2\n", "");
     let lines = "put t /a 3\nput t /a 4\nget t /a\n";
     folder.run_with_input(&["shell", "d", "-q"], lines).check(0, "4\n", "");
+}
+
+/// A server notes what it refused, and not what it did.
+#[test]
+fn requests_that_went_well_are_not_noted() {
+    let folder = Folder::new("quiet_serve");
+    let noted = |more: &[&str]| {
+        let usual = ["serve", "--memory", "--json", "--listen", "127.0.0.1:0"];
+        let place = folder.0.join("notes");
+        let notes = File::create(&place).unwrap();
+        let serving = Serving::noting(folder.command(&[&usual, more].concat()), notes.into());
+        let made = serving.send("POST /api/v1/trees", r#"{"name":"t"}"#);
+        assert!(made.starts_with("HTTP/1.1 201 "), "{made}");
+        let elsewhere = "Origin: http://elsewhere.example\r\n";
+        let refused = serving.send_with("DELETE /api/v1/trees/t", elsewhere, "");
+        assert!(refused.starts_with("HTTP/1.1 403 "), "{refused}");
+        serving.end();
+        let notes = fs::read_to_string(&place).unwrap();
+        [" INFO asked for ", " WARN refused "].map(|text| notes.contains(text))
+    };
+    assert_eq!(noted(&[]), [true, true]);
+    assert_eq!(noted(&["--quiet"]), [false, true]);
+    assert_eq!(noted(&["--quiet", "--log", "debug"]), [false, true]);
+    assert_eq!(noted(&["--quiet", "--log", "error"]), [false, false]);
 }
