@@ -48,23 +48,54 @@ impl Args {
         Args::from_arg_matches(&said)
     }
 
-    pub(crate) fn is_json(&self) -> bool {
-        self.json
-    }
-
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
     }
 
     /// Is it for a terminal, and perhaps longer than that?
     pub(crate) fn is_paged(&self) -> bool {
-        let is_wanted = !self.no_pager && !self.json && self.command.is_paged();
+        let is_json = self.notes() == Format::Json;
+        let is_wanted = !self.no_pager && !is_json && self.command.is_paged();
         is_wanted && io::stdout().is_terminal()
     }
 
-    pub(crate) fn format(&self) -> Format {
-        if self.json { Format::Json } else { Format::Text }
+    /// What a command is to print, which is as usual where nothing is said.
+    pub(crate) fn format(&self, usual: Format) -> Format {
+        match self.command.listed() {
+            Some(Listed::Text) => Format::Text,
+            Some(Listed::Json | Listed::Table) => Format::Json,
+            None if self.json => Format::Json,
+            None => usual,
+        }
     }
+
+    /// Are lines of JSON to be drawn as tables?
+    pub(crate) fn is_table(&self) -> bool {
+        self.command.listed() == Some(Listed::Table)
+    }
+
+    /// For whom errors and progress are.
+    pub(crate) fn notes(&self) -> Format {
+        if self.is_table() { Format::Text } else { self.format(Format::Text) }
+    }
+}
+
+/// How what is listed is printed.
+#[derive(clap::Args)]
+pub(crate) struct Listing {
+    /// As what [default: text; with --json, json]
+    #[arg(long, value_enum, value_name = "FORM", conflicts_with = "json")]
+    pub(crate) format: Option<Listed>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Listed {
+    /// Lines for people
+    Text,
+    /// A line of JSON for each thing, as with --json
+    Json,
+    /// A table with a row for each thing, cut to the width of a terminal
+    Table,
 }
 
 fn without_empty_variables(command: clap::Command) -> clap::Command {

@@ -23,6 +23,7 @@ mod past;
 mod patch;
 mod replacing;
 mod revision;
+mod rows;
 mod source;
 mod tryout;
 
@@ -31,6 +32,7 @@ use std::process::ExitCode;
 use crate::args::Args;
 use crate::context::Context;
 use crate::failure::Exit;
+use crate::output::Format;
 
 /// Quicker than the system's where threads make and drop what lives for a request.
 #[global_allocator]
@@ -40,9 +42,10 @@ fn main() -> ExitCode {
     allow_huge_pages();
     let args = Args::of(std::env::args_os()).unwrap_or_else(|error| error.exit());
     args.color.apply();
-    bar::show_for(args.format());
+    bar::show_for(args.notes());
     output::be_quiet(args.is_quiet());
-    let context = Context { format: args.format(), held: None };
+    output::draw_tables(args.is_table());
+    let context = Context { format: args.format(Format::Text), held: None };
     if args.is_paged() {
         pager::want();
     }
@@ -52,7 +55,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever read it had seen enough.
         Err(failure) if was_paged && failure.exit() == Exit::BrokenPipe => ExitCode::SUCCESS,
-        Err(failure) => failure.tell(context.format),
+        Err(failure) => failure.tell(args.notes()),
     }
 }
 

@@ -7,6 +7,7 @@ use anstream::{AutoStream, ColorChoice};
 use jungle_json::{ExportOptions, Member, export, write_value};
 
 use crate::pager;
+use crate::rows::Rows;
 
 /// For whom output is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +18,33 @@ pub(crate) enum Format {
     Json,
 }
 
+/// What goes on to standard output, or to a pager, in large pieces.
+type Pieces = BufWriter<AutoStream<Box<dyn Write>>>;
+
+/// Standard output.
+enum Out {
+    AsWritten(Pieces),
+    Tables(Box<Rows<Pieces>>),
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Out::AsWritten(out) => out.write(bytes),
+            Out::Tables(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Out::AsWritten(out) => out.flush(),
+            Out::Tables(out) => out.flush(),
+        }
+    }
+}
+
 /// Standard output, or what goes on to it, in large pieces; colours are taken out where they are
-/// not wanted.
+/// not wanted. Where tables are, it takes lines of JSON and draws them.
 pub(crate) fn stdout() -> impl Write {
     let stdout = io::stdout().lock();
     // A pager passes them on to where that goes.
@@ -28,7 +54,32 @@ pub(crate) fn stdout() -> impl Write {
         None => Box::new(stdout),
     };
     // The buffer is outside, so that colours are looked for in large pieces.
-    BufWriter::with_capacity(64 << 10, AutoStream::new(out, choice))
+    let out = BufWriter::with_capacity(64 << 10, AutoStream::new(out, choice));
+    match ARE_TABLES.load(Ordering::SeqCst) {
+        false => Out::AsWritten(out),
+        true => Out::Tables(Box::new(Rows::new(out, terminal_width()))),
+    }
+}
+
+/// How many columns the terminal has, if standard output is one and says so.
+#[cfg(target_os = "linux")]
+fn terminal_width() -> Option<u16> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    Some(size.ws_col).filter(|&columns| columns > 0)
+}
+
+/// Elsewhere nothing is cut: the terminal breaks lines.
+#[cfg(not(target_os = "linux"))]
+fn terminal_width() -> Option<u16> {
+    None
+}
+
+/// Who wants lines of JSON drawn as tables. As with colours, that is so for the whole process.
+static ARE_TABLES: AtomicBool = AtomicBool::new(false);
+
+/// From now on, what is printed is lines of JSON, drawn as tables; or is not any more.
+pub(crate) fn draw_tables(are_wanted: bool) {
+    ARE_TABLES.store(are_wanted, Ordering::SeqCst);
 }
 
 /// Who wants only what was asked for. As with colours, that is so for the whole process.

@@ -9,6 +9,7 @@ use jungle_server::{Access, AccessError, Grant, Role};
 use jungle_words::time;
 use serde::Serialize;
 
+use crate::args;
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder;
@@ -82,7 +83,18 @@ enum What {
     List {
         /// The folder that is served
         dir: PathBuf,
+        #[command(flatten)]
+        listing: args::Listing,
     },
+}
+
+impl Args {
+    pub(crate) fn listing(&self) -> Option<&args::Listing> {
+        match &self.what {
+            What::List { listing, .. } => Some(listing),
+            _ => None,
+        }
+    }
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
@@ -115,7 +127,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             change(dir, |access| access.revoke(who, tree))?;
             Ok(done(context.format, &Revoked { name: who, tree, revoked: true })?)
         }
-        What::List { dir } => list(&read(&file(dir)?)?, context),
+        What::List { dir, .. } => list(&read(&file(dir)?)?, context),
     }
 }
 

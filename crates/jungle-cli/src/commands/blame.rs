@@ -44,6 +44,8 @@ pub(crate) struct Args {
     /// Stop after this many members
     #[arg(long, value_name = "COUNT")]
     limit: Option<usize>,
+    #[command(flatten)]
+    pub(crate) listing: args::Listing,
 }
 
 /// A member, and the revision.

@@ -6,6 +6,7 @@ use jungle::BranchError;
 use jungle_words::check_name;
 use serde::Serialize;
 
+use crate::args;
 use crate::context::Context;
 use crate::failure::{Failure, failed};
 use crate::folder::{on_branch, tree};
@@ -27,6 +28,8 @@ pub(crate) struct Args {
     /// Delete this branch
     #[arg(long, value_name = "NAME", conflicts_with = "name")]
     delete: Option<String>,
+    #[command(flatten)]
+    pub(crate) listing: args::Listing,
 }
 
 #[derive(Serialize)]

@@ -25,6 +25,8 @@ or true is yes), or else as ever. Credentials in addresses are not shown.";
 pub(crate) struct Args {
     #[command(flatten)]
     serve: serve::Args,
+    #[command(flatten)]
+    pub(crate) listing: args::Listing,
 }
 
 /// A setting; the names of the fields are those of the JSON form.
@@ -52,7 +54,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let own = whole.find_subcommand(name).into_iter().flat_map(clap::Command::get_arguments);
     let mut settings: Vec<Setting> = own
         .filter(|arg| !arg.is_hide_set() && !arg.is_global_set())
-        .filter(|arg| arg.get_id() != "limit" && arg.get_id() != "help")
+        .filter(|arg| !["format", "help", "limit"].contains(&arg.get_id().as_str()))
         .map(|arg| setting(arg, given, &args.serve))
         .collect();
     let of_all = origin(given, "limit");

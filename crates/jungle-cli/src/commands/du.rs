@@ -8,6 +8,7 @@ use jungle::{
 use jungle_words::keep;
 use serde::Serialize;
 
+use crate::args;
 use crate::bar::Bar;
 use crate::context::Context;
 use crate::failure::{Failure, failed};
@@ -43,6 +44,8 @@ pub(crate) struct Args {
     /// What would come back if this was kept: `all`, a number of revisions, or an age like `30d`
     #[arg(long, value_name = "WHAT", value_parser = keep::parse)]
     policy: Option<Retention>,
+    #[command(flatten)]
+    pub(crate) listing: args::Listing,
 }
 
 /// What is told; the names of the fields are those of the JSON form.

@@ -5,6 +5,7 @@ use std::io::Write;
 use jungle_tree::{Key, Path};
 use jungle_words::Expr;
 
+use crate::args;
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::output::{Format, stdout};
@@ -28,6 +29,8 @@ pub(crate) struct Args {
     limit: Option<u64>,
     #[command(flatten)]
     choice: Choice,
+    #[command(flatten)]
+    pub(crate) listing: args::Listing,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {

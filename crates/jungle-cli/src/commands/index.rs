@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jungle::{IndexError, TreeHandle, json::VALUE_KEY};
 use serde::Serialize;
 
+use crate::args;
 use crate::context::Context;
 use crate::failure::{Failure, failed};
 use crate::folder::tree;
@@ -31,6 +32,8 @@ pub(crate) struct Args {
     /// Drop this index
     #[arg(long, value_name = "KEY", conflicts_with = "key")]
     drop: Option<String>,
+    #[command(flatten)]
+    pub(crate) listing: args::Listing,
 }
 
 /// What stands for the key that is empty, here and in expressions.

@@ -38,6 +38,8 @@ pub(crate) struct Args {
     /// Stop after this many
     #[arg(short = 'n', long, value_name = "COUNT")]
     limit: Option<usize>,
+    #[command(flatten)]
+    pub(crate) listing: args::Listing,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {

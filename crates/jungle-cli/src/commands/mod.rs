@@ -46,6 +46,7 @@ mod tests;
 
 use clap::Subcommand;
 
+use crate::args::{Listed, Listing};
 use crate::context::Context;
 use crate::failure::{Failure, not_loaded};
 
@@ -95,6 +96,28 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// As what it lists something, where that is said.
+    pub(crate) fn listed(&self) -> Option<Listed> {
+        self.listing().and_then(|listing| listing.format)
+    }
+
+    fn listing(&self) -> Option<&Listing> {
+        match self {
+            Command::Ls(args) => Some(&args.listing),
+            Command::Find(args) => Some(&args.listing),
+            Command::Log(args) => Some(&args.listing),
+            Command::Blame(args) => Some(&args.listing),
+            Command::Trees(args) => Some(&args.listing),
+            Command::Branch(args) => Some(&args.listing),
+            Command::Tag(args) => Some(&args.listing),
+            Command::Index(args) => Some(&args.listing),
+            Command::Du(args) => Some(&args.listing),
+            Command::Config(args) => Some(&args.listing),
+            Command::Access(args) => args.listing(),
+            _ => None,
+        }
+    }
+
     /// May what it prints be long, and is it for reading?
     pub(crate) fn is_paged(&self) -> bool {
         matches!(

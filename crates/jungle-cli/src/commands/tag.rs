@@ -6,6 +6,7 @@ use jungle::BranchError;
 use jungle_words::check_name;
 use serde::Serialize;
 
+use crate::args;
 use crate::context::Context;
 use crate::failure::{Failure, failed};
 use crate::folder::tree;
@@ -28,6 +29,8 @@ pub(crate) struct Args {
     /// Delete this tag; the revision stays
     #[arg(long, value_name = "NAME", conflicts_with = "name")]
     delete: Option<String>,
+    #[command(flatten)]
+    pub(crate) listing: args::Listing,
 }
 
 #[derive(Serialize)]

@@ -5,6 +5,7 @@ use std::io::Write;
 use jungle::{DeleteTreeError, OpenOptions, RenameTreeError, TreeHandle};
 use serde::Serialize;
 
+use crate::args;
 use crate::context::Context;
 use crate::failure::{Failure, failed};
 use crate::near;
@@ -24,6 +25,8 @@ pub(crate) struct Args {
     /// Delete a tree, with its branches and tags; only a backup has it then
     #[arg(long, value_name = "NAME", group = "what")]
     delete: Option<String>,
+    #[command(flatten)]
+    pub(crate) listing: args::Listing,
 }
 
 /// What is told of a tree; the names of the fields are those of the JSON form.

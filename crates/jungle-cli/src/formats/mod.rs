@@ -21,6 +21,7 @@ use jungle_json::ImportError;
 use crate::document::shown;
 use crate::failure::{Exit, Failure};
 
+pub(crate) use shown::push_shown;
 pub(crate) use table::not_a_table;
 
 /// What a tree is written as.

@@ -65,6 +65,18 @@ fn value_of(value: ValueRef<'_>, chars_max: usize) -> String {
     shown
 }
 
+/// A character for a terminal, which obeys none of them then.
+pub(crate) fn push_shown(c: char, out: &mut String) {
+    match c {
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        // A string takes everything.
+        c if c.is_control() => drop(write!(out, "\\u{:04x}", u32::from(c))),
+        c => escape_hidden(c, out),
+    }
+}
+
 /// JSON takes it as it is, and so would not show it.
 pub(super) fn escape_hidden(c: char, out: &mut String) {
     if is_hidden(c) {

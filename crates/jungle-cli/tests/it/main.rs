@@ -35,6 +35,7 @@ mod serve;
 mod serving;
 mod soak;
 mod stat;
+mod tables;
 mod transcripts;
 mod tryout;
 mod undo;

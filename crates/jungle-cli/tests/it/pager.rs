@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::Folder;
 
@@ -14,24 +15,28 @@ use crate::Folder;
 struct Seen {
     child: std::process::Child,
     terminal: File,
+    bytes: Vec<u8>,
     text: String,
 }
 
 /// Runs a command with a terminal as its input and both of its outputs.
 fn start(folder: &Folder, args: &[&str], variables: &[(&str, &str)]) -> Seen {
-    start_with(folder, args, variables, None)
+    start_with(folder, args, variables, None, 0)
 }
 
-/// The same, perhaps with another input.
+/// The same, perhaps with another input, on a terminal with so many columns; 0: it does not say.
 fn start_with(
     folder: &Folder,
     args: &[&str],
     variables: &[(&str, &str)],
     input: Option<Stdio>,
+    columns: u16,
 ) -> Seen {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
     unlockpt(&terminal).unwrap();
+    let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&terminal, size).unwrap();
     let end: OwnedFd =
         ioctl_tiocgptpeer(&terminal, OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     let stream = || Stdio::from(end.try_clone().unwrap());
@@ -39,7 +44,12 @@ fn start_with(
     command.stdin(input.unwrap_or_else(stream)).stdout(stream()).stderr(stream());
     command.env_remove("PAGER").env_remove("LESS").env("TERM", "xterm");
     command.envs(variables.iter().copied());
-    Seen { child: command.spawn().unwrap(), terminal: terminal.into(), text: String::new() }
+    Seen {
+        child: command.spawn().unwrap(),
+        terminal: terminal.into(),
+        bytes: Vec::new(),
+        text: String::new(),
+    }
 }
 
 impl Seen {
@@ -49,8 +59,8 @@ impl Seen {
         let mut bytes = [0; 4096];
         while !self.text.contains(text) {
             let Ok(read) = self.terminal.read(&mut bytes) else { return };
-            // Nothing of what is printed here has characters of more than a byte.
-            self.text.push_str(&String::from_utf8_lossy(&bytes[..read]));
+            self.bytes.extend_from_slice(&bytes[..read]);
+            self.text = String::from_utf8_lossy(&self.bytes).into_owned();
         }
     }
 
@@ -63,6 +73,15 @@ impl Seen {
 
 fn run(folder: &Folder, args: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String) {
     start(folder, args, variables).end()
+}
+
+/// What a command prints on a terminal with so many columns, through no pager.
+pub(crate) fn run_in_columns(
+    folder: &Folder,
+    args: &[&str],
+    columns: u16,
+) -> (Option<i32>, String) {
+    start_with(folder, args, &[("JUNGLE_PAGER", "")], None, columns).end()
 }
 
 /// Each line of what a pager shows begins with a colon.
@@ -131,7 +150,7 @@ fn a_shell_goes_through_none() {
     let folder = folder("pager_shell");
     // What is typed ahead could be lost: its lines come from elsewhere.
     let pager = [("JUNGLE_PAGER", COLON)];
-    let mut seen = start_with(&folder, &["shell", "d"], &pager, Some(Stdio::piped()));
+    let mut seen = start_with(&folder, &["shell", "d"], &pager, Some(Stdio::piped()), 0);
     seen.child.stdin.take().unwrap().write_all(b"ls t\n").unwrap();
     assert_eq!(seen.end(), (Some(0), "a: 3\nb: 2\n".to_owned()));
 }

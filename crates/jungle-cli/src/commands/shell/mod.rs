@@ -17,7 +17,7 @@ use crate::commands;
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder;
-use crate::output::{be_quiet, is_quiet, say};
+use crate::output::{Format, be_quiet, draw_tables, is_quiet, say};
 
 use complete::Complete;
 
@@ -71,6 +71,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         }
         let done = one(&line, &args.dir, &context);
         be_quiet(is_quiet);
+        draw_tables(false);
         match done {
             Ok(Next::Go) => {}
             Ok(Next::End) => break,
@@ -118,8 +119,9 @@ fn one(line: &str, dir: &str, context: &Context<'_>) -> Result<Next, Failure> {
             return if is_help { Ok(Next::Go) } else { Err(Failure::silent(Exit::Usage)) };
         }
     };
-    let format = if args.is_json() { args.format() } else { context.format };
-    bar::show_for(format);
+    let format = args.format(context.format);
+    bar::show_for(if args.is_table() { Format::Text } else { format });
+    draw_tables(args.is_table());
     be_quiet(is_quiet() || args.is_quiet());
     commands::run(&args.command, &Context { format, held: context.held })?;
     Ok(Next::Go)
