@@ -14,7 +14,7 @@ use crate::document::path;
 use crate::failure::{Exit, Failure};
 use crate::folder::tree;
 use crate::formats::{
-    Writable, csv, dot, drawing, folder, markdown, ndjson, not_a_table, xml, yaml,
+    Writable, csv, dot, drawing, folder, html, markdown, ndjson, not_a_table, xml, yaml,
 };
 use crate::near;
 use crate::output::{done, json, stdout};
@@ -136,6 +136,8 @@ fn write(args: &Args, found: &Found, out: &mut impl Write) -> Result<(), Failure
         }
         (Writable::Xml, Member::Node(node)) => return xml::write(node, &path, out),
         (Writable::Xml, Member::Value(_)) => return Err(xml::not_xml(&path)),
+        (Writable::Html, Member::Node(node)) => return html::write(node, &path, out),
+        (Writable::Html, Member::Value(_)) => return Err(html::not_html(&path)),
         (Writable::Csv, Member::Node(node)) => return csv::write(node, &path, out),
         (Writable::Markdown, Member::Node(node)) => return markdown::write(node, &path, out),
         (Writable::Csv, Member::Value(_)) => return Err(no_table(csv::NAME)),

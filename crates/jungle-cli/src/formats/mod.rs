@@ -4,6 +4,7 @@ pub(crate) mod csv;
 pub(crate) mod dot;
 pub(crate) mod drawing;
 pub(crate) mod folder;
+pub(crate) mod html;
 mod items;
 mod limited;
 pub(crate) mod markdown;
@@ -36,6 +37,8 @@ pub(crate) enum Writable {
     Yaml,
     /// A document
     Xml,
+    /// A page
+    Html,
     /// A table: an object for each row
     Csv,
     /// A table for a page
@@ -60,6 +63,8 @@ pub(crate) enum Readable {
     Yaml,
     /// A document
     Xml,
+    /// A page
+    Html,
     /// A table: an object for each row
     Csv,
     /// A folder of files
@@ -80,6 +85,7 @@ impl Readable {
             "csv" => Readable::Csv,
             "yaml" | "yml" => Readable::Yaml,
             "xml" | "svg" | "xhtml" => Readable::Xml,
+            "html" | "htm" => Readable::Html,
             "dot" | "gv" | "markdown" | "md" => Readable::Nothing,
             _ => Readable::Json,
         }

@@ -17,6 +17,7 @@ mod editing;
 mod files;
 mod find;
 mod get;
+mod html;
 mod importing;
 #[cfg(target_os = "linux")]
 mod interrupts;

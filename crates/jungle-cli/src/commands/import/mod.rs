@@ -23,7 +23,7 @@ use crate::context::Context;
 use crate::document::{cannot_read, import_into, options, reader, refused, shown};
 use crate::failure::{Exit, Failure, failed};
 use crate::folder::{not_committed, on_branch};
-use crate::formats::{self, Readable, csv, folder, ndjson, only_written, xml, yaml};
+use crate::formats::{self, Readable, csv, folder, html, ndjson, only_written, xml, yaml};
 use crate::output::{Format, count, json_line, notice, size, stdout};
 
 use preview::Preview;
@@ -218,6 +218,11 @@ impl Work<'_> {
             Readable::Xml => self.commit(out, meta, of, |editor| {
                 let read = self.translated(editor, file, |reader, _| xml::Json::new(reader))?;
                 read.map_err(|error| xml::refused(file, &error))
+            }),
+            Readable::Html => self.commit(out, meta, of, |editor| {
+                let json = |reader, _| html::Json::new(reader, self.options.limits.depth_max);
+                let read = self.translated(editor, file, json)?;
+                read.map_err(|error| html::refused(file, &error))
             }),
             Readable::Yaml => self.commit(out, meta, of, |editor| {
                 let json = |reader, _| yaml::Json::new(reader, self.options.limits.depth_max);

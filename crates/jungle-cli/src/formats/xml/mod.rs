@@ -1,7 +1,7 @@
 //! XML as a tree: it is translated into JSON while it is read, and imported as that.
 //! `docs/formats.md` has the table of what becomes what.
 
-mod names;
+pub(super) mod names;
 mod read;
 mod write;
 

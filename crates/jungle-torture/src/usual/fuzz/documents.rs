@@ -1,4 +1,4 @@
-//! Documents: JSON, XML, CSV, YAML, and lines of JSON.
+//! Documents: JSON, XML, HTML, CSV, YAML, and lines of JSON.
 
 use std::io::Read;
 
@@ -9,7 +9,7 @@ use jungle_tree::{Arena, ArenaOptions, Tree};
 
 use super::Target;
 use super::line::{Line, read_line};
-use super::{csv, xml, yaml};
+use super::{csv, html, xml, yaml};
 
 pub const JSON: Target = Target {
     name: "json",
@@ -69,6 +69,51 @@ pub const XML: Target = Target {
         "'",
     ],
     take: xml,
+};
+
+pub const HTML: Target = Target {
+    name: "html",
+    samples: || bytes(&HTML_SAMPLES),
+    words: &[
+        "<p>",
+        "</p>",
+        "<b a=1>",
+        "<b>x",
+        "</b>",
+        "<i>",
+        "<a>",
+        "</a>",
+        "<table>",
+        "<tr>",
+        "<td>",
+        "<caption>",
+        "</table>",
+        "<select>",
+        "<option>",
+        "<template>",
+        "</template>",
+        "<svg>",
+        "<math>",
+        "<mi>",
+        "<foreignObject>",
+        "<frameset>",
+        "<form>",
+        "</form>",
+        "<body a=b>",
+        "<script>",
+        "</script>",
+        "<plaintext>",
+        "<!--",
+        "-->",
+        "<![CDATA[",
+        "<!DOCTYPE ",
+        "&amp",
+        "&#0;",
+        "&notit;",
+        "\r\n",
+        "\0",
+    ],
+    take: html,
 };
 
 pub const CSV: Target = Target {
@@ -131,6 +176,17 @@ const XML_SAMPLES: [&str; 3] = [
     "<?xml version=\"1.0\"?><!DOCTYPE a><a x=\"1\" b='&lt;&#65;'>text &amp; more<b/><!-- c --></a>",
     "<ns:r xmlns:ns=\"u\"><![CDATA[<raw>]]><p>one<i>two</i>three</p><?do it?>&unknown;</ns:r>",
     "<a><a><a><a><a/></a></a></a></a>",
+];
+
+const HTML_SAMPLES: [&str; 4] = [
+    "<!DOCTYPE html PUBLIC \"a\" 'b'><html lang=en><head><title>T &amp; t</title><body><!-- c -->\
+     <p>one<p>two <b>bold <i>both</b> slanted</i><br><pre>\n\n x</pre>",
+    "<table><tr><td>1<td>2<a href=x><tr>out</a><caption>c</table>\
+     <select><option selected>a<option>b",
+    "<svg viewBox='0'><path d=1 /><foreignObject><p>in</p></foreignObject><![CDATA[<]]></svg>\
+     <math><mi>x</mi><annotation-xml encoding=text/html><b>y</annotation-xml></math>",
+    "<template><td>cell<template>deep</template></template><script>if (a < b) '</b>'</script>\
+     <style>a>b</style><noscript><p></noscript><textarea>\n</p></textarea><frameset><frame>",
 ];
 
 const CSV_SAMPLES: [&str; 3] = [
@@ -204,6 +260,22 @@ fn xml(input: &[u8]) {
     let mut tree = tree();
     if read(&mut tree, xml::Json::new(input)).is_ok() {
         comes_back(&tree);
+    }
+}
+
+/// Whatever it is, browsers make a page of it: what is refused is not UTF-8, or too much.
+fn html(input: &[u8]) {
+    let depth_max = options().limits.depth_max;
+    for is_part in [false, true] {
+        let json = if is_part { html::part } else { html::Json::new };
+        let mut tree = tree();
+        match read(&mut tree, json(input, depth_max)) {
+            Ok(_) => comes_back(&tree),
+            Err(ImportError::DuplicateName { .. } | ImportError::Syntax { .. }) => {
+                panic!("a page is made into what is no JSON")
+            }
+            Err(_) => {}
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod csv;
 mod documents;
 mod folders;
 mod guard;
+mod html;
 mod mutate;
 // Of the command, as they are: they need nothing else of it.
 #[path = "../../../../jungle-cli/src/formats/limited.rs"]
@@ -46,10 +47,11 @@ struct Target {
     take: fn(&[u8]),
 }
 
-const TARGETS: [Target; 14] = [
+const TARGETS: [Target; 15] = [
     documents::JSON,
     documents::NDJSON,
     documents::XML,
+    documents::HTML,
     documents::CSV,
     documents::YAML,
     folders::RECORD,

@@ -1,7 +1,7 @@
 //! The command's reader of XML, as it is.
 
 #[path = "../../../../jungle-cli/src/formats/xml/names.rs"]
-mod names;
+pub(super) mod names;
 #[path = "../../../../jungle-cli/src/formats/xml/read.rs"]
 mod read;
 

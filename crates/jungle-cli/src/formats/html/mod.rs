@@ -1,0 +1,13 @@
+//! HTML as a tree: it is translated into JSON once it is read, and imported as that.
+//! `docs/formats.md` has the table of what becomes what.
+
+mod item;
+mod page;
+mod read;
+mod write;
+
+use super::xml::names;
+
+pub(crate) use super::xml::refused;
+pub(crate) use read::Json;
+pub(crate) use write::{not_html, write};

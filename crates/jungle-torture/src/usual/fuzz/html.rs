@@ -1,0 +1,17 @@
+//! The command's reader of HTML, as it is.
+
+use std::io::BufRead;
+
+#[path = "../../../../jungle-cli/src/formats/html/page.rs"]
+mod page;
+#[path = "../../../../jungle-cli/src/formats/html/read.rs"]
+mod read;
+
+use super::xml::names;
+
+pub(super) use read::Json;
+
+/// Part of a page, as what was written is read again.
+pub(super) fn part<R: BufRead>(reader: R, depth_max: usize) -> Json<R> {
+    Json::of(read::Form::Part, reader, depth_max)
+}
