@@ -1,6 +1,7 @@
 //! Running other programs from the root of the repository.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -70,6 +71,23 @@ pub fn need(program: &str, package: &str) -> Result<()> {
     run(command("apt-get", ["update", "-qq"]))?;
     run(command("apt-get", ["install", "-y", "-qq", "--no-install-recommends", package]))?;
     if is_installed(program) { Ok(()) } else { fail(hint) }
+}
+
+/// Has Go build the programs of a module, by their names and paths, where they are not there yet:
+/// in the folder `NAME-VERSION` below `target`.
+pub fn go_install(name: &str, version: &str, programs: &[(&str, &str)]) -> Result<()> {
+    let folder = target_dir().join(format!("{name}-{version}"));
+    for (program, path) in programs {
+        if folder.join(program).is_file() {
+            continue;
+        }
+        need("go", "golang-go")?;
+        fs::create_dir_all(&folder).context(format!("cannot make {}", folder.display()))?;
+        let mut install = command("go", ["install", &format!("{path}@v{version}")]);
+        install.env("GOBIN", &folder);
+        run(install)?;
+    }
+    Ok(())
 }
 
 /// Is it there: a program, or a package of GHC's (`ghc:NAME`), or a module of Python's

@@ -10,6 +10,7 @@ mod deb;
 mod error;
 mod nats;
 mod notices;
+mod pebble;
 mod peers;
 mod steps;
 mod supply;
@@ -50,6 +51,7 @@ usage: cargo xtask TASK
   track [ARGS]               instructions of a few workloads beside the recorded figures, as `test`
                              tells them; --record writes them down (`jungle-bench track --help`)
   nats                       the server that Alice's remote keys need, for the tests (needs go)
+  pebble                     the authority that gives certificates to tests (needs go)
   deb [--profile PROFILE]    a Debian package of the command, in release unless said otherwise
   notices FILE               the licences of all that is linked into the command
   supply [--advisories FILE] advisories and licences of everything in the lockfile
@@ -85,6 +87,7 @@ fn run(arguments: &[String]) -> Result<()> {
         "notices" => notices::run(rest),
         "supply" => supply::run(rest),
         "nats" => nats::run(rest),
+        "pebble" => pebble::run(rest),
         "peers" => peers::run(rest),
         "web" => web::run(rest),
         "help" | "--help" | "-h" => {

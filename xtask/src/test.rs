@@ -6,7 +6,7 @@ use std::thread::available_parallelism;
 use crate::command::{cargo, need, root, run as run_command, target_dir};
 use crate::error::{Result, fail};
 use crate::steps::Steps;
-use crate::{check, nats, peers, supply, torture, track, web};
+use crate::{check, nats, pebble, peers, supply, torture, track, web};
 
 pub fn run(arguments: &[String]) -> Result<()> {
     let with_peers = match arguments {
@@ -19,6 +19,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let mut steps = Steps::new("test");
     check::all(&mut steps)?;
     steps.step("nats-server", || nats::run(&[]))?;
+    steps.step("pebble", || pebble::run(&[]))?;
     // What the documents say to type is tried with it.
     steps.step("curl", || need("curl", "curl"))?;
     cargo_tests(&mut steps)?;

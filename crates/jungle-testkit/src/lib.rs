@@ -1,5 +1,6 @@
 //! What Jungle's tests share: repeatable randomness, the way a failure names its seed, the
-//! reference model of a tree, servers of the engine under Alice, machines to run them on, and the
+//! reference model of a tree, servers of the engine under Alice, an authority for certificates,
+//! machines to run them on, and the
 //! tally of what became of commits.
 //!
 //! A random test takes its [`Rng`] from [`for_each_seed`]. When the test panics, the seed is
@@ -19,6 +20,7 @@
 mod machines;
 mod model;
 mod nats;
+mod pebble;
 mod relay;
 mod rng;
 mod tally;
@@ -28,6 +30,7 @@ pub use model::{
     MODEL_NAME_BYTES_MAX, MODEL_POSITIONS, ModelError, ModelKey, ModelNode, ModelValue,
 };
 pub use nats::{NATS_SERVER, NatsServers};
+pub use pebble::Pebble;
 pub use relay::Passage;
 pub use rng::{Rng, for_each_seed};
 pub use tally::{Back, Counts, Outcome, Tally};
