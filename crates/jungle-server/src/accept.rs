@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::poll_fn;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,8 +17,10 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 use tower_service::Service;
 
+use crate::acme::is_challenge;
 use crate::app::App;
 use crate::client::{Client, is_proxy};
 use crate::linger::{self, Reading};
@@ -25,7 +28,7 @@ use crate::patient::Patient;
 use crate::places::{Place, Places};
 use crate::problem::{Kind, Problem};
 use crate::rate::network;
-use crate::tls::Acceptor;
+use crate::tls::Encryption;
 
 /// How long it may take to tell a connection that it is beyond the limits.
 const FULL_TIME: Duration = Duration::from_secs(1);
@@ -34,12 +37,7 @@ const FULL_TIME: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Serves connections until the server stops, and then waits for what is being worked on.
-pub(crate) async fn accept(
-    listener: TcpListener,
-    tls: Option<Arc<Acceptor>>,
-    app: Arc<App>,
-    router: Router,
-) {
+pub(crate) async fn accept(listener: TcpListener, app: Arc<App>, router: Router) {
     let mut stopping = app.stopping.clone();
     let (alive, mut all_gone) = mpsc::channel::<()>(1);
     let places = Arc::new(Places::new(app.options.limits.connections_max));
@@ -53,7 +51,7 @@ pub(crate) async fn accept(
             continue;
         };
         let (app, router, alive) = (Arc::clone(&app), router.clone(), alive.clone());
-        let tls = tls.as_ref().map(|tls| tls.borrow().clone());
+        let tls = app.encryption.as_ref().map(Encryption::acceptor);
         let place = place(&places, peer.ip(), &app);
         tokio::spawn(async move {
             let _alive = alive;
@@ -106,11 +104,25 @@ async fn connection(
     let Some(tls) = tls else {
         return serve(stream, peer, &app, router).await;
     };
-    match tokio::time::timeout(limits.head_time, tls.accept(stream)).await {
-        Ok(Ok(stream)) => serve(stream, peer, &app, router).await,
+    match tokio::time::timeout(limits.head_time, encrypt(&tls, stream)).await {
+        Ok(Ok(Some(stream))) => serve(stream, peer, &app, router).await,
+        Ok(Ok(None)) => tracing::debug!(%peer, "an authority looked whether a name is ours"),
         Ok(Err(error)) => tracing::debug!(%peer, %error, "no encryption came about"),
         Err(_) => tracing::debug!(%peer, "no encryption came about in time"),
     }
+}
+
+/// Encrypts; there is nothing to be served to an authority that only wanted to see a proof.
+async fn encrypt<S>(tls: &TlsAcceptor, stream: S) -> io::Result<Option<TlsStream<S>>>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut stream = tls.accept(stream).await?;
+    if !is_challenge(stream.get_ref().1) {
+        return Ok(Some(stream));
+    }
+    stream.shutdown().await?;
+    Ok(None)
 }
 
 async fn serve<S>(stream: S, peer: SocketAddr, app: &App, router: Router)
@@ -121,7 +133,7 @@ where
     let is_unread = AtomicBool::new(false);
     let service = service_fn(|request| {
         let (reading, mut request) = Reading::of(request);
-        let is_encrypted = app.options.tls.is_some();
+        let is_encrypted = app.encryption.is_some();
         request.extensions_mut().insert(Client::connected(peer.ip(), is_encrypted));
         let answered = router.clone().call(request);
         let is_unread = &is_unread;

@@ -23,6 +23,7 @@ use crate::places::Places;
 use crate::problem::{Kind, Problem};
 use crate::rate::Rate;
 use crate::status::Samples;
+use crate::tls::Encryption;
 use crate::upkeep::Upkeep;
 
 /// What all requests share.
@@ -43,6 +44,8 @@ pub(crate) struct App {
     /// At which level messages of boards are committed.
     pub(crate) boards: Level,
     pub(crate) options: Options,
+    /// What encrypts, where that is asked for.
+    pub(crate) encryption: Option<Encryption>,
     pub(crate) hosts: Hosts,
     pub(crate) metrics: Metrics,
     pub(crate) samples: Samples,

@@ -27,6 +27,7 @@ use crate::cluster::{self, Asked};
 use crate::elsewhere;
 use crate::options::Options;
 use crate::problem::{Bug, Failure, Kind, Problem};
+use crate::tls::Certificate;
 
 /// The names by which the server may be asked for. A page of another site can make its own name
 /// mean this machine; what its script asks then has that name.
@@ -41,6 +42,10 @@ impl Hosts {
     pub(crate) fn new(options: &Options) -> Hosts {
         let own = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
         let own = own.into_iter().chain([bare(&options.listen.to_string()).to_owned()]);
+        let own = own.chain(match &options.tls {
+            Some(Certificate::Acme(acme)) => acme.names.clone(),
+            _ => Vec::new(),
+        });
         Hosts {
             any_address: !options.listen.ip().is_loopback(),
             names: own.chain(options.hosts.iter().map(|host| in_brackets(host))).collect(),

@@ -19,6 +19,7 @@
 mod accept;
 mod access;
 mod acknowledge;
+mod acme;
 mod api;
 mod app;
 mod asset;
@@ -55,7 +56,8 @@ mod upkeep;
 pub mod verify;
 
 pub use access::{Access, AccessError, Grant, NoSuchRole, Person, Role};
+pub use acme::{Acme, AcmeError};
 pub use limits::{LimitError, Limits};
 pub use options::{BoardLevel, Options, StartError};
 pub use server::{Data, Server, StopError};
-pub use tls::{Tls, TlsError};
+pub use tls::{Certificate, Tls, TlsError};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::access::{Access, AccessError};
 use crate::limits::Limits;
-use crate::tls::{Tls, TlsError};
+use crate::tls::{Certificate, TlsError};
 
 /// How a server is started.
 ///
@@ -28,7 +28,7 @@ pub struct Options {
     /// changes. Without it, whoever reaches the server may do everything.
     pub access: Option<PathBuf>,
     /// With what it encrypts. Without it, what is sent can be read on the way.
-    pub tls: Option<Tls>,
+    pub tls: Option<Certificate>,
     /// Listen on an address that others reach, even without encryption or without an access file:
     /// for a proxy in front that does what is missing.
     pub expose: bool,

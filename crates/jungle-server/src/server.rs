@@ -27,9 +27,9 @@ use crate::places::Places;
 use crate::problem::{Kind, Problem};
 use crate::rate::Rate;
 use crate::status::Samples;
-use crate::tls::Acceptor;
+use crate::tls::Encryption;
 use crate::upkeep::Upkeep;
-use crate::{api, board, cluster, docs, elsewhere, explorer, status, tls};
+use crate::{api, board, cluster, docs, elsewhere, explorer, status};
 
 /// Threads for what takes long or waits for the disk.
 const ASIDE_THREADS_MAX: usize = 256;
@@ -150,8 +150,8 @@ impl Server {
         if let Some(why) = options.exposure(access.as_deref()) {
             return Err(StartError::Exposed { address, why });
         }
-        let tls = options.tls.as_ref().map(tls::acceptor).transpose().map_err(StartError::Tls)?;
-        let tls = tls.map(|tls| Arc::new(watch::Sender::new(tls)));
+        let encryption = options.tls.as_ref().map(Encryption::new).transpose();
+        let encryption = encryption.map_err(StartError::Tls)?;
         let refused = |source| StartError::Listen { address, source };
         let runtime = runtime().map_err(StartError::Threads)?;
         let listener = listen(&runtime, &options).map_err(refused)?;
@@ -160,7 +160,7 @@ impl Server {
         let data = Served::new(data);
         let every = options.collect_every.filter(|_| data.cluster().is_none());
         let drops_by_age = options.drops_by_age;
-        let app = Arc::new(app(&data, gate, options, stopping)?);
+        let app = Arc::new(app(&data, (gate, encryption), options, stopping)?);
         let collecting = every.map(|every| {
             Collecting::start(data.jungle().clone(), (every, drops_by_age), &app.metrics)
         });
@@ -168,8 +168,8 @@ impl Server {
         let upkeep = app.upkeep.clone();
         let serve = move || {
             let router = router(&app);
-            runtime.spawn(kept(Arc::clone(&app), tls.clone()));
-            runtime.block_on(accept(listener, tls, app, router));
+            runtime.spawn(kept(Arc::clone(&app)));
+            runtime.block_on(accept(listener, app, router));
             // What still runs then, runs for nobody.
             runtime.shutdown_background();
         };
@@ -302,7 +302,7 @@ fn listen(runtime: &Runtime, options: &Options) -> std::io::Result<TcpListener> 
 
 fn app(
     data: &Served,
-    gate: Option<Gate>,
+    (gate, encryption): (Option<Gate>, Option<Encryption>),
     options: Options,
     stopping: watch::Receiver<bool>,
 ) -> Result<App, StartError> {
@@ -356,19 +356,20 @@ fn app(
         waiters: Arc::new(Places::new(cluster::WAITERS_MAX)),
         stopping: Stopping::new(stopping),
         options,
+        encryption,
     })
 }
 
 /// Keeps what was granted, and what encrypts, as the files say, and how the server does.
-async fn kept(app: Arc<App>, acceptor: Option<Arc<Acceptor>>) {
+async fn kept(app: Arc<App>) {
     let granted = async {
         if let Some(gate) = &app.gate {
             gate.keep(app.stopping.clone()).await;
         }
     };
     let encrypted = async {
-        if let (Some(tls), Some(acceptor)) = (&app.options.tls, &acceptor) {
-            tls::keep(tls, acceptor, app.stopping.clone()).await;
+        if let Some(encryption) = &app.encryption {
+            encryption.keep(app.stopping.clone()).await;
         }
     };
     tokio::join!(granted, encrypted, app.samples.keep(&app));

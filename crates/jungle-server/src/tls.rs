@@ -7,17 +7,33 @@ use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio_rustls::rustls::{Error, ServerConfig, crypto};
+use tokio_rustls::rustls::server::WantsServerCert;
+use tokio_rustls::rustls::{ConfigBuilder, Error, ServerConfig, crypto};
 
+use crate::acme::{Acme, AcmeError, Keeper};
 use crate::app::Stopping;
 use crate::reload::reload;
 
-/// With what a server says who it is, as PEM files; they are read again when they change.
+/// With what a server says who it is.
 ///
 /// ```
-/// use jungle_server::{Options, Tls};
+/// use jungle_server::{Certificate, Options, Tls};
 /// let tls = Tls { cert: "server.pem".into(), key: "server.key".into() };
-/// let options = Options { tls: Some(tls), ..Options::default() };
+/// let options = Options { tls: Some(Certificate::Files(tls)), ..Options::default() };
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Certificate {
+    /// It is there already, or made by the server itself.
+    Files(Tls),
+    /// An authority gives it.
+    Acme(Acme),
+}
+
+/// A certificate and its key, as PEM files; they are read again when they change.
+///
+/// ```
+/// let tls = jungle_server::Tls { cert: "server.pem".into(), key: "server.key".into() };
 /// ```
 #[derive(Clone, Debug)]
 pub struct Tls {
@@ -31,10 +47,10 @@ pub struct Tls {
 ///
 /// ```
 /// use jungle::{Jungle, Memory};
-/// use jungle_server::{Data, Options, Server, StartError, Tls, TlsError};
+/// use jungle_server::{Certificate, Data, Options, Server, StartError, Tls, TlsError};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let tls = Tls { cert: "/no/such/server.pem".into(), key: "/no/such/server.key".into() };
-/// let options = Options { tls: Some(tls), ..Options::default() };
+/// let options = Options { tls: Some(Certificate::Files(tls)), ..Options::default() };
 /// let refused = Server::start(Data::Memory(Jungle::memory()?), options);
 /// assert!(matches!(refused, Err(StartError::Tls(TlsError::Read { .. }))));
 /// # Ok(())
@@ -78,23 +94,76 @@ pub enum TlsError {
         /// Why.
         source: Error,
     },
+    /// No authority can be asked for one.
+    #[error("no certificate can be got from an authority")]
+    Acme(#[from] AcmeError),
 }
 
-/// What encrypts from now on.
-pub(crate) type Acceptor = watch::Sender<TlsAcceptor>;
+/// What a connection speaks that is one of ours.
+pub(crate) const HTTP: &[u8] = b"http/1.1";
 
-/// Takes the files in whenever they have changed, until the server stops: a certificate is renewed
-/// without a restart. Those that cannot be used, such as a key before its certificate, change
-/// nothing.
-pub(crate) async fn keep(tls: &Tls, acceptor: &Acceptor, stopping: Stopping) {
-    let read = || match self::acceptor(tls) {
-        Ok(new) => _ = acceptor.send_replace(new),
-        Err(error) => tracing::error!(%error, "the certificate stays as it was"),
-    };
-    reload(vec![tls.cert.clone(), tls.key.clone()], stopping, read).await;
+/// What encrypts.
+pub(crate) enum Encryption {
+    /// What does so from now on, as the files say.
+    Files(Tls, watch::Sender<TlsAcceptor>),
+    Acme(Keeper, TlsAcceptor),
 }
 
-/// TLS 1.2 and 1.3, with the ciphers that rustls holds for safe, and HTTP/1.1 in it.
+impl Encryption {
+    pub(crate) fn new(certificate: &Certificate) -> Result<Encryption, TlsError> {
+        match certificate {
+            Certificate::Files(tls) => {
+                Ok(Encryption::Files(tls.clone(), watch::Sender::new(acceptor(tls)?)))
+            }
+            Certificate::Acme(acme) => {
+                let keeper = Keeper::open(acme)?;
+                let acceptor = keeper.acceptor();
+                Ok(Encryption::Acme(keeper, acceptor))
+            }
+        }
+    }
+
+    pub(crate) fn acceptor(&self) -> TlsAcceptor {
+        match self {
+            Encryption::Files(_, acceptor) => acceptor.borrow().clone(),
+            Encryption::Acme(_, acceptor) => acceptor.clone(),
+        }
+    }
+
+    /// Who asks an authority.
+    pub(crate) fn keeper(&self) -> Option<&Keeper> {
+        match self {
+            Encryption::Files(..) => None,
+            Encryption::Acme(keeper, _) => Some(keeper),
+        }
+    }
+
+    /// Sees to it that the certificate is renewed without a restart, until the server stops: files
+    /// are taken in whenever they have changed. Those that cannot be used, such as a key before its
+    /// certificate, change nothing.
+    pub(crate) async fn keep(&self, stopping: Stopping) {
+        match self {
+            Encryption::Files(tls, now) => {
+                let read = || match acceptor(tls) {
+                    Ok(new) => _ = now.send_replace(new),
+                    Err(error) => tracing::error!(%error, "the certificate stays as it was"),
+                };
+                reload(vec![tls.cert.clone(), tls.key.clone()], stopping, read).await;
+            }
+            Encryption::Acme(keeper, _) => keeper.keep(stopping).await,
+        }
+    }
+}
+
+/// TLS 1.2 and 1.3, with the ciphers that rustls holds for safe.
+pub(crate) fn builder() -> ConfigBuilder<ServerConfig, WantsServerCert> {
+    let provider = Arc::new(crypto::ring::default_provider());
+    let builder =
+        ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    builder.expect("ring has ciphers for both versions").with_no_client_auth()
+}
+
+/// With a certificate, and HTTP/1.1 in it.
 pub(crate) fn acceptor(tls: &Tls) -> Result<TlsAcceptor, TlsError> {
     let unread = |path: &Path| {
         let path = path.to_owned();
@@ -104,11 +173,7 @@ pub(crate) fn acceptor(tls: &Tls) -> Result<TlsAcceptor, TlsError> {
     let certs: Vec<CertificateDer<'static>> = certs.map_err(unread(&tls.cert))?;
     let key = PrivateKeyDer::from_pem_file(&tls.key).map_err(unread(&tls.key))?;
     let unused = |source| TlsError::Use { cert: tls.cert.clone(), key: tls.key.clone(), source };
-    let provider = Arc::new(crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider);
-    let config = config.with_safe_default_protocol_versions().map_err(unused)?;
-    let config = config.with_no_client_auth().with_single_cert(certs, key);
-    let mut config = config.map_err(unused)?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    let mut config = builder().with_single_cert(certs, key).map_err(unused)?;
+    config.alpn_protocols = vec![HTTP.to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
 }

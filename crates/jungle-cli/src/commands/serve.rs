@@ -15,7 +15,8 @@ use clap::builder::BoolishValueParser;
 use jungle::{ArenaError, Durability, Jungle, Memory, OpenOptions, SystemClock};
 use jungle_cluster::Cluster;
 use jungle_server::{
-    BoardLevel, Data, LimitError, Limits, Options, Server, StartError, Tls, TlsError,
+    Acme, AcmeError, BoardLevel, Certificate, Data, LimitError, Limits, Options, Server,
+    StartError, Tls, TlsError,
 };
 use serde::Serialize;
 use tracing::level_filters::LevelFilter;
@@ -34,7 +35,8 @@ const HELP: &str = "\
 What has a variable here can be said in the environment, too; `jungle config` shows what holds. \
 It prints where it listens. Without --listen that is 127.0.0.1:7070, or another port if somebody \
 has that one. Only this machine reaches it; for others say who may do what (`jungle access`), and \
-give it a certificate (--tls-cert, --tls-key; --tls-self makes one), or put a proxy that encrypts \
+give it a certificate (--tls-cert, --tls-key; --tls-self makes one, --tls-acme has an authority \
+give one), or put a proxy that encrypts \
 in front of it. An \
 interrupt or SIGTERM ends it, and loses nothing. In a cluster it ends by itself, with code 1, \
 where starting it again is all that is needed: it was cut off for so long that the log has gone on \
@@ -73,6 +75,23 @@ pub(crate) struct Args {
     /// to be given that. It is for this machine, the address to listen on, and each --host
     #[arg(long, conflicts_with_all = ["tls_cert", "memory"])]
     tls_self: bool,
+    /// Have an authority give a certificate for this name, and renew it. Whoever says this agrees
+    /// to the authority's terms of service. It must reach port 443 of the name here
+    #[arg(long, value_name = "NAME", env = "JUNGLE_TLS_ACME", value_delimiter = ',',
+          value_parser = trimmed::<String>,
+          conflicts_with_all = ["tls_cert", "tls_self", "memory"])]
+    tls_acme: Vec<String>,
+    /// An address for mail, at which the authority may reach you
+    #[arg(long, value_name = "MAIL", requires = "tls_acme", env = "JUNGLE_ACME_CONTACT")]
+    acme_contact: Option<String>,
+    /// The authority
+    #[arg(long, value_name = "URL", requires = "tls_acme", env = "JUNGLE_ACME_DIRECTORY",
+          default_value = Acme::LETS_ENCRYPT)]
+    acme_directory: String,
+    /// The certificate by which the authority itself is known, as a PEM file, where it is one of
+    /// your own [default: what the system trusts]
+    #[arg(long, value_name = "FILE", requires = "tls_acme", env = "JUNGLE_ACME_ROOT")]
+    acme_root: Option<PathBuf>,
     /// Listen where other machines can reach it, even if nothing is encrypted or nobody is asked
     /// who they are
     #[arg(long, env = "JUNGLE_EXPOSE", value_parser = BoolishValueParser::new())]
@@ -239,11 +258,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         say(format_args!("Note: {VARIABLE} {told}"));
     }
     let place = if args.memory { None } else { Some(place(args)) };
-    let Started { server, cluster, certificate } = start(args, place.as_ref())?;
+    let Started { server, url, cluster, certificate } = start(args, place.as_ref())?;
     if args.expose && !server.address().ip().is_loopback() {
         say("other machines reach it: what --expose allows, a proxy must make good");
     }
-    let url = format!("{}://{}", scheme(args.is_encrypted()), server.address());
     let certificate = certificate.map(|file| file.display().to_string());
     // Whoever is told where it listens may end it at once.
     let ends = Ends::listen()?;
@@ -277,6 +295,7 @@ fn place(args: &Args) -> PathBuf {
 /// A server, what it follows, and the certificate if it has made that itself.
 struct Started {
     server: Server,
+    url: String,
     cluster: Option<Arc<Cluster>>,
     certificate: Option<PathBuf>,
 }
@@ -289,7 +308,7 @@ fn start(args: &Args, place: Option<&PathBuf>) -> Result<Started, Failure> {
     options.expose = args.expose;
     options.read_only = args.read_only;
     let tls = args.tls_cert.clone().zip(args.tls_key.clone());
-    options.tls = tls.map(|(cert, key)| Tls { cert, key });
+    options.tls = tls.map(|(cert, key)| Certificate::Files(Tls { cert, key }));
     options.access = args.access.clone().or_else(|| access::of_folder(place?));
     options.bench = args.bench;
     options.backups.clone_from(&args.backups);
@@ -311,11 +330,17 @@ fn start(args: &Args, place: Option<&PathBuf>) -> Result<Started, Failure> {
         }
     }
     let data = data(args, place, &mut options)?;
+    let mut made = None;
     if let Some(place) = place.filter(|_| args.tls_self) {
         let tls = Tls::of_own(place, &own_names(&options)).map_err(StartError::Tls);
-        options.tls = Some(tls.map_err(|error| not_started(&error))?);
+        let tls = tls.map_err(|error| not_started(&error))?;
+        made = Some(tls.cert.clone());
+        options.tls = Some(Certificate::Files(tls));
     }
-    begin(args, data, options)
+    if let Some(place) = place.filter(|_| !args.tls_acme.is_empty()) {
+        options.tls = Some(Certificate::Acme(args.acme(place)));
+    }
+    begin(args, data, options, made)
 }
 
 /// By what it is asked for, as far as it knows.
@@ -334,25 +359,44 @@ fn own_names(options: &Options) -> Vec<String> {
 }
 
 impl Args {
-    fn is_encrypted(&self) -> bool {
-        self.tls_self || self.tls_cert.is_some()
+    fn acme(&self, place: &Path) -> Acme {
+        Acme {
+            names: self.tls_acme.clone(),
+            contact: self.acme_contact.clone(),
+            directory: self.acme_directory.clone(),
+            root: self.acme_root.clone(),
+            folder: place.join("acme"),
+        }
+    }
+
+    /// Where it is asked: by a name that its certificate is for, where that is known.
+    fn url(&self, listens: SocketAddr, is_encrypted: bool) -> String {
+        match (self.tls_acme.first(), listens.port()) {
+            (Some(name), 443) => format!("https://{name}"),
+            (Some(name), port) => format!("https://{name}:{port}"),
+            (None, _) if is_encrypted => format!("https://{listens}"),
+            (None, _) => format!("http://{listens}"),
+        }
     }
 }
 
-fn begin(args: &Args, data: Data, options: Options) -> Result<Started, Failure> {
+fn begin(
+    args: &Args,
+    data: Data,
+    options: Options,
+    certificate: Option<PathBuf>,
+) -> Result<Started, Failure> {
     let cluster = match &data {
         Data::Cluster(_, cluster) => Some(Arc::clone(cluster)),
         _ => None,
     };
-    let scheme = scheme(options.tls.is_some());
-    let own = options.tls.as_ref().filter(|_| args.tls_self);
-    let certificate = own.map(|tls| tls.cert.clone());
+    let is_encrypted = options.tls.is_some();
     let server = Server::start(data, options).map_err(|error| not_started(&error))?;
+    let url = args.url(server.address(), is_encrypted);
     if let Some(cluster) = &cluster {
-        let listens = || format!("{scheme}://{}", server.address());
-        cluster.set_address(&args.public_url.clone().unwrap_or_else(listens));
+        cluster.set_address(args.public_url.as_ref().unwrap_or(&url));
     }
-    Ok(Started { server, cluster, certificate })
+    Ok(Started { server, url, cluster, certificate })
 }
 
 /// An address of the web without anything behind the host, for which `--host` may be needed.
@@ -365,10 +409,6 @@ fn public_url(text: &str) -> Result<String, String> {
         }
         _ => Err("is not like https://trees.example".into()),
     }
-}
-
-fn scheme(is_encrypted: bool) -> &'static str {
-    if is_encrypted { "https" } else { "http" }
 }
 
 fn data(args: &Args, place: Option<&PathBuf>, served: &mut Options) -> Result<Data, Failure> {
@@ -438,12 +478,18 @@ fn not_started(error: &StartError) -> Failure {
     match error {
         StartError::Exposed { .. } => failure.with_hint(
             "say who may do what (`jungle access add-user DIR NAME`), and give --tls-cert and \
-             --tls-key, or --tls-self; or, where a proxy in front does what is missing, say \
-             --expose",
+             --tls-key, --tls-self, or --tls-acme NAME; or, where a proxy in front does what is \
+             missing, say --expose",
         ),
         StartError::Tls(TlsError::NotOwn { .. }) => {
             failure.with_hint("give it with --tls-cert and --tls-key, or put it elsewhere")
         }
+        StartError::Tls(TlsError::Acme(AcmeError::Name(_))) => {
+            failure.with_hint("--tls-acme takes the name of a host, such as trees.example")
+        }
+        StartError::Tls(TlsError::Acme(AcmeError::NoRoot(_))) => failure.with_hint(
+            "install the certificates of the system (ca-certificates), or say --acme-root",
+        ),
         StartError::Listen { .. } => failure.with_hint("--listen 127.0.0.1:0 takes a free port"),
         _ => failure,
     }

@@ -3,6 +3,7 @@
 // clippy.toml allows this in tests, but does not see that helpers beside them belong to them.
 #![allow(clippy::unwrap_used)]
 
+mod acme;
 mod alice;
 mod apply;
 mod blame;

@@ -9,6 +9,7 @@ use super::{json, written};
 use crate::access::Visitor;
 use crate::metrics::{kind, line};
 use crate::problem::{Kind, Problem};
+use crate::tls::Encryption;
 
 pub(crate) const OPENAPI: &str = include_str!("../../../../docs/openapi.json");
 
@@ -23,6 +24,9 @@ pub(crate) async fn health(app: Visitor) -> Response {
             let error = checkpoints.error().map(|error| error.to_string());
             let newest = checkpoints.newest().number();
             health["checkpoint"] = json!({"revision": newest, "error": error});
+        }
+        if let Some(keeper) = app.encryption.as_ref().and_then(Encryption::keeper) {
+            health["certificate"] = keeper.health();
         }
         if let Some(cluster) = &app.cluster {
             health["cluster"] = crate::cluster::health(cluster);
@@ -40,6 +44,9 @@ pub(crate) async fn metrics(app: Visitor) -> Result<Response, Problem> {
     }
     if let Some(upkeep) = &app.upkeep {
         upkeep.metrics(&mut text);
+    }
+    if let Some(keeper) = app.encryption.as_ref().and_then(Encryption::keeper) {
+        keeper.metrics(&mut text);
     }
     if let Some(cluster) = &app.cluster {
         crate::cluster::metrics(cluster, &mut text);

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod access;
+mod acme;
 mod bad_requests;
 mod board;
 mod board_local;

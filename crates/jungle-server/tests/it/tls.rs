@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jungle::{Jungle, Memory};
-use jungle_server::{Access, Data, Options, Role, Server, StartError, Tls, TlsError};
+use jungle_server::{Access, Certificate, Data, Options, Role, Server, StartError, Tls, TlsError};
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::{
@@ -22,8 +22,8 @@ fn file(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/tls").join(name)
 }
 
-fn tls() -> Option<Tls> {
-    Some(Tls { cert: file("cert.pem"), key: file("key.pem") })
+fn tls() -> Option<Certificate> {
+    Some(Certificate::Files(Tls { cert: file("cert.pem"), key: file("key.pem") }))
 }
 
 /// Sends a request, encrypted, and gives the answer.
@@ -93,7 +93,7 @@ fn client_that_never_says_hello_is_not_waited_for() {
 #[test]
 fn key_and_certificate_must_fit() {
     let start = |cert: &str, key: &str| {
-        let tls = Some(Tls { cert: file(cert), key: file(key) });
+        let tls = Some(Certificate::Files(Tls { cert: file(cert), key: file(key) }));
         let options = Options { tls, ..Options::default() };
         match Server::start(Data::Memory(Jungle::memory().unwrap()), options) {
             Err(StartError::Tls(error)) => error,
@@ -149,7 +149,7 @@ fn renewed_certificate_is_taken_without_a_restart() {
     put("cert.pem", &cert);
     put("key.pem", &key);
     let tls = Tls { cert: cert.clone(), key: key.clone() };
-    let served = Served::with(|options| options.tls = Some(tls));
+    let served = Served::with(|options| options.tls = Some(Certificate::Files(tls)));
     let get = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     let is_of = |cert: &str| ask_of(&served, cert, get).is_ok();
     assert!(is_of("cert.pem") && !is_of("other-cert.pem"));
