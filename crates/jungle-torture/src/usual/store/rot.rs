@@ -141,7 +141,7 @@ struct Damage {
 impl Damage {
     fn is_page_of_zeros(&self, files: &Files) -> bool {
         let end = (self.bytes.start + PAGE).min(files[&self.file].len());
-        self.what == ZEROS && self.bytes.start % PAGE == 0 && self.bytes.end == end
+        self.what == ZEROS && self.bytes.start.is_multiple_of(PAGE) && self.bytes.end == end
     }
 }
 
