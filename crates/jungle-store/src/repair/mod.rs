@@ -25,7 +25,7 @@ use jungle_db::{
 use jungle_tree::{Arena, loading};
 
 use self::mended::Mended;
-use self::patched::PatchedDisk;
+use self::patched::{PatchedDisk, Patches};
 use crate::checkpoint::{CheckpointError, Checkpoints, LoadError, PagedHistory, load};
 use crate::disk::{Disk, FolderDisk, Mode};
 use crate::erase;
@@ -255,7 +255,8 @@ impl OpenOptions {
         to: Arc<dyn Disk>,
         progress: &RepairProgress,
     ) -> Result<RepairReport, RepairError> {
-        let from: Arc<dyn Disk> = Arc::new(PatchedDisk(from));
+        let patches = Patches::default();
+        let from: Arc<dyn Disk> = Arc::new(PatchedDisk { disk: from, patches: patches.clone() });
         let looking: Arc<dyn Disk> = Arc::new(Mended::new(Arc::clone(&from))?);
         let _lock = self.clone().read_only().lock(&*looking)?;
         if erase::is_unfinished(&*looking)? {
@@ -269,7 +270,7 @@ impl OpenOptions {
         let mended = Mended::new(from)?.mended()?;
         let (mark, is_cut) = (mended.mark()?, mended.is_cut);
         let from: Arc<dyn Disk> = Arc::new(mended);
-        Repairing { options: self, from, to, mark, is_cut, progress }.run(survey)
+        Repairing { options: self, from, to, mark, is_cut, patches, progress }.run(survey)
     }
 }
 
@@ -281,6 +282,7 @@ struct Repairing<'p> {
     mark: Option<Mark>,
     /// Was the end of the last segment cut off?
     is_cut: bool,
+    patches: Patches,
     progress: &'p RepairProgress,
 }
 
@@ -399,7 +401,7 @@ impl Repairing<'_> {
         }
         match done {
             // Without a mark nobody knows whether there was a log at all.
-            Ok(end) => Ok(end.is_some()),
+            Ok(end) => Ok(end.is_some_and(|end| !self.patches.are_behind(&end.at))),
             Err(error) if is_no_room(&error) => Err(error.into()),
             Err(_) => {
                 // What is not to be kept is dropped; what cannot be looked at stays.

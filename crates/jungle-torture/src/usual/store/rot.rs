@@ -208,6 +208,10 @@ impl Log<'_> {
                 |report: &RepairReport| (report.revision, report.source, report.lost.clone());
             let both = (other.as_ref().map(saved).ok(), repaired.as_ref().map(saved).ok());
             assert_eq!(both.0, both.1, "{other:?}; {}", self.describe(damage));
+            // But nobody knows that nothing was there.
+            let is_all =
+                other.is_ok_and(|report| report.is_all() && report.revision.number() < self.last);
+            assert!(!is_all, "SILENT: {}", self.describe(damage));
         }
         let report = match repaired {
             Ok(report) => report,
