@@ -20,7 +20,8 @@ use crate::jungle::{Builder, Catalog, Jungle, TreeState};
 use crate::name::{self, NameError};
 use crate::named::Named;
 use crate::restore::state::{
-    JungleState, SavedBranch, SavedBuilt, SavedHistory, SavedIndex, SavedTree, SavedVersion,
+    JungleState, SavedBranch, SavedBuilt, SavedHistory, SavedIndex, SavedOrigin, SavedTree,
+    SavedVersion,
 };
 use crate::revision::Revision;
 use crate::snapshot::Snapshot;
@@ -138,7 +139,11 @@ impl Builder {
                 not_loaded.trees.push(saved);
                 return Ok(None);
             };
-            let left_out = restore.left_out.take().into_iter().flatten();
+            let left_out = restore.left_out.take().unwrap_or_default();
+            if !left_out.is_empty() {
+                not_loaded.origins.push((saved.id, saved.origins));
+            }
+            let left_out = left_out.into_iter();
             not_loaded.branches.extend(left_out.map(|branch| (saved.id, branch)));
             tree.map(Some)
         };
@@ -182,6 +187,8 @@ pub(crate) struct NotLoaded {
     pub(crate) trees: Vec<SavedTree>,
     /// Other branches, of trees that are there without them.
     pub(crate) branches: Vec<(TreeId, SavedBranch)>,
+    /// Where the branches of these trees began.
+    pub(crate) origins: Vec<(TreeId, Vec<SavedOrigin>)>,
 }
 
 /// A tree, if it can be loaded.

@@ -237,7 +237,7 @@ impl Jungle {
     }
 
     /// These ids are in use.
-    fn skip_ids(&self, ids: &[u64]) -> Result<(), ReplayError> {
+    pub(crate) fn skip_ids(&self, ids: &[u64]) -> Result<(), ReplayError> {
         if let Some(id) = ids.iter().find(|id| **id >= NUMBER_END) {
             return Err(does_not_fit(format!("the id {id} leaves no room for further ones")));
         }

@@ -95,6 +95,13 @@ impl Remains {
             let tree = state.trees.iter_mut().find(|tree| tree.id == *id);
             tree.into_iter().for_each(|tree| tree.branches.push(branch.clone()));
         }
+        for (id, origins) in &self.not_loaded.origins {
+            for tree in state.trees.iter_mut().filter(|tree| tree.id == *id) {
+                let all = origins.iter().chain(&tree.origins);
+                let all = all.map(|origin| (origin.branch, origin.clone()));
+                tree.origins = all.collect::<BTreeMap<_, _>>().into_values().collect();
+            }
+        }
         state
     }
 
@@ -121,18 +128,27 @@ impl Remains {
             return Err(ReplayError::NotNext { newest: before, found: record.revision });
         }
         while let Some(left) = self.left_of(record) {
-            match loading(|| redo(&self.jungle, &left)) {
-                // Something of it may not have been made.
-                Ok(Err(ReplayError::DoesNotFit { .. })) if self.is_behind(&left.event) => break,
-                Ok(done) => return done,
-                Err(error) if error.cause.is::<io::Error>() => resume_unwind(Box::new(error)),
-                Err(_) => match &left.event {
-                    Event::Edited(edits) => self.leave_behind(edits),
+            let done = loading(|| redo(&self.jungle, &left));
+            let is_done = self.jungle.revision() == record.revision;
+            match (done, &left.event) {
+                // It is in its place in the log: something that it needs was not made, or is in a
+                // history that cannot be read.
+                (Ok(Err(error @ ReplayError::DoesNotFit { .. })), event) if !is_done => match event
+                {
+                    Event::Edited(edits) if self.leave_unknown_behind(edits) => {}
+                    Event::Edited(_) | Event::TreeCreated { .. } => return Err(error),
                     event => {
                         self.leave_out(event, record.revision);
                         break;
                     }
                 },
+                (Ok(done), _) => return done,
+                (Err(error), _) if error.cause.is::<io::Error>() => resume_unwind(Box::new(error)),
+                (Err(_), Event::Edited(edits)) => self.leave_behind(edits),
+                (Err(_), event) => {
+                    self.leave_out(event, record.revision);
+                    break;
+                }
             }
         }
         self.jungle.shared.counter.skip_to(record.revision);
@@ -234,6 +250,8 @@ impl Remains {
     fn leave_out(&mut self, event: &Event, revision: Revision) {
         match event {
             Event::BranchCreated { tree, branch, name, .. } => {
+                // Nothing else gets it.
+                let _ = self.jungle.skip_ids(&[branch.0]);
                 self.behind.insert(*branch, *tree);
                 self.unmade.push((*tree, Unmade::Branch(*branch, Arc::clone(name))));
             }
@@ -295,13 +313,26 @@ impl Remains {
         self.behind.extend(of.into_iter().map(|edit| (edit.branch, edit.tree)));
     }
 
+    /// The same of branches that are not there; are there any?
+    fn leave_unknown_behind(&mut self, edits: &[BranchEdit]) -> bool {
+        let is_there = |edit: &BranchEdit| self.jungle.handle_of(edit.tree, edit.branch).is_ok();
+        let unknown = edits.iter().filter(|edit| !is_there(edit));
+        let unknown: Vec<(BranchId, TreeId)> = unknown.map(|it| (it.branch, it.tree)).collect();
+        let are_some = !unknown.is_empty();
+        self.behind.extend(unknown);
+        are_some
+    }
+
     fn can_be_done(&self, edit: &BranchEdit) -> bool {
         let Ok(handle) = self.jungle.handle_of(edit.tree, edit.branch) else { return true };
         let done = loading(|| {
             let mut editor = Editor::new(handle.head.reader.snapshot());
             apply(&mut editor, &edit.changes)
         });
-        done.is_ok()
+        match done {
+            Err(error) if error.cause.is::<io::Error>() => resume_unwind(Box::new(error)),
+            done => done.is_ok(),
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use std::error::Error;
 use std::sync::Arc;
 
 use jungle_db::{
-    CommitMeta, CommitOptions, Jungle, JungleState, MemoryJournal, Remains, Revision, Salvage,
-    TreeHandle,
+    CommitMeta, CommitOptions, Jungle, JungleState, Lost, MemoryJournal, Remains, Revision,
+    Salvage, TreeHandle,
 };
 use jungle_testkit::{Rng, for_each_seed};
 use jungle_tree::{
@@ -16,7 +16,7 @@ use jungle_tree::{
 };
 
 use super::Shelves;
-use crate::support::portrait;
+use crate::support::{append, portrait, tree_in};
 
 /// Slabs of which one is gone.
 struct Slabs {
@@ -48,9 +48,19 @@ fn tree(jungle: &Jungle, name: &str) -> TreeHandle {
 }
 
 fn put(branch: &TreeHandle, rng: &mut Rng) {
-    let at = [Key::from(rng.below(NODES) as i64)];
+    // One that began early has fewer.
+    let nodes = branch.snapshot().root().child_count();
+    if nodes == 0 {
+        return drop(append(branch, &[]));
+    }
+    let at = [Key::from(rng.below(nodes) as i64)];
     let value = "x".repeat(rng.index(200));
     branch.update(|tx| tx.put_attribute(&at, "n", &*value)).unwrap();
+}
+
+fn some_revision(branch: &TreeHandle, rng: &mut Rng) -> Revision {
+    let all: Vec<Revision> = branch.history(..).map(|info| info.unwrap().revision).collect();
+    *rng.pick(&all)
 }
 
 /// Does all kinds of things to trees and their branches.
@@ -63,8 +73,17 @@ fn work(jungle: &Jungle, rng: &mut Rng, name: &str, steps: i64) {
         let branch = main.on_branch(&branches[rng.index(branches.len())]).unwrap();
         let name = format!("{name} {i}");
         match rng.below(24) {
-            0 => drop(branch.branch(&name, branch.snapshot().revision()).unwrap()),
-            1 => branch.tag(&name, branch.snapshot().revision()).unwrap(),
+            0 => drop(branch.branch(&name, some_revision(&branch, rng)).unwrap()),
+            1 => branch.tag(&name, some_revision(&branch, rng)).unwrap(),
+            4 if branches.len() > 1 => {
+                main.delete_branch(&branches[1 + rng.index(branches.len() - 1)]).unwrap();
+            }
+            5 => {
+                let tags = main.list_tags();
+                let tag = tags.first().map(|(name, _)| name);
+                tag.into_iter().for_each(|tag| main.delete_tag(tag).unwrap());
+            }
+            6 => main.create_index(&name).unwrap(),
             2 => {
                 let mut all = jungle.begin(CommitOptions::default());
                 for tree in &trees {
@@ -177,6 +196,10 @@ fn each_branch_goes_on_of_which_nothing_is_gone() {
             let saved = all.save(Jungle::builder(), new, |_, _| Ok::<(), ()>(()));
             let saved = saved.unwrap().unwrap();
             for (tree, branch) in whole(&reopen(), &state) {
+                if jungle.open_tree(&tree).unwrap().on_branch(&branch).is_err() {
+                    // It was deleted since.
+                    continue;
+                }
                 let of =
                     |it: &Jungle| newest(&it.open_tree(&tree).unwrap().on_branch(&branch).unwrap());
                 assert_eq!(of(&saved.jungle), of(&jungle), "{tree} {branch}; {seen}");
@@ -192,4 +215,42 @@ fn each_branch_goes_on_of_which_nothing_is_gone() {
         }
         assert!(went_on > 0 && left_out > 0, "{went_on} went on, {left_out} lost something");
     });
+}
+
+/// A history that cannot be read ends what needs it, and nothing else.
+#[test]
+fn what_needs_a_history_that_is_gone_is_told() {
+    let journal = Arc::new(MemoryJournal::default());
+    let jungle = Jungle::builder().journal(Arc::clone(&journal)).build().unwrap();
+    let [long, other] = ["long", "other"].map(|name| tree_in(&jungle, name, 2));
+    (0..1_100).for_each(|n| crate::support::put(&long, "/0", "n", n));
+    let (shelves, checkpoint) = (Arc::new(Shelves::default()), jungle.checkpoint());
+    shelves.save(&checkpoint);
+    let state = checkpoint.state().clone();
+    let old = long.branch("old", Revision::new(10)).unwrap();
+    long.tag("early", Revision::new(11)).unwrap();
+    crate::support::put(&old, "/0", "n", -1);
+    let mut both = jungle.begin(CommitOptions::default());
+    both.on(&old).put_attribute(&[Key::from(0)], "both", 1).unwrap();
+    both.tree("other").unwrap().put_attribute(&[Key::from(0)], "both", 1).unwrap();
+    both.commit().unwrap();
+    crate::support::put(&long, "/1", "last", 1);
+    let newest_of =
+        |jungle: &Jungle| ["long", "other"].map(|name| newest(&jungle.open_tree(name).unwrap()));
+    let (was, records, arena) = (newest_of(&jungle), journal.records(), jungle.arena().clone());
+    let last = jungle.revision();
+    drop((long, other, old, jungle));
+
+    shelves.fails.store(true, std::sync::atomic::Ordering::SeqCst);
+    let mut remains = Remains::restore(Jungle::builder(), arena, &state, shelves).unwrap();
+    for record in records.iter().filter(|record| record.revision > state.revision) {
+        remains.replay(record, Jungle::replay).unwrap();
+    }
+    assert_eq!((remains.jungle().revision(), newest_of(remains.jungle())), (last, was));
+    let mut lost = remains.lost();
+    lost.sort_by_key(|lost| format!("{lost:?}"));
+    let [Lost::Branch { branch, .. }, Lost::Tag { tag, .. }] = &lost[..] else {
+        panic!("{lost:?}")
+    };
+    assert_eq!((&**branch, &**tag), ("old", "early"));
 }
