@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use crate::Failure;
+use crate::experiments::processor_us;
 use crate::lab::engine;
 use crate::systems::System;
 
@@ -84,11 +85,14 @@ impl Serving {
     }
 
     fn start(mut command: Command, url: fn(&str) -> Option<String>) -> Result<Serving, Failure> {
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-        let mut line = String::new();
-        let told = child.stdout.take().ok_or("it was asked for")?;
-        BufReader::new(told).read_line(&mut line)?;
+        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+        // From here on it ends with this, whatever it says.
         let mut serving = Serving { child, address: String::new() };
+        let mut line = String::new();
+        let told = serving.child.stdout.take().ok_or("it was asked for")?;
+        if BufReader::new(told).read_line(&mut line)? == 0 {
+            return Err("a server has ended and not said where it is".into());
+        }
         let url = url(line.trim()).ok_or_else(|| format!("a server says {line:?}"))?;
         url.trim_start_matches("http://").clone_into(&mut serving.address);
         Ok(serving)
@@ -132,18 +136,12 @@ impl Serving {
         answer[name].as_u64().ok_or_else(|| format!("{path}: {answer}").into())
     }
 
-    /// Seconds of processor time that its threads have used.
+    /// Seconds of processor time that it has used, also in threads that have ended.
     ///
     /// # Errors
     /// When the system does not say so.
     pub fn cpu(&self) -> Result<f64, Failure> {
-        let threads = std::fs::read_dir(format!("/proc/{}/task", self.child.id()))?;
-        let nanos = threads.map(|thread| {
-            let said = std::fs::read_to_string(thread?.path().join("schedstat"))?;
-            let nanos = said.split(' ').next().unwrap_or_default();
-            Ok::<_, Failure>(nanos.parse::<u64>()?)
-        });
-        Ok(1e-9 * nanos.sum::<Result<u64, Failure>>()? as f64)
+        Ok(1e-6 * processor_us(&[self.child.id()])?)
     }
 
     /// Ends it in order.

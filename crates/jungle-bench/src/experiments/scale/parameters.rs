@@ -1,6 +1,5 @@
 //! What the model is fed with: each part of a cluster, measured apart from the others.
 
-use std::fs;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,8 +18,8 @@ use tokio::task::JoinHandle;
 use super::kept::Kept;
 use super::servers::{Servers, put};
 use crate::Failure;
-use crate::experiments::Options;
 use crate::experiments::turns::named;
+use crate::experiments::{Options, processor_us};
 use crate::sample::Sample;
 use crate::scale::CLIENTS;
 use crate::stats::median;
@@ -316,21 +315,6 @@ fn connect(runtime: &Runtime, engine: &NatsServers) -> Result<jetstream::Context
     let client = runtime.block_on(async_nats::connect(addresses))?;
     let _tasks = runtime.enter();
     Ok(jetstream::new(client))
-}
-
-/// Microseconds of processor that these processes have had, as Linux tells, in steps of 10 ms.
-fn processor_us(processes: &[u32]) -> Result<f64, Failure> {
-    const TICK_US: f64 = 1e4;
-    let mut ticks = 0.0;
-    for process in processes {
-        let told = fs::read_to_string(format!("/proc/{process}/stat"))
-            .map_err(|error| format!("the time of a process is told by Linux only: {error}"))?;
-        // Its name, in brackets, may have anything in it; the 14th and 15th word are the times.
-        let (_, words) = told.rsplit_once(')').unwrap_or_default();
-        let times = words.split_whitespace().skip(11).take(2);
-        ticks += times.filter_map(|time| time.parse::<f64>().ok()).sum::<f64>();
-    }
-    Ok(TICK_US * ticks)
 }
 
 #[cfg(test)]
