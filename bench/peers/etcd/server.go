@@ -98,8 +98,8 @@ func startSeveral(folder string, count int) ([]*server, error) {
 		}}
 	}
 	if err := runAll(servers); err != nil {
+		stopAll(servers)
 		for _, server := range servers {
-			server.stop()
 			server.remove()
 		}
 		return nil, err
@@ -114,12 +114,22 @@ func runAll(servers []*server) error {
 		}
 	}
 	// None of several answers before most of them are there.
+	return awaitAll(servers)
+}
+
+func awaitAll(servers []*server) error {
 	for _, server := range servers {
 		if err := server.await(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func stopAll(servers []*server) {
+	for _, server := range servers {
+		server.stop()
+	}
 }
 
 // Starts it, the first time or again.
@@ -161,7 +171,7 @@ func (server *server) client() (*clientv3.Client, error) {
 	})
 }
 
-// Waits until it answers.
+// Waits until it answers, as of the newest commit of whichever server.
 func (server *server) await() error {
 	waiting, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -57,16 +57,12 @@ func three(chosen options) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer alone[0].stop()
+	defer stopAll(alone)
 	cluster, err := startMembers(filepath.Join(folder, "cluster"), members, chosen)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		for _, server := range cluster {
-			server.stop()
-		}
-	}()
+	defer stopAll(cluster)
 	kills := chosen
 	chosen.tasks = min(chosen.tasks, tasksMax)
 	outcome := map[string]any{
@@ -87,18 +83,33 @@ func three(chosen options) (map[string]any, error) {
 	return outcome, err
 }
 
+// Gives none that runs when it fails: the folder goes then.
 func startMembers(folder string, count int, chosen options) ([]*server, error) {
 	servers, err := startSeveral(folder, count)
 	if err != nil {
 		return nil, err
 	}
-	edits := drawn(chosen, 0)
-	back, err := newBack(servers[0], &edits)
+	err = loadLeaves(servers[0], chosen)
 	if err == nil {
-		defer back.client.Close()
-		err = back.load(tree)
+		// Each has what is read from its own copy afterwards: whoever answers as of the newest
+		// commit has all that was committed before.
+		err = awaitAll(servers)
 	}
-	return servers, err
+	if err != nil {
+		stopAll(servers)
+		return nil, err
+	}
+	return servers, nil
+}
+
+func loadLeaves(server *server, chosen options) error {
+	edits := drawn(chosen, 0)
+	back, err := newBack(server, &edits)
+	if err != nil {
+		return err
+	}
+	defer back.client.Close()
+	return back.load(tree)
 }
 
 // Reads of one server, and of three that are asked at once, in turns.

@@ -81,6 +81,21 @@ impl NatsServers {
         NatsServers::begin(|| Ok(servers(&free_ports(count)?, settings)))
     }
 
+    /// As [`start`](NatsServers::start), with all that they keep in a folder of their own in this
+    /// one: for measurements, since the folder for temporary files may be no disk.
+    ///
+    /// # Panics
+    /// As there.
+    #[must_use]
+    pub fn start_in(folder: &Path, count: usize) -> NatsServers {
+        NatsServers::begin(|| {
+            let mut engine = servers(&free_ports(count)?, "");
+            let name = engine.folder.file_name().expect("it was named");
+            engine.folder = folder.join(name);
+            Ok(engine)
+        })
+    }
+
     /// As [`start`](NatsServers::start), but they sync when two minutes are over, as they do by
     /// themselves: for measurements.
     ///

@@ -55,8 +55,9 @@ const JSON: &str = "application/json";
 /// `resume` = the median seconds without an acknowledged commit when the engine's server that leads
 /// the log is killed with the server beside it, `resume-most`.
 pub fn sample(options: Options) -> Result<Sample, Failure> {
-    let mut engine = NatsServers::start(SERVERS);
     let folder = Folder::new("neighbours-three")?;
+    // On the disk where the peer's log is.
+    let mut engine = NatsServers::start_in(&folder.0, SERVERS);
     let edits = Edits::drawn(options.seed, Edits::new(options).count, options.threads, 0);
     let alone = Cluster::start(&engine, &folder, ("alone", 1), &edits)?;
     let mut cluster = Cluster::start(&engine, &folder, ("three", SERVERS), &edits)?;
@@ -140,11 +141,13 @@ impl Cluster {
         (name, count): (&str, usize),
         edits: &Edits,
     ) -> Result<Cluster, Failure> {
-        let addresses = engine.addresses();
         let start = |at: usize| {
+            // Only of the one beside it, or it would go to any, also to the one that is killed. The
+            // engine tells it of the others, where it goes when that one is gone.
+            let address = engine.address(at);
             let data = folder.0.join(format!("{name}-{at}")).display().to_string();
             let kept = ["--data", &data, "--durability", "sync"];
-            let member = ["--cluster", &addresses, "--cluster-name", name];
+            let member = ["--cluster", &address, "--cluster-name", name];
             Started::new([kept, member].concat().into_iter().map(str::to_owned).collect())
         };
         let servers = (0..count).map(start).collect::<Result<Vec<Started>, Failure>>()?;
