@@ -50,6 +50,9 @@ enum Other {
         case: String,
         #[command(flatten)]
         options: experiments::Options,
+        /// Boards that are asked in the same run; all that are built, if nothing is said.
+        #[arg(long, value_delimiter = ',', value_enum, num_args = 0..)]
+        peers: Option<Vec<System>>,
     },
     /// Opens a folder that `sample open` has made, and reads from it: a line of JSON.
     #[command(hide = true)]
@@ -233,6 +236,8 @@ pub enum Command {
         case: String,
         /// This large.
         options: experiments::Options,
+        /// Beside these boards, or those that are built.
+        peers: Option<Vec<System>>,
     },
     /// Opening of a folder.
     Reopen {
@@ -270,8 +275,8 @@ impl Args {
             (Some(Other::Report { folder }), _) => Command::Report(folder),
             (Some(Other::Track(request)), _) => Command::Track(request),
             (Some(Other::TrackWork), _) => Command::TrackWork,
-            (Some(Other::Sample { experiment, case, options }), _) => {
-                Command::Sample { experiment, case, options }
+            (Some(Other::Sample { experiment, case, options, peers }), _) => {
+                Command::Sample { experiment, case, options, peers }
             }
             (Some(Other::Reopen { folder, options }), _) => Command::Reopen { folder, options },
             (Some(Other::UseHot { folder, group, options }), _) => {
@@ -289,7 +294,7 @@ impl Args {
 mod tests {
     use clap::{CommandFactory, Parser};
 
-    use super::{Args, Command, Request, up_to};
+    use super::{Args, Command, Request, System, up_to};
 
     fn request(line: &str) -> Request {
         match Args::parse_from(line.split(' ')).command() {
@@ -310,6 +315,17 @@ mod tests {
             panic!("a sample");
         };
         assert_eq!((case.as_str(), options.tasks), ("count", 7));
+        for (words, told) in [
+            ("", None),
+            (" --peers", Some(vec![])),
+            (" --peers warp,sqlite-app", Some(vec![System::Warp, System::SqliteApp])),
+        ] {
+            let line = format!("jungle-bench sample board e3 --tiny{words}");
+            let Command::Sample { peers, .. } = Args::parse_from(line.split(' ')).command() else {
+                panic!("a sample");
+            };
+            assert_eq!(peers, told, "{line}");
+        }
         let line = "jungle-bench reopen a/folder --seed 3 --tiny";
         let Command::Reopen { folder, options } = Args::parse_from(line.split(' ')).command()
         else {

@@ -43,8 +43,13 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> ExitCode {
     let result = match Args::parse().command() {
-        Command::Sample { experiment, case, options } => {
-            experiments::sample(&experiment, &case, options).and_then(print)
+        Command::Sample { experiment, case, options, peers } => {
+            let built = || {
+                let peers = plan::peers(&experiment, &case).into_iter();
+                peers.filter(|system| system.is_built()).collect()
+            };
+            let peers = peers.unwrap_or_else(built);
+            experiments::sample(&experiment, &case, options, &peers).and_then(print)
         }
         Command::Reopen { folder, options } => {
             experiments::reopen(&folder, options).and_then(print)

@@ -15,7 +15,7 @@ use crate::experiments::Options;
 use crate::experiments::folder::Folder;
 use crate::lab::{Cause, LeftOut, Machine};
 use crate::occupy::Occupied;
-use crate::plan::{Case, Number, Threads};
+use crate::plan::{self, Case, Number, Threads};
 use crate::results::Row;
 use crate::sample::Sample;
 use crate::stats::median;
@@ -155,7 +155,7 @@ impl Rounds {
                 measured.insert(cell.program.clone(), measure(&cell.program, deadline));
             }
             let found = measured[&cell.program].clone();
-            match found.and_then(|sample| number(&sample, cell.case.number)) {
+            match found.and_then(|sample| number(&sample, cell.system, cell.case.number)) {
                 Ok(number) => cell.samples.push(number),
                 // There are samples of the rounds before.
                 Err(reason) if reason.cause == Cause::NoTime && !cell.samples.is_empty() => {}
@@ -234,7 +234,11 @@ fn cells(case: Case, request: &Request) -> Vec<Cell> {
         let told = case.told(system)?;
         // Such are measured by our own program, in the run that is held against them.
         let runs = if case.system.is_some() { System::Jungle } else { system };
-        let program = |tasks| runs.program(&told, Options { tasks, ..options });
+        let program = |tasks| {
+            let mut program = runs.program(&told, Options { tasks, ..options });
+            program.argv.extend(peers(&case, request));
+            program
+        };
         let [short, long] = syncs::TASKS.map(program);
         let mut program = match case.counted {
             None => program(options.tasks),
@@ -247,6 +251,18 @@ fn cells(case: Case, request: &Request) -> Vec<Cell> {
         Some(Cell { case, system, threads, program, samples: Vec::new(), left_out: None })
     };
     pairs.filter_map(cell).collect()
+}
+
+/// What tells our own program which peers it is to ask in the same run, if there are any.
+fn peers(case: &Case, request: &Request) -> Vec<String> {
+    let mut peers = plan::peers(case.experiment, case.ours);
+    if peers.is_empty() {
+        return Vec::new();
+    }
+    peers.retain(|system| request.systems.contains(system));
+    let names = (!peers.is_empty())
+        .then(|| peers.iter().map(|system| system.name()).collect::<Vec<_>>().join(","));
+    ["--peers".to_owned()].into_iter().chain(names).collect()
 }
 
 fn measure(program: &Program, deadline: Option<Instant>) -> Result<Sample, Reason> {
@@ -352,7 +368,10 @@ fn other_content<'s>(measured: impl Iterator<Item = &'s Sample>) -> BTreeMap<Con
     sums.into_iter().map(|(content, sums)| (content, why(sums))).collect()
 }
 
-fn number(sample: &Sample, number: Number) -> Result<f64, Reason> {
+fn number(sample: &Sample, system: System, number: Number) -> Result<f64, Reason> {
+    if let Some(why) = sample.failed.get(system.name()) {
+        return Err(Reason::failed(why));
+    }
     let (name, found) = match number {
         Number::Value => ("value", Some(sample.value)),
         Number::Over(less) => ("value", Some(sample.value - less)),
@@ -381,9 +400,9 @@ fn row(cell: Cell) -> Row {
 mod tests {
     use clap::Parser;
 
-    use super::{Rounds, other_content};
+    use super::{Rounds, number, other_content};
     use crate::args::{Args, Command};
-    use crate::plan;
+    use crate::plan::{self, Number};
     use crate::sample::Sample;
     use crate::systems::System;
 
@@ -406,6 +425,40 @@ mod tests {
         assert_eq!(systems(1), [Haskell, Java, Jungle]);
         assert_eq!(systems(2), [Java, Jungle, Haskell]);
         assert_eq!(systems(3), systems(0));
+    }
+
+    #[test]
+    fn only_boards_that_are_asked_for_are_asked() {
+        for (systems, told) in [
+            ("jungle,pocketbase,warp,cassandra", &["--peers", "warp,pocketbase"][..]),
+            ("jungle,etcd", &["--peers"]),
+        ] {
+            let line = format!("jungle-bench board --case read --systems {systems}");
+            let Command::Run(request) = Args::parse_from(line.split(' ')).command() else {
+                panic!("an experiment");
+            };
+            let rounds = Rounds::new(&plan::cases("board").unwrap(), &request, 1);
+            assert!(rounds.cells.iter().any(|cell| cell.system == System::Jungle));
+            for cell in rounds.cells {
+                assert!(
+                    cell.program
+                        .argv
+                        .ends_with(&told.iter().map(|it| (*it).into()).collect::<Vec<String>>()),
+                    "{:?}",
+                    cell.program
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_peer_that_failed_leaves_the_others_their_numbers() {
+        let sample = Sample::rate(1.0, 3).with("warp-read", 2.0);
+        let sample = sample.with_failed("pocketbase", "it ended".to_owned());
+        let of = |system, name| number(&sample, system, Number::Named(name));
+        assert_eq!(of(System::Warp, "warp-read").unwrap(), 2.0);
+        assert_eq!(number(&sample, System::Jungle, Number::Value).unwrap(), 3.0);
+        assert_eq!(of(System::Pocketbase, "pocketbase-read").unwrap_err().why, "it ended");
     }
 
     #[test]

@@ -21,6 +21,9 @@ pub struct Sample {
     pub unit: String,
     /// `ok`, or how the result was wrong.
     pub check: String,
+    /// Why there is nothing of a system that was asked in the same run, by its name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failed: BTreeMap<String, String>,
     /// Further results, by name.
     #[serde(flatten)]
     pub extra: BTreeMap<String, f64>,
@@ -43,6 +46,7 @@ impl Sample {
             value,
             unit: unit.to_owned(),
             check: "ok".to_owned(),
+            failed: BTreeMap::new(),
             extra: BTreeMap::new(),
         }
     }
@@ -50,6 +54,12 @@ impl Sample {
     /// With a further result.
     pub fn with(mut self, name: &str, value: f64) -> Sample {
         self.extra.insert(name.to_owned(), value);
+        self
+    }
+
+    /// With a system of which there is nothing, and why.
+    pub fn with_failed(mut self, system: &str, why: String) -> Sample {
+        self.failed.insert(system.to_owned(), why);
         self
     }
 
@@ -80,7 +90,11 @@ mod tests {
         let sample: Sample = serde_json::from_str(line).unwrap();
         assert_eq!((sample.value, sample.extra["walker"]), (4.5, 7.25));
         let ours = Sample { threads: 2, case: sample.case.clone(), ..Sample::rate(2.0, 9) };
-        assert_eq!(ours.with("walker", 7.25), sample);
+        let ours = ours.with("walker", 7.25);
+        assert_eq!(ours, sample);
+        let ours = ours.with_failed("warp", "it ended".to_owned());
+        let line = serde_json::to_string(&ours).unwrap();
+        assert_eq!(serde_json::from_str::<Sample>(&line).unwrap(), ours);
     }
 
     #[test]

@@ -37,6 +37,7 @@ pub use self::open::reopen;
 use self::processor::processor_us;
 use crate::Failure;
 use crate::sample::Sample;
+use crate::systems::System;
 use crate::workload::Shape;
 
 /// How large an experiment is.
@@ -75,19 +76,24 @@ impl Options {
     }
 }
 
-/// Measures one case once.
+/// Measures one case once; our own program asks these peers in the same run, where it asks any.
 ///
 /// # Errors
 /// When there is no such case, or no room for it.
-pub fn sample(experiment: &str, case: &str, options: Options) -> Result<Sample, Failure> {
+pub fn sample(
+    experiment: &str,
+    case: &str,
+    options: Options,
+    peers: &[System],
+) -> Result<Sample, Failure> {
     let measured = match experiment {
         "alice" => alice::sample(case, options)?,
-        "board" | "cassandra" => board::sample(case, options)?,
+        "board" | "cassandra" => board::sample(case, options, peers)?,
         "cluster" if case == "seen" => Some(failover::seen(options)?),
         "cluster" if case == "resume" => Some(failover::resume(options)?),
         "cluster" if case == "newcomer" => Some(newcomer::sample(options)?),
         "cluster" if case == "posts" => Some(posts::sample(options)?),
-        "cluster" if matches!(case, "share" | "tree") => board::sample(case, options)?,
+        "cluster" if matches!(case, "share" | "tree") => board::sample(case, options, peers)?,
         "cluster" => cluster::sample(case, options)?,
         "commit" if case == "readers" => Some(readers::sample(options)?),
         "commit" => commit::sample(case, options)?,

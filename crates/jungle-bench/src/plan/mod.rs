@@ -3,7 +3,10 @@
 mod case;
 mod table;
 
+use clap::ValueEnum;
+
 use crate::Failure;
+use crate::systems::System;
 
 pub use case::{Case, Number, Threads};
 use table::CASES;
@@ -51,6 +54,18 @@ pub fn experiments(cases: &[Case]) -> Vec<&'static str> {
     names
 }
 
+/// The servers of boards that our own program asks in a run that measures ours, unless some are
+/// left out.
+pub fn peers(experiment: &str, ours: &str) -> Vec<System> {
+    let is_of_run =
+        |case: &&Case| (case.experiment, case.ours) == (experiment, ours) && case.counted.is_none();
+    let is_asked = |system: &System| {
+        let mut cases = CASES.iter().filter(is_of_run);
+        system.is_board() && cases.any(|case| case.system == Some(*system))
+    };
+    System::value_variants().iter().copied().filter(is_asked).collect()
+}
+
 /// The case of this name.
 pub fn find(experiment: &str, name: &str) -> Option<&'static Case> {
     CASES.iter().find(|case| (case.experiment, case.name) == (experiment, name))
@@ -61,7 +76,7 @@ mod tests {
     use clap::ValueEnum;
 
     use super::case::Idle;
-    use super::{CASES, LONG, NAMED, cases, experiments, find, run};
+    use super::{CASES, LONG, NAMED, cases, experiments, find, peers, run};
     use crate::systems::System;
 
     #[test]
@@ -140,6 +155,15 @@ mod tests {
             racers("history-list-100"),
             aged.into_iter().filter(|name| *name != "loro").collect::<Vec<_>>()
         );
+    }
+
+    #[test]
+    fn boards_are_asked_in_the_run_that_measures_ours() {
+        assert_eq!(peers("board", "e3"), [System::Warp, System::Pocketbase, System::SqliteApp]);
+        assert_eq!(peers("cassandra", "sync"), [System::Cassandra]);
+        for (experiment, ours) in [("board", "syncs-pocketbase"), ("board", "pages"), ("a", "b")] {
+            assert_eq!(peers(experiment, ours), [], "{experiment} {ours}");
+        }
     }
 
     /// Its program is a server, which would never end.

@@ -28,7 +28,7 @@ const LENGTHS: usize = 50;
 
 /// What has become of a post when it is answered.
 #[derive(Clone, Copy)]
-enum Level {
+pub enum Level {
     Buffered,
     Synced,
 }
@@ -43,25 +43,20 @@ impl Level {
     }
 }
 
-/// Those that are built, whose pages have about as many bytes as ours.
+/// How an application is started.
+pub type Start = fn(&Folder, Level) -> Result<Board, Failure>;
+
+/// Those of an application, whose pages have about as many bytes as ours.
 ///
 /// # Errors
-/// When one does not do what it should.
-pub fn boards(folder: &Folder, bytes: usize) -> Result<Vec<Board>, Failure> {
-    let mut all = Vec::new();
-    for (system, start) in [
-        (System::Pocketbase, pocketbase as fn(&Folder, Level) -> Result<Board, Failure>),
-        (System::SqliteApp, sqlite_app),
-    ] {
-        if system.is_built() {
-            for level in [Level::Buffered, Level::Synced] {
-                let board = start(folder, level)?;
-                check_page(&board.serving, bytes)?;
-                all.push(board);
-            }
-        }
-    }
-    Ok(all)
+/// When it does not do what it should.
+pub fn boards(start: Start, folder: &Folder, bytes: usize) -> Result<Vec<Board>, Failure> {
+    let start = |level| {
+        let board = start(folder, level)?;
+        check_page(&board.serving, bytes)?;
+        Ok(board)
+    };
+    [Level::Buffered, Level::Synced].into_iter().map(start).collect()
 }
 
 /// How many posts one client makes durable, one after the other; somebody else counts the syncs.
@@ -89,7 +84,10 @@ pub fn syncs(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
 
 /// Its posts go by its own API; its page is rendered in its process, and `read-api` is what its API
 /// tells a program that renders it elsewhere.
-fn pocketbase(folder: &Folder, level: Level) -> Result<Board, Failure> {
+///
+/// # Errors
+/// When it does not do what it should.
+pub fn pocketbase(folder: &Folder, level: Level) -> Result<Board, Failure> {
     let message = |board| json!({"board": board, "author": "somebody", "text": "hello"});
     let here = folder.0.join(format!("pocketbase-{}", level.synchronous()));
     let serving = Serving::app(System::Pocketbase, &here, level.synchronous())?;
@@ -120,7 +118,11 @@ fn pocketbase(folder: &Folder, level: Level) -> Result<Board, Failure> {
     Ok(Board { serving, count, loads })
 }
 
-fn sqlite_app(folder: &Folder, level: Level) -> Result<Board, Failure> {
+/// The application on SQLite.
+///
+/// # Errors
+/// When it does not do what it should.
+pub fn sqlite_app(folder: &Folder, level: Level) -> Result<Board, Failure> {
     let here = folder.0.join(format!("sqlite-app-{}", level.synchronous()));
     let serving = Serving::app(System::SqliteApp, &here, level.synchronous())?;
     for _ in 0..SHOWN {

@@ -8,11 +8,13 @@ use std::time::Duration;
 use super::super::Options;
 use super::super::commit::Floor;
 use super::super::folder::Folder;
+use super::load;
+use super::peers::Peer;
 use super::server::Serving;
-use super::{apps, load};
 use crate::Failure;
 use crate::sample::Sample;
 use crate::stats::{median, ratios};
+use crate::systems::System;
 
 /// Messages of the board that is shown.
 pub const SHOWN: u64 = 10;
@@ -36,16 +38,24 @@ const FLOOR: Duration = Duration::from_millis(500);
 /// bytes; `write` posts with `memory` durability, `write-buffered` and `write-sync` with the
 /// others, `write-bare` without a folder; `warp-…` are the peer's, and those of applications have
 /// their names; `floor` = syncs a second; `read-hello` = the median of the turns' ratios; `bytes` =
-/// of what is shown.
-pub fn sample(options: Options) -> Result<Sample, Failure> {
+/// of what is shown. A peer that fails leaves its numbers out, and says why.
+///
+/// # Errors
+/// When ours fails.
+pub fn sample(options: Options, peers: &[System]) -> Result<Sample, Failure> {
     let folder = Folder::new("board")?;
     let mut floor = Floor::new(&folder.0)?;
-    let (mut boards, bytes) = boards(&folder)?;
+    let (mut boards, bytes) = ours(&folder)?;
+    let start = |system: &System| Peer::start(*system, &folder, bytes);
+    let mut peers: Vec<Peer> = peers.iter().map(start).collect();
     let requests = options.tasks * TASK;
     let turns = if options.tiny { 1 } else { (requests / TURN).clamp(1, 10) };
     for _ in 0..turns {
         for board in &mut boards {
             board.turn(requests / turns, options.threads)?;
+        }
+        for peer in &mut peers {
+            peer.each(|board| board.turn(requests / turns, options.threads));
         }
         floor.overwrite(FLOOR)?;
     }
@@ -56,7 +66,8 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
         .with("read-hello", median(&ratios(read, hello)))
         .with("floor", floor.rate())
         .with("bytes", bytes as f64);
-    let sample = loads().fold(sample, |all, load| all.with(load.name, median(&load.rates)));
+    let sample = boards.iter().fold(sample, |all, board| board.told(all));
+    let sample = peers.into_iter().fold(sample, |all, peer| peer.told(all));
     let lost = boards.iter().map(Board::lost).sum::<Result<u64, Failure>>()?;
     Ok(sample.check_none(lost, "posts are lost or doubled"))
 }
@@ -120,8 +131,8 @@ impl Load {
     }
 }
 
-/// All of them, ours and, if they are built, the peers; and how many bytes are shown.
-fn boards(folder: &Folder) -> Result<(Vec<Board>, usize), Failure> {
+/// Ours, and how many bytes are shown.
+fn ours(folder: &Folder) -> Result<(Vec<Board>, usize), Failure> {
     let at = |name| folder.0.join(name).display().to_string();
     let mut ours = Vec::new();
     for (name, durability) in
@@ -140,10 +151,6 @@ fn boards(folder: &Folder) -> Result<(Vec<Board>, usize), Failure> {
     let bytes = synced.serving.ask("GET /boards/b", "")?.len();
     synced.loads.push(Load::new("hello", format!("/bench/hello?bytes={bytes}")));
     synced.loads.push(Load::new("read", "/boards/b"));
-    if let Some(serving) = Serving::warp()? {
-        boards.push(Board::warp(serving, bytes)?);
-    }
-    boards.extend(apps::boards(folder, bytes)?);
     Ok((boards, bytes))
 }
 
@@ -181,7 +188,12 @@ impl Board {
         Ok(Board { serving, count: messages, loads })
     }
 
-    fn warp(serving: Serving, bytes: usize) -> Result<Board, Failure> {
+    /// The one in Haskell, whose page is no longer than ours.
+    ///
+    /// # Errors
+    /// When it does not do what it should.
+    pub fn warp(bytes: usize) -> Result<Board, Failure> {
+        let serving = Serving::warp()?;
         for _ in 0..SHOWN {
             serving.ask("GET /post?board=b&author=somebody&text=hello", "")?;
         }
@@ -200,13 +212,22 @@ impl Board {
         Ok(Board { serving, count, loads })
     }
 
-    fn turn(&mut self, requests: u64, connections: usize) -> Result<(), Failure> {
+    /// Asks for so much of each of its loads, less where it waits.
+    ///
+    /// # Errors
+    /// As [`Load::run`].
+    pub fn turn(&mut self, requests: u64, connections: usize) -> Result<(), Failure> {
         for load in &mut self.loads {
             let requests = (requests / load.fewer).max(connections as u64);
             let rate = load.run(&self.serving, requests, connections)?;
             load.rates.push(rate);
         }
         Ok(())
+    }
+
+    /// Adds what it reached.
+    pub fn told(&self, sample: Sample) -> Sample {
+        self.loads.iter().fold(sample, |all, load| all.with(load.name, median(&load.rates)))
     }
 
     /// How many of the posts are not there, or too many.

@@ -7,6 +7,7 @@ mod cassandra;
 mod e3;
 mod load;
 mod pages;
+mod peers;
 pub mod placed;
 pub mod server;
 mod share;
@@ -17,16 +18,17 @@ pub mod watchers;
 use super::Options;
 use crate::Failure;
 use crate::sample::Sample;
+use crate::systems::System;
 
-/// Measures one case.
+/// Measures one case, beside these peers where there are any.
 ///
 /// # Errors
 /// When a program is missing, or an answer is not as it must be.
-pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
+pub fn sample(case: &str, options: Options, peers: &[System]) -> Result<Option<Sample>, Failure> {
     Ok(Some(match case {
-        "sync" => cassandra::sample(true, options)?,
-        "unsynced" => cassandra::sample(false, options)?,
-        "e3" => e3::sample(options)?,
+        "sync" => cassandra::sample(true, options, peers)?,
+        "unsynced" => cassandra::sample(false, options, peers)?,
+        "e3" => e3::sample(options, peers)?,
         "watchers" => watchers::sample(&[], watchers::length(options), options)?,
         "watchers-bare" => watchers::sample(&["--memory"], watchers::length(options), options)?,
         "pages" => pages::sample(options)?,

@@ -51,16 +51,13 @@ impl Serving {
         Ok((serving, told))
     }
 
-    /// The board in Haskell on Warp, if it is built.
+    /// The board in Haskell on Warp.
     ///
     /// # Errors
     /// When it does not say where it listens.
-    pub fn warp() -> Result<Option<Serving>, Failure> {
-        if !System::Warp.is_built() {
-            return Ok(None);
-        }
+    pub fn warp() -> Result<Serving, Failure> {
         let command = Command::new(System::Warp.file());
-        Serving::start(command, |line| Some(line.to_owned())).map(Some)
+        Serving::start(command, |line| Some(line.to_owned()))
     }
 
     /// The board in Cassandra: a web front at this node, which has everything kept so many times.

@@ -40,11 +40,11 @@ const POST: &str = "post?board=w&author=somebody&text=hello";
 /// QUORUM. Both sync before they answer, or neither does; `bytes` and `cassandra-bytes` = of the
 /// page that is shown. Of several servers of ours there are as many more that post at level local:
 /// `write-local` is what these answer, `write-local-settled` the same until all of them show all.
-pub fn sample(is_synced: bool, options: Options) -> Result<Sample, Failure> {
+pub fn sample(is_synced: bool, options: Options, peers: &[System]) -> Result<Sample, Failure> {
     let (folder, servers) = (Folder::new("cassandra")?, options.threads);
     let turns = if options.tiny { 1 } else { 4 };
     let load = Size::of(options, turns);
-    let nodes = match System::Cassandra.is_built() {
+    let nodes = match peers.contains(&System::Cassandra) {
         true => Some(Nodes::start(&folder.0, servers, is_synced)?),
         false => None,
     };
