@@ -279,8 +279,18 @@ fn depth_and_size_are_limited() {
                 --depth-max accepts more)";
     assert!(ended.err.contains(told), "{}", ended.err);
     folder.run(&["import", "d", "t", "a.html", "--depth-max", "5000"]).check_code(0);
+    let ended = folder.run(&["export", "d", "t", "--format", "html"]);
+    let path = format!("/0/#children/1{}", "/#children/0".repeat(1023));
+    let told = format!(
+        "Error: a page has at most 1024 elements in one another; one more is {path}\n\
+         Hint: a part of it can be exported by its path\n"
+    );
+    ended.check(1, "", &told);
+    // `html` and `body` are two.
+    folder.write("a.html", &"<div>".repeat(1022));
+    folder.run(&["import", "d", "t", "a.html", "--depth-max", "5000"]).check_code(0);
     let out = folder.run(&["export", "d", "t", "--format", "html"]).out;
-    assert_eq!(out.matches("<div>").count(), 2000);
+    assert_eq!(out.matches("<div>").count(), 1022);
     // Each paragraph opens all of them again.
     let open: String = (0..200).map(|n| format!("<b a={n}>")).collect();
     folder.write("b.html", &format!("<p>{open}{}", "<p>x".repeat(40_000)));
@@ -293,4 +303,135 @@ fn depth_and_size_are_limited() {
         "",
         "Error: c.html: byte 6: it is not UTF-8\n",
     );
+}
+
+/// `a0 a1 …`, so many.
+fn names(count: usize) -> String {
+    (0..count).map(|at| format!("a{at} ")).collect()
+}
+
+#[test]
+fn attributes_of_an_element_are_limited() {
+    let folder = Folder::new("html_attributes");
+    let read = |page: &str| {
+        folder.write("a.html", page);
+        folder.run(&["import", "d", "t", "a.html"])
+    };
+    let many = names(200_000);
+    // Whatever is before it, and whatever it is in: the tag begins behind it.
+    for before in [
+        "",
+        "\u{feff}é",
+        "x &am",
+        "x &#38",
+        "<",
+        "</>",
+        "<!>",
+        "<!-->",
+        "<!-- <p \" -->",
+        "<!doctype html><p a='>'>",
+        "<?x?>",
+        "</ x>",
+        "<svg><![CDATA[]]>",
+        "<svg><![CDATA[\0<p a=\"]]>",
+        "<![CDATA[ <p>",
+        "<script>if (a </b) { '<!--' }</scr </script>",
+        "<script><!-- <script> <b a=\" </script> --></script>",
+        "<textarea></p <b a='</textarea>",
+        "<title>&lt</title>\r\n",
+        "<template>",
+        "<select><option>",
+    ] {
+        for tag in ["p a=\"x>y\" b=>", "p>"] {
+            let start = format!("{before}<{tag}");
+            let ended = read(&format!("{start}<b {many}>"));
+            let told = format!("byte {}: an element has more than 500 attributes\n", start.len());
+            assert!(ended.code == Some(1) && ended.err.ends_with(&told), "{start}\n{}", ended.err);
+        }
+    }
+    // That of an end comes when it has ended, too.
+    for before in ["<script></script ", "<textarea></textarea/", "<p></p "] {
+        let ended = read(&format!("{before}{many}"));
+        assert!(ended.err.contains("more than 500 attributes"), "{before}\n{}", ended.err);
+    }
+    // All tags of `body` are one.
+    let bodies: String = (0..501).map(|at| format!("<body a{at}>")).collect();
+    let ended = read(&bodies);
+    assert!(ended.err.contains("more than 500 attributes"), "{}", ended.err);
+    read(&format!("<p {}>x", names(500))).check_code(0);
+    let attributes = document(&folder, "t")[0]["#children"][1]["#children"][0].clone();
+    // Its name, its children and their order besides.
+    assert_eq!(attributes.as_object().unwrap().len(), 503);
+}
+
+/// What is in none of the tags' attributes may have as much of anything.
+#[test]
+fn only_attributes_count_as_such() {
+    let folder = Folder::new("html_no_attributes");
+    let words = names(5_000);
+    for (before, after) in [
+        ("<p>", ""),
+        ("<p>a < ", ""),
+        ("<!-- <p ", "-->"),
+        ("<!-- <p \" ", "--><p class=\"x\">"),
+        ("<!doctype html ", ">"),
+        ("<svg><![CDATA[<p ", "]]></svg>"),
+        ("<script>'</p ", "'</script>"),
+        ("<script><!-- <p ", "--></script>"),
+        ("<script><!-- <script> </p ", "</script> --></script>"),
+        ("<style></p ", "</style>"),
+        ("<textarea></p ", "</textarea>"),
+        ("<plaintext></p ", ""),
+        ("<p a=\"", "\">"),
+        ("<p a = '>", "' b>"),
+        ("<svg><path d='", "'/></svg>"),
+    ] {
+        folder.write("a.html", &format!("{before}{words}{after}"));
+        let ended = folder.run(&["import", "d", "t", "a.html"]);
+        assert_eq!(ended.code, Some(0), "{before}\n{}", ended.err);
+    }
+    // So may a tag be long.
+    let mut page = String::from("<a href=\"data:text/plain,");
+    page.push_str(&"a b/c'd ".repeat(200_000));
+    page.push_str("\">x</a>");
+    folder.write("a.html", &page);
+    folder.run(&["import", "d", "t", "a.html"]).check_code(0);
+    again(&folder, "t");
+}
+
+#[test]
+fn pages_that_pass_a_limit_are_told_which() {
+    let folder = Folder::new("html_told");
+    let export = |tree: Value| {
+        folder.write("a.json", &tree.to_string());
+        folder.run(&["import", "d", "t", "a.json", "--depth-max", "5000"]).check_code(0);
+        let ended = folder.run(&["export", "d", "t", "--format", "html"]);
+        assert_eq!((ended.code, &*ended.out), (Some(1), ""));
+        ended.err
+    };
+    // Each makes five bytes. With the first tag there is room for all of them, but not for more.
+    let most = "&".repeat((64 << 20) / 5);
+    let long = |path: &str| {
+        format!(
+            "Error: a page has less than 67108864 bytes; it would end at {path}\n\
+             Hint: a part of it can be exported by its path\n"
+        )
+    };
+    let text = json!({"#name": "p", "#children": [most]});
+    assert_eq!(export(text), long("/#children"));
+    let attribute = json!([{"#doctype": "html"}, {"#name": "p", "title": most, "#children": []}]);
+    assert_eq!(export(attribute), long("/1"));
+    let mut many = Map::from_iter([("#name".to_owned(), json!("p"))]);
+    many.extend((0..501).map(|at| (format!("a{at}"), json!(""))));
+    let told = export(Value::Object(many));
+    let limit = "what is at / makes a page that is not read: ";
+    assert!(told.contains(limit) && told.contains("more than 500 attributes"), "{told}");
+    // What is opened again, and so deeper than it was, is not the same.
+    let mut tree = json!({"#name": "p", "#children": [{"#name": "p", "#children": []}]});
+    for _ in 0..600 {
+        tree = json!({"#name": "div", "#children": [tree]});
+    }
+    let path = format!("/#children/0{}", "/#children/0".repeat(600));
+    let told = export(tree);
+    assert!(told.starts_with(&format!("Error: what is at {path} is not HTML\n")), "{told}");
 }

@@ -4,6 +4,7 @@
 mod item;
 mod page;
 mod read;
+mod tags;
 mod write;
 
 use super::xml::names;

@@ -55,15 +55,23 @@ struct Node {
 #[derive(Debug)]
 pub(super) struct Page {
     nodes: Vec<Node>,
-    /// About what all of them take, in bytes.
+    size: Size,
+}
+
+/// How much a page is so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Size {
+    /// About what all nodes take.
     pub(super) bytes: u64,
     /// The most elements that were in one another.
     pub(super) depth: u32,
+    /// The most attributes of an element to which some were added later.
+    pub(super) attributes: usize,
 }
 
 impl Page {
     fn new() -> Page {
-        let mut page = Page { nodes: Vec::new(), bytes: 0, depth: 0 };
+        let mut page = Page { nodes: Vec::new(), size: Size::default() };
         page.add(What::Parts);
         page
     }
@@ -98,7 +106,7 @@ impl Page {
         };
         let of_attributes =
             attributes.iter().map(|attribute| ATTRIBUTE_BYTES + attribute.value.len() as u64);
-        self.bytes += NODE_BYTES + of_attributes.sum::<u64>();
+        self.size.bytes += NODE_BYTES + of_attributes.sum::<u64>();
         let (parent, previous, next, first, last) = (None, None, None, None, None);
         self.nodes.push(Node { what, depth: 0, parent, previous, next, first, last });
         id
@@ -149,7 +157,7 @@ impl Page {
             None => self.node(parent).last,
         };
         let depth = self.node(parent).depth + 1;
-        self.depth = self.depth.max(depth);
+        self.size.depth = self.size.depth.max(depth);
         let node = self.node(id);
         (node.parent, node.previous, node.next, node.depth) =
             (Some(parent), previous, before, depth);
@@ -179,10 +187,9 @@ impl Builder {
         Builder(RefCell::new(Page::new()))
     }
 
-    /// What was built so far takes so many bytes, and is so deep.
-    pub(super) fn size(&self) -> (u64, u32) {
-        let page = self.0.borrow();
-        (page.bytes, page.depth)
+    /// How much was built so far.
+    pub(super) fn size(&self) -> Size {
+        self.0.borrow().size
     }
 
     fn nameless(id: u32) -> Handle {
@@ -286,7 +293,9 @@ impl TreeSink for Builder {
                 attributes.push(attribute);
             }
         }
-        page.bytes += added;
+        let there = attributes.len();
+        page.size.bytes += added;
+        page.size.attributes = page.size.attributes.max(there);
     }
 
     fn remove_from_parent(&self, target: &Handle) {

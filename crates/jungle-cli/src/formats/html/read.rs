@@ -1,17 +1,17 @@
 //! HTML in, JSON out, in pieces. The page is built whole, since what comes late in it may change
 //! what was before.
 
+use std::fmt;
 use std::io::{self, BufRead, Read};
 
-use html5ever::driver::{ParseOpts, Parser, parse_document, parse_fragment};
-use html5ever::tendril::{StrTendril, TendrilSink};
-use html5ever::{QualName, local_name, ns};
+use html5ever::ns;
 use jungle_json::write_value;
 use jungle_tree::ValueRef;
 
 use super::super::limited::Limited;
 use super::names::{CHILDREN, COMMENT, DOCTYPE, NAME, ORDER};
-use super::page::{Builder, Page, What};
+use super::page::{Page, What};
+use super::tags::{ATTRIBUTES_MAX, Parser, TooMany};
 
 /// What a page may take up while it is read: so much, and so many times its own size besides, as
 /// little markup may stand for many nodes.
@@ -170,16 +170,7 @@ fn begin(page: &Page, id: u32, is_empty: bool, json: &mut String) -> bool {
 
 /// Reads all of it.
 fn build<R: BufRead>(form: Form, mut reader: Limited<R>, depth_max: usize) -> io::Result<Page> {
-    // As browsers do that run scripts, which is how pages are meant: what is in `noscript` is text.
-    let options = ParseOpts::default();
-    let mut parser = match form {
-        Form::Document => parse_document(Builder::new(), options),
-        Form::Part => {
-            // In a template may be whatever may be somewhere.
-            let around = QualName::new(None, ns!(html), local_name!("template"));
-            parse_fragment(Builder::new(), options, around, Vec::new(), false)
-        }
-    };
+    let mut parser = Parser::new(form);
     let mut piece = Vec::with_capacity(PIECE_BYTES);
     let mut read: u64 = 0;
     loop {
@@ -191,12 +182,11 @@ fn build<R: BufRead>(form: Form, mut reader: Limited<R>, depth_max: usize) -> io
             // The rest of a character may come.
             Err(error) if error.error_len().is_none() && !is_end => error.valid_up_to(),
             Err(error) => {
-                let at = read + error.valid_up_to() as u64;
-                return Err(invalid(format!("byte {at}: it is not UTF-8")));
+                return Err(refused(read + error.valid_up_to() as u64, Why::NotUtf8));
             }
         };
         let text = std::str::from_utf8(&piece[..whole]).expect("it was looked at");
-        parser.process(StrTendril::from_slice(text));
+        parser.process(text).map_err(|TooMany(at)| refused(at, Why::Attributes))?;
         read += whole as u64;
         piece.drain(..whole);
         check(&parser, read, depth_max)?;
@@ -208,26 +198,66 @@ fn build<R: BufRead>(form: Form, mut reader: Limited<R>, depth_max: usize) -> io
 }
 
 /// Is what came of it no more than it should be?
-fn check(parser: &Parser<Builder>, read: u64, depth_max: usize) -> io::Result<()> {
-    let (bytes, depth) = parser.tokenizer.sink.sink.size();
+fn check(parser: &Parser, read: u64, depth_max: usize) -> io::Result<()> {
+    let size = parser.builder().size();
     // An element counts as two. How deep it all is in the end is looked at later: this is for what
     // costs more than its size for each that is open.
-    if depth as usize > depth_max.saturating_add(1) / 2 + 1 {
-        let what = format!("more than {depth_max} objects and arrays are in one another");
-        return Err(invalid(format!(
-            "byte {read}: {what} (an element counts as two; --depth-max accepts more)"
-        )));
+    if size.depth as usize > depth_max.saturating_add(1) / 2 + 1 {
+        return Err(refused(read, Why::Deep(depth_max)));
     }
-    let bytes_max = (PAGE_BYTES_MIN + TIMES_MAX * read).min(PAGE_BYTES_MAX);
-    if bytes > bytes_max {
-        let what = "elements that are opened again and again make too much of it";
-        return Err(invalid(format!("byte {read}: {what}")));
+    // Tags for `html` and `body` add to those that are there.
+    if size.attributes > ATTRIBUTES_MAX {
+        return Err(refused(read, Why::Attributes));
+    }
+    if size.bytes > (PAGE_BYTES_MIN + TIMES_MAX * read).min(PAGE_BYTES_MAX) {
+        return Err(refused(read, Why::Large));
     }
     Ok(())
 }
 
-fn invalid(what: String) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what)
+/// A page that is not read further.
+#[derive(Debug)]
+pub(super) struct Refused {
+    /// How far it was read, in bytes.
+    at: u64,
+    pub(super) why: Why,
+}
+
+#[derive(Debug)]
+pub(super) enum Why {
+    NotUtf8,
+    /// More objects and arrays than so many are in one another.
+    Deep(usize),
+    /// An element has too many attributes.
+    Attributes,
+    /// What is built of it takes too much.
+    Large,
+}
+
+fn refused(at: u64, why: Why) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, Refused { at, why })
+}
+
+impl std::error::Error for Refused {}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "byte {}: ", self.at)?;
+        match self.why {
+            Why::NotUtf8 => f.write_str("it is not UTF-8"),
+            Why::Deep(max) => write!(
+                f,
+                "more than {max} objects and arrays are in one another (an element counts as two; \
+                 --depth-max accepts more)"
+            ),
+            Why::Attributes => {
+                write!(f, "an element has more than {ATTRIBUTES_MAX} attributes")
+            }
+            Why::Large => {
+                f.write_str("elements that are opened again and again make too much of it")
+            }
+        }
+    }
 }
 
 impl<R: BufRead> Read for Json<R> {

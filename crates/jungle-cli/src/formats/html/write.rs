@@ -3,16 +3,20 @@
 
 use std::io::Write;
 
-use jungle_json::{ImportOptions, Limits, MemberOrder, Shape, import, shape};
+use jungle_json::{ImportError, ImportOptions, Limits, MemberOrder, Shape, import, shape};
 use jungle_tree::{Arena, Children, KeyRef, Node, Path, Tree};
 
 use super::item::{Element, Item};
 use super::names::CHILDREN;
-use super::read::{Form, Json, is_void};
+use super::read::{Form, Json, Refused, Why, is_void};
 use crate::failure::{Exit, Failure, failed};
 
 /// No page is read that is longer.
 const PAGE_BYTES_MAX: usize = jungle_tree::VALUE_BYTES_MAX;
+
+/// No more elements are written in one another: for each tag a reader looks through all that are
+/// open. Browsers leave off at 512.
+const DEPTH_MAX: usize = 1024;
 
 /// The text in these is written as it is, and has no end but theirs.
 const RAW: [&str; 7] = ["style", "script", "xmp", "iframe", "noembed", "noframes", "noscript"];
@@ -52,44 +56,104 @@ struct Open<'t> {
 }
 
 fn text(node: Node<'_>, path: &Path) -> Result<String, Failure> {
-    let mut page = String::new();
+    let mut page = Written::default();
     let mut open = Vec::new();
     match shape(node) {
         Shape::Array(children) => open.push(Open::document(children)),
-        _ => begin(node, false, &mut page, &mut open).ok_or_else(|| not_html(path))?,
+        _ => begin(node, &mut page, &mut open).map_err(|stop| stop.at(path))?,
     }
+    let list = match open.first() {
+        Some(Open { name: Some(_), .. }) => path.join(CHILDREN),
+        _ => path.clone(),
+    };
     while let Some(innermost) = open.last_mut() {
-        if let Some((key, child)) = innermost.children.next() {
+        let written = if let Some((key, child)) = innermost.children.next() {
             innermost.here = Some(key);
-            let written = match Item::of(child) {
+            match Item::of(child) {
                 Some(Item::Text(text)) => innermost.text(text, &mut page),
                 _ => {
                     innermost.leaves_out = false;
-                    begin(child, innermost.is_foreign, &mut page, &mut open)
+                    begin(child, &mut page, &mut open)
                 }
-            };
-            if written.is_none() || page.len() >= PAGE_BYTES_MAX {
-                return Err(not_written(&whole_path(path, &open), &page));
             }
         } else {
-            if let Some(name) = innermost.name {
-                page.push_str("</");
-                page.push_str(name);
-                page.push('>');
+            innermost.here = None;
+            let name = innermost.name;
+            let ended = name.map_or(Ok(()), |name| page.extend(["</", name, ">"]));
+            if ended.is_ok() {
+                open.pop();
             }
-            open.pop();
-        }
+            ended
+        };
+        written.map_err(|stop| stop.at(&whole_path(&list, open.iter().map(|it| it.here))))?;
     }
-    Ok(page)
+    Ok(page.text)
 }
 
-fn not_written(path: &Path, page: &str) -> Failure {
-    if page.len() < PAGE_BYTES_MAX {
-        return not_html(path);
+/// Why something is not written.
+enum Stop {
+    NotHtml,
+    /// The page would be too long.
+    Long,
+    Deep,
+}
+
+impl Stop {
+    fn at(&self, path: &Path) -> Failure {
+        let message = match self {
+            Stop::NotHtml => return not_html(path),
+            Stop::Long => {
+                format!("a page has less than {PAGE_BYTES_MAX} bytes; it would end at {path}")
+            }
+            Stop::Deep => {
+                format!(
+                    "a page has at most {DEPTH_MAX} elements in one another; one more is {path}"
+                )
+            }
+        };
+        Failure::new(Exit::Error, message).with_hint(IN_PARTS)
     }
-    let message =
-        format_args!("a page has less than {PAGE_BYTES_MAX} bytes; it would end at {path}");
-    Failure::new(Exit::Error, message).with_hint("a part of it can be exported by its path")
+}
+
+const IN_PARTS: &str = "a part of it can be exported by its path";
+
+/// A page so far, which is always short enough to be read.
+#[derive(Default)]
+struct Written {
+    text: String,
+}
+
+impl Written {
+    fn push(&mut self, piece: &str) -> Result<(), Stop> {
+        if piece.len() >= PAGE_BYTES_MAX - self.text.len() {
+            return Err(Stop::Long);
+        }
+        self.text.push_str(piece);
+        Ok(())
+    }
+
+    fn extend<const N: usize>(&mut self, pieces: [&str; N]) -> Result<(), Stop> {
+        pieces.into_iter().try_for_each(|piece| self.push(piece))
+    }
+
+    fn escape(&mut self, mut text: &str) -> Result<(), Stop> {
+        while let Some(at) = text.find(['&', '<', '>', '"', '\u{a0}', '\r']) {
+            let (before, rest) = text.split_at(at);
+            self.push(before)?;
+            let mut chars = rest.chars();
+            self.push(match chars.next() {
+                Some('&') => "&amp;",
+                Some('<') => "&lt;",
+                Some('>') => "&gt;",
+                Some('"') => "&quot;",
+                Some('\u{a0}') => "&nbsp;",
+                // A reader makes a line feed of it.
+                _ => "&#13;",
+            })?;
+            text = chars.as_str();
+        }
+        self.push(text)
+    }
 }
 
 impl<'t> Open<'t> {
@@ -98,56 +162,48 @@ impl<'t> Open<'t> {
         Open { children, here: None, name: None, is_foreign, is_raw, leaves_out }
     }
 
-    fn text(&mut self, text: &str, page: &mut String) -> Option<()> {
+    fn text(&mut self, text: &str, page: &mut Written) -> Result<(), Stop> {
         if std::mem::replace(&mut self.leaves_out, false) && text.starts_with('\n') {
-            page.push('\n');
+            page.push("\n")?;
         }
         match self.is_raw {
-            true => page.push_str(text),
-            false => escape(text, page),
+            true => page.push(text),
+            false => page.escape(text),
         }
-        Some(())
     }
 }
 
-/// Writes what is no text, or opens it; `None` if it is not HTML.
-fn begin<'t>(
-    node: Node<'t>,
-    is_foreign: bool,
-    page: &mut String,
-    open: &mut Vec<Open<'t>>,
-) -> Option<()> {
-    let element = match Item::of(node)? {
-        Item::Text(text) => {
-            escape(text, page);
-            return Some(());
-        }
-        Item::Comment(text) => {
-            page.extend(["<!--", text, "-->"]);
-            return Some(());
-        }
-        Item::Doctype(text) => {
-            page.extend(["<!DOCTYPE ", text, ">"]);
-            return Some(());
-        }
+/// Writes what is no text, or opens it in what is open.
+fn begin<'t>(node: Node<'t>, page: &mut Written, open: &mut Vec<Open<'t>>) -> Result<(), Stop> {
+    let element = match Item::of(node).ok_or(Stop::NotHtml)? {
+        Item::Text(text) => return page.escape(text),
+        Item::Comment(text) => return page.extend(["<!--", text, "-->"]),
+        Item::Doctype(text) => return page.extend(["<!DOCTYPE ", text, ">"]),
         Item::Element(element) => element,
     };
-    let Element { name, attributes, children } = &element;
-    page.extend(["<", name]);
-    for (name, value) in attributes {
-        page.extend([" ", name, "=\""]);
-        escape(value, page);
-        page.push('"');
+    // The outermost is the document, or an element itself.
+    let is_document = open.first().is_some_and(|outermost| outermost.name.is_none());
+    if open.len() - usize::from(is_document) == DEPTH_MAX {
+        return Err(Stop::Deep);
     }
-    page.push('>');
+    let Element { name, attributes, children } = &element;
+    page.extend(["<", name])?;
+    for (name, value) in attributes {
+        page.extend([" ", name, "=\""])?;
+        page.escape(value)?;
+        page.push("\"")?;
+    }
+    page.push(">")?;
+    let is_foreign = open.last().is_some_and(|around| around.is_foreign);
     let is_foreign = is_foreign || ["svg", "math"].contains(name);
     let mut children = children.clone();
     if !is_foreign && is_void(name) {
         // Whatever is in it would not be.
-        return children.is_none_or(|mut children| children.next().is_none()).then_some(());
+        let is_empty = children.is_none_or(|mut children| children.next().is_none());
+        return is_empty.then_some(()).ok_or(Stop::NotHtml);
     }
     match children.take() {
-        None => page.extend(["</", name, ">"]),
+        None => page.extend(["</", name, ">"])?,
         Some(children) => open.push(Open {
             children,
             here: None,
@@ -157,7 +213,7 @@ fn begin<'t>(
             leaves_out: !is_foreign && PREFORMATTED.contains(name),
         }),
     }
-    Some(())
+    Ok(())
 }
 
 /// Is there HTML in this element of another language?
@@ -171,21 +227,6 @@ fn has_html(element: &Element<'_>) -> bool {
             && attributes.any(|(name, value)| *name == "encoding" && is_html(value))
 }
 
-fn escape(text: &str, page: &mut String) {
-    for c in text.chars() {
-        match c {
-            '&' => page.push_str("&amp;"),
-            '<' => page.push_str("&lt;"),
-            '>' => page.push_str("&gt;"),
-            '"' => page.push_str("&quot;"),
-            '\u{a0}' => page.push_str("&nbsp;"),
-            // A reader makes a line feed of it.
-            '\r' => page.push_str("&#13;"),
-            c => page.push(c),
-        }
-    }
-}
-
 /// Reads a page again, and looks whether it is the tree that it was made of.
 fn check(page: &str, node: Node<'_>, path: &Path) -> Result<(), Failure> {
     let is_document = matches!(shape(node), Shape::Array(_));
@@ -194,9 +235,10 @@ fn check(page: &str, node: Node<'_>, path: &Path) -> Result<(), Failure> {
     let mut tree = Tree::new(&Arena::new().map_err(failed)?);
     let limits = Limits { depth_max: usize::MAX, bytes_max: u64::MAX, ..Limits::default() };
     let options = ImportOptions { limits, member_order: MemberOrder::Ignore };
-    let json = Json::of(form, page.as_bytes(), usize::MAX);
+    // An element counts as two. No tree that is written is deeper, so one that is differs from it.
+    let json = Json::of(form, page.as_bytes(), 2 * DEPTH_MAX + 1);
     tree.edit(|editor| import(json, editor, &[], &options, &mut |_| ()))
-        .map_err(|_| not_html(path))?;
+        .map_err(|error| not_read(error, path))?;
     let again = tree.snapshot();
     let Shape::Array(mut read) = shape(again.root()) else { return Err(not_html(path)) };
     let whole = match shape(node) {
@@ -213,28 +255,41 @@ fn check(page: &str, node: Node<'_>, path: &Path) -> Result<(), Failure> {
     whole.map_err(|path| not_html(&path))
 }
 
+/// Why what was written cannot be read again.
+fn not_read(error: ImportError, path: &Path) -> Failure {
+    let refused = match &error {
+        ImportError::Read(error) => error.get_ref().and_then(|error| error.downcast_ref()),
+        _ => None,
+    };
+    match (refused, &error) {
+        (Some(Refused { why: Why::Deep(_), .. }), _)
+        | (_, ImportError::Syntax { .. } | ImportError::DuplicateName { .. }) => not_html(path),
+        (_, ImportError::Read(_) | ImportError::Limit { .. }) => {
+            let message = format_args!("what is at {path} makes a page that is not read: {error}");
+            Failure::new(Exit::Error, message).with_hint(IN_PARTS)
+        }
+        _ => failed(error),
+    }
+}
+
 /// Are all things the same in two lists of them? Else tells where they differ first.
 fn same(written: Children<'_>, read: Children<'_>, path: &Path) -> Result<(), Path> {
-    let mut open = vec![(written, read, path.clone())];
-    while let Some((written, read, path)) = open.last_mut() {
+    let mut open = vec![(written, read, None)];
+    while let Some((written, read, here)) = open.last_mut() {
         let (one, other) = (written.next(), read.next());
-        let differs = || match &one {
-            Some((key, _)) => path.join(key.to_key()),
-            None => path.clone(),
-        };
-        match (&one, &other) {
+        *here = one.as_ref().map(|(key, _)| *key);
+        let inside = match (one, other) {
             (None, None) => {
                 open.pop();
+                continue;
             }
-            (Some((key, one)), Some((_, other))) => match same_item(*one, *other) {
-                None => return Err(differs()),
-                Some(None) => {}
-                Some(Some([one, other])) => {
-                    let path = path.join(key.to_key()).join(CHILDREN);
-                    open.push((one, other, path));
-                }
-            },
-            _ => return Err(differs()),
+            (Some((_, one)), Some((_, other))) => same_item(one, other),
+            _ => None,
+        };
+        match inside {
+            None => return Err(whole_path(path, open.iter().map(|(.., here)| *here))),
+            Some(None) => {}
+            Some(Some([written, read])) => open.push((written, read, None)),
         }
     }
     Ok(())
@@ -263,14 +318,14 @@ fn same_item<'t>(written: Node<'t>, read: Node<'t>) -> Option<Option<[Children<'
     }
 }
 
-/// Where the writing is.
-fn whole_path(path: &Path, open: &[Open<'_>]) -> Path {
-    let mut whole = path.clone();
-    for (depth, open) in open.iter().enumerate() {
-        if depth > 0 || open.name.is_some() {
+/// Where one is that is in lists in one another: the path of the outermost, and the key in each.
+fn whole_path<'t>(list: &Path, keys: impl Iterator<Item = Option<KeyRef<'t>>>) -> Path {
+    let mut whole = list.clone();
+    for (depth, key) in keys.enumerate() {
+        if depth > 0 {
             whole.push(CHILDREN);
         }
-        if let Some(key) = open.here {
+        if let Some(key) = key {
             whole.push(key.to_key());
         }
     }

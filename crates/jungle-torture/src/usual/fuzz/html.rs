@@ -6,6 +6,8 @@ use std::io::BufRead;
 mod page;
 #[path = "../../../../jungle-cli/src/formats/html/read.rs"]
 mod read;
+#[path = "../../../../jungle-cli/src/formats/html/tags.rs"]
+mod tags;
 
 use super::xml::names;
 
