@@ -9,14 +9,28 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::command::root;
+use crate::command::{command, output, root};
 use crate::error::{Context, Result, fail};
 use crate::supply::{host, metadata};
 
 /// What the files with licences, and with what must be said beside them, begin with.
 const NAMES: [&str; 6] = ["licen", "copying", "copyright", "notice", "unlicense", "authors"];
 
+/// These may be named so as well, as is `license.rs`, and are none.
+const SOURCES: [&str; 7] = ["rs", "c", "h", "cc", "js", "toml", "json"];
+
+/// What is in these is not linked.
+const NOT_LINKED: [&str; 4] = ["tests", "benches", "examples", "target"];
+
 const WEB: &str = "web/explorer/notices";
+
+/// What is said of it where its notices are not installed.
+const STANDARD_LIBRARY: &str = "\
+Licence: MIT OR Apache-2.0
+Authors: The Rust Project contributors (https://thanks.rust-lang.org)
+Source: https://github.com/rust-lang/rust
+Notices: share/doc/rust/COPYRIGHT-library.html of a toolchain's component rustc, and
+https://github.com/rust-lang/rust/blob/HEAD/COPYRIGHT";
 
 pub fn run(arguments: &[String]) -> Result<()> {
     let [file] = arguments else {
@@ -40,6 +54,9 @@ pub fn text() -> Result<String> {
         if texts.is_empty() {
             note(package.name, &package.said);
         }
+    }
+    for text in standard_library()? {
+        note("Rust's standard library".to_owned(), &text);
     }
     for file in files(&root().join(WEB))? {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -83,13 +100,52 @@ impl Package {
         Ok(Package { name, folder: folder.to_owned(), said })
     }
 
-    /// What its files of licences say.
+    /// What its files of licences say, and those of what it has of others' in its folders.
     fn texts(&self) -> Result<Vec<String>> {
-        let is_one = |file: &PathBuf| {
-            let name = file.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-            file.is_file() && NAMES.iter().any(|begin| name.starts_with(begin))
-        };
-        files(&self.folder)?.iter().filter(|file| is_one(file)).map(|file| read(file)).collect()
+        let mut open = vec![self.folder.clone()];
+        let mut texts = Vec::new();
+        while let Some(folder) = open.pop() {
+            let mut folders = Vec::new();
+            for path in files(&folder)? {
+                let cannot = || format!("cannot look at {}", path.display());
+                // A link may lead out of the package, or in a circle.
+                let kind = fs::symlink_metadata(&path).context(cannot())?.file_type();
+                let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+                if kind.is_file() && is_licence(&name) {
+                    texts.push(read(&path)?);
+                } else if kind.is_dir() && !NOT_LINKED.contains(&&*name) {
+                    folders.push(path);
+                }
+            }
+            open.extend(folders.into_iter().rev());
+        }
+        Ok(texts)
+    }
+}
+
+fn is_licence(name: &str) -> bool {
+    let ending = Path::new(name).extension().unwrap_or_default();
+    NAMES.iter().any(|begin| name.starts_with(begin)) && SOURCES.iter().all(|it| ending != *it)
+}
+
+/// The notices of what is linked into all programs in Rust.
+fn standard_library() -> Result<Vec<String>> {
+    let sysroot = output(command("rustc", ["--print", "sysroot"]))?;
+    notices_in(&Path::new(sysroot.trim()).join("share/doc/rust"))
+}
+
+/// The notices of the standard library in this folder, which not all who install Rust have.
+fn notices_in(folder: &Path) -> Result<Vec<String>> {
+    let has = |name: &&str| folder.join(name).is_file();
+    // Of the library alone; as older ones have it; of the compiler and all.
+    let forms: [&[&str]; 3] = [
+        &["COPYRIGHT-library.html"],
+        &["COPYRIGHT", "LICENSE-MIT", "LICENSE-APACHE"],
+        &["COPYRIGHT.html"],
+    ];
+    match forms.iter().find(|names| names.iter().all(has)) {
+        Some(names) => names.iter().map(|name| read(&folder.join(name))).collect(),
+        None => Ok(vec![STANDARD_LIBRARY.to_owned()]),
     }
 }
 
@@ -157,11 +213,37 @@ mod tests {
         for package in &packages {
             assert!(names.contains(&*package.name), "{} is not in it", package.name);
         }
+        assert!(names.contains("Rust's standard library"));
+        let of = |whose: &str, text: &str| {
+            headings.iter().any(|block| {
+                let (names, licence) = block[1..].split_once('\n').unwrap();
+                names.contains(whose) && licence.contains(text)
+            })
+        };
+        // What they have in their folders of others' work.
+        assert!(of("libmimalloc-sys", "Microsoft Corporation"));
+        assert!(of("ring", "the fiat-crypto authors"));
         let has = |name: &str| packages.iter().any(|it| it.name.split(' ').next() == Some(name));
         assert!(has("serde_json") && has("redb"));
         assert!(!has("syn") && !has("jungle-tree"), "what only builds is not linked");
         let said = packages.iter().filter(|package| package.texts().unwrap().is_empty()).count();
         assert!(said * 4 < packages.len(), "{said} of {} say nothing", packages.len());
+    }
+
+    #[test]
+    fn standard_library_is_named_wherever_rust_has_its_notices() {
+        let folder = std::env::temp_dir().join(format!("jungle-notices-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let read = || notices_in(&folder).unwrap();
+        assert_eq!(read(), [STANDARD_LIBRARY]);
+        assert!(STANDARD_LIBRARY.contains("MIT OR Apache-2.0"));
+        for name in ["COPYRIGHT.html", "COPYRIGHT", "LICENSE-MIT", "LICENSE-APACHE"] {
+            fs::write(folder.join(name), name).unwrap();
+        }
+        assert_eq!(read(), ["COPYRIGHT", "LICENSE-MIT", "LICENSE-APACHE"]);
+        fs::write(folder.join("COPYRIGHT-library.html"), "library").unwrap();
+        assert_eq!(read(), ["library"]);
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     /// What the built page has in it.
