@@ -61,7 +61,10 @@ impl Asking {
     /// What curl ends with, and the answer.
     fn curl(&self, args: &[&str], url: &str) -> (i32, String) {
         let mut curl = Command::new("curl");
-        curl.current_dir(&self.folder.0).args(["-sS", "--max-time", "60"]).args(args).arg(url);
+        curl.current_dir(&self.folder.0)
+            .args(["-sS", "--fail", "--max-time", "60"])
+            .args(args)
+            .arg(url);
         let ended = curl.output().unwrap();
         (ended.status.code().unwrap(), String::from_utf8(ended.stdout).unwrap())
     }
@@ -176,6 +179,62 @@ fn certificate_is_renewed_while_it_is_served_when_the_authority_is_there_again()
 }
 
 #[test]
+fn certificate_that_cannot_be_kept_is_used_and_kept_as_soon_as_it_can_be() {
+    let mut asking = Asking::new("acme-unkept", 90 * DAY);
+    let serving = asking.serve(&["tree.example"]);
+    within("noted", || asking.notes().contains("there is no new certificate"));
+    let [_, file] = asking.kept();
+    fs::create_dir(&file).unwrap();
+    asking.start_authority();
+    within("trusted", || asking.is_trusted("tree.example"));
+    within("told", || {
+        let told = asking.certificate();
+        told["error"].as_str().is_some_and(|error| error.contains("cannot be kept"))
+    });
+    let until = asking.certificate()["until"].take();
+
+    // It need not be ordered again.
+    asking.pebble.stop();
+    fs::remove_dir(&file).unwrap();
+    within("kept", || file.is_file());
+    within("told", || asking.certificate()["error"].is_null());
+    assert_eq!(asking.certificate()["until"], until);
+    serving.end();
+    let serving = asking.serve(&["tree.example"]);
+    assert!(asking.is_trusted("tree.example"), "{}", asking.notes());
+    assert_eq!(asking.certificate()["until"], until);
+    serving.end();
+}
+
+#[test]
+fn added_name_is_asked_for_while_the_certificate_that_is_there_stays() {
+    let mut asking = Asking::new("acme-added", 90 * DAY);
+    asking.start_authority();
+    let serving = asking.serve(&["tree.example"]);
+    within("trusted", || asking.is_trusted("tree.example"));
+    serving.end();
+    asking.pebble.stop();
+
+    // Whoever damages the account loses nothing but that.
+    let [account, file] = asking.kept();
+    let mut text: Json = serde_json::from_slice(&fs::read(&account).unwrap()).unwrap();
+    text["credentials"]["key_pkcs8"] = "AAAA".into();
+    fs::write(&account, text.to_string()).unwrap();
+    let before = fs::read(&file).unwrap();
+
+    let serving = asking.serve(&["tree.example", "other.example"]);
+    assert!(asking.is_trusted("tree.example"), "{}", asking.notes());
+    assert_eq!(asking.ask("other.example", &["--cacert", "root.pem"], "/health").0, NO_TRUST);
+    within("told", || asking.certificate()["error"].is_string());
+    assert_eq!(fs::read(&file).unwrap(), before);
+    asking.start_authority();
+    within("trusted", || asking.is_trusted("other.example"));
+    assert!(asking.is_trusted("tree.example"));
+    assert!(asking.notes().contains("invalid key bytes"), "{}", asking.notes());
+    serving.end();
+}
+
+#[test]
 fn nobody_is_answered_without_a_certificate_and_it_is_asked_for_until_it_is_there() {
     let mut asking = Asking::new("acme-later", 90 * DAY);
     let serving = asking.serve(&["tree.example"]);
@@ -195,7 +254,7 @@ fn it_is_noted_why_an_authority_gives_none() {
     asking.port = free_port();
     let serving = asking.serve(&["tree.example"]);
     within("noted", || asking.notes().contains("did not find tree.example here"));
-    assert!(asking.notes().contains("again_in=60"), "{}", asking.notes());
+    assert!(asking.notes().contains("again_in=120"), "{}", asking.notes());
     serving.end();
 }
 
@@ -211,6 +270,7 @@ fn what_no_authority_could_give_is_an_error_at_once() {
     for (args, expected) in [
         (&["--tls-acme", "192.0.2.1"] as &[_], "\"192.0.2.1\" is no name"),
         (&["--tls-acme", "*.tree.example"], "\"*.tree.example\" is no name"),
+        (&["--tls-acme", "tree.example."], "\"tree.example.\" is no name"),
         (&["--acme-directory", "http://localhost/dir"], "is not like https://"),
         (&["--acme-root", "missing.pem"], "cannot read missing.pem"),
         (&["--acme-root", "none.pem"], "none.pem has no certificate"),

@@ -44,14 +44,17 @@ pub(crate) struct Keeper {
 struct State {
     /// How long the certificate that is shown holds; none while there is none.
     holds: Option<Range<SystemTime>>,
+    /// A name was added that it is not for.
+    is_short: bool,
     /// Why the last attempt came to nothing.
     error: Option<String>,
 }
 
 impl Keeper {
     /// Begins with the certificate that is kept, if that is of use, so that a restart asks for
-    /// nothing. That the authority cannot be reached is no reason not to start: what can only be
-    /// waited for is waited for, as it is at a renewal; what somebody has to put right is an error.
+    /// nothing, but for one with the names that were added. That the authority cannot be reached is
+    /// no reason not to start: what can only be waited for is waited for, as it is at a renewal;
+    /// what somebody has to put right is an error.
     pub(crate) fn open(acme: &Acme) -> Result<Keeper, AcmeError> {
         let names = names(acme)?;
         check_directory(&acme.directory)?;
@@ -81,8 +84,10 @@ impl Keeper {
     /// Gets a certificate where there is none, and renews it, until the server stops.
     pub(crate) async fn keep(&self, mut stopping: Stopping) {
         let (mut backoff, mut not_before) = (Backoff::default(), Instant::now());
+        let mut unkept = None;
         loop {
-            let due = Instant::now() + self.due_in();
+            let due_in = if unkept.is_some() { Duration::ZERO } else { self.due_in() };
+            let due = Instant::now() + due_in;
             let pause = due.max(not_before).saturating_duration_since(Instant::now());
             if !pause.is_zero() {
                 tokio::select! {
@@ -91,11 +96,11 @@ impl Keeper {
                 }
             }
             let got = tokio::select! {
-                got = timeout(ATTEMPT_TIME, self.get()) => got.unwrap_or(Err(Refusal::Late)),
+                got = timeout(ATTEMPT_TIME, self.get(&mut unkept)) => got,
                 () = stopping.wait() => return,
             };
             let names = self.names.join(", ");
-            match got {
+            match got.unwrap_or(Err(Refusal::Late)) {
                 Ok(until) => {
                     backoff.reset();
                     self.state().error = None;
@@ -105,66 +110,95 @@ impl Keeper {
                     let pause = backoff.pause(error.kind());
                     not_before = Instant::now() + pause;
                     let again_in = pause.as_secs();
-                    tracing::error!(names, %error, again_in, "there is no new certificate");
+                    let what = match error {
+                        Refusal::Unkept(_) => "the new certificate is not kept",
+                        _ => "there is no new certificate",
+                    };
+                    tracing::error!(names, %error, again_in, "{what}");
                     self.state().error = Some(error.to_string());
                 }
             }
         }
     }
 
-    /// Gets a certificate, shows and keeps it; tells until when it holds.
-    async fn get(&self) -> Result<SystemTime, Refusal> {
-        let ordered = async {
-            let account = self.account().await?;
-            order::order(&account, &self.names, &self.shown).await
-        };
-        let ordered = ordered.await;
-        if ordered.as_ref().is_err_and(Refusal::is_of_no_account) {
-            block_in_place(|| self.kept.forget_account()).map_err(Refusal::Unkept)?;
+    /// Gets a certificate, shows and keeps it, or only keeps the one that could not be kept; tells
+    /// until when it holds.
+    async fn get(&self, unkept: &mut Option<String>) -> Result<SystemTime, Refusal> {
+        if self.due_in().is_zero() {
+            let text = self.order().await?;
+            let usable = Usable::read(&text).map_err(Refusal::Useless)?;
+            if let Some(name) = usable.lacks(&self.names) {
+                return Err(Refusal::Useless(format!("it is not for {name}")));
+            }
+            // It is used also where it cannot be kept.
+            self.show(usable);
+            *unkept = Some(text);
         }
-        let text = ordered?;
-        let usable = Usable::read(&text, &self.names).map_err(Refusal::Useless)?;
-        let holds = usable.holds.clone();
-        // It is used also where it cannot be kept.
-        self.show(usable);
-        block_in_place(|| self.kept.put_certificate(&text)).map_err(Refusal::Unkept)?;
-        match renewed_in(&holds, SystemTime::now()).is_zero() {
-            // Without this, one after the other would be ordered.
-            true => Err(Refusal::Due),
-            false => Ok(holds.end),
+        if let Some(text) = unkept {
+            block_in_place(|| self.kept.put_certificate(text)).map_err(Refusal::Unkept)?;
+            *unkept = None;
         }
+        let holds = self.state().holds.clone();
+        // If it were due, one after the other would be ordered.
+        holds.filter(|_| !self.due_in().is_zero()).map(|holds| holds.end).ok_or(Refusal::Due)
     }
 
-    async fn account(&self) -> Result<Account, Refusal> {
+    /// Orders a certificate: with the account that there is, or else with a new one, which also
+    /// takes the place of one that is of no use any more.
+    async fn order(&self) -> Result<String, Refusal> {
+        if let Some(known) = block_in_place(|| self.kept.account()) {
+            let ordered = async {
+                let account = self.account(known).await?;
+                order::order(&account, &self.names, &self.shown).await
+            };
+            match ordered.await {
+                Err(error @ Refusal::NoAccount(_)) => {
+                    tracing::warn!(%error, "a new account is made");
+                }
+                ordered => return ordered,
+            }
+        }
         let contact = self.contact.as_deref();
-        let put = |account: &str| {
-            block_in_place(|| self.kept.put_account(account)).map_err(Refusal::Unkept)
-        };
-        let Some(known) = block_in_place(|| self.kept.account()) else {
-            let made = order::new_account(&self.transport, &self.directory, contact).await?;
-            let (account, credentials) = made;
-            put(&kept::Account { contact: self.contact.clone(), credentials }.text())?;
-            return Ok(account);
-        };
+        let made = order::new_account(self.transport.clone(), &self.directory, contact).await?;
+        let (account, credentials) = made;
+        self.keep_account(&kept::Account { contact: self.contact.clone(), credentials }.text());
+        order::order(&account, &self.names, &self.shown).await
+    }
+
+    /// The account that there is. Who has it now is told to the authority, but what it thinks of
+    /// that is no reason to have no certificate.
+    async fn account(&self, known: kept::Account) -> Result<Account, Refusal> {
         let is_told = known.contact == self.contact;
         let known = kept::Account { contact: self.contact.clone(), ..known };
         let text = known.text();
-        let account = order::account(&self.transport, known.credentials).await?;
+        let account = order::account(self.transport.clone(), known.credentials).await?;
         if !is_told {
-            order::tell_contact(&account, contact).await?;
-            put(&text)?;
+            match order::tell_contact(&account, self.contact.as_deref()).await {
+                Ok(()) => self.keep_account(&text),
+                Err(error) => tracing::warn!(%error, "the authority does not take the contact"),
+            }
         }
         Ok(account)
     }
 
+    /// One that cannot be kept is used all the same: another can be made the next time.
+    fn keep_account(&self, text: &str) {
+        if let Err(error) = block_in_place(|| self.kept.put_account(text)) {
+            tracing::warn!(%error, "the account cannot be kept");
+        }
+    }
+
     fn show(&self, usable: Usable) {
+        let is_short = usable.lacks(&self.names).is_some();
         self.shown.replace(usable.key);
-        self.state().holds = Some(usable.holds);
+        let mut state = self.state();
+        (state.holds, state.is_short) = (Some(usable.holds), is_short);
     }
 
     fn due_in(&self) -> Duration {
         let state = self.state();
-        state.holds.as_ref().map_or(Duration::ZERO, |holds| renewed_in(holds, SystemTime::now()))
+        let holds = state.holds.as_ref().filter(|_| !state.is_short);
+        holds.map_or(Duration::ZERO, |holds| renewed_in(holds, SystemTime::now()))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

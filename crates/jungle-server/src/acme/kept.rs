@@ -93,18 +93,18 @@ impl Kept {
         private::write(&self.account_file(), account)
     }
 
-    /// The authority does not know it any more.
-    pub(super) fn forget_account(&self) -> io::Result<()> {
-        fs::remove_file(self.account_file())
-    }
-
-    /// The certificate, if there is one that can be used for these names.
+    /// The certificate, if there is one that can be used for any of these names: it need not be
+    /// for all, if some were added.
     pub(super) fn certificate(&self, names: &[String]) -> Result<Option<Usable>, AcmeError> {
         let file = self.certificate_file();
         let text = read(&file);
         let text = text.map_err(|source| AcmeError::Folder { path: file.clone(), source })?;
         let Some(text) = text else { return Ok(None) };
-        match Usable::read(&text, names) {
+        let usable = Usable::read(&text).and_then(|usable| match usable.is_for_any(names) {
+            true => Ok(usable),
+            false => Err(format!("it is not for {}", names.join(", "))),
+        });
+        match usable {
             Ok(usable) => Ok(Some(usable)),
             Err(why) => {
                 tracing::warn!(file = %file.display(), why, "is not used: a new one is asked for");
@@ -140,17 +140,13 @@ pub(super) struct Usable {
 
 impl Usable {
     /// Reads a certificate, those above it, and its key, or says why they are of no use.
-    pub(super) fn read(text: &str, names: &[String]) -> Result<Usable, String> {
+    pub(super) fn read(text: &str) -> Result<Usable, String> {
         let said = |error: &dyn std::error::Error| error.to_string();
         let certificates = CertificateDer::pem_slice_iter(text.as_bytes());
         let certificates: Vec<CertificateDer<'static>> =
             certificates.collect::<Result<_, _>>().map_err(|error| said(&error))?;
         let first = certificates.first().ok_or("there is no certificate in it")?;
-        let parsed = ParsedCertificate::try_from(first).map_err(|error| said(&error))?;
-        for name in names {
-            let of = ServerName::try_from(&**name).map_err(|error| said(&error))?;
-            verify_server_name(&parsed, &of).map_err(|_| format!("it is not for {name}"))?;
-        }
+        ParsedCertificate::try_from(first).map_err(|error| said(&error))?;
         let holds = validity(first).map_err(|error| said(&error))?;
         if holds.is_empty() {
             return Err("it never holds".to_owned());
@@ -158,6 +154,23 @@ impl Usable {
         let key = PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|error| said(&error))?;
         let key = CertifiedKey::from_der(certificates, key, &default_provider());
         Ok(Usable { key: key.map_err(|error| said(&error))?, holds })
+    }
+
+    /// One of these names that it is not for.
+    pub(super) fn lacks<'n>(&self, names: &'n [String]) -> Option<&'n str> {
+        names.iter().find(|name| !self.is_for(name)).map(|name| &**name)
+    }
+
+    fn is_for_any(&self, names: &[String]) -> bool {
+        names.iter().any(|name| self.is_for(name))
+    }
+
+    fn is_for(&self, name: &str) -> bool {
+        let parsed = self.key.end_entity_cert().ok().map(ParsedCertificate::try_from);
+        match (parsed, ServerName::try_from(name)) {
+            (Some(Ok(parsed)), Ok(name)) => verify_server_name(&parsed, &name).is_ok(),
+            _ => false,
+        }
     }
 }
 

@@ -115,6 +115,8 @@ fn names(acme: &Acme) -> Result<Vec<String>, AcmeError> {
     for name in &acme.names {
         let name = name.to_ascii_lowercase();
         match ServerName::try_from(&*name) {
+            // Authorities refuse it, and nobody compares with it.
+            Ok(ServerName::DnsName(_)) if name.ends_with('.') => return Err(AcmeError::Name(name)),
             Ok(ServerName::DnsName(_)) if !names.contains(&name) => names.push(name),
             Ok(ServerName::DnsName(_)) => {}
             _ => return Err(AcmeError::Name(name)),

@@ -3,25 +3,30 @@
 use std::time::Duration;
 
 use instant_acme::{
-    Account, AccountCredentials, AuthorizationStatus, ChallengeType, Error, Identifier, NewAccount,
-    NewOrder, Order, OrderStatus, RetryPolicy,
+    Account, AccountCredentials, AuthorizationStatus, ChallengeType, Error, HttpClient, Identifier,
+    NewAccount, NewOrder, Order, OrderStatus, RetryPolicy,
 };
 
 use super::backoff::Failed;
 use super::challenge::Shown;
-use super::transport::Transport;
 
 /// How long an authority may take to look for the names, and to sign.
 const PATIENCE: RetryPolicy = RetryPolicy::new().timeout(Duration::from_mins(2));
 
-/// What an authority says of an account that it does not know, any more or at all.
-const NO_ACCOUNT: &str = "urn:ietf:params:acme:error:accountDoesNotExist";
+/// What an authority says of an account that it does not know, any more or at all, and of one that
+/// has been deactivated. Of a name that it did not find it says the latter, too.
+const NO_ACCOUNT: [&str; 2] =
+    ["urn:ietf:params:acme:error:accountDoesNotExist", "urn:ietf:params:acme:error:unauthorized"];
 
-/// Why there is no certificate this time.
+/// Why there is no certificate this time, or none that outlasts a restart.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Refusal {
     #[error(transparent)]
-    Asked(#[from] Error),
+    Unreached(Error),
+    #[error("the account is of no use: {0}")]
+    NoAccount(Error),
+    #[error(transparent)]
+    Refused(#[from] Error),
     #[error("the proof cannot be made: {0}")]
     Unmade(String),
     #[error("the authority does not look for {0} by a handshake (TLS-ALPN-01)")]
@@ -32,7 +37,7 @@ pub(super) enum Refusal {
     Useless(String),
     #[error("the new certificate is to be renewed at once: is the clock of this machine right?")]
     Due,
-    #[error("what the authority gave cannot be kept: {0}")]
+    #[error("the new certificate is used, but it cannot be kept: {0}")]
     Unkept(std::io::Error),
     #[error("it took too long")]
     Late,
@@ -41,34 +46,46 @@ pub(super) enum Refusal {
 impl Refusal {
     pub(super) fn kind(&self) -> Failed {
         match self {
-            Refusal::Asked(Error::Other(_) | Error::Json(_) | Error::Http(_)) => Failed::Unreached,
-            // The next one is asked with a new account.
-            error if error.is_of_no_account() => Failed::Unreached,
+            Refusal::Unreached(_) | Refusal::Unkept(_) => Failed::Unasked,
             _ => Failed::Refused,
         }
     }
 
-    pub(super) fn is_of_no_account(&self) -> bool {
-        match self {
-            Refusal::Asked(Error::Api(problem)) => problem.r#type.as_deref() == Some(NO_ACCOUNT),
-            _ => false,
+    /// What went wrong before anything was ordered.
+    fn early(error: Error) -> Refusal {
+        match error {
+            Error::Other(_) | Error::Json(_) | Error::Http(_) => Refusal::Unreached(error),
+            error => Refusal::of_account(error),
         }
+    }
+
+    /// What went wrong where only an order was asked for. It may be that one was made all the same,
+    /// so it is not asked again soon.
+    fn of_account(error: Error) -> Refusal {
+        let is_of_account = match &error {
+            Error::KeyRejected => true,
+            Error::Api(problem) => {
+                problem.r#type.as_deref().is_some_and(|kind| NO_ACCOUNT.contains(&kind))
+            }
+            _ => false,
+        };
+        if is_of_account { Refusal::NoAccount(error) } else { Refusal::Refused(error) }
     }
 }
 
-/// The account that there is, or a new one.
+/// The account that there is.
 pub(super) async fn account(
-    transport: &Transport,
+    authority: impl HttpClient,
     known: AccountCredentials,
 ) -> Result<Account, Refusal> {
-    let builder = Account::builder_with_http(Box::new(transport.clone()));
-    Ok(builder.from_credentials(known).await?)
+    let builder = Account::builder_with_http(Box::new(authority));
+    builder.from_credentials(known).await.map_err(Refusal::early)
 }
 
 /// A new account. Whoever has the server ask agrees to the authority's terms: it has no other way
 /// to be asked.
 pub(super) async fn new_account(
-    transport: &Transport,
+    authority: impl HttpClient,
     directory: &str,
     contact: Option<&str>,
 ) -> Result<(Account, AccountCredentials), Refusal> {
@@ -79,15 +96,15 @@ pub(super) async fn new_account(
         terms_of_service_agreed: true,
         only_return_existing: false,
     };
-    let builder = Account::builder_with_http(Box::new(transport.clone()));
-    Ok(builder.create(&account, directory.to_owned(), None).await?)
+    let builder = Account::builder_with_http(Box::new(authority));
+    builder.create(&account, directory.to_owned(), None).await.map_err(Refusal::early)
 }
 
 /// Tells the authority whom it reaches now.
-pub(super) async fn tell_contact(account: &Account, contact: Option<&str>) -> Result<(), Refusal> {
+pub(super) async fn tell_contact(account: &Account, contact: Option<&str>) -> Result<(), Error> {
     let contact: Vec<String> = contact.iter().map(|mail| at(mail)).collect();
     let contact: Vec<&str> = contact.iter().map(|mail| &**mail).collect();
-    Ok(account.update_contacts(&contact).await?)
+    account.update_contacts(&contact).await
 }
 
 fn at(mail: &str) -> String {
@@ -101,7 +118,13 @@ pub(super) async fn order(
     shown: &Shown,
 ) -> Result<String, Refusal> {
     let identifiers: Vec<_> = names.iter().cloned().map(Identifier::Dns).collect();
-    let mut order = account.new_order(&NewOrder::new(&identifiers)).await?;
+    let order = account.new_order(&NewOrder::new(&identifiers)).await;
+    fulfil(order.map_err(Refusal::of_account)?, shown).await
+}
+
+/// Proves what is ordered, and has it signed. Whatever fails from here on has used up an order, and
+/// authorities give only so many.
+async fn fulfil(mut order: Order, shown: &Shown) -> Result<String, Refusal> {
     let mut proofs = Vec::new();
     let mut authorizations = order.authorizations();
     while let Some(authorization) = authorizations.next().await {
@@ -124,7 +147,7 @@ pub(super) async fn order(
         // An order that has failed says little itself.
         Err(Error::Api(problem)) if order.state().status == OrderStatus::Invalid => {
             return Err(match reason(&mut order).await {
-                Refusal::Useless(_) => Refusal::Asked(Error::Api(problem)),
+                Refusal::Useless(_) => Refusal::Refused(Error::Api(problem)),
                 reason => reason,
             });
         }
@@ -156,3 +179,6 @@ async fn reason(order: &mut Order) -> Refusal {
     }
     Refusal::Useless("an order that failed for no reason".to_owned())
 }
+
+#[cfg(test)]
+mod tests;

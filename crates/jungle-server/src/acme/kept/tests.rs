@@ -6,8 +6,7 @@ const DAY: Duration = Duration::from_hours(24);
 
 /// A certificate with its key, for these names.
 fn made(names: &[&str], from: i32, until: i32) -> String {
-    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-    let mut params = CertificateParams::new(names).unwrap();
+    let mut params = CertificateParams::new(owned(names)).unwrap();
     params.not_before = date_time_ymd(from, 1, 1);
     params.not_after = date_time_ymd(until, 1, 1);
     let key = KeyPair::generate().unwrap();
@@ -15,31 +14,39 @@ fn made(names: &[&str], from: i32, until: i32) -> String {
     format!("{}{}", certificate.pem(), key.serialize_pem())
 }
 
-fn read(text: &str, names: &[&str]) -> Result<Usable, String> {
-    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-    Usable::read(text, &names)
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
 }
 
 #[test]
 fn validity_is_read_in_both_forms_of_years() {
     let at = |days: u32| SystemTime::UNIX_EPOCH + days * DAY;
-    let holds = read(&made(&["a.example"], 2026, 2060), &["a.example"]).unwrap().holds;
+    let holds = Usable::read(&made(&["a.example"], 2026, 2060)).unwrap().holds;
     assert_eq!(holds, at(20454)..at(32872));
 }
 
 #[test]
-fn certificate_is_of_no_use_for_other_names_or_with_another_key() {
-    let text = made(&["a.example", "b.example"], 2026, 2027);
-    assert!(read(&text, &["b.example", "a.example"]).is_ok());
-    let refused = |text: &str, names: &[&str]| read(text, names).err().unwrap();
-    assert_eq!(refused(&text, &["a.example", "c.example"]), "it is not for c.example");
+fn certificate_is_of_no_use_with_another_key() {
+    let text = made(&["a.example"], 2026, 2027);
+    assert!(Usable::read(&text).is_ok());
+    let refused = |text: &str| Usable::read(text).err().unwrap();
     let (certificate, _) = text.split_once("-----BEGIN PRIVATE").unwrap();
     let other = made(&["a.example"], 2026, 2027);
     let (_, key) = other.split_once("-----BEGIN PRIVATE").unwrap();
-    refused(certificate, &["a.example"]);
-    refused(&format!("{certificate}-----BEGIN PRIVATE{key}"), &["a.example"]);
-    assert_eq!(refused("", &["a.example"]), "there is no certificate in it");
-    assert_eq!(refused(&made(&["a.example"], 2027, 2026), &["a.example"]), "it never holds");
+    refused(certificate);
+    refused(&format!("{certificate}-----BEGIN PRIVATE{key}"));
+    assert_eq!(refused(""), "there is no certificate in it");
+    assert_eq!(refused(&made(&["a.example"], 2027, 2026)), "it never holds");
+}
+
+#[test]
+fn certificate_lacks_what_it_is_not_for() {
+    let usable = Usable::read(&made(&["a.example", "b.example"], 2026, 2027)).unwrap();
+    let (both, more) = (owned(&["b.example", "a.example"]), owned(&["a.example", "c.example"]));
+    assert_eq!(usable.lacks(&both), None);
+    assert_eq!(usable.lacks(&more), Some("c.example"));
+    assert!(usable.is_for_any(&more));
+    assert!(!usable.is_for_any(&more[1..]));
 }
 
 #[test]
