@@ -7,7 +7,7 @@ use scylla::statement::prepared::PreparedStatement;
 use scylla::value::CqlTimestamp;
 
 use crate::Failure;
-use crate::page::{PAGE, Row};
+use crate::front::{PAGE, Row};
 
 /// How many replicas answer before a request is.
 #[derive(Clone, Copy)]

@@ -10,7 +10,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::oneshot;
 
 use crate::Failure;
-use crate::page::{PAGE, Row};
+use crate::front::{PAGE, Row};
 
 /// What is durable when a transaction has ended, in WAL mode.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 use askama::Template;
 use jiff::Timestamp;
 
-use crate::Failure;
+use super::Failure;
 
 /// Messages on a page, as on ours.
 pub const PAGE: usize = 50;
