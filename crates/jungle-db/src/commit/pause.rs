@@ -43,8 +43,8 @@ impl Shared {
     }
 
     fn held_heads(&self) -> Vec<Arc<Head>> {
-        let checkpoints = lock(&self.checkpoints);
-        let held = checkpoints.iter().filter_map(Weak::upgrade);
-        held.flat_map(|held| held.heads.clone()).collect()
+        // Whoever drops the last of one locks its heads, which nobody may do who has this lock.
+        let held: Vec<_> = lock(&self.checkpoints).iter().filter_map(Weak::upgrade).collect();
+        held.iter().flat_map(|held| held.heads.clone()).collect()
     }
 }
