@@ -12,7 +12,7 @@ use crate::branch::origin::Origin;
 use crate::commit::Moment;
 use crate::commit::write::NotWritten;
 use crate::handle::TreeHandle;
-use crate::head::{Head, lock};
+use crate::head::{Head, HeadState, lock};
 use crate::history::lookup::Found;
 use crate::history::past::NoSuchRevision;
 use crate::history::retention::Retention;
@@ -26,6 +26,7 @@ use crate::planted::{Bug, is_awake};
 use crate::revision::Revision;
 use crate::sequence::Sequencing;
 use crate::snapshot::Snapshot;
+use crate::sync::MutexGuard;
 
 /// The name of the branch that every tree has.
 pub const MAIN_BRANCH: &str = "main";
@@ -212,15 +213,39 @@ impl TreeHandle {
         let at = snapshot.revision();
         let first = self.head.lock().first_to_keep().map_err(NoSuchRevision::from)?;
         if index < first {
-            let page = self.head.page(first, 1).map_err(NoSuchRevision::from)?;
-            let oldest = page.oldest().map_or(at, |entry| entry.revision);
-            return Err(NoSuchRevision::TooOld { oldest }.into());
+            return Err(self.too_old(first)?.into());
         }
         lock(&self.state.branches).check_free(name)?;
         if self.head.lock().closed {
             return Err(NotWritten::Deleted.into());
         }
         Ok(at)
+    }
+
+    /// A revision is not kept, but those from this index on are.
+    fn too_old(&self, first: u64) -> Result<NoSuchRevision, NoSuchRevision> {
+        let page = self.head.page(first, 1)?;
+        let oldest = page.oldest().expect("a history is never empty").revision;
+        Ok(NoSuchRevision::TooOld { oldest })
+    }
+
+    /// Locks the branch, of which a revision is about to get a name, and looks whether it is there
+    /// still: a checkpoint that is written before the name, and without the revision, is one that
+    /// nobody could go on from.
+    fn lock_to_mark(
+        &self,
+        index: u64,
+        moment: Moment<'_>,
+    ) -> Result<MutexGuard<'_, HeadState>, BranchError> {
+        let state = self.head.lock();
+        if state.closed {
+            return Err(NotWritten::Deleted.into());
+        }
+        if matches!(moment, Moment::Now) && index < state.history.first() {
+            drop(state);
+            return Err(self.too_old(0)?.into());
+        }
+        Ok(state)
     }
 
     pub(crate) fn branch_as(
@@ -231,11 +256,12 @@ impl TreeHandle {
         moment: Moment<'_>,
     ) -> Result<(TreeHandle, Revision), BranchError> {
         let name = name::check(name)?;
-        // Before the lock: it may have to be read.
-        let Found { entry, snapshot, .. } = self.find(at)?;
+        // Before the locks: it may have to be read.
+        let Found { index, entry, snapshot } = self.find(at)?;
         self.shared.must_have_room(moment)?;
         let mut branches = lock(&self.state.branches);
         branches.check_free(&name)?;
+        let _state = self.lock_to_mark(index, moment)?;
         let time = moment.time(|| self.shared.now());
         let event = Event::BranchCreated {
             tree: self.state.id,
@@ -245,9 +271,6 @@ impl TreeHandle {
             at: snapshot.revision(),
             retention,
         };
-        if self.head.lock().closed {
-            return Err(NotWritten::Deleted.into());
-        }
         let mut made = None;
         let revision = self.shared.write(moment, time, &self.meta, Some(event), |_| {
             let line = Tree::from_snapshot(&snapshot);
@@ -410,12 +433,10 @@ impl TreeHandle {
         moment: Moment<'_>,
     ) -> Result<Revision, BranchError> {
         let name = name::check(name)?;
-        let snapshot = self.at(at)?;
+        let Found { index, snapshot, .. } = self.find(at)?;
         let mut branches = lock(&self.state.branches);
         branches.check_free(&name)?;
-        if self.head.lock().closed {
-            return Err(NotWritten::Deleted.into());
-        }
+        let _state = self.lock_to_mark(index, moment)?;
         let time = moment.time(|| self.shared.now());
         let event = Event::TagCreated {
             tree: self.state.id,

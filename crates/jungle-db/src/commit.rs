@@ -56,18 +56,22 @@ pub(crate) struct Attempt<'h> {
     /// What the editor did to the version it began at, once that was asked for.
     changes: Option<ChangeSet>,
     renamed: Vec<(Path, Path)>,
-    merged: Option<Merged<'h>>,
+    merged: Option<MergedBranch<'h>>,
     /// Does it make a revision? What was only read does not.
     writes: bool,
     /// Which of the [tips](crate::sequence::Tip) it began at, if it did not begin at the head.
     tip: Option<u64>,
 }
 
-/// A branch that is merged into another.
-struct Merged<'h> {
-    merges: &'h Merges,
-    from: BranchId,
-    base: crate::snapshot::Snapshot,
+/// A branch that is merged into another, in a commit of its own.
+pub(crate) struct MergedBranch<'h> {
+    pub(crate) merges: &'h Merges,
+    pub(crate) from: &'h Head,
+    /// Its version that is merged, which both have in common from then on.
+    pub(crate) base: crate::snapshot::Snapshot,
+    /// Which they had in common before, of those that were merged, as it was worked out; `None` for
+    /// a merge that was committed before, and is done again.
+    pub(crate) after: Option<Option<Revision>>,
 }
 
 /// Others changed what the transaction read or changed.
@@ -135,7 +139,7 @@ pub(crate) fn rebase_and_publish(
                 attempt.note_changes()?;
             }
         }
-        let guards = lock_all(attempts)?;
+        let (guards, _merged) = lock_to_publish(attempts)?;
         let all_at_head = attempts
             .iter()
             .zip(&guards)
@@ -180,6 +184,21 @@ pub(crate) fn lock_all<'h>(attempts: &[Attempt<'h>]) -> Result<Guards<'h>, NotWr
     Ok(guards)
 }
 
+/// Locks the heads of all attempts, and that of a branch that is merged, in the order of their
+/// ids: its version is to be kept until the merge is written, since who reads that looks for it.
+fn lock_to_publish<'h>(
+    attempts: &[Attempt<'h>],
+) -> Result<(Guards<'h>, Option<MutexGuard<'h, HeadState>>), Failure> {
+    let [attempt @ Attempt { merged: Some(merged), .. }] = attempts else {
+        return Ok((lock_all(attempts)?, None));
+    };
+    let first = (merged.from.id < attempt.head.id).then(|| merged.from.lock());
+    let guards = lock_all(attempts)?;
+    let from = first.unwrap_or_else(|| merged.from.lock());
+    attempt.check_merge(&from, from.history.first())?;
+    Ok((guards, Some(from)))
+}
+
 /// Publishes attempts that are at their heads, whose locks are held. To be acknowledged when the
 /// locks are free again.
 pub(crate) fn publish(
@@ -215,8 +234,8 @@ pub(crate) fn publish(
             let meta = meta.clone();
             let stamp = Stamp { revision, time, meta };
             state.publish(attempt.head, editor, stamp);
-            if let Some(Merged { merges, from, base }) = &attempt.merged {
-                merges.note(*from, attempt.head.id, base);
+            if let Some(MergedBranch { merges, from, base, .. }) = &attempt.merged {
+                merges.note(from.id, attempt.head.id, base);
             }
         }
     })?;
@@ -283,14 +302,40 @@ impl<'h> Attempt<'h> {
     }
 
     /// Says what was merged.
-    pub(crate) fn with_merged(
-        mut self,
-        merges: &'h Merges,
-        from: BranchId,
-        base: crate::snapshot::Snapshot,
-    ) -> Self {
-        self.merged = Some(Merged { merges, from, base });
+    pub(crate) fn with_merged(mut self, merged: MergedBranch<'h>) -> Self {
+        self.merged = Some(merged);
         self
+    }
+
+    pub(crate) fn is_merge(&self) -> bool {
+        self.merged.is_some()
+    }
+
+    /// Refuses a merge that was worked out from what is not so any more: that one was merged into
+    /// the other meanwhile, so that all of it would be there twice, or that the branch keeps what
+    /// is `first` in its history, and not what is merged.
+    fn check_merge(&self, from: &HeadState, first: u64) -> Result<(), Failure> {
+        let Some(MergedBranch { merges, from: head, base, after: Some(after) }) = &self.merged
+        else {
+            return Ok(());
+        };
+        if from.closed {
+            return Err(NotWritten::Deleted.into());
+        }
+        let is_kept =
+            from.history.keeps(base.revision(), first).map_err(NotWritten::NotLookedUp)?;
+        if is_kept && merges.merged(head.id, self.head.id) == *after {
+            return Ok(());
+        }
+        Err(self.overlap(None, Vec::new(), ChangeSet::new()))
+    }
+
+    /// The same where all who follow look for what is merged, and have what is to be kept only.
+    pub(crate) fn check_merge_in_sequence(&self) -> Result<(), Failure> {
+        let Some(merged) = &self.merged else { return Ok(()) };
+        let from = merged.from.lock();
+        let first = from.first_to_keep().map_err(NotWritten::NotLookedUp)?;
+        self.check_merge(&from, first)
     }
 
     /// The nodes that got another key when they were rebased.
@@ -534,7 +579,7 @@ impl<'h> Attempt<'h> {
             tree: self.head.tree,
             branch: self.head.id,
             changes: self.changes.clone().unwrap_or_default(),
-            merged: self.merged.as_ref().map(|merged| (merged.from, merged.base.revision())),
+            merged: self.merged.as_ref().map(|merged| (merged.from.id, merged.base.revision())),
         })
     }
 }

@@ -286,6 +286,15 @@ impl History {
         }
     }
 
+    /// Is a revision there, and not before this index?
+    pub(crate) fn keeps(&self, revision: Revision, first: u64) -> Result<bool, ArchiveError> {
+        let found = match self.look(At::Revision(revision)) {
+            Look::Here(found) => found,
+            Look::Stored(look) => look.run()?,
+        };
+        Ok(found.is_some_and(|(index, _)| index >= first))
+    }
+
     /// Something old to guess from, when it is restored.
     pub(crate) fn anchor(&self) -> HistoryAnchor {
         match &self.stored {

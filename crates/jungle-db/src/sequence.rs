@@ -189,6 +189,8 @@ struct Group {
     expected: usize,
     /// Nothing joins until all of it is decided.
     is_closed: bool,
+    /// How many wait until nothing is left to be decided; they come before who joins.
+    resting: usize,
     /// How often something that had gathered came to nothing.
     lost: u64,
 }
@@ -281,7 +283,9 @@ impl Sequencing {
         meta: &CommitMeta,
     ) -> Result<Revision, Failure> {
         loop {
-            let mut group = self.open_group();
+            // Which version both have in common may not change before it has its place.
+            let is_merge = attempts.iter().any(Attempt::is_merge);
+            let mut group = if is_merge { self.group_at_rest() } else { self.open_group() };
             if let Some(lost) = attempts.iter().find(|attempt| attempt.is_lost(group.lost)) {
                 return Err(lost.overlap(None, Vec::new(), ChangeSet::new()));
             }
@@ -301,8 +305,8 @@ impl Sequencing {
         }
     }
 
-    /// Commits an event that is no edit. `event` looks whether it fits to what is there, and is
-    /// asked again when others came first.
+    /// Commits an event that is no edit. `event` looks whether it fits to what is there, which is
+    /// what it comes behind, and is asked again when others came first.
     pub(crate) fn place<E: From<NotWritten>>(
         &self,
         shared: &Shared,
@@ -311,7 +315,7 @@ impl Sequencing {
     ) -> Result<Revision, E> {
         let _other = lock(&self.other);
         loop {
-            let mut group = self.open_group();
+            let mut group = self.group_at_rest();
             let event = event()?;
             let ticket = group.join_with(shared, meta, event);
             if let Outcome::Placed(revision) = self.wait(group, &ticket)? {
@@ -327,11 +331,28 @@ impl Sequencing {
             if group.records.len() >= BATCH_MAX {
                 group.is_closed = true;
             }
-            if !group.is_closed {
+            group = if group.resting > 0 && group.is_at_rest() {
+                self.opened.wait(group).unwrap_or_else(PoisonError::into_inner)
+            } else if group.is_closed || group.resting > 0 {
+                self.wait_for_news(group, &self.opened)
+            } else {
                 return group;
-            }
+            };
+        }
+    }
+
+    /// The group, once nothing is under way and nothing has gathered: what is looked up while it is
+    /// held is what the next record comes behind.
+    fn group_at_rest(&self) -> MutexGuard<'_, Group> {
+        let mut group = lock(&self.group);
+        group.resting += 1;
+        while !group.is_at_rest() {
             group = self.wait_for_news(group, &self.opened);
         }
+        group.resting -= 1;
+        group.reset();
+        self.opened.notify_all();
+        group
     }
 
     /// Somebody has to be there who sends what has gathered: whoever comes by, if nobody does.
@@ -500,6 +521,7 @@ impl Group {
         // Before the heads are looked at: if they are newer, the record is refused for its number.
         let (newest, mut time) = self.newest(shared);
         self.refuse_repeated(shared, attempts, meta)?;
+        attempts.iter().try_for_each(Attempt::check_merge_in_sequence)?;
         for attempt in attempts.iter_mut() {
             time = time.max(attempt.newest_time()?);
             let editor = self.editors.remove(&attempt.branch());

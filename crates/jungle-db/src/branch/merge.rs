@@ -1,15 +1,17 @@
 //! Merging one branch of a tree into another.
 
 use std::fmt;
+use std::sync::Arc;
 
 use jungle_tree::{ChangeSet, Conflict, Editor, MergeOptions, Merged, Path, apply, diff, merge};
 
 use crate::branch::NoSuchBranch;
+use crate::branch::origin::Base;
 use crate::commit::transaction::{CommitError, Conflicts};
 use crate::commit::write::NotWritten;
-use crate::commit::{Attempt, Failure, freeze};
+use crate::commit::{Attempt, Failure, MergedBranch, freeze};
 use crate::handle::{Committed, TreeHandle, UpdateError, committed};
-use crate::journal::BranchId;
+use crate::head::Head;
 use crate::revision::CommitMeta;
 use crate::snapshot::Snapshot;
 
@@ -63,10 +65,12 @@ impl TreeHandle {
         if from.id == self.head.id {
             return Err(no_base);
         }
-        let (ours, theirs) = (from.snapshot(), self.head.snapshot());
+        // First, so that what is merged meanwhile is seen as it is committed.
         let base = self.state.merges.base(&from, &self.head).ok_or(no_base)?;
-        let merged = merge(&base, &ours, &theirs, options).map_err(MergeBranchError::NoRoom)?;
-        Ok(Merge { handle: self.clone(), from: from.id, base, ours, theirs, merged })
+        let (ours, theirs) = (from.snapshot(), self.head.snapshot());
+        let merged = merge(&base.snapshot, &ours, &theirs, options);
+        let merged = merged.map_err(MergeBranchError::NoRoom)?;
+        Ok(Merge { handle: self.clone(), from, base, ours, theirs, merged })
     }
 }
 
@@ -93,8 +97,8 @@ impl TreeHandle {
 /// ```
 pub struct Merge {
     handle: TreeHandle,
-    from: BranchId,
-    base: Snapshot,
+    from: Arc<Head>,
+    base: Base,
     ours: Snapshot,
     theirs: Snapshot,
     merged: Merged,
@@ -122,7 +126,7 @@ impl Merge {
     /// The version in which both branches began.
     #[must_use]
     pub fn base(&self) -> &Snapshot {
-        &self.base
+        &self.base.snapshot
     }
 
     /// The version that is merged.
@@ -179,8 +183,9 @@ impl Merge {
     /// was merged, or settled, before.
     ///
     /// # Errors
-    /// When what was committed meanwhile contradicts it (merge anew then), or nothing can be
-    /// written.
+    /// When what was committed meanwhile contradicts it, one of the branches was merged into the
+    /// other meanwhile, or the branch keeps so little of its history that what was merged is not
+    /// there any more (merge anew then); or nothing can be written.
     ///
     /// ```
     /// use jungle_db::{CommitError, CommitMeta, Jungle};
@@ -226,15 +231,22 @@ impl Merge {
         relying: impl FnOnce(Attempt<'_>) -> Attempt<'_>,
     ) -> Result<Committed<()>, CommitError> {
         let Merge { handle, from, base, ours, theirs, merged } = self;
+        let merges = &handle.state.merges;
         let mut renamed = merged.renamed;
         let mut revision = theirs.revision();
         let is_done = merged.editor.is_changed() || !merged.conflicts.is_empty();
         // Else it makes no difference which of them the next merge begins from.
-        if is_done || !diff(&base, &ours).is_empty() {
+        if is_done || !diff(&base.snapshot, &ours).is_empty() {
             let attempt = Attempt::of_editor(&handle.head, merged.editor)
                 .even_unchanged()
                 .with_changes(merged.changes)
-                .with_merged(&handle.state.merges, from, ours);
+                .with_merged(MergedBranch {
+                    merges,
+                    from: &from,
+                    base: ours,
+                    after: Some(base.merged),
+                });
+            let _turn = merges.turn();
             let done =
                 handle.commit_attempt(relying(attempt), &meta.into()).map_err(|failure| {
                     match failure {

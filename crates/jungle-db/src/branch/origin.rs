@@ -6,8 +6,9 @@ use std::sync::Arc;
 use crate::head::{Head, lock};
 use crate::journal::BranchId;
 use crate::planted::{Bug, is_awake};
+use crate::revision::Revision;
 use crate::snapshot::Snapshot;
-use crate::sync::Mutex;
+use crate::sync::{Mutex, MutexGuard};
 
 /// Where a branch left another one, which may have been deleted since.
 pub(crate) struct Origin {
@@ -32,7 +33,19 @@ impl Drop for Origin {
 /// It is noted while the merge is published, under the locks of its heads; so this is taken after
 /// those.
 #[derive(Default)]
-pub(crate) struct Merges(Mutex<HashMap<(BranchId, BranchId), Snapshot>>);
+pub(crate) struct Merges {
+    bases: Mutex<HashMap<(BranchId, BranchId), Snapshot>>,
+    /// Held while a merge is committed, before any other lock: of two merges of the same, the
+    /// second would do again what the first has done.
+    turn: Mutex<()>,
+}
+
+/// What a merge begins from.
+pub(crate) struct Base {
+    pub(crate) snapshot: Snapshot,
+    /// Its revision, if one branch was merged into the other then.
+    pub(crate) merged: Option<Revision>,
+}
 
 /// The order of a pair does not matter.
 fn pair(a: BranchId, b: BranchId) -> (BranchId, BranchId) {
@@ -45,7 +58,7 @@ impl Merges {
         if is_awake(Bug::MergeBaseForgotten) {
             return;
         }
-        let mut bases = lock(&self.0);
+        let mut bases = lock(&self.bases);
         let known = bases.entry(pair(from, into)).or_insert_with(|| base.clone());
         if known.revision() < base.revision() {
             *known = base.clone();
@@ -54,26 +67,41 @@ impl Merges {
 
     /// A branch was deleted.
     pub(crate) fn forget(&self, branch: BranchId) {
-        lock(&self.0).retain(|(a, b), _| *a != branch && *b != branch);
+        lock(&self.bases).retain(|(a, b), _| *a != branch && *b != branch);
     }
 
     /// All that was noted.
     pub(crate) fn all(&self) -> Vec<((BranchId, BranchId), Snapshot)> {
-        lock(&self.0).iter().map(|(pair, base)| (*pair, base.clone())).collect()
+        lock(&self.bases).iter().map(|(pair, base)| (*pair, base.clone())).collect()
+    }
+
+    /// Nobody else commits a merge until this is dropped.
+    pub(crate) fn turn(&self) -> MutexGuard<'_, ()> {
+        lock(&self.turn)
+    }
+
+    /// The revision of `from` that both have in common, if one was merged into the other.
+    pub(crate) fn merged(&self, from: BranchId, into: BranchId) -> Option<Revision> {
+        lock(&self.bases).get(&pair(from, into)).map(Snapshot::revision)
     }
 
     /// The newest version that both branches come from.
-    pub(crate) fn base(&self, from: &Head, into: &Head) -> Option<Snapshot> {
-        if let Some(base) = lock(&self.0).get(&pair(from.id, into.id)) {
-            return Some(base.clone());
+    pub(crate) fn base(&self, from: &Head, into: &Head) -> Option<Base> {
+        if let Some(base) = lock(&self.bases).get(&pair(from.id, into.id)) {
+            return Some(Base { snapshot: base.clone(), merged: Some(base.revision()) });
         }
-        let (left, right) = (lineage(from), lineage(into));
-        left.iter().find_map(|(id, ours)| {
-            let (_, theirs) = right.iter().find(|(other, _)| other == id)?;
-            let left_here = [ours, theirs].into_iter().flatten();
-            left_here.min_by_key(|snapshot| snapshot.revision()).copied().cloned()
-        })
+        let snapshot = common_origin(from, into)?;
+        Some(Base { snapshot, merged: None })
     }
+}
+
+fn common_origin(from: &Head, into: &Head) -> Option<Snapshot> {
+    let (left, right) = (lineage(from), lineage(into));
+    left.iter().find_map(|(id, ours)| {
+        let (_, theirs) = right.iter().find(|(other, _)| other == id)?;
+        let left_here = [ours, theirs].into_iter().flatten();
+        left_here.min_by_key(|snapshot| snapshot.revision()).copied().cloned()
+    })
 }
 
 /// A branch, the one it left, the one that left, and so on, each with the version where it was

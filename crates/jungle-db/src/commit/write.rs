@@ -36,8 +36,9 @@ pub enum NotWritten {
         /// As what.
         revision: Revision,
     },
-    /// Whether the request was committed before could not be read.
-    #[error("whether the request was committed before is not known")]
+    /// What it has to know of earlier revisions could not be read: whether the request was
+    /// committed before, or whether what is merged is kept.
+    #[error("what was committed before could not be read")]
     NotLookedUp(#[source] ArchiveError),
     /// It looked at a branch of another Jungle.
     #[error("a branch is one of another Jungle, and is not committed to together with these")]

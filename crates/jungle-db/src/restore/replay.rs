@@ -6,8 +6,9 @@ use jungle_tree::{ApplyError, Editor, apply};
 
 use crate::branch::{BranchError, MAIN_BRANCH};
 use crate::commit::write::NotWritten;
-use crate::commit::{Attempt, Failure, Moment, lock_all, publish};
+use crate::commit::{Attempt, Failure, MergedBranch, Moment, lock_all, publish};
 use crate::handle::TreeHandle;
+use crate::head::Head;
 use crate::index::IndexError;
 use crate::journal::{BranchEdit, BranchId, CommitRecord, Event, TreeId};
 use crate::jungle::{Jungle, TreeState};
@@ -212,16 +213,21 @@ impl Jungle {
     ) -> Result<(), ReplayError> {
         let handles = edits.iter().map(|edit| self.handle_of(edit.tree, edit.branch));
         let handles: Vec<TreeHandle> = handles.collect::<Result<_, _>>()?;
+        // A branch that was deleted since has nothing in common with any.
+        let merged = |(edit, handle): (&BranchEdit, &TreeHandle)| {
+            edit.merged.and_then(|(from, _)| handle.state.head(from))
+        };
+        let merged: Vec<Option<Arc<Head>>> = edits.iter().zip(&handles).map(merged).collect();
         let mut attempts = Vec::with_capacity(edits.len());
-        for (edit, handle) in edits.iter().zip(&handles) {
+        for ((edit, handle), from) in edits.iter().zip(&handles).zip(&merged) {
             let mut editor = Editor::new(handle.head.reader.snapshot());
             apply(&mut editor, &edit.changes)?;
             let mut attempt = Attempt::of_editor(&handle.head, editor).even_unchanged();
-            if let Some((from, at)) = edit.merged
-                && let Some(head) = handle.state.head(from)
-                && let Ok(base) = (TreeHandle { head, ..handle.clone() }).at(at)
+            if let (Some((_, at)), Some(from)) = (edit.merged, from)
+                && let Ok(base) = (TreeHandle { head: Arc::clone(from), ..handle.clone() }).at(at)
             {
-                attempt = attempt.with_merged(&handle.state.merges, from, base);
+                let merges = &handle.state.merges;
+                attempt = attempt.with_merged(MergedBranch { merges, from, base, after: None });
             }
             attempts.push(attempt);
         }

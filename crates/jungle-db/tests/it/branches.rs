@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use jungle_db::{
-    BranchError, CommitMeta, Jungle, MemoryJournal, NoSuchRevision, Retention, Revision,
-    TreeHandle, UpdateError,
+    BranchError, CommitError, CommitMeta, Jungle, MemoryJournal, NoSuchRevision, Retention,
+    Revision, TreeHandle, UpdateError,
 };
 use jungle_tree::{Key, MergeOptions, Position, Resolution};
 
@@ -211,4 +211,41 @@ fn a_tag_outlives_what_is_kept() {
     assert_eq!((n, old.revision()), (Some(0), tagged));
     let tags = tree.list_tags();
     assert_eq!(tags, [("first".into(), tagged)]);
+}
+
+#[test]
+fn a_merge_is_committed_once() {
+    let (jungle, main) = tree_of(0);
+    let side = main.branch("side", jungle.revision()).unwrap();
+    append(&side, &[]);
+    let prepare = |into: &TreeHandle, from| into.merge(from, &MergeOptions::new()).unwrap();
+    let (first, second) = (prepare(&main, "side"), prepare(&main, "side"));
+    let crossed = prepare(&side, "main");
+    first.commit(&CommitMeta::new()).unwrap();
+    let refused = second.commit(&CommitMeta::new());
+    assert!(matches!(refused, Err(CommitError::Conflict(_))), "{refused:?}");
+    assert_eq!(main.read().root().child_count(), 1);
+    // It was worked out as nothing of the main branch was on the other.
+    append(&main, &[]);
+    let unchanged = jungle.revision();
+    crossed.commit(&CommitMeta::new()).unwrap();
+    assert_eq!(jungle.revision(), unchanged, "nothing was to be merged then");
+    prepare(&side, "main").commit(&CommitMeta::new()).unwrap();
+    assert_eq!([&main, &side].map(|it| it.read().root().child_count()), [2, 2]);
+}
+
+#[test]
+fn what_is_merged_is_kept_until_that_is_written() {
+    let (jungle, main) = tree_of(0);
+    let side = main.branch("side", jungle.revision()).unwrap();
+    side.set_retention(Retention::Last(1)).unwrap();
+    append(&side, &[]);
+    let merge = main.merge("side", &MergeOptions::new()).unwrap();
+    append(&side, &[]);
+    let refused = merge.commit(&CommitMeta::new());
+    assert!(matches!(refused, Err(CommitError::Conflict(_))), "{refused:?}");
+    main.merge("side", &MergeOptions::new()).unwrap().commit(&CommitMeta::new()).unwrap();
+    assert_eq!(main.read().root().child_count(), 2);
+    main.merge("side", &MergeOptions::new()).unwrap().commit(&CommitMeta::new()).unwrap();
+    assert_eq!(main.read().root().child_count(), 2);
 }

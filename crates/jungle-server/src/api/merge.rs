@@ -29,6 +29,9 @@ use crate::query::Query;
 /// Changes, and conflicts, that a preview tells.
 const CHANGES_MAX: usize = 1000;
 
+/// So often a merge is worked out that others were quicker than.
+const ROUNDS: usize = 4;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
@@ -147,6 +150,22 @@ fn do_it(
     expected: Option<Revision>,
     meta: &CommitMeta,
 ) -> Result<Answer, Problem> {
+    // Others merged or edited the same meanwhile: worked out anew, nothing may be in its way.
+    for _ in 1..ROUNDS {
+        match attempt(into, wanted, expected, meta)? {
+            Err(CommitError::Conflict(_)) => {}
+            done => return Ok(done?),
+        }
+    }
+    Ok(attempt(into, wanted, expected, meta)??)
+}
+
+fn attempt(
+    into: &TreeHandle,
+    wanted: &Wanted,
+    expected: Option<Revision>,
+    meta: &CommitMeta,
+) -> Result<Result<Answer, CommitError>, Problem> {
     let prevails = match wanted.prevails {
         Some(Side::Ours) => Resolution::Ours,
         _ => Resolution::Theirs,
@@ -162,15 +181,19 @@ fn do_it(
         settled.iter().try_for_each(|settled| settle(editor, settled, wanted, &ours))
     })?;
     let committed = match expected {
-        None => merge.commit(meta)?,
-        Some(_) => merge.compare_and_commit(meta).map_err(|error| match error {
-            CommitError::Conflict(_) => changed(into.snapshot().revision()),
-            error => error.into(),
-        })?,
+        None => merge.commit(meta),
+        Some(_) => match merge.compare_and_commit(meta) {
+            Err(CommitError::Conflict(_)) => return Err(changed(into.snapshot().revision())),
+            done => done,
+        },
+    };
+    let committed = match committed {
+        Ok(committed) => committed,
+        Err(error) => return Ok(Err(error)),
     };
     let is_changed = committed.revision > before;
     let (revision, renamed) = (committed.revision, committed.renamed);
-    Ok(Done { revision, is_changed, renamed }.answer())
+    Ok(Ok(Done { revision, is_changed, renamed }.answer()))
 }
 
 /// Refuses to merge another version than the client has seen.

@@ -8,6 +8,8 @@ mod bank;
 mod branches;
 mod dataflow;
 mod journal;
+mod marks;
+mod merges;
 mod past;
 mod root;
 mod turn;
@@ -30,7 +32,7 @@ const STEPS_MAX: usize = 200_000;
 
 type Scenario = fn(&mut Rng);
 
-const SCENARIOS: [(&str, Scenario); 15] = [
+const SCENARIOS: [(&str, Scenario); 18] = [
     ("transfers in one tree", bank::in_one_tree),
     ("transfers between trees", bank::between_trees),
     ("counters and appends", bank::counted),
@@ -42,6 +44,9 @@ const SCENARIOS: [(&str, Scenario); 15] = [
     ("a root compared and set", root::compared_and_set),
     ("retention beside readers", past::retained),
     ("branches and tags", branches::merged),
+    ("one branch merged by two", merges::by_two),
+    ("marks of what is about to go", marks::beside_commits),
+    ("marks of what is about to go, in sequence", marks::in_sequence),
     ("dataflow: takers of one key and of two", dataflow::taken),
     ("dataflow: crossed code segments", dataflow::crossed),
     ("dataflow: a wait that is stopped", dataflow::stopped),

@@ -7,7 +7,7 @@ use jungle_db::{
 };
 use jungle_testkit::Rng;
 use jungle_tree::{ArenaOptions, EditError, Key, Node, Path};
-use shuttle::sync::Mutex;
+use shuttle::sync::{Mutex, MutexGuard};
 use shuttle::thread;
 
 /// A journal that may refuse a record, or fail to make one last.
@@ -43,8 +43,11 @@ impl Journal for TestJournal {
 
 impl TestJournal {
     pub fn has(&self, revision: Revision) -> bool {
-        let records = self.records.lock().expect("nothing panics while it is held");
-        records.iter().any(|record| record.revision == revision)
+        self.records().iter().any(|record| record.revision == revision)
+    }
+
+    pub fn records(&self) -> MutexGuard<'_, Vec<CommitRecord>> {
+        self.records.lock().expect("nothing panics while it is held")
     }
 }
 
@@ -66,6 +69,10 @@ impl World {
 
     pub fn with_journal(rng: &mut Rng, journal: Option<TestJournal>) -> World {
         let retention = *rng.pick(&[Retention::All, Retention::Last(1), Retention::Last(3)]);
+        World::that_keeps(retention, journal)
+    }
+
+    pub fn that_keeps(retention: Retention, journal: Option<TestJournal>) -> World {
         let journal = journal.map(Arc::new);
         let mut builder = Jungle::builder().arena(arena()).retention(retention);
         if let Some(journal) = &journal {
@@ -99,7 +106,7 @@ impl World {
         }
         let Some(journal) = &self.journal else { return };
         let copy = Jungle::builder().arena(arena()).build().expect("address range");
-        for record in journal.records.lock().expect("nobody is left").iter() {
+        for record in journal.records().iter() {
             copy.replay(record).unwrap_or_else(|error| panic!("{record:?}: {error}"));
         }
         assert_eq!(copy.list_trees(), self.jungle.list_trees());
