@@ -57,8 +57,8 @@ usage: cargo xtask TASK
   supply [--advisories FILE] advisories and licences of everything in the lockfile
   web                        builds the explorer's files, which are in the repository (needs npm)
   peers [NAME...]            builds the systems Jungle is measured against (haskell, java, imbl,
-                             store, dataflow, board; only if named: cassandra, etcd, zookeeper,
-                             oak, ray, postgres)
+                             store, dataflow, board; only if named: cassandra, pocketbase,
+                             sqlite-app, etcd, zookeeper, oak, ray, postgres)
 ";
 
 fn main() -> ExitCode {

@@ -217,7 +217,7 @@ const PEERS: [Peer; 14] = [
         name: "zookeeper",
         needs: &[("javac", "default-jdk-headless"), ("mvn", "maven")],
         build: || on_jars("zookeeper"),
-        smoke: || vec![on_jars_smoke("zookeeper", "served")],
+        smoke: || ["served", "three"].map(|case| on_jars_smoke("zookeeper", case)).into(),
         when: When::Named,
     },
     Peer {

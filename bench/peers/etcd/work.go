@@ -268,5 +268,5 @@ func microseconds(begun time.Time) float64 {
 
 func median(numbers []float64) float64 {
 	slices.Sort(numbers)
-	return numbers[len(numbers)/2]
+	return (numbers[(len(numbers)-1)/2] + numbers[len(numbers)/2]) / 2
 }

@@ -77,7 +77,7 @@ final class Work {
         Edits edits = Edits.draw(options, edits());
         warmUp(Edits.draw(options, 2 * edits()));
         long begun = System.nanoTime();
-        load(TREE, edits);
+        load(store, TREE, edits);
         double load = secondsSince(begun);
         before = folder.allocated();
         String[] revisions = new String[edits.leaves.length + 1];
@@ -103,14 +103,14 @@ final class Work {
 
     /** All of it once before, in another tree: a JVM is slow at first. */
     private void warmUp(Edits edits) throws Exception {
-        load(WARM, edits);
+        load(store, WARM, edits);
         commit(WARM, edits, new String[edits.leaves.length + 1]);
         try (Store.User user = store.user()) {
             read(user, WARM, edits, edits.leaves.length);
         }
     }
 
-    private void load(String tree, Edits edits) throws Exception {
+    static void load(Store store, String tree, Edits edits) throws Exception {
         try (Store.User user = store.user()) {
             for (int first = 0; first < edits.count; first += COMMIT_LEAVES) {
                 user.load(tree, first, Math.min(first + COMMIT_LEAVES, edits.count));
@@ -225,7 +225,7 @@ final class Work {
 
     private static void tell(StringBuilder line, String name, double[] times) {
         Arrays.sort(times);
-        double median = times[times.length / 2];
+        double median = (times[(times.length - 1) / 2] + times[times.length / 2]) / 2;
         line.append(String.format(Locale.ROOT, ",\"%s\":%.3f", name, median));
     }
 

@@ -1,6 +1,6 @@
 import java.io.IOException;
 import java.io.OutputStream;
-import org.apache.zookeeper.server.ZooKeeperServerMain;
+import org.apache.zookeeper.server.quorum.QuorumPeerMain;
 
 /** ZooKeeper itself, which ends with its standard input, so with whoever started it. */
 public final class Server {
@@ -10,7 +10,8 @@ public final class Server {
         Thread leash = new Thread(Server::endWithInput);
         leash.setDaemon(true);
         leash.start();
-        ZooKeeperServerMain.main(arguments);
+        // As its own script starts it: settings that name no other server make it one alone.
+        QuorumPeerMain.main(arguments);
     }
 
     private static void endWithInput() {

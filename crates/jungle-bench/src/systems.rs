@@ -167,8 +167,8 @@ impl System {
     /// Alice; of the store's, documents make nothing durable, and are all that can merge; of
     /// Alice's, rayon and Ray have no channel, and only rayon sorts. Servers of boards are
     /// measured by our own program, and PostgreSQL is a store that also shows what idle cores do.
-    /// Of the neighbours, two are servers, of which one looks back, tells those who watch what
-    /// changed, and is asked as a cluster of three, and none compares revisions.
+    /// Of the neighbours, two are servers, which are also asked as a cluster of three; of these one
+    /// looks back, and tells those who watch what changed, and none compares revisions.
     pub fn takes_part(self, experiment: &str, case: &str) -> bool {
         match (experiment, case) {
             ("idle-trap", _) => self == System::Postgres,
@@ -182,12 +182,10 @@ impl System {
             ("neighbours", "served-read-old") => self == System::Etcd,
             // What etcd's commits add goes where it has set 64 MB aside.
             ("neighbours", "served-growth") => self == System::Zookeeper,
-            ("neighbours", case) if case.starts_with("served") => {
+            ("neighbours", case) if case.starts_with("served") || case.starts_with("three") => {
                 matches!(self, System::Etcd | System::Zookeeper)
             }
-            ("neighbours", case) if case.starts_with("watched") || case.starts_with("three") => {
-                self == System::Etcd
-            }
+            ("neighbours", case) if case.starts_with("watched") => self == System::Etcd,
             ("neighbours", _) => self == System::Oak,
             ("workloads", case) => self.takes_part_in_workload(case),
             ("alice", "chain") => self.is_dataflow(),

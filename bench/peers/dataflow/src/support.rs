@@ -52,7 +52,7 @@ impl Outcome {
         let (mut seconds, rights): (Vec<f64>, Vec<bool>) = (0..TURNS).map(|_| turn()).unzip();
         seconds.sort_by(f64::total_cmp);
         let is_right = rights.iter().all(|right| *right);
-        let median = seconds[TURNS / 2];
+        let median = f64::midpoint(seconds[(TURNS - 1) / 2], seconds[TURNS / 2]);
         let value = match unit {
             "ns" => 1e9 * median / operations as f64,
             _ => 1e6 * median,

@@ -94,7 +94,8 @@ pub fn checksum<const N: usize>(values: impl Iterator<Item = [u8; N]>) -> u32 {
 
 pub fn median(mut numbers: Vec<f64>) -> f64 {
     numbers.sort_by(f64::total_cmp);
-    numbers.get(numbers.len() / 2).copied().unwrap_or(0.0)
+    let at = |index: usize| numbers.get(index).copied().unwrap_or(0.0);
+    f64::midpoint(at(numbers.len().saturating_sub(1) / 2), at(numbers.len() / 2))
 }
 
 /// A folder beside the program, so on the disk that is built on; gone at the end.

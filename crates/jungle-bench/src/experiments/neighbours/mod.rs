@@ -1,7 +1,7 @@
 //! Ours beside etcd and ZooKeeper, over HTTP from a server in a process of its own, and beside
 //! Jackrabbit Oak, in one process. All load the same leaves, commit the same values, durably, and
-//! are asked the same; the peers in `bench/peers` do it alike. etcd, which tells what changed, also
-//! beside ours where a thousand watch, and where three servers are one cluster.
+//! are asked the same; the peers in `bench/peers` do it alike. etcd and ZooKeeper also beside ours
+//! where three servers are one cluster, and etcd, which tells what changed, where a thousand watch.
 
 mod draws;
 mod embedded;

@@ -29,7 +29,7 @@ const READ_TURNS: usize = 5;
 /// Commits, for each task, that are waited for on another server.
 const TASK_SEEN: u64 = 4;
 
-/// More tasks add nothing to either, and the peer has to end, too.
+/// More tasks add nothing to either, and the peers have to end, too.
 const TASKS_MAX: u64 = 100;
 
 /// Tasks for each time that a server is killed, and how often it is at most.
@@ -56,7 +56,7 @@ const JSON: &str = "application/json";
 /// the log is killed with the server beside it, `resume-most`.
 pub fn sample(options: Options) -> Result<Sample, Failure> {
     let folder = Folder::new("neighbours-three")?;
-    // On the disk where the peer's log is.
+    // On the disk where the peers' logs are.
     let mut engine = NatsServers::start_in(&folder.0, SERVERS);
     let edits = Edits::drawn(options.seed, Edits::new(options).count, options.threads, 0);
     let alone = Cluster::start(&engine, &folder, ("alone", 1), &edits)?;
@@ -86,7 +86,9 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
         .with("seen-p99", quantile(&seen, 0.99))
         .with("resume", median(&gaps))
         .with("resume-most", quantile(&gaps, 1.0));
-    Ok(sample.check_none(wrong, "answers are wrong").check_none(lost, "servers lost commits"))
+    Ok(sample
+        .check_none(wrong, "answers are wrong")
+        .check_none(lost, "acknowledged commits are lost"))
 }
 
 /// Servers that are one cluster.
@@ -157,14 +159,15 @@ impl Cluster {
             made.ask("POST /api/v1/trees", &json!({ "name": tree }).to_string())?;
         }
         load(&cluster, TREE, edits)?;
-        cluster.revision = cluster.commit(0, KILLED, 0)?;
+        cluster.revision = cluster.commit(0)?;
         cluster.wait_for_all()?;
         Ok(cluster)
     }
 
-    /// Commits a number in a tree through this server; gives the revision.
-    fn commit(&self, at: usize, tree: &str, number: u64) -> Result<u64, Failure> {
-        committed(&self.servers[at].client()?.ask(&to(tree), JSON, &edit(number))?)
+    /// Commits the first of the numbers during which servers are killed; gives the revision.
+    fn commit(&self, at: usize) -> Result<u64, Failure> {
+        let first = edit(&name(self.number), self.number);
+        committed(&self.servers[at].client()?.ask(&to(KILLED), JSON, &first)?)
     }
 
     /// Waits until all show what was acknowledged.
@@ -212,7 +215,7 @@ impl Cluster {
             clients[to_see].send(&at(SEEN, self.revision + 1), "")?;
             let begun = Instant::now();
             let head = format!("{} HTTP/1.1\r\nContent-Type: {JSON}", to(SEEN));
-            clients[from].send(&head, &edit(number))?;
+            clients[from].send(&head, &edit("n", number))?;
             let shown: Json = serde_json::from_slice(&clients[to_see].answer()?)?;
             times.push(1e3 * begun.elapsed().as_secs_f64());
             let made = committed(&clients[from].answer()?)?;
@@ -269,9 +272,11 @@ impl Cluster {
             }
             self.number += 1;
             let begun = Instant::now();
-            // What is refused is asked for again; the same number twice is no commit.
+            // What is refused is asked for again; the same number twice is no commit. Each has a
+            // place of its own, so that it is seen if one is lost.
+            let edit = edit(&name(self.number), self.number);
             self.revision = loop {
-                let answer = client.ask(&to(KILLED), JSON, &edit(self.number));
+                let answer = client.ask(&to(KILLED), JSON, &edit);
                 match answer.and_then(|answer| committed(&answer)) {
                     Ok(revision) => break revision,
                     Err(error) if begun.elapsed() > PATIENCE => return Err(error),
@@ -284,15 +289,16 @@ impl Cluster {
         Ok(longest.as_secs_f64())
     }
 
-    /// How many servers do not have what was acknowledged last.
+    /// How many of the numbers that were acknowledged the servers do not have.
     fn lost(&self) -> Result<u64, Failure> {
-        let is_lost = |server: &Started| {
+        let lost = |server: &Started| {
             let mut client = server.client()?;
             client.send(&at(KILLED, self.revision), "")?;
             let shown: Json = serde_json::from_slice(&client.answer()?)?;
-            Ok(u64::from(shown["attributes"]["n"]["value"] != self.number))
+            let there = |number: &u64| shown["attributes"][name(*number)]["value"] == *number;
+            Ok((0..=self.number).filter(|number| !there(number)).count() as u64)
         };
-        self.servers.iter().map(is_lost).sum()
+        self.servers.iter().map(lost).sum()
     }
 }
 
@@ -313,9 +319,14 @@ fn to(tree: &str) -> String {
     format!("POST /api/v1/trees/{tree}/commits")
 }
 
-fn edit(number: u64) -> String {
-    let put = json!({ "op": "put", "path": "/", "attribute": "n", "value": number });
+fn edit(attribute: &str, number: u64) -> String {
+    let put = json!({ "op": "put", "path": "/", "attribute": attribute, "value": number });
     json!({ "edits": [put] }).to_string()
+}
+
+/// Where a number is while servers are killed.
+fn name(number: u64) -> String {
+    format!("n{number}")
 }
 
 /// The revision, as a commit is answered.
