@@ -28,9 +28,10 @@ const WITHIN: Duration = Duration::from_secs(30);
 /// Microseconds of a put and a take of a number. `live` = of a live key, `bare` = two requests of
 /// the client that are answered at once; `remote-live` = how many times as long. `durable` = put,
 /// take and done of a durable key, three replicas; `engine` = publish, fetch and double
-/// acknowledgement by the client; `remote-durable` = how many times as long; `engine-memory` = the
-/// client where who has taken what is on no disk, as ours has it; `-64` = with so many under way at
-/// once, ours by the calls for many, `remote-durable-64` = how many times as quick.
+/// acknowledgement by the client as it is set up, `engine-memory` where who has taken what is on no
+/// disk, as ours has it; `remote-durable` = how many times as long as that, and
+/// `remote-durable-disk` as the first; `-64` = with so many under way at once, ours by the calls
+/// for many, `remote-durable-64` = how many times as quick.
 pub fn sample(options: Options) -> Result<Sample, Failure> {
     let turns = if options.tiny { 1 } else { turns(options) / 4 };
     let one = NatsServers::start(1);
@@ -52,10 +53,13 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
         ("engine-memory-64", Box::new(|| alike.run(OUTSTANDING))),
     ];
     numbers.extend(in_turns(turns.max(1), 1e6 / DURABLE as f64, all)?);
-    let ratio = number(&numbers, "durable") / number(&numbers, "engine");
-    numbers.push(("remote-durable", ratio));
-    let ratio = number(&numbers, "engine-64") / number(&numbers, "durable-64");
-    numbers.push(("remote-durable-64", ratio));
+    let all = |name| number(&numbers, name);
+    numbers.extend([
+        ("remote-durable", all("durable") / all("engine-memory")),
+        ("remote-durable-disk", all("durable") / all("engine")),
+        ("remote-durable-64", all("engine-memory-64") / all("durable-64")),
+        ("remote-durable-64-disk", all("engine-64") / all("durable-64")),
+    ]);
     Ok(named("us", &numbers))
 }
 
