@@ -68,6 +68,11 @@ const fn of_app(system: System, name: &'static str, number: &'static str) -> Cas
     of_board(name, "e3", "1/s").number(Number::Named(number), "1/s").of(system)
 }
 
+/// The same in milliseconds.
+const fn of_slow(system: System, name: &'static str, number: &'static str) -> Case {
+    of_board(name, "e3", "ms").number(Number::Named(number), "ms").of(system)
+}
+
 /// A number of ours on so many servers, in the run of `cassandra OURS`.
 const fn beside_cassandra(
     name: &'static str,
@@ -331,6 +336,23 @@ pub const CASES: &[Case] = &[
     of_board("write-sync", "e3", "1/s"),
     of_app(System::Pocketbase, "write-sync", "pocketbase-write-sync"),
     of_app(System::SqliteApp, "write-sync", "sqlite-app-write-sync"),
+    of_board("mixed", "e3", "1/s"),
+    of_app(System::SqliteApp, "mixed", "sqlite-app-mixed"),
+    of_board("read-p99", "e3", "ms"),
+    of_slow(System::Warp, "read-p99", "warp-read-p99"),
+    of_slow(System::Pocketbase, "read-p99", "pocketbase-read-p99"),
+    of_slow(System::SqliteApp, "read-p99", "sqlite-app-read-p99"),
+    of_slow(System::Pocketbase, "read-api-p99", "pocketbase-read-api-p99"),
+    of_board("write-p99", "e3", "ms"),
+    of_slow(System::Warp, "write-p99", "warp-write-p99"),
+    of_board("write-buffered-p99", "e3", "ms"),
+    of_slow(System::Pocketbase, "write-buffered-p99", "pocketbase-write-buffered-p99"),
+    of_slow(System::SqliteApp, "write-buffered-p99", "sqlite-app-write-buffered-p99"),
+    of_board("write-sync-p99", "e3", "ms"),
+    of_slow(System::Pocketbase, "write-sync-p99", "pocketbase-write-sync-p99"),
+    of_slow(System::SqliteApp, "write-sync-p99", "sqlite-app-write-sync-p99"),
+    of_board("mixed-p99", "e3", "ms"),
+    of_slow(System::SqliteApp, "mixed-p99", "sqlite-app-mixed-p99"),
     one_of("board", "write-syncs", "syncs", "x").counting(1),
     one_of("board", "write-syncs", "syncs-pocketbase", "x").counting(1).of(System::Pocketbase),
     one_of("board", "write-syncs", "syncs-sqlite-app", "x").counting(1).of(System::SqliteApp),
@@ -380,8 +402,18 @@ pub const CASES: &[Case] = &[
     of_cassandra("read-one", "sync", "cassandra-read-one", &[1, 3]),
     beside_cassandra("write-one", "sync", "write", &[1]),
     of_cassandra("write-one", "sync", "cassandra-write-one", &[1, 3]),
+    beside_cassandra("read-one-25", "sync", "read-25", &[1]),
+    of_cassandra("read-one-25", "sync", "cassandra-read-one-25", &[1]),
+    beside_cassandra("write-one-25", "sync", "write-25", &[1]),
+    of_cassandra("write-one-25", "sync", "cassandra-write-one-25", &[1]),
+    beside_cassandra("read-one-45", "sync", "read-45", &[1]),
+    of_cassandra("read-one-45", "sync", "cassandra-read-one-45", &[1]),
+    beside_cassandra("write-one-45", "sync", "write-45", &[1]),
+    of_cassandra("write-one-45", "sync", "cassandra-write-one-45", &[1]),
     beside_cassandra("read-quorum", "sync", "read", &[3]),
     of_cassandra("read-quorum", "sync", "cassandra-read-quorum", &[3]),
+    beside_cassandra("read-newest", "sync", "read-newest", &[3]),
+    of_cassandra("read-newest", "sync", "cassandra-read-quorum", &[3]),
     beside_cassandra("write-quorum", "sync", "write", &[3]),
     of_cassandra("write-quorum", "sync", "cassandra-write-quorum", &[3]),
     beside_cassandra("write-local", "sync", "write-local", &[3]),
@@ -391,8 +423,18 @@ pub const CASES: &[Case] = &[
     of_cassandra("read-one-unsynced", "unsynced", "cassandra-read-one", &[1, 3]),
     beside_cassandra("write-one-unsynced", "unsynced", "write", &[1]),
     of_cassandra("write-one-unsynced", "unsynced", "cassandra-write-one", &[1, 3]),
+    beside_cassandra("read-one-25-unsynced", "unsynced", "read-25", &[1]),
+    of_cassandra("read-one-25-unsynced", "unsynced", "cassandra-read-one-25", &[1]),
+    beside_cassandra("write-one-25-unsynced", "unsynced", "write-25", &[1]),
+    of_cassandra("write-one-25-unsynced", "unsynced", "cassandra-write-one-25", &[1]),
+    beside_cassandra("read-one-45-unsynced", "unsynced", "read-45", &[1]),
+    of_cassandra("read-one-45-unsynced", "unsynced", "cassandra-read-one-45", &[1]),
+    beside_cassandra("write-one-45-unsynced", "unsynced", "write-45", &[1]),
+    of_cassandra("write-one-45-unsynced", "unsynced", "cassandra-write-one-45", &[1]),
     beside_cassandra("read-quorum-unsynced", "unsynced", "read", &[3]),
     of_cassandra("read-quorum-unsynced", "unsynced", "cassandra-read-quorum", &[3]),
+    beside_cassandra("read-newest-unsynced", "unsynced", "read-newest", &[3]),
+    of_cassandra("read-newest-unsynced", "unsynced", "cassandra-read-quorum", &[3]),
     beside_cassandra("write-quorum-unsynced", "unsynced", "write", &[3]),
     of_cassandra("write-quorum-unsynced", "unsynced", "cassandra-write-quorum", &[3]),
     beside_cassandra("write-local-unsynced", "unsynced", "write-local", &[3]),

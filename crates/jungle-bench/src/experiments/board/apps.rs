@@ -128,12 +128,14 @@ pub fn sqlite_app(folder: &Folder, level: Level) -> Result<Board, Failure> {
     for _ in 0..SHOWN {
         serving.ask("GET /post?board=b&author=somebody&text=hello", "")?;
     }
-    let post = |name| Load::new(name, "/post?board=w&author=somebody&text=hello");
+    let path = "/post?board=w&author=somebody&text=hello";
+    let post = |name| Load::new(name, path);
     let loads = match level {
         Level::Buffered => vec![post("sqlite-app-write-buffered")],
         Level::Synced => {
             let synced = post("sqlite-app-write-sync").fewer(FEWER);
-            vec![Load::new("sqlite-app-read", "/board?board=b"), synced]
+            let mixed = Load::mixed("sqlite-app-mixed", path, "/board?board=w");
+            vec![Load::new("sqlite-app-read", "/board?board=b"), synced, mixed]
         }
     };
     let count = |serving: &Serving, board: &str| {

@@ -8,12 +8,12 @@ use std::time::Duration;
 use super::super::Options;
 use super::super::commit::Floor;
 use super::super::folder::Folder;
-use super::load;
+use super::load::Asking;
 use super::peers::Peer;
 use super::server::Serving;
 use crate::Failure;
 use crate::sample::Sample;
-use crate::stats::{median, ratios};
+use crate::stats::{median, quantile, ratios};
 use crate::systems::System;
 
 /// Messages of the board that is shown.
@@ -28,6 +28,15 @@ const TURN: u64 = 25_000;
 /// Where each waits for the disk, or for an application, there are so many times fewer.
 pub const FEWER: u64 = 5;
 
+/// Of so many requests of the mix one posts.
+const MIXED: u64 = 10;
+
+/// At least so many requests are sent on a connection.
+const CONNECTION: u64 = 20;
+
+/// In so many turns each answer is timed.
+const TIMED: usize = 2;
+
 /// How a message is posted to one of ours.
 pub const POST: &str = "/bench/post?board=w&author=somebody&text=hello";
 
@@ -36,9 +45,12 @@ const FLOOR: Duration = Duration::from_millis(500);
 
 /// Answers a second: `read` shows a board of ten messages, `hello` is constant and has as many
 /// bytes; `write` posts with `memory` durability, `write-buffered` and `write-sync` with the
-/// others, `write-bare` without a folder; `warp-…` are the peer's, and those of applications have
-/// their names; `floor` = syncs a second; `read-hello` = the median of the turns' ratios; `bytes` =
-/// of what is shown. A peer that fails leaves its numbers out, and says why.
+/// others, `write-bare` without a folder; `mixed` shows, with `sync`, a board to which every tenth
+/// request posts (how many of them is ours to choose: the originals had either); `warp-…` are the
+/// peer's, and those of applications have their names; `…-p99` = the milliseconds in which 99 of
+/// 100 answers of a run of its own are there, from when they are asked for; `floor` = syncs a
+/// second; `read-hello` = the median of the turns' ratios; `bytes` = of what is shown. A peer that
+/// fails leaves its numbers out, and says why.
 ///
 /// # Errors
 /// When ours fails.
@@ -50,12 +62,17 @@ pub fn sample(options: Options, peers: &[System]) -> Result<Sample, Failure> {
     let mut peers: Vec<Peer> = peers.iter().map(start).collect();
     let requests = options.tasks * TASK;
     let turns = if options.tiny { 1 } else { (requests / TURN).clamp(1, 10) };
-    for _ in 0..turns {
-        for board in &mut boards {
-            board.turn(requests / turns, options.threads)?;
+    boards.iter_mut().try_for_each(|board| board.warm_up(options.threads))?;
+    peers.iter_mut().for_each(|peer| peer.each(|board| board.warm_up(options.threads)));
+    for turn in 0..turns {
+        let mut ask = |board: &mut Board| board.turn(requests / turns, options.threads);
+        // Neither is always the first.
+        if turn % 2 == 0 {
+            boards.iter_mut().try_for_each(&mut ask)?;
         }
-        for peer in &mut peers {
-            peer.each(|board| board.turn(requests / turns, options.threads));
+        peers.iter_mut().for_each(|peer| peer.each(&mut ask));
+        if turn % 2 == 1 {
+            boards.iter_mut().try_for_each(&mut ask)?;
         }
         floor.overwrite(FLOOR)?;
     }
@@ -82,19 +99,32 @@ pub struct Board {
 /// What is asked again and again.
 pub struct Load {
     name: &'static str,
-    path: String,
+    /// One after the other on each connection, again and again.
+    paths: Vec<String>,
     /// What is sent with it, if it is not a `GET`.
     body: Option<PathBuf>,
     /// There are so many times fewer requests.
     fewer: u64,
     posted: u64,
     rates: Vec<f64>,
+    /// In each turn 99 of 100 answers took no more milliseconds.
+    slow: Vec<f64>,
 }
 
 impl Load {
     pub fn new(name: &'static str, path: impl Into<String>) -> Load {
-        let path = path.into();
-        Load { name, path, body: None, fewer: 1, posted: 0, rates: Vec::new() }
+        Load::of(name, vec![path.into()])
+    }
+
+    /// Of ten requests one posts, and nine show what was posted.
+    pub fn mixed(name: &'static str, post: &str, read: &str) -> Load {
+        let reads = (1..MIXED).map(|_| read.to_owned());
+        Load::of(name, [post.to_owned()].into_iter().chain(reads).collect())
+    }
+
+    fn of(name: &'static str, paths: Vec<String>) -> Load {
+        let (rates, slow) = (Vec::new(), Vec::new());
+        Load { name, paths, body: None, fewer: 1, posted: 0, rates, slow }
     }
 
     /// With so many times fewer requests.
@@ -107,9 +137,9 @@ impl Load {
         Load { body: Some(body), ..self }
     }
 
-    /// Does it add a message to board `w`?
+    /// Does it do nothing but add messages to board `w`?
     pub fn is_post(&self) -> bool {
-        self.body.is_some() || self.path.contains("board=w")
+        self.body.is_some() || self.paths.iter().all(|path| is_post(path))
     }
 
     /// Asks a server so often; answers a second.
@@ -122,13 +152,51 @@ impl Load {
         requests: u64,
         connections: usize,
     ) -> Result<f64, Failure> {
-        let url = format!("http://{}{}", serving.address, self.path);
-        self.posted += if self.is_post() { requests } else { 0 };
-        match &self.body {
-            None => load::run(&url, requests, connections),
-            Some(body) => load::post(&url, body, requests, connections),
+        self.note_posts(requests);
+        self.asking(serving).run(requests, connections)
+    }
+
+    /// The same; the milliseconds in which 99 of 100 were answered.
+    ///
+    /// # Errors
+    /// As [`Load::run`].
+    fn run_timed(
+        &mut self,
+        serving: &Serving,
+        requests: u64,
+        connections: usize,
+    ) -> Result<f64, Failure> {
+        self.note_posts(requests);
+        Ok(quantile(&self.asking(serving).times(requests, connections)?, 0.99))
+    }
+
+    fn asking(&self, serving: &Serving) -> Asking<'_> {
+        let urls = self.paths.iter().map(|path| format!("http://{}{path}", serving.address));
+        Asking { urls: urls.collect(), body: self.body.as_deref(), header: None }
+    }
+
+    fn note_posts(&mut self, requests: u64) {
+        let posts = self.paths.iter().filter(|path| self.body.is_some() || is_post(path)).count();
+        self.posted += requests / self.paths.len() as u64 * posts as u64;
+    }
+
+    /// How many requests it sends where there are to be so many: enough on each connection that
+    /// its making counts little, and on each all of its addresses equally often.
+    fn requests(&self, about: u64, connections: usize) -> u64 {
+        let about = (about / self.fewer).max(CONNECTION * connections as u64);
+        let addresses = self.paths.len();
+        let each = (connections / addresses).max(1);
+        if addresses == 1 {
+            about
+        } else {
+            about.next_multiple_of((addresses * addresses * each) as u64)
         }
     }
+}
+
+/// Does who asks for this add a message to board `w`?
+fn is_post(path: &str) -> bool {
+    path.contains("post?board=w")
 }
 
 /// Ours, and how many bytes are shown.
@@ -151,6 +219,7 @@ fn ours(folder: &Folder) -> Result<(Vec<Board>, usize), Failure> {
     let bytes = synced.serving.ask("GET /boards/b", "")?.len();
     synced.loads.push(Load::new("hello", format!("/bench/hello?bytes={bytes}")));
     synced.loads.push(Load::new("read", "/boards/b"));
+    synced.loads.push(Load::mixed("mixed", POST, "/boards/w"));
     Ok((boards, bytes))
 }
 
@@ -212,22 +281,41 @@ impl Board {
         Ok(Board { serving, count, loads })
     }
 
+    /// Asks for some of each of its loads, which is not counted.
+    ///
+    /// # Errors
+    /// As [`Load::run`].
+    pub fn warm_up(&mut self, connections: usize) -> Result<(), Failure> {
+        self.loads.iter_mut().try_for_each(|load| {
+            let requests = load.requests(0, connections);
+            load.run(&self.serving, requests, connections).map(drop)
+        })
+    }
+
     /// Asks for so much of each of its loads, less where it waits.
     ///
     /// # Errors
     /// As [`Load::run`].
     pub fn turn(&mut self, requests: u64, connections: usize) -> Result<(), Failure> {
         for load in &mut self.loads {
-            let requests = (requests / load.fewer).max(connections as u64);
-            let rate = load.run(&self.serving, requests, connections)?;
+            let many = load.requests(requests, connections);
+            let rate = load.run(&self.serving, many, connections)?;
             load.rates.push(rate);
+            if load.slow.len() < TIMED {
+                let some = load.requests(0, connections);
+                let slow = load.run_timed(&self.serving, some, connections)?;
+                load.slow.push(slow);
+            }
         }
         Ok(())
     }
 
     /// Adds what it reached.
     pub fn told(&self, sample: Sample) -> Sample {
-        self.loads.iter().fold(sample, |all, load| all.with(load.name, median(&load.rates)))
+        self.loads.iter().fold(sample, |all, load| {
+            let slow = format!("{}-p99", load.name);
+            all.with(load.name, median(&load.rates)).with(&slow, median(&load.slow))
+        })
     }
 
     /// How many of the posts are not there, or too many.

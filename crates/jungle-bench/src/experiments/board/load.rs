@@ -1,43 +1,113 @@
 //! The load tool: so many requests over connections that are kept, as the one of the originals.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::thread;
 
+use super::super::folder::Folder;
 use crate::Failure;
 
 /// Threads of the tool.
 const THREADS: usize = 2;
 
-/// Sends the requests, and gives how many a second were answered.
-///
-/// # Errors
-/// When the tool is not there, or not every answer is one of success.
-pub fn run(url: &str, requests: u64, connections: usize) -> Result<f64, Failure> {
-    ask(Command::new("h2load"), url, requests, connections)
+/// What is asked, again and again.
+#[derive(Clone, Debug, Default)]
+pub struct Asking<'a> {
+    /// Each connection asks for one after the other. Where there are several, as many connections
+    /// begin with each.
+    pub urls: Vec<String>,
+    /// A file of JSON that is posted.
+    pub body: Option<&'a Path>,
+    /// A line of the head.
+    pub header: Option<&'a str>,
 }
 
-/// The same with a `POST` of the JSON that is in a file.
-///
-/// # Errors
-/// As [`run`].
-pub fn post(url: &str, body: &Path, requests: u64, connections: usize) -> Result<f64, Failure> {
-    let mut tool = Command::new("h2load");
-    tool.args(["-H", "content-type: application/json", "-d"]).arg(body);
-    ask(tool, url, requests, connections)
-}
-
-fn ask(mut tool: Command, url: &str, requests: u64, connections: usize) -> Result<f64, Failure> {
-    tool.args(["--h1", "-n", &requests.to_string(), "-c", &connections.to_string()]);
-    tool.args(["-t", &THREADS.min(connections).to_string(), url]);
-    let output = tool.output().map_err(|error| {
-        format!("h2load: {error}; Debian has it in nghttp2-client (`cargo xtask peers board`)")
-    })?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    let done = read(&said).ok_or_else(|| format!("h2load {url} says {said}"))?;
-    if done.good != requests {
-        return Err(format!("{url}: {} of {requests} answers are good: {said}", done.good).into());
+impl Asking<'_> {
+    /// Asks for one address.
+    pub fn of(url: String) -> Asking<'static> {
+        Asking { urls: vec![url], ..Asking::default() }
     }
-    Ok(requests as f64 / done.seconds)
+
+    /// Sends the requests, and gives how many a second were answered.
+    ///
+    /// # Errors
+    /// When the tool is not there, or not every answer is one of success.
+    pub fn run(&self, requests: u64, connections: usize) -> Result<f64, Failure> {
+        let seconds = self.ask_all(requests, connections, |part, requests, connections, _| {
+            part.ask(Command::new("h2load"), requests, connections)
+        })?;
+        Ok(requests as f64 / seconds.into_iter().fold(0.0, f64::max))
+    }
+
+    /// Sends the requests, and gives the milliseconds that each answer took. The tool notes each of
+    /// them meanwhile, so fewer are answered a second.
+    ///
+    /// # Errors
+    /// As [`Asking::run`].
+    pub fn times(&self, requests: u64, connections: usize) -> Result<Vec<f64>, Failure> {
+        let times = self.ask_all(requests, connections, |part, requests, connections, at| {
+            let folder = Folder::new(&format!("load-{at}"))?;
+            let notes = folder.0.join("times");
+            let mut tool = Command::new("h2load");
+            tool.arg(format!("--log-file={}", notes.display()));
+            part.ask(tool, requests, connections)?;
+            let times = fs::read_to_string(&notes)?.lines().map(took).collect::<Option<Vec<f64>>>();
+            let times = times.ok_or("what h2load notes is not understood")?;
+            match times.len() as u64 == requests {
+                true => Ok(times),
+                false => Err(format!("h2load notes {} of {requests} answers", times.len()).into()),
+            }
+        })?;
+        Ok(times.concat())
+    }
+
+    /// A tool at once for each address that is begun with, each with its part of the connections:
+    /// those of one tool all begin with the same address, at the same moment.
+    fn ask_all<T: Send>(
+        &self,
+        requests: u64,
+        connections: usize,
+        ask: impl Fn(&Asking<'_>, u64, usize, usize) -> Result<T, Failure> + Sync,
+    ) -> Result<Vec<T>, Failure> {
+        let tools = self.urls.len();
+        let part = |at: usize| {
+            let mut part = self.clone();
+            part.urls.rotate_left(at);
+            let asked = ask(&part, requests / tools as u64, (connections / tools).max(1), at);
+            asked.map_err(|error| error.to_string())
+        };
+        let all = thread::scope(|scope| {
+            let part = &part;
+            let asking: Vec<_> = (0..tools).map(|at| scope.spawn(move || part(at))).collect();
+            let joined = asking.into_iter().map(|tool| tool.join());
+            joined.map(|done| done.map_err(|_| "a client panicked")?).collect::<Result<_, String>>()
+        });
+        Ok(all?)
+    }
+
+    /// The seconds that the tool took.
+    fn ask(&self, mut tool: Command, requests: u64, connections: usize) -> Result<f64, Failure> {
+        if let Some(body) = self.body {
+            tool.args(["-H", "content-type: application/json", "-d"]).arg(body);
+        }
+        if let Some(header) = self.header {
+            tool.args(["-H", header]);
+        }
+        tool.args(["--h1", "-n", &requests.to_string(), "-c", &connections.to_string()]);
+        let threads = if self.urls.len() == 1 { THREADS.min(connections) } else { 1 };
+        tool.args(["-t", &threads.to_string()]).args(&self.urls);
+        let output = tool.output().map_err(|error| {
+            format!("h2load: {error}; Debian has it in nghttp2-client (`cargo xtask peers board`)")
+        })?;
+        let (said, url) = (String::from_utf8_lossy(&output.stdout), &self.urls[0]);
+        let done = read(&said).ok_or_else(|| format!("h2load {url} says {said}"))?;
+        if done.good != requests {
+            let good = done.good;
+            return Err(format!("{url}: {good} of {requests} answers are good: {said}").into());
+        }
+        Ok(done.seconds)
+    }
 }
 
 /// What the tool says.
@@ -64,9 +134,24 @@ fn time(text: &str) -> Option<f64> {
     Some(number.parse::<f64>().ok()? * scale)
 }
 
+/// The milliseconds of a line of its notes: when it was sent, the status, microseconds.
+fn took(line: &str) -> Option<f64> {
+    let mut words = line.split('\t').skip(1);
+    let (status, us) = (words.next()?, words.next()?.parse::<f64>().ok()?);
+    (status.len() == 3 && status.starts_with('2')).then_some(us / 1e3)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Done, read};
+    use super::{Done, read, took};
+
+    #[test]
+    fn what_the_tool_notes_is_read() {
+        assert_eq!(took("1700000000000000\t200\t1250"), Some(1.25));
+        for line in ["1700000000000000\t-1\t1250", "1700000000000000\t503\t1", "1\t200", ""] {
+            assert_eq!(took(line), None, "{line}");
+        }
+    }
 
     #[test]
     fn what_the_tool_says_is_read() {

@@ -10,7 +10,7 @@ use alice::{Key, Node, take};
 use alice_nats::{Engine, Options};
 use serde::{Deserialize, Serialize};
 
-use super::load;
+use super::load::Asking;
 use crate::Failure;
 
 /// A load by clients that were started before, with `load-node`.
@@ -77,7 +77,7 @@ pub fn node(engine: &str, label: &str) -> Result<(), Failure> {
     member.serve(&DONE)?;
     let code = node.code("load").when(take(&JOB)).to(&DONE);
     code.repeatedly(|job, done| {
-        let rate = load::run(&job.url, job.requests, job.connections);
+        let rate = Asking::of(job.url.clone()).run(job.requests, job.connections);
         done.put(rate.map_err(|error| error.to_string()))
     })?;
     println!("{label} is there");

@@ -11,7 +11,7 @@ use self::nodes::Nodes;
 use super::super::Options;
 use super::super::folder::Folder;
 use super::e3::{Count, SHOWN, furnish, messages};
-use super::load;
+use super::load::Asking;
 use super::server::Serving;
 use super::share::{cluster, wait_for};
 use crate::Failure;
@@ -26,6 +26,20 @@ const CONNECTIONS: usize = 20;
 /// So many of them ask the one server of E4; each of several has one.
 const CLIENTS: usize = 10;
 
+/// And so many, as E4 goes on to 45; they send as much in all.
+const MORE_CLIENTS: [More; 2] = [
+    More {
+        clients: 25,
+        ours: ["read-25", "write-25"],
+        theirs: ["cassandra-read-one-25", "cassandra-write-one-25"],
+    },
+    More {
+        clients: 45,
+        ours: ["read-45", "write-45"],
+        theirs: ["cassandra-read-one-45", "cassandra-write-one-45"],
+    },
+];
+
 /// A JVM is slow at first: nothing is counted for so long.
 const WARM_UP: Duration = Duration::from_secs(90);
 
@@ -36,18 +50,21 @@ const LENGTHS: usize = 50;
 const POST: &str = "post?board=w&author=somebody&text=hello";
 
 /// Answers a second of all servers together, as many as `threads` says: `read` and `write` of ours,
+/// `read-newest` of several shows all that was acknowledged anywhere before it was asked for, and
 /// `cassandra-read-one` and so on of Cassandra, at ONE and, where there are several nodes, at
-/// QUORUM. Both sync before they answer, or neither does; `bytes` and `cassandra-bytes` = of the
-/// page that is shown. Of several servers of ours there are as many more that post at level local:
-/// `write-local` is what these answer, `write-local-settled` the same until all of them show all.
+/// QUORUM; of one server also with as many clients as the name ends in. Both sync before they
+/// answer, or neither does; `bytes` and `cassandra-bytes` = of the page that is shown. Of several
+/// servers of ours there are as many more that post at level local: `write-local` is what these
+/// answer, `write-local-settled` the same until all of them show all. Where Cassandra fails, its
+/// numbers are left out, and it is told why.
 pub fn sample(is_synced: bool, options: Options, peers: &[System]) -> Result<Sample, Failure> {
     let (folder, servers) = (Folder::new("cassandra")?, options.threads);
     let turns = if options.tiny { 1 } else { 4 };
     let load = Size::of(options, turns);
-    let nodes = match peers.contains(&System::Cassandra) {
-        true => Some(Nodes::start(&folder.0, servers, is_synced)?),
-        false => None,
-    };
+    let mut theirs = Theirs::Absent;
+    if peers.contains(&System::Cassandra) {
+        theirs = Theirs::start(&folder, servers, is_synced, options.tiny);
+    }
     let engine = (servers > 1).then(|| match is_synced {
         true => NatsServers::start(servers),
         false => NatsServers::start_unsynced(servers),
@@ -56,31 +73,78 @@ pub fn sample(is_synced: bool, options: Options, peers: &[System]) -> Result<Sam
     if let Some(engine) = &engine {
         boards.push(Board::local(&folder, engine, is_synced, servers)?);
     }
-    if let Some(nodes) = &nodes {
-        boards.push(Board::theirs(nodes, servers, options.tiny)?);
-    }
-    let is_read = |board: &&Board| board.loads.iter().any(|load| load.name.contains("read"));
-    let lengths: Vec<usize> = boards.iter().filter(is_read).map(|board| board.bytes.1).collect();
-    if lengths.iter().any(|length| length.abs_diff(lengths[0]) * LENGTHS > lengths[0]) {
-        return Err(format!("the pages that are shown have {lengths:?} bytes").into());
-    }
+    let shown = boards[0].bytes.1;
+    theirs.each(|board| match board.bytes.1 {
+        length if length.abs_diff(shown) * LENGTHS <= shown => Ok(()),
+        length => Err(format!("it shows {length} bytes, and ours {shown}").into()),
+    });
     boards.iter_mut().try_for_each(|board| board.warm_up(load))?;
+    theirs.each(|board| board.warm_up(load));
     for turn in 1..=turns {
         eprintln!("turn {turn} of {turns}");
-        boards.iter_mut().try_for_each(|board| board.turn(load))?;
-    }
-    let mut sample = Sample::value(median(&boards[0].loads[0].rates), "1/s");
-    for board in &boards {
-        sample = sample.with(board.bytes.0, board.bytes.1 as f64);
-        for load in &board.loads {
-            sample = sample.with(load.name, median(&load.rates));
-            if let Some((name, rates)) = &load.settled {
-                sample = sample.with(name, median(rates));
-            }
+        // Neither is always the first.
+        if turn % 2 == 1 {
+            boards.iter_mut().try_for_each(|board| board.turn(load))?;
+        }
+        theirs.each(|board| board.turn(load));
+        if turn % 2 == 0 {
+            boards.iter_mut().try_for_each(|board| board.turn(load))?;
         }
     }
+    let sample = Sample::value(median(&boards[0].loads[0].rates), "1/s");
+    let sample = boards.iter().fold(sample, |all, board| board.told(all));
     let lost = boards.iter().map(Board::lost).sum::<Result<u64, Failure>>()?;
-    Ok(sample.check_none(lost, "posts are lost or doubled"))
+    Ok(theirs.told(sample).check_none(lost, "posts are lost or doubled"))
+}
+
+/// Cassandra, and the board that is kept in it; ours go on where it fails.
+enum Theirs {
+    Absent,
+    There(Box<(Board, Nodes)>),
+    Failed(String),
+}
+
+impl Theirs {
+    fn start(folder: &Folder, servers: usize, is_synced: bool, is_tiny: bool) -> Theirs {
+        let start = || {
+            let nodes = Nodes::start(&folder.0, servers, is_synced)?;
+            let board = Board::theirs(&nodes, servers, is_tiny)?;
+            Ok::<_, Failure>((board, nodes))
+        };
+        match start() {
+            Ok(there) => Theirs::There(Box::new(there)),
+            Err(error) => Theirs::Failed(error.to_string()),
+        }
+    }
+
+    /// Does this with it, unless it has failed.
+    fn each(&mut self, what: impl FnOnce(&mut Board) -> Result<(), Failure>) {
+        if let Theirs::There(there) = self
+            && let Err(error) = what(&mut there.0)
+        {
+            *self = Theirs::Failed(error.to_string());
+        }
+    }
+
+    /// Adds what it reached, or why there is nothing of it.
+    fn told(mut self, sample: Sample) -> Sample {
+        self.each(|board| match board.lost()? {
+            0 => Ok(()),
+            lost => Err(format!("{lost} posts are lost or doubled").into()),
+        });
+        match self {
+            Theirs::Absent => sample,
+            Theirs::There(there) => there.0.told(sample),
+            Theirs::Failed(why) => sample.with_failed(System::Cassandra.name(), why),
+        }
+    }
+}
+
+/// More clients of one server: what reading and posting is called then.
+struct More {
+    clients: usize,
+    ours: [&'static str; 2],
+    theirs: [&'static str; 2],
 }
 
 /// What each server is asked at once.
@@ -118,6 +182,9 @@ struct Board {
 struct Load {
     name: &'static str,
     path: String,
+    /// Of how many clients, unless of as many as all.
+    clients: Option<usize>,
+    header: Option<&'static str>,
     posted: u64,
     rates: Vec<f64>,
     /// The rates until all servers show everything, where they answer before that.
@@ -126,14 +193,27 @@ struct Load {
 
 impl Load {
     fn new(name: &'static str, path: impl Into<String>) -> Load {
-        Load { name, path: path.into(), posted: 0, rates: Vec::new(), settled: None }
+        let (path, rates) = (path.into(), Vec::new());
+        Load { name, path, clients: None, header: None, posted: 0, rates, settled: None }
+    }
+
+    /// These paths of one server, each by more clients.
+    fn of_more(names: fn(&More) -> [&'static str; 2], paths: [&str; 2]) -> Vec<Load> {
+        let of = |more: &More| {
+            let clients = Some(more.clients);
+            let load = |(name, path)| Load { clients, ..Load::new(name, path) };
+            names(more).into_iter().zip(paths).map(load).collect::<Vec<_>>()
+        };
+        MORE_CLIENTS.iter().flat_map(of).collect()
     }
 
     /// Asks all servers at once: answers a second of all together, until the last has ended.
     fn run(&mut self, servers: &[Serving], size: Size) -> Result<f64, Failure> {
+        let connections = self.clients.map_or(size.connections, |clients| clients * CONNECTIONS);
         let ask = |server: &Serving| {
             let url = format!("http://{}{}", server.address, self.path);
-            load::run(&url, size.requests, size.connections)
+            let asking = Asking { header: self.header, ..Asking::of(url) };
+            asking.run(size.requests, connections)
         };
         let rates = std::thread::scope(|scope| {
             let asking: Vec<_> =
@@ -170,8 +250,14 @@ impl Board {
                 cluster(engine, folder, ("quorum", count), &[&durability, unsynced].concat())?
             }
         };
-        let loads =
-            vec![Load::new("read", "/boards/b"), Load::new("write", format!("/bench/{POST}"))];
+        let paths = ["/boards/b", &format!("/bench/{POST}")];
+        let mut loads = vec![Load::new("read", paths[0]), Load::new("write", paths[1])];
+        if count == 1 {
+            loads.extend(Load::of_more(|more| more.ours, paths));
+        } else {
+            let newest = Load::new("read-newest", paths[0]);
+            loads.push(Load { header: Some("Jungle-Consistency: linearizable"), ..newest });
+        }
         let (warm_up, bytes) = (Duration::ZERO, ("bytes", 0));
         Board { servers, count: messages, loads, warm_up, bytes }.shown("/boards/b")
     }
@@ -203,11 +289,14 @@ impl Board {
         for _ in 0..SHOWN {
             servers[0].ask("GET /quorum/post?board=b&author=somebody&text=hello", "")?;
         }
+        let paths = ["/one/board?board=b", &format!("/one/{POST}")];
         let mut loads = vec![
-            Load::new("cassandra-read-one", "/one/board?board=b"),
-            Load::new("cassandra-write-one", format!("/one/{POST}")),
+            Load::new("cassandra-read-one", paths[0]),
+            Load::new("cassandra-write-one", paths[1]),
         ];
-        if count > 1 {
+        if count == 1 {
+            loads.extend(Load::of_more(|more| more.theirs, paths));
+        } else {
             loads.push(Load::new("cassandra-read-quorum", "/quorum/board?board=b"));
             loads.push(Load::new("cassandra-write-quorum", format!("/quorum/{POST}")));
         }
@@ -267,6 +356,18 @@ impl Board {
             }
         }
         Ok(())
+    }
+
+    /// Adds what it reached.
+    fn told(&self, sample: Sample) -> Sample {
+        let sample = sample.with(self.bytes.0, self.bytes.1 as f64);
+        self.loads.iter().fold(sample, |all, load| {
+            let all = all.with(load.name, median(&load.rates));
+            match &load.settled {
+                Some((name, rates)) => all.with(name, median(rates)),
+                None => all,
+            }
+        })
     }
 
     /// How many of the posts are not there, or too many.
