@@ -34,8 +34,11 @@ struct Inner {
     urgent: Arc<Urgent>,
 }
 
-/// Ready code segments with a priority. The pool's own queues know none, so a job that is about to
-/// run looks here first.
+/// Ready code segments with a priority, and what they overtook. The pool's own queues know none, so
+/// a job that is about to run something looks here first.
+///
+/// Each that waits here has a job of the pool that will take one out: no job finds nothing, and no
+/// job has to go on until nothing is left, which might be never.
 #[derive(Default)]
 pub(crate) struct Urgent {
     waiting: Mutex<Waiting>,
@@ -124,11 +127,10 @@ fn spawn(pool: Option<&Pool>, job: impl FnOnce() + Send + 'static) {
 }
 
 impl Urgent {
+    /// A job that takes one out must follow.
     fn push(&self, ready: Ready) {
         let mut waiting = self.waiting.lock().expect(UNPOISONED);
-        waiting.arrivals += 1;
-        let (priority, arrival) = (ready.priority(), waiting.arrivals);
-        waiting.heap.push(Ranked { priority, arrival, ready });
+        waiting.push(ready);
         self.count.store(waiting.heap.len(), Ordering::SeqCst);
     }
 
@@ -136,16 +138,35 @@ impl Urgent {
         self.count.load(Ordering::SeqCst) > 0
     }
 
-    /// The most urgent that waits, if it is at least this urgent.
-    pub(crate) fn pop(&self, least: u8) -> Option<Ready> {
-        if !self.is_there() {
-            return None;
-        }
+    /// The most urgent that waits.
+    pub(crate) fn pop(&self) -> Option<Ready> {
         let mut waiting = self.waiting.lock().expect(UNPOISONED);
-        let most = waiting.heap.peek().filter(|most| most.priority >= least).is_some();
-        let popped = if most { waiting.heap.pop() } else { None };
+        let popped = waiting.heap.pop();
         self.count.store(waiting.heap.len(), Ordering::SeqCst);
         popped.map(|ranked| ranked.ready)
+    }
+
+    /// This one, or one that waits and is more urgent, whose place it takes.
+    pub(crate) fn most_of(&self, ready: Ready) -> Ready {
+        if !self.is_there() {
+            return ready;
+        }
+        let mut waiting = self.waiting.lock().expect(UNPOISONED);
+        let is_more = |most: &Ranked| most.priority > ready.priority();
+        if !waiting.heap.peek().is_some_and(is_more) {
+            return ready;
+        }
+        let most = waiting.heap.pop().expect("it was looked at");
+        waiting.push(ready);
+        most.ready
+    }
+}
+
+impl Waiting {
+    fn push(&mut self, ready: Ready) {
+        self.arrivals += 1;
+        let (priority, arrival) = (ready.priority(), self.arrivals);
+        self.heap.push(Ranked { priority, arrival, ready });
     }
 }
 

@@ -146,7 +146,8 @@ pub(crate) fn work(ready: Ready) {
 
 /// A job of a pool: runs the most urgent one that waits, and what follows from it.
 pub(crate) fn work_urgent(urgent: Arc<Urgent>) {
-    TURN.with(|turn| turn.work(urgent, None));
+    let most = urgent.pop();
+    TURN.with(|turn| turn.work(urgent, most));
 }
 
 impl Turn {
@@ -162,10 +163,8 @@ impl Turn {
         while let Some(this) = self.choose(&urgent, &mut ready) {
             this.run();
             ready = ready.or_else(|| self.next.take());
-            if !self.has_more_runs()
-                && let Some(later) = ready.take()
-            {
-                Pool::run(later);
+            if !self.has_more_runs() {
+                ready.take().into_iter().chain(self.next.take()).for_each(Pool::run);
             }
         }
         self.worker_of.set(was_worker_of);
@@ -192,9 +191,8 @@ impl Turn {
         self.here.borrow_mut().pop_front()
     }
 
-    /// What must be run here, then what is urgent, then what is ready.
+    /// What must be run here, then what is ready, or something more urgent in its place.
     fn choose(&self, urgent: &Urgent, ready: &mut Option<Ready>) -> Option<Ready> {
-        let least = ready.as_ref().map_or(0, |ready| ready.priority().saturating_add(1));
-        self.pop_here().or_else(|| urgent.pop(least)).or_else(|| ready.take())
+        self.pop_here().or_else(|| ready.take().map(|ready| urgent.most_of(ready)))
     }
 }

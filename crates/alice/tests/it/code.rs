@@ -1,5 +1,6 @@
 //! Code segments: when they run, how often, where, in which order.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -86,6 +87,67 @@ fn endless_chain_does_not_starve_others() {
         assert_eq!(*node.take(&C).unwrap(), 1000, "{run:?}");
         cancel.cancel();
     }
+}
+
+/// What the pool has to do besides waits for some jobs in a row at most, and finds none before it
+/// that have nothing to do any more.
+#[test]
+fn endless_urgent_chain_does_not_starve_the_pool() {
+    for run in [Run::Next, Run::Pool] {
+        let (node, cancel) = (Node::on(&Pool::new(1).unwrap()), Cancel::new());
+        let latest = Arc::new(AtomicU32::new(0));
+        let chain = node.code("chain").when(take(&A)).to((&A, &B)).priority(1).run(run);
+        let seen = Arc::clone(&latest);
+        chain
+            .until(&cancel)
+            .repeatedly(move |a, (next, other)| {
+                seen.store(**a, Ordering::SeqCst);
+                if **a == 1000 {
+                    let (other, seen) = (other.clone(), Arc::clone(&seen));
+                    rayon_core::spawn_fifo(move || _ = other.put(seen.load(Ordering::SeqCst)));
+                }
+                next.put(**a + 1)
+            })
+            .unwrap();
+        node.put(&A, 0).unwrap();
+        let came = node.take_within(&B, Duration::from_secs(30));
+        cancel.cancel();
+        let came = *came.unwrap();
+        assert!(came < 2000, "{run:?}: after {came}");
+    }
+}
+
+#[test]
+fn urgent_code_overtakes_and_nothing_is_left_behind() {
+    let node = Node::on(&Pool::new(1).unwrap());
+    let count = 1000;
+    // Each run of the plain one makes urgent ones ready, which run before the next plain one.
+    for (key, priority) in [(&B, 1), (&C, 2)] {
+        let urgent = node.code("urgent").when(take(key)).to(&LOG).priority(priority).run(Run::Pool);
+        urgent.repeatedly(move |n, log| log.put(format!("{priority} {}", **n))).unwrap();
+    }
+    let plain = node.code("plain").when(take(&A)).to((&B, &C, &LOG));
+    plain
+        .repeatedly(|n, (first, second, log)| {
+            first.put(**n).unwrap();
+            second.put(**n).unwrap();
+            log.put(format!("0 {}", **n))
+        })
+        .unwrap();
+    put_all(&node, &A, 0..count);
+    let all: Vec<_> = (0..count * 3).map(|_| node.take(&LOG).unwrap().to_string()).collect();
+    for priority in 0..3 {
+        let name = format!("{priority} ");
+        let of: Vec<_> = all.iter().filter_map(|line| line.strip_prefix(&name)).collect();
+        let in_order = (0..count).map(|n| n.to_string());
+        assert!(in_order.eq(of), "{priority}");
+    }
+    let place = |line: String| all.iter().position(|other| *other == line).unwrap();
+    let overtaken = (0..count - 1).filter(|n| {
+        place(format!("2 {n}")) < place(format!("1 {n}"))
+            && place(format!("1 {n}")) < place(format!("0 {}", n + 1))
+    });
+    assert_eq!(overtaken.count() as u32, count - 1);
 }
 
 #[test]
