@@ -15,7 +15,7 @@ use crate::sync::{AtomicBool, Mutex, Ordering, UNPOISONED};
 use crate::turn::{self, Run, Runnable};
 
 /// A declared code segment. Dropping this handle changes nothing; the code segment lives as long as
-/// its node, or until it is done or cancelled.
+/// its node, or until it is done or cancelled, also if it waits for queues of other nodes.
 ///
 /// ```
 /// use alice::{Key, Node, Run, take};
@@ -81,19 +81,21 @@ where
     F: FnMut(&mut P::Values, &O) -> Option<Reason> + Send + 'static,
 {
     /// Runs, if the inputs are there already, or waits in line for them.
-    pub(crate) fn begin(self) -> Result<Code, DeclareError> {
-        let task = Arc::new(self);
-        match task.arm() {
-            Look::Ready(inputs) => Arc::clone(&task).start(inputs),
+    pub(crate) fn begin(self: Arc<Self>) -> Result<Code, DeclareError> {
+        match self.arm() {
+            Look::Ready(inputs) => Arc::clone(&self).start(inputs),
             Look::NotYet => {}
             Look::Closed => return Err(DeclareError::Closed),
         }
         turn::run_here();
-        Ok(Code(task))
+        Ok(Code(self))
     }
 
-    /// Looks for the inputs, or waits in line for them.
+    /// Looks for the inputs, or waits in line for them, unless it is over.
     fn arm(self: &Arc<Self>) -> Look<P::Values> {
+        if self.is_over() {
+            return Look::NotYet;
+        }
         let found = self.gate.arm(self);
         // Whoever stopped it before it was armed found nothing to disarm.
         if matches!(found, Look::NotYet) && self.is_over() {
@@ -188,7 +190,7 @@ where
         let mut inputs = work.inputs.take().expect("it was started with inputs");
         loop {
             self.run_once(&mut work.body, inputs);
-            if !self.repeats || self.is_over() {
+            if !self.repeats {
                 return;
             }
             match self.arm() {

@@ -10,6 +10,7 @@ use crate::error::DeclareError;
 use crate::failure::{FAILURES, Reason};
 use crate::gate::Gate;
 use crate::inputs::{Inputs, Ports};
+use crate::line::Waiter;
 use crate::node::Node;
 use crate::outputs::Outputs;
 use crate::sync::{AtomicBool, Mutex};
@@ -238,7 +239,8 @@ impl<I: Inputs, Q: Send + Sync + 'static> Declare<'_, I, Q> {
         if repeats && !ports.consumes() {
             return Err(DeclareError::NeverRests { name: name.to_owned() });
         }
-        let code = Task {
+        let ends = node.ends_of(&ports);
+        let task = Arc::new(Task {
             name: name.into(),
             gate: Gate::new(ports, settings.priority),
             outputs: outputs?,
@@ -248,11 +250,23 @@ impl<I: Inputs, Q: Send + Sync + 'static> Declare<'_, I, Q> {
             is_over: AtomicBool::new(false),
             pool: node.pool().clone(),
             failures: node.queue(&FAILURES)?,
-        }
-        .begin()?;
-        if let Some(cancel) = settings.cancel {
-            cancel.stops(Arc::clone(&code.0));
-        }
-        Ok(code)
+        });
+        stopped_by(ends, settings.cancel.as_ref(), &task)?;
+        task.begin()
     }
+}
+
+/// Before it looks for its inputs, so that what is stopped already takes nothing.
+fn stopped_by(
+    ends: Option<&Cancel>,
+    cancel: Option<&Cancel>,
+    waiter: &Arc<impl Waiter + 'static>,
+) -> Result<(), DeclareError> {
+    if ends.is_some_and(Cancel::is_cancelled) {
+        return Err(DeclareError::Closed);
+    }
+    for cancel in ends.into_iter().chain(cancel) {
+        cancel.stops(Arc::clone(waiter) as Arc<dyn Waiter>);
+    }
+    Ok(())
 }

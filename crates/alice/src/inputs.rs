@@ -70,6 +70,9 @@ pub trait Ports: Send + Sync + 'static {
 
     fn consumes(&self) -> bool;
 
+    /// Whether all queues are those of the node with this address.
+    fn all_are_of(&self, node: usize) -> bool;
+
     fn give(&self, values: Self::Values, into: &mut Vec<Given>);
 }
 
@@ -111,6 +114,10 @@ impl<P: OnePort> Ports for P {
 
     fn consumes(&self) -> bool {
         self.uses_up()
+    }
+
+    fn all_are_of(&self, node: usize) -> bool {
+        self.queue().is_of(node)
     }
 
     fn give(&self, value: P::Value, into: &mut Vec<Given>) {
@@ -192,6 +199,10 @@ macro_rules! tuple {
                 $(self.ports.$at.uses_up())||+
             }
 
+            fn all_are_of(&self, node: usize) -> bool {
+                $(self.ports.$at.queue().is_of(node))&&+
+            }
+
             fn give(&self, values: Self::Values, into: &mut Vec<Given>) {
                 $(self.ports.$at.tell(values.$at, into);)+
             }
@@ -258,6 +269,10 @@ impl<T: Data> Ports for Joint<Vec<Port<T>>> {
 
     fn consumes(&self) -> bool {
         self.ports.iter().any(OnePort::uses_up)
+    }
+
+    fn all_are_of(&self, node: usize) -> bool {
+        self.ports.iter().all(|port| port.queue().is_of(node))
     }
 
     fn give(&self, values: Vec<Segment<T>>, into: &mut Vec<Given>) {

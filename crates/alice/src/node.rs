@@ -12,13 +12,13 @@ use crate::error::{DeclareError, NotPut, PutError, WaitError};
 use crate::failure::{FAILURES, FAILURES_MAX};
 use crate::inputs::{Inputs, Ports};
 use crate::key::{Data, Hashed, Key, Name};
-use crate::line::Waiter;
+use crate::line::{Stop, Waiter};
 use crate::pool::Pool;
 use crate::queue::Queue;
 use crate::segment::Segment;
 use crate::status::{NodeStatus, QueueStatus, WaitingStatus, each_once};
 use crate::sync::{RwLock, UNPOISONED};
-use crate::wait::{Wait, wait_for};
+use crate::wait::{Cancel, Wait, wait_until};
 
 /// A node: a set of keyed queues, and the code segments that wait for them.
 ///
@@ -48,6 +48,8 @@ pub struct Node(Arc<Inner>);
 struct Inner {
     queues: RwLock<Queues>,
     neighbours: RwLock<HashMap<Box<str>, Weak<Inner>>>,
+    /// Stops what waits for queues of other nodes, in whose lines a closing node does not look.
+    ends: Cancel,
     pool: Pool,
 }
 
@@ -115,7 +117,8 @@ impl Node {
     #[must_use]
     pub fn on(pool: &Pool) -> Node {
         let (queues, neighbours) = (RwLock::default(), RwLock::default());
-        let node = Node(Arc::new(Inner { queues, neighbours, pool: pool.clone() }));
+        let (ends, pool) = (Cancel::new(), pool.clone());
+        let node = Node(Arc::new(Inner { queues, neighbours, ends, pool }));
         let failures = node.queue(&FAILURES).expect("the node is new");
         let segments_max = NonZeroUsize::new(FAILURES_MAX);
         failures.set_bound(
@@ -149,7 +152,10 @@ impl Node {
         found.unwrap_or_else(|| {
             let mut queues = self.0.queues.write().expect(UNPOISONED);
             let Queues { by_name, is_closed } = &mut *queues;
-            let made = || Arc::new(Queue::<T>::new(key.name(), *is_closed)) as Arc<dyn AnyQueue>;
+            let made = || {
+                let queue = Queue::<T>::new(key.name(), self.address(), *is_closed);
+                Arc::new(queue) as Arc<dyn AnyQueue>
+            };
             typed(&**by_name.entry(key.hashed().clone()).or_insert_with(made), key)
         })
     }
@@ -249,7 +255,9 @@ impl Node {
         inputs: I,
         wait: impl Into<Wait>,
     ) -> Result<<I::Ports as Ports>::Values, WaitError> {
-        wait_for(inputs.find(self)?, wait.into())
+        let ports = inputs.find(self)?;
+        let ends = self.ends_of(&ports);
+        wait_until(ports, wait.into(), ends)
     }
 
     /// Begins to declare a code segment. Its name is for people.
@@ -346,6 +354,18 @@ impl Node {
     pub(crate) fn pool(&self) -> &Pool {
         &self.0.pool
     }
+
+    /// What ends with this node, if the closing of these queues does not end it: some are those of
+    /// other nodes.
+    pub(crate) fn ends_of(&self, ports: &impl Ports) -> Option<&Cancel> {
+        let address = self.address();
+        (!ports.all_are_of(address)).then_some(&self.0.ends)
+    }
+
+    /// Tells it from all nodes that are there.
+    fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
 }
 
 fn typed<T: Data>(queue: &dyn AnyQueue, key: &Key<T>) -> Result<Queue<T>, DeclareError> {
@@ -368,6 +388,7 @@ impl Inner {
         };
         // With no lock held: what waited is dropped, which may run the program's own code.
         queues.iter().for_each(|queue| queue.close());
+        self.ends.stop(Stop::Closed);
     }
 }
 

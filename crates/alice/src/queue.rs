@@ -40,18 +40,20 @@ pub struct Queue<T: Data>(Arc<Inner<T>>);
 struct Inner<T> {
     /// The one order in which locks of several queues are taken.
     id: u64,
+    /// The address of its node, which is there while this is open, so that no other one has it.
+    node: usize,
     name: Box<str>,
     state: Mutex<State<T>>,
     room: Condvar,
 }
 
 impl<T: Data> Queue<T> {
-    pub(crate) fn new(name: &str, is_closed: bool) -> Queue<T> {
+    pub(crate) fn new(name: &str, node: usize, is_closed: bool) -> Queue<T> {
         // Not one of `sync`: it orders nothing, and outlives a schedule.
         static IDS: AtomicU64 = AtomicU64::new(0);
         let id = IDS.fetch_add(1, Ordering::SeqCst);
         let (state, room) = (Mutex::new(State::new(is_closed)), Condvar::new());
-        Queue(Arc::new(Inner { id, name: name.into(), state, room }))
+        Queue(Arc::new(Inner { id, node, name: name.into(), state, room }))
     }
 
     /// Appends a data segment, and gives its index. What now has all its inputs runs; this call
@@ -329,6 +331,10 @@ impl<T: Data> Queue<T> {
 
     pub(crate) fn id(&self) -> u64 {
         self.0.id
+    }
+
+    pub(crate) fn is_of(&self, node: usize) -> bool {
+        self.0.node == node
     }
 
     pub(crate) fn close(&self) {

@@ -96,7 +96,7 @@ pub struct Cancel(Arc<Mutex<Cancelling>>);
 
 #[derive(Default)]
 struct Cancelling {
-    is_cancelled: bool,
+    stopped: Option<Stop>,
     waiters: Vec<Weak<dyn Waiter>>,
 }
 
@@ -110,20 +110,25 @@ impl Cancel {
     /// Ends them, for ever: waits get [`WaitError::Cancelled`], and code segments never run again.
     /// Code that runs now is not interrupted.
     pub fn cancel(&self) {
+        self.stop(Stop::Cancelled);
+    }
+
+    /// As [`cancel`](Cancel::cancel), for another reason.
+    pub(crate) fn stop(&self, why: Stop) {
         let waiters = {
             let mut cancelling = self.0.lock().expect(UNPOISONED);
-            cancelling.is_cancelled = true;
+            cancelling.stopped = Some(why);
             std::mem::take(&mut cancelling.waiters)
         };
         for waiter in waiters.iter().filter_map(Weak::upgrade) {
-            waiter.stop(Stop::Cancelled);
+            waiter.stop(why);
         }
     }
 
     /// Whether it was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.0.lock().expect(UNPOISONED).is_cancelled
+        self.0.lock().expect(UNPOISONED).stopped.is_some()
     }
 
     /// Calls this when it is cancelled, on the thread that cancels; at once, if it was already.
@@ -150,14 +155,16 @@ impl Cancel {
     /// Stops the waiter when it is cancelled; at once, if it was already.
     pub(crate) fn stops(&self, waiter: Arc<dyn Waiter>) {
         let mut cancelling = self.0.lock().expect(UNPOISONED);
-        if cancelling.is_cancelled {
+        if let Some(why) = cancelling.stopped {
             drop(cancelling);
-            return waiter.stop(Stop::Cancelled);
+            return waiter.stop(why);
         }
         let waiters = &mut cancelling.waiters;
         if waiters.len() == waiters.capacity() {
             // Those that are done go before the list grows, so its length stays that of the living.
             waiters.retain(|waiter| waiter.strong_count() > 0);
+            // They are not looked at again before as many have come.
+            waiters.reserve(waiters.len() + 1);
         }
         waiters.push(Arc::downgrade(&waiter));
     }
@@ -206,6 +213,18 @@ struct Sleeper<P: Ports> {
 
 /// Takes the inputs when all are there.
 pub(crate) fn wait_for<P: Ports>(ports: P, wait: Wait) -> Result<P::Values, WaitError> {
+    wait_until(ports, wait, None)
+}
+
+/// The same, but only until this ends besides.
+pub(crate) fn wait_until<P: Ports>(
+    ports: P,
+    wait: Wait,
+    ends: Option<&Cancel>,
+) -> Result<P::Values, WaitError> {
+    if ends.is_some_and(Cancel::is_cancelled) {
+        return Err(WaitError::Closed);
+    }
     let gate = Gate::new(ports, 0);
     match gate.look() {
         Look::Ready(values) => return Ok(values),
@@ -221,7 +240,7 @@ pub(crate) fn wait_for<P: Ports>(ports: P, wait: Wait) -> Result<P::Values, Wait
         Look::Closed => return Err(WaitError::Closed),
         Look::NotYet => {}
     }
-    if let Some(cancel) = wait.cancel {
+    for cancel in wait.cancel.iter().chain(ends) {
         cancel.stops(Arc::clone(&sleeper) as Arc<dyn Waiter>);
     }
     sleeper.sleep(deadline)

@@ -194,9 +194,9 @@ fn cancelled_code_never_runs_and_takes_nothing() {
     by_token.repeatedly(|_, ()| ()).unwrap();
     by_handle.cancel();
     cancel.cancel();
+    node.put(&A, 1).unwrap();
     let late = node.code("three").when(take(&A)).run(Run::Here).until(&cancel);
     late.repeatedly(|_, ()| ()).unwrap();
-    node.put(&A, 1).unwrap();
     node.put(&B, 1).unwrap();
     assert_eq!((node.queue(&A).unwrap().len(), node.queue(&B).unwrap().len()), (1, 1));
 }

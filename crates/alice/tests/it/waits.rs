@@ -8,6 +8,8 @@ use alice::{Cancel, DeclareError, Key, Node, NotPut, Run, WaitError, take};
 
 const A: Key<u32> = Key::new("a");
 const B: Key<u32> = Key::new("b");
+/// Longer than whatever has to happen.
+const LONG: Duration = Duration::from_secs(30);
 
 /// A thread that waits for A, met when it does.
 fn while_waiting(node: &Node, end: impl FnOnce()) -> Result<u32, WaitError> {
@@ -97,4 +99,42 @@ fn last_handle_closes_the_node() {
     queue.put(1).unwrap();
     drop(other);
     assert_eq!(queue.put(2).unwrap_err().why, NotPut::Closed);
+}
+
+/// What waits for queues of other nodes ends with its own.
+#[test]
+fn closed_node_takes_nothing_from_others() {
+    let (shop, kitchen) = (Node::new(), Node::new());
+    let orders = shop.queue(&A).unwrap();
+    let cook = || kitchen.code("cook").when(take(&orders)).to(&B).run(Run::Here);
+    cook().repeatedly(|order, dishes| dishes.flip(order)).unwrap();
+    let both = kitchen.code("both").when((take(&orders), take(&B))).run(Run::Here);
+    both.once(|_, ()| ()).unwrap();
+    put_all(&shop, &A, [1]);
+    assert_eq!((*kitchen.take(&B).unwrap(), orders.len()), (1, 0));
+    let waited = thread::scope(|scope| {
+        let waiter = scope.spawn(|| kitchen.wait_for(take(&orders), LONG));
+        wait_until_waiting(&shop, 1);
+        kitchen.close();
+        waiter.join().unwrap()
+    });
+    assert_eq!(waited.unwrap_err(), WaitError::Closed);
+    assert_eq!(orders.waiting(), 0);
+    put_all(&shop, &A, [2]);
+    assert_eq!(cook().once(|_, _| ()).unwrap_err(), DeclareError::Closed);
+    let now = kitchen.wait_for(take(&orders), Duration::ZERO);
+    assert_eq!(now.unwrap_err(), WaitError::Closed);
+    assert_eq!(orders.len(), 1, "nobody has taken it");
+    assert_eq!(*orders.take().unwrap(), 2);
+}
+
+#[test]
+fn code_that_runs_when_its_node_is_closed_takes_no_more_from_others() {
+    let (shop, kitchen) = (Node::new(), Node::new());
+    let orders = shop.queue(&A).unwrap();
+    let closes = kitchen.clone();
+    let cook = kitchen.code("cook").when(take(&orders)).run(Run::Here);
+    cook.repeatedly(move |_, ()| closes.close()).unwrap();
+    put_all(&shop, &A, [1, 2]);
+    assert_eq!(orders.len(), 1);
 }
