@@ -23,10 +23,7 @@ struct Limit {
 
 /// Stops the waiter at that time, if it waits then.
 pub(crate) fn stop_at(at: Instant, waiter: &Arc<dyn Waiter>) {
-    let timer = timer();
-    let mut limits = timer.limits.lock().expect(UNPOISONED);
-    limits.push(Reverse(Limit { at, waiter: Arc::downgrade(waiter) }));
-    timer.sooner.notify_one();
+    timer().add(Limit { at, waiter: Arc::downgrade(waiter) });
 }
 
 fn timer() -> &'static Timer {
@@ -47,6 +44,18 @@ impl Timer {
                 waiter.stop(Stop::TimedOut);
             }
         }
+    }
+
+    fn add(&self, limit: Limit) {
+        let mut limits = self.limits.lock().expect(UNPOISONED);
+        if limits.len() == limits.capacity() {
+            // What is done needs no limit, which would keep its memory until then.
+            limits.retain(|Reverse(limit)| limit.waiter.strong_count() > 0);
+            let living = limits.len();
+            limits.reserve(living + 1);
+        }
+        limits.push(Reverse(limit));
+        self.sooner.notify_one();
     }
 
     /// The next limit, when its time has come.
@@ -85,3 +94,40 @@ impl PartialEq for Limit {
 }
 
 impl Eq for Limit {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    struct Idle;
+
+    impl Waiter for Idle {
+        fn try_fire(self: Arc<Self>) {}
+
+        fn stop(self: Arc<Self>, _: Stop) {}
+
+        fn name(&self) -> &str {
+            "idle"
+        }
+    }
+
+    #[test]
+    fn what_is_done_is_not_kept_until_its_limit() {
+        let timer = Timer::default();
+        let at = Instant::now() + Duration::from_hours(1);
+        let living: Vec<Arc<dyn Waiter>> = (0..100).map(|_| Arc::new(Idle) as _).collect();
+        let add = |waiter: &Arc<dyn Waiter>| {
+            timer.add(Limit { at, waiter: Arc::downgrade(waiter) });
+        };
+        living.iter().for_each(add);
+        for _ in 0..100_000 {
+            let done: Arc<dyn Waiter> = Arc::new(Idle);
+            add(&done);
+        }
+        let mut limits = timer.limits.lock().unwrap();
+        assert!(limits.capacity() < 1000, "{}", limits.capacity());
+        limits.retain(|Reverse(limit)| limit.waiter.strong_count() > 0);
+        assert_eq!(limits.len(), living.len());
+    }
+}
