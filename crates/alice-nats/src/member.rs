@@ -52,6 +52,8 @@ struct Serving {
     /// By the names of the requests.
     waits: Mutex<HashMap<String, oneshot::Sender<()>>>,
     handed: Mutex<VecDeque<(String, Instant, GiveBack)>>,
+    /// Who waits gives up when his answer is late by this, if he was told what this member was.
+    answer_within: Duration,
     /// Where the engine says that nobody was there.
     back: String,
     answers: std::sync::atomic::AtomicU64,
@@ -88,6 +90,7 @@ impl Member {
             is_lost: AtomicBool::new(false),
             waits: Mutex::default(),
             handed: Mutex::default(),
+            answer_within: shared.options.answer_within,
             back,
             answers: std::sync::atomic::AtomicU64::new(0),
         });
@@ -312,12 +315,18 @@ impl Serving {
             }
             waits.insert(ask.id.clone(), cancel);
         }
-        let waiting = queue.wait(want, ask.wait.min(WAIT_MAX), cancelled);
+        let within = ask.wait.min(WAIT_MAX);
+        let waiting = queue.wait(want, within, cancelled);
         let (serving, reply) = (Arc::clone(self), reply.to_owned());
+        // The answer has its own way to go.
+        let is_late_after = within + self.answer_within.mul_f32(0.9);
+        let asked = Instant::now();
         tokio::spawn(async move {
             let found = waiting.await;
             serving.waits().remove(&ask.id);
-            serving.send(&reply, Reply::from(found)).await;
+            let answer = Reply::from(found);
+            let answer = if asked.elapsed() > is_late_after { answer.unsent() } else { answer };
+            serving.send(&reply, answer).await;
         });
         None
     }
@@ -386,6 +395,20 @@ impl Serving {
 enum Reply {
     Of(Answer),
     Hand(Handed),
+}
+
+impl Reply {
+    /// What is said instead when nobody may be there to hear it. The engine does not know that: the
+    /// place for all answers to a connection is still there.
+    fn unsent(self) -> Reply {
+        match self {
+            Reply::Hand(Handed { give_back: Some(give_back), .. }) => {
+                give_back();
+                Reply::Of(Answer::Nothing)
+            }
+            other => other,
+        }
+    }
 }
 
 impl From<Result<Option<Handed>, Refusal>> for Reply {

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use alice::{Data, Node, NotPut, Queue, Run, Segment, WaitError, newer, peek, take};
+use alice::{Data, Node, NotPut, Queue, Segment, WaitError, newer, peek, take};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
@@ -169,7 +169,8 @@ impl<T: Travels> Inner<T> {
         put.map_or_else(Answer::Refused, Answer::Put)
     }
 
-    /// A code segment waits in the peer's place, so that it stands in line with all others.
+    /// Something stands in the peer's place in line with all others, and gets the segment as a
+    /// thread of this process would: a code segment would have to wait for whatever runs meanwhile.
     async fn wait(
         &self,
         want: Want,
@@ -182,10 +183,9 @@ impl<T: Travels> Inner<T> {
             Want::Peek => peek(&self.queue),
             Want::Newer(seen) => newer(&self.queue, seen),
         };
-        let waits = self.node.code("a peer").when(input).run(Run::Here);
-        let waits = waits.once(move |segment: &mut Segment<T>, ()| {
-            // The receiver stays until this has run or never will.
-            let _ = sender.send(segment.clone());
+        let waits = self.node.code("a peer").when(input).hand(move |segment| {
+            // The receiver stays until this was called or never will be.
+            let _ = sender.send(segment);
         });
         let code = waits.map_err(|_| Refusal::Closed)?;
         tokio::select! {
@@ -195,7 +195,7 @@ impl<T: Travels> Inner<T> {
             _ = cancelled => {}
             () = tokio::time::sleep(within) => {}
         }
-        // If it has fired meanwhile, it runs and sends; else its sender goes with it.
+        // If it was given the segment meanwhile, it sends it; else its sender goes with it.
         code.cancel();
         drop(code);
         Ok(received.await.ok())

@@ -9,6 +9,7 @@ use crate::code::{Code, Task, Work};
 use crate::error::DeclareError;
 use crate::failure::{FAILURES, Reason};
 use crate::gate::Gate;
+use crate::hand::Hand;
 use crate::inputs::{Inputs, Ports};
 use crate::line::Waiter;
 use crate::node::Node;
@@ -136,6 +137,28 @@ impl<'n, I, Q> Declare<'n, I, Q> {
     pub fn until(mut self, cancel: &Cancel) -> Self {
         self.settings.cancel = Some(cancel.clone());
         self
+    }
+}
+
+impl<I: Inputs> Declare<'_, I, ()> {
+    /// For who waits in a way of his own, such as an async function: gives him the inputs once, as
+    /// soon as all are there. No thread has to be free for that, since it happens within the call
+    /// that brought the last one, whatever code runs there and for however long. So this must be
+    /// quick, must not panic, and must not use a queue; dropping it says that nothing will come.
+    ///
+    /// # Errors
+    /// As [`once`](Declare::once).
+    #[doc(hidden)]
+    pub fn hand<F>(self, hand: F) -> Result<Code, DeclareError>
+    where
+        F: FnOnce(<I::Ports as Ports>::Values) + Send + 'static,
+    {
+        let Declare { node, name, inputs, settings, .. } = self;
+        let ports = inputs.find(node)?;
+        let ends = node.ends_of(&ports);
+        let waiter = Arc::new(Hand::new(name, Gate::new(ports, settings.priority), hand));
+        stopped_by(ends, settings.cancel.as_ref(), &waiter)?;
+        waiter.begin()
     }
 }
 

@@ -68,6 +68,7 @@ mod declare;
 mod error;
 mod failure;
 mod gate;
+mod hand;
 mod input;
 mod inputs;
 mod key;

@@ -1,11 +1,13 @@
 //! Live keys: a peer's queue by request and answer.
 
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
 use crate::{LONG, NOW, connect, engine};
-use alice::{Bound, Cancel, Key, Node, Wait, WhenFull, take};
+use alice::{Bound, Cancel, Key, Node, Pool, Run, Wait, WhenFull, take};
 use alice_nats::{Compress, JoinError, NotReceived, NotSent, Options, Parcel};
+use jungle_testkit::NatsServers;
 
 const A: Key<u32> = Key::new("a");
 const TEXT: Key<String> = Key::new("a.text with * and >");
@@ -268,4 +270,56 @@ fn compression_is_chosen_for_each_peer_and_key() {
     text_node.put(&TEXT, text).unwrap();
     let taken = engine.peer("m").take(&TEXT).unwrap();
     assert_eq!(taken.parcel().wire(Compress::Never).unwrap()[0], 3);
+}
+
+#[test]
+fn code_that_goes_on_holds_up_no_peer() {
+    let (engine, _servers) = engine();
+    let node = Node::on(&Pool::new(1).unwrap());
+    let member = engine.join("n", &node).unwrap();
+    member.serve(&TEXT).unwrap();
+    let (release, held) = channel::<()>();
+    let code = node.code("puts and goes on").when(take(&A)).to(&TEXT);
+    code.once(move |_, text| {
+        text.put("progress".to_owned()).unwrap();
+        held.recv()
+    })
+    .unwrap();
+    let peer = engine.peer("n");
+    let taker = thread::spawn(move || peer.take_within(&TEXT, Duration::from_secs(1)));
+    wait_for_line(&node, 1);
+    node.put(&A, 1).unwrap();
+    let taken = taker.join().unwrap();
+    release.send(()).unwrap();
+    assert_eq!(*taken.unwrap().open().unwrap(), "progress");
+}
+
+#[test]
+fn segment_whose_taker_has_given_up_stays_with_its_owner() {
+    let servers = NatsServers::start(1);
+    let answer_within = Duration::from_millis(300);
+    let impatient = || connect(&servers, Options { answer_within, ..Options::default() });
+    let (owner, taker) = (impatient(), impatient());
+    let node = Node::new();
+    let member = owner.join("n", &node).unwrap();
+    member.serve(&TEXT).unwrap();
+    member.serve(&A).unwrap();
+    let (release, held) = channel::<()>();
+    // On the only thread of the owner's engine, which can answer nobody meanwhile.
+    let code = node.code("holds up").when(take(&A)).to(&TEXT).run(Run::Here);
+    code.once(move |_, text| {
+        text.put("late".to_owned()).unwrap();
+        held.recv()
+    })
+    .unwrap();
+    let peer = taker.peer("n");
+    let taking = thread::spawn(move || peer.take_within(&TEXT, Duration::from_millis(500)));
+    wait_for_line(&node, 1);
+    let puts = connect(&servers, Options::default()).peer("n");
+    let putting = thread::spawn(move || puts.put(&A, 1));
+    let taken = taking.join().unwrap();
+    assert!(matches!(taken, Err(NotReceived::Unanswered)), "{taken:?}");
+    release.send(()).unwrap();
+    assert_eq!(*node.take_within(&TEXT, LONG).unwrap(), "late");
+    drop(putting.join().unwrap());
 }

@@ -1,5 +1,6 @@
 //! Threads that wait: time limits, cancelling, closing.
 
+use std::sync::mpsc::{TryRecvError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -137,4 +138,37 @@ fn code_that_runs_when_its_node_is_closed_takes_no_more_from_others() {
     cook.repeatedly(move |_, ()| closes.close()).unwrap();
     put_all(&shop, &A, [1, 2]);
     assert_eq!(orders.len(), 1);
+}
+
+#[test]
+fn what_is_handed_over_comes_within_the_call_or_is_let_go() {
+    let (node, cancel) = (Node::new(), Cancel::new());
+    let hand = |cancel: &Cancel| {
+        let (sender, received) = channel();
+        let waits = node.code("waits").when((take(&A), take(&B))).until(cancel);
+        (waits.hand(move |(a, b)| sender.send(*a + *b).unwrap()).unwrap(), received)
+    };
+    let (_code, sum) = hand(&cancel);
+    put_all(&node, &A, [1]);
+    assert_eq!(sum.try_recv(), Err(TryRecvError::Empty));
+    put_all(&node, &B, [2]);
+    assert_eq!(sum.try_recv(), Ok(3));
+    put_all(&node, &A, [3]);
+    put_all(&node, &B, [4]);
+    let (_code, sum) = hand(&cancel);
+    assert_eq!(sum.try_recv(), Ok(7), "it was there already");
+    let (code, sum) = hand(&cancel);
+    code.cancel();
+    assert_eq!(sum.try_recv(), Err(TryRecvError::Disconnected), "by its handle");
+    let (_code, sum) = hand(&cancel);
+    cancel.cancel();
+    assert_eq!(sum.try_recv(), Err(TryRecvError::Disconnected), "by a token");
+    let (_code, sum) = hand(&cancel);
+    assert_eq!(sum.try_recv(), Err(TryRecvError::Disconnected), "before it begins");
+    put_all(&node, &A, [5]);
+    put_all(&node, &B, [6]);
+    assert_eq!((*node.take(&A).unwrap(), *node.take(&B).unwrap()), (5, 6));
+    let (_code, sum) = hand(&Cancel::new());
+    node.close();
+    assert_eq!(sum.try_recv(), Err(TryRecvError::Disconnected));
 }
