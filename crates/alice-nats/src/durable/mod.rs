@@ -164,7 +164,8 @@ impl<T: Portable> Durable<T> {
     /// when he comes takes nothing, whatever is there.
     ///
     /// # Errors
-    /// As [`take`](Durable::take), and when the wait ends.
+    /// As [`take`](Durable::take), also when the wait ends and the engine could not say that there
+    /// is nothing; and when the wait ends.
     pub fn take_within(&self, wait: impl Into<Wait>) -> Result<Taken<T>, NotReceived> {
         let wait = wait.into();
         self.shared.wait_for(async {

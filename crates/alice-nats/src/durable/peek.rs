@@ -22,7 +22,7 @@ pub(crate) async fn peek(
     seen: u64,
     wait: &Wait,
 ) -> Result<(u64, Bytes), NotReceived> {
-    let deadline = wait.timeout().map(|timeout| Instant::now() + timeout);
+    let deadline = wait.timeout().and_then(|timeout| Instant::now().checked_add(timeout));
     let streams = shared.streams().await?;
     if let Some(found) = look(streams, names, seen).await? {
         return Ok(found);

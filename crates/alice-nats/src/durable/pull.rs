@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use alice::Wait;
+use async_nats::connection::State;
 use async_nats::jetstream::consumer::pull::Config;
 use async_nats::jetstream::consumer::{AckPolicy, Consumer};
 use async_nats::jetstream::stream::{ConsumerError, ConsumerErrorKind};
@@ -43,6 +44,11 @@ pub(crate) struct Puller {
 
 /// How long one request to the engine waits there.
 const PULL_MAX: Duration = Duration::from_secs(5);
+/// How many may wait for one queue at once. One made by an earlier version has 512, which cannot be
+/// changed.
+const WAITING_MAX: i64 = 65_536;
+/// What the engine says to one more.
+const TOO_MANY_WAIT: &str = "Exceeded MaxWaiting";
 /// How long the engine has for what is there now.
 const NOW_WITHIN: Duration = Duration::from_millis(500);
 
@@ -86,24 +92,39 @@ impl Puller {
 
     /// Waits for a message. Nothing is lost when this is dropped: what was on its way comes again.
     pub(crate) async fn pull(&self, wait: &Wait) -> Result<(Message, Origin), NotReceived> {
-        let deadline = wait.timeout().map(|timeout| Instant::now() + timeout);
+        let deadline = wait.timeout().and_then(|timeout| Instant::now().checked_add(timeout));
         let mut answered = Instant::now();
         loop {
             let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
             let left = left.unwrap_or(PULL_MAX).min(PULL_MAX);
             let pulled = if left.is_zero() { self.now().await } else { self.wait(left).await };
-            match pulled {
+            let failure = match pulled {
                 Ok(Some(message)) => return self.known(message),
-                Ok(None) => answered = Instant::now(),
-                Err(error) if answered.elapsed() > self.patience => {
+                Ok(None) if self.client.connection_state() == State::Connected => {
+                    answered = Instant::now();
+                    None
+                }
+                // Nobody has said that there is none.
+                Ok(None) => Some("the connection to the engine is lost".into()),
+                Err(error) => {
+                    tokio::time::sleep(REST).await;
+                    Some(error)
+                }
+            };
+            let is_late = deadline.is_some_and(|at| at <= Instant::now());
+            match failure {
+                Some(error) if is_late || self.is_given_up(answered) => {
                     return Err(NotReceived::Engine(error));
                 }
-                Err(_) => tokio::time::sleep(REST).await,
-            }
-            if deadline.is_some_and(|at| at <= Instant::now()) {
-                return Err(NotReceived::TimedOut);
+                None if is_late => return Err(NotReceived::TimedOut),
+                _ => {}
             }
         }
+    }
+
+    /// Whether the connection was closed for good, or the engine has not answered since.
+    fn is_given_up(&self, answered: Instant) -> bool {
+        self.hands_out.is_finished() || answered.elapsed() > self.patience
     }
 
     /// What is there, up to so many; when there is nothing, the first that comes.
@@ -164,6 +185,7 @@ async fn consumer(
         ack_policy: AckPolicy::Explicit,
         ack_wait: shared.options.redeliver_after,
         max_ack_pending: in_hand_max,
+        max_waiting: WAITING_MAX,
         // Who has taken what is known to as many servers as keep the segments, and none of them
         // waits for its disk: what matters, that a segment is done, is in the stream as well, which
         // has it no more. (One server alone would forget that there are takers.)
@@ -210,6 +232,9 @@ impl Line {
                 }
                 // A request has waited as long as it was to, and so has who made it.
                 Some(StatusCode::TIMEOUT | StatusCode::NOT_FOUND) => {}
+                // Who made the request stays, and asks again when his time there would be over: he
+                // gets what comes for others who are gone, and nothing comes without a request.
+                Some(_) if message.description.as_deref() == Some(TOO_MANY_WAIT) => {}
                 // The engine cannot serve some request, it does not say which: all ask again.
                 Some(_) => self.lock().clear(),
             }

@@ -11,6 +11,7 @@ mod live;
 mod network;
 mod secure;
 mod topology;
+mod waits;
 
 use std::time::Duration;
 
