@@ -126,11 +126,7 @@ impl<T: Portable> Durable<T> {
     pub fn put_once(&self, id: &str, data: impl Into<Parcel<T>>) -> Result<u64, SendError<T>> {
         let parcel = data.into();
         match self.names() {
-            // The engine compares ids with those of all its queues.
-            Ok(names) => {
-                let id = Id::new(format!("{} {id}", names.subject));
-                self.publish(parcel, id, Keep::All)
-            }
+            Ok(names) => self.publish(parcel, Id::of(names, id), Keep::All),
             Err(error) => Err(SendError { parcel, why: error.into() }),
         }
     }

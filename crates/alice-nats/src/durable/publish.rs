@@ -13,10 +13,30 @@ use super::{Names, Streams};
 use crate::engine::Shared;
 use crate::error::NotSent;
 
+/// In no id that anybody would think of.
+const ESCAPE: char = '\u{1b}';
+
 /// What the engine knows a put by.
 pub(crate) struct Id(String);
 
 impl Id {
+    /// One of somebody else's, for a queue: the engine compares ids with those of all its queues.
+    ///
+    /// An id is a line of the engine's protocol, so one with line breaks is written otherwise, and
+    /// so is what that is written with; no two become the same.
+    pub(crate) fn of(names: &Names, id: &str) -> Id {
+        let mut written = format!("{} ", names.subject);
+        for letter in id.chars() {
+            match letter {
+                ESCAPE => written.extend([ESCAPE, 'e']),
+                '\r' => written.extend([ESCAPE, 'r']),
+                '\n' => written.extend([ESCAPE, 'n']),
+                usual => written.push(usual),
+            }
+        }
+        Id(written)
+    }
+
     pub(crate) fn new(id: String) -> Id {
         Id(id)
     }

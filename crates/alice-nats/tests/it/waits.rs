@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crate::{LONG, NOW, connect, engine};
 use alice::Key;
 use alice_nats::{Durable, Engine, NotReceived, Options};
+use async_nats::HeaderMap;
 use async_nats::jetstream::consumer::{AckPolicy, PullConsumer, pull};
 use async_nats::jetstream::stream::Stream;
 use futures_util::StreamExt;
@@ -46,6 +47,10 @@ impl Direct {
         while self.waiting() != count {
             assert!(began.elapsed() < LONG, "{} wait", self.waiting());
         }
+    }
+
+    fn headers(&self, index: u64) -> HeaderMap {
+        self.threads.block_on(async { self.stream.get_raw_message(index).await.unwrap().headers })
     }
 }
 
@@ -177,4 +182,18 @@ fn closing_ends_what_waits_for_durable_queues() {
     let taken = taker.join().unwrap();
     assert!(matches!(taken, Err(NotReceived::Engine(_))), "{taken:?}");
     assert!(began.elapsed() < Options::default().store_within / 2, "{:?}", began.elapsed());
+}
+
+#[test]
+fn any_text_is_an_id() {
+    let (engine, servers) = engine();
+    let queue = engine.peer("n").durable(&A);
+    let ids = ["a\r\nb", "a\nb", "a\rb", "a\u{1b}nb", "a\u{1b}enb", "a\\nb", "a b", "anb", ""];
+    let put = || ids.map(|id| queue.put_once(id, 1).unwrap());
+    assert_eq!(put(), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    assert_eq!(put(), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    let ordinary = queue.put_once("order \\ 7, \u{e9}", 1).unwrap();
+    let headers = Direct::to(&servers).headers(ordinary);
+    let id = headers.get("Nats-Msg-Id").unwrap().as_str();
+    assert_eq!(id, "alice.default.keep.n.a order \\ 7, \u{e9}", "as it always was");
 }
