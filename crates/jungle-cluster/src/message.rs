@@ -184,6 +184,13 @@ pub(crate) fn hash_of(message: &[u8]) -> Hash {
     message.last_chunk().copied().unwrap_or_default()
 }
 
+/// Was a message written behind this one? Nobody knows of one whose writer did not know that.
+pub(crate) fn is_behind(message: &[u8], before: &[u8]) -> bool {
+    let previous = message.get(MAGIC.len() + 1..).and_then(<[u8]>::first_chunk);
+    previous
+        .is_none_or(|previous: &Hash| *previous == hash_of(before) || *previous == Hash::default())
+}
+
 /// Is it as it was written, whether or not it can be read here?
 pub(crate) fn is_whole(message: &[u8]) -> bool {
     let parts = message.split_last_chunk();

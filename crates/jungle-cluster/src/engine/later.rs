@@ -255,6 +255,10 @@ impl Log for LaterLog {
         self.there()?.mirror()
     }
 
+    fn leaders(&self) -> u64 {
+        self.there().map_or(0, |log| log.leaders())
+    }
+
     /// Until it was reached, since there was to be one.
     fn outage(&self) -> Option<Duration> {
         self.there().map_or_else(|| Some(self.begun.elapsed()), |log| log.outage())

@@ -103,6 +103,13 @@ pub trait Log: Send + Sync {
         None
     }
 
+    /// How often the engine may have chosen another leader of the log, or another one be asked, as
+    /// far as is known: it only grows. Whoever appends looks then whether it is still the log that
+    /// it has followed.
+    fn leaders(&self) -> u64 {
+        0
+    }
+
     /// For how long the log has not answered, if that is so; within some three seconds it is known.
     fn outage(&self) -> Option<Duration> {
         None

@@ -204,7 +204,11 @@ impl Follower {
         }
         let found;
         let message = match message::read(bytes) {
-            Err(reason) if !matches!(reason, MessageError::Version { .. }) => {
+            // One of a later version is whole: otherwise that is what is damaged.
+            Err(reason)
+                if !(matches!(reason, MessageError::Version { .. })
+                    && message::is_whole(bytes)) =>
+            {
                 tracing::warn!(sequence, %reason, "a message came damaged, and is asked for again");
                 found = log.search(sequence).ok().flatten().unwrap_or_default();
                 message::read(&found).map_err(|_| reason)

@@ -42,6 +42,8 @@ pub(crate) struct Appender {
     appended: Mutex<(Option<Instant>, Duration)>,
     /// How often it was asked whether the log has more than is here.
     asked: AtomicU64,
+    /// How often the log had another leader, when it was known last to be the one that is followed.
+    leaders: AtomicU64,
     /// So that no two messages without records are the same, which the engine would take for one.
     nonces: RandomState,
     /// What was drawn as it joined.
@@ -86,6 +88,7 @@ impl Appender {
         within: Duration,
     ) -> Appender {
         let (turns, asked) = (Turns::new(0), AtomicU64::new(0));
+        let leaders = AtomicU64::new(log.leaders());
         let nonces = RandomState::new();
         // By hand, the same has to come out each time.
         let drawn = if follower.is_by_hand { 0 } else { nonces.hash_one(server) };
@@ -103,6 +106,7 @@ impl Appender {
             wanting: AtomicUsize::new(0),
             appended: Mutex::default(),
             asked,
+            leaders,
             nonces,
             drawn,
             has_guests,
@@ -129,7 +133,8 @@ impl Appender {
             }
             let covered = self.asked.load(Ordering::SeqCst);
             let (after, message) = self.empty(covered).ok_or_else(late)?;
-            match self.log.append(after, &message, left)? {
+            self.check_link(after, &message)?;
+            match self.append_behind(after, &message, left)? {
                 Appended::At(sequence) => {
                     *proven = covered;
                     let followed = self.follow_own(sequence, &message, &[], &[]);
@@ -230,7 +235,8 @@ impl Appender {
         for _ in 0..REWRAPPED_MAX {
             let covered = self.asked.load(Ordering::SeqCst);
             let Some(sent) = self.message(records)? else { break };
-            match self.log.append(sent.after, &sent.bytes, self.within) {
+            self.check_link(sent.after, &sent.bytes).map_err(refused)?;
+            match self.append_behind(sent.after, &sent.bytes, self.within) {
                 Ok(Appended::At(sequence)) => {
                     *proven = covered;
                     let Sent { bytes, records, carried, places, .. } = sent;
@@ -255,6 +261,43 @@ impl Appender {
             }
         }
         Ok(none)
+    }
+
+    /// Appends a message to a log that was [looked at](Self::check_link).
+    fn append_behind(
+        &self,
+        after: u64,
+        message: &Bytes,
+        within: Duration,
+    ) -> Result<Appended, LogError> {
+        let appended = self.log.append(after, message, within)?;
+        if let Appended::At(_) = appended {
+            // It may have become another one meanwhile.
+            self.check_link(after, message)?;
+        }
+        Ok(appended)
+    }
+
+    /// Looks whether the log has what a message was written behind, if it may have another leader
+    /// since that was known. The engine compares where it ends only: one that has lost its end may
+    /// have as many messages again.
+    fn check_link(&self, after: u64, message: &Bytes) -> Result<(), LogError> {
+        let leaders = self.log.leaders();
+        if leaders == self.leaders.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        match self.log.get(after)?.filter(|found| message::is_whole(found)) {
+            Some(found) if message::is_behind(message, &found) => {
+                self.leaders.store(leaders, Ordering::SeqCst);
+                Ok(())
+            }
+            Some(_) => {
+                let failed = self.follower.fail(Fault::Unlinked { sequence: after });
+                failed.map_err(LogError::Ended)
+            }
+            // The next message is looked at instead.
+            None => Ok(()),
+        }
     }
 
     fn follow_own(

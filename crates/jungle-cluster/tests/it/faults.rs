@@ -1,6 +1,7 @@
 //! What is wrong in the log is noticed, and said.
 
 use std::fs;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -61,8 +62,16 @@ fn what_comes_damaged_is_asked_for_again() {
     let tree = ours.0.create_tree("t").unwrap();
     *engine.damaged.lock().unwrap() = (2..=5).map(|sequence| (sequence, 1)).collect();
     (0..5).for_each(|n| put(&tree, "/", "n", n));
-    agree(&[ours, theirs]);
+    let servers = [ours, theirs];
+    agree(&servers);
     assert!(engine.damaged.lock().unwrap().values().all(|times| *times == 0));
+    // In the byte that says which version wrote it.
+    *engine.damaged_at.lock().unwrap() = Some(3);
+    engine.damaged.lock().unwrap().insert(7, 1);
+    put(&tree, "/", "n", 5);
+    agree(&servers);
+    assert!(engine.damaged.lock().unwrap().values().all(|times| *times == 0));
+    *engine.damaged_at.lock().unwrap() = None;
     // So it is for who finds its place.
     *engine.damaged.lock().unwrap() = (1..=6).map(|sequence| (sequence, 1)).collect();
     let folder = Jungle::new().unwrap();
@@ -161,6 +170,34 @@ fn a_folder_does_not_join_a_log_that_went_on_without_it() {
     let joined = join(&engine, rng, &folder).err();
     let Some(JoinError::Overtaken { here }) = joined else { panic!("{joined:?}") };
     assert_eq!(here, folder.revision());
+}
+
+/// As when an engine is restored to what it had before, and others are quicker to go on with that
+/// than it is noticed here.
+#[test]
+fn a_server_appends_nothing_to_a_log_that_went_on_without_it() {
+    let rng = &mut Rng::new(1);
+    let engine = Arc::new(Engine::default());
+    let (ours, cluster) = server(&engine.connect(rng, 0), "ours");
+    let tree = ours.create_tree("t").unwrap();
+    (0..3).for_each(|n| put(&tree, "/", "n", n));
+    // Another leader, with the same log, is none of its concern.
+    engine.leaders.fetch_add(1, Ordering::SeqCst);
+    put(&tree, "/", "n", 3);
+    cluster.linearize(LONG).unwrap();
+    let all = engine.messages().len();
+    engine.messages().truncate(2);
+    let (others, _others) = server(&engine.connect(rng, 0), "others");
+    let theirs = others.open_tree("t").unwrap();
+    (2..all).for_each(|_| put(&theirs, "/", "n", 7));
+    assert_eq!(engine.messages().len(), all);
+    engine.leaders.fetch_add(1, Ordering::SeqCst);
+    let refused = tree.update(|tx| tx.put_attribute(&[], "n", 9));
+    let is_refused = matches!(refused, Err(UpdateError::NotWritten(NotWritten::Refused(_))));
+    assert!(is_refused, "{refused:?}");
+    assert_eq!(engine.messages().len(), all);
+    let fault = cluster.fault().unwrap();
+    assert!(matches!(&*fault, Fault::Unlinked { sequence } if *sequence == all as u64), "{fault}");
 }
 
 /// As it is when an engine has lost its end, and a server that had followed it wrote the next

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -23,6 +24,10 @@ pub struct Engine {
     claimed: Mutex<bool>,
     /// Messages that come damaged, and how often still.
     pub damaged: Mutex<BTreeMap<u64, u32>>,
+    /// In which byte; otherwise in the last of the hash, by which checkpoints know it.
+    pub damaged_at: Mutex<Option<usize>>,
+    /// How often it had another leader.
+    pub leaders: AtomicU64,
     /// What time it is there, if that is known.
     pub time: Mutex<Option<Timestamp>>,
     receivers: Mutex<BTreeMap<String, Got>>,
@@ -67,8 +72,8 @@ impl Engine {
             Some(times) if *times > 0 => {
                 *times -= 1;
                 let mut bytes = message.to_vec();
-                // In its hash, by which checkpoints know it.
-                *bytes.last_mut().unwrap() ^= 1;
+                let at = self.damaged_at.lock().unwrap().unwrap_or(bytes.len() - 1);
+                bytes[at] ^= 1;
                 bytes.into()
             }
             _ => message.clone(),
@@ -157,6 +162,10 @@ impl Log for FaultyLog {
             next = at + 1;
             Some((at, engine.read(at, &messages[at as usize - 1])))
         }))
+    }
+
+    fn leaders(&self) -> u64 {
+        self.engine.leaders.load(Ordering::SeqCst)
     }
 
     fn time(&self) -> Option<Timestamp> {

@@ -40,6 +40,11 @@ impl Elections {
         Elections(watch::Sender::new(0).subscribe())
     }
 
+    /// How often that was, and there was another connection.
+    pub(super) fn count(&self, client: &Client) -> u64 {
+        *self.0.borrow() + client.statistics().connects.load(Ordering::Relaxed)
+    }
+
     /// Waits until what was asked before this was called may never be answered: somebody else leads
     /// the log now, or the connection is another one.
     fn disturbed(&mut self, client: Client) -> impl Future<Output = ()> + use<'_> {

@@ -314,6 +314,10 @@ impl Log for NatsLog {
         Some(self.mirror.as_ref()?.status())
     }
 
+    fn leaders(&self) -> u64 {
+        self.elections.count(&self.jetstream.client())
+    }
+
     fn outage(&self) -> Option<Duration> {
         self.reach.outage()
     }
