@@ -1,5 +1,6 @@
 //! Joining a cluster: with what is here, or with the newest checkpoint.
 
+mod done;
 pub(crate) mod membership;
 pub(crate) mod newcomer;
 pub(crate) mod options;
@@ -25,7 +26,8 @@ use crate::follow::Follower;
 use crate::follow::behind;
 use crate::follow::collector;
 use crate::follow::vote;
-use crate::join::newcomer::{Restored, has_been, is_behind, was_done};
+use crate::join::done::was_done;
+use crate::join::newcomer::{Restored, has_been, is_behind};
 use crate::join::options::{Joining, Options};
 use crate::message::{self, Hash, Message};
 use crate::sequencer::Appender;

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read};
 
-use jungle_db::{Builder, CommitRecord, Event, Jungle, NoSuchRevision, Revision};
+use jungle_db::{Builder, Jungle, NoSuchRevision, Revision};
 use jungle_store::read_checkpoint;
 use jungle_tree::{ArenaOptions, loading};
 
@@ -182,27 +182,6 @@ fn was(now: &Jungle, head: &Head) -> Option<bool> {
             && then.root().content_hash() == head.snapshot.root().content_hash()
     };
     Some(loading(is_same).unwrap_or(false))
-}
-
-/// Was the newest commit here the one that a message has, as far as that is known still?
-pub(crate) fn was_done(jungle: &Jungle, message: &Message<'_>) -> bool {
-    let here = jungle.revision();
-    let before = Revision::new(here.number().saturating_sub(1));
-    let record = message.records_after(before, jungle.arena()).next();
-    let Some(Ok(CommitRecord { revision, time, meta, event: Event::Edited(edits) })) = record
-    else {
-        return true;
-    };
-    revision != here
-        || edits.iter().all(|edit| {
-            let branch = jungle.branch_with_id(edit.tree, edit.branch);
-            let info = branch.map(|branch| branch.history(here..=here).next());
-            match info {
-                Some(Some(Ok(info))) => (info.time, info.meta) == (time, meta.clone()),
-                Some(Some(Err(_))) => true,
-                _ => false,
-            }
-        })
 }
 
 /// Tells how much of a checkpoint was read.

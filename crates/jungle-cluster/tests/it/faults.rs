@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use jungle_cluster::{Cluster, Fault, JoinError, Log};
 use jungle_db::{
-    CommitMeta, CommitOptions, CommitRecord, Journal, JournalError, Jungle, NotWritten, UpdateError,
+    CommitMeta, CommitOptions, CommitRecord, Journal, JournalError, Jungle, NotWritten, Retention,
+    UpdateError,
 };
 use jungle_store::Store;
 use jungle_testkit::{Rng, for_each_seed};
@@ -170,6 +171,65 @@ fn a_folder_does_not_join_a_log_that_went_on_without_it() {
     let joined = join(&engine, rng, &folder).err();
     let Some(JoinError::Overtaken { here }) = joined else { panic!("{joined:?}") };
     assert_eq!(here, folder.revision());
+}
+
+/// Whatever was done last: of that the log says it, and another folder has as many revisions, or
+/// something was committed to it by itself.
+#[test]
+fn a_folder_does_not_join_whose_newest_commit_is_another_one() {
+    let begin = |jungle: &Jungle| {
+        let tree = jungle.create_tree("t").unwrap();
+        let now = tree.snapshot().revision();
+        tree.branch("there", now).unwrap();
+        tree.tag("marked", now).unwrap();
+        tree.create_index("there").unwrap();
+        jungle.create_tree("gone").unwrap();
+    };
+    let tree = |jungle: &Jungle| jungle.open_tree("t").unwrap();
+    let now = |jungle: &Jungle| tree(jungle).snapshot().revision();
+    let done: [(&str, &dyn Fn(&Jungle)); 12] = [
+        ("edited", &|jungle| put(&tree(jungle), "/", "n", 1)),
+        ("created", &|jungle| drop(jungle.create_tree("new").unwrap())),
+        ("created otherwise", &|jungle| drop(jungle.create_tree("other").unwrap())),
+        ("renamed", &|jungle| jungle.rename_tree("gone", "renamed").unwrap()),
+        ("deleted", &|jungle| jungle.delete_tree("gone").unwrap()),
+        ("branch", &|jungle| drop(tree(jungle).branch("new", now(jungle)).unwrap())),
+        ("no branch", &|jungle| tree(jungle).delete_branch("there").unwrap()),
+        ("tag", &|jungle| tree(jungle).tag("new", now(jungle)).unwrap()),
+        ("no tag", &|jungle| tree(jungle).delete_tag("marked").unwrap()),
+        ("index", &|jungle| tree(jungle).create_index("new").unwrap()),
+        ("no index", &|jungle| tree(jungle).drop_index("there").unwrap()),
+        ("keep", &|jungle| tree(jungle).set_retention(Retention::Last(1)).unwrap()),
+    ];
+    let rng = &mut Rng::new(1);
+    for (said, in_log) in done {
+        let engine = Arc::new(Engine::default());
+        let (first, _cluster) = server(&engine.connect(rng, 0), "first");
+        begin(&first);
+        in_log(&first);
+        for (had, in_folder) in done {
+            let folder = Jungle::new().unwrap();
+            begin(&folder);
+            in_folder(&folder);
+            assert_eq!(folder.revision(), first.revision());
+            match join(&engine, rng, &folder) {
+                Ok(cluster) => {
+                    assert_eq!(said, had);
+                    drop(cluster);
+                }
+                Err(JoinError::Overtaken { .. }) => assert_ne!(said, had),
+                other => panic!("{said}, {had}: {other:?}"),
+            }
+        }
+    }
+    // Of two trees of one name, by when, and by whom, they were made.
+    let engine = Arc::new(Engine::default());
+    let (first, _cluster) = server(&engine.connect(rng, 0), "first");
+    first.by(&CommitMeta::new().author("ana")).create_tree("t").unwrap();
+    let folder = Jungle::new().unwrap();
+    folder.create_tree("t").unwrap();
+    let joined = join(&engine, rng, &folder).err();
+    assert!(matches!(joined, Some(JoinError::Overtaken { .. })), "{joined:?}");
 }
 
 /// As when an engine is restored to what it had before, and others are quicker to go on with that
