@@ -17,7 +17,7 @@ Say `all`, how many of the newest revisions (`100`), or how old they may be (`90
 `7d`, `4w`). Tags, and what a branch began with, are kept whatever is said. What is not kept is \
 gone from every command at once; `jungle gc DIR` gives its place on the disk back, and with it the \
 log of everything before, so the checkpoint is the only copy of that then: back up what matters. \
-In the folder of a cluster's server no age is set: any of its servers does that for all.";
+In the folder of a cluster's server nothing is set: any of its servers does that for all.";
 
 /// Show or set how much of a tree's history is kept
 #[derive(clap::Args)]
@@ -43,8 +43,9 @@ struct Told {
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let branch = args.branch.as_deref();
     if let Some(retention) = args.what {
-        if matches!(retention, Retention::ByAge(_)) && is_of_cluster(&args.dir)? {
-            let refused = "the folder is of a cluster, whose log says what is too old";
+        if is_of_cluster(&args.dir)? {
+            // What is committed here alone, the log does not have: the server could not join again.
+            let refused = "the folder is of a cluster, whose log says what is kept";
             return Err(Failure::new(Exit::Error, refused)
                 .with_hint("any of its servers sets that: PUT /api/v1/trees/TREE/keep"));
         }

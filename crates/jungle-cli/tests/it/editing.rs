@@ -220,7 +220,8 @@ fn a_range_that_ends_before_it_begins_is_refused() {
     folder.run(&["du", "d", "t", "--revisions", "2..1"]).check(2, "", &format!("{wrong}{hint}"));
 }
 
-/// Each server of a cluster keeps what the log says, so none lets something go by its own clock.
+/// Each server of a cluster keeps what the log says, so none lets something go by its own clock, or
+/// says by itself what is kept.
 #[test]
 fn nothing_is_dropped_by_age_in_a_folder_of_a_cluster() {
     let folder = Folder::new("gc_cluster");
@@ -237,10 +238,12 @@ fn nothing_is_dropped_by_age_in_a_folder_of_a_cluster() {
     ended.check_code(0);
     assert!(ended.err.starts_with("Note: nothing is dropped by age"), "{}", ended.err);
     assert_eq!(revisions(), 6);
-    let keep = folder.run(&["keep", "d", "t", "1h"]);
-    keep.check_code(1);
-    let refused = "Error: the folder is of a cluster, whose log says what is too old\n";
-    assert!(keep.err.starts_with(refused), "{}", keep.err);
+    for what in ["1h", "1", "all"] {
+        let keep = folder.run(&["keep", "d", "t", what]);
+        keep.check_code(1);
+        let refused = "Error: the folder is of a cluster, whose log says what is kept\n";
+        assert!(keep.err.starts_with(refused), "{}", keep.err);
+    }
     folder.run(&["keep", "d", "t"]).check(0, "1h\n", "");
     assert_eq!(revisions(), 6);
     // What cannot be read could be one.
