@@ -13,7 +13,7 @@ use jungle_tree::{
 };
 
 use super::ENTRY_BYTES_MAX;
-use super::error::LocalError;
+use super::error::{self, LocalError};
 
 /// The entries of one branch.
 pub(super) struct Line {
@@ -122,10 +122,11 @@ impl Line {
     }
 
     /// Brings it on top of what the log has up to revision `now`, where all entries up to `settled`
-    /// have their places. When it fails, it is as it was.
+    /// have their places. When it fails, it is as it was; so it is when one would be refused that
+    /// is handed out to be published, as those up to `handed` are: it may get its place meanwhile.
     pub(super) fn advance(
         &mut self,
-        settled: u64,
+        (settled, handed): (u64, u64),
         head: &Snapshot,
         now: Revision,
     ) -> Result<Moved, LocalError> {
@@ -163,6 +164,7 @@ impl Line {
                         apply(&mut onto, &entry.changes).map_err(LocalError::NoRoom)?;
                         pending.push_back(entry);
                     }
+                    Err(_) if entry.number <= handed => return Ok(Moved::default()),
                     Err(why) => moved.refused.push((entry.number, why)),
                 }
             }
@@ -174,9 +176,19 @@ impl Line {
         Ok(moved)
     }
 
-    /// Refuses all entries.
-    pub(super) fn refuse_all(&mut self, why: &str) -> Vec<(u64, String)> {
-        self.pending.drain(..).map(|entry| (entry.number, why.to_owned())).collect()
+    /// Its branch was deleted: what has no place gets none. What is handed out is left as it is.
+    pub(super) fn end(&mut self, (settled, handed): (u64, u64)) -> Moved {
+        let mut moved = Moved::default();
+        if self.pending.iter().any(|entry| settled < entry.number && entry.number <= handed) {
+            return moved;
+        }
+        for number in self.pending.drain(..).map(|entry| entry.number) {
+            match number <= settled {
+                true => moved.gone.push(number),
+                false => moved.refused.push((number, error::DELETED.to_owned())),
+            }
+        }
+        moved
     }
 }
 

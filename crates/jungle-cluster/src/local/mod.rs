@@ -91,6 +91,8 @@ pub struct Local {
     writer: u64,
     /// When the outbox was opened; now, at last.
     openings: Vec<Opening>,
+    /// One publishes at a time.
+    publishing: Mutex<()>,
     state: Mutex<State>,
     /// There is something to publish, or it is over.
     news: Condvar,
@@ -119,6 +121,10 @@ pub enum LocalOutcome {
     Settled,
     /// It was refused.
     Refused,
+    /// This server knows nothing of that number of its own: it has not been given, or a crash took
+    /// the entry before it lasted, or it was refused, and forgotten since. Once a later one is
+    /// settled, it counts as settled, too.
+    Unknown,
 }
 
 /// How an outbox stands.
@@ -198,6 +204,7 @@ impl Local {
             next,
             reserved: next,
             seen: Revision::default(),
+            handed: 0,
             // All that is in it was read from disk.
             kept: Revision::default(),
             unsaved: Unsaved::default(),
@@ -209,11 +216,20 @@ impl Local {
         state.read(&jungle, writer)?;
         let follower = Arc::clone(&cluster.follower);
         let state = Mutex::new(state);
-        let (news, followed) = (Condvar::new(), AtomicU64::new(0));
         let (outbox, usual) = (waited_on.clone(), waited_on.durability());
-        let local =
-            Local { jungle, follower, outbox, usual, followed, writer, openings, state, news };
-        Ok(Arc::new(local))
+        let (followed, publishing, news) = Default::default();
+        Ok(Arc::new(Local {
+            jungle,
+            follower,
+            outbox,
+            usual,
+            followed,
+            writer,
+            openings,
+            publishing,
+            state,
+            news,
+        }))
     }
 
     /// Edits a branch in one atomic step, on top of all that was done on this server. The closure
@@ -410,16 +426,15 @@ impl Local {
         if state.outbox.is_refused(id) {
             return Ok(LocalOutcome::Refused);
         }
-        if id.writer == self.writer {
-            let mut entries = state.lines.values().flat_map(|line| &line.pending);
-            let is_pending = entries.any(|entry| entry.number == id.number);
-            return Ok(if is_pending { LocalOutcome::Pending } else { LocalOutcome::Settled });
+        let is_own = id.writer == self.writer;
+        let mut entries = state.lines.values().flat_map(|line| &line.pending);
+        if is_own && entries.any(|entry| entry.number == id.number) {
+            return Ok(LocalOutcome::Pending);
         }
-        let standing = writers::standing(&self.jungle, id.writer, self.jungle.revision())?;
-        Ok(if standing.settled >= id.number {
-            LocalOutcome::Settled
-        } else {
-            LocalOutcome::Pending
+        Ok(match writers::newest_standing(&self.jungle, id.writer).settled >= id.number {
+            true => LocalOutcome::Settled,
+            false if is_own => LocalOutcome::Unknown,
+            false => LocalOutcome::Pending,
         })
     }
 
@@ -514,14 +529,14 @@ impl Local {
             state.seen = now;
             return Ok(());
         }
+        // Of what is handed out, whoever publishes it refuses what contradicts.
+        let known = (standing.settled, state.handed);
         for (&id, line) in &mut state.lines {
-            let Some(branch) = self.jungle.branch_with_id(line.branch.id(), id) else {
-                state.unsaved.refused.extend(line.refuse_all(error::DELETED));
-                continue;
-            };
             // All of a line, or nothing.
-            let head = Snapshot::clone(&*branch.at(now)?);
-            let moved = line.advance(standing.settled, &head, now)?;
+            let moved = match self.jungle.branch_with_id(line.branch.id(), id) {
+                Some(branch) => line.advance(known, &Snapshot::clone(&*branch.at(now)?), now)?,
+                None => line.end(known),
+            };
             state.unsaved.note(id, moved);
         }
         state.lines.retain(|_, line| !line.pending.is_empty());

@@ -110,9 +110,31 @@ impl Local {
     /// Publishes so many of the oldest entries, as far as they get their places together; gives the
     /// name of the first.
     fn publish(&self, most: usize) -> Result<Option<LocalId>, LocalError> {
+        let _turn = self.publishing.lock().unwrap_or_else(PoisonError::into_inner);
         let oldest = self.oldest(most)?;
         let Some((_, first)) = oldest.entries.first() else { return Ok(None) };
         let id = LocalId { writer: self.writer, number: first.number };
+        let placed = self.place_all(&oldest);
+        let mut state = self.lock();
+        // This finds the same contradiction, and refuses what has it; or that it is settled, for
+        // which nothing new need be there.
+        (state.handed, state.seen) = (0, Revision::default());
+        placed?;
+        self.advance(&mut state)?;
+        state.error = None;
+        if state.lines.is_empty() || state.unsaved.gone.len() >= GONE_MAX {
+            // What has its place is to be on disk before; nobody else waits for that.
+            let seen = state.seen;
+            drop(state);
+            self.jungle.wait_until(seen, self.usual).map_err(LocalError::Outbox)?;
+            self.save(&mut self.lock())?;
+        }
+        Ok(Some(id))
+    }
+
+    /// Gives entries their places, as many as get them together, or finds that the first one
+    /// contradicts what others did.
+    fn place_all(&self, oldest: &Oldest) -> Result<(), LocalError> {
         let writers = writers::open(&self.jungle)?;
         let mut branches: Vec<&TreeHandle> =
             oldest.lines.iter().map(|(branch, _)| branch).collect();
@@ -129,26 +151,12 @@ impl Local {
                 (0, Err(Unplaced::Failed(error))) => return Err(error),
                 // Others came first.
                 (1.., _) | (0, Err(Unplaced::Full)) if placed.commits == 0 => {}
-                _ => break,
+                _ => return Ok(()),
             }
         }
-        let mut state = self.lock();
-        // This finds the same contradiction, and refuses what has it; or that it is settled, for
-        // which nothing new need be there.
-        state.seen = Revision::default();
-        self.advance(&mut state)?;
-        state.error = None;
-        if state.lines.is_empty() || state.unsaved.gone.len() >= GONE_MAX {
-            // What has its place is to be on disk before; nobody else waits for that.
-            let seen = state.seen;
-            drop(state);
-            self.jungle.wait_until(seen, self.usual).map_err(LocalError::Outbox)?;
-            self.save(&mut self.lock())?;
-        }
-        Ok(Some(id))
     }
 
-    /// The oldest entries of all branches, in their order.
+    /// The oldest entries of all branches, in their order: they are handed out.
     fn oldest(&self, most: usize) -> Result<Oldest, LocalError> {
         let mut state = self.lock();
         if state.is_over {
@@ -167,6 +175,7 @@ impl Local {
         let (lines, mut entries) = (lines.collect(), entries.collect::<Vec<_>>());
         entries.sort_by_key(|(_, entry)| entry.number);
         entries.truncate(most);
+        state.handed = entries.last().map_or(0, |(_, entry)| entry.number);
         Ok(Oldest { lines, entries })
     }
 }

@@ -26,6 +26,9 @@ pub(super) struct State {
     pub(super) reserved: u64,
     /// The newest revision that the lines know of.
     pub(super) seen: Revision,
+    /// Entries up to this one are with whoever publishes them, if any are: nobody else refuses
+    /// them, since they may get their places meanwhile.
+    pub(super) handed: u64,
     /// The revision of the outbox that has the newest entry.
     pub(super) kept: Revision,
     /// What the outbox does not know yet.
@@ -75,7 +78,7 @@ impl State {
     /// Reads what is in the outbox.
     pub(super) fn read(&mut self, jungle: &Jungle, writer: u64) -> Result<(), LocalError> {
         let now = jungle.revision();
-        let settled = writers::standing(jungle, writer, now)?.settled;
+        let settled = writers::newest_standing(jungle, writer).settled;
         // Branches whose entries were done on what is not kept: what others did since is not known.
         let mut baseless = BTreeSet::new();
         for entry in self.outbox.pending(jungle.arena())? {
@@ -118,10 +121,9 @@ impl State {
             }
             // Those before it had moved on as it was made.
             if entry.base > line.at
-                && let Ok(head) = line.branch.at(entry.base)
+                && let Some((head, by_then)) = at_base(&line.branch, writer, entry.base, jungle)?
             {
-                let by_then = writers::standing(jungle, writer, entry.base)?.settled;
-                let moved = line.advance(by_then, &head, entry.base)?;
+                let moved = line.advance((by_then, 0), &head, entry.base)?;
                 self.unsaved.note(id, moved);
             }
             let (number, time, meta, bytes) = (entry.number, entry.time, entry.meta, entry.bytes);
@@ -162,5 +164,27 @@ impl State {
             self.reserved = reserved;
         }
         Ok(())
+    }
+}
+
+/// A branch as it was at a revision, and the newest entry that was settled by then; `None` when one
+/// of the two is not kept any more. What others did up to then is held against the entries later,
+/// together with all that they have done since.
+fn at_base(
+    branch: &TreeHandle,
+    writer: u64,
+    at: Revision,
+    jungle: &Jungle,
+) -> Result<Option<(jungle_db::Snapshot, u64)>, LocalError> {
+    let found = (|| {
+        let head = branch.at(at)?;
+        Ok((head, writers::standing(jungle, writer, at)?.settled))
+    })();
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(LocalError::Revision(
+            NoSuchRevision::TooOld { .. } | NoSuchRevision::NotBorn { .. },
+        )) => Ok(None),
+        Err(error) => Err(error),
     }
 }

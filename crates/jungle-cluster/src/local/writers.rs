@@ -1,8 +1,10 @@
 //! The numbers of servers, and how far each of them has published: in a tree that the log has as it
 //! has any other, so that an entry and the note that it has its place are one commit.
 
-use jungle_db::{CommitMeta, CommitOptions, CreateTreeError, Jungle, Revision, TreeHandle};
-use jungle_db::{NotWritten, UpdateError};
+use jungle_db::{
+    CommitMeta, CommitOptions, CreateTreeError, Jungle, NoSuchRevision, NotWritten, Revision,
+    TreeHandle, UpdateError,
+};
 use jungle_tree::{Change, EditError, Key, Node, Path};
 
 use super::error::LocalError;
@@ -78,7 +80,7 @@ pub(super) fn number(
             // the log has of this server, too. Until then nothing is noted.
             return Err(LocalError::Behind { follows, here });
         }
-        let standing = standing(jungle, writer, jungle.revision())?;
+        let standing = newest_standing(jungle, writer);
         let mut openings = outbox.openings();
         if openings.len() >= OPENINGS_MAX {
             openings.remove(usize::from(standing.opened == Some(openings[0].id)));
@@ -134,12 +136,20 @@ pub(super) fn standing(jungle: &Jungle, writer: u64, at: Revision) -> Result<Sta
     let Ok(writers) = open(jungle) else { return Ok(Standing::default()) };
     let then = match writers.at(at) {
         Ok(then) => then,
-        // It is younger than that.
-        Err(_) if writers.snapshot().revision() > at => return Ok(Standing::default()),
+        Err(NoSuchRevision::NotBorn { .. }) => return Ok(Standing::default()),
         Err(error) => return Err(error.into()),
     };
-    let node = then.root().at(&[Key::from(writer)]).ok();
-    Ok(node.map(standing_of).unwrap_or_default())
+    Ok(standing_at(then.root(), writer))
+}
+
+/// What is known of a server now.
+pub(super) fn newest_standing(jungle: &Jungle, writer: u64) -> Standing {
+    let writers = open(jungle).ok();
+    writers.map(|writers| standing_at(writers.snapshot().root(), writer)).unwrap_or_default()
+}
+
+fn standing_at(writers: Node<'_>, writer: u64) -> Standing {
+    writers.at(&[Key::from(writer)]).ok().map(standing_of).unwrap_or_default()
 }
 
 /// The same in a version that may have no place yet.

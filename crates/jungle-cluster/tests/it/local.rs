@@ -1,6 +1,7 @@
 //! Level `local`: what servers commit by themselves, while they are cut off and through restarts.
 
 mod copied;
+mod crossed;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::slice;

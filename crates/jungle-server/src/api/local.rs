@@ -119,6 +119,7 @@ fn word(outcome: LocalOutcome) -> &'static str {
     match outcome {
         LocalOutcome::Refused => "refused",
         LocalOutcome::Settled => "settled",
+        LocalOutcome::Unknown => "unknown",
         _ => "pending",
     }
 }

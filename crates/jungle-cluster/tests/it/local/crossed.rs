@@ -1,0 +1,129 @@
+//! What others do while entries are on their way, or before they are read back.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+
+use jungle_cluster::{LocalId, LocalOutcome, WRITERS};
+use jungle_db::{Jungle, Retention};
+use jungle_store::{read_checkpoint, write_checkpoint};
+use jungle_testkit::Rng;
+use jungle_tree::ArenaOptions;
+
+use super::{LONG, all_agree, name_at, world};
+use crate::support::put;
+
+/// It contradicts what others did for a moment only, and whoever publishes it has not seen that.
+#[test]
+fn what_is_on_its_way_is_not_refused_by_who_looks() {
+    let rng = &mut Rng::new(1);
+    let (_engine, mut servers) = world(rng, &["a", "b"], 0);
+    let made = servers[0].append("/", "made").value;
+    servers[0].publish();
+    let lock = |locked| put(&servers[1].tree(), &made.to_string(), "locked", locked);
+    lock(0);
+    servers[0].tree();
+    let removed = servers[0].update("remove", |tx| tx.remove(&made)).unwrap().id.unwrap();
+    let line = &servers[0].line;
+    line.log.hold(true);
+    thread::scope(|scope| {
+        let publishing = scope.spawn(|| servers[0].local().publish_next().unwrap());
+        line.log.wait_held();
+        for locked in [1, 0] {
+            lock(locked);
+            servers[0].tree();
+            let status = servers[0].local().status();
+            assert_eq!((status.pending, status.refused), (1, 0));
+        }
+        line.log.hold(false);
+        assert_eq!(publishing.join().unwrap(), Some(removed));
+    });
+    assert_eq!(servers[0].local().outcome(removed).unwrap(), LocalOutcome::Settled);
+    all_agree(&mut servers);
+    assert!(servers[1].tree().read().root().at(&made).is_err());
+    // Once it is back, what contradicts still is refused.
+    let made = servers[0].append("/", "made").value;
+    servers[0].publish();
+    servers[1].tree();
+    let removed = servers[0].update("remove", |tx| tx.remove(&made)).unwrap().id.unwrap();
+    servers[0].line.log.hold(true);
+    thread::scope(|scope| {
+        let publishing = scope.spawn(|| servers[0].local().publish_next().unwrap());
+        servers[0].line.log.wait_held();
+        put(&servers[1].tree(), &made.to_string(), "locked", 1);
+        servers[0].tree();
+        assert_eq!(servers[0].local().outcome(removed).unwrap(), LocalOutcome::Pending);
+        servers[0].line.log.hold(false);
+        assert_eq!(publishing.join().unwrap(), Some(removed));
+    });
+    assert_eq!(servers[0].local().outcome(removed).unwrap(), LocalOutcome::Refused);
+    all_agree(&mut servers);
+    assert!(servers[0].tree().read().root().at(&made).is_ok());
+}
+
+/// It had its place, and the tree was deleted then, before anybody looked.
+#[test]
+fn an_entry_that_had_its_place_is_not_refused_with_its_tree() {
+    let rng = &mut Rng::new(1);
+    let (_engine, servers) = world(rng, &["a", "b"], 0);
+    let placed = servers[0].append("/", "placed").id.unwrap();
+    servers[0].line.is_deaf.store(true, Ordering::SeqCst);
+    assert!(servers[0].local().publish_next().is_err());
+    let late = servers[0].extend("late").unwrap().id.unwrap();
+    servers[1].tree();
+    servers[1].pair().0.delete_tree("t").unwrap();
+    servers[0].pair().1.sync(LONG).unwrap();
+    assert_eq!(servers[0].local().outcome(placed).unwrap(), LocalOutcome::Settled);
+    assert_eq!(servers[0].local().outcome(late).unwrap(), LocalOutcome::Refused);
+}
+
+/// How far a server had published is not kept any more either, of the revision that an entry
+/// followed.
+#[test]
+fn entries_are_read_back_where_the_tree_of_numbers_keeps_its_newest_version_only() {
+    let rng = &mut Rng::new(1);
+    let (engine, mut servers) = world(rng, &["a", "b"], 0);
+    let writers = servers[1].pair().0.open_tree(WRITERS).unwrap();
+    writers.set_retention(Retention::Last(1)).unwrap();
+    servers[0].tree();
+    let first = servers[0].append("/", "first");
+    // It has its place, which is known, and not written down.
+    servers[0].line.is_deaf.store(true, Ordering::SeqCst);
+    assert!(servers[0].local().publish_next().is_err());
+    servers[0].tree();
+    let second = servers[0].update("second", |tx| tx.put_attribute(&first.value, "name", "new"));
+    servers[1].append("/", "theirs");
+    servers[1].publish();
+    servers[0].restart(&engine, rng, 0);
+    let status = servers[0].local().status();
+    assert_eq!((status.pending, status.refused), (1, 0));
+    servers[0].publish();
+    for id in [first.id, second.unwrap().id] {
+        assert_eq!(servers[0].local().outcome(id.unwrap()).unwrap(), LocalOutcome::Settled);
+    }
+    all_agree(&mut servers);
+    let there = servers[1].tree().snapshot();
+    assert_eq!(name_at(there.root(), &first.value).as_deref(), Some("new"));
+}
+
+#[test]
+fn what_nobody_knows_of_is_not_settled() {
+    let rng = &mut Rng::new(1);
+    let (engine, mut servers) = world(rng, &["a"], 0);
+    let before = servers[0].append("/", "before").id.unwrap();
+    servers[0].publish();
+    let mut bytes = Vec::new();
+    let outbox = &servers[0].outbox;
+    write_checkpoint(outbox, &outbox.checkpoint(), &mut bytes).unwrap();
+    let lost = servers[0].append("/", "lost").id.unwrap();
+    let never = LocalId { writer: lost.writer, number: lost.number + 1 };
+    let outcome = |id| servers[0].local().outcome(id).unwrap();
+    assert_eq!((outcome(lost), outcome(never)), (LocalOutcome::Pending, LocalOutcome::Unknown));
+    // As a crash leaves it that takes what was not synced.
+    let arena = ArenaOptions::default();
+    let outbox = read_checkpoint(Jungle::builder(), &arena, &bytes[..]).unwrap();
+    servers[0].outbox = Arc::new(outbox);
+    servers[0].restart(&engine, rng, 0);
+    let outcome = |id| servers[0].local().outcome(id).unwrap();
+    assert_eq!((outcome(before), outcome(lost)), (LocalOutcome::Settled, LocalOutcome::Unknown));
+}
