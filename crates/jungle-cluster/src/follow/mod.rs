@@ -52,6 +52,8 @@ pub(crate) struct Follower {
     /// To be read likewise: it is locked for a moment only.
     standing: Mutex<Standing>,
     end: Mutex<End>,
+    /// Which log what is here was of, while it is still to be found out where in it that is.
+    pub(crate) of: Option<LogId>,
     /// Is there nobody who would move it while somebody waits?
     pub(crate) is_by_hand: bool,
 }
@@ -122,13 +124,14 @@ impl Follower {
             has_ended: AtomicBool::new(false),
             standing: Mutex::new(standing),
             end: Mutex::default(),
+            of: None,
             is_by_hand: false,
         }
     }
 
-    /// Of a Jungle of which it is still to be found out where in the log it is.
-    pub(crate) fn unplaced(jungle: Jungle, every: Every) -> Follower {
-        let follower = Follower::new(jungle, 0, None, every);
+    /// Of a Jungle of which it is still to be found out where in the log `of` it is.
+    pub(crate) fn unplaced(jungle: Jungle, of: LogId, every: Every) -> Follower {
+        let follower = Follower { of: Some(of), ..Follower::new(jungle, 0, None, every) };
         follower.place().is_placed = false;
         follower
     }

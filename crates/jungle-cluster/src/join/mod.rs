@@ -91,7 +91,7 @@ impl Cluster {
     /// Goes on with a Jungle that was a server's before, whether or not the log answers: until it
     /// does, what is there can be read, and committed to at [level `local`](crate::Local), and
     /// commits as ever are refused. Then the log is followed from where this one is; if it does not
-    /// go on from there, that is a [`Fault`].
+    /// go on from there, or is another one by then, that is a [`Fault`].
     ///
     /// # Errors
     /// When the system gives no threads, or the Jungle has joined a cluster before.
@@ -100,8 +100,8 @@ impl Cluster {
         jungle: &Jungle,
         options: &Options,
     ) -> Result<Cluster, JoinError> {
-        let cluster =
-            Cluster::made(log, Follower::unplaced(jungle.clone(), every(options)), options)?;
+        let follower = Follower::unplaced(jungle.clone(), log.id(), every(options));
+        let cluster = Cluster::made(log, follower, options)?;
         let (follower, log) = (Arc::clone(&cluster.follower), Arc::clone(&cluster.log));
         let jungle = jungle.clone();
         cluster.start("cluster log", move || follow_when_there(&follower, &*log, &jungle))?;
@@ -429,7 +429,14 @@ fn follow_when_there(follower: &Follower, log: &dyn Log, jungle: &Jungle) {
 /// Finds where in the log a follower is, and goes on from there; `None` while the log is away, or
 /// if it does not go on from there.
 pub(crate) fn find_place(follower: &Follower, log: &dyn Log, jungle: &Jungle) -> Option<u64> {
-    match place_of(log, jungle) {
+    let found = place_of(log, jungle);
+    if let Some(folder) = follower.of.filter(|of| *of != log.id()) {
+        // It was begun anew while this server was without it: nothing here is for that one.
+        let other = JoinError::OtherCluster { folder, log: log.id() };
+        drop(follower.fail(Fault::Apart(Box::new(other))));
+        return None;
+    }
+    match found {
         Ok((sequence, hash)) => {
             follower.start_behind(sequence, hash);
             return Some(sequence);

@@ -1,17 +1,22 @@
 //! What others do while entries are on their way, or before they are read back.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
-use jungle_cluster::{LocalId, LocalOutcome, WRITERS};
-use jungle_db::{Jungle, Retention};
+use jungle_cluster::{
+    Cluster, Fault, JoinError, LaterLog, Local, LocalError, LocalId, LocalOutcome, Log, LogId,
+    WRITERS,
+};
+use jungle_db::{CommitOptions, Jungle, Retention, Revision};
 use jungle_store::{read_checkpoint, write_checkpoint};
 use jungle_testkit::Rng;
 use jungle_tree::ArenaOptions;
 
 use super::{LONG, all_agree, name_at, world};
-use crate::support::put;
+use crate::memory::Engine;
+use crate::support::{newcomer, options, put};
 
 /// It contradicts what others did for a moment only, and whoever publishes it has not seen that.
 #[test]
@@ -126,4 +131,45 @@ fn what_nobody_knows_of_is_not_settled() {
     servers[0].restart(&engine, rng, 0);
     let outcome = |id| servers[0].local().outcome(id).unwrap();
     assert_eq!((outcome(before), outcome(lost)), (LocalOutcome::Settled, LocalOutcome::Unknown));
+}
+
+/// Its engine was lost, and the cluster begun anew with a backup that has as many revisions.
+#[test]
+fn a_server_that_was_away_publishes_nothing_into_another_cluster() {
+    let rng = &mut Rng::new(1);
+    let engine = Arc::new(Engine::default());
+    let ours = newcomer(engine.connect(rng, 0), "ours").unwrap();
+    let (tree, outbox) = (ours.0.create_tree("t").unwrap(), Arc::new(Jungle::new().unwrap()));
+    let local = Local::open(&ours.1, Arc::clone(&outbox)).unwrap();
+    local.update(&tree, &CommitOptions::default(), |tx| tx.append(&[])).unwrap();
+    drop(local);
+    let mut folder = Vec::new();
+    write_checkpoint(&ours.0, &ours.0.checkpoint(), &mut folder).unwrap();
+    ours.1.leave();
+    let jungle = read_checkpoint(Jungle::builder(), &ArenaOptions::default(), &folder[..]).unwrap();
+    let anew = Engine::known_by(LogId([1; 16]));
+    anew.messages().clone_from(&engine.messages());
+    let (there, (comes, come)) = (anew.connect(rng, 0), channel::<()>());
+    let come = Mutex::new(come);
+    let log = LaterLog::new(engine.id, move || {
+        come.lock().unwrap().recv().unwrap();
+        Ok(Arc::clone(&there) as Arc<dyn Log>)
+    });
+    let cluster = Cluster::resume(Arc::new(log), &jungle, &options("ours")).unwrap();
+    let local = Local::open(&cluster, outbox).unwrap();
+    comes.send(()).unwrap();
+    // Unless it follows no further.
+    assert!(!cluster.wait_for(Revision::new(u64::MAX), LONG));
+    let refused = local.publish_next();
+    assert!(matches!(refused, Err(LocalError::NotPublished(_))), "{refused:?}");
+    assert_eq!(anew.messages().len(), engine.messages().len());
+    match cluster.fault().as_deref() {
+        Some(Fault::Apart(error)) => match **error {
+            JoinError::OtherCluster { folder, log } => {
+                assert_eq!((folder, log), (engine.id, anew.id));
+            }
+            ref other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    }
 }
