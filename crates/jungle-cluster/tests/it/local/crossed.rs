@@ -34,13 +34,14 @@ fn what_is_on_its_way_is_not_refused_by_who_looks() {
     thread::scope(|scope| {
         let publishing = scope.spawn(|| servers[0].local().publish_next().unwrap());
         line.log.wait_held();
-        for locked in [1, 0] {
+        let looks = [1, 0].map(|locked| {
             lock(locked);
             servers[0].tree();
             let status = servers[0].local().status();
-            assert_eq!((status.pending, status.refused), (1, 0));
-        }
+            (status.pending, status.refused)
+        });
         line.log.hold(false);
+        assert_eq!(looks, [(1, 0), (1, 0)]);
         assert_eq!(publishing.join().unwrap(), Some(removed));
     });
     assert_eq!(servers[0].local().outcome(removed).unwrap(), LocalOutcome::Settled);
@@ -57,8 +58,9 @@ fn what_is_on_its_way_is_not_refused_by_who_looks() {
         servers[0].line.log.wait_held();
         put(&servers[1].tree(), &made.to_string(), "locked", 1);
         servers[0].tree();
-        assert_eq!(servers[0].local().outcome(removed).unwrap(), LocalOutcome::Pending);
+        let outcome = servers[0].local().outcome(removed).unwrap();
         servers[0].line.log.hold(false);
+        assert_eq!(outcome, LocalOutcome::Pending);
         assert_eq!(publishing.join().unwrap(), Some(removed));
     });
     assert_eq!(servers[0].local().outcome(removed).unwrap(), LocalOutcome::Refused);
