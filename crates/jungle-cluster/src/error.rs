@@ -327,9 +327,9 @@ pub enum JoinError {
     },
     /// The log has something else in the place of what the folder has.
     #[error(
-        "the folder ends with revision {here}, and in the log that is another commit: something was \
-         committed to the folder by itself, or the log has lost what the folder has, and has gone \
-         on; give an empty folder, and look at this one by itself"
+        "the folder ends with revision {here}, and in the log that is another commit: something \
+         was committed to the folder by itself, or the log has lost what the folder has, and has \
+         gone on; give an empty folder, and look at this one by itself"
     )]
     Overtaken {
         /// The newest revision of the folder.
