@@ -7,6 +7,9 @@
 //! next one goes on from there. Only a first one that begins with the checkpoint may be refused
 //! when it is opened, as lacking a part of the log, until the next one has gone on.
 //!
+//! Only what lasts is copied: groups that are written while a backup is made may be lost with the
+//! power, and others come in their place. A copy that had them could not be gone on with.
+//!
 //! Each frame has the checksum of the one before. So the end of a copy is found in the log only if
 //! all of the copy is the beginning of that log, and neither is read from its beginning again: what
 //! goes on costs what is new, and the segment in which that begins.
@@ -228,12 +231,14 @@ impl Store {
     ) -> Result<BackupReport, BackupError> {
         self.must_stand_still().map_err(BackupError::Source)?;
         let BackupProgress { copying: tell, checking } = progress;
-        let newest = self.revision();
-        self.log().wait(newest.number(), Durability::Sync)?;
         let lock = OpenOptions::new().lock(&*to).map_err(BackupError::Target)?;
         erase::finish(&*to, &*lock).map_err(BackupError::Target)?;
         let still = self.checkpoints.still();
-        let copying = Copying::begin(&**self.disk(), &*to, &*lock)?;
+        // Asked for only now: the checkpoint that is copied, and a copy that somebody else made
+        // until it was locked here, have nothing newer.
+        let newest = self.revision();
+        self.log().wait(newest.number(), Durability::Sync)?;
+        let copying = Copying::begin(&**self.disk(), newest.number(), &*to, &*lock)?;
         let mut done = Done { tell, bytes: 0, total: copying.bytes_total()? };
         // One that was interrupted was not opened, perhaps.
         let is_checked =
@@ -330,6 +335,8 @@ struct Segment {
 
 struct Copying<'d> {
     from: &'d dyn Disk,
+    /// The newest revision that is known to last: what is behind its frame is not copied.
+    up_to: u64,
     to: &'d dyn Disk,
     lock: &'d dyn DiskFile,
     /// What the copy's mark says.
@@ -344,6 +351,7 @@ impl<'d> Copying<'d> {
     /// Finds out what the copy has.
     fn begin(
         from: &'d dyn Disk,
+        up_to: u64,
         to: &'d dyn Disk,
         lock: &'d dyn DiskFile,
     ) -> Result<Copying<'d>, BackupError> {
@@ -355,7 +363,7 @@ impl<'d> Copying<'d> {
         let (mut segments, there) = (segments(from)?, segments(to)?);
         let mut had = None;
         if let (Some(&first), Some(&last)) = (there.first(), there.last()) {
-            had = Some(read(to, last, None, None).map_err(BackupError::Target)?.end);
+            had = Some(read(to, last, None, None, u64::MAX).map_err(BackupError::Target)?.end);
             let is_missing =
                 |of: &&u64| (first..last).contains(*of) && there.binary_search(of).is_err();
             if let Some(&missing) = segments.iter().find(is_missing) {
@@ -364,7 +372,10 @@ impl<'d> Copying<'d> {
             }
             segments.retain(|&first| first >= last);
         }
-        Ok(Copying { from, to, lock, mark_before, segments, had })
+        // The first of them may have nothing yet.
+        let lasting = segments.partition_point(|&first| first <= up_to).max(1);
+        segments.truncate(lasting);
+        Ok(Copying { from, up_to, to, lock, mark_before, segments, had })
     }
 
     /// How long the files are that are read.
@@ -387,7 +398,7 @@ impl<'d> Copying<'d> {
         for &first in &self.segments {
             done.go_on()?;
             let at = last.as_ref().map(|last| &last.end);
-            let segment = read(self.from, first, at, self.had.as_ref());
+            let segment = read(self.from, first, at, self.had.as_ref(), self.up_to);
             let segment = segment.map_err(BackupError::Source)?;
             let was_found = found;
             found |= segment.found;
@@ -434,7 +445,7 @@ impl<'d> Copying<'d> {
 
     /// Is a segment there, as far as it is whole?
     fn read_back(&self, segment: &Segment, before: Option<&Place>) -> Result<(), OpenError> {
-        let end = read(self.to, segment.end.segment, before, None)?.end;
+        let end = read(self.to, segment.end.segment, before, None, u64::MAX)?.end;
         if end != segment.end {
             let (name, newest) = (name(end.segment), Some(Revision::new(end.next - 1)));
             return Err(OpenError::damaged(&name, end.offset as u64, newest, Damage::Checksum));
@@ -454,12 +465,14 @@ impl<'d> Copying<'d> {
     }
 }
 
-/// Reads a segment that follows `before`, and looks for a place in it.
+/// Reads a segment that follows `before`, up to the frame with the revision `up_to`, and looks for
+/// a place in it.
 fn read(
     disk: &dyn Disk,
     first: u64,
     before: Option<&Place>,
     wanted: Option<&Place>,
+    up_to: u64,
 ) -> Result<Segment, OpenError> {
     let name = name(first);
     let bytes = read_file(disk, &name)?;
@@ -480,7 +493,9 @@ fn read(
     }
     let mut end = Place { segment: first, offset: SEGMENT_HEADER, check, next };
     let (mut seal, mut found) = (None, wanted == Some(&end));
-    while let Some(frame) = Frame::read(&bytes[end.offset..]) {
+    while end.next <= up_to
+        && let Some(frame) = Frame::read(&bytes[end.offset..])
+    {
         if (frame.previous, frame.first) != (end.check, end.next) {
             break;
         }

@@ -301,3 +301,84 @@ fn a_backup_says_that_the_log_is_damaged_though_nothing_follows_that() {
     let error = store.backup(copy.path()).unwrap_err();
     assert!(matches!(error, BackupError::Source(OpenError::Damaged { .. })), "{error}");
 }
+
+/// What is done behind the back of a backup, once, at such a call to the disk it goes to.
+#[cfg(feature = "sim")]
+fn meanwhile(
+    to: &jungle_store::disk::sim::SimDisk,
+    at: jungle_store::disk::sim::CallKind,
+    done: impl FnOnce() + Send + 'static,
+) {
+    let mut done = Some(done);
+    to.watch(move |call, _| {
+        if call.kind == at
+            && let Some(done) = done.take()
+        {
+            done();
+        }
+        jungle_store::disk::sim::Fate::Go
+    });
+}
+
+#[cfg(feature = "sim")]
+#[test]
+fn what_may_be_lost_with_the_power_is_not_backed_up() {
+    use jungle_store::disk::sim::{CallKind, Keep, SimDisk};
+
+    for (segment_bytes, more, is_first) in
+        [300, 4096].into_iter().flat_map(|bytes| (1..9i64).map(move |n| (bytes, n, n % 2 == 0)))
+    {
+        let options =
+            || OpenOptions::new().segment_bytes(segment_bytes).durability(Durability::Buffered);
+        let (from, to) = (SimDisk::new(), SimDisk::new());
+        let store = options().open_on(Arc::new(from.clone())).unwrap();
+        let tree = store.create_tree("t").unwrap();
+        if !is_first {
+            store.backup_on(Arc::new(to.clone())).unwrap();
+        }
+        tree.update(|tx| tx.put_attribute(&[], "n", -1)).unwrap();
+        let newest = store.revision();
+        // Written, and not synced, behind what the backup waited for.
+        meanwhile(&to, CallKind::CreateFolder, move || {
+            (0..more).for_each(|n| drop(tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap()));
+        });
+        let report = store.backup_on(Arc::new(to.clone())).unwrap();
+        to.unwatch();
+        let what = format!("{more} more, segments of {segment_bytes} bytes");
+        assert_eq!(report.revision, newest, "{what}");
+        assert_eq!(store.revision().number(), newest.number() + more as u64, "{what}");
+
+        let left = from.world().crash(Keep::Nothing, &mut |_| 0);
+        drop(store);
+        let store = options().open_on(Arc::new(left)).unwrap();
+        assert!(store.revision() >= newest, "{what}");
+        let tree = store.open_tree("t").unwrap();
+        tree.update(|tx| tx.put_attribute(&[], "other", true)).unwrap();
+        let again = store.backup_on(Arc::new(to.clone()));
+        let again = again.unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!((again.before, again.revision), (newest, store.revision()), "{what}");
+        let copy = OpenOptions::new().read_only().open_on(Arc::new(to)).unwrap();
+        assert_eq!(portrait(&copy), portrait(&store), "{what}");
+    }
+}
+
+#[cfg(feature = "sim")]
+#[test]
+fn a_backup_has_all_of_a_checkpoint_that_is_written_as_it_begins() {
+    use jungle_store::disk::sim::{CallKind, SimDisk};
+
+    let to = SimDisk::new();
+    let options = OpenOptions::new().segment_bytes(300).checkpoint_every(u64::MAX);
+    let store = Arc::new(options.open_on(Arc::new(SimDisk::new())).unwrap());
+    let tree = store.create_tree("t").unwrap();
+    tree.set_retention(Retention::Last(2)).unwrap();
+    let writing = Arc::clone(&store);
+    meanwhile(&to, CallKind::Lock, move || {
+        (0..9).for_each(|n| drop(tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap()));
+        assert!(writing.checkpoint().unwrap().segments > 0);
+    });
+    store.backup_on(Arc::new(to.clone())).unwrap();
+    to.unwatch();
+    let copy = OpenOptions::new().read_only().open_on(Arc::new(to)).unwrap();
+    assert_eq!(portrait(&copy), portrait(&store));
+}
