@@ -4,8 +4,12 @@
 //! What was made has been read back, and all of it was synced, before its mark, `LOCK.erased`, gets
 //! the name `LOCK.remove`. That is the moment at which it counts. From then on the old files are
 //! removed; when that is done for good, the mark gets the name `LOCK.rename`, and the new files
-//! get their names; when that is done for good, `LOCK` says what the mark says, and the mark is
-//! removed. Whoever opens the folder goes on with that: each step can be done twice.
+//! get their names; when that is done for good, the mark is removed, and `LOCK` says what it said.
+//! Whoever opens the folder goes on with that: each step can be done twice.
+//!
+//! A name that is seen need not last: whoever changed it may have ended before the folder was
+//! synced. So that is done first where somebody was at it. That there was nobody, a folder says
+//! that was closed: `LOCK` says so again only when no mark can come back.
 
 use std::io::ErrorKind;
 
@@ -25,7 +29,6 @@ pub(crate) fn swap(disk: &dyn Disk, lock: &dyn DiskFile) -> Result<(), OpenError
     sync(disk, LOG)?;
     sync(disk, "")?;
     rename(disk, &beside(LOCK), REMOVE)?;
-    sync(disk, "")?;
     finish(disk, lock)
 }
 
@@ -38,6 +41,10 @@ pub(crate) fn is_unfinished(disk: &dyn Disk) -> Result<bool, IoError> {
 /// Goes on with what was begun, or removes what was not made to its end.
 pub(crate) fn finish(disk: &dyn Disk, lock: &dyn DiskFile) -> Result<(), OpenError> {
     let names = list(disk, "")?;
+    let was_closed = || matches!(Mark::read(lock), Ok(Some(Mark::Closed { .. })));
+    if names.iter().any(|name| name == REMOVE || name == RENAME) || !was_closed() {
+        sync(disk, "")?;
+    }
     if names.iter().any(|name| name == REMOVE) {
         for name in list(disk, LOG)?.iter().filter(|name| !name.ends_with(SUFFIX)) {
             remove(disk, &format!("{LOG}/{name}"))?;
@@ -66,11 +73,11 @@ pub(crate) fn finish(disk: &dyn Disk, lock: &dyn DiskFile) -> Result<(), OpenErr
     sync(disk, LOG)?;
     sync(disk, "")?;
     let mark = disk.open(RENAME, Mode::Read).map_err(doing("open", RENAME))?;
-    if let Some(mark) = Mark::read(&*mark)? {
-        mark.write(lock)?;
-    }
+    let mark = Mark::read(&*mark)?;
+    Mark::InUse.write(lock)?;
     remove(disk, RENAME)?;
-    Ok(sync(disk, "")?)
+    sync(disk, "")?;
+    Ok(mark.map_or(Ok(()), |mark| mark.write(lock))?)
 }
 
 /// What never came to count.

@@ -8,6 +8,8 @@ mod checkpoints;
 #[cfg(feature = "sim")]
 mod checkpoints_disk;
 mod erase;
+#[cfg(feature = "sim")]
+mod erase_again;
 mod folder;
 #[cfg(feature = "sim")]
 mod forged;
