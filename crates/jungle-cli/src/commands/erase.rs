@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use jungle::{EraseError, EraseQuery, EraseReport, Key, OpenError, OpenOptions};
+use jungle::{EraseError, EraseQuery, EraseReport, Key, OpenError, OpenOptions, Path};
 use serde::Serialize;
 
 use crate::bar::Bar;
@@ -22,11 +22,13 @@ that writes to the folder goes on with it. Nobody may have the folder open, and 
 room again meanwhile.
 
 It goes by the path in each revision. What was moved away, or is in a copy elsewhere, stays there: \
-moves from, to and around the path are told, so that the other paths can be erased, too. Messages \
-and the names of trees, branches and tags are not looked at, and where the members of an object \
-are not in order, the object may remember the name. Backups made before still have it, and on most \
-disks what was removed can be found until something else is written in its place. The folder of a \
-cluster's server is refused.";
+moves from, to and around the path are told, so that the other paths can be erased, too. Where not \
+all revisions are kept, the log may not go back to the first one: then what is kept is copied \
+without it, even if none of that has it, and moves are not known. Messages and the names of trees, \
+branches and tags are not looked at, and where the members of an object are not in order, the \
+object may remember the name. Backups made before still have it, and on most disks what was \
+removed can be found until something else is written in its place. The folder of a cluster's \
+server is refused.";
 
 /// What is committed there and has no place in the log yet is in the folder `outbox`.
 const OF_CLUSTER: &str = "the folder is of a cluster: what is erased would stay in the cluster's \
@@ -52,10 +54,13 @@ pub(crate) struct Args {
 struct Told {
     /// The newest revision.
     revision: u64,
-    /// How many commits it was in.
+    /// How many commits it was in; where the log was not complete, how many versions of those that
+    /// are kept.
     commits: u64,
-    /// Moves from, to and around the path.
+    /// Moves from, to and around the path; none are known where the log was not complete.
     moves: Vec<Move>,
+    /// Did the log go back to the first revision?
+    complete: bool,
     /// Bytes on the disk before and after.
     before: u64,
     after: u64,
@@ -100,11 +105,11 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         bar.end();
     }
     let report = erased.map_err(|error| not_erased(&error))?;
-    if report.erased.commits == 0 {
+    if report.erased.commits == 0 && report.log_was_complete {
         let message = format_args!("nothing was ever at {path} of the tree {:?}", args.tree);
         return Err(Failure::new(Exit::NotFound, message));
     }
-    print(&Told::new(&report), context.format)
+    print(&Told::new(&report), &path, context.format)
 }
 
 /// Whether it is meant.
@@ -150,20 +155,33 @@ impl Told {
             revision: report.revision.number(),
             commits: report.erased.commits,
             moves: moves.collect(),
+            complete: report.log_was_complete,
             before: report.bytes_before,
             after: report.bytes_after,
         }
     }
 }
 
-fn print(told: &Told, format: Format) -> Result<(), Failure> {
+fn print(told: &Told, path: &Path, format: Format) -> Result<(), Failure> {
     let mut out = notice();
     if format == Format::Json {
         json_line(&mut out, told)?;
         return Ok(out.flush()?);
     }
     let (before, after) = (size(told.before), size(told.after));
-    writeln!(out, "erased from {}; {before} before, {after} now", count(told.commits, "commit"))?;
+    match (told.commits, told.complete) {
+        (commits, true) => write!(out, "erased from {}", count(commits, "commit"))?,
+        (0, false) => {
+            write!(out, "{path} is in no version that is kept; all files were made anew")?
+        }
+        (versions, false) => {
+            write!(out, "erased from {} that are kept", count(versions, "version"))?
+        }
+    }
+    writeln!(out, "; {before} before, {after} now")?;
+    if !told.complete {
+        writeln!(out, "what was moved in revisions that are not kept any more is not known")?;
+    }
     for Move { revision, from, to } in &told.moves {
         writeln!(out, "moved in revision {revision}: {from} to {to}")?;
     }

@@ -85,8 +85,13 @@ impl EraseQuery {
 pub struct EraseReport {
     /// The newest revision, which is the one it was.
     pub revision: Revision,
-    /// What was erased. When it was in no commit, the folder was left as it is.
+    /// What was erased. When it was in no commit, and the log was complete, the folder was left as
+    /// it is.
     pub erased: Erased,
+    /// Did the log go back to the first revision? Where it did not, only what is kept was looked
+    /// at, so no moves are known; and the files were made again even if none of that had it, since
+    /// what they had of revisions that are not kept any more may have.
+    pub log_was_complete: bool,
     /// Bytes of the files before, and after.
     pub bytes_before: u64,
     /// See `bytes_before`.
@@ -235,7 +240,8 @@ impl OpenOptions {
             }
         };
         let bytes_after = crate::usage::disk_usage(&*disk)?.total();
-        Ok(EraseReport { revision, erased, bytes_before, bytes_after })
+        let log_was_complete = !erasing.is_cut;
+        Ok(EraseReport { revision, erased, log_was_complete, bytes_before, bytes_after })
     }
 
     /// Finds out what there is.
@@ -253,7 +259,7 @@ impl OpenOptions {
         let is_cut = segments(&**disk)?.first().is_some_and(|&first| first > 1);
         let kept = is_cut.then(|| jungle.clone());
         let (disk, tree) = (Arc::clone(disk), query.tree.clone());
-        Ok(Erasing { disk, mark, tree, erasure, newest, kept })
+        Ok(Erasing { disk, mark, tree, erasure, newest, is_cut, kept })
     }
 }
 
@@ -261,7 +267,7 @@ impl OpenOptions {
 enum Checked {
     /// It is whole, and has all but what was erased.
     Whole,
-    /// There was nothing to be erased.
+    /// There never was anything to be erased.
     Nothing,
 }
 
@@ -273,7 +279,9 @@ struct Erasing {
     erasure: Erasure,
     /// The newest revision.
     newest: Revision,
-    /// Where the log does not have all of it.
+    /// Does the log not go back to the first revision?
+    is_cut: bool,
+    /// What is kept then, until it is copied.
     kept: Option<Jungle>,
 }
 
@@ -290,7 +298,7 @@ impl Erasing {
     ) -> Result<Erased, EraseError> {
         let beside = self.beside();
         let lock = beside.open(LOCK, Mode::CreateNew).map_err(doing("create", LOCK))?;
-        let before = if self.kept.is_some() { self.newest.number() } else { 0 };
+        let before = if self.is_cut { self.newest.number() } else { 0 };
         let writer = Writer::first(Arc::clone(&beside), before + 1, options.segment_bytes)?;
         let log = Log::new(Arc::clone(&beside), lock, Some(writer), before);
         let erased = match self.kept.take() {
@@ -343,7 +351,9 @@ impl Erasing {
 
     /// Reads what was made, and makes a checkpoint of it.
     fn check(&self, options: &OpenOptions, erased: &Erased) -> Result<Checked, EraseError> {
-        if erased.commits == 0 {
+        // Where the log was cut off, commits that are not kept any more can be in what is left of
+        // it, and in the pages' free room.
+        if erased.commits == 0 && !self.is_cut {
             return Ok(Checked::Nothing);
         }
         let store = options.clone().checkpoint_every(u64::MAX).open_on(self.beside())?;

@@ -134,6 +134,42 @@ fn where_the_log_is_cut_what_is_kept_is_copied() {
     });
 }
 
+/// Its records are in the segment that is written to, and what the pages have free was it.
+#[test]
+fn where_the_log_is_cut_what_is_not_kept_any_more_goes_too() {
+    for_each_seed(4, |rng| {
+        let folder = Folder::new();
+        let store = options().segment_bytes(16 << 10).open(folder.path()).unwrap();
+        let tree = store.create_tree("people").unwrap();
+        tree.set_retention(Retention::Last(10)).unwrap();
+        let commit = |n: u64| drop(tree.update(|tx| tx.put_attribute(&[], "n", n as i64)).unwrap());
+        while store.checkpoint().unwrap().segments == 0 {
+            (0..20).for_each(commit);
+        }
+        let ana = [Key::from("ana")];
+        tree.update(|tx| tx.insert_child(&[], &ana[0])).unwrap();
+        let text = format!("{SECRET} once");
+        tree.update(|tx| tx.put_attribute(&ana, "text", &*text)).unwrap();
+        if rng.chance(1, 2) {
+            store.checkpoint().unwrap();
+        }
+        tree.update(|tx| tx.remove(&ana)).unwrap();
+        (0..20).for_each(commit);
+        store.checkpoint().unwrap();
+        let ought = as_it_is(&store);
+        assert_eq!(without(&store), ought, "nothing that is kept has it");
+        drop((tree, store));
+        assert!(is_anywhere(folder.path()));
+
+        let report = erase(&folder).unwrap();
+        assert_eq!((report.erased.commits, report.log_was_complete), (0, false));
+        assert!(!is_anywhere(folder.path()));
+        let store = options().open(folder.path()).unwrap();
+        assert_eq!(as_it_is(&store), ought);
+        store.verify().unwrap();
+    });
+}
+
 #[test]
 fn what_was_never_there_leaves_the_folder_as_it_is() {
     let folder = Folder::new();
@@ -144,6 +180,7 @@ fn what_was_never_there_leaves_the_folder_as_it_is() {
     let before = files(folder.path());
     let report = erase(&folder).unwrap();
     assert_eq!((report.erased.commits, report.bytes_before), (0, report.bytes_after));
+    assert!(report.log_was_complete);
     assert!(files(folder.path()) == before);
 }
 

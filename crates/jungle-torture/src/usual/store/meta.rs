@@ -11,6 +11,7 @@ use jungle_store::{Durability, EraseQuery, OpenOptions, Store};
 use jungle_testkit::Rng;
 use jungle_tree::{Arena, ArenaOptions, Editor, Key, Tree, loading};
 
+use super::secrets::as_it_is;
 use super::workload::{Kinds, Manner, step};
 
 /// Settings under which the same is done as without any.
@@ -109,16 +110,23 @@ fn under(setting: &Setting, (seed, steps): (u64, u64), plain: &str, dice: &mut R
     }
 }
 
-/// Erasing what never was leaves all files as they are.
+/// Erasing what never was changes nothing; where the log is complete, not one file.
 fn erase_nothing(setting: &Setting, disk: &SimDisk) {
-    let files = SimDisk::files;
-    let before = files(disk);
+    let seen = || {
+        let store = setting.options().read_only().open_on(Arc::new(disk.clone()));
+        as_it_is(&store.unwrap_or_else(|error| panic!("{setting:?}: refused, {error}")))
+    };
+    let ought = seen();
     for tree in ["first", "no such tree"] {
+        let before = disk.files();
         let query = EraseQuery::new(tree, "/never/there".parse().expect("a path"));
         let erased = setting.options().erase_on(Arc::new(disk.clone()), &query, |_, _| ());
-        assert!(erased.is_err() || erased.is_ok_and(|report| report.erased.commits == 0));
+        let report = erased.ok();
+        assert!(report.as_ref().is_none_or(|report| report.erased.commits == 0));
+        let is_made_again = report.is_some_and(|report| !report.log_was_complete);
+        assert!(is_made_again || disk.files() == before, "{setting:?}: files were changed");
     }
-    assert!(files(disk) == before, "{setting:?}: erasing nothing changed something");
+    assert!(seen() == ought, "{setting:?}: erasing nothing changed something");
 }
 
 /// A folder that is open.
