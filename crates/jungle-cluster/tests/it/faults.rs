@@ -173,6 +173,9 @@ fn a_folder_does_not_join_a_log_that_went_on_without_it() {
     assert_eq!(here, folder.revision());
 }
 
+/// What a folder's last commit does.
+type Last<'a> = &'a dyn Fn(&Jungle);
+
 /// Whatever was done last: of that the log says it, and another folder has as many revisions, or
 /// something was committed to it by itself.
 #[test]
@@ -187,7 +190,7 @@ fn a_folder_does_not_join_whose_newest_commit_is_another_one() {
     };
     let tree = |jungle: &Jungle| jungle.open_tree("t").unwrap();
     let now = |jungle: &Jungle| tree(jungle).snapshot().revision();
-    let done: [(&str, &dyn Fn(&Jungle)); 12] = [
+    let done: [(&str, Last<'_>); 12] = [
         ("edited", &|jungle| put(&tree(jungle), "/", "n", 1)),
         ("created", &|jungle| drop(jungle.create_tree("new").unwrap())),
         ("created otherwise", &|jungle| drop(jungle.create_tree("other").unwrap())),
