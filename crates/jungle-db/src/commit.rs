@@ -311,20 +311,17 @@ impl<'h> Attempt<'h> {
         self.merged.is_some()
     }
 
-    /// Refuses a merge that was worked out from what is not so any more: that one was merged into
-    /// the other meanwhile, so that all of it would be there twice, or that the branch keeps what
-    /// is `first` in its history, and not what is merged.
+    /// Refuses a merge that was worked out from what is not so any more: one was merged into the
+    /// other meanwhile, so that all of it would be there twice; the branch was deleted; or it keeps
+    /// what is `first` in its history, and not what is merged.
     fn check_merge(&self, from: &HeadState, first: u64) -> Result<(), Failure> {
         let Some(MergedBranch { merges, from: head, base, after: Some(after) }) = &self.merged
         else {
             return Ok(());
         };
-        if from.closed {
-            return Err(NotWritten::Deleted.into());
-        }
         let is_kept =
             from.history.keeps(base.revision(), first).map_err(NotWritten::NotLookedUp)?;
-        if is_kept && merges.merged(head.id, self.head.id) == *after {
+        if is_kept && !from.closed && merges.merged(head.id, self.head.id) == *after {
             return Ok(());
         }
         Err(self.overlap(None, Vec::new(), ChangeSet::new()))

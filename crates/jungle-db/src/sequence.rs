@@ -344,12 +344,14 @@ impl Sequencing {
     /// The group, once nothing is under way and nothing has gathered: what is looked up while it is
     /// held is what the next record comes behind.
     fn group_at_rest(&self) -> MutexGuard<'_, Group> {
+        let resting = Resting(self);
         let mut group = lock(&self.group);
         group.resting += 1;
         while !group.is_at_rest() {
             group = self.wait_for_news(group, &self.opened);
         }
         group.resting -= 1;
+        mem::forget(resting);
         group.reset();
         self.opened.notify_all();
         group
@@ -425,6 +427,17 @@ impl Sequencing {
             group = lock(&self.group);
         }
         group
+    }
+}
+
+/// Somebody who waits for a [group at rest](Sequencing::group_at_rest), and does so no more where
+/// the sequencer has panicked.
+struct Resting<'s>(&'s Sequencing);
+
+impl Drop for Resting<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.group).resting -= 1;
+        self.0.opened.notify_all();
     }
 }
 

@@ -104,8 +104,13 @@ impl Puller {
                     answered = Instant::now();
                     None
                 }
-                // Nobody has said that there is none.
-                Ok(None) => Some("the connection to the engine is lost".into()),
+                // Nobody has said that there is none. It comes back by itself, or ends for good.
+                Ok(None) => {
+                    if deadline.is_none() {
+                        answered = Instant::now();
+                    }
+                    Some("the connection to the engine is lost".into())
+                }
                 Err(error) => {
                     tokio::time::sleep(REST).await;
                     Some(error)

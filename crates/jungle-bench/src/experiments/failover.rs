@@ -174,7 +174,7 @@ impl Pair {
 fn read_until(tree: &TreeHandle, is_over: &AtomicBool, slowest: &AtomicU64) {
     while !is_over.load(Ordering::SeqCst) {
         let begun = Instant::now();
-        std::hint::black_box(tree.read().root().attribute("n").map(|n| n.to_value()));
+        std::hint::black_box(tree.read().root().attribute("n1").map(|n| n.to_value()));
         let nanos = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         slowest.fetch_max(nanos, Ordering::Relaxed);
         thread::yield_now();

@@ -26,8 +26,9 @@ moves from, to and around the path are told, so that the other paths can be eras
 all revisions are kept, the log may not go back to the first one: then what is kept is copied \
 without it, even if none of that has it, and moves are not known. Messages and the names of trees, \
 branches and tags are not looked at, and where the members of an object are not in order, the \
-object may remember the name. Backups made before still have it, and on most disks what was \
-removed can be found until something else is written in its place. The folder of a cluster's \
+object may remember the name. Backups made before still have it and cannot be gone on with, so \
+make a new one; and on most disks what was removed can be found until something else is written \
+in its place. The folder of a cluster's \
 server is refused.";
 
 /// What is committed there and has no place in the log yet is in the folder `outbox`.

@@ -191,6 +191,10 @@ impl Log for LaterLog {
         self.log()?.get(sequence)
     }
 
+    fn get_within(&self, sequence: u64, within: Duration) -> Result<Option<Bytes>, LogError> {
+        self.log()?.get_within(sequence, within)
+    }
+
     fn search(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
         self.log()?.search(sequence)
     }

@@ -37,6 +37,15 @@ pub trait Log: Send + Sync {
     /// When the engine does not answer.
     fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError>;
 
+    /// The same, asked for no longer than about this.
+    ///
+    /// # Errors
+    /// When the engine does not answer by then.
+    fn get_within(&self, sequence: u64, within: Duration) -> Result<Option<Bytes>, LogError> {
+        let _ = within;
+        self.get(sequence)
+    }
+
     /// A message that is there, and that [`get`](Log::get) or [`tail`](Log::tail) does not give, or
     /// gives damaged: of anybody who keeps the log. It is tried a few times.
     ///

@@ -438,21 +438,26 @@ impl Local {
         })
     }
 
-    /// Waits until an entry of any server is settled here, for at most `within`; tells whether it
-    /// is.
+    /// Waits until an entry of any server is settled here, for at most `within` and no longer than
+    /// it may be yet; tells whether it is.
     #[must_use]
     pub fn wait_for(&self, id: LocalId, within: Duration) -> bool {
-        let is_settled = || !matches!(self.outcome(id), Ok(LocalOutcome::Pending) | Err(_));
+        let decided = || match self.outcome(id) {
+            Ok(LocalOutcome::Settled) => Some(true),
+            Ok(LocalOutcome::Refused | LocalOutcome::Unknown) => Some(false),
+            Ok(LocalOutcome::Pending) | Err(_) => None,
+        };
         // What is refused moves nobody: it is looked after now and then.
         let step = within.min(Duration::from_millis(100));
         let rounds = within.as_millis().div_ceil(step.as_millis().max(1));
-        (0..=rounds).any(|_| {
+        let decided = (0..=rounds).find_map(|_| {
             let seen = self.follower.place().sequence;
-            is_settled() || {
+            decided().or_else(|| {
                 self.follower.wait_past(seen, step);
-                is_settled()
-            }
-        })
+                decided()
+            })
+        });
+        decided == Some(true)
     }
 
     /// Is this a server still, of what is as it should be?

@@ -71,7 +71,8 @@ impl Appender {
     fn make_void(&self, proven: &mut u64) -> Result<(), SequenceError> {
         let covered = self.asked.load(Ordering::SeqCst);
         let (after, message) = self.empty(covered).ok_or_else(|| undecided(Lost))?;
-        match self.log.append(after, &message, self.within).map_err(undecided)? {
+        self.look_before(after, &message).map_err(undecided)?;
+        match self.append_behind(after, &message, self.within).map_err(undecided)? {
             Appended::At(sequence) => {
                 *proven = covered;
                 self.follow_own(sequence, &message, &[], &[]).map_err(undecided)

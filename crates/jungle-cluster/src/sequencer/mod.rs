@@ -58,6 +58,9 @@ pub(crate) struct Appender {
 /// Guests are waited for no longer than this.
 const GATHER_MAX: Duration = Duration::from_millis(5);
 
+/// So long it is asked at most whether the log is still what was followed.
+const LINK_WITHIN: Duration = Duration::from_secs(2);
+
 /// So often records are sent again behind messages that have nothing in them.
 const REWRAPPED_MAX: usize = 16;
 
@@ -133,7 +136,7 @@ impl Appender {
             }
             let covered = self.asked.load(Ordering::SeqCst);
             let (after, message) = self.empty(covered).ok_or_else(late)?;
-            self.check_link(after, &message)?;
+            self.look_before(after, &message)?;
             match self.append_behind(after, &message, left)? {
                 Appended::At(sequence) => {
                     *proven = covered;
@@ -235,7 +238,7 @@ impl Appender {
         for _ in 0..REWRAPPED_MAX {
             let covered = self.asked.load(Ordering::SeqCst);
             let Some(sent) = self.message(records)? else { break };
-            self.check_link(sent.after, &sent.bytes).map_err(refused)?;
+            self.look_before(sent.after, &sent.bytes).map_err(refused)?;
             match self.append_behind(sent.after, &sent.bytes, self.within) {
                 Ok(Appended::At(sequence)) => {
                     *proven = covered;
@@ -263,7 +266,15 @@ impl Appender {
         Ok(none)
     }
 
-    /// Appends a message to a log that was [looked at](Self::check_link).
+    /// Refuses to append to a log that has become [another one](Self::check_link). Where that is not
+    /// known, the append waits for the engine, and it is looked at behind it.
+    fn look_before(&self, after: u64, message: &Bytes) -> Result<(), LogError> {
+        match self.check_link(after, message) {
+            Err(error @ LogError::Ended(_)) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     fn append_behind(
         &self,
         after: u64,
@@ -286,7 +297,8 @@ impl Appender {
         if leaders == self.leaders.load(Ordering::SeqCst) {
             return Ok(());
         }
-        match self.log.get(after)?.filter(|found| message::is_whole(found)) {
+        let found = self.log.get_within(after, LINK_WITHIN)?;
+        match found.filter(|found| message::is_whole(found)) {
             Some(found) if message::is_behind(message, &found) => {
                 self.leaders.store(leaders, Ordering::SeqCst);
                 Ok(())

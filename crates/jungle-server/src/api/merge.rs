@@ -183,7 +183,9 @@ fn attempt(
     let committed = match expected {
         None => merge.commit(meta),
         Some(_) => match merge.compare_and_commit(meta) {
-            Err(CommitError::Conflict(_)) => return Err(changed(into.snapshot().revision())),
+            Err(CommitError::Conflict(_)) if into.snapshot().revision() != before => {
+                return Err(changed(into.snapshot().revision()));
+            }
             done => done,
         },
     };

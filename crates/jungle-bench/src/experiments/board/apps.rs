@@ -134,7 +134,7 @@ pub fn sqlite_app(folder: &Folder, level: Level) -> Result<Board, Failure> {
         Level::Buffered => vec![post("sqlite-app-write-buffered")],
         Level::Synced => {
             let synced = post("sqlite-app-write-sync").fewer(FEWER);
-            let mixed = Load::mixed("sqlite-app-mixed", path, "/board?board=w");
+            let mixed = Load::mixed("sqlite-app-mixed", path, "/board?board=w").fewer(FEWER);
             vec![Load::new("sqlite-app-read", "/board?board=b"), synced, mixed]
         }
     };

@@ -34,8 +34,8 @@ const MIXED: u64 = 10;
 /// At least so many requests are sent on a connection.
 const CONNECTION: u64 = 20;
 
-/// In so many turns each answer is timed.
-const TIMED: usize = 2;
+/// In so many turns each answer is timed, unless it is to be quick.
+const TIMED: usize = 3;
 
 /// How a message is posted to one of ours.
 pub const POST: &str = "/bench/post?board=w&author=somebody&text=hello";
@@ -62,10 +62,11 @@ pub fn sample(options: Options, peers: &[System]) -> Result<Sample, Failure> {
     let mut peers: Vec<Peer> = peers.iter().map(start).collect();
     let requests = options.tasks * TASK;
     let turns = if options.tiny { 1 } else { (requests / TURN).clamp(1, 10) };
+    let timed = if options.quick { 1 } else { TIMED };
     boards.iter_mut().try_for_each(|board| board.warm_up(options.threads))?;
     peers.iter_mut().for_each(|peer| peer.each(|board| board.warm_up(options.threads)));
     for turn in 0..turns {
-        let mut ask = |board: &mut Board| board.turn(requests / turns, options.threads);
+        let mut ask = |board: &mut Board| board.turn(requests / turns, options.threads, timed);
         // Neither is always the first.
         if turn % 2 == 0 {
             boards.iter_mut().try_for_each(&mut ask)?;
@@ -180,10 +181,10 @@ impl Load {
         self.posted += requests / self.paths.len() as u64 * posts as u64;
     }
 
-    /// How many requests it sends where there are to be so many: enough on each connection that
-    /// its making counts little, and on each all of its addresses equally often.
+    /// How many requests it sends where there are to be so many, and enough on each connection that
+    /// its making counts little; fewer where it waits; and of all of its addresses equally many.
     fn requests(&self, about: u64, connections: usize) -> u64 {
-        let about = (about / self.fewer).max(CONNECTION * connections as u64);
+        let about = about.max(CONNECTION * connections as u64) / self.fewer;
         let addresses = self.paths.len();
         let each = (connections / addresses).max(1);
         if addresses == 1 {
@@ -219,7 +220,7 @@ fn ours(folder: &Folder) -> Result<(Vec<Board>, usize), Failure> {
     let bytes = synced.serving.ask("GET /boards/b", "")?.len();
     synced.loads.push(Load::new("hello", format!("/bench/hello?bytes={bytes}")));
     synced.loads.push(Load::new("read", "/boards/b"));
-    synced.loads.push(Load::mixed("mixed", POST, "/boards/w"));
+    synced.loads.push(Load::mixed("mixed", POST, "/boards/w").fewer(FEWER));
     Ok((boards, bytes))
 }
 
@@ -292,16 +293,17 @@ impl Board {
         })
     }
 
-    /// Asks for so much of each of its loads, less where it waits.
+    /// Asks for so much of each of its loads, less where it waits; in so many turns each answer is
+    /// timed.
     ///
     /// # Errors
     /// As [`Load::run`].
-    pub fn turn(&mut self, requests: u64, connections: usize) -> Result<(), Failure> {
+    pub fn turn(&mut self, requests: u64, connections: usize, timed: usize) -> Result<(), Failure> {
         for load in &mut self.loads {
             let many = load.requests(requests, connections);
             let rate = load.run(&self.serving, many, connections)?;
             load.rates.push(rate);
-            if load.slow.len() < TIMED {
+            if load.slow.len() < timed {
                 let some = load.requests(0, connections);
                 let slow = load.run_timed(&self.serving, some, connections)?;
                 load.slow.push(slow);

@@ -201,12 +201,16 @@ impl Log for NatsLog {
     }
 
     fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
+        self.get_within(sequence, ANSWER_WITHIN)
+    }
+
+    fn get_within(&self, sequence: u64, within: Duration) -> Result<Option<Bytes>, LogError> {
         if sequence == 0 {
             // The engine takes that for a bad request.
             return Ok(None);
         }
         let stream = self.stream.clone();
-        self.wait(ANSWER_WITHIN * 2, async move { get(&stream, sequence, ANSWER_WITHIN).await })?
+        self.wait(within * 2, async move { get(&stream, sequence, within).await })?
     }
 
     fn search(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {

@@ -40,6 +40,9 @@ const MORE_CLIENTS: [More; 2] = [
     },
 ];
 
+/// At least so many requests are sent on a connection.
+const LEAST: u64 = 10;
+
 /// A JVM is slow at first: nothing is counted for so long.
 const WARM_UP: Duration = Duration::from_secs(90);
 
@@ -207,13 +210,20 @@ impl Load {
         MORE_CLIENTS.iter().flat_map(of).collect()
     }
 
+    /// What is asked of each server, with enough on each connection that its making counts little.
+    fn size(&self, size: Size) -> Size {
+        let connections = self.clients.map_or(size.connections, |clients| clients * CONNECTIONS);
+        let requests = size.requests.max(LEAST * connections as u64);
+        Size { requests, connections }
+    }
+
     /// Asks all servers at once: answers a second of all together, until the last has ended.
     fn run(&mut self, servers: &[Serving], size: Size) -> Result<f64, Failure> {
-        let connections = self.clients.map_or(size.connections, |clients| clients * CONNECTIONS);
+        let Size { requests, connections } = self.size(size);
         let ask = |server: &Serving| {
             let url = format!("http://{}{}", server.address, self.path);
             let asking = Asking { header: self.header, ..Asking::of(url) };
-            asking.run(size.requests, connections)
+            asking.run(requests, connections)
         };
         let rates = std::thread::scope(|scope| {
             let asking: Vec<_> =
@@ -221,7 +231,7 @@ impl Load {
             let joined = asking.into_iter().map(|client| client.join());
             joined.map(|rate| rate.map_err(|_| "a client panicked")?).collect::<Result<Vec<_>, _>>()
         })?;
-        let all = size.requests * servers.len() as u64;
+        let all = requests * servers.len() as u64;
         self.posted += if self.path.contains(POST) { all } else { 0 };
         let slowest = rates.iter().copied().fold(f64::INFINITY, f64::min);
         Ok(slowest * servers.len() as f64)
@@ -343,13 +353,13 @@ impl Board {
         for load in &mut self.loads {
             let begun = Instant::now();
             let rate = load.run(&self.servers, size)?;
+            let posted = load.size(size).requests * self.servers.len() as u64;
             eprintln!("{}: {rate:.0}/s", load.name);
             load.rates.push(rate);
             if let Some((name, rates)) = &mut load.settled {
                 let all = load.posted;
                 let there = |server| wait_for(server, self.count, "w", all);
                 self.servers.iter().try_for_each(there)?;
-                let posted = size.requests * self.servers.len() as u64;
                 let rate = posted as f64 / begun.elapsed().as_secs_f64();
                 eprintln!("{name}: {rate:.0}/s");
                 rates.push(rate);
