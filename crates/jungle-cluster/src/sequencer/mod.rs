@@ -266,8 +266,8 @@ impl Appender {
         Ok(none)
     }
 
-    /// Refuses to append to a log that has become [another one](Self::check_link). Where that is not
-    /// known, the append waits for the engine, and it is looked at behind it.
+    /// Refuses to append to a log that has become [another one](Self::check_link). Where that is
+    /// not known, the append waits for the engine, and it is looked at behind it.
     fn look_before(&self, after: u64, message: &Bytes) -> Result<(), LogError> {
         match self.check_link(after, message) {
             Err(error @ LogError::Ended(_)) => Err(error),
