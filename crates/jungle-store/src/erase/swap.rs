@@ -41,8 +41,8 @@ pub(crate) fn is_unfinished(disk: &dyn Disk) -> Result<bool, IoError> {
 /// Goes on with what was begun, or removes what was not made to its end.
 pub(crate) fn finish(disk: &dyn Disk, lock: &dyn DiskFile) -> Result<(), OpenError> {
     let names = list(disk, "")?;
-    let was_closed = || matches!(Mark::read(lock), Ok(Some(Mark::Closed { .. })));
-    if names.iter().any(|name| name == REMOVE || name == RENAME) || !was_closed() {
+    let is_marked = names.iter().any(|name| name == REMOVE || name == RENAME);
+    if is_marked || !matches!(Mark::read(lock)?, Some(Mark::Closed { .. })) {
         sync(disk, "")?;
     }
     if names.iter().any(|name| name == REMOVE) {
