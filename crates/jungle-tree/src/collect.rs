@@ -207,9 +207,6 @@ impl Collection<'_> {
         let values =
             payload.sweep(&arena.payload, *cut, |handle| Record::load(memory, handle).birth());
         arena.hashes.clear();
-        arena.frozen.store(0, Ordering::SeqCst);
-        blocks.give_to(&arena.blocks);
-        payload.give_to(&arena.payload);
         Collected {
             structure_bytes: structure.reclaimed,
             payload_bytes: values.reclaimed,
@@ -223,7 +220,11 @@ impl Drop for Collection<'_> {
     fn drop(&mut self) {
         // Also when it was not finished: the lines may reuse again.
         self.arena.frozen.store(0, Ordering::SeqCst);
-        if !self.is_swept {
+        if self.is_swept {
+            // All that was found, unless it was given up on the way.
+            self.blocks.give_to(&self.arena.blocks);
+            self.payload.give_to(&self.arena.payload);
+        } else {
             // What was free before would be lost: nothing in it says that it is.
             self.blocks.give_back_to(&self.arena.blocks);
             self.payload.give_back_to(&self.arena.payload);
@@ -346,10 +347,12 @@ impl<const SHIFT: u32> Heap<SHIFT> {
         let mut swept = Swept::default();
         for slab in 1..self.uses.len() {
             match self.uses[slab] {
-                // Nothing in here is alive, so it need not be loaded.
-                SlabUse::Class(_) if slabs.is_absent(slab) && !self.is_marked(slab) => {
-                    slabs.give_back(slab, 1);
-                    swept.add(SLAB_WORDS, 0, 0);
+                // It is not loaded for what is dead in it, which is found when it is.
+                SlabUse::Class(_) if slabs.is_absent(slab) => {
+                    if !self.is_marked(slab) {
+                        slabs.give_back(slab, 1);
+                        swept.add(SLAB_WORDS, 0, 0);
+                    }
                 }
                 SlabUse::Class(class) => {
                     self.sweep_slab(slabs, slab, usize::from(class), (cut, &birth), &mut swept);
@@ -357,13 +360,12 @@ impl<const SHIFT: u32> Heap<SHIFT> {
                 SlabUse::Large(count) => {
                     let first = ((slab * SLAB_WORDS) >> SHIFT) as u32;
                     // What was not loaded was born before, and is in nobody's queue.
-                    let dead = match slabs.is_absent(slab) {
+                    let is_dead = || match slabs.is_absent(slab) {
                         true => !self.marks.get(first),
                         false => self.is_dead(first, cut, &birth),
                     };
-                    if dead {
+                    if slabs.give_back_if(slab, count, is_dead) {
                         let words = count as usize * SLAB_WORDS;
-                        slabs.give_back(slab, count as usize);
                         swept.add(words, words, 0);
                     }
                 }

@@ -312,8 +312,21 @@ impl<'a> Node<'a> {
         directory(self.cell.memory(), self.content.kids).taken
     }
 
-    /// No position in front of this one was ever given to a child.
-    pub(crate) fn lowest_position(self) -> i64 {
+    /// No position in front of this one was ever given to a child: the next one that goes in front
+    /// of all gets the one before it.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Position, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.add_child(&[])?;
+    /// let before = tree.insert_before(&[], &Position::new(0)?)?;
+    /// assert_eq!(before.to_string(), "-1");
+    /// tree.remove(&[before])?;
+    /// assert_eq!(tree.read().root().lowest_position(), -1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn lowest_position(self) -> i64 {
         directory(self.cell.memory(), self.content.kids).low
     }
 

@@ -9,6 +9,7 @@ use std::ops::ControlFlow::{Break, Continue};
 use std::time::Duration;
 
 use jungle_db::{CollectError, Collector};
+use jungle_tree::loading;
 
 use crate::follow::Follower;
 
@@ -24,11 +25,21 @@ pub(crate) fn collect(follower: &Follower) {
     };
     while !follower.is_over() {
         let jungle = follower.place().jungle.clone();
-        if let Some(jungle) = jungle
-            && let Err(CollectError::History(error)) = collector.look_while(&jungle, go_on)
-        {
-            tracing::warn!(%error, "memory that nobody uses was not given back");
+        if let Some(jungle) = jungle {
+            match loading(|| collector.look_while(&jungle, go_on)) {
+                Ok(Err(CollectError::History(error))) => not_given_back(&error),
+                Ok(_) => {}
+                Err(error) => {
+                    not_given_back(&error);
+                    // What is damaged stays so: not before there is more to be given back.
+                    collector = Collector::new();
+                }
+            }
         }
         follower.rest(LOOK);
     }
+}
+
+fn not_given_back(error: &dyn std::error::Error) {
+    tracing::warn!(%error, "memory that nobody uses was not given back");
 }

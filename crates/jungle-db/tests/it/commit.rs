@@ -594,6 +594,19 @@ fn a_fraction_that_others_gave_and_took_away_is_not_given() {
 }
 
 #[test]
+fn a_position_in_front_that_others_gave_and_took_away_is_not_given() {
+    let (_jungle, tree) = tree_of(2);
+    let first = Position::new(0).unwrap();
+    let mut ours = tree.begin(CommitOptions::default());
+    let told = ours.insert_before(&[], &first).unwrap();
+    let theirs = tree.update(|tx| tx.insert_before(&[], &first)).unwrap().value;
+    assert_eq!(told, theirs);
+    tree.update(|tx| tx.remove(std::slice::from_ref(&theirs))).unwrap();
+    assert!(matches!(ours.commit(), Err(CommitError::Conflict(_))));
+    assert_ne!(tree.update(|tx| tx.insert_before(&[], &first)).unwrap().value, theirs);
+}
+
+#[test]
 fn the_last_child_behind_one_that_was_removed_is_asked_for_again() {
     let remember_the_last = |tx: &mut Draft| {
         tx.remove(&path("/2"))?;

@@ -320,6 +320,25 @@ impl Slabs {
         }
     }
 
+    /// Gives a large record's slabs back if they are used for one still that is dead; tells whether
+    /// it was. Whoever wrote it may have given them back since, and somebody else may have them
+    /// now: what lies there is no record's head then.
+    pub(crate) fn give_back_if(
+        &self,
+        first: usize,
+        count: u32,
+        is_dead: impl FnOnce() -> bool,
+    ) -> bool {
+        let table = self.table();
+        if table.uses.get(first) != Some(&SlabUse::Large(count)) || !is_dead() {
+            return false;
+        }
+        // Nobody can see it, so nobody else gives it back.
+        drop(table);
+        self.give_back(first, count as usize);
+        true
+    }
+
     /// Gives slabs back, and their memory to the system.
     pub(crate) fn give_back(&self, first: usize, count: usize) {
         // What was never loaded is not backed: writing zeros there may meet a full disk.

@@ -17,7 +17,7 @@ pub use cursor::Cursor;
 pub use editor::{Editor, Place};
 pub use error::EditError;
 
-use crate::arena::{Allocator, Memory, TooManyKeys};
+use crate::arena::{Allocator, Memory, SLAB_WORDS, TooManyKeys};
 use crate::attributes;
 use crate::block::{self, Content, DIRECTORY, Header, Record};
 use crate::children::{Step, locate};
@@ -73,6 +73,21 @@ fn locate_steps(
 /// Subtrees up to this size are retired node by node when they are removed; larger ones are left
 /// to the collection, so that removing costs the same whatever is removed.
 const RETIRE_NODES_MAX: u32 = 1024;
+
+/// What is visited below a block.
+#[derive(Clone, Copy)]
+struct Looks {
+    /// Only blocks that were born in this version, and what is in them.
+    born: Option<u64>,
+    /// Also records that are not loaded yet.
+    loads: bool,
+}
+
+impl Looks {
+    fn at(self, arena: Memory<'_>, record: u32) -> bool {
+        self.loads || !arena.inner.payload.is_absent(record as usize / SLAB_WORDS)
+    }
+}
 
 /// A running edit of one version.
 pub(crate) struct Edit<'a> {
@@ -380,7 +395,7 @@ impl<'a> Edit<'a> {
             self.arena.add_garbage(u64::from(block::count(self.arena, content.kids)) * 8);
             return;
         }
-        self.visit_subtree(content, |_| true, |edit, dead| edit.retire(dead));
+        self.visit_subtree(content, |edit, dead| edit.retire(dead));
     }
 
     /// Frees what this edit has made: nobody else has seen it.
@@ -390,7 +405,9 @@ impl<'a> Edit<'a> {
         let version = self.version;
         let root = self.root;
         if block::birth(self.arena, root) == version {
-            self.visit_blocks(root, |birth| birth == version, &mut |edit, dead| {
+            // What is not loaded is not of this edit, which would have written it.
+            let looks = Looks { born: Some(version), loads: false };
+            self.visit_blocks(root, looks, &mut |edit, dead| {
                 if dead.birth == version {
                     edit.allocator.free(edit.arena, dead);
                 }
@@ -398,42 +415,44 @@ impl<'a> Edit<'a> {
         }
     }
 
-    fn visit_subtree(
-        &mut self,
-        content: Content,
-        descend: impl Fn(u64) -> bool,
-        mut seen: impl FnMut(&mut Self, Dead),
-    ) {
+    fn visit_subtree(&mut self, content: Content, mut seen: impl FnMut(&mut Self, Dead)) {
+        let looks = Looks { born: None, loads: true };
         if content.attrs != 0 {
-            self.visit_attributes(content.attrs, &mut seen);
+            self.visit_attributes(content.attrs, looks, &mut seen);
         }
         if content.kids != 0 {
-            self.visit_blocks(content.kids, descend, &mut seen);
+            self.visit_blocks(content.kids, looks, &mut seen);
         }
     }
 
-    fn visit_attributes(&mut self, record: u32, seen: &mut impl FnMut(&mut Self, Dead)) {
-        let arena = self.arena;
-        attributes::apart_of(arena, record, |apart| {
-            seen(self, Dead::record(apart, Record::load(arena, apart)));
-        });
-        seen(self, Dead::record(record, Record::load(arena, record)));
-    }
-
-    /// Everything below a block whose birth passes `descend`, the block itself last.
-    fn visit_blocks(
+    fn visit_attributes(
         &mut self,
-        root: u32,
-        descend: impl Fn(u64) -> bool,
+        record: u32,
+        looks: Looks,
         seen: &mut impl FnMut(&mut Self, Dead),
     ) {
+        let arena = self.arena;
+        if looks.at(arena, record) {
+            attributes::apart_of(arena, record, |apart| self.visit_record(apart, looks, seen));
+            self.visit_record(record, looks, seen);
+        }
+    }
+
+    fn visit_record(&mut self, record: u32, looks: Looks, seen: &mut impl FnMut(&mut Self, Dead)) {
+        if looks.at(self.arena, record) {
+            seen(self, Dead::record(record, Record::load(self.arena, record)));
+        }
+    }
+
+    /// Everything below a block, the block itself last.
+    fn visit_blocks(&mut self, root: u32, looks: Looks, seen: &mut impl FnMut(&mut Self, Dead)) {
         let arena = self.arena;
         let mut blocks = std::mem::take(&mut self.allocator.buffers.blocks);
         blocks.clear();
         blocks.push(root);
         while let Some(block) = blocks.pop() {
             let header = Header::load(arena, block);
-            if !descend(header.birth()) {
+            if looks.born.is_some_and(|born| born != header.birth()) {
                 continue;
             }
             if header.kind() == DIRECTORY {
@@ -444,11 +463,10 @@ impl<'a> Edit<'a> {
                 blocks.extend(kids.clone().map(|entry| block::entry(arena, block, entry)));
                 if header.is_leaf() {
                     for entry in kids.end..header.entries() {
-                        self.visit_attributes(block::entry(arena, block, entry), seen);
+                        self.visit_attributes(block::entry(arena, block, entry), looks, seen);
                     }
                     for entry in 0..header.names() {
-                        let name = block::entry(arena, block, entry);
-                        seen(self, Dead::record(name, Record::load(arena, name)));
+                        self.visit_record(block::entry(arena, block, entry), looks, seen);
                     }
                 }
             }

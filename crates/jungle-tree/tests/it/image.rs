@@ -319,6 +319,52 @@ fn a_collection_spares_what_it_finds_without_loading_it() {
     assert!(arena.collect().payload_bytes > 300_000);
 }
 
+/// A tree of long names in the order in which nobody made them, so that neighbours lie in several
+/// slabs; saved, and opened again.
+fn of_long_names() -> (Arc<Slabs>, Arena, Tree) {
+    let (slabs, mut image) = (Arc::new(Slabs::default()), SavedImage::default());
+    let arena = Arena::with_options(&options()).unwrap();
+    let mut tree = Tree::new(&arena);
+    for at in 0..200 {
+        let key = Key::from(format!("{:03}{}", at * 77 % 200, "-".repeat(3_000)));
+        tree.insert_child(&[], &key).unwrap();
+    }
+    let id = tree.snapshot().version_id();
+    slabs.save(&arena, &mut image);
+    drop((tree, arena));
+    let arena = reopen(&slabs, &image);
+    let tree = found(&arena, id);
+    (slabs, arena, tree)
+}
+
+#[test]
+fn a_collection_loads_nothing_to_look_for_what_is_dead_in_it() {
+    let (slabs, arena, tree) = of_long_names();
+    // All that leads to the names, which are asked for nothing.
+    assert_eq!(tree.read().root().subtree_count(), 201);
+    arena.collect();
+    let loaded = slabs.loads.load(Ordering::Relaxed);
+    assert!(loaded < slabs.slabs.lock().unwrap().len() as u64 / 2, "{loaded} slabs are loaded");
+    slabs.fails.store(true, Ordering::Relaxed);
+    loading(|| arena.collect()).expect("the names are not looked at");
+    slabs.fails.store(false, Ordering::Relaxed);
+    tree.snapshot().check().unwrap();
+}
+
+#[test]
+fn an_edit_that_is_given_up_loads_nothing() {
+    let (slabs, arena, tree) = of_long_names();
+    let key = Key::from(format!("100{}", "-".repeat(3_000)));
+    let mut editor = Editor::new(tree.snapshot());
+    editor.put_attribute(std::slice::from_ref(&key), "n", 1).unwrap();
+    slabs.fails.store(true, Ordering::Relaxed);
+    loading(|| drop(editor)).expect("what is beside it is not looked at");
+    slabs.fails.store(false, Ordering::Relaxed);
+    assert_eq!(tree.read().root().subtree_count(), 201);
+    drop(tree);
+    assert!(arena.collect().payload_bytes > 500_000, "nobody holds anything any more");
+}
+
 #[test]
 fn what_cannot_be_loaded_is_an_error_and_not_an_answer() {
     let (slabs, mut image) = (Arc::new(Slabs::default()), SavedImage::default());

@@ -2,7 +2,7 @@
 //! `cargo xtask torture stress` runs many more.
 
 use jungle_testkit::for_each_seed;
-use jungle_tree::{Arena, Tree};
+use jungle_tree::{Arena, Editor, Tree};
 
 use crate::driver::stress;
 
@@ -26,4 +26,32 @@ fn a_line_that_ends_leaves_no_more_than_its_own() {
     assert!((100..NODES).contains(&garbage), "{garbage} bytes are said to be garbage");
     drop(tree);
     assert!(arena.usage().garbage_bytes > NODES, "all of it is");
+}
+
+/// Its slabs may be somebody else's by then, and anything may be in that value: what a record's
+/// head would say it is, for one.
+#[test]
+fn a_large_value_that_was_given_up_since_a_collection_began_is_not_looked_for() {
+    const SLAB_BYTES: usize = 64 << 10;
+    let arena = Arena::new().unwrap();
+    let mut tree = Tree::new(&arena);
+    for n in 0..10 {
+        tree.put_attribute(&[], "n", n).unwrap();
+    }
+    let with = |slabs: usize, tree: &Tree| {
+        let mut editor = Editor::new(tree.snapshot());
+        let value: Vec<u8> = (1_u64 << 24).to_le_bytes().repeat((slabs * SLAB_BYTES - 4096) / 8);
+        editor.put_attribute(&[], "value", &value[..]).unwrap();
+        (editor, value)
+    };
+    // In front of it, so that who takes all of that has a part of the value where it began.
+    let before = with(2, &tree);
+    let (given_up, _) = with(3, &tree);
+    drop(before);
+    let collection = arena.next_collection().start([]);
+    drop(given_up);
+    let (editor, value) = with(5, &tree);
+    let _ = collection.finish();
+    let found = editor.root().attribute("value").unwrap();
+    assert!(found.as_bytes() == Some(&value[..]), "it is as it was written");
 }
