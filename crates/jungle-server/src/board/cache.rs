@@ -1,7 +1,7 @@
 //! Rendered pages, each as long as nothing newer is there.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use jungle::BranchId;
@@ -15,9 +15,11 @@ const PAGES_MAX: usize = 1000;
 const BYTES_MAX: usize = 64 << 20;
 
 /// Of which board a page is, and for whom.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct View {
     pub(super) board: BranchId,
+    /// The name that its links have. Another name is no other revision.
+    pub(super) name: Arc<str>,
     /// May they post to it?
     pub(super) may_post: bool,
 }
@@ -75,13 +77,17 @@ mod tests {
     #[test]
     fn long_queries_take_up_room_as_pages_do() {
         let board = Jungle::memory().unwrap().create_tree("b").unwrap().branch_id();
-        let (cache, view) = (Cache::default(), View { board, may_post: true });
+        let cache = Cache::default();
+        let view = View { board, name: "b".into(), may_post: true };
         // What says nothing may be in a query as often as one likes.
         for count in (0..=(2 * BYTES_MAX) >> 18).chain([0, 0]) {
             let query = "&".repeat((1 << 18) + count);
             let edition = Edition::from(Revision::new(count as u64));
             let make = || Ok::<_, ()>("a page".to_owned());
-            assert_eq!(cache.page((view, &query), edition, make), Ok(Bytes::from("a page")));
+            assert_eq!(
+                cache.page((view.clone(), &query), edition, make),
+                Ok(Bytes::from("a page"))
+            );
             let pages = cache.lock();
             let queries = pages.by_view.values().flatten();
             let held: usize = queries.map(|(query, (_, page))| query.len() + page.len()).sum();

@@ -90,7 +90,7 @@ pub(super) async fn view(
         let query = Query::parse(text, &["before", "after", "first", "limit"])?;
         page(&app, &name, (&snapshot, edition), may_post, &query)
     };
-    let view = View { board: board.branch_id(), may_post };
+    let view = View { board: board.branch_id(), name: name.as_str().into(), may_post };
     let page = app.pages.page((view, text), edition, make)?;
     Ok(app.mark.show(tag, written(page)))
 }

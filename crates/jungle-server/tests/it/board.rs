@@ -255,6 +255,18 @@ fn page_is_kept_until_something_is_posted() {
 }
 
 #[test]
+fn page_of_a_renamed_board_has_its_new_name() {
+    let served = Served::memory();
+    submit(&served, "/boards", "name=a");
+    submit(&served, "/boards/a", "text=first");
+    assert!(served.get("/boards/a").text.contains("/boards/a"));
+    served.send("PATCH", "/api/v1/trees/a", &[], Some(r#"{"name":"b"}"#)).expect(200);
+    let page = served.get("/boards/b").text;
+    assert!(page.contains("\"/boards/b\"") && page.contains("/api/v1/trees/b/watch"), "{page}");
+    assert!(!page.contains("/boards/a") && !page.contains("/trees/a/"), "{page}");
+}
+
+#[test]
 fn page_says_where_new_messages_are_told() {
     let served = with_board();
     let page = served.get(BOARD).text;
