@@ -144,11 +144,9 @@ impl Encryption {
     pub(crate) async fn keep(&self, stopping: Stopping) {
         match self {
             Encryption::Files(tls, now) => {
-                let read = || match acceptor(tls) {
-                    Ok(new) => _ = now.send_replace(new),
-                    Err(error) => tracing::error!(%error, "the certificate stays as it was"),
-                };
-                reload(vec![tls.cert.clone(), tls.key.clone()], stopping, read).await;
+                let read = || acceptor(tls).map(|new| drop(now.send_replace(new)));
+                let files = vec![tls.cert.clone(), tls.key.clone()];
+                reload(files, "the certificate stays as it was", stopping, read).await;
             }
             Encryption::Acme(keeper, _) => keeper.keep(stopping).await,
         }

@@ -93,23 +93,21 @@ impl Gate {
     /// Takes the file in whenever it has changed, until the server stops. One that cannot be read
     /// changes nothing: what was granted stays, and nothing opens.
     pub(crate) async fn keep(&self, stopping: Stopping) {
-        reload(vec![self.file.clone()], stopping, || self.read()).await;
+        let stays = "what was granted stays as it was";
+        reload(vec![self.file.clone()], stays, stopping, || self.read()).await;
     }
 
-    fn read(&self) {
-        match Access::read(&self.file) {
-            Ok(access) => {
-                self.access.send_if_modified(|old| {
-                    let is_new = **old != access;
-                    *old = Arc::new(access);
-                    if is_new {
-                        tracing::info!(file = %self.file.display(), "what is granted has changed");
-                    }
-                    is_new
-                });
+    fn read(&self) -> Result<(), AccessError> {
+        let access = Access::read(&self.file)?;
+        self.access.send_if_modified(|old| {
+            let is_new = **old != access;
+            *old = Arc::new(access);
+            if is_new {
+                tracing::info!(file = %self.file.display(), "what is granted has changed");
             }
-            Err(error) => tracing::error!(%error, "what was granted stays as it was"),
-        }
+            is_new
+        });
+        Ok(())
     }
 }
 
