@@ -3,14 +3,14 @@
 use axum::body::Body;
 use axum::http::Request;
 use axum::response::Redirect;
-use jungle::CommitOptions;
+use jungle::{CommitOptions, TreeHandle};
 
 use super::sorry::Sorry;
 use super::{BOARD, place};
-use crate::access::Visitor;
+use crate::access::{Need, Role, Visitor};
 use crate::app::App;
 use crate::body;
-use crate::problem::Problem;
+use crate::problem::{Kind, Problem};
 use crate::query::{self, Query};
 
 pub(super) async fn create(app: Visitor, request: Request<Body>) -> Result<Redirect, Sorry> {
@@ -20,12 +20,24 @@ pub(super) async fn create(app: Visitor, request: Request<Body>) -> Result<Redir
     query::name(&name)?;
     let place = place(&name);
     app.write(move |app| {
-        let tree = app.create_tree(&name)?;
+        let tree = app.create_tree(&name).or_else(|problem| match problem.kind() {
+            Kind::Exists => bare(app, &name).ok_or(problem),
+            _ => Err(problem),
+        })?;
         let options = CommitOptions::from(&app.meta(None, Some("a new board"))?);
         Ok(tree.update_with(&options, |tx| tx.put_attribute(&[], BOARD, &*name))?)
     })
     .await?;
     Ok(Redirect::to(&place))
+}
+
+/// The tree of this name, if nothing is in it: it may be a board of which no more was made, since
+/// that takes two commits.
+fn bare(app: &Visitor, name: &str) -> Option<TreeHandle> {
+    let tree = app.tree(name, Need::whole(Role::Admin)).ok()?;
+    let snapshot = tree.snapshot();
+    let root = snapshot.root();
+    (!root.has_children() && !root.has_attributes()).then_some(tree)
 }
 
 /// What a form sends.

@@ -91,6 +91,10 @@ impl Problem {
         self
     }
 
+    pub(crate) fn kind(&self) -> Kind {
+        self.0.kind
+    }
+
     pub(crate) fn status(&self) -> StatusCode {
         self.0.kind.row().1
     }

@@ -33,6 +33,25 @@ fn boards_are_made_and_listed() {
     assert_eq!(served.get("/").header("location"), "/boards");
 }
 
+#[test]
+fn board_that_was_only_begun_is_made_and_no_other_tree_is() {
+    let served = Served::memory();
+    served.post("/api/v1/trees", r#"{"name":"begun"}"#).expect(201);
+    assert_eq!(served.get("/boards/begun").status, 404);
+    assert_eq!(submit(&served, "/boards", "name=begun").status, 303);
+    assert_eq!(served.get("/boards/begun").status, 200);
+    for (name, edit) in [
+        ("nodes", r#"{"op":"append"}"#),
+        ("attribute", r#"{"op":"put","attribute":"n","value":1}"#),
+    ] {
+        served.post("/api/v1/trees", &format!(r#"{{"name":"{name}"}}"#)).expect(201);
+        let edits = format!(r#"{{"edits":[{edit}]}}"#);
+        served.post(&format!("/api/v1/trees/{name}/commits"), &edits).expect(200);
+        assert_eq!(submit(&served, "/boards", &format!("name={name}")).status, 409, "{name}");
+        assert_eq!(served.get(&format!("/boards/{name}")).status, 404, "{name}");
+    }
+}
+
 /// A page of the list: its boards, and where its links lead.
 fn listed(served: &Served, place: &str) -> (Vec<String>, Vec<(String, String)>) {
     let page = served.get(place);
