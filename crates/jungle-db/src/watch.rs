@@ -133,7 +133,34 @@ impl Watch {
     /// ```
     #[expect(clippy::should_implement_trait, reason = "none now does not mean none for ever")]
     pub fn next(&mut self) -> Result<Option<WatchEvent>, WatchError> {
-        while let Some(Step { before, after, info }) = self.step()? {
+        let mut all = usize::MAX;
+        self.next_within(&mut all)
+    }
+
+    /// As [`next`](Watch::next), looking at so many revisions at most; those that it has looked at
+    /// are taken from `revisions`. `None` where none is left of them: the next call goes on there.
+    ///
+    /// # Errors
+    /// When the next revision is not kept any more, or there never will be one.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let mut watch = tree.watch(&["open".into()], tree.snapshot().revision());
+    /// (0..10).try_for_each(|_| tree.update(|tx| tx.append(&[])).map(drop))?;
+    /// let mut revisions = 7;
+    /// assert!(watch.next_within(&mut revisions)?.is_none());
+    /// assert_eq!((watch.seen().number() + 3, revisions), (tree.snapshot().revision().number(), 0));
+    /// revisions = 7;
+    /// assert!(watch.next_within(&mut revisions)?.is_none());
+    /// assert_eq!((watch.seen(), revisions), (tree.snapshot().revision(), 4));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn next_within(&mut self, revisions: &mut usize) -> Result<Option<WatchEvent>, WatchError> {
+        while *revisions > 0
+            && let Some(Step { before, after, info }) = self.step()?
+        {
+            *revisions -= 1;
             self.seen = info.revision;
             let changes = self.changes(&before, &after);
             if !changes.is_empty() {

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use super::{Named, event};
 use crate::access::{Need, View, Visitor};
-use crate::app::{Stopping, aside};
+use crate::app::Stopping;
 use crate::body::pieces;
 use crate::hub::{QUEUE_BYTES, Subscription};
 use crate::problem::{Kind, Problem, not_yet};
@@ -26,6 +26,9 @@ pub(super) const QUIET: Duration = Duration::from_secs(15);
 
 /// Events that are read from the history at once, where they are short.
 const BATCH: usize = 64;
+
+/// Revisions that are looked at for that, of which few may concern the client.
+const REVISIONS_MAX: usize = 10_000;
 
 pub(crate) async fn watch(
     app: Visitor,
@@ -53,7 +56,8 @@ pub(crate) async fn watch(
     let after = after.map_or_else(|| tree.snapshot().revision(), Revision::new);
     check_ahead(&app, after)?;
     let end = End::of(&app, &tree, &name);
-    let (mut reader, first) = Reader::begin(tree, (path, view), after).await?;
+    let mut reader = Reader { app: app.clone(), tree, path, view, seen: after };
+    let first = reader.begin().await?;
     let (send, body) = pieces();
     tokio::spawn(async move {
         let _present = app.metrics.watchers.enter();
@@ -86,6 +90,7 @@ fn check_ahead(app: &Visitor, after: Revision) -> Result<(), Problem> {
 
 /// Where a client is in the history.
 struct Reader {
+    app: Visitor,
     tree: TreeHandle,
     path: Path,
     view: View,
@@ -101,20 +106,15 @@ struct Read {
 
 impl Reader {
     /// The first events, so that an error is an answer and not an event.
-    async fn begin(
-        tree: TreeHandle,
-        (path, view): (Path, View),
-        seen: Revision,
-    ) -> Result<(Reader, Read), Problem> {
-        let mut reader = Reader { tree, path, view, seen };
-        match reader.read().await {
-            Ok(read) => Ok((reader, read)),
-            Err(Stopped::Watch(error)) => Err(error.into()),
-            Err(Stopped::Bug(problem)) => Err(*problem),
-        }
+    async fn begin(&mut self) -> Result<Read, Problem> {
+        self.read().await.map_err(|stopped| match stopped {
+            Stopped::Watch(error) => error.into(),
+            Stopped::Refused(problem) => *problem,
+        })
     }
 
-    /// Reads on in the history.
+    /// Reads on in the history, in line with all others who look at much: not for long at a time,
+    /// since what was begun goes on when the client goes away.
     async fn read(&mut self) -> Result<Read, Stopped> {
         let mut watch = self.tree.watch(&self.path, self.seen);
         let (path, view) = (self.path.clone(), self.view.clone());
@@ -124,24 +124,29 @@ impl Reader {
             watch.next()?;
             return Ok(Read { frames: Vec::new(), is_all: true });
         }
-        let read = aside(move || {
-            let (mut frames, mut bytes) = (Vec::new(), 0);
+        let read = self.app.in_line(move || {
+            let (mut frames, mut bytes, mut revisions) = (Vec::new(), 0, REVISIONS_MAX);
             while frames.len() < BATCH && bytes < QUEUE_BYTES {
-                match watch.next() {
+                match watch.next_within(&mut revisions) {
                     Ok(Some(found)) => {
                         let is_wanted = |change: &Change| change.concerns(&path);
                         let frame = event::frame(&found, &is_wanted, &view);
                         bytes += frame.len();
                         frames.push(frame);
                     }
-                    Ok(None) => return Ok(Ok((watch.seen(), frames, true))),
+                    Ok(None) if revisions > 0 => return Ok(Ok((watch.seen(), frames, true))),
+                    Ok(None) => {
+                        // A client that is cut off goes on from here.
+                        frames.push(Bytes::from(format!("id: {}\n\n", watch.seen())));
+                        break;
+                    }
                     Err(_) if !frames.is_empty() => break,
                     Err(error) => return Ok(Err(error)),
                 }
             }
             Ok(Ok((watch.seen(), frames, false)))
         });
-        let read = read.await.map_err(|problem| Stopped::Bug(Box::new(problem)))?;
+        let read = read.await.map_err(|problem| Stopped::Refused(Box::new(problem)))?;
         let (seen, frames, is_all) = read?;
         self.seen = seen;
         Ok(Read { frames, is_all })
@@ -151,7 +156,8 @@ impl Reader {
 /// Why nothing more was read.
 enum Stopped {
     Watch(WatchError),
-    Bug(Box<Problem>),
+    /// A bug, or the line is too long.
+    Refused(Box<Problem>),
 }
 
 impl From<WatchError> for Stopped {
@@ -242,13 +248,23 @@ async fn stream(
                 // That is not for ever: who comes again goes on where they were.
                 Err(_) => return Err(Ended),
             }
-            read = reader.read().await;
+            read = read_on(reader, out).await?;
         }
         let is_over = live(reader, out, &mut subscription).await?;
-        read = reader.read().await;
+        read = read_on(reader, out).await?;
         if is_over && read.is_ok() {
             return Ok(());
         }
+    }
+}
+
+/// Reads on while somebody listens.
+async fn read_on(reader: &mut Reader, out: &Out) -> Result<Result<Read, Stopped>, Ended> {
+    let mut end = out.end.clone();
+    tokio::select! {
+        read = reader.read() => Ok(read),
+        () = out.closed() => Err(Ended),
+        () = end.wait() => Err(Ended),
     }
 }
 

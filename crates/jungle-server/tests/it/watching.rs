@@ -1,7 +1,9 @@
+use std::time::Duration;
+
 use jungle::EditError;
 use serde_json::json;
 
-use crate::support::{Event, Served};
+use crate::support::{Event, Served, limits};
 
 /// Puts `n` into the node at `/a` or `/b`.
 fn put(served: &Served, child: &str, n: i64) -> u64 {
@@ -52,6 +54,38 @@ fn watcher_goes_on_from_any_revision() {
     let header = format!("Last-Event-ID: {}\r\n", revisions[197]);
     let mut events = served.watch("t/watch?after=0", &header);
     assert_eq!(events.next().unwrap().id, Some(revisions[198]));
+}
+
+#[test]
+fn long_history_is_read_in_pieces_and_nothing_of_it_is_lost() {
+    let served = Served::memory().tree("t");
+    let revisions: Vec<u64> = (0..10_001).map(|n| put(&served, "a", n)).collect();
+    let born = put(&served, "b", 0);
+    let mut events = served.watch("t/watch?path=/b&after=0", "");
+    assert_eq!(events.next().unwrap().id, Some(born));
+    // Where nothing is to be told, it is told how far the first piece came.
+    let mut events = served.watch("t/watch?path=/nothing&after=0", "");
+    served.server.jungle().delete_tree("t").unwrap();
+    let Event { name, id, .. } = events.next().unwrap();
+    assert_eq!((name.as_str(), id), ("deleted", Some(revisions[9_999])));
+}
+
+#[test]
+fn history_is_read_in_line_with_all_that_takes_long() {
+    let served = Served::with(|options| {
+        options.limits = limits(|limits| {
+            limits.long_reads_max = 0;
+            limits.line_time = Duration::ZERO;
+        });
+    })
+    .tree("t");
+    put(&served, "a", 0);
+    let refused = served.get("/api/v1/trees/t/watch?after=0");
+    assert_eq!((refused.status.as_u16(), refused.problem()), (429, "too-many".to_owned()));
+    // What happens from now on is no history.
+    let mut events = served.watch("t/watch", "");
+    let revision = put(&served, "a", 1);
+    assert_eq!(events.next().unwrap().id, Some(revision));
 }
 
 #[test]
