@@ -27,10 +27,15 @@ use crate::problem::{Kind, Problem};
 use crate::query::{Query, limit};
 use crate::rate::{Buckets, network};
 
-/// Attempts to log in that may be made at once, by each address and for each user; then one every
-/// twelve seconds.
+/// Attempts to log in that may be made at once from each address, and from there for each user;
+/// then one every twelve seconds.
 const ATTEMPTS: f64 = 10.0;
 const ATTEMPTS_PER_SECOND: f64 = 5.0 / 60.0;
+
+/// The same for each user from all addresses. No address alone takes so much: who knows a name can
+/// not keep its user out.
+const ATTEMPTS_OF_USER: f64 = 100.0;
+const ATTEMPTS_OF_USER_PER_SECOND: f64 = 1.0;
 
 /// How long a password may wait to be looked at.
 const WAIT: Duration = Duration::from_secs(5);
@@ -44,22 +49,25 @@ const NEXT_BYTES_MAX: usize = 2 << 10;
 /// How many attempts to log in there may be.
 pub(super) struct Attempts {
     by_address: Buckets<IpAddr>,
+    by_both: Buckets<(IpAddr, Box<str>)>,
     by_user: Buckets<Box<str>>,
 }
 
 impl Attempts {
     pub(super) fn new() -> Attempts {
-        let (by_address, by_user) = (
-            Buckets::new(ATTEMPTS_PER_SECOND, ATTEMPTS),
-            Buckets::new(ATTEMPTS_PER_SECOND, ATTEMPTS),
-        );
-        Attempts { by_address, by_user }
+        Attempts {
+            by_address: Buckets::new(ATTEMPTS_PER_SECOND, ATTEMPTS),
+            by_both: Buckets::new(ATTEMPTS_PER_SECOND, ATTEMPTS),
+            by_user: Buckets::new(ATTEMPTS_OF_USER_PER_SECOND, ATTEMPTS_OF_USER),
+        }
     }
 
     /// May there be another one? On this machine itself there may be a proxy of which nobody said
     /// anything, so that everybody comes from there.
     fn allows(&self, client: Client, user: &str, now: Instant) -> bool {
-        (client.is_own || self.by_address.take(network(client.address), now))
+        let address = network(client.address);
+        (client.is_own || self.by_address.take(address, now))
+            && self.by_both.take((address, user.into()), now)
             && self.by_user.take(user.into(), now)
     }
 }
@@ -244,11 +252,14 @@ mod tests {
             let now = now + Duration::from_secs(seconds);
             (0..100).filter(|_| attempts.allows(client, user, now)).count()
         };
-        assert_eq!(
-            [count(one, "ana", 0), count(other, "ana", 0), count(home, "ana", 0)],
-            [10, 0, 0]
-        );
-        assert_eq!([count(one, "ben", 0), count(home, "ben", 0)], [0, 10]);
+        assert_eq!([count(one, "ana", 0), count(one, "ben", 0)], [10, 0]);
+        // Nobody keeps somebody out who comes from elsewhere.
+        assert_eq!([count(other, "ana", 0), count(home, "ana", 0)], [10, 10]);
+        assert_eq!([count(home, "ben", 0), count(home, "ben", 0)], [10, 0]);
         assert_eq!([count(home, "ana", 12), count(home, "ana", 60)], [1, 4]);
+        // All of them together do not guess much faster.
+        let of = |net: u8, host: u8| count(client([198, 51, net, host]), "eve", 0);
+        let many = |net: u8| (0..20).map(|host| of(net, host)).sum::<usize>();
+        assert_eq!([many(1), many(2)], [100, 0]);
     }
 }
