@@ -150,10 +150,11 @@ impl Watch {
     /// (0..10).try_for_each(|_| tree.update(|tx| tx.append(&[])).map(drop))?;
     /// let mut revisions = 7;
     /// assert!(watch.next_within(&mut revisions)?.is_none());
-    /// assert_eq!((watch.seen().number() + 3, revisions), (tree.snapshot().revision().number(), 0));
+    /// let newest = tree.snapshot().revision();
+    /// assert_eq!((watch.seen().number() + 3, revisions), (newest.number(), 0));
     /// revisions = 7;
     /// assert!(watch.next_within(&mut revisions)?.is_none());
-    /// assert_eq!((watch.seen(), revisions), (tree.snapshot().revision(), 4));
+    /// assert_eq!((watch.seen(), revisions), (newest, 4));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn next_within(&mut self, revisions: &mut usize) -> Result<Option<WatchEvent>, WatchError> {

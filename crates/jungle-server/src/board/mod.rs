@@ -1,9 +1,9 @@
 //! The bulletin board: a board is a tree, a message is a child of its root.
 //!
 //! Pages are whole without script; with it, new messages come by themselves. A page follows from
-//! the board's name and a revision alone, so it is kept by the server as long as the revision is the
-//! newest, and browsers ask for it with its `ETag`. Where messages are posted at level local, it
-//! follows from the newest entry of the outbox, too.
+//! the board's name and a revision alone, so it is kept by the server as long as the revision is
+//! the newest, and browsers ask for it with its `ETag`. Where messages are posted at level local,
+//! it follows from the newest entry of the outbox, too.
 
 mod assets;
 mod bench;
