@@ -21,6 +21,22 @@ pub(crate) fn is_of_cluster(folder: impl AsRef<Path>) -> Result<bool, Failure> {
     Ok(Cluster::log_of(folder.as_ref()).map_err(failed)?.is_some())
 }
 
+/// Refuses to commit to the folder of a cluster's server. It has to be open to write, so that no
+/// server joins with it meanwhile.
+pub(crate) fn takes_commits(folder: impl AsRef<Path>) -> Result<(), Failure> {
+    let folder = folder.as_ref();
+    if !is_of_cluster(folder)? {
+        return Ok(());
+    }
+    // The server could not join again, or would go on without what was committed.
+    let refused = "the folder is of a cluster: what is committed here alone, its log does not have";
+    Err(Failure::new(Exit::Error, refused).with_hint(format_args!(
+        "any of its servers takes edits over HTTP; `jungle restore {} NEW` makes a copy that is \
+         of no cluster",
+        folder.display()
+    )))
+}
+
 /// Where the engine is, for `jungle cluster status`.
 pub(crate) const VARIABLE: &str = "JUNGLE_CLUSTER";
 

@@ -4,6 +4,7 @@ use std::ops::Deref;
 
 use jungle::{OpenOptions, Store};
 
+use crate::cluster::takes_commits;
 use crate::failure::Failure;
 use crate::folder;
 use crate::output::Format;
@@ -52,8 +53,15 @@ impl<'s> Context<'s> {
         }
     }
 
-    /// A folder to write, which must be there.
+    /// A folder to commit to, which must be there, and of no cluster.
     pub(crate) fn write(&self, dir: &str) -> Result<Folder<'s>, Failure> {
+        let folder = self.maintain(dir)?;
+        takes_commits(dir)?;
+        Ok(folder)
+    }
+
+    /// A folder to write to without a commit, which must be there.
+    pub(crate) fn maintain(&self, dir: &str) -> Result<Folder<'s>, Failure> {
         match self.held(dir) {
             Some(store) => Ok(Folder::Held(store)),
             None => {
@@ -64,12 +72,14 @@ impl<'s> Context<'s> {
         }
     }
 
-    /// A folder to write, which is made when it is not there.
+    /// A folder to commit to, of no cluster, which is made when it is not there.
     pub(crate) fn create(&self, dir: &str, options: OpenOptions) -> Result<Folder<'s>, Failure> {
-        match self.held(dir) {
-            Some(store) => Ok(Folder::Held(store)),
-            None => folder::open(dir, options).map(|store| Folder::Own(store.into())),
-        }
+        let folder = match self.held(dir) {
+            Some(store) => Folder::Held(store),
+            None => Folder::Own(folder::open(dir, options)?.into()),
+        };
+        takes_commits(dir)?;
+        Ok(folder)
     }
 
     fn held(&self, dir: &str) -> Option<&'s Store> {

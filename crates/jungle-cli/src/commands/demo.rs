@@ -10,6 +10,7 @@ use jungle::json::{ImportOptions, Limits, MemberOrder, import};
 use jungle::{CommitMeta, CommitOptions, Store, TreeHandle};
 use serde::Serialize;
 
+use crate::cluster::takes_commits;
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder;
@@ -49,6 +50,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let versions = newest_versions(args.versions)?;
     let place = dir.join("jungle");
     let store = folder::write(&place.to_string_lossy())?;
+    takes_commits(&place)?;
     let tree = match store.open_tree("compat") {
         Ok(tree) => tree,
         Err(_) => store.create_tree("compat").map_err(failed)?,

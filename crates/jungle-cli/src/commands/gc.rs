@@ -44,7 +44,7 @@ struct Told {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
-    let folder = context.write(&args.dir).map_err(or_by_server("gc", &args.dir))?;
+    let folder = context.maintain(&args.dir).map_err(or_by_server("gc", &args.dir))?;
     let before = folder.disk_bytes().map_err(failed)?;
     match is_of_cluster(&args.dir)? {
         true => say("Note: nothing is dropped by age: the folder is of a cluster, whose log says \

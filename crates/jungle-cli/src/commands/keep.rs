@@ -6,9 +6,8 @@ use jungle::Retention;
 use jungle_words::keep::{parse, text};
 use serde::Serialize;
 
-use crate::cluster::is_of_cluster;
 use crate::context::Context;
-use crate::failure::{Exit, Failure, failed};
+use crate::failure::{Failure, failed};
 use crate::folder::tree;
 use crate::output::{Format, done, json_line, stdout};
 
@@ -43,12 +42,6 @@ struct Told {
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let branch = args.branch.as_deref();
     if let Some(retention) = args.what {
-        if is_of_cluster(&args.dir)? {
-            // What is committed here alone, the log does not have: the server could not join again.
-            let refused = "the folder is of a cluster, whose log says what is kept";
-            return Err(Failure::new(Exit::Error, refused)
-                .with_hint("any of its servers sets that: PUT /api/v1/trees/TREE/keep"));
-        }
         let folder = context.write(&args.dir)?;
         let tree = tree(&folder, &args.tree, branch)?;
         tree.set_retention(retention).map_err(failed)?;

@@ -441,8 +441,9 @@ fn data(args: &Args, place: Option<&PathBuf>, served: &mut Options) -> Result<Da
     }
     if was_joined && matches!(data, Data::Folder(_)) {
         served.drops_by_age = false;
-        say("Note: the folder is of a cluster, and served without it: nothing is dropped by age, \
-             except by what is committed to the same branch");
+        say("Note: the folder is of a cluster, and served without it: what is committed here \
+             alone, its log does not have, and nothing is dropped by age, except by what is \
+             committed to the same branch");
     }
     Ok(data)
 }

@@ -241,8 +241,7 @@ fn nothing_is_dropped_by_age_in_a_folder_of_a_cluster() {
     for what in ["1h", "1", "all"] {
         let keep = folder.run(&["keep", "d", "t", what]);
         keep.check_code(1);
-        let refused = "Error: the folder is of a cluster, whose log says what is kept\n";
-        assert!(keep.err.starts_with(refused), "{}", keep.err);
+        assert!(keep.err.starts_with("Error: the folder is of a cluster: "), "{}", keep.err);
     }
     folder.run(&["keep", "d", "t"]).check(0, "1h\n", "");
     assert_eq!(revisions(), 6);
@@ -255,4 +254,47 @@ fn nothing_is_dropped_by_age_in_a_folder_of_a_cluster() {
     folder.run(&["backup", "d", "copy"]).check_code(0);
     folder.run(&["gc", "copy"]).check_code(0);
     assert_eq!(folder.run(&["log", "copy", "t"]).out.lines().count(), 1);
+}
+
+/// What is committed in a folder of a cluster alone, the cluster's log does not have.
+#[test]
+fn nothing_is_committed_to_a_folder_of_a_cluster() {
+    let folder = Folder::new("commit_cluster");
+    folder.write("a.json", r#"{"a":1}"#);
+    folder.run(&["import", "d", "t", "a.json"]).check_code(0);
+    folder.write("d/CLUSTER", "0123456789abcdef0123456789abcdef\n");
+    let told = || {
+        let lists = ["log", "tag", "branch", "index"].map(|list| [list, "d", "t", "--json"]);
+        let lists = lists.iter().map(|args| folder.run(args).out).collect::<Vec<_>>();
+        (lists, folder.run(&["trees", "d", "--json"]).out)
+    };
+    let before = told();
+    let error =
+        "Error: the folder is of a cluster: what is committed here alone, its log does not have\n";
+    let hint = "Hint: any of its servers takes edits over HTTP; `jungle restore d NEW` makes a \
+                copy that is of no cluster\n";
+    let refused = format!("{error}{hint}");
+    for args in [
+        &["put", "d", "t", "/a", "2"][..],
+        &["rm", "d", "t", "/a"],
+        &["tag", "d", "t", "v1"],
+        &["branch", "d", "t", "b"],
+        &["index", "d", "t", "a"],
+        &["import", "d", "other", "a.json"],
+        &["trees", "d", "--create", "new"],
+        &["undo", "d", "t"],
+    ] {
+        folder.run(args).check(1, "", &refused);
+    }
+    // The shell may have it, to look at it and to give space back.
+    let ended = folder.run_with_input(&["shell", "d"], "put t /a 2\nget t\n");
+    assert_eq!((ended.code, ended.err), (Some(1), refused));
+    assert_eq!(ended.out, "{\"a\":1}\n");
+    folder.run(&["gc", "d"]).check_code(0);
+    folder.run(&["ls", "d", "t"]).check_code(0);
+    folder.run(&["import", "d", "t", "a.json", "--dry-run"]).check_code(0);
+    folder.run(&["export", "d", "t"]).check(0, "{\"a\":1}\n", "");
+    assert_eq!(told(), before);
+    folder.run(&["restore", "d", "new"]).check_code(0);
+    folder.run(&["put", "new", "t", "/a", "2"]).check(0, "revision 3\n", "");
 }
