@@ -45,6 +45,7 @@ fn main() -> ExitCode {
     bar::show_for(args.notes());
     output::be_quiet(args.is_quiet());
     output::draw_tables(args.is_table());
+    output::be_data(args.notes() == Format::Json);
     let context = Context { format: args.format(Format::Text), held: None };
     if args.is_paged() {
         pager::want();

@@ -44,14 +44,24 @@ impl Write for Out {
 }
 
 /// Standard output, or what goes on to it, in large pieces; colours are taken out where they are
-/// not wanted. Where tables are, it takes lines of JSON and draws them.
+/// not wanted, but for JSON. Where tables are, it takes lines of JSON and draws them.
 pub(crate) fn stdout() -> impl Write {
-    let stdout = io::stdout().lock();
+    if IS_DATA.load(Ordering::SeqCst) {
+        return printed(ColorChoice::AlwaysAnsi);
+    }
     // A pager passes them on to where that goes.
-    let choice = AutoStream::choice(&stdout);
+    printed(AutoStream::choice(&io::stdout()))
+}
+
+/// Standard output for a document: nothing is taken out of it.
+pub(crate) fn document() -> impl Write {
+    printed(ColorChoice::AlwaysAnsi)
+}
+
+fn printed(choice: ColorChoice) -> Out {
     let out: Box<dyn Write> = match pager::output() {
         Some(paged) => Box::new(paged),
-        None => Box::new(stdout),
+        None => Box::new(io::stdout().lock()),
     };
     // The buffer is outside, so that colours are looked for in large pieces.
     let out = BufWriter::with_capacity(64 << 10, AutoStream::new(out, choice));
@@ -80,6 +90,15 @@ static ARE_TABLES: AtomicBool = AtomicBool::new(false);
 /// From now on, what is printed is lines of JSON, drawn as tables; or is not any more.
 pub(crate) fn draw_tables(are_wanted: bool) {
     ARE_TABLES.store(are_wanted, Ordering::SeqCst);
+}
+
+/// Who wants JSON: what looks like a colour is data there. As with colours, that is so for the
+/// whole process.
+static IS_DATA: AtomicBool = AtomicBool::new(false);
+
+/// From now on, nothing is taken out of what is printed; or colours are again.
+pub(crate) fn be_data(is_data: bool) {
+    IS_DATA.store(is_data, Ordering::SeqCst);
 }
 
 /// Who wants only what was asked for. As with colours, that is so for the whole process.

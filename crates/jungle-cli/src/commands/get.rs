@@ -8,7 +8,7 @@ use jungle_tree::{Key, Node};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::near;
-use crate::output::{json, stdout};
+use crate::output::{document, json};
 use crate::source::{Choice, Source, usage};
 
 const FORMS: &str = "jungle get FILE PATH, or jungle get DIR TREE [PATH]";
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         return Err(near::not_found(root, &path));
     };
     let layout = if args.pretty { Layout::Pretty } else { Layout::Compact };
-    let mut out = stdout();
+    let mut out = document();
     match member {
         Member::Node(node) => export(node, &mut out, &ExportOptions { layout })?,
         value => out.write_all(json(value).as_bytes())?,

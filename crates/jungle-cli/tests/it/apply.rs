@@ -45,6 +45,18 @@ fn patch_of_two_documents_makes_one_of_the_other() {
     });
 }
 
+#[test]
+fn patch_keeps_what_looks_like_a_colour() {
+    let (before, after) = ("{\"a\":\"x\"}", "{\"a\":\"\u{7f}x\u{7f}\",\"\u{7f}\":1}");
+    let folder = Folder::with_patch("apply_colour", before, &[]);
+    folder.write("b.json", after);
+    folder.write("p", &folder.run(&["diff", "a.json", "b.json", "--json"]).out);
+    folder.apply(&[]).check_code(0);
+    assert_eq!(folder.document(), after);
+    folder.apply(&["--reverse"]).check_code(0);
+    assert_eq!(folder.document(), before);
+}
+
 /// Trees that no document makes: positions with fractions and gaps, what was moved into and out of
 /// something moved, values beside other things, bytes, floats that are no numbers.
 #[test]

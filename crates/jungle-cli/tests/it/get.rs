@@ -68,3 +68,22 @@ fn standard_input_is_read() {
         .run_with_input(&["get", "-", "/a/0"], "{\"a\":[true]}")
         .check(0, "true\n", "");
 }
+
+#[test]
+fn what_looks_like_a_colour_is_data() {
+    let folder = Folder::new("get_colour");
+    let document = "{\"a\":\"b\u{7f}c\"}";
+    folder.write("a.json", document);
+    folder.run(&["import", "d", "t", "a.json"]).check_code(0);
+    let line = format!("{document}\n");
+    folder.run(&["get", "a.json", "/"]).check(0, &line, "");
+    folder.run(&["get", "d", "t"]).check(0, &line, "");
+    folder.run(&["get", "d", "t", "/a"]).check(0, "\"b\u{7f}c\"\n", "");
+    folder.run_with_input(&["shell", "d"], "get t\n").check(0, &line, "");
+    // A line of JSON has it, whoever says that it is to be one.
+    let args = ["ls", "d", "t", "--json"];
+    let listed = folder.run(&args).out;
+    assert!(listed.contains("b\u{7f}c"), "{listed}");
+    folder.run_with_input(&["shell", "d"], "ls t --json\n").check(0, &listed, "");
+    folder.run_with_input(&["shell", "d", "--json"], "ls t\n").check(0, &listed, "");
+}

@@ -17,7 +17,7 @@ use crate::commands;
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder;
-use crate::output::{Format, be_quiet, draw_tables, is_quiet, say};
+use crate::output::{Format, be_data, be_quiet, draw_tables, is_quiet, say};
 
 use complete::Complete;
 
@@ -120,7 +120,9 @@ fn one(line: &str, dir: &str, context: &Context<'_>) -> Result<Next, Failure> {
         }
     };
     let format = args.format(context.format);
-    bar::show_for(if args.is_table() { Format::Text } else { format });
+    let shown = if args.is_table() { Format::Text } else { format };
+    bar::show_for(shown);
+    be_data(shown == Format::Json);
     draw_tables(args.is_table());
     be_quiet(is_quiet() || args.is_quiet());
     commands::run(&args.command, &Context { format, held: context.held })?;
