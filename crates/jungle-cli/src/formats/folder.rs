@@ -1,11 +1,12 @@
 //! Folders of files: a folder is a node, a file in it a child with the file's content as its value:
 //! text where it is UTF-8, else bytes. Names and contents are kept, and nothing else of a file.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::{Path as FilePath, PathBuf};
 
-use jungle_json::{ORDER_KEY, VALUE_KEY, write_value};
+use jungle_json::{ARRAY_KEY, ORDER_KEY, VALUE_KEY, write_value};
 use jungle_tree::{Editor, Key, KeyRef, Node, Path, VALUE_BYTES_MAX, ValueRef};
 
 use crate::bar::Bar;
@@ -108,6 +109,7 @@ fn put_file(editor: &mut Editor, path: &Path, file: &FilePath) -> Result<u64, Fa
 /// Writes a tree as a folder, which must be empty or not there. Scalars that are no text or bytes
 /// are written as JSON. Gives the bytes of the files.
 pub(crate) fn export(root: Node<'_>, folder: &FilePath) -> Result<u64, Failure> {
+    check_names(root, folder)?;
     make_empty(folder)?;
     let mut bar = Bar::of_steps("nodes", root.subtree_count());
     let (mut done, mut bytes) = (0, 0);
@@ -115,18 +117,12 @@ pub(crate) fn export(root: Node<'_>, folder: &FilePath) -> Result<u64, Failure> 
     while let Some((node, folder)) = todo.pop() {
         done += 1;
         bar.set(done);
-        let attributes = node.attributes().filter(|(key, _)| *key != ORDER_KEY);
-        for (key, value) in attributes {
+        for (key, value) in members(node) {
             bytes += write_file(&folder.join(file_name(key, &folder)?), value)?;
         }
         for (key, child) in node.children() {
-            let name = match key {
-                KeyRef::Name(name) => name.to_owned(),
-                position => position.to_string(),
-            };
-            let path = folder.join(file_name(&name, &folder)?);
-            let is_file = !child.has_children() && child.attributes().nth(1).is_none();
-            match child.attribute(VALUE_KEY).filter(|_| is_file) {
+            let path = folder.join(file_name(&name(key), &folder)?);
+            match content(child) {
                 Some(value) => {
                     bytes += write_file(&path, value)?;
                     done += 1;
@@ -139,6 +135,43 @@ pub(crate) fn export(root: Node<'_>, folder: &FilePath) -> Result<u64, Failure> 
         }
     }
     Ok(bytes)
+}
+
+/// Refuses names that no file can have before anything is made: what is half written would have to
+/// be removed before the next try.
+fn check_names(root: Node<'_>, folder: &FilePath) -> Result<(), Failure> {
+    let mut todo = vec![(root, folder.to_owned())];
+    while let Some((node, folder)) = todo.pop() {
+        for (key, _) in members(node) {
+            file_name(key, &folder)?;
+        }
+        for (key, child) in node.children() {
+            let path = folder.join(file_name(&name(key), &folder)?);
+            if content(child).is_none() {
+                todo.push((child, path));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The attributes of a node, but for those that only say what it is.
+fn members(node: Node<'_>) -> impl Iterator<Item = (&str, ValueRef<'_>)> {
+    node.attributes().filter(|(key, _)| ![ARRAY_KEY, ORDER_KEY].contains(key))
+}
+
+/// What a child is called, as a file.
+fn name(key: KeyRef<'_>) -> Cow<'_, str> {
+    match key {
+        KeyRef::Name(name) => name.into(),
+        position => position.to_string().into(),
+    }
+}
+
+/// What is in the file that stands for a node, if that is no folder.
+fn content(node: Node<'_>) -> Option<ValueRef<'_>> {
+    let is_file = !node.has_children() && node.attributes().nth(1).is_none();
+    node.attribute(VALUE_KEY).filter(|_| is_file)
 }
 
 fn make_empty(folder: &FilePath) -> Result<(), Failure> {

@@ -88,6 +88,33 @@ fn an_export_that_fails_leaves_the_file_that_was_there() {
     assert_eq!(names, ["d", "in.json", "out.json"]);
 }
 
+#[test]
+fn an_empty_array_is_an_empty_folder() {
+    let folder = Folder::new("export_array");
+    folder.write("in.json", r#"{"name":"x","tags":[]}"#);
+    folder.run(&["import", "d", "t", "in.json"]).check_code(0);
+    let export =
+        |path, to| folder.run(&["export", "d", "t", path, "--format", "folder", "--output", to]);
+    export("/", "out").check(0, "", "");
+    folder.run(&["import", "d", "again", "out"]).check_code(0);
+    folder.run(&["get", "d", "again"]).check(0, "{\"name\":\"x\",\"tags\":{}}\n", "");
+    export("/tags", "tags").check(0, "", "");
+    assert!(folder.0.join("tags").read_dir().unwrap().next().is_none());
+}
+
+#[test]
+fn a_name_that_no_file_can_have_is_refused_before_a_folder_is_made() {
+    let folder = Folder::new("export_names");
+    folder.write("in.json", r#"{"a":{"b/c":1},"name":"x"}"#);
+    folder.run(&["import", "d", "t", "in.json"]).check_code(0);
+    folder.run(&["export", "d", "t", "--format", "folder", "--output", "out"]).check(
+        1,
+        "",
+        "Error: out/a: no file can have the name \"b/c\"\nHint: --format json writes any tree\n",
+    );
+    assert!(!folder.0.join("out").exists());
+}
+
 #[cfg(unix)]
 #[test]
 fn an_export_goes_to_where_a_link_leads_and_into_what_is_no_file() {
