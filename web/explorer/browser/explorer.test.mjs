@@ -52,6 +52,26 @@ const row = (page, text) => page.getByRole('treeitem').filter({ hasText: text })
 const chosen = (page) => page.locator('.row.chosen')
 const query = (page) => new URLSearchParams(new URL(page.url()).search)
 
+/** Until what has come is on the screen. */
+const drawn = (page) => page.evaluate(() => (
+  new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(resolve)) })
+))
+
+/** Keeps back the answer to the first request like that, once it was `asked`, until `answer` lets it come. */
+async function hold(page, isLike) {
+  let take
+  const asked = new Promise((resolve) => { take = resolve })
+  await page.route(isLike, (route) => take(route), { times: 1 })
+  const answer = async () => {
+    const route = await asked
+    const come = page.waitForEvent('requestfinished', (request) => request === route.request())
+    await route.continue()
+    await come
+    await drawn(page)
+  }
+  return { asked, answer }
+}
+
 visit('trees are made, renamed and deleted', '?', async (page) => {
   await page.getByLabel('name of a new tree').fill('a tree/with "odd" <b>name</b>')
   await page.getByRole('button', { name: 'Create' }).click()
@@ -479,6 +499,18 @@ visit('what changed is shown beside the tree, and taken back', garden('diff', '&
   assert.equal(child_count, 4)
 })
 
+visit('nothing is taken back before it is shown', garden('undo', '&view=changes'), async (page) => {
+  const undo = page.getByRole('button', { name: /^Take back revision/ })
+  await undo.waitFor()
+  const diff = await hold(page, (url) => url.pathname.endsWith('/diff'))
+  await api.commit('undo', 'bo', 'the rake goes', [{ op: 'remove', path: '/tools/1' }])
+  await diff.asked
+  assert.equal(await undo.count(), 0)
+  await diff.answer()
+  await page.locator('.change.removed', { hasText: '/tools/1' }).waitFor()
+  await undo.waitFor()
+})
+
 visit('a branch is made, changed and merged, its conflicts settled', garden('merge', '&view=branches'), async (page) => {
   await page.getByLabel('name of a new branch').fill('mine')
   await page.getByRole('button', { name: /^Branch off/ }).click()
@@ -525,6 +557,26 @@ visit('nothing is merged that came after the preview', garden('moving', '&view=m
   assert.equal((await api.get('/trees/moving/node?path=/tools')).child_count, 3)
   await page.getByRole('link', { name: 'Merge', exact: true }).click()
   await page.getByText('Nothing to merge: main has all that winter has.').waitFor()
+})
+
+visit('only what is shown is merged', async () => {
+  await plant(api, 'shown')
+  await api.ask('POST', '/trees/shown/branches', { name: 'mine', at: 'main' })
+  await api.commit('shown', 'ana', 'the rake goes', [{ op: 'remove', path: '/tools/1' }], 'mine')
+  return '?tree=shown&view=merge&merge=mine'
+}, async (page) => {
+  const mine = page.getByRole('button', { name: 'Merge mine into main' })
+  await mine.waitFor()
+  const winter = await hold(page, (url) => url.searchParams.get('from') === 'winter')
+  await page.getByLabel('branch to merge').selectOption('winter')
+  await winter.asked
+  assert.equal(await page.getByRole('button', { name: /^Merge .* into main$/ }).count(), 0)
+  await page.getByLabel('branch to merge').selectOption('mine')
+  await mine.waitFor()
+  await winter.answer()
+  await mine.click()
+  await page.locator('.told', { hasText: 'merged mine' }).waitFor()
+  assert.equal((await api.get('/trees/shown/node?path=/tools')).child_count, 3)
 })
 
 visit('another value for a conflict begins with all of one that is cut', async () => {

@@ -36,7 +36,7 @@ export function ChangesPanel({ app, session }: PanelProps) {
     if (from === undefined || to === undefined) return
     const stop = new AbortController()
     api.diff(session.tree, session.branch, `${from.revision}`, `${to.revision}`, 0, stop.signal).then((page) => {
-      setLoaded(page)
+      setLoaded({ ...page, from: from.revision, to: to.revision })
     }, (error: unknown) => stop.signal.aborted || app.failed(error))
     return () => stop.abort()
   }, [from?.revision, to?.revision])
@@ -52,8 +52,10 @@ export function ChangesPanel({ app, session }: PanelProps) {
   const more = async () => {
     if (!loaded?.next) return
     const page = await app.did(api.diff(session.tree, session.branch, `${from.revision}`, `${to.revision}`, loaded.next))
-    if (page) setLoaded({ ...page, changes: [...loaded.changes, ...page.changes] })
+    if (page) setLoaded((now) => (now === loaded ? { ...loaded, next: page.next, changes: [...loaded.changes, ...page.changes] } : now))
   }
+  // What is shown may be of other revisions until that of these is there.
+  const isCurrent = loaded?.from === from.revision && loaded.to === to.revision
   return (
     <>
       <h1 tabIndex={-1}>Changes</h1>
@@ -75,8 +77,8 @@ export function ChangesPanel({ app, session }: PanelProps) {
         <>
           <Totals signs={rows.map(({ sign }) => sign)} isAll={loaded.next === null} total={loaded.total} />
           <ChangeList app={app} rows={rows} />
-          {loaded.next !== null && <button type="button" onClick={() => void more()}>More</button>}
-          <Undo app={app} session={session} revision={to.revision} isOne={from === before} />
+          {isCurrent && loaded.next !== null && <button type="button" onClick={() => void more()}>More</button>}
+          {isCurrent && <Undo app={app} session={session} revision={to.revision} isOne={from === before} />}
         </>
       )}
     </>

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import * as api from '../api/client.ts'
 import type { Branch, Change, Conflict, Side, Value } from '../api/types.ts'
 import { changeRows } from '../model/changes.ts'
@@ -16,7 +16,8 @@ const placeOf = ({ path, attribute }: Conflict) => `${path}\n${attribute ?? ''}`
 /** What merging another branch into this one would do; conflicts are settled here. */
 export function MergePanel({ app, session }: PanelProps) {
   const [branches, setBranches] = useState<Branch[]>([])
-  const [preview, setPreview] = useState<api.Seen>()
+  const [loaded, setLoaded] = useState<api.Seen>()
+  const asked = useRef(0)
   const [choices, setChoices] = useState<ReadonlyMap<string, Choice>>(new Map())
   const [prevails, setPrevails] = useState<Side>()
   /** Something was committed since the preview. */
@@ -24,12 +25,17 @@ export function MergePanel({ app, session }: PanelProps) {
   const { tree, branch: into } = session
   const others = branches.filter(({ name }) => name !== into)
   const from = app.address.merge ?? others[0]?.name
+  // Until another one is there, the one before is of other branches: that is not what a button here may merge.
+  const preview = loaded?.from === from && loaded?.into === into ? loaded : undefined
   const load = async () => {
+    const number = ++asked.current
     const found = from === undefined ? undefined : await app.did(api.preview(tree, from, into))
+    // What is chosen stays where the server did not answer: older than the branches, it is not merged.
+    if (found === undefined || number !== asked.current) return
     // Who said that all go to one side has not seen others.
     const told = (seen?: api.Seen) => JSON.stringify([seen?.conflict_count, seen?.conflicts])
     if (told(found) !== told(preview)) setPrevails(undefined)
-    setPreview(found)
+    setLoaded(found)
     setOld(false)
   }
   useEffect(() => void app.did(api.branches(tree)).then((found) => setBranches(found ?? [])), [tree])
