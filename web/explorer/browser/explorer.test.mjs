@@ -52,6 +52,9 @@ const row = (page, text) => page.getByRole('treeitem').filter({ hasText: text })
 const chosen = (page) => page.locator('.row.chosen')
 const query = (page) => new URLSearchParams(new URL(page.url()).search)
 
+/** As a server answers that is asked too often. */
+const refuse = (route) => route.fulfill({ status: 429, contentType: 'application/problem+json', body: '{}' })
+
 /** Until what has come is on the screen. */
 const drawn = (page) => page.evaluate(() => (
   new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(resolve)) })
@@ -177,6 +180,33 @@ visit('attributes of all types are edited', garden('types', '&path=/tools/0'), a
   assert.equal(await page.locator('img[src=x]').count(), 0)
   const { revisions } = await api.get('/trees/types/revisions?limit=1')
   assert.equal(revisions[0].author, 'ana')
+})
+
+visit('what was written stays when the server does not take it', garden('typed', '&path=/tools/0'), async (page) => {
+  const field = page.getByLabel('value of name', { exact: true })
+  await page.getByRole('button', { name: /^edit name/ }).click()
+  await field.fill('a new spade')
+  const asked = /\/(commits|node)\?/
+  await page.route(asked, refuse)
+  const node = page.waitForResponse(/\/node\?/)
+  await page.getByRole('button', { name: 'Save' }).click()
+  await node
+  await drawn(page)
+  assert.equal(await field.inputValue(), 'a new spade')
+  const [name, value] = [page.getByLabel('name of a new attribute'), page.getByLabel('value of a new attribute')]
+  await name.fill('place')
+  await value.fill('in the shed')
+  const commit = page.waitForResponse(/\/commits\?/)
+  await value.press('Enter')
+  await commit
+  await drawn(page)
+  assert.deepEqual([await name.inputValue(), await value.inputValue()], ['place', 'in the shed'])
+  await page.unroute(asked)
+  await value.press('Enter')
+  await page.locator('.attributes dt', { hasText: 'place' }).waitFor()
+  await page.waitForFunction(() => document.getElementById('new-attribute').value === '')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('button', { name: 'edit name: "a new spade"' }).waitFor()
 })
 
 visit('nodes are added, moved and deleted', garden('work', '&path=/tools'), async (page) => {
@@ -416,7 +446,6 @@ visitGuarded('who may read parts of a tree sees those as the tree', { ana: 'admi
   for (const what of ['add a child', 'an older revision, a newer one']) assert.equal(await dialog.getByText(what).count(), 0, what)
   await page.keyboard.press('Escape')
   // Nothing is refused while it is not known what may be read.
-  const refuse = (route) => route.fulfill({ status: 429, contentType: 'application/problem+json', body: '{}' })
   await page.route('**/api/v1/me?*', refuse)
   await page.reload()
   await offered('Try again').waitFor()

@@ -22,12 +22,13 @@ export function BranchesPanel({ app, session }: PanelProps) {
   if (branches === undefined) return null
   const remove = async (name: string) => {
     doom(undefined)
-    await app.did(api.deleteBranch(tree, name))
-    if (name === session.branch) app.go({ branch: 'main', at: undefined })
+    const isGone = await app.did(api.deleteBranch(tree, name).then(() => true))
+    if (isGone && name === session.branch) app.go({ branch: 'main', at: undefined })
     else await load()
   }
   const removeTag = async (name: string) => {
-    await app.did(api.deleteTag(tree, name))
+    const isGone = await app.did(api.deleteTag(tree, name).then(() => true))
+    if (!isGone) return
     for (const one of session.revisions) one.tags = one.tags.filter((tag) => tag !== name)
     await load()
   }

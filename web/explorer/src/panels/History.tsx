@@ -57,8 +57,11 @@ function TagButton({ app, session, one }: PanelProps & { one: Revision }) {
   if (name === undefined) return <button type="button" class="link" onClick={() => setName('')}>tag</button>
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
-    const made = name === '' ? undefined : await app.did(api.createTag(session.tree, name, `${one.revision}`))
-    if (made) one.tags = [...one.tags, name]
+    if (name !== '') {
+      const made = await app.did(api.createTag(session.tree, name, `${one.revision}`))
+      if (made === undefined) return
+      one.tags = [...one.tags, name]
+    }
     setName(undefined)
     app.changed()
   }

@@ -61,8 +61,8 @@ export function Home({ app }: { app: App }) {
 function Question({ app, asked: { what, tree }, onClose }: { app: App; asked: NonNullable<Asked>; onClose: () => void }) {
   const [name, setName] = useState(tree.name)
   const act = async () => {
-    if (what === 'rename') await app.did(api.renameTree(tree.name, name))
-    else await app.did(api.deleteTree(tree.name))
+    if (what === 'delete') await app.did(api.deleteTree(tree.name))
+    else if (await app.did(api.renameTree(tree.name, name)) === undefined) return
     onClose()
     await app.loadTrees()
   }

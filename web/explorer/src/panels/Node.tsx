@@ -20,9 +20,7 @@ export function NodePanel({ app, session }: PanelProps) {
     return (
       <div class="empty">
         <h1 tabIndex={-1}>{app.address.path}</h1>
-        {missing.status === 403
-          ? <p>Not yours to read: {missing.message}.</p>
-          : <p>Not there {isPast ? `at revision ${app.address.at}` : 'any more'}: {missing.message}.</p>}
+        <p>{untold(missing.status, app.address.at)}: {missing.message}.</p>
       </div>
     )
   }
@@ -51,6 +49,13 @@ export function NodePanel({ app, session }: PanelProps) {
       <NodeDialogs app={app} session={session} node={node} />
     </>
   )
+}
+
+/** Why there is no node, by the status of the answer. */
+function untold(status: number, at: number | undefined): string {
+  if (status === 403) return 'Not yours to read'
+  if (status !== 404 && status !== 410) return 'Not loaded'
+  return `Not there ${at === undefined ? 'any more' : `at revision ${at}`}`
 }
 
 /** A position says little: what the node is called by its attributes says more. */
@@ -91,13 +96,16 @@ function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolea
   // The value as it was when the editing began: what others make of it meanwhile is not unseen.
   const [editing, edit] = useState<{ name: string; old: Value }>()
   const names = Object.keys(node.attributes)
-  const keep = async (name: string, value: Value, old?: Value) => {
+  /** Was it kept? */
+  const keep = async (name: string, value: Value, old?: Value): Promise<boolean> => {
     const guarded = await app.did(unless(session, node.path, name, old))
-    if (guarded === undefined) return
+    if (guarded === undefined) return false
     const put = { op: 'put' as const, path: node.path, attribute: name, value }
     const said = `${name} = ${shown(value)}`.slice(0, 200)
-    if (await app.commit([...guarded.tests, put], said, guarded.tag)) edit(undefined)
-    else await session.select(node.path)
+    const isKept = await app.commit([...guarded.tests, put], said, guarded.tag) !== undefined
+    if (isKept) edit(undefined)
+    void session.select(node.path)
+    return isKept
   }
   const unset = (name: string) => app.commit([{ op: 'unset', path: node.path, attribute: name }], `without ${name}`)
   return (
@@ -126,7 +134,7 @@ function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolea
         })}
       </dl>
       {node.attributes_left_out > 0 && <p class="quiet">… and {count(node.attributes_left_out)} more: too much to be shown at once.</p>}
-      {!isRead && <NewAttribute taken={names} onKeep={(name, value) => void keep(name, value)} />}
+      {!isRead && <NewAttribute taken={names} onKeep={keep} />}
     </>
   )
 }
@@ -150,16 +158,21 @@ function Shown({ name, value, isRead, onEdit }: { name: string; value: Value; is
   return <button type="button" class="shown" aria-label={`edit ${name}: ${shown(value)}`} onClick={onEdit}>{content}</button>
 }
 
-function NewAttribute({ taken, onKeep }: { taken: string[]; onKeep: (name: string, value: Value) => void }) {
+function NewAttribute({ taken, onKeep }: { taken: string[]; onKeep: (name: string, value: Value) => Promise<boolean> }) {
   const [name, setName] = useState('')
   const [text, setText] = useState('')
-  const isTaken = name !== '' && taken.includes(name)
-  const submit = (event: SubmitEvent) => {
+  const [isSent, setSent] = useState(false)
+  const isTaken = !isSent && name !== '' && taken.includes(name)
+  const submit = async (event: SubmitEvent) => {
     event.preventDefault()
-    if (name === '' || isTaken) return
-    onKeep(name, guess(text))
-    setName('')
-    setText('')
+    if (name === '' || isTaken || isSent) return
+    setSent(true)
+    const isKept = await onKeep(name, guess(text))
+    setSent(false)
+    if (!isKept) return
+    // The next one may be there already.
+    setName((now) => (now === name ? '' : now))
+    setText((now) => (now === text ? '' : now))
     document.getElementById('new-attribute')?.focus()
   }
   return (

@@ -40,6 +40,8 @@ export class Session {
   private farFirst: Revision | undefined
   head = 0
   node: Node | undefined
+  /** Of which version it is. */
+  private nodeOf: AbortSignal | undefined
   /** Why there is no node. */
   missing: api.Problem | undefined
   live: Live = 'connecting'
@@ -244,11 +246,15 @@ export class Session {
       const node = await api.node(this.shown, path, signal)
       if (asked !== this.nodeAsked) return
       this.node = node
+      this.nodeOf = signal
       this.missing = undefined
     } catch (error) {
       if (signal.aborted || asked !== this.nodeAsked) return
-      this.node = undefined
-      if (error instanceof api.Problem) this.missing = error
+      // What is there still stays, and with it what is being written, when it is only not told just now.
+      const isNo = error instanceof api.Problem && [403, 404, 410].includes(error.status)
+      const isKept = !isNo && this.node?.path === path && this.nodeOf === signal
+      if (!isKept) this.node = undefined
+      if (!isKept && error instanceof api.Problem) this.missing = error
       else this.on.failed(error)
     }
     this.on.changed()
