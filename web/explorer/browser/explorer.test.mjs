@@ -115,6 +115,21 @@ visit('the tree is walked with the keyboard', garden('walk'), async (page) => {
   assert.equal(await page.getByRole('dialog').count(), 0, 'the tree itself is not moved, and nothing asked about another')
 })
 
+visit('a node that comes late is not shown for another', garden('late'), async (page) => {
+  await row(page, 'tools').waitFor()
+  const heading = page.locator('.sheet h1')
+  await heading.filter({ hasText: 'late' }).waitFor()
+  const tree = page.getByRole('tree')
+  await tree.focus()
+  const beds = await hold(page, (url) => url.pathname.endsWith('/node') && url.searchParams.get('path') === '/beds')
+  await tree.press('ArrowDown')
+  await beds.asked
+  await tree.press('ArrowUp')
+  await page.waitForFunction(() => !new URLSearchParams(location.search).has('path'))
+  await beds.answer()
+  assert.equal(await heading.innerText(), 'late')
+})
+
 visit('a million children are scrolled through', async () => {
   await sow(api, 'million', 1_000_000)
   return '?tree=million'

@@ -104,7 +104,7 @@ function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolea
     const said = `${name} = ${shown(value)}`.slice(0, 200)
     const isKept = await app.commit([...guarded.tests, put], said, guarded.tag) !== undefined
     if (isKept) edit(undefined)
-    void session.select(node.path)
+    void session.select(session.chosen)
     return isKept
   }
   const unset = (name: string) => app.commit([{ op: 'unset', path: node.path, attribute: name }], `without ${name}`)

@@ -95,7 +95,8 @@ export class App {
       this.enter(session.parts)
     } else {
       if (session.at !== address.at) session.show(address.at).catch(this.failed)
-      if (session.node?.path !== this.address.path) void session.select(this.address.path)
+      const { path } = this.address
+      if (session.chosen !== path || session.node?.path !== path) void session.select(path)
       if (address.view !== 'changes') session.marks = new Map()
     }
     this.changed()

@@ -83,6 +83,11 @@ export class Session {
     return this.at ?? this.head
   }
 
+  /** The node that was asked for last: another one is there until it comes. */
+  get chosen(): string {
+    return this.path
+  }
+
   /** Is all of the tree shown? Its history is told to those only who may read all of it. */
   get isWhole(): boolean {
     return this.top === '/'
