@@ -693,6 +693,23 @@ visit('what another does is seen at once', garden('both', '&path=/tools/0'), asy
   }
 })
 
+visit('the stream is opened again after the server refused it', garden('stream', '&path=/tools/0'), async (page) => {
+  const stream = '**/watch?*'
+  await page.route(stream, refuse)
+  const refused = page.waitForResponse(stream)
+  await page.reload()
+  await refused
+  // Without it, too, one sees what one has saved.
+  await page.getByRole('button', { name: /^edit name/ }).click()
+  await page.getByLabel('value of name', { exact: true }).fill('a spade of ana')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('button', { name: 'edit name: "a spade of ana"' }).waitFor()
+  await page.unroute(stream)
+  await page.locator('.live', { hasText: 'live' }).waitFor()
+  await api.commit('stream', 'bo', 'renamed', [{ op: 'put', path: '/tools/0', attribute: 'name', value: 'a spade of bo' }])
+  await row(page, 'a spade of bo').waitFor()
+})
+
 visit('a long value that somebody else has changed is not written over', async () => {
   await plant(api, 'long')
   return '?tree=long&path=/tools/0'

@@ -181,6 +181,13 @@ export const documentAddress = ({ tree, branch, at }: Version, path: string) =>
 export const watchAddress = (tree: string, branch: string, path: string, after: number) =>
   address(tree, '/watch', { branch, path, after })
 
+/** Fails with the reason for which one may not watch, which an `EventSource` does not tell. */
+export async function mayWatch(url: string): Promise<void> {
+  const stop = new AbortController()
+  await send(url, { signal: stop.signal })
+  stop.abort()
+}
+
 /** A key for a request that must not be done twice; also where there is no `randomUUID`. */
 function once(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))

@@ -107,7 +107,10 @@ function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolea
     void session.select(session.chosen)
     return isKept
   }
-  const unset = (name: string) => app.commit([{ op: 'unset', path: node.path, attribute: name }], `without ${name}`)
+  const unset = async (name: string) => {
+    await app.commit([{ op: 'unset', path: node.path, attribute: name }], `without ${name}`)
+    void session.select(session.chosen)
+  }
   return (
     <>
       <h2>Attributes</h2>

@@ -15,6 +15,9 @@ const REVISION_PAGES_MAX = 20
 /** How long after a commit of somebody else it is loaded, so that a stream of them is not. */
 const QUIET_MS = 120
 
+/** How long after a refusal the stream is opened again: it may be a limit, or a server that restarts. */
+const AGAIN_MS = 5000
+
 /** What a session tells whoever began it. */
 export interface On {
   changed: () => void
@@ -56,6 +59,7 @@ export class Session {
   private version = new AbortController()
   private source: EventSource | undefined
   private timer: ReturnType<typeof setTimeout> | undefined
+  private again: ReturnType<typeof setTimeout> | undefined
   private nodeAsked = 0
   private isOver = false
 
@@ -114,6 +118,7 @@ export class Session {
     this.source?.close()
     this.version.abort()
     clearTimeout(this.timer)
+    clearTimeout(this.again)
   }
 
   /** Shows another version. What is on the screen stays until the new is there. */
@@ -338,7 +343,12 @@ export class Session {
     this.source?.close()
     if (document.hidden) return
     if (this.isWhole) this.watch()
-    else this.catchUp().catch(this.on.failed)
+    else {
+      this.catchUp().catch((error: unknown) => {
+        this.on.failed(error)
+        this.resumeLater()
+      })
+    }
   }
 
   /** What happened meanwhile is not told to who sees a part, one by one: it may be much, elsewhere. */
@@ -350,8 +360,12 @@ export class Session {
     this.refresh()
   }
 
+  private get stream(): string {
+    return api.watchAddress(this.tree, this.branch, this.top, this.head)
+  }
+
   private watch(): void {
-    const source = new EventSource(api.watchAddress(this.tree, this.branch, this.top, this.head))
+    const source = new EventSource(this.stream)
     this.source = source
     let wasLive = false
     source.onopen = () => {
@@ -360,9 +374,10 @@ export class Session {
       this.become('live')
     }
     source.onerror = () => {
-      const isEnded = source.readyState === EventSource.CLOSED
-      if (isEnded) this.on.returned()
-      this.become(isEnded ? 'ended' : 'connecting')
+      // It tries again by itself unless it was refused.
+      if (source.readyState !== EventSource.CLOSED) return this.become('connecting')
+      this.on.returned()
+      this.resumeLater()
     }
     source.addEventListener('change', (event) => {
       this.happened(JSON.parse(event.data as string) as WatchEvent)
@@ -372,6 +387,30 @@ export class Session {
         source.close()
         this.become('ended')
       })
+    }
+  }
+
+  private resumeLater(): void {
+    const { source } = this
+    clearTimeout(this.again)
+    this.again = setTimeout(() => void this.resume(source), AGAIN_MS)
+    this.become('connecting')
+  }
+
+  /** Opens another stream, unless there is none any more: then it has ended. */
+  private async resume(refused: EventSource | undefined): Promise<void> {
+    // A page that is seen again has opened one itself.
+    const isOff = () => this.isOver || document.hidden || this.source !== refused
+    if (isOff()) return
+    try {
+      await api.mayWatch(this.stream)
+      if (isOff()) return
+      this.on.returned()
+      this.watch()
+    } catch (error) {
+      if (isOff()) return
+      if (error instanceof api.Problem && [404, 410].includes(error.status)) this.become('ended')
+      else this.resumeLater()
     }
   }
 
