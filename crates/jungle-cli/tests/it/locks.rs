@@ -2,8 +2,9 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
-use jungle::OpenOptions;
+use jungle::{OpenError, OpenOptions, Store};
 
 use crate::Folder;
 
@@ -26,11 +27,25 @@ fn a_folder_that_is_written_elsewhere_is_refused() {
         folder.run(args).check(1, "", &err);
     }
     drop(writer);
-    let reader = OpenOptions::new().read_only().open(folder.0.join("d")).unwrap();
+    let reader = read(&folder);
     folder.run(&["get", "d", "t"]).check(0, "{}\n", "");
     folder.run(&["put", "d", "t", "/a", "1"]).check(1, "", err);
     drop(reader);
     folder.run(&["put", "d", "t", "/a", "1"]).check(0, "revision 2\n", "");
+}
+
+/// Opens the folder once nobody has it. What another test starts meanwhile has all files of this
+/// process, and so its lock, for the moment until it is a program of its own.
+fn read(folder: &Folder) -> Store {
+    let begun = Instant::now();
+    loop {
+        match OpenOptions::new().read_only().open(folder.0.join("d")) {
+            Err(OpenError::Locked { .. }) if begun.elapsed() < Duration::from_secs(30) => {
+                std::thread::yield_now();
+            }
+            opened => return opened.unwrap(),
+        }
+    }
 }
 
 #[test]
