@@ -74,7 +74,6 @@ pub fn wake(name: &str) -> Option<()> {
 fn of_store(bug: StoreBug) -> (&'static str, u64) {
     match bug {
         StoreBug::SyncRetried | StoreBug::DoubtfulNotRewritten => ("io", 50 * CALLS_OF_SEED),
-        // One call in ten thousand shows it.
         StoreBug::UnfinishedPagesKept => ("io", 150 * CALLS_OF_SEED),
         StoreBug::ChecksumIgnored
         | StoreBug::ChainIgnored

@@ -18,6 +18,8 @@ mod syncs;
 mod trace;
 pub mod workload;
 
+use jungle_testkit::Rng;
+
 use crate::options::Options;
 use crate::suite::Outcome;
 use crate::usual::counting;
@@ -33,7 +35,10 @@ pub const CALLS_OF_SEED: u64 = 450;
 pub fn run(options: &Options) -> Outcome {
     match options.suite.as_str() {
         "crash" => crash::run(options),
-        "io" => counting(options, (16_000, CALLS_OF_SEED), "failing calls", io::run),
+        "io" => {
+            let run = |rng: &mut Rng| io::run(rng, options.wake.is_some());
+            counting(options, (16_000, CALLS_OF_SEED), "failing calls", run)
+        }
         "rot" => counting(options, (28_000, 40), "damages", rot::run),
         "erase" => counting(options, (5_600, 560), "crashes and failing calls", erase::run),
         "meta" => counting(options, (3_000, meta::SETTINGS), "settings", meta::run),
