@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::attributes::{self, Attributes, SHOWN_MAX};
-use crate::block::{self, Content};
+use crate::block::{self, Content, Directory};
 use crate::children::{self, Children as Iter, Differences, Direction, directory, locate};
 use crate::key::{Key, KeyRef};
 use crate::line::LineCell;
@@ -328,6 +328,13 @@ impl<'a> Node<'a> {
     #[must_use]
     pub fn lowest_position(self) -> i64 {
         directory(self.cell.memory(), self.content.kids).low
+    }
+
+    /// The next position, the lowest, and the fractions taken: what a new child gets depends on
+    /// nothing else of the children that were here before.
+    pub(crate) fn positions_given(self) -> (i64, i64, u32) {
+        let Directory { next, low, taken, .. } = directory(self.cell.memory(), self.content.kids);
+        (next, low, taken)
     }
 
     /// Has it children?

@@ -54,9 +54,7 @@ fn is_drawn_once(key: &Key) -> bool {
 
 /// Is a new child given the same position by both, wherever it goes?
 fn give_the_same(then: Node<'_>, now: Node<'_>) -> bool {
-    then.next_position() == now.next_position()
-        && then.lowest_position() == now.lowest_position()
-        && then.fractions_taken() == now.fractions_taken()
+    then.positions_given() == now.positions_given()
 }
 
 fn both<'a>(

@@ -163,6 +163,11 @@ impl Slabs {
         self.epoch.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// May there be slabs that are not loaded yet?
+    pub(crate) fn is_lazy(&self) -> bool {
+        self.lazy.is_some()
+    }
+
     /// Is this slab of a reopened image not loaded yet?
     pub(crate) fn is_absent(&self, slab: usize) -> bool {
         self.lazy.as_ref().is_some_and(|lazy| lazy.is_absent(slab))

@@ -406,7 +406,7 @@ impl<'a> Edit<'a> {
         let root = self.root;
         if block::birth(self.arena, root) == version {
             // What is not loaded is not of this edit, which would have written it.
-            let looks = Looks { born: Some(version), loads: false };
+            let looks = Looks { born: Some(version), loads: !self.arena.inner.payload.is_lazy() };
             self.visit_blocks(root, looks, &mut |edit, dead| {
                 if dead.birth == version {
                     edit.allocator.free(edit.arena, dead);
