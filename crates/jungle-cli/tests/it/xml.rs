@@ -71,3 +71,33 @@ fn depth_is_limited_until_more_is_asked_for() {
     let out = folder.run(&["export", "d", "t", "--format", "xml"]).out;
     assert_eq!(out.len(), 2000 * 7);
 }
+
+#[test]
+fn lines_end_with_line_feeds_however_a_file_ends_them() {
+    let folder = Folder::new("xml_lines");
+    let text = |space: &str| {
+        format!(
+            "<?xml version=\"1.0\"?>\n<!-- a\nb -->\n<a x=\"1{space}2&#13;\" y=\"\">\n\
+             <![CDATA[c\nd]]>e\n\nf&#13;\n<?do\nit?></a>\n"
+        )
+    };
+    for end in ["\n", "\r\n", "\r"] {
+        folder.write("a.xml", &text("\n").replace('\n', end));
+        folder.run(&["import", "d", "t", "a.xml"]).check_code(0);
+        folder.run(&["export", "d", "t", "--format", "xml"]).check(0, &text(" "), "");
+    }
+}
+
+#[test]
+fn no_reference_is_outside_of_all_elements() {
+    let folder = Folder::new("xml_outside");
+    folder.write("a.json", r##"["\r\n",{"#name":"a","#children":["\r"]}]"##);
+    folder.run(&["import", "d", "t", "a.json"]).check_code(0);
+    let out = "\r\n<a>&#13;</a>";
+    folder.run(&["export", "d", "t", "--format", "xml"]).check(0, out, "");
+    for wrong in ["&#13;<a/>", "<a/>&nbsp;"] {
+        let ended = folder.run_with_input(&["import", "d", "t", "-", "--format", "xml"], wrong);
+        ended.check_code(1);
+        assert!(ended.err.contains("there is text outside of the root element"), "{}", ended.err);
+    }
+}

@@ -1,5 +1,6 @@
 //! XML in, JSON out, in pieces.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 
 use quick_xml::escape::{resolve_predefined_entity, unescape};
@@ -13,6 +14,9 @@ use super::super::limited::Limited;
 use super::names::{
     CDATA, CHILDREN, COMMENT, DECLARATION, DOCTYPE, ENTITY, INSTRUCTION, NAME, ORDER,
 };
+
+/// What is said of what may be in elements only.
+const OUTSIDE: &str = "there is text outside of the root element";
 
 /// The JSON that stands for an XML document, to be read.
 pub(crate) struct Json<R> {
@@ -60,9 +64,10 @@ impl<R: BufRead> Json<R> {
     fn write(&mut self, event: Event<'_>) -> Result<(), String> {
         match &event {
             Event::Text(text) => {
-                self.text.get_or_insert_default().push_str(text);
+                self.text.get_or_insert_default().push_str(&line_feeds(text));
                 return Ok(());
             }
+            Event::GeneralRef(_) if self.open.len() == 1 => return Err(OUTSIDE.into()),
             Event::GeneralRef(name) => {
                 if let Some(resolved) = resolve(name)? {
                     self.text.get_or_insert_default().push_str(&resolved);
@@ -124,14 +129,14 @@ impl<R: BufRead> Json<R> {
         self.json.push('{');
         write_value(ValueRef::Text(name), &mut self.json);
         self.json.push(':');
-        write_value(ValueRef::Text(text), &mut self.json);
+        write_value(ValueRef::Text(&line_feeds(text)), &mut self.json);
         self.json.push('}');
     }
 
     fn end_text(&mut self) -> Result<(), String> {
         let Some(text) = self.text.take() else { return Ok(()) };
         if self.open.len() == 1 && !text.trim_ascii().is_empty() {
-            return Err("there is text outside of the root element".into());
+            return Err(OUTSIDE.into());
         }
         self.item();
         write_value(ValueRef::Text(&text), &mut self.json);
@@ -151,8 +156,8 @@ impl<R: BufRead> Json<R> {
         let mut names: Vec<&str> = Vec::new();
         for attribute in start.attributes() {
             let attribute = attribute.map_err(|error| error.to_string())?;
-            // White space in there is a space, unless it is escaped.
-            let raw = attribute.value.replace(['\t', '\n', '\r'], " ");
+            // White space in there is a space, and so is a line end, unless it is escaped.
+            let raw = line_feeds(&attribute.value).replace(['\t', '\n'], " ");
             let value = unescape(&raw).map_err(|error| error.to_string())?;
             self.member(attribute.key.0);
             write_value(ValueRef::Text(&value), &mut self.json);
@@ -170,6 +175,14 @@ impl<R: BufRead> Json<R> {
         self.json.push(',');
         write_value(ValueRef::Text(name), &mut self.json);
         self.json.push(':');
+    }
+}
+
+/// What was written, with the line ends that XML has, whatever the file has.
+fn line_feeds(raw: &str) -> Cow<'_, str> {
+    match raw.contains('\r') {
+        true => raw.replace("\r\n", "\n").replace('\r', "\n").into(),
+        false => raw.into(),
     }
 }
 

@@ -69,6 +69,12 @@ fn item<'t>(
     open: &mut Vec<Open<'t>>,
 ) -> io::Result<Option<()>> {
     let members = match shape(node) {
+        // Outside of all elements white space may be, but no reference.
+        Shape::Scalar(ValueRef::Text(text))
+            if text.trim_ascii().is_empty() && open.last().is_none_or(|it| it.name.is_none()) =>
+        {
+            return out.write_all(text.as_bytes()).map(Some);
+        }
         Shape::Scalar(ValueRef::Text(text)) => return escape(text, IN_TEXT, out).map(Some),
         Shape::Object(members) => members,
         _ => return Ok(None),
