@@ -225,7 +225,8 @@ visit('what was written stays when the server does not take it', garden('typed',
 })
 
 visit('nodes are added, moved and deleted', garden('work', '&path=/tools'), async (page) => {
-  await chosen(page).waitFor()
+  // Keys act on the node beside the tree, which comes after its row.
+  await page.getByRole('heading', { name: 'tools' }).waitFor()
   await page.keyboard.press('a')
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Where').selectOption('named')

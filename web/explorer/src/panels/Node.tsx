@@ -103,7 +103,8 @@ function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolea
     const put = { op: 'put' as const, path: node.path, attribute: name, value }
     const said = `${name} = ${shown(value)}`.slice(0, 200)
     const isKept = await app.commit([...guarded.tests, put], said, guarded.tag) !== undefined
-    if (isKept) edit(undefined)
+    // Another one may be edited meanwhile.
+    if (isKept) edit((now) => (now?.name === name ? undefined : now))
     void session.select(session.chosen)
     return isKept
   }
