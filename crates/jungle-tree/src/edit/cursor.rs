@@ -192,7 +192,7 @@ impl<'e> Cursor<'e> {
         self.with(|edit| {
             edit.check_room(count)?;
             let first = edit.next_position();
-            let last = first.saturating_add_unsigned(count);
+            let last = first.saturating_add_unsigned(count).saturating_sub(1);
             KeyRef::Position(last, &[]).check().map_err(EditError::Key)?;
             let mut left = count;
             loop {

@@ -4,7 +4,7 @@
 use super::{Edit, EditError, Place};
 use crate::block::{self, Content, WIDTH};
 use crate::children::{Children, Direction, directory, locate};
-use crate::key::{Key, KeyRef, POSITION_MAX, Position};
+use crate::key::{Key, KeyError, KeyRef, POSITION_MAX, POSITION_MIN, Position};
 use crate::path::Path;
 use crate::signature::Signature;
 use crate::value::ValueRef;
@@ -93,8 +93,12 @@ impl Edit<'_> {
                 count += 1;
             }
             self.check_room(count as u64)?;
-            let last = self.next_position().saturating_add_unsigned(count as u64);
-            KeyRef::Position(last, &[]).check().map_err(EditError::Key)?;
+            let next = self.next_position();
+            if next > POSITION_MAX + 1 - count as i64 {
+                let left = (POSITION_MAX + 1).saturating_sub(next).max(0);
+                self.add_leaves(&leaves[..left as usize]);
+                return Err(EditError::Key(KeyError::IndexOutOfRange { index: POSITION_MAX + 1 }));
+            }
             self.add_leaves(&leaves[..count]);
             refused?;
             if count < WIDTH {
@@ -251,6 +255,10 @@ impl Edit<'_> {
                 // In front of all that are there and all that ever were.
                 let low = directory(self.arena, self.here().kids).low;
                 let first = Position::new(low.min(sibling.index())).map_err(EditError::Key)?;
+                if first < *sibling && first.index() == POSITION_MIN {
+                    // No number is left there, but room for fractions behind the lowest.
+                    return self.between(Some(&first), Some(sibling), signature);
+                }
                 let first = if first < *sibling { &first } else { sibling };
                 self.between(None, Some(first), signature)
             }

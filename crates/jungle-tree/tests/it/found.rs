@@ -1,6 +1,9 @@
 //! Bugs that were found, each with the shortest way to it.
 
-use jungle_tree::{Arena, EditError, Editor, Keep, Key, Snapshot, Tree};
+use jungle_tree::{
+    Arena, EditError, Editor, Fraction, Keep, Key, KeyError, POSITION_MAX, POSITION_MIN, Position,
+    Snapshot, Tree, ValueRef,
+};
 
 fn arena() -> Arena {
     Arena::new().expect("address range")
@@ -80,13 +83,71 @@ fn subtree_of_an_unpublished_edit_is_refused() {
 #[test]
 fn last_child_is_the_greatest_position() {
     let mut tree = Tree::new(&arena());
-    let fraction = jungle_tree::Fraction::from_bytes(&[0xff, 0x80]).unwrap();
-    let last = jungle_tree::Position::with_fraction(jungle_tree::POSITION_MAX, fraction).unwrap();
+    let fraction = Fraction::from_bytes(&[0xff, 0x80]).unwrap();
+    let last = Position::with_fraction(POSITION_MAX, fraction).unwrap();
     tree.add_child(&[]).unwrap();
     tree.insert_child(&[], &Key::Position(last.clone())).unwrap();
     let snapshot = tree.snapshot();
     let (key, _) = snapshot.root().last_child().unwrap();
     assert_eq!(key.to_key(), Key::Position(last));
+}
+
+/// What has a fraction behind the lowest number was taken for that number.
+#[test]
+fn in_front_of_the_first_number_there_is_nothing_and_behind_it_there_is_room() {
+    let mut tree = Tree::new(&arena());
+    let lowest = Position::new(POSITION_MIN).unwrap();
+    let fraction = Fraction::from_bytes(&[0x80]).unwrap();
+    let behind = Position::with_fraction(POSITION_MIN, fraction).unwrap();
+    tree.insert_child(&[], &Key::from(behind.clone())).unwrap();
+    let mut given = Vec::new();
+    for _ in 0..3 {
+        let key = tree.insert_before(&[], &behind).unwrap();
+        assert!(key < Key::from(behind.clone()) && !given.contains(&key), "{key}");
+        tree.remove(std::slice::from_ref(&key)).unwrap();
+        given.push(key);
+    }
+    tree.insert_child(&[], &Key::from(lowest.clone())).unwrap();
+    let refused = tree.insert_before(&[], &lowest);
+    assert_eq!(refused, Err(EditError::Key(KeyError::NothingBefore)));
+    assert_eq!(tree.read().root().child_count(), 2);
+    tree.snapshot().check().unwrap();
+}
+
+/// A tree with so many numbers left for children of its root.
+fn nearly_full(left: i64) -> Tree {
+    let mut tree = Tree::new(&arena());
+    let key = Key::from(POSITION_MAX - left);
+    tree.insert_child(&[], &key).unwrap();
+    tree.remove(&[key]).unwrap();
+    tree
+}
+
+/// Many at once were refused the last one, and all that were written together with it.
+#[test]
+fn every_number_is_given_and_behind_the_last_there_are_fractions() {
+    let beyond = EditError::Key(KeyError::IndexOutOfRange { index: POSITION_MAX + 1 });
+    let mut tree = nearly_full(3);
+    let added = tree.edit(|editor| editor.cursor(&[])?.add_children(3));
+    assert_eq!(added, Ok(POSITION_MAX - 2));
+    let refused = tree.edit(|editor| editor.cursor(&[])?.add_children(1));
+    assert_eq!(refused, Err(beyond.clone()));
+
+    let mut tree = nearly_full(3);
+    let leaf: [(&str, ValueRef<'_>); 1] = [("n", ValueRef::Int(7))];
+    let added = tree.edit(|editor| editor.cursor(&[])?.add_children_with([&leaf[..]]));
+    assert_eq!(added, Ok(POSITION_MAX - 2));
+    let mut editor = Editor::new(tree.snapshot());
+    let leaves = (0..5).map(|_| &leaf[..]);
+    let refused = editor.cursor(&[]).unwrap().add_children_with(leaves);
+    assert_eq!(refused, Err(beyond));
+    tree.publish(editor);
+    assert_eq!(seen(&tree.snapshot()), [Some(7); 3]);
+    let one = tree.add_child(&[]).unwrap();
+    let other = tree.add_child(&[]).unwrap();
+    assert!(Key::from(POSITION_MAX) < one && one < other, "{one} {other}");
+    assert_eq!(tree.read().root().child_count(), 5);
+    tree.snapshot().check().unwrap();
 }
 
 #[test]

@@ -221,8 +221,8 @@ fn beside(
     }
     let key = match said {
         Ok(Done::Key(key)) => key.clone(),
-        // Only at the very ends is there no room.
-        Err(EditError::Key(_)) if node.next >= 1 << 44 || node.low <= -(1 << 44) => {
+        // Only in front of the first position there is no room.
+        Err(EditError::Key(_)) if before && *sibling == ModelKey::at(*MODEL_POSITIONS.start()) => {
             return Err(ModelError::Key);
         }
         other => panic!("beside {sibling:?}: {other:?}"),
@@ -235,6 +235,8 @@ fn beside(
         assert!(key < *sibling, "{key:?} is not in front of {sibling:?}");
         match below.next_back() {
             Some(left) => assert!(*left < key, "{key:?} is not behind {left:?}"),
+            // Behind the first whole position there are fractions.
+            None if node.low == *MODEL_POSITIONS.start() => assert_eq!(index, node.low),
             None => assert!(index < node.low, "{key:?} may have been used before"),
         }
     } else {
