@@ -110,12 +110,13 @@ impl Rebaser<'_> {
             self.conflict(ConflictKind::KeyTaken, said, change, index);
             return Place::Lost(index);
         }
-        if let Some(free) = self.free_key(parent, key)
-            && (moved.is_some() || their_move.is_some() || !self.effect.is_at_home(occupant))
-        {
+        let is_moved = moved.is_some() || their_move.is_some();
+        let are_two = is_moved || !self.effect.is_at_home(occupant);
+        if are_two && let Some(free) = self.free_key(parent, key) {
             return self.renamed(said, parent, free);
         }
-        if moved.is_none() && their_move.is_none() {
+        let is_one = !are_two || matches!(key, Key::Name(_));
+        if is_one && !is_moved {
             return Place::Taken(occupant); // Both added the name, or they keep what we removed.
         }
         let theirs = their_move.or(their_add);
@@ -206,17 +207,17 @@ impl Rebaser<'_> {
         }
     }
 
-    /// A free key near one that is taken, or was; a name is never replaced by another.
+    /// A free key near one that is taken, or was; a name is never replaced by another. `None` for a
+    /// position only where a fraction would be too long.
     fn free_key(&mut self, parent: Id, taken: &Key) -> Option<Key> {
-        let free = self.effect.free_key(parent, taken)?;
+        let taken = position(taken)?;
+        let given = |node: Node<'_>| node.lowest_position()..node.next_position();
+        let given = self.now(parent).map_or(0..0, given);
+        let free = self.effect.free_key(parent, taken, &given)?;
         match position(&free) {
-            Some(position) if position.is_whole() && position.index() < 0 => {
-                Key::try_position(position.index().min(self.lowest_now(parent) - 1)).ok()
+            Some(position) if !position.is_whole() && self.was_given(parent, &free) => {
+                self.signed_key(parent, &position)
             }
-            Some(position) if position.is_whole() => {
-                Key::try_position(position.index().max(self.next_now(parent))).ok()
-            }
-            Some(position) if self.was_given(parent, &free) => self.signed_key(parent, &position),
             _ => Some(free),
         }
     }

@@ -1,5 +1,7 @@
 //! What lies around a node: within it, and beside it.
 
+use std::ops::Range;
+
 use super::super::kids::{Id, NONE, position};
 use super::{Content, Effect, Index};
 use crate::key::{Key, Position};
@@ -83,21 +85,19 @@ impl Effect<'_> {
         changes
     }
 
-    /// A free key near one that is taken: behind all that are or were, for a whole position, or in
-    /// front of them, for a negative one; right behind the taken one, for a fraction. A name is
-    /// never replaced by another.
-    pub(in super::super) fn free_key(&mut self, parent: Id, taken: &Key) -> Option<Key> {
-        let taken = position(taken)?;
-        let kids = &self.items[parent as usize].kids;
-        if taken.is_whole() && taken.index() < 0 {
-            let first = kids.first_position();
-            let low = first.map_or(0, |first| first.index()).min(self.lowest_before(parent));
-            return Key::try_position(low - 1).ok();
-        }
-        if taken.is_whole() {
-            let last = kids.last_position();
-            let next = last.map_or(0, |last| last.index() + 1).max(self.next_before(parent));
-            return Key::try_position(next).ok();
+    /// A free key near a position that is taken: behind all that are or were, for a whole position,
+    /// or in front of them, for a negative one, and not one of those that are known to be `given`;
+    /// right behind the taken one, for a fraction, and where no number is left.
+    pub(in super::super) fn free_key(
+        &mut self,
+        parent: Id,
+        taken: Position,
+        given: &Range<i64>,
+    ) -> Option<Key> {
+        if taken.is_whole()
+            && let Ok(free) = Key::try_position(self.free_number(parent, taken.index(), given))
+        {
+            return Some(free);
         }
         let mut taken = taken;
         loop {
@@ -110,6 +110,17 @@ impl Effect<'_> {
                 return Some(key);
             }
         }
+    }
+
+    /// The number that comes next, on the side of the taken one; it may be beyond the limits.
+    fn free_number(&self, parent: Id, taken: i64, given: &Range<i64>) -> i64 {
+        let kids = &self.items[parent as usize].kids;
+        if taken < 0 {
+            let low = kids.first_position().map_or(0, |first| first.index());
+            return low.min(self.lowest_before(parent)).min(given.start) - 1;
+        }
+        let next = kids.last_position().map_or(0, |last| last.index() + 1);
+        next.max(self.next_before(parent)).max(given.end)
     }
 
     /// The position that came next in a node before the changes that are told, where that is known.

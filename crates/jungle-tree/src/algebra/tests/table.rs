@@ -210,6 +210,54 @@ fn we_added_what_was_given_in_a_node_that_we_moved() {
     assert_eq!((&*result, rebased.renamed.len()), ("-/b;+/c;+/c/0.800101;+/c/1", 2));
 }
 
+/// Where no number is left, two that were added at the same one were taken for one.
+#[test]
+fn we_added_at_the_last_number_or_the_first() {
+    row(
+        "+ /17592186044415;~ /17592186044415 x=1;+ /17592186044415.80",
+        "+ /17592186044415",
+        &[("OTS", "+/17592186044415;+/17592186044415.80 x=1;+/17592186044415.90")],
+        &[],
+    );
+    row(
+        "+ /-17592186044416;~ /-17592186044416 x=1",
+        "+ /-17592186044416",
+        &[("OTS", "+/-17592186044416;+/-17592186044416.80 x=1")],
+        &[],
+    );
+    row(
+        "> /b /17592186044415",
+        "+ /17592186044415",
+        &[("OTS", "-/b;+/17592186044415;+/17592186044415.80")],
+        &[],
+    );
+    row(
+        "= /17592186044415 y=1",
+        "= /17592186044415 y=2",
+        &[("OTS", "+/17592186044415 y=2;+/17592186044415.80 y=1")],
+        &[],
+    );
+}
+
+/// Nor is it given a second time.
+#[test]
+fn we_added_at_the_last_number_that_was_given() {
+    let arena = Arena::new().unwrap();
+    let base = base(&arena);
+    let ours = changes(&arena, "+ /17592186044415");
+    let check = |theirs: &str, expected: &str| {
+        let head = applied(&base, &changes(&arena, theirs));
+        let rebased = rebase_onto(&base, &ours, &head, &MergeOptions::new());
+        assert_eq!(rebased.changes.to_string(), expected, "{theirs}");
+        applied(&head, &rebased.changes);
+    };
+    check("+ /17592186044415;- /17592186044415", "+ /17592186044415.80\n");
+    check(
+        "+ /17592186044415;+ /17592186044415.80;- /17592186044415.80",
+        "+ /17592186044415.800101\n",
+    );
+}
+
 /// What they took away before was given to nobody since; what is signed, to nobody else.
 #[test]
 fn we_added_at_a_fraction_that_was_not_given() {
