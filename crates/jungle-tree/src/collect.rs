@@ -108,7 +108,7 @@ impl<'a> CollectionTurn<'a> {
         let CollectionTurn { arena, turn } = self;
         let (mut lanes, sessions) = arena.stop_writers();
         arena.renew_generation();
-        let drawn = arena.versions_drawn();
+        let drawn = arena.see_versions();
         let cut = sessions.iter().map(|session| session.version).min().unwrap_or(drawn).min(drawn);
         arena.frozen.store(drawn, Ordering::SeqCst);
         let mut roots: Vec<u32> = kept.into_iter().map(|id| id.handle).collect();

@@ -182,16 +182,16 @@ impl Line {
     /// edits of a tree that is being built as cheap as those of an editor.
     #[inline(always)]
     pub(crate) fn unseen_version(&self, cell: &Arc<LineCell>) -> Option<u64> {
-        // No reader, no snapshot; no history; no collection that goes through it. (The caller has
-        // a lane, so none begins.)
-        let is_alone = Arc::strong_count(cell) == 1
-            && self.history == History::None
-            && cell.arena.frozen.load(Ordering::Relaxed) == 0;
+        // No reader, no snapshot; no history.
+        let is_alone = Arc::strong_count(cell) == 1 && self.history == History::None;
         if !is_alone {
             return None;
         }
         let version = block::birth(cell.memory(), cell.head());
-        (version > cell.root.newest_pin()).then_some(version)
+        // Nor an image or a collection. Relaxed: who raises it holds all lanes, of which the caller
+        // has one, or made this line.
+        let is_known = version < cell.arena.seen_before.load(Ordering::Relaxed);
+        (version > cell.root.newest_pin() && !is_known).then_some(version)
     }
 
     /// Numbers reserved before now must not be used any more.

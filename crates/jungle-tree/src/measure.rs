@@ -85,7 +85,7 @@ impl Arena {
         let turn = lock(&arena.collecting);
         // As for a collection: what a pin or a history holds now stays as it is.
         let (lanes, _) = arena.stop_writers();
-        arena.frozen.store(arena.versions_drawn(), Ordering::SeqCst);
+        arena.frozen.store(arena.see_versions(), Ordering::SeqCst);
         let mut pinned = Vec::new();
         arena.pins.each(|_, handle| pinned.push(handle));
         let lines = lock(&arena.lines);

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::arena::{Arena, BIRTH_OLDEST};
 use crate::block::{self, Header};
@@ -16,8 +17,8 @@ use crate::value::ValueRef;
 /// Each editing call makes one new version by copying the path from the changed node to the root,
 /// and publishes it; [`Tree::edit`] makes one version of many edits. Any version can be held by a
 /// [`Snapshot`]; what no held version can see is reused at once. A version that nobody has looked
-/// at, and nobody else can ([`Tree::reader`] was not asked for), is not copied: the next call goes
-/// on with it, under the same number.
+/// at, and nobody else can ([`Tree::reader`] was not asked for, and no [image](Arena::save) made),
+/// is not copied: the next call goes on with it, under the same number.
 ///
 /// ```
 /// use jungle_tree::{Arena, Path, Tree};
@@ -223,6 +224,8 @@ impl Tree {
             return None;
         }
         header.store(memory, handle);
+        // Somebody may hold this version, or come back to it.
+        inner.seen_before.fetch_max(version + 1, Ordering::SeqCst);
         let floor = inner.draw_versions(1);
         let cell = LineCell::new(Arc::clone(inner), handle, version, floor);
         Some(Tree { cell, line: Line::default(), shared: 0 })

@@ -175,6 +175,7 @@ impl Arena {
             collecting: Mutex::default(),
             last_save: Mutex::new(last_save),
             frozen: AtomicU64::new(0),
+            seen_before: AtomicU64::new(0),
             generation: AtomicU64::new(0),
             lines: Mutex::default(),
             hashes: HashMemo::default(),
@@ -318,6 +319,9 @@ pub(crate) struct ArenaInner {
     pub(crate) last_save: Mutex<Option<LastSave>>,
     /// While a collection runs, lines must not reuse what was born before this.
     pub(crate) frozen: AtomicU64,
+    /// Versions before this one may be known to somebody who has not pinned them: an image that has
+    /// them, or was made of one, or a collection or a measure that goes through them.
+    pub(crate) seen_before: AtomicU64,
     /// Counts collections: version numbers reserved before one must not be used after it began.
     generation: AtomicU64,
     pub(crate) lines: Mutex<Vec<Weak<LineCell>>>,
@@ -374,6 +378,14 @@ impl ArenaInner {
     /// The next version number that nobody has.
     pub(crate) fn versions_drawn(&self) -> u64 {
         self.versions.load(Ordering::SeqCst)
+    }
+
+    /// All versions so far are seen from now on, and count as such ever after; gives the next one.
+    /// Writers must be stopped.
+    pub(crate) fn see_versions(&self) -> u64 {
+        let drawn = self.versions_drawn();
+        self.seen_before.fetch_max(drawn, Ordering::SeqCst);
+        drawn
     }
 
     pub(crate) fn add_garbage(&self, bytes: u64) {

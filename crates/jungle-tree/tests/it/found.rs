@@ -58,6 +58,21 @@ fn held_version_outlives_its_history() {
     assert_eq!(seen(&held), [Some(7)]);
 }
 
+/// The line that it was pinned in is another one.
+#[test]
+fn held_version_is_not_edited_in_place_by_a_tree_made_of_it() {
+    let arena = arena();
+    let mut tree = Tree::new(&arena);
+    tree.add_child(&[]).unwrap();
+    let held = tree.snapshot();
+    drop(tree);
+    let mut again = Tree::from_version(&arena, held.version_id()).unwrap();
+    again.put_attribute(&[0.into()], "n", 7).unwrap();
+    again.add_child(&[]).unwrap();
+    assert_eq!(seen(&held), [None]);
+    assert_eq!(seen(&again.snapshot()), [Some(7), None]);
+}
+
 #[test]
 fn subtree_of_an_unpublished_edit_is_refused() {
     let arena = arena();

@@ -147,6 +147,52 @@ fn what_a_long_edit_changes_in_place_is_in_the_image_after_it() {
     }
 }
 
+/// What was born before the last image is in that one, so the next does not look for it.
+#[test]
+fn what_an_image_has_seen_is_not_edited_in_place() {
+    let (slabs, mut image) = (Arc::new(Slabs::default()), SavedImage::default());
+    let mut arena = Arena::with_options(&options()).unwrap();
+    // Nobody holds a version of it, nor reads one.
+    let mut tree = Tree::new(&arena);
+    tree.add_child(&[]).unwrap();
+    for round in 0..3 {
+        slabs.save(&arena, &mut image);
+        tree.add_child(&[]).unwrap();
+        tree.put_attribute(&[Key::from(round)], "n", round).unwrap();
+        tree.put_attribute(&[Key::from(0)], "text", &*"v".repeat(100)).unwrap();
+        let held = tree.snapshot();
+        slabs.save(&arena, &mut image);
+        let (id, hash) = (held.version_id(), held.root().content_hash());
+        drop((held, tree, arena));
+        arena = reopen(&slabs, &image);
+        tree = found(&arena, id);
+        assert_eq!(tree.read().root().content_hash(), hash);
+        tree.snapshot().check().unwrap();
+        // As nobody has looked at it.
+        drop(tree);
+        tree = found(&arena, id);
+    }
+}
+
+/// A reopened version has its number still when it is edited.
+#[test]
+fn a_version_that_was_found_again_is_not_edited_in_place() {
+    let (slabs, mut image) = (Arc::new(Slabs::default()), SavedImage::default());
+    let arena = Arena::with_options(&options()).unwrap();
+    let mut tree = Tree::new(&arena);
+    tree.add_child(&[]).unwrap();
+    let id = tree.version_id();
+    slabs.save(&arena, &mut image);
+    drop((tree, arena));
+    let arena = reopen(&slabs, &image);
+    let mut tree = found(&arena, id);
+    tree.add_child(&[]).unwrap();
+    assert!(tree.version_id().version() > id.version());
+    assert_eq!(tree.read().root().child_count(), 2);
+    drop(tree);
+    assert_eq!(found(&arena, id).read().root().child_count(), 1);
+}
+
 #[test]
 fn an_image_after_one_that_was_lost_has_all_of_it() {
     let (slabs, mut image) = (Arc::new(Slabs::default()), SavedImage::default());

@@ -259,7 +259,9 @@ impl Arena {
         let _no_collection = lock(&arena.collecting);
         let (lanes, sessions) = arena.stop_writers();
         arena.renew_generation();
-        let drawn = arena.versions_drawn();
+        // What one of them would get in place would be missing from the next image, which looks for
+        // what was born since.
+        let drawn = arena.see_versions();
         let cut = sessions.iter().map(|session| session.version).min().unwrap_or(drawn).min(drawn);
         let epoch = arena.begin_epoch();
         // What a long edit that runs now has taken so far is not in this image for sure.
