@@ -348,14 +348,14 @@ impl<const SHIFT: u32> Heap<SHIFT> {
         for slab in 1..self.uses.len() {
             match self.uses[slab] {
                 // It is not loaded for what is dead in it, which is found when it is.
-                SlabUse::Class(_) if slabs.is_absent(slab) => {
-                    if !self.is_marked(slab) {
-                        slabs.give_back(slab, 1);
-                        swept.add(SLAB_WORDS, 0, 0);
-                    }
-                }
+                SlabUse::Class(_) if slabs.is_absent(slab) && self.is_marked(slab) => {}
                 SlabUse::Class(class) => {
-                    self.sweep_slab(slabs, slab, usize::from(class), (cut, &birth), &mut swept);
+                    // Who loads all that there is may have loaded it just now.
+                    if slabs.give_back_absent(slab, 1) {
+                        swept.add(SLAB_WORDS, 0, 0);
+                    } else {
+                        self.sweep_slab(slabs, slab, usize::from(class), (cut, &birth), &mut swept);
+                    }
                 }
                 SlabUse::Large(count) => {
                     let first = ((slab * SLAB_WORDS) >> SHIFT) as u32;

@@ -346,23 +346,32 @@ impl Slabs {
 
     /// Gives slabs back, and their memory to the system.
     pub(crate) fn give_back(&self, first: usize, count: usize) {
-        // What was never loaded is not backed: writing zeros there may meet a full disk.
-        let is_bare = self.region.is_spilled() && self.is_absent(first);
-        if !is_bare {
-            self.region.give_back(first * SLAB_WORDS, count * SLAB_WORDS);
+        if !self.give_back_absent(first, count) {
+            self.give_back_memory(first, count);
         }
-        if let Some(lazy) = &self.lazy {
-            // Never to be loaded any more: somebody else will write there.
-            lazy.forget(first, count);
+    }
+
+    /// Gives slabs back if they are not loaded, and tells whether they were not. They never are any
+    /// more: somebody else will write there.
+    pub(crate) fn give_back_absent(&self, first: usize, count: usize) -> bool {
+        let is_absent = self.lazy.as_ref().is_some_and(|lazy| lazy.forget_absent(first, count));
+        if is_absent && self.region.is_spilled() {
+            // What was never loaded is not backed: writing zeros there may meet a full disk.
+            let mut table = self.table();
+            table.uses[first..first + count].fill(SlabUse::Free);
+            add_run(&mut table.bare, first, count);
+        } else if is_absent {
+            self.give_back_memory(first, count);
         }
+        is_absent
+    }
+
+    fn give_back_memory(&self, first: usize, count: usize) {
+        self.region.give_back(first * SLAB_WORDS, count * SLAB_WORDS);
         let mut table = self.table();
         table.uses[first..first + count].fill(SlabUse::Free);
-        if is_bare {
-            add_run(&mut table.bare, first, count);
-        } else {
-            add_run(&mut table.free, first, count);
-            self.left.fetch_add(count, Ordering::Relaxed);
-        }
+        add_run(&mut table.free, first, count);
+        self.left.fetch_add(count, Ordering::Relaxed);
     }
 
     /// Slabs in use (the first, which is nobody's, counts).

@@ -365,6 +365,38 @@ fn a_collection_spares_what_it_finds_without_loading_it() {
     assert!(arena.collect().payload_bytes > 300_000);
 }
 
+/// What a collection gives back is not there to be loaded any more, and may be somebody else's.
+#[test]
+fn all_is_loaded_beside_a_collection_and_a_writer() {
+    for_each_seed(6, |rng| {
+        let (slabs, mut image) = (Arc::new(Slabs::default()), SavedImage::default());
+        let arena = Arena::with_options(&options()).unwrap();
+        // In turn, so that there are slabs of both, of one and of the other.
+        let (mut tree, mut dead) = (Tree::new(&arena), Tree::new(&arena));
+        for _ in 0..6 {
+            (0..50).for_each(|_| edit(rng, &mut tree));
+            (0..50).for_each(|_| edit(rng, &mut dead));
+        }
+        let id = tree.snapshot().version_id();
+        slabs.save(&arena, &mut image);
+        drop((tree, dead, arena));
+        let arena = reopen(&slabs, &image);
+        let mut tree = found(&arena, id);
+        std::thread::scope(|scope| {
+            scope.spawn(|| arena.load_all().unwrap());
+            scope.spawn(|| arena.collect());
+            (0..200).for_each(|_| edit(rng, &mut tree));
+        });
+        let held = tree.snapshot();
+        held.check().unwrap();
+        let hash = held.root().content_hash();
+        arena.collect();
+        (0..50).for_each(|_| edit(rng, &mut tree));
+        held.check().unwrap();
+        assert_eq!(held.root().content_hash(), hash);
+    });
+}
+
 /// A tree of long names in the order in which nobody made them, so that neighbours lie in several
 /// slabs; saved, and opened again.
 fn of_long_names() -> (Arc<Slabs>, Arena, Tree) {

@@ -39,8 +39,21 @@ impl Lazy {
         word.is_some_and(|word| word.load(Ordering::Acquire) >> (slab % 64) & 1 == 1)
     }
 
-    /// These slabs are not to be loaded any more.
-    pub(crate) fn forget(&self, first: usize, count: usize) {
+    /// These slabs are not to be loaded any more, if the first is not loaded so far; tells whether
+    /// it was not. A load that is under way ends before, or it would write over what comes next.
+    pub(crate) fn forget_absent(&self, first: usize, count: usize) -> bool {
+        if !self.is_absent(first) {
+            return false;
+        }
+        let _no_load = lock(&self.loading);
+        let is_absent = self.is_absent(first);
+        if is_absent {
+            self.forget(first, count);
+        }
+        is_absent
+    }
+
+    fn forget(&self, first: usize, count: usize) {
         for slab in first..first + count {
             if let Some(word) = self.absent.get(slab / 64) {
                 word.fetch_and(!(1 << (slab % 64)), Ordering::Release);
@@ -72,10 +85,15 @@ impl Lazy {
                 words.set(slab * SLAB_WORDS + i, u64::from_le_bytes(*word));
             }
         }
-        if let SlabUse::Class(class) = used {
-            self.find_free(slabs, first, usize::from(class));
-        }
+        // Found before anybody can give the slab back, and told once all see that it is loaded.
+        let free = match used {
+            SlabUse::Class(class) => self.find_free(slabs, first, usize::from(class)),
+            _ => Vec::new(),
+        };
         self.forget(first, count);
+        if let SlabUse::Class(class) = used {
+            slabs.add_spare(usize::from(class), free);
+        }
     }
 
     /// Reads a slab as its source has it, and leaves it there.
@@ -90,13 +108,13 @@ impl Lazy {
         failed(SlabId { is_payload: self.is_payload, index: slab as u32 }, what.into())
     }
 
-    fn find_free(&self, slabs: &Slabs, slab: usize, class: usize) {
+    fn find_free(&self, slabs: &Slabs, slab: usize, class: usize) -> Vec<u32> {
         let (words, region) = (class_words(class), slabs.region.words_view());
         let shift = u32::from(!self.is_payload);
         let starts = (0..SLAB_WORDS / words).map(|i| slab * SLAB_WORDS + i * words);
         let free =
             starts.filter(|&at| birth_of(self.is_payload, region.get(at), region.get(at + 1)) == 0);
-        slabs.add_spare(class, free.map(|at| (at >> shift) as u32).collect());
+        free.map(|at| (at >> shift) as u32).collect()
     }
 }
 
@@ -107,6 +125,9 @@ fn failed(id: SlabId, cause: Box<dyn std::error::Error + Send + Sync>) -> ! {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+    use std::thread;
+
     use super::*;
     use crate::arena::region::Region;
 
@@ -143,5 +164,53 @@ mod tests {
         slabs.give_back(3, 1);
         assert_eq!(slabs.take(1, SlabUse::Class(4), 0), Some(3));
         assert_eq!(slabs.region.words_view().get(3 * SLAB_WORDS), 0);
+    }
+
+    /// Half way through a load it waits, for a moment, for whoever gives the slab back.
+    #[derive(Default)]
+    struct Slow {
+        is_asked: AtomicBool,
+        is_given_back: AtomicBool,
+    }
+
+    impl SlabSource for Slow {
+        fn load(
+            &self,
+            _: SlabId,
+            bytes: &mut [u8],
+        ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+            self.is_asked.store(true, Ordering::SeqCst);
+            // They have to wait for this to end, so it cannot wait for them for good: where others
+            // want the processor, each turn may take milliseconds.
+            let is_given_back = || {
+                thread::yield_now();
+                self.is_given_back.load(Ordering::SeqCst)
+            };
+            let _ = (0..1_000).any(|_| is_given_back());
+            bytes.fill(1);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_is_given_back_while_it_is_loaded_is_somebody_elses_then() {
+        let uses = vec![SlabUse::LargeTail, SlabUse::Class(3)];
+        let source = Arc::new(Slow::default());
+        let lazy = Lazy::new(&uses, true, Arc::clone(&source) as Arc<dyn SlabSource>);
+        let region = Region::reserve(8 * SLAB_WORDS).unwrap();
+        let slabs = Slabs::reopen((region, Region::reserve(8).unwrap()), uses, lazy).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| slabs.load_all());
+            while !source.is_asked.load(Ordering::SeqCst) {
+                thread::yield_now();
+            }
+            assert!(!slabs.give_back_absent(1, 1), "it is loaded by now");
+            slabs.give_back(1, 1);
+            assert_eq!(slabs.take(1, SlabUse::Class(4), 0), Some(1));
+            slabs.region.words_view().set(SLAB_WORDS, 7);
+            source.is_given_back.store(true, Ordering::SeqCst);
+        });
+        assert_eq!(slabs.region.words_view().get(SLAB_WORDS), 7);
+        assert!(slabs.take_all_spare().iter().all(Vec::is_empty), "nothing in it was free");
     }
 }

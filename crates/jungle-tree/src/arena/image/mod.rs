@@ -283,7 +283,7 @@ impl Arena {
     }
 
     /// Loads all slabs of a reopened arena that are not loaded yet; its source is not asked again
-    /// then.
+    /// then. What a collection gives back meanwhile is not loaded.
     ///
     /// # Errors
     /// When one cannot be loaded.
