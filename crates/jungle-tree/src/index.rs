@@ -59,9 +59,14 @@ pub struct AttributeIndex {
 /// On a node of the index: there is a hit here, not only below. A leaf is always a hit.
 const HIT: &str = "hit";
 
+/// The names of values have this many bytes of them, and a hash of longer ones. Indexes that are
+/// saved have such names, so this stays as it is.
+const NAME_BYTES_MAX: usize = 1024;
+
 impl AttributeIndex {
-    /// Values are ordered by this many bytes.
-    pub const VALUE_BYTES_ORDERED: usize = 1024;
+    /// Values are ordered by this many bytes at least.
+    // A text is cut in front of the character that goes beyond, and so by up to three bytes less.
+    pub const VALUE_BYTES_ORDERED: usize = NAME_BYTES_MAX - 3;
 
     /// Goes through a version and finds all nodes with an attribute of this key.
     ///
@@ -275,7 +280,7 @@ impl Iterator for Hits<'_> {
 
 /// The name of a value in the index: names are ordered as the values are.
 fn name(value: ValueRef<'_>) -> String {
-    const MAX: usize = AttributeIndex::VALUE_BYTES_ORDERED;
+    const MAX: usize = NAME_BYTES_MAX;
     let number = |letter: char, bits: u64| format!("{letter}{bits:016x}");
     match value {
         ValueRef::Null => "a".into(),
@@ -506,6 +511,22 @@ mod tests {
                 assert_eq!(found, expected);
             }
         });
+    }
+
+    /// The hash of a long one stood where the other had a character.
+    #[test]
+    fn a_text_is_in_order_wherever_a_long_one_is_cut() {
+        const MAX: usize = AttributeIndex::VALUE_BYTES_ORDERED;
+        for common in MAX - 4..MAX {
+            let begun = "x".repeat(common);
+            let long = Value::from(format!("{begun}{}", "\u{1f333}".repeat(9)));
+            let longer = Value::from(format!("{begun}{}", "y".repeat(40)));
+            let short = Value::from(format!("{begun}z"));
+            for (less, more) in [(&short, &long), (&longer, &long), (&longer, &short)] {
+                assert!(less < more);
+                assert!(name(less.as_ref()) < name(more.as_ref()), "{common} bytes in common");
+            }
+        }
     }
 
     #[test]
