@@ -70,6 +70,30 @@ fn what_cannot_be_read_is_left_out_and_told() {
     folder.run(&["get", "d", "none", "/"]).check_code(4);
 }
 
+/// It makes no revision, as a tree that is made is empty; but it is what was asked for.
+#[test]
+fn a_new_tree_that_got_an_empty_document_is_left_when_a_later_file_fails() {
+    let folder = Folder::new("import_empty");
+    folder.write("empty.json", "{}");
+    folder.write("bad.json", r#"{"a":"#);
+    for tree in ["one", "skipping"] {
+        let mut args = vec!["import", "d", tree, "empty.json", "bad.json", "--tag", "v{n}"];
+        args.extend((tree == "skipping").then_some("--skip-errors"));
+        let ended = folder.run(&args);
+        assert_ne!(ended.code, Some(0), "{}", ended.err);
+        assert!(ended.err.contains("bad.json"), "{}", ended.err);
+        folder.run(&["get", "d", tree, "/", "--at", "v1"]).check(0, "{}\n", "");
+        folder.run(&["get", "d", tree, "/"]).check(0, "{}\n", "");
+    }
+    // Where nothing came before it, nothing is left; and what was there stays as it is.
+    let ended = folder.run(&["import", "d", "none", "bad.json", "empty.json"]);
+    assert_ne!(ended.code, Some(0), "{}", ended.err);
+    folder.run(&["get", "d", "none", "/"]).check_code(4);
+    let ended = folder.run(&["import", "d", "one", "bad.json"]);
+    assert_ne!(ended.code, Some(0), "{}", ended.err);
+    folder.run(&["get", "d", "one", "/"]).check(0, "{}\n", "");
+}
+
 #[test]
 fn rows_that_do_not_fit_are_left_out_and_the_others_are_there() {
     for_each_seed(8, |rng| {

@@ -110,8 +110,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let open = OpenOptions::new();
     let store = context.create(&args.dir, if args.spill { open.spill() } else { open })?;
     let is_new = store.open_tree(&args.tree).is_err();
-    let imported = files(args, context, Into::Store { store: &store, tree: OnceCell::new() });
-    if imported.is_err() && is_new {
+    let got = Cell::new(false);
+    let into = Into::Store { store: &store, tree: OnceCell::new(), got: &got };
+    let imported = files(args, context, into);
+    if imported.is_err() && is_new && !got.get() {
         // Nothing is left of a tree that got nothing.
         let tree = store.open_tree(&args.tree).ok();
         let made = tree.filter(|tree| tree.history(..).nth(1).is_none());
@@ -155,6 +157,8 @@ enum Into<'a> {
         store: &'a Jungle,
         /// On the branch that is asked for.
         tree: OnceCell<TreeHandle>,
+        /// Whether anything was imported, what makes no revision as well.
+        got: &'a Cell<bool>,
     },
     Nowhere(Preview<'a>),
 }
@@ -163,7 +167,7 @@ impl Work<'_> {
     /// Makes the tree, by this author and with this message, if it is not there.
     fn make(&self, maker: &CommitMeta) -> Result<(), Failure> {
         match &self.into {
-            Into::Store { store, tree } => self.tree(store, tree, maker).map(drop),
+            Into::Store { store, tree, .. } => self.tree(store, tree, maker).map(drop),
             Into::Nowhere(_) => Ok(()),
         }
     }
@@ -327,8 +331,8 @@ impl Work<'_> {
         (file, tags): (&str, &[String]),
         f: impl FnOnce(&mut Editor) -> Result<u64, Failure>,
     ) -> Result<(), Failure> {
-        let (store, tree) = match &self.into {
-            Into::Store { store, tree } => (store, tree),
+        let (store, tree, got) = match &self.into {
+            Into::Store { store, tree, got } => (store, tree, got),
             Into::Nowhere(preview) => {
                 return match preview.try_out((file, tags), f) {
                     Ok(told) => Ok(told.print(out, self.format)?),
@@ -346,6 +350,7 @@ impl Work<'_> {
         };
         let changed = tx.is_changed();
         let revision = tx.commit().map_err(not_committed)?.revision;
+        got.set(true);
         for tag in tags {
             tree.tag(tag, revision).map_err(failed)?;
         }
