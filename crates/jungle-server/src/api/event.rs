@@ -8,6 +8,7 @@ use jungle_words::time;
 use serde_json::json;
 
 use super::change::Shown;
+use super::seen::Seen;
 use crate::access::View;
 
 /// Changes that are told of a revision, and bytes; where there are more it says so, and tells none.
@@ -35,7 +36,7 @@ pub(crate) fn frame(event: &WatchEvent, is_wanted: &dyn Fn(&Change) -> bool, vie
     };
     let is_short = wanted().nth(CHANGES_MAX).is_none();
     let whole = is_short.then(|| data(false)).filter(|whole| whole.len() <= BYTES_MAX);
-    named("change", Some(&info.revision), &whole.unwrap_or_else(|| data(true)))
+    named("change", Some(&Seen::of(info)), &whole.unwrap_or_else(|| data(true)))
 }
 
 /// An event; `data` is one line.

@@ -21,6 +21,7 @@ mod repeat;
 mod revert;
 mod revisions;
 mod search;
+pub(crate) mod seen;
 mod status;
 mod trees;
 mod value;

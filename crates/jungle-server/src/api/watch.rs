@@ -7,9 +7,10 @@ use axum::http::Uri;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use jungle::{Change, Path, Revision, TreeHandle, WatchError};
+use jungle::{Change, NoSuchRevision, Path, Revision, TreeHandle, WatchError};
 use tokio::sync::mpsc;
 
+use super::seen::Seen;
 use super::{Named, event};
 use crate::access::{Need, View, Visitor};
 use crate::app::Stopping;
@@ -30,6 +31,10 @@ const BATCH: usize = 64;
 /// Revisions that are looked at for that, of which few may concern the client.
 const REVISIONS_MAX: usize = 10_000;
 
+/// What to do about another history.
+const ANEW: &str = "the history was put back since, as from a backup: read the tree anew, and go \
+                    on after the revision that it has";
+
 pub(crate) async fn watch(
     app: Visitor,
     Named(name): Named<String>,
@@ -39,7 +44,7 @@ pub(crate) async fn watch(
     let query = Query::of(&uri, &["path", "branch", "after"])?;
     let path = query.path()?;
     let tree = app.branch(&name, &query, Need::read(&path))?;
-    let after = match (headers.get(LAST_EVENT_ID), query.parsed("after")?) {
+    let after: Option<Seen> = match (headers.get(LAST_EVENT_ID), query.parsed("after")?) {
         (Some(id), _) => {
             let id = id.to_str().ok().and_then(|id| id.parse().ok());
             Some(id.ok_or_else(|| Problem::bad("Last-Event-ID is no revision"))?)
@@ -53,11 +58,12 @@ pub(crate) async fn watch(
     })?;
     let subscription = app.hubs.subscribe(&tree, (path.clone(), view.clone()))?;
     // After the subscription: what is committed from here on is told.
-    let after = after.map_or_else(|| tree.snapshot().revision(), Revision::new);
-    check_ahead(&app, after)?;
+    let after = after.unwrap_or_else(|| Seen::number(tree.snapshot().revision()));
+    check_ahead(&app, after.revision)?;
     let end = End::of(&app, &tree, &name);
-    let mut reader = Reader { app: app.clone(), tree, path, view, seen: after };
-    let first = reader.begin().await?;
+    let doubt = after.is_exact().then_some(after);
+    let mut reader = Reader { app: app.clone(), tree, path, view, seen: after.revision, doubt };
+    let (begin, first) = reader.begin(after).await?;
     let (send, body) = pieces();
     tokio::spawn(async move {
         let _present = app.metrics.watchers.enter();
@@ -65,7 +71,7 @@ pub(crate) async fn watch(
         let mut out = Out { send, end };
         // Whoever goes away, or the server that stops, is the end.
         // The id says from where to go on if the connection is lost before something happens.
-        let begin = Bytes::from(format!("retry: 1000\nid: {after}\n\n"));
+        let begin = Bytes::from(format!("retry: 1000\nid: {begin}\n\n"));
         let _ = async {
             out.send(begin).await?;
             stream(&mut reader, &mut out, subscription, first).await
@@ -83,9 +89,7 @@ fn check_ahead(app: &Visitor, after: Revision) -> Result<(), Problem> {
     if after <= app.newest() || app.cluster.is_some() {
         return Ok(());
     }
-    let hint = "the history was put back since, as from a backup: read the tree anew, and go on \
-                after the revision that it has";
-    Err(not_yet(after).hint(hint))
+    Err(not_yet(after).hint(ANEW))
 }
 
 /// Where a client is in the history.
@@ -95,6 +99,8 @@ struct Reader {
     path: Path,
     view: View,
     seen: Revision,
+    /// Which commit the client says that this is, while it is not known whether it is.
+    doubt: Option<Seen>,
 }
 
 /// What was read of the history.
@@ -105,12 +111,38 @@ struct Read {
 }
 
 impl Reader {
-    /// The first events, so that an error is an answer and not an event.
-    async fn begin(&mut self) -> Result<Read, Problem> {
-        self.read().await.map_err(|stopped| match stopped {
-            Stopped::Watch(error) => error.into(),
-            Stopped::Refused(problem) => *problem,
-        })
+    /// Where it begins and the first events, so that an error is an answer and not an event.
+    async fn begin(&mut self, after: Seen) -> Result<(Seen, Read), Problem> {
+        let first = self.read().await?;
+        // Who names a number is told which commit it is here, to name that from now on.
+        let is_told = !after.is_exact() && after.revision <= self.app.newest();
+        let begin = if is_told { Seen::up_to(&self.tree, after.revision)? } else { after };
+        Ok((begin, first))
+    }
+
+    /// Finds out whether the client has seen this history, as soon as the server has that much.
+    fn settle(&mut self) -> Result<(), Stopped> {
+        // Asked before the history is: what has a number by now is in it.
+        let newest = self.app.newest();
+        let Some(seen) = self.doubt.filter(|seen| seen.revision <= newest) else {
+            return Ok(());
+        };
+        if seen.is_in(&self.tree).map_err(WatchError::from)? {
+            self.doubt = None;
+            return Ok(());
+        }
+        let seen = seen.revision;
+        match self.tree.at(seen) {
+            Err(NoSuchRevision::TooOld { oldest }) => {
+                Err(WatchError::TooOld { seen, oldest }.into())
+            }
+            _ => Err(Stopped::Another(seen)),
+        }
+    }
+
+    /// Has this revision come here that the client saw elsewhere, and may it be another commit?
+    fn is_in_doubt(&self, revision: Revision) -> bool {
+        self.doubt.is_some_and(|seen| seen.revision <= revision)
     }
 
     /// Reads on in the history, in line with all others who look at much: not for long at a time,
@@ -119,11 +151,14 @@ impl Reader {
         let mut watch = self.tree.watch(&self.path, self.seen);
         let (path, view) = (self.path.clone(), self.view.clone());
         let newest = self.tree.snapshot().revision();
+        // Behind that, so that no event is read after something that is in doubt.
+        self.settle()?;
         if newest <= self.seen {
             // A deleted branch says so.
             watch.next()?;
             return Ok(Read { frames: Vec::new(), is_all: true });
         }
+        let tree = self.tree.clone();
         let read = self.app.in_line(move || {
             let (mut frames, mut bytes, mut revisions) = (Vec::new(), 0, REVISIONS_MAX);
             while frames.len() < BATCH && bytes < QUEUE_BYTES {
@@ -137,7 +172,8 @@ impl Reader {
                     Ok(None) if revisions > 0 => return Ok(Ok((watch.seen(), frames, true))),
                     Ok(None) => {
                         // A client that is cut off goes on from here.
-                        frames.push(Bytes::from(format!("id: {}\n\n", watch.seen())));
+                        let seen = Seen::up_to(&tree, watch.seen()).ok();
+                        frames.extend(seen.map(|seen| Bytes::from(format!("id: {seen}\n\n"))));
                         break;
                     }
                     Err(_) if !frames.is_empty() => break,
@@ -156,13 +192,43 @@ impl Reader {
 /// Why nothing more was read.
 enum Stopped {
     Watch(WatchError),
+    /// The client has seen another commit of this number than there is.
+    Another(Revision),
     /// A bug, or the line is too long.
     Refused(Box<Problem>),
+}
+
+impl Stopped {
+    /// The event that says why there are no more. Without one it is not for ever: who comes again
+    /// goes on where they were.
+    fn last(&self) -> Option<Bytes> {
+        let (name, why) = match self {
+            Stopped::Watch(error @ WatchError::Deleted) => ("deleted", error.to_string()),
+            Stopped::Watch(error @ WatchError::TooOld { .. }) => ("gone", error.to_string()),
+            Stopped::Another(seen) => ("gone", another(*seen)),
+            Stopped::Watch(_) | Stopped::Refused(_) => return None,
+        };
+        Some(event::named(name, None, &serde_json::Value::from(why).to_string()))
+    }
+}
+
+fn another(seen: Revision) -> String {
+    format!("revision {seen} is another commit than the one that was seen")
 }
 
 impl From<WatchError> for Stopped {
     fn from(error: WatchError) -> Stopped {
         Stopped::Watch(error)
+    }
+}
+
+impl From<Stopped> for Problem {
+    fn from(stopped: Stopped) -> Problem {
+        match stopped {
+            Stopped::Watch(error) => error.into(),
+            Stopped::Another(seen) => Problem::new(Kind::Gone, another(seen)).hint(ANEW),
+            Stopped::Refused(problem) => *problem,
+        }
     }
 }
 
@@ -229,7 +295,7 @@ async fn stream(
     mut subscription: Subscription,
     first: Read,
 ) -> Result<(), Ended> {
-    let mut read = Ok(first);
+    let mut read: Result<Read, Stopped> = Ok(first);
     loop {
         // The history, to its end; then what the hub hands on, until something of that is lost.
         loop {
@@ -242,11 +308,10 @@ async fn stream(
                         break;
                     }
                 }
-                Err(Stopped::Watch(error @ (WatchError::Deleted | WatchError::TooOld { .. }))) => {
-                    return out.send(last(&error)).await;
+                Err(stopped) => {
+                    let last = stopped.last().ok_or(Ended)?;
+                    return out.send(last).await;
                 }
-                // That is not for ever: who comes again goes on where they were.
-                Err(_) => return Err(Ended),
             }
             read = read_on(reader, out).await?;
         }
@@ -268,8 +333,8 @@ async fn read_on(reader: &mut Reader, out: &Out) -> Result<Result<Read, Stopped>
     }
 }
 
-/// Hands on what happens until something is lost, which the history tells; or until nobody tells
-/// any more: `true` then.
+/// Hands on what happens until something is lost, or in doubt, which the history tells; or until
+/// nobody tells any more: `true` then.
 async fn live(
     reader: &mut Reader,
     out: &mut Out,
@@ -280,6 +345,7 @@ async fn live(
         tokio::select! {
             biased;
             next = subscription.queue.next() => match next {
+                Some((revision, _)) if reader.is_in_doubt(revision) => return Ok(false),
                 Some((revision, frame)) if revision > reader.seen => {
                     reader.seen = revision;
                     out.send(frame).await?;
@@ -290,13 +356,13 @@ async fn live(
             () = subscription.lost.wait() => return Ok(false),
             () = out.send.closed() => return Err(Ended),
             () = end.wait() => return Err(Ended),
-            () = tokio::time::sleep(QUIET) => out.send(Bytes::from_static(b":\n\n")).await?,
+            () = tokio::time::sleep(QUIET) => {
+                out.send(Bytes::from_static(b":\n\n")).await?;
+                // It may have come by now, and concern others only.
+                if reader.doubt.is_some() {
+                    return Ok(false);
+                }
+            }
         }
     }
-}
-
-/// The event that says why there are no more.
-fn last(error: &WatchError) -> Bytes {
-    let name = if *error == WatchError::Deleted { "deleted" } else { "gone" };
-    event::named(name, None, &serde_json::Value::from(error.to_string()).to_string())
 }

@@ -15,7 +15,7 @@ use crate::status::fact;
 use crate::support::{Folder, Served, limits};
 
 /// A server that follows this log, in a folder.
-fn follow(log: MemoryLog, folder: &Folder) -> (Served, Arc<Cluster>) {
+pub(crate) fn follow(log: MemoryLog, folder: &Folder) -> (Served, Arc<Cluster>) {
     follow_with(log, folder, jungle_server::Options::default())
 }
 

@@ -168,7 +168,10 @@ pub(crate) struct Events(BufReader<TcpStream>);
 #[derive(Debug, PartialEq)]
 pub(crate) struct Event {
     pub(crate) name: String,
+    /// The revision that its id begins with.
     pub(crate) id: Option<u64>,
+    /// All of the id, to go on after it.
+    pub(crate) place: Option<String>,
     pub(crate) data: Json,
 }
 
@@ -187,18 +190,29 @@ impl Events {
         (read > 0).then(|| line.trim_end_matches(['\r', '\n']).to_owned())
     }
 
+    /// The next id, whether or not it is that of an event.
+    pub(crate) fn next_id(&mut self) -> String {
+        loop {
+            if let Some(id) = self.line().unwrap().strip_prefix("id: ") {
+                return id.to_owned();
+            }
+        }
+    }
+
     /// The next event; none when the stream has ended.
     pub(crate) fn next(&mut self) -> Option<Event> {
-        let (mut name, mut id) = (String::new(), None);
+        let (mut name, mut place) = (String::new(), None);
         loop {
             let line = self.line()?;
             // Lines that are the lengths of chunks, comments and ends of events are passed over.
             if let Some(found) = line.strip_prefix("event: ") {
                 found.clone_into(&mut name);
             } else if let Some(found) = line.strip_prefix("id: ") {
-                id = found.parse().ok();
+                place = Some(found.to_owned());
             } else if let Some(data) = line.strip_prefix("data: ") {
-                return Some(Event { name, id, data: serde_json::from_str(data).unwrap() });
+                let number = place.as_deref().and_then(|id| id.split('-').next());
+                let id = number.and_then(|number| number.parse().ok());
+                return Some(Event { name, id, place, data: serde_json::from_str(data).unwrap() });
             }
         }
     }

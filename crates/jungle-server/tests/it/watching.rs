@@ -1,9 +1,11 @@
 use std::time::Duration;
 
 use jungle::EditError;
+use jungle_cluster::MemoryLog;
 use serde_json::json;
 
-use crate::support::{Event, Served, limits};
+use crate::stopped::follow;
+use crate::support::{Event, Events, Folder, PATIENCE, Served, limits};
 
 /// Puts `n` into the node at `/a` or `/b`.
 fn put(served: &Served, child: &str, n: i64) -> u64 {
@@ -54,6 +56,101 @@ fn watcher_goes_on_from_any_revision() {
     let header = format!("Last-Event-ID: {}\r\n", revisions[197]);
     let mut events = served.watch("t/watch?after=0", &header);
     assert_eq!(events.next().unwrap().id, Some(revisions[198]));
+}
+
+/// The ids of the next events.
+fn places<const N: usize>(events: &mut Events) -> [String; N] {
+    [(); N].map(|()| events.next().unwrap().place.unwrap())
+}
+
+/// The header with which one goes on after an event.
+fn seen(id: &str) -> String {
+    format!("Last-Event-ID: {id}\r\n")
+}
+
+#[test]
+fn who_has_seen_another_history_is_told() {
+    let [before, now] = [(); 2].map(|()| {
+        let served = Served::memory().tree("t");
+        for n in 0..3 {
+            put(&served, "a", n);
+        }
+        served
+    });
+    let told: [String; 3] = places(&mut before.watch("t/watch?after=0", ""));
+    for id in &told {
+        let by_header = now.send("GET", "/api/v1/trees/t/watch", &[("last-event-id", id)], None);
+        let by_query = now.get(&format!("/api/v1/trees/t/watch?after={id}"));
+        for answer in [by_header, by_query] {
+            assert_eq!((answer.status.as_u16(), answer.problem()), (410, "gone".to_owned()));
+        }
+        // On its own server it is good.
+        assert_eq!(before.watch("t/watch", &seen(id)).next_id(), *id);
+    }
+    // A number alone says no more than that.
+    let numbers = told.each_ref().map(|id| id.split('-').next().unwrap().to_owned());
+    let mut events = now.watch("t/watch", &seen(&numbers[0]));
+    let [second]: [String; 1] = places(&mut events);
+    assert!(second != told[1] && second.starts_with(&format!("{}-", numbers[1])), "{second}");
+    // A tree that has the name of another one has none of its commits.
+    now.server.jungle().delete_tree("t").unwrap();
+    now.server.jungle().create_tree("t").unwrap();
+    let lost = [("last-event-id", &*second)];
+    assert_eq!(now.send("GET", "/api/v1/trees/t/watch", &lost, None).status, 410);
+}
+
+#[test]
+fn who_names_a_number_is_told_which_commit_that_is() {
+    let served = Served::memory().tree("t");
+    let first = put(&served, "a", 0);
+    served.server.jungle().create_tree("u").unwrap();
+    let last = put(&served, "a", 1);
+    let told: [String; 2] = places(&mut served.watch("t/watch?after=0", ""));
+    for (query, begin) in [
+        (String::new(), &*told[1]),
+        (format!("?after={last}"), &*told[1]),
+        // What has this number is in another tree.
+        (format!("?after={}", first + 1), &*told[0]),
+        (format!("?after={first}"), &*told[0]),
+        ("?after=0".to_owned(), "0"),
+    ] {
+        let mut events = served.watch(&format!("t/watch{query}"), "");
+        assert_eq!(events.next_id(), begin, "{query}");
+    }
+}
+
+#[test]
+fn watcher_goes_on_after_a_restart() {
+    let folder = Folder::new("watching-restart");
+    let served = Served::folder(&folder).tree("t");
+    let mut events = served.watch("t/watch", "");
+    put(&served, "a", 0);
+    let [id]: [String; 1] = places(&mut events);
+    served.server.stop().unwrap();
+    let served = Served::folder(&folder);
+    let mut events = served.watch("t/watch", &seen(&id));
+    let next = put(&served, "a", 1);
+    assert_eq!(events.next().unwrap().id, Some(next));
+}
+
+#[test]
+fn servers_of_a_cluster_know_what_was_seen_on_another_one() {
+    let folders = ["watching-a", "watching-b"].map(Folder::new);
+    let log = MemoryLog::new();
+    let (a, _cluster) = follow(log.connect(), &folders[0]);
+    let (b, cluster) = follow(log, &folders[1]);
+    let a = a.tree("t");
+    let revisions = [1, 2, 3].map(|n| put(&a, "a", n));
+    let told: [String; 3] = places(&mut a.watch("t/watch?after=0", ""));
+    cluster.sync(PATIENCE).unwrap();
+    let rest: [String; 2] = places(&mut b.watch("t/watch", &seen(&told[0])));
+    assert_eq!(rest, told[1..]);
+    // One that has not come so far finds out when it has.
+    let next = revisions[2] + 1;
+    let mut events = b.watch("t/watch", &seen(&format!("{next}-1")));
+    assert_eq!(put(&b, "a", 4), next);
+    assert_eq!(events.next().unwrap().name, "gone");
+    assert!(events.next().is_none());
 }
 
 #[test]
@@ -203,9 +300,14 @@ fn history_that_is_gone_is_told() {
     for n in 0..10 {
         put(&served, "a", n);
     }
+    let [first]: [String; 1] = places(&mut served.watch("t/watch?after=0", ""));
     tree.set_retention(jungle::Retention::Last(2)).unwrap();
-    let answer = served.get("/api/v1/trees/t/watch?after=1");
-    assert_eq!((answer.status.as_u16(), answer.problem()), (410, "gone".to_owned()));
+    // Which commit that was is not known any more.
+    for after in ["1", &first] {
+        let answer = served.get(&format!("/api/v1/trees/t/watch?after={after}"));
+        assert_eq!((answer.status.as_u16(), answer.problem()), (410, "gone".to_owned()));
+        assert!(answer.text.contains("the oldest revision is"), "{}", answer.text);
+    }
 }
 
 #[test]
