@@ -119,7 +119,12 @@ if (main.dataset.watch) {
       if (target.readyState !== EventSource.CLOSED || target !== source) return;
       // The history is another one, as after a backup was put back: the page says where it begins.
       await changed();
-      if (target === source && main.dataset.watch !== address) listen();
+      if (target !== source) return;
+      if (main.dataset.watch !== address) return listen();
+      // It is the same one: there was no place for the stream, say, or something between was away.
+      setTimeout(() => {
+        if (target === source) listen();
+      }, 5000);
     });
   }
   document.addEventListener("visibilitychange", () => {

@@ -14,8 +14,8 @@ use super::sorry::{Sorry, render, written};
 use super::{limit, open, part, place};
 use crate::access::{Need, Role, Visitor};
 use crate::api::Named;
+use crate::api::seen::Seen;
 use crate::app::App;
-use crate::etag::Edition;
 use crate::problem::Problem;
 use crate::query::Query;
 
@@ -88,7 +88,11 @@ pub(super) async fn view(
     let text = uri.query().unwrap_or_default();
     let make = || {
         let query = Query::parse(text, &["before", "after", "first", "limit"])?;
-        page(&app, &name, (&snapshot, edition), may_post, &query)
+        let seen = match app.boards.outbox() {
+            Some(_) => edition.to_string(),
+            None => Seen::up_to(&board, snapshot.revision())?.to_string(),
+        };
+        page(&app, &name, (&snapshot, &seen), may_post, &query)
     };
     let view = View { board: board.branch_id(), name: name.as_str().into(), may_post };
     let page = app.pages.page((view, text), edition, make)?;
@@ -98,7 +102,7 @@ pub(super) async fn view(
 fn page(
     app: &App,
     name: &str,
-    (snapshot, edition): (&Snapshot, Edition),
+    (snapshot, seen): (&Snapshot, &str),
     may_post: bool,
     query: &Query,
 ) -> Result<String, Problem> {
@@ -112,7 +116,7 @@ fn page(
         may_post,
         name,
         place: place(name),
-        watch: format!("/api/v1/trees/{}/{watch}?after={edition}", part(name)),
+        watch: format!("/api/v1/trees/{}/{watch}?after={seen}", part(name)),
         total: root.child_count(),
         messages,
         newer,

@@ -297,6 +297,19 @@ fn page_says_where_new_messages_are_told() {
 }
 
 #[test]
+fn page_says_which_commit_it_shows() {
+    let watched = |served: &Served| {
+        let page = served.get(BOARD).text;
+        let rest = page.split("data-watch=\"").nth(1).unwrap();
+        rest.split('"').next().unwrap().replace("&#38;", "&")
+    };
+    let [before, now] = [(); 2].map(|()| with_board());
+    // Else a page would go on as if it had seen what came in place of that.
+    assert_ne!(watched(&before), watched(&now));
+    assert_eq!(now.get(&watched(&before)).status, 410);
+}
+
+#[test]
 fn assets_are_there_and_nothing_else_is() {
     let served = Served::memory();
     let page = served.get("/boards").text;
