@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { after, before, test } from 'node:test'
-import { launch, logIn, open, openGuarded, serve } from './browser.mjs'
+import { launch, logIn, open, openGuarded, serve, turn } from './browser.mjs'
 
 let server
 let browser
@@ -131,14 +131,6 @@ test('a new message is said, and leaves the keyboard where it is', { timeout: 18
   })
   assert.deepEqual(await texts(ana), ['the second', 'the first, better'])
 }))
-
-/** The browser of the tests shows all tabs, so a tab is told what one in a window is told. */
-async function turn(page, isHidden) {
-  await page.evaluate((isHidden) => {
-    Object.defineProperty(document, 'hidden', { value: isHidden, configurable: true })
-    document.dispatchEvent(new Event('visibilitychange'))
-  }, isHidden)
-}
 
 test('a tab that nobody sees holds no connection, and catches up when it is seen again', { timeout: 180_000 }, () => visit('/', async (page) => {
   await make(page, 'tabs')

@@ -128,6 +128,14 @@ export async function openGuarded(browser, people, place, run, options = {}) {
   }
 }
 
+/** The browser of the tests shows all tabs, so a tab is told what one in a window is told. */
+export async function turn(page, isHidden) {
+  await page.evaluate((isHidden) => {
+    Object.defineProperty(document, 'hidden', { value: isHidden, configurable: true })
+    document.dispatchEvent(new Event('visibilitychange'))
+  }, isHidden)
+}
+
 /** Says who one is, on the page that asks for it. */
 export async function logIn(page, name, password = PASSWORD) {
   await page.getByLabel('Name').fill(name)

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { after, before, test } from 'node:test'
-import { Api, launch, logIn, open, openGuarded, serve, serveAlone, serveCluster } from './browser.mjs'
+import { Api, launch, logIn, open, openGuarded, serve, serveAlone, serveCluster, turn } from './browser.mjs'
 import { plant, sow } from './garden.mjs'
 
 let server
@@ -709,6 +709,26 @@ visit('the stream is opened again after the server refused it', garden('stream',
   await page.locator('.live', { hasText: 'live' }).waitFor()
   await api.commit('stream', 'bo', 'renamed', [{ op: 'put', path: '/tools/0', attribute: 'name', value: 'a spade of bo' }])
   await row(page, 'a spade of bo').waitFor()
+})
+
+visit('a tab that is seen again goes on behind what it has seen', garden('seen', '&path=/tools/0'), async (page) => {
+  const live = page.locator('.live', { hasText: 'live' })
+  await live.waitFor()
+  const { revisions: [newest] } = await api.get('/trees/seen/revisions?limit=1')
+  await turn(page, true)
+  const asked = page.waitForRequest(/\/revisions\?/)
+  await turn(page, false)
+  // A server of a cluster may not have come so far yet: that is not another history.
+  assert.equal((await asked).headers()['jungle-revision'], String(newest.revision))
+  await live.waitFor()
+  await api.commit('seen', 'bo', 'renamed', [{ op: 'put', path: '/tools/0', attribute: 'name', value: 'a spade of bo' }])
+  await row(page, 'a spade of bo').waitFor()
+  // Where that is refused, something else may be granted now.
+  await turn(page, true)
+  await page.route(/\/(revisions|watch)\?/, refuse)
+  const me = page.waitForRequest('**/api/v1/me?*')
+  await turn(page, false)
+  await me
 })
 
 visit('a long value that somebody else has changed is not written over', async () => {

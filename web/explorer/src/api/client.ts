@@ -134,6 +134,14 @@ export const search = (
 export const revisions = (tree: string, branch: string, after?: number, limit = 1000) =>
   get<{ revisions: Revision[]; next: number | null }>(address(tree, '/revisions', { branch, after, limit }))
 
+/** The newest revision up to one that was seen. A server of a cluster waits until it has that much. */
+export async function revisionUpTo(tree: string, branch: string, seen: number): Promise<Revision | undefined> {
+  const headers = { 'Jungle-Revision': String(seen) }
+  const response = await send(address(tree, '/revisions', { branch, after: seen + 1, limit: 1 }), { headers })
+  const { revisions } = (await response.json()) as { revisions: Revision[] }
+  return revisions[0]
+}
+
 export const diff = (
   tree: string, branch: string, from: string | undefined, to: string | undefined, after = 0,
   signal?: AbortSignal,

@@ -342,22 +342,32 @@ export class Session {
     if (this.live === 'ended') return
     this.source?.close()
     if (document.hidden) return
-    if (this.isWhole) this.watch()
-    else {
-      this.catchUp().catch((error: unknown) => {
-        this.on.failed(error)
-        this.resumeLater()
-      })
-    }
+    // As where the stream is refused: less may be granted by now.
+    this.goOn().catch(() => {
+      this.on.returned()
+      this.resumeLater()
+    })
   }
 
-  /** What happened meanwhile is not told to who sees a part, one by one: it may be much, elsewhere. */
-  private async catchUp(): Promise<void> {
-    await this.loadHead()
-    if (this.isOver || document.hidden) return
+  /** Watches on from where one was, unless the history is another one: then the stream has ended. */
+  private async goOn(): Promise<void> {
+    const { source } = this
+    const isSame = !this.isWhole || await this.isSame()
+    // What happened meanwhile is not told to who sees a part, one by one: it may be much, elsewhere.
+    if (!this.isWhole) await this.loadHead()
+    if (this.isOver || document.hidden || this.source !== source) return
+    if (!isSame) return this.become('ended')
     this.source?.close()
     this.watch()
-    this.refresh()
+    if (!this.isWhole) this.refresh()
+  }
+
+  /** Is the newest revision that is known still the one of its number? After a crash, or where a backup was put back, it may be another. */
+  private async isSame(): Promise<boolean> {
+    const known = this.revisions.at(-1)
+    if (known === undefined) return true
+    const found = await api.revisionUpTo(this.tree, this.branch, known.revision)
+    return found?.revision === known.revision && found.time === known.time
   }
 
   private get stream(): string {
@@ -406,7 +416,7 @@ export class Session {
       await api.mayWatch(this.stream)
       if (isOff()) return
       this.on.returned()
-      this.watch()
+      await this.goOn()
     } catch (error) {
       if (isOff()) return
       if (error instanceof api.Problem && [404, 410].includes(error.status)) this.become('ended')
