@@ -41,7 +41,8 @@ pub(crate) struct Hubs {
 #[derive(Default)]
 struct Hub {
     next_id: u64,
-    clients: Vec<Client>,
+    /// Who tells them something takes the list along and lets the lock go: an event may be long.
+    clients: Arc<Vec<Arc<Client>>>,
 }
 
 struct Client {
@@ -143,7 +144,7 @@ impl Hubs {
         hub.next_id += 1;
         let (client, queue) = Client::new(id, path, view);
         let lost = Arc::clone(&client.lost);
-        hub.clients.push(client);
+        Arc::make_mut(&mut hub.clients).push(Arc::new(client));
         Ok(Subscription { hubs: self.clone(), branch, id, queue, lost })
     }
 
@@ -183,7 +184,12 @@ impl Hubs {
             let mut hubs = self.lock();
             let Some(hub) = hubs.get_mut(&branch) else { return };
             match next {
-                Ok(Ok(Some(event))) => hub.tell(&event),
+                Ok(Ok(Some(event))) => {
+                    // Whoever comes from now on has it from the history.
+                    let clients = Arc::clone(&hub.clients);
+                    drop(hubs);
+                    tell(&clients, &event);
+                }
                 Ok(Ok(None)) if hub.clients.is_empty() => {
                     hubs.remove(&branch);
                     return;
@@ -203,22 +209,20 @@ impl Hubs {
     }
 }
 
-impl Hub {
-    fn tell(&self, event: &WatchEvent) {
-        let mut whole = None;
-        for client in &self.clients {
-            let is_concerned = |change: &&Change| change.concerns(&client.path);
-            let concerned = event.changes.iter().filter(is_concerned).count();
-            if concerned == 0 || client.lost.is_lost.load(Ordering::SeqCst) {
-                continue;
-            }
-            let frame = if concerned == event.changes.len() && client.view.is_whole() {
-                whole.get_or_insert_with(|| event::frame(event, &|_| true, &View::WHOLE)).clone()
-            } else {
-                event::frame(event, &|change| change.concerns(&client.path), &client.view)
-            };
-            client.send(event.info.revision, frame);
+fn tell(clients: &[Arc<Client>], event: &WatchEvent) {
+    let mut whole = None;
+    for client in clients {
+        let is_concerned = |change: &&Change| change.concerns(&client.path);
+        let concerned = event.changes.iter().filter(is_concerned).count();
+        if concerned == 0 || client.lost.is_lost.load(Ordering::SeqCst) {
+            continue;
         }
+        let frame = if concerned == event.changes.len() && client.view.is_whole() {
+            whole.get_or_insert_with(|| event::frame(event, &|_| true, &View::WHOLE)).clone()
+        } else {
+            event::frame(event, &|change| change.concerns(&client.path), &client.view)
+        };
+        client.send(event.info.revision, frame);
     }
 }
 
@@ -245,7 +249,7 @@ impl Client {
 impl Drop for Subscription {
     fn drop(&mut self) {
         if let Some(hub) = self.hubs.lock().get_mut(&self.branch) {
-            hub.clients.retain(|client| client.id != self.id);
+            Arc::make_mut(&mut hub.clients).retain(|client| client.id != self.id);
         }
     }
 }
@@ -262,7 +266,7 @@ mod tests {
         let (tree, hubs) = (jungle.create_tree("t").unwrap(), Hubs::default());
         let branch = tree.branch_id();
         let (client, mut queue) = Client::new(0, Path::root(), View::WHOLE);
-        hubs.lock().insert(branch, Hub { next_id: 1, clients: vec![client] });
+        hubs.lock().insert(branch, Hub { next_id: 1, clients: Arc::new(vec![Arc::new(client)]) });
         let dead = hubs.clone();
         let bug = move || {
             let _held = dead.lock();
