@@ -61,8 +61,8 @@ pub(crate) struct App {
     pub(crate) readers: Arc<Semaphore>,
     /// Where exports and imports take place.
     pub(crate) documents: Arc<Places<Whose>>,
-    /// A permit for each stream that watches.
-    pub(crate) watchers: Arc<Semaphore>,
+    /// Where streams watch.
+    pub(crate) watchers: Arc<Places<Whose>>,
     /// A permit for each who asks other clusters for a tree.
     pub(crate) seekers: Semaphore,
     /// Where it is waited for what this server has not followed yet.

@@ -37,7 +37,8 @@ pub struct Limits {
     /// Requests a second from one address that is not this machine's, and four times as many at
     /// once; 250.
     pub requests_per_second_max: u32,
-    /// Streams that watch; 2,048.
+    /// Streams that watch, a quarter of them for each user, token or address that is not this
+    /// machine's; 2,048.
     pub watchers_max: usize,
     /// Commits to a folder at a time that may take long (short ones are done at once); the others
     /// wait in line. More make larger groups for one sync, until they get in each other's way in

@@ -351,7 +351,7 @@ fn app(
         writers: Arc::new(Semaphore::new(limits.commits_max)),
         readers: Arc::new(Semaphore::new(limits.long_reads_max)),
         documents: Arc::new(Places::new(limits.documents_max)),
-        watchers: Arc::new(Semaphore::new(limits.watchers_max)),
+        watchers: Arc::new(Places::new(limits.watchers_max)),
         seekers: Semaphore::new(elsewhere::SEEKERS_MAX),
         waiters: Arc::new(Places::new(cluster::WAITERS_MAX)),
         stopping: Stopping::new(stopping),

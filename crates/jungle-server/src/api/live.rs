@@ -1,8 +1,6 @@
 //! Watching what a server shows that commits by itself: that there is something new, as soon as it
 //! is here, whether or not it has its place in the log.
 
-use std::sync::Arc;
-
 use axum::http::Uri;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap};
 use axum::response::{IntoResponse, Response};
@@ -13,7 +11,7 @@ use tokio::sync::watch::Receiver;
 
 use super::watch::{End, Ended, LAST_EVENT_ID, Out, QUIET};
 use super::{Named, event};
-use crate::access::{Need, Role, View, Visitor};
+use crate::access::{Need, Role, View, Visitor, share};
 use crate::body::pieces;
 use crate::etag::Edition;
 use crate::hub::Subscription;
@@ -37,10 +35,7 @@ pub(crate) async fn watch(
             Problem::new(Kind::NoSuchAddress, detail).hint("watch the tree's revisions at `watch`")
         );
     };
-    let permit = Arc::clone(&app.watchers).try_acquire_owned().map_err(|_| {
-        let many = app.options.limits.watchers_max;
-        Problem::new(Kind::TooMany, format_args!("{many} streams are watching"))
-    })?;
+    let place = share(&app.watchers, app.whose(), "streams that watch")?;
     // Before it is looked: what comes from here on is told.
     let news = outbox.news();
     let placed = app.hubs.subscribe(&tree, (Path::root(), View::WHOLE))?;
@@ -59,7 +54,7 @@ pub(crate) async fn watch(
             let app = app.clone();
             let _ = Live { app, tree, seen, news, placed }.tell(&mut out).await;
         }
-        drop(permit);
+        drop(place);
     });
     let stream = (CONTENT_TYPE, "text/event-stream");
     Ok(([stream, (CACHE_CONTROL, "no-store")], body).into_response())

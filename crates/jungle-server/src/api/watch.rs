@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use super::seen::Seen;
 use super::{Named, event};
-use crate::access::{Need, View, Visitor};
+use crate::access::{Need, View, Visitor, share};
 use crate::app::Stopping;
 use crate::body::pieces;
 use crate::hub::{QUEUE_BYTES, Subscription};
@@ -52,10 +52,7 @@ pub(crate) async fn watch(
         (None, after) => after,
     };
     let view = app.view(&name);
-    let permit = Arc::clone(&app.watchers).try_acquire_owned().map_err(|_| {
-        let many = app.options.limits.watchers_max;
-        Problem::new(Kind::TooMany, format_args!("{many} streams are watching"))
-    })?;
+    let place = share(&app.watchers, app.whose(), "streams that watch")?;
     let subscription = app.hubs.subscribe(&tree, (path.clone(), view.clone()))?;
     // After the subscription: what is committed from here on is told.
     let after = after.unwrap_or_else(|| Seen::number(tree.snapshot().revision()));
@@ -77,7 +74,7 @@ pub(crate) async fn watch(
             stream(&mut reader, &mut out, subscription, first).await
         }
         .await;
-        drop(permit);
+        drop(place);
     });
     let stream = (CONTENT_TYPE, "text/event-stream");
     Ok(([stream, (CACHE_CONTROL, "no-store")], body).into_response())

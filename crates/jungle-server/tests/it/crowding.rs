@@ -128,6 +128,26 @@ fn clients_of_a_proxy_are_told_apart() {
 }
 
 #[test]
+fn nobody_has_more_than_a_share_of_the_streams() {
+    let served = Served::with(|options| {
+        options.proxies = vec!["127.0.0.1".parse().unwrap()];
+        options.limits = limits(|limits| limits.watchers_max = 8);
+    })
+    .tree("t");
+    let watch = |address: &str| served.watch("t/watch", &format!("X-Forwarded-For: {address}\r\n"));
+    let held = [(); 2].map(|()| watch("192.0.2.1"));
+    let from = [("x-forwarded-for", "192.0.2.1")];
+    let refused = served.send("GET", "/api/v1/trees/t/watch", &from, None);
+    assert_eq!((refused.status.as_u16(), refused.problem()), (429, "too-many".to_owned()));
+    let mut other = watch("192.0.2.2");
+    served.server.jungle().open_tree("t").unwrap().update(|tx| tx.append(&[])).unwrap();
+    for mut events in held {
+        assert_eq!(events.next().unwrap().name, "change");
+    }
+    assert_eq!(other.next().unwrap().name, "change");
+}
+
+#[test]
 fn proxy_elsewhere_may_have_connections_for_all_its_clients() {
     let test = "crowding::proxy_elsewhere_may_have_connections_for_all_its_clients";
     Machines::run(test, 1, |machines| {
