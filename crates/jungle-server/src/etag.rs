@@ -13,6 +13,7 @@ use jungle_cluster::LocalId;
 use serde::Serialize;
 
 use crate::api::written;
+use crate::app::App;
 use crate::problem::{Kind, Problem};
 
 /// A mark of this run of the server. The revisions of another run may be those of another Jungle
@@ -114,8 +115,23 @@ fn quoted(name: impl fmt::Display) -> HeaderValue {
     HeaderValue::try_from(format!("\"{name}\"")).expect("digits, letters and points")
 }
 
-/// The revision that must be the newest, if the client says so.
-pub(crate) fn expected(headers: &HeaderMap) -> Result<Option<Revision>, Problem> {
+/// What a client has seen, and expects to be the newest still.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Expected {
+    pub(crate) revision: Revision,
+    /// Another run of the server has shown it: it may have been another commit.
+    is_of_other_run: bool,
+}
+
+/// What must be the newest, if the client says so.
+pub(crate) fn expected(app: &App, headers: &HeaderMap) -> Result<Option<Expected>, Problem> {
+    // The servers of a cluster have the same commits, and each has a mark of its own.
+    let mark = app.cluster.is_none().then_some(&app.mark);
+    expected_by(mark, headers)
+}
+
+/// The same, where marks other than this one are of other runs.
+fn expected_by(mark: Option<&Mark>, headers: &HeaderMap) -> Result<Option<Expected>, Problem> {
     let mut tags = list(headers, &IF_MATCH);
     let wrong = || Problem::bad("If-Match is not one ETag of this server").hint("\"12\"");
     let Some(tag) = tags.next() else {
@@ -129,19 +145,35 @@ pub(crate) fn expected(headers: &HeaderMap) -> Result<Option<Revision>, Problem>
     }
     let text = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).ok_or_else(wrong)?;
     let number = text.split('.').next().unwrap_or_default();
-    number.parse().map(|number| Some(Revision::new(number))).map_err(|_| wrong())
+    let revision = Revision::new(number.parse().map_err(|_| wrong())?);
+    // Who names a number alone means whatever has it.
+    let said = text.rsplit_once('.').map(|(_, said)| said);
+    let is_of_other_run = match (mark, said) {
+        (Some(mark), Some(said)) => said != format!("{:x}", mark.0),
+        _ => false,
+    };
+    Ok(Some(Expected { revision, is_of_other_run }))
 }
 
-/// Refuses to go on if there is a newer revision than the client expects.
-pub(crate) fn check(expected: Option<Revision>, newest: Revision) -> Result<(), Problem> {
+/// Refuses to go on if there is a newer revision than the client expects, or one that it may not
+/// have seen.
+pub(crate) fn check(expected: Option<Expected>, newest: Revision) -> Result<(), Problem> {
     match expected {
-        Some(expected) if expected != newest => Err(changed(newest)),
+        Some(Expected { revision, .. }) if revision != newest => Err(changed(newest)),
+        Some(Expected { is_of_other_run: true, .. }) => {
+            let detail = "the server was started since, and the revision may be another one";
+            Err(unexpected(newest, detail))
+        }
         _ => Ok(()),
     }
 }
 
 pub(crate) fn changed(newest: Revision) -> Problem {
-    Problem::new(Kind::Changed, format_args!("the newest revision is {newest}"))
+    unexpected(newest, format_args!("the newest revision is {newest}"))
+}
+
+fn unexpected(newest: Revision, detail: impl fmt::Display) -> Problem {
+    Problem::new(Kind::Changed, detail)
         .with("revision", newest.number())
         .hint("read it anew, and send its ETag as If-Match")
 }
@@ -183,9 +215,19 @@ mod tests {
 
     #[test]
     fn expected_revision_is_read_with_and_without_the_mark() {
-        let of = |value: &str| expected(&headers(IF_MATCH, value)).ok();
-        assert_eq!(of("\"12\""), Some(Some(Revision::new(12))));
-        assert_eq!(of("\"12.1f3a\""), Some(Some(Revision::new(12))));
+        let mark = Mark(0x1f3a);
+        let by = |mark, value: &str| expected_by(mark, &headers(IF_MATCH, value)).ok();
+        let of = |value: &str| by(Some(&mark), value);
+        let seen =
+            |is_of_other_run| Some(Some(Expected { revision: Revision::new(12), is_of_other_run }));
+        for own in ["\"12\"", "\"12.1f3a\"", "W/\"12.1f3a\"", "\"12.00ff.1f3a\""] {
+            assert_eq!(of(own), seen(false), "{own}");
+        }
+        for other in ["\"12.1f3b\"", "\"12.1f3a.1f3b\"", "\"12.\""] {
+            assert_eq!(of(other), seen(true), "{other}");
+            // In a cluster it may be another server's.
+            assert_eq!(by(None, other), seen(false), "{other}");
+        }
         assert_eq!(of("*"), Some(None));
         for wrong in ["12", "\"\"", "\"x\"", "\"1\", \"2\"", "\"-1\""] {
             assert_eq!(of(wrong), None, "{wrong}");

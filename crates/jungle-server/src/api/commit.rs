@@ -12,7 +12,7 @@ use super::repeat::{Asked, Keyed, once};
 use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
-use crate::etag::{changed, check};
+use crate::etag::{Expected, changed, check};
 use crate::limits::EDITS_MAX;
 use crate::once::Answer;
 use crate::problem::Problem;
@@ -66,7 +66,7 @@ pub(crate) async fn commit(
 ) -> Result<Response, Problem> {
     let query = Query::of(request.uri(), &["branch"])?;
     let tree = app.branch(&name, &query, Need::part(Role::Write))?;
-    let Asked { body, expected, keyed } = Asked::by(request, &app.options.limits).await?;
+    let Asked { body, expected, keyed } = Asked::by(request, &app).await?;
     let answer = match keyed {
         None if body.len() <= SHORT_BYTES_MAX && !(expected.is_some() && app.cluster.is_some()) => {
             short(&app, &tree, &body, expected).await?
@@ -121,7 +121,7 @@ async fn short(
     app: &Visitor,
     tree: &TreeHandle,
     body: &[u8],
-    expected: Option<Revision>,
+    expected: Option<Expected>,
 ) -> Result<Answer, Problem> {
     let batch: Batch = body::json(body)?;
     let durability = batch.durability();
@@ -148,7 +148,7 @@ fn parse_and_do(
     app: &Visitor,
     tree: &TreeHandle,
     body: &[u8],
-    expected: Option<Revision>,
+    expected: Option<Expected>,
     keyed: Option<Keyed>,
 ) -> Result<Answer, Problem> {
     let batch: Batch = body::json(body)?;
@@ -161,7 +161,7 @@ fn do_it(
     tree: &TreeHandle,
     batch: &Batch,
     options: CommitOptions,
-    expected: Option<Revision>,
+    expected: Option<Expected>,
 ) -> Result<Answer, Problem> {
     let edits = Edits { batch: &batch.edits, app, tree: &tree.name() };
     match expected {
@@ -192,7 +192,7 @@ fn compare_and_set(
     tree: &TreeHandle,
     options: CommitOptions,
     edits: &Edits<'_>,
-    expected: Option<Revision>,
+    expected: Option<Expected>,
 ) -> Result<Answer, Problem> {
     let mut tx = tree.begin(options);
     check(expected, tx.began_at())?;

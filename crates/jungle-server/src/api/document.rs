@@ -18,7 +18,7 @@ use super::{Named, written};
 use crate::access::{Need, Visitor, Whose, share};
 use crate::app::aside_with;
 use crate::body::{self, Incoming, Outgoing};
-use crate::etag::{changed, check, expected};
+use crate::etag::{Expected, changed, check, expected};
 use crate::once::Answer;
 use crate::places::Place;
 use crate::problem::{Kind, Problem};
@@ -77,7 +77,7 @@ pub(crate) async fn import(
     let tree = app.branch(&name, &query, Need::write(&path))?;
     let meta = app.meta(query.text("author")?, query.long_text("message"))?;
     body::must_be(request.headers(), "application/json")?;
-    let expected = expected(request.headers())?;
+    let expected = expected(&app, request.headers())?;
     let said = request.uri().query().unwrap_or_default();
     let keyed = Keyed::of(request.headers(), expected)?;
     let keyed = keyed.map(|keyed| keyed.and(format!("{said}\n").as_bytes()));
@@ -105,7 +105,7 @@ pub(crate) async fn import(
 struct Import {
     tree: TreeHandle,
     path: Path,
-    expected: Option<Revision>,
+    expected: Option<Expected>,
     keyed: Option<Keyed>,
     commit: CommitOptions,
 }
@@ -180,7 +180,7 @@ fn answer(revision: Revision, is_changed: bool, summary: &ImportSummary) -> Answ
     Answer { revision, body: body.to_string().into() }
 }
 
-fn refused(error: CommitError, tree: &TreeHandle, expected: Option<Revision>) -> Problem {
+fn refused(error: CommitError, tree: &TreeHandle, expected: Option<Expected>) -> Problem {
     match error {
         CommitError::Conflict(_) if expected.is_some() => changed(tree.snapshot().revision()),
         CommitError::Conflict(_) => {

@@ -21,7 +21,7 @@ use super::value::New;
 use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
-use crate::etag::{changed, check};
+use crate::etag::{Expected, changed, check};
 use crate::once::Answer;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
@@ -127,7 +127,7 @@ pub(crate) async fn merge(
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     Query::of(request.uri(), &[])?;
-    let Asked { body, expected, keyed } = Asked::by(request, &app.options.limits).await?;
+    let Asked { body, expected, keyed } = Asked::by(request, &app).await?;
     let wanted: Wanted = body::json(&body)?;
     let mut into = app.tree(&name, Need::whole(Role::Write))?;
     if let Some(branch) = &wanted.into {
@@ -147,7 +147,7 @@ pub(crate) async fn merge(
 fn do_it(
     into: &TreeHandle,
     wanted: &Wanted,
-    expected: Option<Revision>,
+    expected: Option<Expected>,
     meta: &CommitMeta,
 ) -> Result<Answer, Problem> {
     // Others merged or edited the same meanwhile: worked out anew, nothing may be in its way.
@@ -163,7 +163,7 @@ fn do_it(
 fn attempt(
     into: &TreeHandle,
     wanted: &Wanted,
-    expected: Option<Revision>,
+    expected: Option<Expected>,
     meta: &CommitMeta,
 ) -> Result<Result<Answer, CommitError>, Problem> {
     let prevails = match wanted.prevails {

@@ -11,9 +11,9 @@ use jungle::{CommitOptions, Revision, TreeHandle};
 use serde_json::json;
 
 use crate::access::Visitor;
+use crate::app::App;
 use crate::body;
-use crate::etag::expected;
-use crate::limits::Limits;
+use crate::etag::{Expected, expected};
 use crate::once::{self, Answer, Said, Turn};
 use crate::problem::Problem;
 
@@ -56,13 +56,15 @@ impl Keyed {
     /// The key of a request, if it has one.
     pub(super) fn of(
         headers: &HeaderMap,
-        expected: Option<Revision>,
+        expected: Option<Expected>,
     ) -> Result<Option<Keyed>, Problem> {
         let Some(key) = headers.get(IDEMPOTENCY_KEY) else {
             return Ok(None);
         };
         let key = key.to_str().map_err(|_| Problem::bad("Idempotency-Key has odd characters"))?;
-        Ok(Some(Keyed { key: key.to_owned(), said: Said::new(expected) }))
+        // Not which run has shown it: the request is the same one after a restart.
+        let said = Said::new(expected.map(|expected| expected.revision));
+        Ok(Some(Keyed { key: key.to_owned(), said }))
     }
 
     /// With what else it says.
@@ -81,16 +83,16 @@ impl Keyed {
 pub(super) struct Asked {
     pub(super) body: Bytes,
     /// The revision that the client wants it on top of.
-    pub(super) expected: Option<Revision>,
+    pub(super) expected: Option<Expected>,
     pub(super) keyed: Option<Keyed>,
 }
 
 impl Asked {
-    pub(super) async fn by(request: Request<Body>, limits: &Limits) -> Result<Asked, Problem> {
+    pub(super) async fn by(request: Request<Body>, app: &App) -> Result<Asked, Problem> {
         body::must_be(request.headers(), "application/json")?;
-        let expected = expected(request.headers())?;
+        let expected = expected(app, request.headers())?;
         let keyed = Keyed::of(request.headers(), expected)?;
-        let body = body::whole(request, limits).await?;
+        let body = body::whole(request, &app.options.limits).await?;
         let keyed = keyed.map(|keyed| keyed.and(&body));
         Ok(Asked { body, expected, keyed })
     }

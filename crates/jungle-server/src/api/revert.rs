@@ -11,7 +11,7 @@ use super::repeat::{Asked, once};
 use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
-use crate::etag::check;
+use crate::etag::{Expected, check};
 use crate::once::Answer;
 use crate::problem::Problem;
 use crate::query::Query;
@@ -41,7 +41,7 @@ pub(crate) async fn revert(
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     Query::of(request.uri(), &[])?;
-    let Asked { body, expected, keyed } = Asked::by(request, &app.options.limits).await?;
+    let Asked { body, expected, keyed } = Asked::by(request, &app).await?;
     let wanted: Wanted = body::json(&body)?;
     let mut tree = app.tree(&name, Need::whole(Role::Write))?;
     if let Some(branch) = &wanted.branch {
@@ -60,7 +60,7 @@ pub(crate) async fn revert(
 fn do_it(
     tree: &TreeHandle,
     wanted: &Wanted,
-    expected: Option<Revision>,
+    expected: Option<Expected>,
     meta: &CommitMeta,
 ) -> Result<Answer, Problem> {
     let revision = Revision::new(wanted.revision);

@@ -81,7 +81,9 @@ impl Kind {
             Kind::UnderWay => ("under-way", S::CONFLICT, "This is being done already"),
             Kind::NotUnderWay => ("not-under-way", S::CONFLICT, "This is not being done"),
             Kind::Gone => ("gone", S::GONE, "The history does not have that any more"),
-            Kind::Changed => ("changed", S::PRECONDITION_FAILED, "There is a newer revision"),
+            Kind::Changed => {
+                ("changed", S::PRECONDITION_FAILED, "The newest revision is another one")
+            }
             Kind::TestFailed => ("test-failed", S::PRECONDITION_FAILED, "A test was not met"),
             Kind::TooLarge => ("too-large", S::PAYLOAD_TOO_LARGE, "The request is too large"),
             Kind::UnsupportedMedia => {

@@ -145,6 +145,22 @@ fn compare_and_set_is_refused_once_there_is_a_newer_revision() {
 }
 
 #[test]
+fn compare_and_set_is_refused_upon_what_another_run_has_shown() {
+    let [before, now] = [(); 2].map(|()| Served::memory().tree("t"));
+    let tag = |served: &Served| served.get("/api/v1/trees/t/node").header("etag").to_owned();
+    let (seen, own) = (tag(&before), tag(&now));
+    assert_eq!(seen.split('.').next(), own.split('.').next());
+    let put = |tag: &str| {
+        let body = json!({"edits": [{"op": "put", "attribute": "n", "value": 1}]}).to_string();
+        now.send("POST", COMMITS, &[("if-match", tag)], Some(&body))
+    };
+    let refused = put(&seen);
+    assert_eq!((refused.status.as_u16(), refused.problem()), (412, "changed".to_owned()));
+    assert_eq!(tag(&now), own);
+    put(&own).expect(200);
+}
+
+#[test]
 fn of_many_that_compare_and_set_one_at_a_time_is_done() {
     let served = Served::memory().tree("t");
     commit(&served, &json!([{"op": "put", "attribute": "n", "value": 0}])).expect(200);
