@@ -131,6 +131,8 @@ pub fn export(
                 out.new_line(open.len());
             }
             out.text.push(end);
+            // Where it is indented, the ends of what is deep are as much as its beginnings.
+            out.flush_piece()?;
             continue;
         };
         if !std::mem::replace(&mut innermost.is_empty, false) {

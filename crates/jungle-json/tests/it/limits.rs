@@ -1,6 +1,7 @@
+use std::io::Write;
 use std::time::{Duration, Instant};
 
-use jungle_json::{ImportError, ImportOptions, Limit, Limits};
+use jungle_json::{ExportOptions, ImportError, ImportOptions, Layout, Limit, Limits, export};
 
 use crate::{new_tree, read_into, text_of};
 
@@ -67,4 +68,31 @@ fn depth_costs_no_stack() {
         assert_eq!(read_into(&mut tree, &text, &options).unwrap().edits, 0);
         assert_eq!(text_of(&tree), text);
     }
+}
+
+/// The most that was written at once.
+#[derive(Default)]
+struct Most(usize);
+
+impl Write for Most {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 = self.0.max(bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn ends_of_what_is_deep_are_written_in_pieces() {
+    let depth_max = 2_000;
+    let text = "[".repeat(depth_max) + &"]".repeat(depth_max);
+    let limits = Limits { depth_max, ..Limits::default() };
+    let mut tree = new_tree();
+    read_into(&mut tree, &text, &ImportOptions { limits, ..ImportOptions::default() }).unwrap();
+    let mut most = Most::default();
+    export(tree.read().root(), &mut most, &ExportOptions { layout: Layout::Pretty }).unwrap();
+    assert!(most.0 < 128 << 10, "{} bytes at once", most.0);
 }
