@@ -227,15 +227,18 @@ fn branches(tree: &TreeHandle) -> impl Iterator<Item = TreeHandle> {
 
 fn back(found: Found, steps: usize) -> Result<Found, FindError> {
     let newest = found.snapshot.revision();
-    let Some(info) = found.tree.history(..=newest).nth(steps) else {
-        let kept = found.tree.history(..=newest).count();
-        return Err(FindError::TooFarBack {
-            revision: newest,
-            kept: kept.saturating_sub(1),
-            steps,
-        });
+    let (mut past, mut seen) = (found.tree.history(..=newest), 0_usize);
+    let info = loop {
+        // What cannot be read may be there: nothing follows it, but that is no end.
+        match past.next().transpose()? {
+            Some(info) if seen == steps => break info,
+            Some(_) => seen += 1,
+            None => {
+                let (revision, kept) = (newest, seen.saturating_sub(1));
+                return Err(FindError::TooFarBack { revision, kept, steps });
+            }
+        }
     };
-    let info = info?;
     let name = || info.revision.to_string();
     let snapshot = found.tree.at(info.revision).map_err(|source| missing(&name(), source))?;
     Ok(Found { snapshot, ..found })

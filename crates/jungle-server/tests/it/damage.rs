@@ -35,7 +35,7 @@ fn history_that_cannot_be_read_is_not_answered_as_another() {
     drop((tree, jungle));
     let jungle = Jungle::builder().restore(arena, &state, Arc::new(Gone)).unwrap();
     let served = Served::start(Data::Memory(jungle), Options::default());
-    for rest in ["revisions/v1", "diff", "diff?to=v1"] {
+    for rest in ["revisions/v1", "revisions/main~5", "diff", "diff?to=v1"] {
         let head = format!("GET /api/v1/trees/t/{rest} HTTP/1.1\r\nHost: localhost\r\n");
         let answer = served.raw(format!("{head}Connection: close\r\n\r\n").as_bytes());
         assert!(answer.starts_with("HTTP/1.1 500 "), "{rest}: {answer}");
