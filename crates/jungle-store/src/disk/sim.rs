@@ -84,7 +84,8 @@ pub enum Fate {
     Fail(i32),
     /// Only so many bytes are read or written, and that is told.
     Short(usize),
-    /// Only so many bytes are written, and then it fails with this error number.
+    /// Only so many bytes are written, and then it fails with this error number; of what a sync of
+    /// a file was to make last, so many bytes last, the oldest first, and the rest is lost.
     PartThenFail(usize, i32),
     /// A sync says that it was done, and was not.
     Lie,
@@ -358,6 +359,21 @@ impl World {
 }
 
 impl Content {
+    /// A sync fails when so much has reached the disk, the oldest first; nobody sees to the rest.
+    fn lose_all_but(&mut self, mut len: usize) {
+        for write in std::mem::take(&mut self.pending) {
+            if write.bytes.len() > len {
+                for (from, to) in write.sectors().take(len / SECTOR) {
+                    let bytes = &write.bytes[from - write.offset..to - write.offset];
+                    put(&mut self.durable, from, bytes);
+                }
+                return;
+            }
+            len -= write.bytes.len();
+            write.apply(&mut self.durable);
+        }
+    }
+
     /// What is in the file after a crash.
     fn after(&self, keep: Keep, until: u64, below: &mut dyn FnMut(u64) -> u64) -> Vec<u8> {
         let mut after = self.durable.clone();
@@ -562,6 +578,10 @@ impl DiskFile for SimFile {
                 content.pending.clear();
                 return Err(io::Error::from_raw_os_error(code));
             }
+            Fate::PartThenFail(len, code) => {
+                content.lose_all_but(len);
+                return Err(io::Error::from_raw_os_error(code));
+            }
             _ => {}
         }
         for write in std::mem::take(&mut content.pending) {
@@ -594,5 +614,31 @@ impl Drop for SimFile {
             Some(Lock::Shared) => world.files[self.file].shared -= 1,
             None => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What lasts of two sectors when their sync fails, and the next one does not.
+    fn left(fate: Fate) -> Vec<u8> {
+        let disk = SimDisk::new();
+        let file = disk.open("a", Mode::CreateNew).unwrap();
+        disk.sync_folder("").unwrap();
+        file.write_at(&[1; 2 * SECTOR], 0).unwrap();
+        disk.watch(move |_, _| fate);
+        assert!(file.sync_data().is_err());
+        disk.unwatch();
+        file.sync_data().unwrap();
+        let found = disk.world().crash(Keep::All, &mut |_| 0);
+        found.files().remove("a").unwrap()
+    }
+
+    #[test]
+    fn failed_sync_makes_nothing_some_or_all_last() {
+        assert_eq!(left(Fate::Fail(5)), [0_u8; 0]);
+        assert_eq!(left(Fate::PartThenFail(SECTOR + 9, 5)), [1_u8; SECTOR]);
+        assert_eq!(left(Fate::PartThenFail(usize::MAX, 5)), [1_u8; 2 * SECTOR]);
     }
 }

@@ -64,7 +64,13 @@ pub fn fates(kind: CallKind, rng: &mut Rng) -> Vec<Fate> {
             Fate::PartThenFail(part, ENOSPC),
             Fate::PartThenFail(part, EIO),
         ],
-        CallKind::Sync | CallKind::SyncFolder => {
+        CallKind::Sync => {
+            // What it has made last before it failed is anybody's guess: it may be all.
+            let part = *rng.pick(&[part, 8 * part, usize::MAX]);
+            let part = Fate::PartThenFail(part, EIO);
+            vec![Fate::Fail(EIO), Fate::Fail(ENOSPC), Fate::Fail(EINTR), part, Fate::Lie]
+        }
+        CallKind::SyncFolder => {
             vec![Fate::Fail(EIO), Fate::Fail(ENOSPC), Fate::Fail(EINTR), Fate::Lie]
         }
         CallKind::Open | CallKind::CreateFolder | CallKind::Rename => {
