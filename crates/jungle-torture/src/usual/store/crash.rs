@@ -12,6 +12,9 @@ use super::kinds::{self, Kind};
 use super::workload::{Known, Progress, Workload, open, past, portrait};
 use super::{CRASHES_OF_SEED, Options, Outcome, copied, counting, crowd};
 
+/// The points of a run, if no other number is asked for.
+const USUAL: u64 = 220_000;
+
 /// One crash in so many is looked at thoroughly, which takes as long as five others.
 const THOROUGH_ONE_IN: u64 = 16;
 
@@ -27,11 +30,11 @@ struct Counts {
 
 pub fn run(options: &Options) -> Outcome {
     let counts = Arc::new(Counts::default());
-    let outcome = counting(options, (220_000, CRASHES_OF_SEED), "crash points", |rng| {
+    let outcome = counting(options, (USUAL, CRASHES_OF_SEED), "crash points", |rng| {
         if rng.chance(1, 4) { crowd::run(rng, &counts.kinds) } else { one(rng, &counts) }
     });
     println!("crash: {} of them verified", counts.thorough.load(Ordering::Relaxed));
-    counts.kinds.judge(outcome)
+    counts.kinds.judge(outcome, options.points(USUAL))
 }
 
 /// One workload, with a crash at each of its calls; tells how many there were.

@@ -82,11 +82,13 @@ impl Counts {
         self.0[kind as usize].load(Ordering::Relaxed)
     }
 
-    /// Tells how many there were, and refuses a run that had too few of some.
-    pub fn judge(&self, outcome: Outcome) -> Outcome {
+    /// Tells how many there were, and refuses a run that had too few of some; one that came to less
+    /// than half of the points that were asked for had too few of all, unless failures ended it.
+    pub fn judge(&self, outcome: Outcome, asked: u64) -> Outcome {
         let told = Kind::ALL.map(|(kind, _)| format!("{} {kind:?}", self.of(kind)));
         println!("crash: {}", told.join(", "));
-        let lacking = self.lacking(outcome.passed);
+        let least = if outcome.failed == 0 { asked / 2 } else { 0 };
+        let lacking = self.lacking(outcome.passed.max(least));
         for (kind, least) in &lacking {
             let (is, all) = (self.of(*kind), outcome.passed);
             println!(
@@ -115,11 +117,15 @@ mod tests {
             let counts = Counts::default();
             let others = Kind::ALL.into_iter().filter(|(kind, _)| *kind != missing);
             others.for_each(|(kind, least)| counts.add(kind, 10 * least));
-            assert_eq!(counts.judge(outcome).failed, 1, "without {missing:?}");
+            assert_eq!(counts.judge(outcome, 100_000).failed, 1, "without {missing:?}");
             counts.add(missing, 100_000);
-            assert_eq!(counts.judge(outcome).failed, 0);
+            assert_eq!(counts.judge(outcome, 100_000).failed, 0);
         }
         let few = Outcome { passed: 1_000, ..Outcome::default() };
-        assert_eq!(Counts::default().judge(few).failed, 0);
+        assert_eq!(Counts::default().judge(few, 950).failed, 0);
+        // As many were not asked for.
+        assert_ne!(Counts::default().judge(few, 220_000).failed, 0);
+        let ended = Outcome { failed: 3, ..few };
+        assert_eq!(Counts::default().judge(ended, 220_000).failed, 3);
     }
 }
