@@ -115,6 +115,9 @@ fn noted(mut suite: std::process::Command) -> Result<()> {
     }
     let status = child.wait().context("the suite is lost")?;
     entry.cpu_seconds = children_cpu_seconds() - cpu_before;
+    if !status.success() {
+        entry.ended_badly();
+    }
     entry.append()?;
     if status.success() { Ok(()) } else { fail(format!("the suite ended with {status}")) }
 }

@@ -37,6 +37,11 @@ impl Entry {
         }
     }
 
+    /// A run that did not end well has failed, whatever it has said, or not come to say.
+    pub fn ended_badly(&mut self) {
+        self.failed = self.failed.max(1);
+    }
+
     fn parse(line: &str) -> Option<Entry> {
         let mut fields = line.split('\t');
         Some(Entry {
@@ -122,6 +127,19 @@ mod tests {
         }
         let suite = "model".to_owned();
         assert_eq!(entry, Entry { suite, seed: 7, passed: 19, failed: 1, cpu_seconds: 0.0 });
+    }
+
+    #[test]
+    fn run_that_ended_badly_has_failed_whatever_it_said() {
+        let mut killed = Entry::default();
+        killed.read("fuzz: 5000 points from seed 7");
+        killed.ended_badly();
+        assert_eq!((killed.passed, killed.failed), (0, 1));
+        let mut told = Entry::default();
+        told.read("soak: 4800 points from seed 0");
+        told.read("4800 passed, 0 failed");
+        told.ended_badly();
+        assert_eq!((told.passed, told.failed), (4800, 1));
     }
 
     #[test]
