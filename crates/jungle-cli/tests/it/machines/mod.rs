@@ -68,9 +68,8 @@ fn posts_survive_whatever_happens_to_machines() {
             println!("  {:.0?}", begun.elapsed());
         });
     });
-    if !ran {
-        println!("machines: SKIPPED, 0 schedules");
-    }
+    // Who asks for some gets them, or a failure.
+    assert!(ran || std::env::var_os(SCHEDULES).is_none(), "the system gives no machines");
 }
 
 /// What the environment says.
