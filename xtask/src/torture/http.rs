@@ -86,6 +86,7 @@ fn beside(program: &Path, token: Option<Token>) -> Result<(u64, u64)> {
         "jungle_panics_total ",
     ]
     .map(|name| number(&metrics, name));
+    let (good, refused, failed, panics) = (good?, refused?, failed?, panics?);
     println!("http: {good} requests done, {refused} refused, {failed} failures, {panics} panics");
     let failed = failed + panics + u64::from(!status);
     Ok((good + refused, failed))
@@ -135,9 +136,10 @@ fn ask(program: &Path, server: &Server) -> Result<bool> {
 }
 
 /// What a line of metrics says.
-fn number(metrics: &str, name: &str) -> u64 {
+fn number(metrics: &str, name: &str) -> Result<u64> {
     let line = metrics.lines().find_map(|line| line.strip_prefix(name));
-    line.and_then(|number| number.trim().parse().ok()).unwrap_or_default()
+    let number = line.and_then(|number| number.trim().parse().ok());
+    number.context(format!("the server does not tell {}", name.trim()))
 }
 
 /// A server with trees in memory, killed at the end.
@@ -164,10 +166,16 @@ impl Server {
             serde_json::from_str(&line).context("what the server says")?;
         let url = told["url"].as_str().context("the server says no address")?.to_owned();
         let server = Server { child, url, token };
-        server.send("POST /api/v1/trees", r#"{"name":"t"}"#)?;
+        server.make("POST /api/v1/trees", r#"{"name":"t"}"#)?;
         server
-            .send("POST /api/v1/trees/t/commits", r#"{"edits":[{"op":"insert","path":"/a"}]}"#)?;
+            .make("POST /api/v1/trees/t/commits", r#"{"edits":[{"op":"insert","path":"/a"}]}"#)?;
         Ok(server)
+    }
+
+    /// Without what is to be there, everything would be refused, as the document says it may be.
+    fn make(&self, head: &str, body: &str) -> Result<()> {
+        let answer = self.send(head, body)?;
+        if answer.starts_with("HTTP/1.1 2") { Ok(()) } else { fail(format!("{head}: {answer}")) }
     }
 
     fn send(&self, head: &str, body: &str) -> Result<String> {
