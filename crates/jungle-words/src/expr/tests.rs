@@ -221,6 +221,21 @@ fn indexes_find_what_a_walk_finds() {
 }
 
 #[test]
+fn long_text_is_found_where_its_order_ends_within_a_character() {
+    let begin = "x".repeat(1_022);
+    let tree = Jungle::new().unwrap().create_tree("t").unwrap();
+    let text = format!("{begin}\u{20ac} and more");
+    tree.update(|tx| tx.put_attribute(&[], "a", text.as_str())).unwrap();
+    create_index(&tree, "a").unwrap();
+    let version = tree.snapshot();
+    for sign in [">", ">="] {
+        let expr = Expr::parse(&format!("a {sign} {begin}z")).unwrap();
+        assert!(expr.is_true(version.root(), None));
+        assert_eq!(expr.candidates(&tree, &version).unwrap().unwrap(), [Path::root()]);
+    }
+}
+
+#[test]
 fn the_narrowest_index_is_used() {
     let tree = Jungle::new().unwrap().create_tree("t").unwrap();
     tree.update(|tx| {
