@@ -24,7 +24,7 @@ use crate::usual::store::{CALLS_OF_SEED, CRASHES_OF_SEED};
 pub const SEED: u64 = 20_780_000_000;
 
 /// So long a suite may look for a bug. One that goes on for longer has not said that it found it.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A bug by its name, and the suite that looks for it, with the points it may take.
 struct Planted {
