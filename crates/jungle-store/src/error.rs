@@ -178,8 +178,8 @@ pub enum Damage {
     /// or it is from another time or place.
     #[error("what is there does not follow what is before it")]
     Chain,
-    /// The log was closed behind this place, but ends here.
-    #[error("the log ends there, but was closed further on")]
+    /// The log was closed behind this place, or a checkpoint has more of it, but it ends here.
+    #[error("the log ends there, but had more")]
     EndsEarly,
     /// The log was closed, but goes on.
     #[error("the log goes on there, but was closed before")]

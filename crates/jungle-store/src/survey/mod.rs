@@ -11,11 +11,12 @@ use jungle_tree::loading;
 
 use crate::checkpoint::{LoadError, load};
 use crate::disk::{Disk, FolderDisk, Mode};
-use crate::error::{OpenError, doing};
+use crate::error::{Damage, OpenError, doing};
 use crate::form::{check_branch, check_trees, replay_checked};
 use crate::log::LogPosition;
 use crate::log::mark::{LOCK, Mark};
-use crate::log::recover::{Redo, recover_by};
+use crate::log::recover::{End, Redo, recover_by};
+use crate::log::segment::name;
 use crate::open::OpenOptions;
 use crate::pages::{EnginePages, Pages, PagesOptions, Table};
 use crate::progress::{GivenUp, Progress};
@@ -149,6 +150,8 @@ pub(crate) struct Surveyor<'s> {
     progress: &'s Progress,
     /// Was nothing wrong with the segment so far?
     is_whole: bool,
+    /// The newest revision that the checkpoint says it has, also if it cannot be opened.
+    said: Revision,
     found: Survey,
 }
 
@@ -159,8 +162,8 @@ impl<'s> Surveyor<'s> {
         options: OpenOptions,
         progress: &'s Progress,
     ) -> Surveyor<'s> {
-        let (mark, is_whole, found) = Default::default();
-        Surveyor { disk, mark, written, options, progress, is_whole, found }
+        let (mark, is_whole, said, found) = Default::default();
+        Surveyor { disk, mark, written, options, progress, is_whole, said, found }
     }
 
     pub(crate) fn look(mut self, pages: Option<Arc<dyn Pages>>) -> Result<Survey, OpenError> {
@@ -172,11 +175,11 @@ impl<'s> Surveyor<'s> {
         let can_be_opened = self.found.damages.is_empty();
 
         let by_log = Jungle::builder().arena(self.options.arena.clone()).build()?;
-        let mut reads = Reads { log: false, pages: false };
+        let (mut reads, mut end) = (Reads { log: false, pages: false }, None);
         // Without its first revisions a log is not damaged, if there is a checkpoint.
         let lacks = match self.read(&by_log, None) {
-            Ok(()) => {
-                reads.log = true;
+            Ok(read) => {
+                (reads.log, end) = (true, read);
                 None
             }
             Err(error) if error.place() == Some((None, 1)) => Some(error),
@@ -203,6 +206,17 @@ impl<'s> Surveyor<'s> {
         } else if let Some(lacks) = lacks {
             self.found.note(lacks);
         }
+        // The log had all of the checkpoint for good before that was written. What it lost of that
+        // at its end may look as if it were torn, where it was not closed.
+        if self.said > by_log.revision() {
+            reads.log = false;
+            if let Some(End { at, .. }) = end {
+                let newest = Some(by_log.revision()).filter(|&it| it > Revision::default());
+                let file = name(at.segment);
+                let early = OpenError::damaged(&file, at.offset, newest, Damage::EndsEarly);
+                self.found.note(early.into());
+            }
+        }
         let by_pages = by_pages.map_or(Revision::default(), |(jungle, _)| jungle.revision());
         if by_log.revision() >= by_pages {
             self.trees(&by_log)?;
@@ -226,8 +240,9 @@ impl<'s> Surveyor<'s> {
         }
     }
 
-    /// Does again what the log says from some place on, as far as that can be done.
-    fn read(&self, jungle: &Jungle, from: Option<LogPosition>) -> Result<(), VerifyError> {
+    /// Does again what the log says from some place on, as far as that can be done; tells where it
+    /// ends, unless it is being written there.
+    fn read(&self, jungle: &Jungle, from: Option<LogPosition>) -> Result<Option<End>, VerifyError> {
         let redo: Redo = if from.is_some() { replay_checked } else { Jungle::replay };
         let done = recover_by(&**self.disk, self.mark, jungle, from, &mut |record| {
             if self.progress.go_on().is_err() {
@@ -237,11 +252,14 @@ impl<'s> Surveyor<'s> {
             self.progress.tell(record.revision.number(), 0);
             redo(jungle, record)
         });
-        let Err(error) = done else { return Ok(()) };
+        let error = match done {
+            Ok(end) => return Ok(end),
+            Err(error) => error,
+        };
         loading(|| jungle.end_replay())?;
         let error = VerifyError::from(error);
         match self.is_being_written(&error) {
-            true => Ok(()),
+            true => Ok(None),
             false => Err(error),
         }
     }
@@ -249,8 +267,7 @@ impl<'s> Surveyor<'s> {
     fn is_being_written(&self, error: &VerifyError) -> bool {
         let place = error.file().zip(error.offset());
         self.written.is_some_and(|written| {
-            let name = crate::log::segment::name(written.segment);
-            place.is_some_and(|place| place >= (&*name, written.offset))
+            place.is_some_and(|place| place >= (&*name(written.segment), written.offset))
         })
     }
 
@@ -283,8 +300,9 @@ impl<'s> Surveyor<'s> {
                 }
             }
         }
-        let opened = || -> Result<_, LoadError> {
+        let mut opened = || -> Result<_, LoadError> {
             let Some(loaded) = load(&**pages)? else { return Ok(None) };
+            self.said = loaded.state.revision;
             let jungle = loaded.restore(Jungle::builder(), &self.options.arena, pages)?;
             Ok(Some((jungle, loaded.log)))
         };

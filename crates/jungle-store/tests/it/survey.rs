@@ -178,6 +178,33 @@ fn a_segment_that_was_not_sealed_as_the_power_went_away_is_whole() {
 }
 
 #[test]
+fn a_log_that_has_lost_what_the_checkpoint_has_is_told_and_not_gone_by() {
+    // All commits in one group, or each in its own: then the checkpoint goes on behind the last.
+    for (durability, remedy) in
+        [(Durability::Memory, Remedy::Restore), (Durability::Sync, Remedy::TakeOut)]
+    {
+        let folder = Folder::new();
+        let options = OpenOptions::new().checkpoint_every(u64::MAX).durability(durability);
+        let store = options.open(folder.path()).unwrap();
+        let tree = store.create_tree("t").unwrap();
+        (0..20).for_each(|n| drop(tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap()));
+        store.checkpoint().unwrap();
+        let newest = store.revision();
+        drop((store, tree));
+        // As if it had not been closed: for all that the log says, its last group may be torn.
+        fs::write(folder.path().join("LOCK"), "").unwrap();
+        let file = segments(&folder).pop().unwrap();
+        let last = fs::read(&file).unwrap().iter().rposition(|&byte| byte != 0).unwrap();
+        flip(&file, last);
+        let opened = OpenOptions::new().read_only().open(folder.path());
+        assert!(!opened.is_ok_and(|store| store.verify().is_ok()));
+        let survey = survey(&folder);
+        assert_eq!((survey.count(), survey.remedy), (1, remedy), "{:?}", survey.damages);
+        assert_eq!((survey.revision, survey.checkpoint), (newest, Some(newest)));
+    }
+}
+
+#[test]
 fn only_so_many_damages_are_kept() {
     let folder = Folder::new();
     fill(&folder);
