@@ -270,11 +270,9 @@ impl Blocks {
 
 impl Sums {
     fn put(&mut self, at: usize, sum: u32) {
-        let bytes = sum.to_le_bytes();
-        if self.bytes[at..at + 4] != bytes {
-            self.bytes[at..at + 4].copy_from_slice(&bytes);
-            self.is_changed = true;
-        }
+        self.bytes[at..at + 4].copy_from_slice(&sum.to_le_bytes());
+        // Even if it is the same: after a failed sync the system shows what is not on the disk.
+        self.is_changed = true;
     }
 }
 
@@ -321,7 +319,7 @@ mod tests {
     use jungle_testkit::Rng;
 
     use super::*;
-    use crate::disk::sim::SimDisk;
+    use crate::disk::sim::{CallKind, Fate, Keep, SimDisk};
     use crate::disk::{Disk, Mode};
 
     /// Some bytes of the engine's, which leaves the end of its first block alone.
@@ -371,6 +369,33 @@ mod tests {
                 assert_eq!(blocks.len().unwrap(), model.len() as u64);
             }
         }
+    }
+
+    #[test]
+    fn a_checksum_that_a_failed_sync_has_lost_is_written_with_its_block_again() {
+        const AT: u64 = GROUP * BLOCK as u64;
+        let disk = SimDisk::new();
+        let blocks = Blocks::open(disk.open("f", Mode::CreateNew).unwrap()).unwrap();
+        disk.sync_folder("").unwrap();
+        blocks.set_len(AT + 2 * BLOCK as u64).unwrap();
+        blocks.write(AT, &[1; BLOCK]).unwrap();
+        blocks.sync().unwrap();
+        disk.watch(|call, _| match call.kind {
+            CallKind::Sync => Fate::Fail(5),
+            _ => Fate::Go,
+        });
+        blocks.write(AT, &[2; BLOCK]).unwrap();
+        blocks.sync().unwrap_err();
+        disk.unwatch();
+        // Whoever opens it then writes the same once more.
+        let blocks = Blocks::open(disk.open("f", Mode::Write).unwrap()).unwrap();
+        blocks.write(AT, &[2; BLOCK]).unwrap();
+        blocks.sync().unwrap();
+        let found = disk.world().crash(Keep::Nothing, &mut |_| 0);
+        let blocks = Blocks::open(found.open("f", Mode::Read).unwrap()).unwrap();
+        let mut bytes = [0; BLOCK];
+        blocks.read(AT, &mut bytes).unwrap();
+        assert!(bytes == [2; BLOCK]);
     }
 
     #[test]
