@@ -263,17 +263,13 @@ impl Checkpoints {
 
     /// Makes the file of the newest one as small as it can be.
     pub(crate) fn compact(&self, progress: &Progress) -> Result<(), CheckpointError> {
-        let mut last = self.lock();
+        let last = self.lock();
         if last.stopped {
             return Err(CheckpointError::Stopped);
         }
-        // As where a checkpoint is written: if it fails, nobody knows which file has the name, and
-        // what was trimmed from the log may be in it only.
-        last.stopped = true;
-        let done = self.opened().map_or(Ok(()), |pages| pages.compact(progress));
-        // What was given up had not come to the name.
-        last.stopped = !matches!(done, Ok(()) | Err(PagesError::GivenUp));
-        Ok(done?)
+        // Where nobody knows then which file has the name, the pages refuse the next checkpoint:
+        // what was trimmed from the log may be in one of them only.
+        Ok(self.opened().map_or(Ok(()), |pages| pages.compact(progress))?)
     }
 
     /// Removes the segments of the log before a place, the oldest first: so what is left has no

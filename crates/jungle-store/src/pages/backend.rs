@@ -52,7 +52,7 @@ const KEPT_BLOCK: usize = 4096;
 pub(super) struct BackendState {
     /// This engine has failed, and must not write any more: another one may have the file.
     pub(super) is_cut: Arc<AtomicBool>,
-    /// A sync of the file has failed, by this engine or one before it.
+    /// A sync of the file, or of its name, has failed, by this engine or one before it.
     pub(super) sync_failed: Arc<AtomicBool>,
 }
 

@@ -249,7 +249,11 @@ impl EnginePages {
             // The engine would make a new one of it.
             return Err(PagesError::Engine { what: "the file is empty".into() });
         }
-        let state = BackendState { is_cut: Arc::default(), ..self.state.clone() };
+        let state = match name {
+            // What a sync of it has not made last is in no checkpoint: it has not the name yet.
+            NEXT => BackendState::default(),
+            _ => BackendState { is_cut: Arc::default(), ..self.state.clone() },
+        };
         let file = Blocks::open(file).map_err(io_failed)?;
         let writes = if mode == Mode::CreateNew { Writes::Now } else { Writes::Later };
         let backend = Backend::new(file, state, writes);
@@ -350,7 +354,10 @@ impl Pages for EnginePages {
         let (view, transaction) = self.begin_newest()?;
         let done = remove_file(&*self.disk, NEXT).map_err(PagesError::from).and_then(|()| {
             self.make_next(|new| copy(&view, new, progress))?;
-            self.replace()
+            self.replace().inspect_err(|_| {
+                // Nobody knows which of the two has the name after a crash.
+                self.state.sync_failed.store(true, Ordering::SeqCst);
+            })
         });
         if done.is_err() {
             // Whoever opens the folder does it, too.

@@ -193,6 +193,39 @@ fn what_a_failed_sync_left_is_not_built_upon() {
 }
 
 #[test]
+fn pages_that_could_not_be_compacted_are_written_to_as_before() {
+    const NO_SPACE: i32 = 28;
+    let disk = SimDisk::new();
+    let store = options().open_on(Arc::new(disk.clone())).unwrap();
+    store.create_tree("t").unwrap();
+    store.checkpoint().unwrap();
+    // Some systems find out only then that there is no room.
+    for full in [CallKind::Write, CallKind::Sync] {
+        disk.watch(move |call, _| match call.kind {
+            kind if kind == full && call.name == "pages.next" => Fate::Fail(NO_SPACE),
+            _ => Fate::Go,
+        });
+        store.compact().unwrap_err();
+        disk.unwatch();
+        assert!(!disk.files().contains_key("pages.next"));
+        commit(&store);
+        store.checkpoint().unwrap();
+    }
+    store.compact().unwrap();
+    store.verify().unwrap();
+
+    // Not so when nobody knows which file has the name.
+    commit(&store);
+    disk.watch(|call, _| match call.kind {
+        CallKind::SyncFolder => Fate::Fail(5),
+        _ => Fate::Go,
+    });
+    store.compact().unwrap_err();
+    disk.unwatch();
+    store.checkpoint().unwrap_err();
+}
+
+#[test]
 fn a_backup_for_which_there_is_no_room_is_no_damage() {
     const NO_SPACE: i32 = 28;
     let store = options().open_on(Arc::new(SimDisk::new())).unwrap();
