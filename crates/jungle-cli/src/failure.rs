@@ -144,7 +144,9 @@ impl From<ArchiveError> for Failure {
 
 /// Part of a checkpoint cannot be read: it is damaged, or the system refuses it.
 pub(crate) fn not_loaded(error: &(dyn Error + 'static)) -> Failure {
-    let is_damage = PagesError::below(error).is_none_or(PagesError::is_damage);
+    // What a slab is loaded into may have no room.
+    let is_no_room = error.source().is_some_and(|cause| cause.is::<io::Error>());
+    let is_damage = !is_no_room && PagesError::below(error).is_none_or(PagesError::is_damage);
     match is_damage {
         true => Failure::of(Exit::Damaged, error)
             .with_hint("`jungle verify DIR` says whether the rest of the folder is whole"),

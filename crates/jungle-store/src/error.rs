@@ -4,10 +4,10 @@ use std::io;
 use std::sync::Arc;
 
 use jungle_db::{ReplayError, Revision};
-use jungle_tree::ArenaError;
+use jungle_tree::{ArenaError, ImageError};
 
 use crate::checkpoint::LoadError;
-use crate::form::TreeDamage;
+use crate::form::{TreeDamage, TreeFault};
 use crate::log::segment::FORMAT;
 use crate::pages::PagesError;
 use crate::record::DecodeError;
@@ -150,6 +150,10 @@ pub enum OpenError {
     /// There is no memory for it.
     #[error(transparent)]
     Arena(#[from] ArenaError),
+    /// There is no room for all of it: in the arena, or on the disk that this spills to. Nothing is
+    /// wrong with the folder.
+    #[error("there is no room to open it: {0}")]
+    NoRoom(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The checkpoint cannot be used, and the log that came before it is not there any more.
     #[error("the checkpoint cannot be used: {0}")]
     Checkpoint(#[source] LoadError),
@@ -186,9 +190,22 @@ pub enum Damage {
     GoesOn,
 }
 
-/// A disk that fails says nothing of the checkpoint.
+/// A disk that fails says nothing of the checkpoint, nor does one that has no room to load it.
 impl From<LoadError> for OpenError {
     fn from(error: LoadError) -> OpenError {
+        let error = match error {
+            LoadError::Slab(slab)
+            | LoadError::Tree(TreeDamage { source: TreeFault::Slab(slab), .. })
+                if slab.cause.is::<io::Error>() =>
+            {
+                return OpenError::NoRoom(slab.into());
+            }
+            LoadError::Tree(TreeDamage { source: TreeFault::NoRoom(error), .. }) => {
+                return OpenError::NoRoom(error.into());
+            }
+            LoadError::Image(ImageError::Arena(error)) => return OpenError::Arena(error),
+            error => error,
+        };
         let pages = match &error {
             LoadError::Pages(error) => Some(error),
             LoadError::Slab(error) => error.cause.downcast_ref(),

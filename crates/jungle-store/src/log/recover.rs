@@ -21,7 +21,7 @@ use std::cell::LazyCell;
 use std::io;
 
 use jungle_db::{CommitRecord, Jungle, NotWritten, ReplayError, Revision};
-use jungle_tree::loading;
+use jungle_tree::{EditError, loading};
 
 use crate::checkpoint::LoadError;
 
@@ -33,7 +33,7 @@ use crate::disk::{Disk, DiskFile, Mode, read_full};
 use crate::error::{Damage, IoError, OpenError, doing};
 use crate::planted::{Bug, is_awake};
 use crate::progress::Progress;
-use crate::record;
+use crate::record::{self, DecodeReason};
 use crate::wire::Input;
 
 /// So much of a segment is read at a time when it is known where it ends.
@@ -282,11 +282,20 @@ impl Scan<'_> {
                 continue;
             }
             let record = record::decode(bytes, revision, self.jungle.arena());
-            let record = record.map_err(unreadable)?;
+            let record = record.map_err(|source| match &source.reason {
+                DecodeReason::Subtree(error) => {
+                    no_room(error).unwrap_or_else(|| unreadable(source))
+                }
+                _ => unreadable(source),
+            })?;
             let done = loading(|| (self.each)(&record)).map_err(LoadError::Slab)?;
             done.map_err(|source| {
+                let full = match &source {
+                    ReplayError::Apply(apply) => no_room(&apply.source),
+                    _ => None,
+                };
                 let file = file.into();
-                OpenError::Replay { file, offset, revision, source }
+                full.unwrap_or(OpenError::Replay { file, offset, revision, source })
             })?;
         }
         Ok(())
@@ -326,6 +335,11 @@ impl Scan<'_> {
             segments,
         })
     }
+}
+
+/// Is nothing wrong with what is done again, but there is no room for it?
+fn no_room(error: &EditError) -> Option<OpenError> {
+    matches!(error, EditError::ArenaFull).then(|| OpenError::NoRoom(error.clone().into()))
 }
 
 /// What is in a file behind some place.

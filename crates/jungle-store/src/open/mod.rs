@@ -226,6 +226,7 @@ fn is_final(error: &OpenError) -> bool {
             | OpenError::NotAJungle { .. }
             | OpenError::UnknownFormat { .. }
             | OpenError::Arena(_)
+            | OpenError::NoRoom(_)
             | OpenError::GivenUp
     )
 }

@@ -13,7 +13,6 @@
 mod mended;
 mod patched;
 
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -26,7 +25,7 @@ use jungle_tree::{Arena, loading};
 
 use self::mended::Mended;
 use self::patched::{PatchedDisk, Patches};
-use crate::checkpoint::{CheckpointError, Checkpoints, LoadError, PagedHistory, load};
+use crate::checkpoint::{CheckpointError, Checkpoints, PagedHistory, load};
 use crate::disk::{Disk, FolderDisk, Mode};
 use crate::erase;
 use crate::error::{IoError, LogError, OpenError, doing};
@@ -420,7 +419,12 @@ impl Repairing<'_> {
         };
         let pages: Arc<dyn Pages> = Arc::new(pages);
         let Ok(Some(loaded)) = load(&*pages) else { return Ok(None) };
-        let Ok(mut remains) = loaded.remains(&self.options.arena, &pages) else { return Ok(None) };
+        let remains = loaded.remains(&self.options.arena, &pages).map_err(OpenError::from);
+        let mut remains = match remains {
+            Ok(remains) => remains,
+            Err(error) if is_no_room(&error) => return Err(error.into()),
+            Err(_) => return Ok(None),
+        };
         let badly_formed = badly_formed(remains.jungle(), &self.progress.reading)?;
         // What is badly formed cannot be edited.
         badly_formed.iter().for_each(|&tree| remains.leave_tree_behind(tree));
@@ -523,11 +527,7 @@ fn tree_of(lost: &Lost) -> &str {
 
 /// Is nothing wrong with what is read, but there is no room for it?
 fn is_no_room(error: &OpenError) -> bool {
-    match error {
-        OpenError::Arena(_) => true,
-        OpenError::Checkpoint(LoadError::Slab(slab)) => slab.cause.is::<io::Error>(),
-        _ => false,
-    }
+    matches!(error, OpenError::Arena(_) | OpenError::NoRoom(_))
 }
 
 /// What the new folder has.

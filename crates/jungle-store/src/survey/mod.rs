@@ -2,6 +2,7 @@
 
 mod log;
 
+use std::io;
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use jungle_tree::loading;
 use crate::checkpoint::{LoadError, load};
 use crate::disk::{Disk, FolderDisk, Mode};
 use crate::error::{Damage, OpenError, doing};
-use crate::form::{check_branch, check_trees, replay_checked};
+use crate::form::{TreeFault, check_branch, check_trees, replay_checked};
 use crate::log::LogPosition;
 use crate::log::mark::{LOCK, Mark};
 use crate::log::recover::{End, Redo, recover_by};
@@ -81,8 +82,8 @@ impl Store {
     ///
     /// # Errors
     /// When the folder cannot be looked at, also because somebody else
-    /// [writes to it](OpenOptions::beside_a_writer), or it is given up. What is damaged in it is no
-    /// error.
+    /// [writes to it](OpenOptions::beside_a_writer), or there is no room for what is in it, or it
+    /// is given up. What is damaged in it is no error.
     ///
     /// ```
     /// use jungle_store::{Remedy, Store};
@@ -101,7 +102,8 @@ impl Store {
         let _still = self.checkpoints.still();
         let written = (!self.is_read_only()).then(|| self.log().position());
         let pages = self.checkpoints.opened().cloned();
-        Surveyor::new(self.disk(), written, OpenOptions::new(), progress).look(pages)
+        let surveyor = Surveyor::new(self.disk(), written, OpenOptions::new(), progress);
+        surveyor.look(pages)?.had_room()
     }
 }
 
@@ -110,8 +112,8 @@ impl OpenOptions {
     /// Changes nothing in it.
     ///
     /// # Errors
-    /// When somebody has it open to write, when it is no Jungle's, the system refuses something, or
-    /// it is given up.
+    /// When somebody has it open to write, when it is no Jungle's, there is no room for what is in
+    /// it, the system refuses something, or it is given up.
     ///
     /// ```
     /// use jungle_store::{OpenOptions, Remedy, Store};
@@ -136,7 +138,7 @@ impl OpenOptions {
         let disk: Arc<dyn Disk> = Arc::new(FolderDisk::new(folder.as_ref()));
         let _lock = options.lock(&*disk)?;
         let progress = options.progress.clone();
-        Surveyor::new(&disk, None, options, &progress).look(None)
+        Surveyor::new(&disk, None, options, &progress).look(None)?.had_room()
     }
 }
 
@@ -374,6 +376,19 @@ impl Survey {
         }
     }
 
+    /// Refuses one that found nothing wrong, but had no room for all of it.
+    fn had_room(mut self) -> Result<Survey, OpenError> {
+        if self.damages.is_empty() || !self.damages.iter().all(is_no_room) {
+            return Ok(self);
+        }
+        Err(match self.damages.swap_remove(0) {
+            VerifyError::Open(error) => error,
+            VerifyError::Slab(slab) => LoadError::Slab(slab).into(),
+            VerifyError::Tree(damage) => damage.into(),
+            _ => return Ok(self),
+        })
+    }
+
     /// How many damages there are.
     ///
     /// ```
@@ -414,5 +429,18 @@ impl Survey {
             _ if is_room => self.whole_revisions.push(first..=last),
             _ => {}
         }
+    }
+}
+
+/// Is nothing wrong there, but there was no room for it?
+fn is_no_room(error: &VerifyError) -> bool {
+    match error {
+        VerifyError::Open(error) => matches!(error, OpenError::Arena(_) | OpenError::NoRoom(_)),
+        VerifyError::Slab(slab) => slab.cause.is::<io::Error>(),
+        VerifyError::Tree(damage) => match &damage.source {
+            TreeFault::Slab(slab) => slab.cause.is::<io::Error>(),
+            fault => matches!(fault, TreeFault::NoRoom(_)),
+        },
+        _ => false,
     }
 }

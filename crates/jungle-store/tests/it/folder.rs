@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jungle_db::{NotWritten, UpdateError};
 use jungle_store::{LogError, OpenError, OpenOptions, Store};
-use jungle_tree::{EditError, loading};
+use jungle_tree::{ArenaOptions, EditError, loading};
 
 use crate::support::Folder;
 
@@ -133,6 +133,25 @@ fn what_spills_is_the_same_and_leaves_nothing() {
         assert_eq!(found.unwrap(), hash);
         store.close().unwrap();
     }
+}
+
+#[test]
+fn that_there_is_no_room_for_it_is_no_damage() {
+    let folder = Folder::new();
+    let options = || OpenOptions::new().checkpoint_every(u64::MAX);
+    let store = options().open(folder.path()).unwrap();
+    let tree = store.create_tree("t").unwrap();
+    for n in 0..20 {
+        let text = format!("{n} {}", "x".repeat(1 << 20));
+        tree.update(|tx| tx.put_attribute(&[], "text", text.as_str())).unwrap();
+    }
+    drop((store, tree));
+    let small = ArenaOptions { payload_bytes: 1 << 24, ..ArenaOptions::default() };
+    let refused = options().arena(small.clone()).open(folder.path()).unwrap_err();
+    assert!(matches!(refused, OpenError::NoRoom(_)), "{refused:?}");
+    let refused = options().arena(small).survey(folder.path()).unwrap_err();
+    assert!(matches!(refused, OpenError::NoRoom(_)), "{refused:?}");
+    options().open(folder.path()).unwrap().verify().unwrap();
 }
 
 #[test]
