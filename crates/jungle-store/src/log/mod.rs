@@ -73,6 +73,13 @@ enum Phase {
     Over(LogError),
 }
 
+impl Phase {
+    /// Does nobody give the writer back any more?
+    fn is_without_writer(&self) -> bool {
+        matches!(self, Phase::Over(LogError::Broken | LogError::Closed | LogError::ReadOnly))
+    }
+}
+
 /// Records that are written together.
 struct Group {
     number: usize,
@@ -273,8 +280,10 @@ impl Log {
             let _ = self.wait(last, Durability::Sync);
             state = self.lock();
         }
-        // Whoever leads now has nothing left to write.
-        while state.writer.is_none() && state.check().is_ok() {
+        // Whoever leads now has nothing left to write but his own group. That goes on, too, when
+        // somebody else has failed meanwhile, who filled the next segment: until it has ended the
+        // folder is nobody else's.
+        while state.writer.is_none() && !state.phase.is_without_writer() {
             let waited = self.wake[(state.gathering.number - 1) % 2].wait(state);
             state = waited.unwrap_or_else(PoisonError::into_inner);
         }
@@ -364,6 +373,8 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         if self.writer.is_some() {
             let mut state = self.log.lock();
+            // Whatever has failed before: whoever waits for the writer waits for nothing.
+            state.phase = Phase::Over(LogError::Broken);
             self.log.fail(&mut state, LogError::Broken);
         }
     }

@@ -7,6 +7,8 @@ mod beside;
 mod checkpoints;
 #[cfg(feature = "sim")]
 mod checkpoints_disk;
+#[cfg(feature = "sim")]
+mod closing;
 mod erase;
 #[cfg(feature = "sim")]
 mod erase_again;
