@@ -52,6 +52,9 @@ pub enum AdoptError {
         /// The newest revision of the Jungle.
         revision: Revision,
     },
+    /// Somebody committed to the Jungle meanwhile.
+    #[error("the Jungle has changed while it was put into the folder; try again")]
+    Changed,
 }
 
 impl From<IoError> for AdoptError {
@@ -63,11 +66,12 @@ impl From<IoError> for AdoptError {
 impl OpenOptions {
     /// Puts a Jungle into a folder, as it is now, in the place of all that may be there, which is
     /// lost; makes the folder when it is not there. It has a checkpoint then, and a log that goes
-    /// on from there. Nobody may have the folder open. If that is interrupted, the folder has what
-    /// it had, or opening it goes on.
+    /// on from there. Nobody may have the folder open, or commit to the Jungle meanwhile. If it is
+    /// interrupted, the folder has what it had, or opening it goes on.
     ///
     /// # Errors
-    /// When somebody has the folder open, it is not a Jungle's, or the system refuses something.
+    /// When somebody has the folder open or commits to the Jungle, the folder is not a Jungle's, or
+    /// the system refuses something.
     ///
     /// ```
     /// use jungle_db::Jungle;
@@ -95,11 +99,21 @@ impl OpenOptions {
         let lock = self.lock(&*disk)?;
         finish(&*disk, &*lock)?;
         make_log(&*disk, Mark::read(&*lock)?)?;
-        let made = self.make_beside(&disk, jungle).and_then(|()| self.read_back(&disk, jungle));
+        let newest = jungle.revision();
+        let made = self.make_beside(&disk, jungle, newest);
+        let made = made.and_then(|()| self.read_back(&disk, jungle));
         if let Err(error) = made {
             // Whoever opens the folder does it, too.
             let _ = remove_unfinished(&*disk);
-            return Err(error);
+            return Err(match error {
+                AdoptError::Wrong { .. }
+                | AdoptError::Checkpoint(CheckpointError::Log(LogError::NotGiven { .. }))
+                    if jungle.revision() != newest =>
+                {
+                    AdoptError::Changed
+                }
+                error => error,
+            });
         }
         Ok(swap(&*disk, &*lock)?)
     }
@@ -115,10 +129,15 @@ impl OpenOptions {
         Ok(store.close()?)
     }
 
-    fn make_beside(&self, disk: &Arc<dyn Disk>, jungle: &Jungle) -> Result<(), AdoptError> {
+    fn make_beside(
+        &self,
+        disk: &Arc<dyn Disk>,
+        jungle: &Jungle,
+        newest: Revision,
+    ) -> Result<(), AdoptError> {
         let beside: Arc<dyn Disk> = Arc::new(Beside(Arc::clone(disk)));
         let lock = beside.open(LOCK, Mode::CreateNew).map_err(doing("create", LOCK))?;
-        let newest = jungle.revision().number();
+        let newest = newest.number();
         let writer = Writer::first(Arc::clone(&beside), newest + 1, self.segment_bytes)?;
         let log = Log::new(Arc::clone(&beside), lock, Some(writer), newest);
         Checkpoints::none(beside).write(jungle, &log, &Progress::default())?;

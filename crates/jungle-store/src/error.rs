@@ -249,6 +249,12 @@ pub enum LogError {
     /// The commit cannot be written.
     #[error(transparent)]
     Encode(#[from] crate::record::EncodeError),
+    /// Somebody waits for a commit that it was never given.
+    #[error("the log was never given revision {revision}")]
+    NotGiven {
+        /// The revision.
+        revision: Revision,
+    },
     /// Too much waits to be written.
     #[error("{bytes} bytes wait to be written: too many for one more commit")]
     TooMuch {

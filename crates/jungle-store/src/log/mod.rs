@@ -18,7 +18,7 @@ pub(crate) mod writer;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use jungle_db::{CommitRecord, Durability};
+use jungle_db::{CommitRecord, Durability, Revision};
 
 use self::frame::{FRAME_BYTES_MAX, FRAME_HEADER};
 use self::mark::Mark;
@@ -182,6 +182,10 @@ impl Log {
     /// Waits until the record of this revision, and all before it, survive what is asked for.
     pub(crate) fn wait(&self, revision: u64, durability: Durability) -> Result<(), LogError> {
         let mut state = self.lock();
+        if revision > state.appended {
+            // Nobody would ever write it.
+            return Err(LogError::NotGiven { revision: Revision::new(revision) });
+        }
         if durability == Durability::Memory && state.gathering.frame.len() < MEMORY_BYTES_MAX {
             return state.check();
         }

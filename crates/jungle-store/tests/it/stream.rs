@@ -119,3 +119,29 @@ fn a_folder_takes_in_a_whole_jungle() {
     OpenOptions::new().adopt(folder.path(), &Jungle::new().unwrap()).unwrap();
     assert_eq!(open().revision().number(), 0);
 }
+
+#[cfg(feature = "sim")]
+#[test]
+fn a_jungle_that_somebody_commits_to_meanwhile_is_not_put_into_a_folder() {
+    use std::sync::Arc;
+
+    use jungle_store::disk::sim::{CallKind, Fate, SimDisk};
+
+    let (disk, jungle) = (SimDisk::new(), some_jungle());
+    let mut committing = Some(jungle.open_tree("long").unwrap());
+    disk.watch(move |call, _| {
+        if call.kind == CallKind::Rename
+            && let Some(tree) = committing.take()
+        {
+            tree.update(|tx| tx.append(&[])).unwrap();
+        }
+        Fate::Go
+    });
+    let adopt = || OpenOptions::new().adopt_on(Arc::new(disk.clone()), &jungle);
+    let refused = adopt();
+    assert!(matches!(refused, Err(AdoptError::Changed)), "{refused:?}");
+    disk.unwatch();
+    adopt().unwrap();
+    let store = OpenOptions::new().open_on(Arc::new(disk.clone())).unwrap();
+    assert_eq!(portrait(&store), portrait(&jungle));
+}
