@@ -406,9 +406,15 @@ impl Segment {
 /// Does this frame say that what begins so far in front of it, with the next revision if that is
 /// known, was synced?
 pub(crate) fn shows_damage(frame: Frame<'_>, behind: usize, next: Option<u64>) -> bool {
+    (frame.unsynced as usize) < behind && is_later(frame, behind, next)
+}
+
+/// Can this frame be of the log in which so far in front of it the next revision was to begin, if
+/// that is known? What a commit has may be frames of another log.
+pub(crate) fn is_later(frame: Frame<'_>, behind: usize, next: Option<u64>) -> bool {
     // A record takes a byte at least.
     let is_later = |next| frame.first.checked_sub(next).is_some_and(|by| by <= behind as u64);
-    (frame.unsynced as usize) < behind && next.is_none_or(is_later)
+    next.is_none_or(is_later)
 }
 
 /// Looks behind the beginning of these bytes for the first whole frame that counts, which may

@@ -5,7 +5,7 @@ use crate::disk::{Mode, read_full};
 use crate::error::{Damage, OpenError};
 use crate::log::frame::Frame;
 use crate::log::mark::Mark;
-use crate::log::recover::{search, segments, shows_damage};
+use crate::log::recover::{is_later, search, segments, shows_damage};
 use crate::log::segment::{SEGMENT_HEADER, SegmentHeader, name, read_file};
 use crate::wire::Input;
 use jungle_db::Revision;
@@ -115,20 +115,29 @@ impl Surveyor<'_> {
         end: End,
     ) -> Option<Next> {
         let mut at = SEGMENT_HEADER.min(bytes.len());
+        // Up to where all is in its place, and the revision that comes there. What is found behind
+        // a damage may be another log's still: what comes behind that is not held against it.
+        let mut sure = next.map(|next| (at, next.revision));
+        let mut is_sure = sure.is_some();
         loop {
             let frame = Frame::read(&bytes[at..]);
             if let Some(frame) = frame {
                 let is = Next { check: frame.previous, revision: frame.first };
                 if next.is_some_and(|next| next != is) {
                     self.damaged(name, at, next, Damage::Chain);
+                    is_sure = false;
                 }
                 let count = records(frame.records);
-                next = Some(Next { check: frame.check, revision: frame.first + count });
+                let after = frame.first.saturating_add(count);
+                next = Some(Next { check: frame.check, revision: after });
+                if is_sure {
+                    sure = Some((at + frame.len, after));
+                }
                 if count == 0 {
                     // The next segment follows the frame before this one.
                     return Some(is);
                 }
-                self.found.note_whole(frame.first..=frame.first + count - 1);
+                self.found.note_whole(frame.first..=after - 1);
                 at += frame.len;
                 continue;
             }
@@ -142,9 +151,10 @@ impl Surveyor<'_> {
                 return next;
             }
             // What lies behind a torn end was not synced, as little as that.
-            let revision = next.map(|next| next.revision);
             let counts = |behind, frame: Frame<'_>| {
-                end != End::Open || shows_damage(frame, behind, revision)
+                let is_synced = end != End::Open || shows_damage(frame, behind, None);
+                let from = sure.map_or(at, |(from, _)| from);
+                is_synced && is_later(frame, at - from + behind, sure.map(|(_, next)| next))
             };
             let Some(behind) = search(rest, counts) else {
                 if end != End::Open {
@@ -156,7 +166,7 @@ impl Surveyor<'_> {
             };
             self.damaged(name, at, next, Damage::Checksum);
             at += behind;
-            next = None;
+            (next, is_sure) = (None, false);
         }
     }
 

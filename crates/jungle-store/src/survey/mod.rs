@@ -423,7 +423,7 @@ impl Survey {
         let (first, last) = (Revision::new(*revisions.start()), Revision::new(*revisions.end()));
         let is_room = self.whole_revisions.len() <= DAMAGES_MAX;
         match self.whole_revisions.last_mut() {
-            Some(before) if before.end().number() + 1 == first.number() => {
+            Some(before) if before.end().number().checked_add(1) == Some(first.number()) => {
                 *before = *before.start()..=last;
             }
             _ if is_room => self.whole_revisions.push(first..=last),

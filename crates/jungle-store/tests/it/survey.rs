@@ -227,6 +227,34 @@ fn only_so_many_damages_are_kept() {
 }
 
 #[test]
+fn frames_of_another_log_in_a_damaged_commit_are_not_taken_for_its_own() {
+    let (other, folder) = (Folder::new(), Folder::new());
+    let open = |folder: &Folder| {
+        let options = OpenOptions::new().durability(Durability::Buffered);
+        options.checkpoint_every(u64::MAX).open(folder.path()).unwrap()
+    };
+    let store = open(&other);
+    let tree = store.create_tree("t").unwrap();
+    (0..600).for_each(|n| drop(tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap()));
+    drop((store, tree));
+    let log = fs::read(&segments(&other)[0]).unwrap();
+    let length = |at: usize| u32::from_le_bytes(*log[at..].first_chunk().unwrap()) as usize;
+    let last = (0..600).fold(36, |at, _| at + length(at));
+
+    let store = open(&folder);
+    let tree = store.create_tree("t").unwrap();
+    let begin = 36 + store.log_stats().bytes as usize;
+    let bytes = &log[last..last + length(last)];
+    tree.update(|tx| tx.put_attribute(&[], "log", bytes)).unwrap();
+    tree.update(|tx| tx.append(&[])).unwrap();
+    drop((store, tree));
+    flip(&segments(&folder)[0], begin + 4);
+    let survey = survey(&folder);
+    assert_eq!(whole(&survey), [(1, 1), (3, 3)]);
+    assert_eq!(survey.count(), 1, "{:?}", survey.damages);
+}
+
+#[test]
 fn an_open_folder_is_looked_at_up_to_what_is_written() {
     let folder = Folder::new();
     fill(&folder);
