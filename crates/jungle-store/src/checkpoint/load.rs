@@ -63,6 +63,10 @@ pub(crate) fn load(pages: &dyn Pages) -> Result<Option<Loaded>, LoadError> {
         pages.get(table, ONLY)?.ok_or(LoadError::Lacks { what })
     };
     let (state, log) = decode_state(&only(Table::State)?)?;
+    // The place was taken before the checkpoint: its revision is that before the place, or newer.
+    if log.next > state.revision.number().saturating_add(1) {
+        return Err(LoadError::Lacks { what: "place in the log that its revision goes up to" });
+    }
     let image = SavedImage::from_bytes(&only(Table::Image)?)?;
     Ok(Some(Loaded { state, image, log }))
 }

@@ -103,6 +103,28 @@ fn a_forged_checkpoint_is_told_by_verify_and_survey() {
 }
 
 #[test]
+fn a_checkpoint_that_says_the_log_goes_on_behind_its_next_revision_is_none() {
+    let mut files = folder(0);
+    // Not closed, so that nothing else says where the log ends.
+    files.insert("LOCK".to_owned(), Vec::new());
+    let disk = SimDisk::with_files(&files);
+    let pages = open_pages(&disk);
+    let mut state = pages.get(Table::State, 0).unwrap().unwrap();
+    // Segment, offset, checksum, and the next revision, which is less than 128.
+    let ends = state.iter().enumerate().filter(|(_, byte)| **byte < 0x80).map(|(at, _)| at);
+    let next = ends.clone().nth(2).unwrap() + 1;
+    assert_eq!(Some(next), ends.clone().nth(3));
+    state[next] += 5;
+    let mut writing = pages.begin().unwrap();
+    writing.put(Table::State, 0, &state).unwrap();
+    writing.commit().unwrap();
+    drop(pages);
+    let store = options().checked().open_on(Arc::new(disk)).unwrap();
+    assert!(store.report().ignored.is_some());
+    store.create_tree("new").unwrap();
+}
+
+#[test]
 fn content_of_an_older_version_is_held_against_the_log_when_that_is_asked_for() {
     let disk = SimDisk::new();
     let store = options().open_on(Arc::new(disk.clone())).unwrap();
