@@ -44,6 +44,9 @@ impl TreeHandle {
     /// Prepares the merge of another branch of this tree into this one. Nothing has happened until
     /// it is committed, so this is the preview, too.
     ///
+    /// What the branch does later to a node that gets [another key](Merge::renamed), the next merge
+    /// does to whatever has the old one here: unless this branch is merged into that one before.
+    ///
     /// # Errors
     /// When there is no such branch, it is this one, or there is no room for the result.
     ///
