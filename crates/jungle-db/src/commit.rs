@@ -19,8 +19,8 @@ pub(crate) mod write;
 use std::collections::HashSet;
 
 use jungle_tree::{
-    Change, ChangeSet, Conflict, Editor, MergeOptions, Node, Path, Snapshot, Tree, apply, diff,
-    rebase_onto, stands,
+    Change, ChangeSet, Conflict, Editor, Key, MergeOptions, Node, Path, Snapshot, Tree, apply,
+    diff, rebase_onto, stands,
 };
 
 use crate::branch::origin::Merges;
@@ -292,6 +292,17 @@ impl<'h> Attempt<'h> {
     /// Says that everything was looked at.
     pub(crate) fn of_whole_tree(mut self) -> Self {
         self.reads.push(Read::Subtree(Path::root()));
+        self
+    }
+
+    /// Says that nothing may be where its changes put a node at a position: it would be another.
+    pub(crate) fn where_positions_are_free(mut self) -> Self {
+        let put = self.changes.iter().flatten().filter_map(|change| match change {
+            Change::ChildAdded { path } | Change::SubtreeSet { path, .. } => Some(path),
+            _ => None,
+        });
+        let put = put.filter(|path| matches!(path.last(), Some(Key::Position(_))));
+        self.reads.extend(put.cloned().map(Read::Free));
         self
     }
 

@@ -48,8 +48,9 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     } else {
         tree.revert(number, &meta).map_err(|error| match error {
             RevertError::Conflict(conflicts) => {
-                let places: Vec<String> =
-                    conflicts.list().into_iter().map(|it| member_of(it).to_string()).collect();
+                let listed = conflicts.list().into_iter().map(|it| member_of(it).to_string());
+                let read = conflicts.reads().into_iter().map(|path| path.to_string());
+                let places: Vec<String> = listed.chain(read).collect();
                 let message = format_args!(
                     "what revision {number} did has been changed since, at {}",
                     places.join(", ")

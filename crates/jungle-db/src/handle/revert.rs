@@ -1,6 +1,6 @@
 //! Taking back what a revision did, or going back to one.
 
-use jungle_tree::{MergeOptions, diff, merge};
+use jungle_tree::{MergeOptions, Path, diff, merge};
 
 use super::set_root::{Replace, SetRootError};
 use super::{CommitOptions, Committed, TreeHandle, committed};
@@ -172,10 +172,11 @@ impl TreeHandle {
         let merged = merge(&after, &before, &now, &MergeOptions::new());
         let merged = merged.map_err(NotWritten::NoRoom)?;
         let overlap = |overlap: Overlap| RevertError::Conflict(Conflicts::new(vec![overlap]));
-        if !merged.conflicts.is_empty() {
+        let taken = taken(&now, &merged.renamed);
+        if !merged.conflicts.is_empty() || taken.is_some() {
             return Err(overlap(Overlap {
                 branch: self.head.id,
-                read: None,
+                read: taken,
                 conflicts: merged.conflicts,
                 changes: diff(&after, &before),
             }));
@@ -184,13 +185,17 @@ impl TreeHandle {
             self.shared.rely_on(now.revision(), None)?;
             return Ok(committed(now.revision()));
         }
-        let mut attempt =
-            Attempt::of_editor(&self.head, merged.editor).with_changes(merged.changes);
+        let mut attempt = Attempt::of_editor(&self.head, merged.editor)
+            .with_changes(merged.changes)
+            .where_positions_are_free();
         if expected.is_some() {
             attempt = attempt.of_whole_tree();
         }
         match self.commit_attempt(attempt, &CommitOptions::from(meta)) {
-            Ok((revision, renamed)) => Ok(Committed { renamed, ..committed(revision) }),
+            Ok((revision, later)) => {
+                let renamed = merged.renamed.into_iter().chain(later).collect();
+                Ok(Committed { renamed, ..committed(revision) })
+            }
             Err(Failure::NotWritten(error)) => Err(error.into()),
             Err(Failure::Overlap(_)) if expected.is_some() => {
                 Err(RevertError::Changed { newest: self.head.snapshot().revision() })
@@ -198,4 +203,11 @@ impl TreeHandle {
             Err(Failure::Overlap(found)) => Err(overlap(found)),
         }
     }
+}
+
+/// Where a node was to come back, and is one: it is back already, and would be there twice.
+fn taken(now: &jungle_tree::Snapshot, renamed: &[(Path, Path)]) -> Option<Path> {
+    let mut wanted =
+        renamed.iter().filter_map(|(was, is)| Some(is.parent()?.join(was.last()?.clone())));
+    wanted.find(|place| now.root().at(place).is_ok())
 }

@@ -1,12 +1,13 @@
 //! Looking back: by number, by time, by range.
 
 use std::sync::Arc;
+use std::thread;
 
 use jungle_db::{
     CommitMeta, Jungle, MemoryJournal, NoSuchRevision, NotWritten, Retention, RevertError,
     Revision, Timestamp, UpdateError,
 };
-use jungle_tree::{ArenaOptions, EditError, Snapshot, Tree};
+use jungle_tree::{ArenaOptions, EditError, Key, Path, Position, Snapshot, Tree};
 
 use crate::support::{SharedClock, append, int, path, put, tree_in, tree_of};
 
@@ -202,6 +203,57 @@ fn what_is_undone_already_is_not_undone_again() {
     let undone = tree.revert(wrong, &CommitMeta::new()).unwrap();
     assert_eq!((undone.revision, jungle.revision()), (newest, newest));
     assert_eq!(tree.history(..).next().unwrap().unwrap().revision, newest);
+}
+
+/// It was there a second time, behind all others or beside itself.
+#[test]
+fn what_is_back_at_its_position_does_not_come_back_again() {
+    let (jungle, tree) = tree_of(3);
+    let first = Position::new(0).unwrap();
+    let between = tree.update(|tx| tx.insert_after(&[], &first)).unwrap().value;
+    append(&tree, std::slice::from_ref(&between));
+    for gone in [Key::from(1), between] {
+        let gone = [gone];
+        tree.update(|tx| tx.remove(&gone)).unwrap();
+        let wrong = jungle.revision();
+        tree.revert(wrong, &CommitMeta::new()).unwrap();
+        let newest = tree.snapshot();
+        let refused = tree.revert(wrong, &CommitMeta::new()).unwrap_err();
+        let RevertError::Conflict(why) = refused else { panic!("{refused}") };
+        assert_eq!(*why.reads()[0], Path::from(gone.clone()));
+        assert!(tree.snapshot().is_same(&newest) && tree.read().root().child(&gone[0]).is_some());
+    }
+}
+
+#[test]
+fn of_many_who_take_the_same_back_at_once_one_does() {
+    for _ in 0..50 {
+        let (jungle, tree) = tree_of(2);
+        tree.update(|tx| tx.remove(&[0.into()])).unwrap();
+        let wrong = jungle.revision();
+        let revert = || tree.revert(wrong, &CommitMeta::new()).is_ok();
+        let done: usize = thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(revert)).collect();
+            threads.into_iter().map(|thread| usize::from(thread.join().unwrap())).sum()
+        });
+        assert_eq!((done, tree.read().root().child_count()), (1, 2));
+    }
+}
+
+/// A fraction that may have been given to another one since is not given back, and that is told.
+#[test]
+fn what_comes_back_under_another_key_is_told() {
+    let (jungle, tree) = tree_of(2);
+    let first = Position::new(0).unwrap();
+    let insert = || [tree.update(|tx| tx.insert_after(&[], &first)).unwrap().value];
+    let [one, other] = [insert(), insert()];
+    tree.update(|tx| tx.remove(&one)).unwrap();
+    let wrong = jungle.revision();
+    tree.update(|tx| tx.remove(&other)).unwrap();
+    let renamed = tree.revert(wrong, &CommitMeta::new()).unwrap().renamed;
+    let [(was, is)] = &renamed[..] else { panic!("{renamed:?}") };
+    assert_eq!(*was, Path::from(one));
+    assert!(was != is && tree.read().root().at(is).is_ok());
 }
 
 #[test]

@@ -127,7 +127,12 @@ impl World {
         let now = branch.handle.snapshot();
         let merged = merge(&is, &was, &now, &MergeOptions::new()).expect("there is room");
         let done = branch.handle.revert(after.revision, &meta);
-        if !merged.conflicts.is_empty() {
+        // It would be beside itself.
+        let is_back = merged.renamed.iter().any(|(was, is)| {
+            let (key, parent) = (was.last().expect("no root"), is.parent().expect("no root"));
+            now.root().at(&parent.join(key.clone())).is_ok()
+        });
+        if is_back || !merged.conflicts.is_empty() {
             let Err(RevertError::Conflict(told)) = done else {
                 panic!("{done:?} though {:?}", merged.conflicts)
             };
