@@ -113,7 +113,7 @@ pub fn redo(
     match change {
         Change::AttributePut { key, value, .. } => editor.put_attribute(path, key, value)?,
         Change::AttributeRemoved { key, .. } => editor.remove_attribute(path, key).map(drop)?,
-        Change::ChildRemoved { .. } => editor.remove(path)?,
+        Change::ChildRemoved { .. } => redo_removal(editor, conflict, change)?,
         Change::SubtreeSet { subtree, .. } => editor.set_subtree(path, subtree.node())?,
         Change::Moved { from, to } => redo_move(editor, conflict, change, (from, to))?,
         change => return Err(RedoError::NotAlone { change: Box::new(change.clone()) }),
@@ -138,6 +138,28 @@ fn bring_back(editor: &mut Editor, conflict: &Conflict, ours: &Snapshot) -> Resu
         Some(from) if ours.root().at(from).is_err() && !lacks(editor, from) => editor.remove(from),
         _ => Ok(()),
     }
+}
+
+/// Removes what the other side has changed: each of its changes is a conflict, so it may be gone by
+/// now. What it has moved into that would be lost, what it has moved out of it would stay.
+fn redo_removal(
+    editor: &mut Editor,
+    conflict: &Conflict,
+    change: &Change,
+) -> Result<(), RedoError> {
+    let Conflict { path, ours, theirs, .. } = conflict;
+    let other = if change == ours { theirs } else { ours };
+    if let Change::Moved { from, to } = other
+        && from != change.path()
+        && to != path
+        && !(from.starts_with(path) && to.starts_with(path))
+    {
+        return Err(RedoError::NotAlone { change: Box::new(change.clone()) });
+    }
+    if editor.root().at(path).is_ok() {
+        editor.remove(path)?;
+    }
+    Ok(())
 }
 
 /// Does a move, and takes back what the other side did where it can only be done without that.
@@ -175,7 +197,7 @@ fn move_to(editor: &mut Editor, from: &Path, to: &Path) -> Result<(), EditError>
 
 #[cfg(test)]
 mod tests {
-    use jungle_db::{CommitMeta, Draft, Jungle, Merge};
+    use jungle_db::{CommitMeta, Draft, Jungle, Merge, UpdateError};
     use jungle_tree::{MergeOptions, Resolution, diff};
 
     use super::*;
@@ -227,6 +249,49 @@ mod tests {
         assert_eq!(cycle, [["/", "/a", "/a/y", "/c"], ["/", "/b", "/b/x", "/c"]]);
         let taken = both.map(|prevails| settled(("/a", "/n"), ("/b", "/n"), prevails));
         assert_eq!(taken, [["/", "/a", "/c", "/n"], ["/", "/b", "/c", "/n"]]);
+    }
+
+    /// What settling all conflicts for us does to theirs, where we removed `/a`.
+    fn removed(theirs: impl FnMut(&mut Draft) -> Result<(), EditError>) -> Option<String> {
+        let main = Jungle::new().unwrap().create_tree("t").unwrap();
+        let made = main.update(|tx| {
+            ["/a", "/a/k", "/b"].iter().try_for_each(|name| {
+                let path = path(name);
+                let (key, parent) = path.split_last().unwrap();
+                tx.insert_child(parent, key)?;
+                tx.put_attribute(&path, "name", *name)
+            })
+        });
+        let draft = main.branch("draft", made.unwrap().revision).unwrap();
+        draft.update(|tx| tx.remove(&path("/a"))).unwrap();
+        main.update(theirs).unwrap();
+        let merge = main.merge("draft", &MergeOptions::new()).unwrap();
+        let (conflicts, version) = (merge.conflicts().to_vec(), merge.ours().clone());
+        assert!(!conflicts.is_empty());
+        let settled = merge.edit(|editor| {
+            conflicts.iter().try_for_each(|one| redo(editor, one, &one.ours, &version))
+        });
+        match settled {
+            Ok(merge) => Some(merge.changes().to_string()),
+            Err(UpdateError::Closure(RedoError::NotAlone { .. })) => None,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn what_we_removed_goes_once_and_takes_nothing_along() {
+        let put = |tx: &mut Draft, at: &str| tx.put_attribute(&path(at), "n", 1);
+        let twice = |tx: &mut Draft| put(tx, "/a").and_then(|()| put(tx, "/a/k"));
+        assert_eq!(removed(twice).as_deref(), Some("- /a\n"));
+        let away = |tx: &mut Draft| tx.move_node(&path("/a"), &path("/b"), &"c".into());
+        assert_eq!(removed(away).as_deref(), Some("- /b/c\n"));
+        let within = |tx: &mut Draft| tx.move_node(&path("/a/k"), &path("/a"), &"m".into());
+        assert_eq!(removed(within).as_deref(), Some("- /a\n"));
+        // They moved something into it, or out of it: it would be gone, or left behind.
+        let into = |tx: &mut Draft| tx.move_node(&path("/b"), &path("/a"), &"c".into());
+        assert_eq!(removed(into), None);
+        let out = |tx: &mut Draft| tx.move_node(&path("/a/k"), &[], &"c".into());
+        assert_eq!(removed(out), None);
     }
 
     /// What differs from ours in the end when that prevails, and they removed `removed`.
