@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use jungle_db::{
-    CommitMeta, CommitRecord, Eraser, Erasure, Jungle, MemoryJournal, Revision, TreeHandle,
+    CommitMeta, CommitRecord, Eraser, Erasure, Jungle, MemoryJournal, Retention, Revision,
+    TreeHandle,
 };
 use jungle_testkit::{Rng, for_each_seed};
-use jungle_tree::{ContentHash, Key, MergeOptions, Path};
+use jungle_tree::{Arena, ContentHash, EditError, Key, MergeOptions, Path, Position};
 
 use crate::support::{SharedClock, path};
 
@@ -143,6 +144,36 @@ fn an_erased_position_is_not_given_again() {
     let (without, _) = erased(&journal.records(), erasure);
     let tree = without.open_tree("t").unwrap();
     assert_eq!(tree.update(|tx| tx.append(&[])).unwrap().value, Key::from(2));
+}
+
+/// Nor where there are only versions to copy: at the end, in front and between two.
+#[test]
+fn a_copy_gives_no_position_again() {
+    let jungle = Jungle::new().unwrap();
+    let tree = jungle.create_tree("t").unwrap();
+    tree.set_retention(Retention::Last(1)).unwrap();
+    tree.update(|tx| (0..2).try_for_each(|_| tx.append(&[]).map(drop))).unwrap();
+    let first = Position::new(0).unwrap();
+    let give = |tree: &TreeHandle| -> Vec<Key> {
+        let given = tree.update(|tx| {
+            let between = tx.insert_after(&[], &first)?;
+            Ok::<_, EditError>(vec![between, tx.insert_before(&[], &first)?, tx.append(&[])?])
+        });
+        given.unwrap().value
+    };
+    let mut given = Vec::new();
+    for _ in 0..3 {
+        for key in give(&tree) {
+            tree.update(|tx| tx.remove(std::slice::from_ref(&key))).unwrap();
+            given.push(key);
+        }
+    }
+    let erasure = Erasure::new(tree.id(), path("/gone")).unwrap();
+    let (builder, arena) = (Jungle::builder(), Arena::new().unwrap());
+    let (copy, _) = jungle.copy_without(&erasure, builder, arena, |_, _| ()).unwrap();
+    for key in give(&copy.open_tree("t").unwrap()) {
+        assert!(!given.contains(&key), "{key} was another node");
+    }
 }
 
 #[test]
