@@ -79,7 +79,8 @@ fn find<'a>(root: Node<'a>, path: &[Key]) -> Option<Node<'a>> {
 
 fn have_same_keys(then: Node<'_>, now: Node<'_>) -> bool {
     // Who was told a position would be told another one after somebody took one away.
-    then.fractions_taken() == now.fractions_taken()
+    then.next_position() == now.next_position()
+        && then.fractions_taken() == now.fractions_taken()
         && then.lowest_position() == now.lowest_position()
         && then.differing_children(now).all(|(_, then, now)| then.is_some() && now.is_some())
 }

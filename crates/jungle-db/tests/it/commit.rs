@@ -606,6 +606,25 @@ fn a_position_in_front_that_others_gave_and_took_away_is_not_given() {
     assert_ne!(tree.update(|tx| tx.insert_before(&[], &first)).unwrap().value, theirs);
 }
 
+/// Nor at the end: who was told it, and wrote it down, had the key of nothing.
+#[test]
+fn a_position_at_the_end_that_others_gave_and_took_away_is_not_told() {
+    let (_jungle, tree) = tree_of(2);
+    let last = Position::new(1).unwrap();
+    for at_the_end in [true, false] {
+        let mut ours = tree.begin(CommitOptions::default());
+        let told = match at_the_end {
+            true => ours.insert_at(&[], 9).unwrap(),
+            false => ours.insert_after(&[], &last).unwrap(),
+        };
+        ours.put_attribute(&[], "newest", told.to_string().as_str()).unwrap();
+        let theirs = append(&tree, &[]);
+        assert_eq!(told, theirs);
+        tree.update(|tx| tx.remove(std::slice::from_ref(&theirs))).unwrap();
+        assert!(matches!(ours.commit(), Err(CommitError::Conflict(_))));
+    }
+}
+
 #[test]
 fn the_last_child_behind_one_that_was_removed_is_asked_for_again() {
     let remember_the_last = |tx: &mut Draft| {
