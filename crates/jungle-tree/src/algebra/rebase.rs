@@ -308,7 +308,12 @@ impl<'a> Rebaser<'a> {
         {
             return (Some(sum), None);
         }
-        if ours == theirs {
+        // Of two numbers there is a sum, if it is not too large: then one of them would be lost.
+        let is_number = |value: Option<&Value>| value.is_some_and(|it| number(it).is_some());
+        let is_too_large = matches!(rule, Some(Rule::Counter))
+            && is_number(ours)
+            && matches!(base, Some(base) if base.is_none() || is_number(base.as_ref()));
+        if ours == theirs && !is_too_large {
             return (theirs.cloned(), None);
         }
         if let Some(Rule::Function(f)) = rule {

@@ -529,6 +529,9 @@ fn rules_settle_attributes() {
     check("~ /a x=0.5", "~ /a x=3", "-/a x=0;+/a x=3.5", 0);
     check("~ /a x=0.5", "~ /a x=0.25", "-/a x=0;+/a x=0.75", 0);
     check("~ /a x=t", "~ /a x=3", "-/a x=0;+/a x=3", 1);
+    check("~ /a x=t", "~ /a x=t", "-/a x=0;+/a x=\"t\"", 0);
+    let most = "~ /a x=9223372036854775807";
+    check(most, most, "-/a x=0;+/a x=9223372036854775807", 1);
     check("~ /a x", "~ /a x=3", "-/a x=0;+/a x=3", 1);
     check("~ /a x=2", "= /a x=3", "-/a x=0;-/a/k x=0;-/a/k/l;+/a x=5", 0);
     check("~ /a x", "= /a x=3", "-/a x=0;-/a/k x=0;-/a/k/l;+/a x=3", 1);
