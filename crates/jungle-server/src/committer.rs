@@ -11,9 +11,9 @@ use std::thread::{Builder, yield_now};
 use jungle::{
     CommitOptions, Committed, Draft, Jungle, NotWritten, Placed, Revision, Series, TreeHandle,
 };
-use tokio::sync::{mpsc, oneshot};
-use tokio::task::block_in_place;
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
+use crate::app::aside_with;
 use crate::problem::{Kind, Problem};
 
 /// How many wait for the log, or work out what is to come.
@@ -21,10 +21,15 @@ const THREADS: usize = 2;
 /// So often others are let go first before something is worked out: those who were just answered
 /// ask again, most of them.
 const GATHER_TURNS: usize = 64;
+/// So many are tried by themselves at once, with a thread each: where they contradict what has no
+/// place yet, they wait for the log, and whoever only reads needs threads meanwhile.
+const ALONE_MAX: usize = 32;
 
 /// Where commits are asked for.
 pub(crate) struct Committer {
     send: mpsc::UnboundedSender<Box<dyn Job>>,
+    /// A permit for each that is tried by itself.
+    alone: Arc<Semaphore>,
 }
 
 /// What became of a commit.
@@ -74,11 +79,11 @@ impl Committer {
             let (jungle, queue) = (jungle.clone(), Arc::clone(&queue));
             Builder::new().name("commit".to_owned()).spawn(move || run(&jungle, &queue))?;
         }
-        Ok(Committer { send })
+        Ok(Committer { send, alone: Arc::new(Semaphore::new(ALONE_MAX)) })
     }
 
-    /// Commits on top of whatever others do, and waits until that has its place. It is done whether
-    /// or not the caller stays.
+    /// Commits on top of whatever others do, and waits until that has its place. Once begun it is
+    /// done, whether or not the caller stays.
     pub(crate) async fn update<T, F>(
         &self,
         branch: &TreeHandle,
@@ -102,8 +107,11 @@ impl Committer {
         match waited.await {
             Ok(Outcome::Done(committed)) => Ok(committed),
             Ok(Outcome::NotWritten(error)) => Err(error.into()),
-            Ok(Outcome::Alone(mut f)) => {
-                Ok(block_in_place(|| branch.update_with(options, &mut f))?)
+            Ok(Outcome::Alone(f)) => {
+                let (branch, options) = (branch.clone(), options.clone());
+                // Never closed; and whoever waits here has not begun.
+                let permit = Arc::clone(&self.alone).acquire_owned().await;
+                aside_with(permit, move || Ok(branch.update_with(&options, f)?)).await
             }
             Err(_) => Err(Problem::new(Kind::Failed, "nobody commits any more")),
         }

@@ -1,12 +1,15 @@
 //! A server of a cluster that follows its log no further: it says so, and nothing of the trees.
 
 use std::io::{ErrorKind, Read, Write};
-use std::sync::Arc;
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use jungle::OpenOptions;
-use jungle_cluster::{Cluster, Log, MemoryLog, Options};
+use jungle_cluster::{Appended, Cluster, Log, LogError, LogId, MemoryLog, Options, Tail};
 use jungle_server::{Access, Data, Role};
 use serde_json::json;
 
@@ -15,12 +18,12 @@ use crate::status::fact;
 use crate::support::{Folder, Served, limits};
 
 /// A server that follows this log, in a folder.
-pub(crate) fn follow(log: MemoryLog, folder: &Folder) -> (Served, Arc<Cluster>) {
+pub(crate) fn follow(log: impl Log + 'static, folder: &Folder) -> (Served, Arc<Cluster>) {
     follow_with(log, folder, jungle_server::Options::default())
 }
 
 fn follow_with(
-    log: MemoryLog,
+    log: impl Log + 'static,
     folder: &Folder,
     options: jungle_server::Options,
 ) -> (Served, Arc<Cluster>) {
@@ -144,6 +147,95 @@ fn many_that_wait_leave_threads_for_others() {
             Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock, "nobody gave up"),
         }
     }
+}
+
+/// A log that is silent until somebody has it give no answer, or goes away.
+struct Silent {
+    log: MemoryLog,
+    is_silent: Arc<AtomicBool>,
+    /// Told of each message.
+    asked: Sender<()>,
+    fails: Mutex<Receiver<()>>,
+}
+
+impl Log for Silent {
+    fn id(&self) -> LogId {
+        self.log.id()
+    }
+
+    fn append(&self, after: u64, message: &Bytes, within: Duration) -> Result<Appended, LogError> {
+        if self.is_silent.load(Ordering::SeqCst) {
+            let _ = self.asked.send(());
+            let fails = self.fails.lock().unwrap_or_else(PoisonError::into_inner);
+            if fails.recv().is_ok() {
+                return Err(LogError::NoAnswer { within, last: None });
+            }
+        }
+        self.log.append(after, message, within)
+    }
+
+    fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
+        self.log.get(sequence)
+    }
+
+    fn bounds(&self) -> Result<(u64, u64), LogError> {
+        self.log.bounds()
+    }
+
+    fn tail(&self, from: u64) -> Tail {
+        self.log.tail(from)
+    }
+
+    fn close(&self) {
+        self.log.close();
+    }
+}
+
+/// Asks for a commit, and does not wait for it.
+fn begin_commit(served: &Served, edits: &str) -> TcpStream {
+    let (mut stream, length) = (served.connect(), edits.len() + r#"{"edits":[]}"#.len());
+    let head = "POST /api/v1/trees/t/commits HTTP/1.1\r\nHost: localhost\r\n\
+                Content-Type: application/json\r\n";
+    let rest = format!("Content-Length: {length}\r\n\r\n{{\"edits\":[{edits}]}}");
+    stream.write_all(format!("{head}{rest}").as_bytes()).unwrap();
+    stream
+}
+
+#[test]
+fn commits_that_contradict_each_other_leave_threads_for_who_reads() {
+    let ((asked, is_asked), (fail, fails)) = (channel(), channel());
+    let (folder, is_silent) = (Folder::new("many-contradict"), Arc::new(AtomicBool::new(false)));
+    let (log, fails) = (MemoryLog::new(), Mutex::new(fails));
+    let log = Silent { log, is_silent: Arc::clone(&is_silent), asked, fails };
+    let (served, _cluster) = follow(log, &folder);
+    served.post("/api/v1/trees", r#"{"name":"t"}"#).expect(201);
+    is_silent.store(true, Ordering::SeqCst);
+    let _first = begin_commit(&served, r#"{"op":"append"}"#);
+    is_asked.recv().unwrap();
+    // Only one of them can be done. There are more than there are threads.
+    let edits = r#"{"op":"test","path":"/","attribute":"n","exists":false},
+                   {"op":"put","attribute":"n","value":1}"#;
+    let waiting: Vec<_> = (0..400).map(|_| begin_commit(&served, edits)).collect();
+    let connections = || {
+        let metrics = served.get("/metrics").text;
+        let count = metrics.lines().find_map(|line| line.strip_prefix("jungle_connections "));
+        count.unwrap().parse::<usize>().unwrap()
+    };
+    while connections() < waiting.len() {}
+    // Dropped before the server is, which must not wait for it.
+    let fail = fail;
+    for _ in 0..3 {
+        fail.send(()).unwrap();
+        is_asked.recv().unwrap();
+        served.get("/api/v1/trees/t/node").expect(200);
+    }
+    drop(fail);
+    let done = waiting.into_iter().filter_map(|mut stream| {
+        let mut answer = [0; "HTTP/1.1 200".len()];
+        stream.read_exact(&mut answer).unwrap();
+        (&answer == b"HTTP/1.1 200").then_some(())
+    });
+    assert_eq!(done.count(), 1);
 }
 
 #[test]
