@@ -44,8 +44,9 @@ pub struct Limits {
     /// wait in line. More make larger groups for one sync, until they get in each other's way in
     /// memory; 32.
     pub commits_max: usize,
-    /// Searches, diffs, merges, far pages, and pieces of a history that are read for who watches,
-    /// at a time; the others wait in line, so that commits always find a thread; 8.
+    /// Searches, diffs, merges, far pages, revisions that are many steps back, and pieces of a
+    /// history that are read for who watches, at a time; the others wait in line, so that commits
+    /// always find a thread; 8.
     pub long_reads_max: usize,
     /// How long they wait there, before they are refused; 10 s.
     pub line_time: Duration,

@@ -26,6 +26,9 @@ use crate::cluster;
 use crate::problem::{Kind, Problem};
 use crate::query::{self, Query};
 
+/// Further back than this it takes long to count.
+const STEPS_NEAR: usize = 1_000;
+
 /// The trees. What is in here is seen by this file alone.
 pub(crate) struct Trees(Jungle);
 
@@ -181,7 +184,7 @@ impl Visitor {
     }
 
     /// The version that the query says, to read the node at `path`.
-    pub(crate) fn version(
+    pub(crate) async fn version(
         &self,
         name: &str,
         query: &Query,
@@ -194,7 +197,19 @@ impl Visitor {
                 let snapshot = tokio::task::block_in_place(|| own.snapshot(&tree))?;
                 Ok(Found { snapshot, tree })
             }
-            (at, _) => Ok(jungle_words::find_or_newest(&tree, at)?),
+            (at, _) => self.find(&tree, at).await,
+        }
+    }
+
+    /// The version of a tree that has this name; without one the newest. Those between are gone
+    /// through: where they are many, in line with all who look at much.
+    pub(crate) async fn find(&self, tree: &TreeHandle, at: Option<&str>) -> Result<Found, Problem> {
+        match at.filter(|at| is_far_back(at)) {
+            Some(at) => {
+                let (tree, at) = (tree.clone(), at.to_owned());
+                self.in_line(move || Ok(jungle_words::find(&tree, &at)?)).await
+            }
+            None => Ok(jungle_words::find_or_newest(tree, at)?),
         }
     }
 
@@ -465,6 +480,25 @@ impl Visitor {
         let visitor = self.clone();
         aside_with(permit, move || f(&visitor)).await
     }
+
+    /// The same with the version that [`find`](Visitor::find) finds. That is looked for when it
+    /// is written, since it may not be kept for long.
+    pub(crate) async fn write_from<T: Send + 'static>(
+        &self,
+        tree: TreeHandle,
+        at: Option<String>,
+        f: impl FnOnce(Found) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let is_far = at.as_deref().is_some_and(is_far_back);
+        let write = move || f(jungle_words::find_or_newest(&tree, at.as_deref())?);
+        if is_far { self.in_line(write).await } else { self.write(move |_| write()).await }
+    }
+}
+
+/// Does it say many steps back, as `main~5000` does?
+fn is_far_back(at: &str) -> bool {
+    let steps = at.rsplit_once('~').and_then(|(_, steps)| steps.parse().ok());
+    steps.is_some_and(|steps: usize| steps > STEPS_NEAR)
 }
 
 fn withheld() -> Problem {

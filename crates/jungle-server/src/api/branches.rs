@@ -58,8 +58,7 @@ pub(crate) async fn create(
     let tree = app.tree(&name, Need::whole(Role::Write))?;
     let new = new(&app, request).await?;
     jungle_words::check_name(&new.name)?;
-    let made = app.write(move |_| {
-        let from = jungle_words::find_or_newest(&tree, new.at.as_deref())?;
+    let made = app.write_from(tree, new.at, move |from| {
         Ok(from.tree.branch(&new.name, from.snapshot.revision())?)
     });
     Ok((StatusCode::CREATED, answer(&branch(&made.await?))).into_response())
@@ -99,8 +98,7 @@ pub(crate) async fn create_tag(
     let tree = app.tree(&name, Need::whole(Role::Write))?;
     let new = new(&app, request).await?;
     jungle_words::check_name(&new.name)?;
-    let made = app.write(move |_| {
-        let from = jungle_words::find_or_newest(&tree, new.at.as_deref())?;
+    let made = app.write_from(tree, new.at, move |from| {
         let revision = from.snapshot.revision();
         from.tree.tag(&new.name, revision)?;
         Ok(json!({"name": new.name, "revision": revision.number()}))

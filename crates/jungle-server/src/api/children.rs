@@ -153,7 +153,7 @@ pub(crate) async fn list(
         ["path", "branch", "at", "order", "from", "after", "to", "offset", "limit"].as_slice();
     let query = Query::of(&uri, known)?;
     let (range, path) = (Range::of(&query)?, query.path()?);
-    let found = app.version(&name, &query, &path)?;
+    let found = app.version(&name, &query, &path).await?;
     let revision = found.snapshot.revision();
     found.snapshot.root().at(&path)?;
     if let Some(unchanged) = app.mark.unchanged(&headers, revision) {

@@ -30,9 +30,9 @@ pub(crate) async fn diff(
     let (path, limit) = (query.path()?, query.limit()?);
     let tree = app.branch(&name, &query, Need::read(&path))?;
     let after = query.parsed::<usize>("after")?.unwrap_or(0);
-    let to = jungle_words::find_or_newest(&tree, query.text("to")?)?;
+    let to = app.find(&tree, query.text("to")?).await?;
     let from = match query.text("from")? {
-        Some(from) => jungle_words::find(&tree, from)?.snapshot,
+        Some(from) => app.find(&tree, Some(from)).await?.snapshot,
         None => to.before()?.map(|before| before.snapshot).ok_or_else(|| {
             let revision = to.snapshot.revision();
             let detail = format_args!("revision {revision} is the first that is kept");

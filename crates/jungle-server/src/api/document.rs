@@ -34,7 +34,7 @@ pub(crate) async fn export(
     let path = query.path()?;
     let layout =
         [Layout::Compact, Layout::Pretty][query.one_of("layout", &["compact", "pretty"])?];
-    let found = app.version(&name, &query, &path)?;
+    let found = app.version(&name, &query, &path).await?;
     let revision = found.snapshot.revision();
     found.snapshot.root().at(&path)?;
     if let Some(unchanged) = app.mark.unchanged(&headers, revision) {

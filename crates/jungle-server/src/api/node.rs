@@ -36,7 +36,7 @@ pub(crate) async fn show(
 ) -> Result<Response, Problem> {
     let query = Query::of(&uri, &["path", "branch", "at"])?;
     let path = query.path()?;
-    let found = app.version(&name, &query, &path)?;
+    let found = app.version(&name, &query, &path).await?;
     let revision = found.snapshot.revision();
     let node = found.snapshot.root().at(&path)?;
     if let Some(unchanged) = app.mark.unchanged(&headers, revision) {
@@ -67,7 +67,7 @@ pub(crate) async fn value(
     let attribute = query.long_text("attribute");
     let attribute = attribute.ok_or_else(|| Problem::bad("the parameter attribute is missing"))?;
     let path = query.path()?;
-    let found = app.version(&name, &query, &path)?;
+    let found = app.version(&name, &query, &path).await?;
     let node = found.snapshot.root().at(&path)?;
     let value = node.attribute(attribute).ok_or_else(|| {
         Problem::new(Kind::NoSuchAttribute, format_args!("no attribute {attribute:?} is there"))

@@ -54,6 +54,6 @@ pub(crate) async fn show(
 ) -> Result<Response, Problem> {
     let query = Query::of(&uri, &["branch"])?;
     let tree = app.branch(&name, &query, Need::whole(Role::Read))?;
-    let found = jungle_words::find(&tree, &revision)?;
+    let found = app.find(&tree, Some(&revision)).await?;
     Ok(json(&Tags::of(&tree).info(&found.info()?)))
 }

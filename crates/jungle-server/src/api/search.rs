@@ -130,7 +130,7 @@ pub(crate) async fn search(
     if after.as_ref().is_some_and(|after| !after.starts_with(&path)) {
         return Err(Problem::bad("after is not below path"));
     }
-    let version = app.version(&name, &query, &path)?;
+    let version = app.version(&name, &query, &path).await?;
     version.snapshot.root().at(&path)?;
     let edition = edition(&version);
     if let Some(unchanged) = app.mark.unchanged(&headers, &edition) {

@@ -1,6 +1,8 @@
+use std::time::Duration;
+
 use serde_json::{Value as Json, json};
 
-use crate::support::Served;
+use crate::support::{Served, limits};
 
 /// Revisions 2 to `n + 1` put their number less two into `n`.
 fn with_revisions(n: i64) -> Served {
@@ -28,6 +30,41 @@ fn history_comes_in_pages_from_both_ends() {
         let numbers: Json = revisions.map(|info| info["revision"].clone()).collect();
         assert_eq!((numbers, &page["next"]), (expected, &next), "{query}");
     }
+}
+
+#[test]
+fn what_is_many_steps_back_is_looked_for_in_line() {
+    // Nobody comes to the end of the line.
+    let served = Served::with(|options| {
+        options.limits = limits(|limits| {
+            limits.long_reads_max = 0;
+            limits.line_time = Duration::ZERO;
+        });
+    });
+    let served = served.tree("t");
+    for asked in [
+        "node?at=",
+        "value?attribute=n&at=",
+        "children?at=",
+        "document?at=",
+        "search?attribute=n&at=",
+        "diff?to=",
+        "diff?from=",
+        "revisions/",
+    ] {
+        let refused = served.get(&format!("/api/v1/trees/t/{asked}main~100000"));
+        assert_eq!(refused.problem(), "too-many", "{asked}");
+    }
+    for made in ["branches", "tags"] {
+        let make = |at: &str| {
+            let new = json!({"name": made, "at": at}).to_string();
+            served.post(&format!("/api/v1/trees/t/{made}"), &new)
+        };
+        assert_eq!(make("main~100000").problem(), "too-many", "{made}");
+        make("main~0").expect(201);
+    }
+    served.get("/api/v1/trees/t/node?at=main~0").expect(200);
+    assert_eq!(served.get("/api/v1/trees/t/node?at=main~1").problem(), "no-such-revision");
 }
 
 #[test]
