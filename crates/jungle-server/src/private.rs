@@ -4,6 +4,15 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
+/// Keeps others out who would change files of the same folder, until it is dropped. Where a folder
+/// cannot be locked, nobody is kept out.
+pub(crate) fn alone(path: &Path) -> Option<fs::File> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = fs::File::open(folder.unwrap_or(Path::new("."))).ok()?;
+    folder.lock().ok()?;
+    Some(folder)
+}
+
 /// Writes a file for its owner only, in place of the one that is there: at every moment there is
 /// the one or the other, whole.
 pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {

@@ -213,10 +213,7 @@ fn rewrite<T>(
     file: &FsPath,
     change: impl FnOnce(&mut Access) -> Result<T, AccessError>,
 ) -> Result<T, Failure> {
-    let mut access = read(file)?;
-    let done = change(&mut access).map_err(|error| not_done(&error))?;
-    access.write(file).map_err(|error| not_done(&error))?;
-    Ok(done)
+    Access::change(file, change).map_err(|error| not_done(&error))
 }
 
 /// An error, and what to do.

@@ -49,6 +49,24 @@ fn read(folder: &Folder) -> Store {
 }
 
 #[test]
+fn those_who_change_an_access_file_at_once_undo_nothing() {
+    let folder = Folder::new("access-at-once");
+    let names: Vec<String> = (0..24).map(|number| format!("ci-{number}")).collect();
+    std::thread::scope(|scope| {
+        for name in &names {
+            let folder = &folder;
+            let add = ["access", "add-token", "access.toml", name];
+            scope.spawn(move || folder.run(&add).check_code(0));
+        }
+    });
+    let listed = folder.run(&["access", "list", "access.toml"]).out;
+    for name in &names {
+        let line = format!("{name}  token");
+        assert!(listed.lines().any(|listed| listed.starts_with(&line)), "{name}: {listed}");
+    }
+}
+
+#[test]
 fn a_folder_that_is_written_elsewhere_can_be_looked_at() {
     let folder = Folder::new("beside");
     folder.write("a.json", r#"{"a":1}"#);

@@ -193,6 +193,39 @@ impl Access {
         private::write(path, &text).map_err(failed)
     }
 
+    /// Changes a file, or makes it. Of several who change one so at the same time, none undoes what
+    /// another one did.
+    ///
+    /// # Errors
+    /// When it cannot be read or written, or what `change` says; it is as it was then.
+    ///
+    /// ```
+    /// use jungle_server::Access;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-change-doc-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir)?;
+    /// let file = dir.join("access.toml");
+    /// let token = Access::change(&file, |access| access.add_token("ci", None))?;
+    /// assert!(token.starts_with("jungle_"));
+    /// assert_eq!(Access::read(&file)?.people().count(), 1);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn change<T>(
+        path: &FsPath,
+        change: impl FnOnce(&mut Access) -> Result<T, AccessError>,
+    ) -> Result<T, AccessError> {
+        let _alone = private::alone(path);
+        let mut access = match Access::read(path) {
+            Err(AccessError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                Access::default()
+            }
+            read => read?,
+        };
+        let done = change(&mut access)?;
+        access.write(path)?;
+        Ok(done)
+    }
+
     /// Adds a user, or gives one another password. Without a password of their own they get one,
     /// which is the answer: nobody can read it again.
     ///
