@@ -213,7 +213,7 @@ pub(crate) struct Outgoing {
 }
 
 /// Bytes of a piece, about.
-const PIECE_BYTES: usize = 64 << 10;
+pub(crate) const PIECE_BYTES: usize = 64 << 10;
 
 impl Outgoing {
     /// To be used on another thread than those that serve.

@@ -50,8 +50,8 @@ pub struct Limits {
     pub long_reads_max: usize,
     /// How long they wait there, before they are refused; 10 s.
     pub line_time: Duration,
-    /// Exports and imports at a time, a quarter of them for each user, token or address that is not
-    /// this machine's; 8.
+    /// Exports, values above 1 MiB too, and imports at a time, a quarter of them for each user,
+    /// token or address that is not this machine's; 8.
     pub documents_max: usize,
     /// How long requests that are being worked on may take when the server stops; 10 s.
     pub stop_time: Duration,

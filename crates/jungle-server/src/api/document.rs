@@ -40,15 +40,25 @@ pub(crate) async fn export(
     if let Some(unchanged) = app.mark.unchanged(&headers, revision) {
         return Ok(unchanged);
     }
-    let place = place(&app)?;
+    let body = sent(&app, move |out| {
+        let node = found.snapshot.root().at(&path)?;
+        Ok(jungle::json::export(node, out, &ExportOptions { layout })?)
+    })?;
+    Ok(app.mark.show(revision, written(body)))
+}
+
+/// What is written there, as the body of an answer, in one of the places for documents.
+pub(super) fn sent(
+    app: &Visitor,
+    write: impl FnOnce(&mut Outgoing) -> Result<(), Box<dyn Error>> + Send + 'static,
+) -> Result<Body, Problem> {
+    let place = place(app)?;
     let (mut out, body) = Outgoing::new(&app.options.limits);
     let watched = app.clone();
     tokio::task::spawn_blocking(move || {
         let _watched = watched.metrics.panics.on_unwind();
-        let options = ExportOptions { layout };
         let written = jungle::loading(|| {
-            let node = found.snapshot.root().at(&path)?;
-            jungle::json::export(node, &mut out, &options)?;
+            write(&mut out)?;
             Ok::<(), Box<dyn Error>>(out.finish()?)
         });
         // The head was sent long ago: an answer that breaks off is all that a client can be told.
@@ -59,7 +69,7 @@ pub(crate) async fn export(
         }
         drop(place);
     });
-    Ok(app.mark.show(revision, written(body)))
+    Ok(body)
 }
 
 /// Exports and imports take a thread each for as long as the client likes.

@@ -1,16 +1,21 @@
 //! A node, and one of its attributes.
 
+use std::io::Write;
+
 use axum::body::Body;
 use axum::http::Uri;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderMap};
-use axum::response::{IntoResponse, Response};
-use jungle::ValueRef;
+use axum::response::Response;
+use jungle::{Path, Snapshot, ValueRef};
 use serde::Serialize;
 
 use super::children::is_zero;
+use super::document::sent;
 use super::value::Attributes;
 use super::{Named, json, written};
 use crate::access::Visitor;
+use crate::body::PIECE_BYTES;
+use crate::limits::PAGE_BYTES;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
 
@@ -76,20 +81,34 @@ pub(crate) async fn value(
     if let Some(unchanged) = app.mark.unchanged(&headers, revision) {
         return Ok(unchanged);
     }
-    Ok(app.mark.show(revision, raw(value)))
+    let Some((media, bytes)) = raw(value) else {
+        let mut text = String::new();
+        jungle::json::write_value(value, &mut text);
+        return Ok(app.mark.show(revision, written(text)));
+    };
+    let body = match bytes.len() {
+        ..=PAGE_BYTES => Body::from(bytes.to_vec()),
+        _ => long(&app, found.snapshot.clone(), path, attribute.to_owned())?,
+    };
+    let head = [(CONTENT_TYPE, media), (CONTENT_DISPOSITION, "attachment")];
+    Ok(app.mark.show(revision, (head, body)))
 }
 
 /// Text as text, bytes as bytes to be saved, anything else as JSON. What an outsider put there must
 /// never be a page.
-fn raw(value: ValueRef<'_>) -> Response {
-    let (media, body) = match value {
-        ValueRef::Text(text) => ("text/plain; charset=utf-8", Body::from(text.to_owned())),
-        ValueRef::Bytes(bytes) => ("application/octet-stream", Body::from(bytes.to_vec())),
-        value => {
-            let mut text = String::new();
-            jungle::json::write_value(value, &mut text);
-            return written(text);
-        }
-    };
-    ([(CONTENT_TYPE, media), (CONTENT_DISPOSITION, "attachment")], body).into_response()
+fn raw(value: ValueRef<'_>) -> Option<(&'static str, &[u8])> {
+    match value {
+        ValueRef::Text(text) => Some(("text/plain; charset=utf-8", text.as_bytes())),
+        ValueRef::Bytes(bytes) => Some(("application/octet-stream", bytes)),
+        _ => None,
+    }
+}
+
+/// It is sent as documents are: a copy for each client that reads slowly would be too much.
+fn long(app: &Visitor, at: Snapshot, path: Path, attribute: String) -> Result<Body, Problem> {
+    sent(app, move |out| {
+        let value = at.root().at(&path)?.attribute(&attribute);
+        let (_, bytes) = value.and_then(raw).unwrap_or_default();
+        Ok(bytes.chunks(PIECE_BYTES).try_for_each(|piece| out.write_all(piece))?)
+    })
 }

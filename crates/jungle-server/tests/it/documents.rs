@@ -34,6 +34,40 @@ fn large_document_is_streamed_both_ways() {
 }
 
 #[test]
+fn long_value_has_a_place_as_documents_have() {
+    for places in [0, 1] {
+        let served = Served::with(|options| {
+            options.limits = limits(|limits| limits.documents_max = places);
+        });
+        let served = served.tree("t");
+        let (short, long) = ("é".repeat(512 << 10), "é".repeat(3 << 20));
+        let bytes = vec![7_u8; 3 << 20];
+        let tree = served.server.jungle().open_tree("t").unwrap();
+        tree.update(|tx| {
+            tx.put_attribute(&[], "short", &*short)?;
+            tx.put_attribute(&[], "bytes", &bytes)?;
+            tx.put_attribute(&[], "long", &*long)
+        })
+        .unwrap();
+        let value = |name: &str| served.get(&format!("/api/v1/trees/t/value?attribute={name}"));
+        assert!(value("short").text == short);
+        if places == 0 {
+            assert_eq!([value("long").problem(), value("bytes").problem()], ["too-many"; 2]);
+            continue;
+        }
+        let told = value("long");
+        assert!(told.text == long && told.header("content-type").starts_with("text/plain"));
+        // The place of the one before is free as soon as all of it was sent.
+        let mut told = value("bytes");
+        while told.status == 429 {
+            told = value("bytes");
+        }
+        assert_eq!((told.status.as_u16(), told.text.len()), (200, bytes.len()));
+        assert_eq!(told.header("content-disposition"), "attachment");
+    }
+}
+
+#[test]
 fn what_is_no_document_is_refused_and_changes_nothing() {
     let served = Served::with(|options| {
         options.limits = limits(|limits| limits.document_bytes_max = 10_000);
