@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::children::Page;
 use super::value::New;
 use super::{Named, written};
-use crate::access::Visitor;
+use crate::access::{View, Visitor};
 use crate::problem::Problem;
 use crate::query::{self, Query};
 
@@ -132,17 +132,23 @@ pub(crate) async fn search(
     }
     let version = app.version(&name, &query, &path).await?;
     version.snapshot.root().at(&path)?;
-    let edition = edition(&version);
+    let view = app.view(&name);
+    let edition = edition(&version, &view);
     if let Some(unchanged) = app.mark.unchanged(&headers, &edition) {
         return Ok(unchanged);
     }
     let find = move || {
         let snapshot = &version.snapshot;
-        let found = match wanted.candidates(&version)? {
+        // An index is of all of the tree: how much is in it, and how long that takes, tells of it.
+        let candidates = match view.is_whole() {
+            true => wanted.candidates(&version)?,
+            false => None,
+        };
+        let found = match candidates {
             Some(candidates) => look_up(snapshot, &path, after, &wanted, limit, candidates)?,
             None => find(snapshot, &path, after.as_ref(), &wanted, limit)?,
         };
-        Ok((found, self::edition(&version)))
+        Ok((found, self::edition(&version, &view)))
     };
     let (found, still) = app.in_line(find).await?;
     if still != edition {
@@ -153,10 +159,10 @@ pub(crate) async fn search(
 }
 
 /// What the answer follows from: a revision, and the indexes, which change how many nodes are
-/// looked at, and so where a page ends.
-fn edition(Found { tree, snapshot }: &Found) -> String {
+/// looked at, and so where a page ends; not for whoever may read a part.
+fn edition(Found { tree, snapshot }: &Found, view: &View) -> String {
     let (revision, keys) = (snapshot.revision(), tree.list_indexes());
-    if keys.is_empty() {
+    if keys.is_empty() || !view.is_whole() {
         return revision.to_string();
     }
     let mut hasher = blake3::Hasher::new();

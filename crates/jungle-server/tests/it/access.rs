@@ -377,6 +377,25 @@ fn part_that_comes_or_goes_is_told_as_one_change() {
 }
 
 #[test]
+fn search_of_a_part_tells_nothing_of_indexes() {
+    let granted = [("ana", "t", "/", Role::Admin), ("ben", "t", "/a", Role::Read)];
+    let guarded = Guarded::new("part-search", &granted);
+    guarded.edit("ana", r#"{"op":"put","path":"/a/x","attribute":"n","value":7}"#).expect(200);
+    // How many nodes were looked at, and of how many parts the tag is.
+    let search = |who: &str| {
+        let answer = guarded.get(who, "/api/v1/trees/t/search?path=/a&attribute=n");
+        let parts = answer.header("etag").split('.').count();
+        let found = answer.expect(200);
+        assert_eq!(found["matches"][0]["path"], "/a/x", "{who}");
+        (found["visited"].as_u64(), parts)
+    };
+    assert_eq!(["ana", "ben"].map(search), [(Some(2), 2), (Some(2), 2)]);
+    let index = Some(r#"{"key":"n"}"#);
+    guarded.send("ana", "POST", "/api/v1/trees/t/indexes", index).expect(201);
+    assert_eq!(["ana", "ben"].map(search), [(Some(1), 3), (Some(2), 2)]);
+}
+
+#[test]
 fn stream_ends_with_the_token_that_began_it() {
     let soon = SystemClock.now().as_micros() + 1_500_000;
     let mut token = String::new();
