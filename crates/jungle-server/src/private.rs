@@ -26,6 +26,14 @@ pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&new)?;
+    #[cfg(unix)]
+    if let Ok(old) = fs::metadata(path) {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        // Root, say, changes what a server reads that has a user of its own.
+        if old.uid() != file.metadata()?.uid() {
+            fchown(&file, Some(old.uid()), Some(old.gid()))?;
+        }
+    }
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(&new, path)?;

@@ -312,6 +312,23 @@ fn file_must_be_its_owners_and_whole() {
     assert!(matches!(start(), Err(StartError::Access(AccessError::Read { .. }))));
 }
 
+#[cfg(unix)]
+#[test]
+fn file_stays_its_owners_whoever_changes_it() {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let folder = Folder::new("access-owner");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let file = folder.0.join("access.toml");
+    Access::default().write(&file).unwrap();
+    // Only root can give a file away.
+    if chown(&file, Some(65_534), Some(65_534)).is_err() {
+        return;
+    }
+    Access::default().write(&file).unwrap();
+    let found = std::fs::metadata(&file).unwrap();
+    assert_eq!((found.uid(), found.gid(), found.mode() & 0o777), (65_534, 65_534, 0o600));
+}
+
 #[test]
 fn other_end_of_a_move_is_not_told_to_who_may_not_read_it() {
     let granted = [("ana", "t", "/", Role::Admin), ("ben", "t", "/a", Role::Read)];
