@@ -160,8 +160,10 @@ fn session<'h>(headers: &'h HeaderMap, name: &'h str) -> Option<&'h str> {
 
 /// What is in all cookies of this name: whoever logs out ends all of them.
 pub(super) fn sessions<'h>(headers: &'h HeaderMap, name: &'h str) -> impl Iterator<Item = &'h str> {
-    let values = headers.get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
-    let cookies = values.flat_map(|value| value.split(';')).map(str::trim);
+    let values = headers.get_all(COOKIE).into_iter().map(HeaderValue::as_bytes);
+    let cookies = values.flat_map(|value| value.split(|&byte| byte == b';'));
+    // All are in one header, and what others on this host put into theirs may be anything.
+    let cookies = cookies.filter_map(|cookie| str::from_utf8(cookie).ok()).map(str::trim);
     let pairs = cookies.filter_map(|cookie| cookie.split_once('='));
     pairs.filter(move |(found, _)| *found == name).map(|(_, secret)| secret)
 }

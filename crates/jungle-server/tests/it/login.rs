@@ -59,6 +59,20 @@ fn session_lasts_from_log_in_to_log_out() {
 }
 
 #[test]
+fn session_is_found_beside_any_cookies_of_others() {
+    let guarded = with_ana("log-in-beside");
+    let cookie = session(&guarded);
+    for others in ["city=Zürich".as_bytes(), b"city=Z\xfcrich", b"\xff"] {
+        let head: &[u8] = b"GET /api/v1/me HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
+        let own = cookie.as_bytes();
+        let cookies = [b"Cookie: ".as_slice(), others, b"; ", own, b"; ", others].concat();
+        let asked = [head, &cookies, b"\r\n\r\n"].concat();
+        let answer = guarded.served.raw(&asked);
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{others:?}: {answer}");
+    }
+}
+
+#[test]
 fn whoever_logs_in_anew_ends_the_session_before() {
     let guarded = with_ana("log-in-anew");
     let status = |cookie: &str| {
