@@ -211,13 +211,20 @@ impl Jungle {
         edits: &[BranchEdit],
         moment: Moment<'_>,
     ) -> Result<(), ReplayError> {
+        // Whoever locks several heads does so in the order of their ids, and each of them once.
+        let mut edits: Vec<&BranchEdit> = edits.iter().collect();
+        edits.sort_by_key(|edit| edit.branch);
+        if let Some(pair) = edits.windows(2).find(|pair| pair[0].branch == pair[1].branch) {
+            return Err(does_not_fit(format!("it edits branch {} twice", pair[0].branch.0)));
+        }
         let handles = edits.iter().map(|edit| self.handle_of(edit.tree, edit.branch));
         let handles: Vec<TreeHandle> = handles.collect::<Result<_, _>>()?;
         // A branch that was deleted since has nothing in common with any.
         let merged = |(edit, handle): (&BranchEdit, &TreeHandle)| {
             edit.merged.and_then(|(from, _)| handle.state.head(from))
         };
-        let merged: Vec<Option<Arc<Head>>> = edits.iter().zip(&handles).map(merged).collect();
+        let merged: Vec<Option<Arc<Head>>> =
+            edits.iter().copied().zip(&handles).map(merged).collect();
         let mut attempts = Vec::with_capacity(edits.len());
         for ((edit, handle), from) in edits.iter().zip(&handles).zip(&merged) {
             let mut editor = Editor::new(handle.head.reader.snapshot());

@@ -1,17 +1,18 @@
 //! The journal: what it was told makes an equal Jungle, and nothing is visible that it refused.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use jungle_db::{
-    BranchId, CommitMeta, CommitOptions, CommitRecord, CreateTreeError, Draft, Durability, Event,
-    Journal, JournalError, Jungle, MemoryJournal, NoSuchRevision, NotWritten, ReplayError,
-    Retention, Revision, TreeId, UpdateError,
+    BranchEdit, BranchId, CommitMeta, CommitOptions, CommitRecord, CreateTreeError, Draft,
+    Durability, Event, Journal, JournalError, Jungle, MemoryJournal, NoSuchRevision, NotWritten,
+    ReplayError, Retention, Revision, TreeHandle, TreeId, UpdateError,
 };
 use jungle_testkit::{Rng, for_each_seed};
-use jungle_tree::{EditError, Key, MergeOptions};
+use jungle_tree::{Change, EditError, Key, MergeOptions, Path};
 
 use crate::support::{SharedClock, append, path, portrait, put, tree_in};
 
@@ -160,6 +161,33 @@ fn ids_that_are_taken_or_leave_no_room_are_refused() {
         copy.create_tree("other").unwrap();
         assert_eq!(copy.open_tree("t").unwrap().list_branches().len(), 2);
     }
+}
+
+/// Else it waits for itself.
+#[test]
+fn a_branch_is_in_a_record_once() {
+    let (journal, jungle, _) = journaled();
+    let trees = ["a", "b"].map(|name| tree_in(&jungle, name, 0));
+    let follow = |trees: &[&TreeHandle]| {
+        let put = Change::AttributePut { path: Path::root(), key: "n".into(), value: 1_i64.into() };
+        let edit = |tree: &&TreeHandle| BranchEdit {
+            tree: tree.id(),
+            branch: tree.branch_id(),
+            changes: vec![put.clone()].into(),
+            merged: None,
+        };
+        let record = CommitRecord {
+            revision: Revision::new(jungle.revision().number() + 1),
+            event: Event::Edited(trees.iter().map(edit).collect()),
+            ..journal.records()[0].clone()
+        };
+        let (jungle, (tell, told)) = (jungle.clone(), channel());
+        thread::spawn(move || tell.send(jungle.follow(&record)).unwrap());
+        told.recv_timeout(Duration::from_secs(30)).expect("it waits for itself")
+    };
+    follow(&[&trees[1], &trees[0]]).unwrap();
+    let refused = follow(&[&trees[0], &trees[0]]).unwrap_err();
+    assert!(matches!(refused, ReplayError::DoesNotFit { .. }), "{refused}");
 }
 
 #[test]
