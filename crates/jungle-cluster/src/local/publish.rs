@@ -261,10 +261,14 @@ impl<'p> Placing<'p, '_> {
         number: u64,
     ) -> Result<(), Unplaced> {
         let opened = self.opening.take().map(|opening| note_opened(self.writer, opening));
-        let noted: Vec<Change> =
-            opened.into_iter().chain([note_settled(self.writer, number)]).collect();
+        let noted = opened.into_iter().chain([note_settled(self.writer, number)]);
+        // A record has one edit of a branch: whoever follows it locks them all at once. What the
+        // entry says of its own number is noted over, or it would be published again and again.
+        let is_noted_there = branch.branch_id() == self.writers.branch_id();
+        let before = if is_noted_there { &changes[..] } else { &[] };
+        let noted: Vec<Change> = before.iter().cloned().chain(noted).collect();
         let mut edits = vec![(self.writers, ChangeSet::from(noted))];
-        if !changes.is_empty() {
+        if !is_noted_there && !changes.is_empty() {
             edits.push((branch, changes));
         }
         let committed = self.series.commit(meta, edits);

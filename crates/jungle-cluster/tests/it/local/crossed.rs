@@ -12,11 +12,11 @@ use jungle_cluster::{
 use jungle_db::{CommitOptions, Jungle, Retention, Revision};
 use jungle_store::{read_checkpoint, write_checkpoint};
 use jungle_testkit::Rng;
-use jungle_tree::ArenaOptions;
+use jungle_tree::{ArenaOptions, Key};
 
 use super::{LONG, all_agree, name_at, world};
 use crate::memory::Engine;
-use crate::support::{newcomer, options, put};
+use crate::support::{int, newcomer, options, put};
 
 /// It contradicts what others did for a moment only, and whoever publishes it has not seen that.
 #[test]
@@ -111,6 +111,43 @@ fn entries_are_read_back_where_the_tree_of_numbers_keeps_its_newest_version_only
     all_agree(&mut servers);
     let there = servers[1].tree().snapshot();
     assert_eq!(name_at(there.root(), &first.value).as_deref(), Some("new"));
+}
+
+/// That it has its place is noted in the same branch, and in the same record.
+#[test]
+fn an_entry_may_edit_the_tree_of_numbers() {
+    let rng = &mut Rng::new(1);
+    let (_engine, mut servers) = world(rng, &["a", "b"], 0);
+    let writers = servers[0].pair().0.open_tree(WRITERS).unwrap();
+    let options = CommitOptions::default();
+    let edit = servers[0].local().update(&writers, &options, |tx| tx.put_attribute(&[], "n", 1));
+    let id = edit.unwrap().id.unwrap();
+    servers[0].publish();
+    assert_eq!(servers[0].local().outcome(id).unwrap(), LocalOutcome::Settled);
+    let beside = servers[0].append("/", "beside").id.unwrap();
+    servers[0].publish();
+    assert_eq!(servers[0].local().outcome(beside).unwrap(), LocalOutcome::Settled);
+    all_agree(&mut servers);
+    assert_eq!(int(&servers[1].pair().0.open_tree(WRITERS).unwrap(), "/", "n"), Some(1));
+}
+
+/// Else it would be published again and again.
+#[test]
+fn an_entry_that_takes_its_own_number_back_is_settled_all_the_same() {
+    let rng = &mut Rng::new(1);
+    let (engine, servers) = world(rng, &["a", "b"], 0);
+    let first = servers[0].append("/", "first").id.unwrap();
+    servers[0].publish();
+    let writers = servers[0].pair().0.open_tree(WRITERS).unwrap();
+    let (at, options) = ([Key::from(first.writer)], CommitOptions::default());
+    let local = servers[0].local();
+    let back = local.update(&writers, &options, |tx| tx.put_attribute(&at, "settled", 0));
+    let id = back.unwrap().id.unwrap();
+    assert_eq!(local.publish_next().unwrap(), Some(id));
+    assert_eq!(local.outcome(id).unwrap(), LocalOutcome::Settled);
+    let messages = engine.messages().len();
+    assert_eq!(local.publish_next().unwrap(), None);
+    assert_eq!(engine.messages().len(), messages);
 }
 
 #[test]
