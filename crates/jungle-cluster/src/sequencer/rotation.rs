@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 /// and appending a message of some hundred commits, on a busy machine.
 const COURTESY: Duration = Duration::from_millis(100);
 
+/// So long is waited in all: one who has gone is not waited for longer because others append.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// So many servers are known at most; of others it is as if they had appended nothing yet.
 const SERVERS_MAX: usize = 256;
 
@@ -77,8 +80,13 @@ impl Rotation {
 
     /// Waits while others are to go first, and says meanwhile that this one waits, too.
     pub(crate) fn wait(&self, say: impl Fn()) {
+        let begun = Instant::now();
         let mut state = self.lock();
         while let Some(left) = state.courtesy_left(self.own()) {
+            if begun.elapsed() > PATIENCE {
+                state.waiting.clear();
+                return;
+            }
             if mem::replace(&mut state.has_said, true) {
                 let waited = self.moved.wait_timeout(state, left);
                 state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -124,6 +132,8 @@ impl State {
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
 
     use super::*;
 
@@ -168,6 +178,28 @@ mod tests {
         rotation.wait(|| said.set(said.get() + 1));
         assert!(begun.elapsed() < Duration::from_secs(10));
         assert_eq!(said.get(), 1);
+        assert!(is_turn(&rotation), "who did not come is forgotten");
+    }
+
+    /// As on a host, which takes guests along all the time, and has commits of its own besides.
+    #[test]
+    fn nobody_is_waited_for_longer_because_others_append() {
+        let (rotation, long) = (rotation(), Duration::from_secs(10));
+        rotation.followed("b", 1);
+        rotation.heard("gone");
+        let (is_over, begun) = (AtomicBool::new(false), Instant::now());
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let goes_on = || !is_over.load(Ordering::SeqCst) && begun.elapsed() < long;
+                for sequence in (2..).take_while(|_| goes_on()) {
+                    rotation.followed("b", sequence);
+                    thread::park_timeout(Duration::from_millis(1));
+                }
+            });
+            rotation.wait(|| ());
+            is_over.store(true, Ordering::SeqCst);
+        });
+        assert!(begun.elapsed() < long);
         assert!(is_turn(&rotation), "who did not come is forgotten");
     }
 
