@@ -144,6 +144,9 @@ pub struct Places {
 pub enum SequenceError {
     /// They have none and will have none.
     Refused(JournalError),
+    /// The first of them is longer than a place can be. It will have none; the others may have,
+    /// without it.
+    TooLong(JournalError),
     /// They may have them, or get them later: whoever follows the log will see.
     Undecided(JournalError),
 }
@@ -607,6 +610,13 @@ impl Group {
     }
 }
 
+impl Batch {
+    /// Is its first record too long for a place?
+    fn is_too_long(&self) -> bool {
+        matches!(self.outcome.get(), Some((_, Some(SequenceError::TooLong(_)))))
+    }
+}
+
 impl Places {
     /// The revision that one of them is.
     pub(crate) fn revision(&self, index: usize) -> Revision {
@@ -620,7 +630,11 @@ impl Ticket {
         Some(match error {
             _ if self.index < placed.count => Ok(Outcome::Placed(placed.revision(self.index))),
             None => Ok(Outcome::Behind),
-            Some(SequenceError::Refused(error)) => Err(NotWritten::Refused(error.clone())),
+            // What was only sent along with it is tried again.
+            Some(SequenceError::TooLong(_)) if self.index > 0 => Ok(Outcome::Behind),
+            Some(SequenceError::Refused(error) | SequenceError::TooLong(error)) => {
+                Err(NotWritten::Refused(error.clone()))
+            }
             Some(SequenceError::Undecided(error)) => Err(NotWritten::Undecided(error.clone())),
         })
     }
@@ -628,7 +642,9 @@ impl Ticket {
 
 impl From<SequenceError> for JournalError {
     fn from(error: SequenceError) -> JournalError {
-        let (SequenceError::Refused(cause) | SequenceError::Undecided(cause)) = error;
+        let (SequenceError::Refused(cause)
+        | SequenceError::TooLong(cause)
+        | SequenceError::Undecided(cause)) = error;
         cause
     }
 }

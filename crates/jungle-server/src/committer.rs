@@ -147,6 +147,7 @@ where
                 committed.revision = Revision::new(placed.first.number() + before as u64);
                 Outcome::Done(committed)
             }
+            (WorkedOut::Added(_, 0), Ok(placed)) if placed.is_too_long => Outcome::Alone(self.f),
             // Others came first.
             (WorkedOut::Added(..) | WorkedOut::NotYet, Ok(_)) => return Some(self),
         };

@@ -139,16 +139,19 @@ impl Local {
         let mut branches: Vec<&TreeHandle> =
             oldest.lines.iter().map(|(branch, _)| branch).collect();
         branches.push(&writers);
+        let mut entries = &oldest.entries[..];
         loop {
             let worked_out = self.jungle.in_series(&branches, |series| {
                 let lines = oldest.lines.iter().map(|(branch, base)| (branch, base.clone()));
-                place(series, &writers, (self.writer, &self.openings), lines, &oldest.entries)
+                place(series, &writers, (self.writer, &self.openings), lines, entries)
             });
             let Some(placed) = worked_out.map_err(LocalError::NotPublished)? else {
                 return Err(LocalError::Left);
             };
             match placed.value {
                 (0, Err(Unplaced::Failed(error))) => return Err(error),
+                // By itself it is told so.
+                _ if placed.is_too_long => entries = &entries[..1],
                 // Others came first.
                 (1.., _) | (0, Err(Unplaced::Full)) if placed.commits == 0 => {}
                 _ => return Ok(()),

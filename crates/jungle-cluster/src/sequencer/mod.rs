@@ -258,7 +258,10 @@ impl Appender {
                     }
                     // What came first has nothing in it: the same records have the next place.
                 }
-                Err(error @ LogError::Refused { .. }) => return Err(refused(error)),
+                // Only what is too long by itself makes a message that is.
+                Err(error @ LogError::Refused { .. }) => {
+                    return Err(SequenceError::TooLong(JournalError::new(error)));
+                }
                 Err(error) if is_awake(Bug::UnknownIsRefused) => return Err(refused(error)),
                 Err(error) => return Err(undecided(error)),
             }

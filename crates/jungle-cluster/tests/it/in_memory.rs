@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use jungle_cluster::{Appended, Cluster, Depot, Log, LogError, MemoryLog};
-use jungle_db::Jungle;
+use jungle_cluster::{Appended, Cluster, Depot, Local, Log, LogError, LogId, MemoryLog, Tail};
+use jungle_db::{CommitOptions, Jungle, NotWritten, UpdateError};
 
 use crate::support::{agree, int, newcomer, put, server};
 
@@ -57,6 +57,80 @@ fn a_log_in_memory_is_trimmed_and_newcomers_begin_with_its_checkpoint() {
     put(&tree, "/", "n", 7);
     agree(&servers);
     assert_eq!(int(&servers[1].0.open_tree("t").unwrap(), "/", "n"), Some(7));
+}
+
+/// A log that takes no long messages.
+struct Short(MemoryLog);
+
+impl Log for Short {
+    fn id(&self) -> LogId {
+        self.0.id()
+    }
+
+    fn append(&self, after: u64, message: &Bytes, within: Duration) -> Result<Appended, LogError> {
+        let (bytes, reason) = (message.len(), "it is too long".to_owned());
+        if bytes > 1 << 19 {
+            return Err(LogError::Refused { bytes, reason });
+        }
+        self.0.append(after, message, within)
+    }
+
+    fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
+        self.0.get(sequence)
+    }
+
+    fn bounds(&self) -> Result<(u64, u64), LogError> {
+        self.0.bounds()
+    }
+
+    fn tail(&self, from: u64) -> Tail {
+        self.0.tail(from)
+    }
+
+    fn close(&self) {
+        self.0.close();
+    }
+}
+
+#[test]
+fn a_commit_that_is_too_long_has_nothing_refused_that_waits_with_it() {
+    let (jungle, _cluster) = server(&Arc::new(Short(MemoryLog::new())), "one");
+    let tree = jungle.create_tree("t").unwrap();
+    let long = "long ".repeat(300_000);
+    let placed = jungle.in_series(&[&tree], |series| {
+        for text in [&*long, "short"] {
+            let put = |tx: &mut jungle_db::Draft| tx.put_attribute(&[], "text", text);
+            series.update(&tree, &CommitOptions::default(), put).unwrap();
+        }
+    });
+    let placed = placed.unwrap().unwrap();
+    assert_eq!((placed.commits, placed.is_too_long), (0, true));
+    let alone = tree.update(|tx| tx.put_attribute(&[], "text", &*long));
+    let is_refused = matches!(alone, Err(UpdateError::NotWritten(NotWritten::Refused(_))));
+    assert!(is_refused, "{alone:?}");
+    put(&tree, "/", "n", 1);
+    assert_eq!(int(&tree, "/", "n"), Some(1));
+}
+
+/// It is tried again now and then, and not all the time.
+#[test]
+fn a_local_commit_that_is_too_long_is_told_of_where_others_wait_behind_it() {
+    let (jungle, cluster) = server(&Arc::new(Short(MemoryLog::new())), "one");
+    let (tree, outbox) = (jungle.create_tree("t").unwrap(), Arc::new(Jungle::new().unwrap()));
+    let local = Local::open(&cluster, Arc::clone(&outbox)).unwrap();
+    let long = "long ".repeat(120_000);
+    for text in [&*long, "short"] {
+        let put = |tx: &mut jungle_db::Draft| tx.put_attribute(&[], "text", text);
+        local.update(&tree, &CommitOptions::default(), put).unwrap();
+    }
+    drop(local);
+    let local = cluster.local(outbox).unwrap();
+    let begun = Instant::now();
+    while local.status().error.is_none() {
+        assert!(begun.elapsed() < LONG, "{:?}", local.status());
+        thread::yield_now();
+    }
+    assert_eq!(local.status().pending, 2);
 }
 
 #[test]

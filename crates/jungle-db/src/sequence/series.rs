@@ -41,6 +41,9 @@ pub struct Placed<T> {
     pub commits: usize,
     /// Which revision the first of these is; each of the others is the next one.
     pub first: Revision,
+    /// Is the first commit of several too long for a place? By itself it is told so; the others are
+    /// to be worked out anew without it.
+    pub is_too_long: bool,
 }
 
 impl Jungle {
@@ -121,7 +124,7 @@ impl Sequencing {
         let value = f(&mut series);
         let added = series.added;
         if added == 0 {
-            return Ok(Placed { value, commits: 0, first: newest.0 });
+            return Ok(Placed { value, commits: 0, first: newest.0, is_too_long: false });
         }
         let last = Ticket { batch, index: first + added - 1 };
         let (places, outcome) = loop {
@@ -132,9 +135,10 @@ impl Sequencing {
             group = self.wait_for_news(group, &last.batch.news);
         };
         let commits = places.count.saturating_sub(first).min(added);
+        let is_too_long = first == 0 && last.batch.is_too_long();
         match outcome {
             Err(error) if commits == 0 => Err(error),
-            _ => Ok(Placed { value, commits, first: places.revision(first) }),
+            _ => Ok(Placed { value, commits, first: places.revision(first), is_too_long }),
         }
     }
 }
