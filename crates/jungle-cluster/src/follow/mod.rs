@@ -7,6 +7,7 @@ mod hand;
 pub(crate) mod vote;
 
 use std::cmp::Ordering as Order;
+use std::collections::VecDeque;
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -36,6 +37,9 @@ const SHORTER_FOR: Duration = Duration::from_secs(15);
 /// this server was stopped meanwhile, and perhaps the leader with it, which has then to notice
 /// that it was cut off.
 const SAID_FOR: Duration = Duration::from_secs(5);
+/// So many messages before the newest one are remembered: more than come between an election and
+/// being told of it, and few enough to be asked for one after the other while commits wait.
+const BEFORE_MAX: usize = 32;
 
 /// A Jungle, and how far it has followed the log.
 pub(crate) struct Follower {
@@ -68,6 +72,8 @@ pub(crate) struct Place {
     pub(crate) sequence: u64,
     /// The hash of that message; `None` when it was not seen.
     pub(crate) hash: Option<Hash>,
+    /// Some that were followed before it, with their hashes, the oldest first.
+    before: VecDeque<(u64, Hash)>,
     /// Why nothing more is followed.
     pub(crate) fault: Option<Arc<Fault>>,
     /// The newest message of the newest checkpoint that is known of; 0 without one.
@@ -106,10 +112,17 @@ struct End {
 
 impl Follower {
     pub(crate) fn new(jungle: Jungle, sequence: u64, hash: Option<Hash>, every: Every) -> Follower {
-        let (jungle, fault) = (Some(jungle), None);
-        let is_placed = true;
-        let place =
-            Place { jungle, is_placed, sequence, hash, fault, checkpoint: 0, bytes: 0, every };
+        let place = Place {
+            jungle: Some(jungle),
+            is_placed: true,
+            sequence,
+            hash,
+            before: VecDeque::new(),
+            fault: None,
+            checkpoint: 0,
+            bytes: 0,
+            every,
+        };
         let (moved, due, rotation, guests) = <(_, _, _, Guests)>::default();
         guests.begin(sequence);
         let standing =
@@ -416,6 +429,11 @@ impl Place {
         self.jungle.as_ref().map(Jungle::revision).unwrap_or_default()
     }
 
+    /// Those before a message that are remembered, with their hashes, the newest first.
+    pub(crate) fn before(&self, sequence: u64) -> Vec<(u64, Hash)> {
+        self.before.iter().rev().filter(|(before, _)| *before < sequence).copied().collect()
+    }
+
     /// Follows the message that is due, unless a branch is not what its server had. Then that is
     /// given, and as of which revision; but not of those that are settled.
     fn follow(
@@ -472,6 +490,12 @@ impl Place {
     }
 
     fn pass(&mut self, sequence: u64, hash: Hash, bytes: usize) {
+        if let Some(before) = self.hash {
+            if self.before.len() >= BEFORE_MAX {
+                self.before.pop_front();
+            }
+            self.before.push_back((self.sequence, before));
+        }
         self.sequence = sequence;
         self.hash = Some(hash);
         self.bytes += bytes as u64;

@@ -292,27 +292,41 @@ impl Appender {
         Ok(appended)
     }
 
-    /// Looks whether the log has what a message was written behind, if it may have another leader
-    /// since that was known. The engine compares where it ends only: one that has lost its end may
-    /// have as many messages again.
+    /// Looks whether the log has what was followed, if it may have another leader since that was
+    /// known. The engine compares where it ends only: one that has lost its end may have as many
+    /// messages again. That it has another leader may have been told late, when more was written
+    /// behind those, here and elsewhere: so some before the newest one are looked at, too.
     fn check_link(&self, after: u64, message: &Bytes) -> Result<(), LogError> {
         let leaders = self.log.leaders();
         if leaders == self.leaders.load(Ordering::SeqCst) {
             return Ok(());
         }
-        let found = self.log.get_within(after, LINK_WITHIN)?;
-        match found.filter(|found| message::is_whole(found)) {
-            Some(found) if message::is_behind(message, &found) => {
-                self.leaders.store(leaders, Ordering::SeqCst);
-                Ok(())
-            }
-            Some(_) => {
-                let failed = self.follower.fail(Fault::Unlinked { sequence: after });
-                failed.map_err(LogError::Ended)
-            }
+        let begun = Instant::now();
+        let look = |sequence: u64| {
+            let found = self.log.get_within(sequence, LINK_WITHIN)?;
+            Ok::<_, LogError>(found.filter(|found| message::is_whole(found)))
+        };
+        match look(after)? {
+            Some(found) if message::is_behind(message, &found) => {}
+            Some(_) => return self.unlinked(after),
             // The next message is looked at instead.
-            None => Ok(()),
+            None => return Ok(()),
         }
+        let before = self.follower.place().before(after);
+        for (sequence, hash) in before {
+            if begun.elapsed() > LINK_WITHIN {
+                break;
+            }
+            if look(sequence)?.is_some_and(|found| message::hash_of(&found) != hash) {
+                return self.unlinked(sequence);
+            }
+        }
+        self.leaders.store(leaders, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn unlinked(&self, sequence: u64) -> Result<(), LogError> {
+        self.follower.fail(Fault::Unlinked { sequence }).map_err(LogError::Ended)
     }
 
     fn follow_own(

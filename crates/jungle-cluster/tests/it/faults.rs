@@ -263,6 +263,61 @@ fn a_server_appends_nothing_to_a_log_that_went_on_without_it() {
     assert!(matches!(&*fault, Fault::Unlinked { sequence } if *sequence == all as u64), "{fault}");
 }
 
+/// As when that it has another leader comes later than the answer of that leader.
+#[test]
+fn a_server_that_is_told_late_of_an_election_notices_what_it_has_written_behind() {
+    let rng = &mut Rng::new(1);
+    let engine = Arc::new(Engine::default());
+    let (ours, cluster) = server(&engine.connect(rng, 0), "ours");
+    let tree = ours.create_tree("t").unwrap();
+    (0..3).for_each(|n| put(&tree, "/", "n", n));
+    let all = engine.messages().len();
+    // Of a log that has what was written, any number of elections is none of its concern.
+    engine.leaders.fetch_add(1, Ordering::SeqCst);
+    cluster.linearize(LONG).unwrap();
+    engine.messages().truncate(2);
+    let (others, _others) = server(&engine.connect(rng, 0), "others");
+    let theirs = others.open_tree("t").unwrap();
+    (2..=all).for_each(|_| put(&theirs, "/", "n", 7));
+    (4..6).for_each(|n| put(&tree, "/", "n", n));
+    engine.leaders.fetch_add(1, Ordering::SeqCst);
+    let refused = tree.update(|tx| tx.put_attribute(&[], "n", 9));
+    let is_refused = matches!(refused, Err(UpdateError::NotWritten(NotWritten::Refused(_))));
+    assert!(is_refused, "{refused:?}");
+    let (fault, written) = (cluster.fault().unwrap(), all as u64 + 1);
+    assert!(matches!(&*fault, Fault::Unlinked { sequence } if *sequence == written), "{fault}");
+}
+
+/// Each has written behind the other, and neither of these messages is what shows it.
+#[test]
+fn servers_that_are_told_late_of_an_election_notice_it_behind_each_other() {
+    let rng = &mut Rng::new(1);
+    let engine = Arc::new(Engine::default());
+    let servers = ["ours", "beside"].map(|name| server(&engine.connect(rng, 0), name));
+    let tree = servers[0].0.create_tree("t").unwrap();
+    (0..3).for_each(|n| put(&tree, "/", "n", n));
+    servers[1].1.sync(LONG).unwrap();
+    let all = engine.messages().len();
+    engine.messages().truncate(2);
+    let (others, _others) = server(&engine.connect(rng, 0), "others");
+    let theirs = others.open_tree("t").unwrap();
+    (2..all).for_each(|_| put(&theirs, "/", "n", 7));
+    for (m, (jungle, cluster)) in (0..).zip(&servers) {
+        cluster.sync(LONG).unwrap();
+        put(&jungle.open_tree("t").unwrap(), "/", "m", m);
+    }
+    servers[0].1.sync(LONG).unwrap();
+    engine.leaders.fetch_add(1, Ordering::SeqCst);
+    for (jungle, cluster) in &servers {
+        let tree = jungle.open_tree("t").unwrap();
+        let refused = tree.update(|tx| tx.put_attribute(&[], "n", 9));
+        let is_refused = matches!(refused, Err(UpdateError::NotWritten(NotWritten::Refused(_))));
+        assert!(is_refused, "{refused:?}");
+        let (fault, lost) = (cluster.fault().unwrap(), all as u64);
+        assert!(matches!(&*fault, Fault::Unlinked { sequence } if *sequence == lost), "{fault}");
+    }
+}
+
 /// As it is when an engine has lost its end, and a server that had followed it wrote the next
 /// message before it noticed: that has the revision of what the folder got from the log as it is.
 #[test]
