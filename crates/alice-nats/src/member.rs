@@ -341,12 +341,17 @@ impl Serving {
                     None => self.client.publish(reply.to_owned(), payload).await,
                     Some(give_back) => {
                         let back = self.keep(give_back);
-                        self.client.publish_with_reply(reply.to_owned(), back, payload).await
+                        let (to, from) = (reply.to_owned(), back.clone());
+                        let sent = self.client.publish_with_reply(to, from, payload).await;
+                        if sent.is_err() {
+                            self.give_back(&back);
+                        }
+                        sent
                     }
                 }
             }
         };
-        // The connection is closed for good: the member is about to end as well.
+        // The connection is closed for good: the member is about to end as well, but not the node.
         let _ = sent;
     }
 
@@ -377,13 +382,17 @@ impl Serving {
             if message.status != Some(StatusCode::NO_RESPONDERS) {
                 continue;
             }
-            let mut handed = self.handed.lock().unwrap_or_else(PoisonError::into_inner);
-            let at = handed.iter().position(|(back, ..)| back == message.subject.as_str());
-            let found = at.and_then(|at| handed.remove(at));
-            drop(handed);
-            if let Some((_, _, give_back)) = found {
-                give_back();
-            }
+            self.give_back(message.subject.as_str());
+        }
+    }
+
+    fn give_back(&self, back: &str) {
+        let mut handed = self.handed.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = handed.iter().position(|(kept, ..)| kept == back);
+        let found = at.and_then(|at| handed.remove(at));
+        drop(handed);
+        if let Some((_, _, give_back)) = found {
+            give_back();
         }
     }
 

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use alice::{Data, Node, NotPut, Queue, Segment, WaitError, newer, peek, take};
+use alice::{Code, Data, Node, NotPut, Queue, Segment, WaitError, newer, peek, take};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
@@ -177,28 +177,27 @@ impl<T: Travels> Inner<T> {
         within: Duration,
         cancelled: oneshot::Receiver<()>,
     ) -> Result<Option<Segment<T>>, Refusal> {
-        let (sender, mut received) = oneshot::channel();
+        let (sender, received) = oneshot::channel();
         let input = match want {
             Want::Take => take(&self.queue),
             Want::Peek => peek(&self.queue),
             Want::Newer(seen) => newer(&self.queue, seen),
         };
-        let waits = self.node.code("a peer").when(input).hand(move |segment| {
-            // The receiver stays until this was called or never will be.
-            let _ = sender.send(segment);
-        });
+        // The receiver stays until this was called or never will be, or its wait is dropped.
+        let hand = hand_to(sender, self.queue.clone(), want);
+        let waits = self.node.code("a peer").when(input).hand(hand);
         let code = waits.map_err(|_| Refusal::Closed)?;
+        let mut place = InLine { queue: self.queue.clone(), want, code, received };
         tokio::select! {
             biased;
-            came = &mut received => return came.map(Some).map_err(|_| Refusal::Closed),
+            came = &mut place.received => return came.map(Some).map_err(|_| Refusal::Closed),
             // Whoever may cancel is gone when the member is: that is a reason, too.
             _ = cancelled => {}
             () = tokio::time::sleep(within) => {}
         }
         // If it was given the segment meanwhile, it sends it; else its sender goes with it.
-        code.cancel();
-        drop(code);
-        Ok(received.await.ok())
+        place.code.cancel();
+        Ok((&mut place.received).await.ok())
     }
 
     fn hand(&self, want: Want, segment: Segment<T>) -> Result<Handed, Refusal> {
@@ -243,11 +242,97 @@ impl<T: Travels> Inner<T> {
     }
 }
 
+/// What stands in a peer's place in line. It leaves the line when nobody waits for it any more, as
+/// when the threads of the engine end, and gives back what it was given.
+struct InLine<T: Travels> {
+    queue: Queue<T>,
+    want: Want,
+    code: Code,
+    received: oneshot::Receiver<Segment<T>>,
+}
+
+impl<T: Travels> Drop for InLine<T> {
+    fn drop(&mut self) {
+        self.code.cancel();
+        self.received.close();
+        if let Ok(segment) = self.received.try_recv() {
+            give_back(&self.queue, self.want, &segment);
+        }
+    }
+}
+
+/// Hands a segment to a wait; one that comes as that is dropped goes back. Only then a queue is
+/// used within the call that brought the segment, which has nothing locked meanwhile.
+fn hand_to<T: Travels>(
+    sender: oneshot::Sender<Segment<T>>,
+    queue: Queue<T>,
+    want: Want,
+) -> impl FnOnce(Segment<T>) + Send + 'static {
+    move |segment| {
+        if let Err(segment) = sender.send(segment) {
+            give_back(&queue, want, &segment);
+        }
+    }
+}
+
+/// Gives back what was taken.
+fn give_back<T: Travels>(queue: &Queue<T>, want: Want, segment: &Segment<T>) {
+    if want == Want::Take {
+        // A closed node has lost all it had.
+        let _ = queue.give_back(segment);
+    }
+}
+
 /// Reading and writing is the program's own code, and must not end the service of all keys.
 fn guarded<V>(run: impl FnOnce() -> Result<V, FormError>) -> Result<V, Refusal> {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(Refusal::Unreadable { why: error.to_string() }),
         Err(_) => Err(Refusal::Failed { why: "its reader or writer panicked".to_owned() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alice::Key;
+
+    use super::*;
+
+    #[test]
+    fn a_wait_that_is_dropped_takes_nothing_along() {
+        let node = Node::new();
+        let queue = node.queue(&Key::<u32>::new("numbers")).unwrap();
+        let served = ServedQueue::new(node.clone(), queue.clone(), Compress::Never, 1 << 20);
+        let threads = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        for is_given in [false, true] {
+            let (_cancel, cancelled) = oneshot::channel();
+            let mut waiting = served.wait(Want::Take, Duration::from_secs(60), cancelled);
+            let polled = async { tokio::time::timeout(Duration::ZERO, &mut waiting).await };
+            assert!(threads.block_on(polled).is_err(), "it stands in line");
+            assert_eq!(queue.waiting(), 1);
+            if is_given {
+                queue.put(7).unwrap();
+                assert!(queue.is_empty());
+            }
+            // As when the threads of the engine end.
+            drop(waiting);
+            assert_eq!((queue.waiting(), queue.len()), (0, usize::from(is_given)));
+        }
+        assert_eq!(*queue.take().unwrap(), 7);
+    }
+
+    #[test]
+    fn what_comes_as_a_wait_is_dropped_goes_back() {
+        let node = Node::new();
+        let queue = node.queue(&Key::<u32>::new("numbers")).unwrap();
+        queue.put(7).unwrap();
+        for want in [Want::Take, Want::Peek] {
+            let (sender, received) = oneshot::channel();
+            let hand = hand_to(sender, queue.clone(), want);
+            let segment = if want == Want::Take { queue.take() } else { queue.peek() };
+            drop(received);
+            hand(segment.unwrap());
+            assert_eq!(queue.len(), 1);
+        }
     }
 }
