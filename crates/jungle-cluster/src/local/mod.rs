@@ -122,8 +122,8 @@ pub enum LocalOutcome {
     /// It was refused.
     Refused,
     /// This server knows nothing of that number of its own: it has not been given, or a crash took
-    /// the entry before it lasted, or it was refused, and forgotten since. Once a later one is
-    /// settled, it counts as settled, too.
+    /// the entry before it lasted, or it was refused, and forgotten since. That counts as settled
+    /// once a later one is; so does what a crash took, if the engine was away at the next start.
     Unknown,
 }
 
@@ -197,6 +197,10 @@ impl Local {
         };
         let server = (&*cluster.appender.server, drawn);
         let (writer, openings) = writers::number(&jungle, &outbox, cluster.log.id(), server)?;
+        // Without the engine it is not known what else the log has of this server.
+        if cluster.follower.of.is_none() {
+            outbox.note_lost(writers::newest_standing(&jungle, writer).settled)?;
+        }
         let next = outbox.reserved();
         let waited_on = outbox.jungle();
         let mut state = State {
@@ -430,6 +434,9 @@ impl Local {
         let mut entries = state.lines.values().flat_map(|line| &line.pending);
         if is_own && entries.any(|entry| entry.number == id.number) {
             return Ok(LocalOutcome::Pending);
+        }
+        if is_own && state.outbox.is_lost(id.number) {
+            return Ok(LocalOutcome::Unknown);
         }
         Ok(match writers::newest_standing(&self.jungle, id.writer).settled >= id.number {
             true => LocalOutcome::Settled,

@@ -3,7 +3,8 @@
 //!
 //! A tree with the attributes `log` (of which cluster it is), `writer` (the number of this server),
 //! `openings` (when it was opened: for each 8 bytes that were drawn by chance, and the first number
-//! that it may have given) and `reserved` (numbers below are given), and
+//! that it may have given), `reserved` (numbers below are given) and `lost` (numbers of which
+//! nothing lasted: the one before each range of them, and the one behind it), and
 //! - `/pending`: entries by their numbers, each with the `record` of a commit, and `base`, the
 //!   revision that the first one of a branch follows;
 //! - `/refused`: the same, with the reason, `why`, and the `writer`, where that is another one.
@@ -28,9 +29,13 @@ const LOG: &str = "log";
 const WRITER: &str = "writer";
 const RESERVED: &str = "reserved";
 const OPENINGS: &str = "openings";
+const LOST: &str = "lost";
 const RECORD: &str = "record";
 const BASE: &str = "base";
 const WHY: &str = "why";
+
+/// So many ranges of numbers are remembered of which nothing lasted.
+const LOST_MAX: usize = 1024;
 
 pub(super) struct Outbox {
     jungle: Box<dyn Deref<Target = Jungle> + Send + Sync>,
@@ -176,6 +181,41 @@ impl Outbox {
     pub(super) fn reserve(&self, below: u64) -> Result<(), LocalError> {
         let below = int(below);
         self.edit(Durability::Sync, |tx| tx.put_attribute(&[], RESERVED, below)).map(drop)
+    }
+
+    /// Notes, as it is opened, that of the numbers that were given behind the newest one that
+    /// lasted, or is settled, nothing did.
+    pub(super) fn note_lost(&self, settled: u64) -> Result<(), LocalError> {
+        let (tree, reserved) = (self.tree.snapshot(), self.reserved());
+        let parts = [PENDING, REFUSED].into_iter().filter_map(|part| tree.root().child(part));
+        let numbers = parts.flat_map(Node::children).map(|(key, _)| index(&key.to_key()));
+        let newest = numbers.fold(settled, u64::max);
+        let known = self.lost();
+        let mut lost = known.clone();
+        // Nothing was given since that was noted last, but more may be known.
+        lost.retain(|[_, behind]| *behind != reserved);
+        if newest + 1 < reserved {
+            lost.push([newest, reserved]);
+        }
+        if lost == known {
+            return Ok(());
+        }
+        let kept = lost.iter().skip(lost.len().saturating_sub(LOST_MAX));
+        let bytes: Vec<u8> = kept.flatten().flat_map(|number| number.to_le_bytes()).collect();
+        self.edit(Durability::Sync, |tx| tx.put_attribute(&[], LOST, bytes.as_slice())).map(drop)
+    }
+
+    /// Is it known that nothing of this number lasted?
+    pub(super) fn is_lost(&self, number: u64) -> bool {
+        self.lost().iter().any(|&[before, behind]| before < number && number < behind)
+    }
+
+    fn lost(&self) -> Vec<[u64; 2]> {
+        let root = self.tree.snapshot();
+        let bytes = root.root().attribute(LOST).and_then(|found| found.as_bytes());
+        let (numbers, _) = bytes.unwrap_or_default().as_chunks::<8>();
+        let (ranges, _) = numbers.as_chunks::<2>();
+        ranges.iter().map(|ends| ends.map(u64::from_le_bytes)).collect()
     }
 
     /// Adds an entry; it is to be waited for until it lasts.

@@ -170,6 +170,15 @@ fn what_nobody_knows_of_is_not_settled() {
     servers[0].restart(&engine, rng, 0);
     let outcome = |id| servers[0].local().outcome(id).unwrap();
     assert_eq!((outcome(before), outcome(lost)), (LocalOutcome::Settled, LocalOutcome::Unknown));
+    // Nor is it when what was made since has its place.
+    let later = servers[0].append("/", "later").id.unwrap();
+    servers[0].publish();
+    assert_eq!((outcome(later), outcome(lost)), (LocalOutcome::Settled, LocalOutcome::Unknown));
+    servers[0].restart(&engine, rng, 0);
+    let outcome = |id| servers[0].local().outcome(id).unwrap();
+    let outcomes = [before, lost, later].map(outcome);
+    let expected = [LocalOutcome::Settled, LocalOutcome::Unknown, LocalOutcome::Settled];
+    assert_eq!(outcomes, expected);
 }
 
 /// Its engine was lost, and the cluster begun anew with a backup that has as many revisions.
