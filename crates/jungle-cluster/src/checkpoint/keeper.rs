@@ -154,7 +154,8 @@ impl Keeper {
     fn is_ours(&self, depot: &dyn Depot, sequence: u64) -> Result<bool, CheckpointError> {
         let found = Header::read(&mut depot.open(sequence)?.content).and_then(|header| {
             belongs(&header, self.log.id(), sequence)?;
-            let message = log::find(&*self.log, sequence)?;
+            // A damaged one says nothing.
+            let message = log::find(&*self.log, sequence)?.filter(|it| message::is_whole(it));
             Ok(message.is_none_or(|bytes| message::hash_of(&bytes) == header.hash))
         });
         match found {

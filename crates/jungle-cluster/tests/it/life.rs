@@ -46,6 +46,18 @@ fn a_checkpoint_is_held_against_a_message_that_is_whole() {
     agree(&[first, second]);
 }
 
+/// Nobody has it whole, and nobody needs it: the checkpoint has what it says.
+#[test]
+fn a_checkpoint_of_a_message_that_is_damaged_everywhere_is_of_use() {
+    let rng = &mut Rng::new(1);
+    let (engine, first) = trimmed(rng, "first");
+    engine.damaged.lock().unwrap().insert(17, u32::MAX);
+    let second = newcomer(engine.connect(rng, 0), "second").unwrap();
+    assert_eq!(first.1.checkpoint().unwrap(), 18);
+    assert_eq!(engine.checkpoints().keys().copied().collect::<Vec<_>>(), [17, 18]);
+    agree(&[first, second]);
+}
+
 #[test]
 fn a_newcomer_begins_with_the_newest_checkpoint() {
     let rng = &mut Rng::new(1);
