@@ -42,6 +42,11 @@ impl At {
     pub(crate) fn value_of(self, entry: &HistoryEntry) -> i128 {
         self.value((entry.revision, entry.time))
     }
+
+    /// Is this what is looked for, and the newest such? Of a time there may be several entries.
+    fn is_only(self, entry: &HistoryEntry) -> bool {
+        matches!(self, At::Revision(revision) if entry.revision == revision)
+    }
 }
 
 /// The newest entry in a range of indexes that is not beyond what is wanted, with its index. The
@@ -70,6 +75,11 @@ pub(crate) fn newest_in<P: Deref<Target = [HistoryEntry]>, E>(
         let from = start.max(first);
         let to = end.min(first + HISTORY_PIECE);
         let part = &whole[(from - first) as usize..(to - first) as usize];
+        let guessed = &part[(guess - from) as usize];
+        if at.is_only(guessed) {
+            // The next entry is mostly on a cache line of its own, so it is not looked at.
+            return Ok(Some((guess, guessed.clone())));
+        }
         let fitting = fitting(part, (guess - from) as usize, |entry| at.value_of(entry) <= wanted);
         if let Some(last) = fitting.checked_sub(1) {
             let entry = &part[last];
