@@ -133,7 +133,7 @@ const CLAIMS: &[Claim] = &[
         "8 × · 10 × · 20 ×",
         Rules(|rule| {
             let cases = ["batch-attributes", "batch-nodes", "cursor-attributes", "cursor-nodes"];
-            is(rule, "write", &cases)
+            is(rule, "write", &cases) && is_haskell(rule)
         }),
     ),
     claim(
