@@ -194,6 +194,7 @@ pub const CASES: &[Case] = &[
     case("hot", "work-alone", None),
     case("hot", "disjoint", None),
     case("hot", "disjoint-runs", None).from("disjoint").number(Number::Named("runs"), "x"),
+    case("hot", "disjoint-work", None).from("disjoint").number(Number::Named("work"), "us"),
     case("hot", "overlapping", None),
     case("hot", "overlapping-runs", None).from("overlapping").number(Number::Named("runs"), "x"),
     one_of("revisions", "commit-few", "all", "ns"),
