@@ -1,4 +1,4 @@
-//! E2: trees of 10,005 nodes, registered by name.
+//! E2: trees of 10,005 nodes, registered by name: in a map, as the peers do, or in a Jungle.
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -6,7 +6,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use jungle_tree::{Arena, Cursor, EditError, Editor, Key, Path, Tree};
+use jungle_db::{Jungle, Retention, TreeHandle, UpdateError};
+use jungle_tree::{Arena, Cursor, EditError, Editor, Key, Node, Path, Tree};
 
 use super::Options;
 use crate::Failure;
@@ -17,7 +18,6 @@ use crate::workload::{KEY, Payload, SHORT_VALUE, Shape, on_workers};
 type Grow = fn(&Arena, Shape, Payload) -> Result<Tree, EditError>;
 
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
-    let shape = options.write_shape();
     let (payload, grow): (Payload, Grow) = match case {
         "nodes" => (Payload::Bare, grow_by_calls),
         "attributes" => (Payload::Attribute, grow_by_calls),
@@ -25,30 +25,72 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
         "batch-attributes" => (Payload::Attribute, grow_in_batch),
         "cursor-nodes" => (Payload::Bare, grow_with_cursor),
         "cursor-attributes" => (Payload::Attribute, grow_with_cursor),
+        "db-nodes" => return commit_each(options, Payload::Bare).map(Some),
+        "db-attributes" => return commit_each(options, Payload::Attribute).map(Some),
         _ => return Ok(None),
     };
-    let (arena, forest, next) = (Arena::new()?, Forest::new(), AtomicU64::new(0));
-    let name_of = |task: u64| format!("tree-{task}");
-    let (seconds, results) = on_workers(options.threads, |_| -> Result<(), EditError> {
+    let (shape, arena, forest) = (options.write_shape(), Arena::new()?, Forest::new());
+    let seconds = on_tasks(options, |task| -> Result<(), EditError> {
+        forest.register(name_of(task), grow(&arena, shape, payload)?);
+        Ok(())
+    })?;
+    Ok(Some(checked(seconds, options, payload, |name| forest.counts(name))))
+}
+
+/// The same through the database: each edit is a commit, to a tree that was made in a Jungle, which
+/// keeps its newest revision.
+fn commit_each(options: Options, payload: Payload) -> Result<Sample, Failure> {
+    let jungle = Jungle::builder().retention(Retention::Last(1)).build()?;
+    let shape = options.write_shape();
+    let seconds = on_tasks(options, |task| -> Result<(), String> {
+        let mut tree = jungle.create_tree(&name_of(task)).map_err(|error| error.to_string())?;
+        grow_root(&mut tree, shape, payload).map_err(|error| error.to_string())
+    })?;
+    let counts_of = |name: &str| Some(counts(jungle.open_tree(name).ok()?.snapshot().root()));
+    Ok(checked(seconds, options, payload, counts_of))
+}
+
+fn name_of(task: u64) -> String {
+    format!("tree-{task}")
+}
+
+/// Does all tasks on the threads; the seconds that took.
+fn on_tasks<E: Send>(
+    options: Options,
+    work: impl Fn(u64) -> Result<(), E> + Sync,
+) -> Result<f64, E> {
+    let next = AtomicU64::new(0);
+    let (seconds, results) = on_workers(options.threads, |_| -> Result<(), E> {
         loop {
             let task = next.fetch_add(1, Ordering::SeqCst);
             if task >= options.tasks {
                 return Ok(());
             }
-            forest.register(name_of(task), grow(&arena, shape, payload)?);
+            work(task)?;
         }
     });
-    results.into_iter().collect::<Result<(), EditError>>()?;
-    let attributed = if payload == Payload::Bare { 0 } else { shape.nodes() };
-    let is_right = |tree: &Tree| counts(tree) == (shape.nodes(), attributed);
-    let wrong = (0..options.tasks).filter(|task| !forest.with(&name_of(*task), is_right)).count();
-    let sample = Sample::rate(seconds, shape.nodes() * options.tasks);
-    Ok(Some(sample.check_none(wrong as u64, "trees had a wrong count")))
+    results.into_iter().collect::<Result<(), E>>()?;
+    Ok(seconds)
 }
 
-fn counts(tree: &Tree) -> (u64, u64) {
+/// The rate, if each task has left its tree behind: `counts_of` gives how many nodes and attributes
+/// that of a name has.
+fn checked(
+    seconds: f64,
+    options: Options,
+    payload: Payload,
+    counts_of: impl Fn(&str) -> Option<(u64, u64)>,
+) -> Sample {
+    let nodes = options.write_shape().nodes();
+    let expected = Some((nodes, if payload == Payload::Bare { 0 } else { nodes }));
+    let wrong = (0..options.tasks).filter(|task| counts_of(&name_of(*task)) != expected).count();
+    let sample = Sample::rate(seconds, nodes * options.tasks);
+    sample.check_none(wrong as u64, "trees had a wrong count")
+}
+
+fn counts(root: Node<'_>) -> (u64, u64) {
     let (mut nodes, mut attributed) = (0, 0);
-    tree.snapshot().root().visit(|node| {
+    root.visit(|node| {
         nodes += 1;
         let value = node.attribute(KEY).and_then(|value| value.as_bytes());
         attributed += u64::from(value == Some(SHORT_VALUE));
@@ -75,19 +117,22 @@ impl Forest {
         self.shard(&name).insert(name, tree);
     }
 
-    /// What `f` says of a tree; `false` when there is none.
-    fn with(&self, name: &str, f: impl FnOnce(&Tree) -> bool) -> bool {
-        self.shard(name).get(name).is_some_and(f)
+    /// Of a tree, if there is one.
+    fn counts(&self, name: &str) -> Option<(u64, u64)> {
+        self.shard(name).get(name).map(|tree| counts(tree.snapshot().root()))
     }
 }
 
-/// Where nodes are added by path: each call a version, or all calls one.
+/// Where nodes are added by path: each call a version or a commit, or all calls one version.
 trait ByPath {
-    fn add(&mut self, parent: &[Key]) -> Result<Key, EditError>;
-    fn put(&mut self, path: &[Key]) -> Result<(), EditError>;
+    type Error;
+    fn add(&mut self, parent: &[Key]) -> Result<Key, Self::Error>;
+    fn put(&mut self, path: &[Key]) -> Result<(), Self::Error>;
 }
 
 impl ByPath for Tree {
+    type Error = EditError;
+
     #[inline]
     fn add(&mut self, parent: &[Key]) -> Result<Key, EditError> {
         self.add_child(parent)
@@ -100,6 +145,8 @@ impl ByPath for Tree {
 }
 
 impl ByPath for Editor {
+    type Error = EditError;
+
     #[inline]
     fn add(&mut self, parent: &[Key]) -> Result<Key, EditError> {
         self.add_child(parent)
@@ -108,6 +155,18 @@ impl ByPath for Editor {
     #[inline]
     fn put(&mut self, path: &[Key]) -> Result<(), EditError> {
         self.put_attribute(path, KEY, SHORT_VALUE)
+    }
+}
+
+impl ByPath for TreeHandle {
+    type Error = UpdateError<EditError>;
+
+    fn add(&mut self, parent: &[Key]) -> Result<Key, UpdateError<EditError>> {
+        Ok(self.update(|tx| tx.add_child(parent))?.value)
+    }
+
+    fn put(&mut self, path: &[Key]) -> Result<(), UpdateError<EditError>> {
+        self.update(|tx| tx.put_attribute(path, KEY, SHORT_VALUE)).map(drop)
     }
 }
 
@@ -134,19 +193,19 @@ pub fn grow_in_batch(arena: &Arena, shape: Shape, payload: Payload) -> Result<Tr
     Ok(tree)
 }
 
-fn grow_root(to: &mut impl ByPath, shape: Shape, payload: Payload) -> Result<(), EditError> {
+fn grow_root<T: ByPath>(to: &mut T, shape: Shape, payload: Payload) -> Result<(), T::Error> {
     if payload == Payload::Attribute {
         to.put(&[])?;
     }
     grow_below(to, shape.0, &mut Path::root(), payload)
 }
 
-fn grow_below(
-    to: &mut impl ByPath,
+fn grow_below<T: ByPath>(
+    to: &mut T,
     levels: &[u64],
     path: &mut Path,
     payload: Payload,
-) -> Result<(), EditError> {
+) -> Result<(), T::Error> {
     let Some((&fan_out, rest)) = levels.split_first() else { return Ok(()) };
     for _ in 0..fan_out {
         let key = to.add(path)?;

@@ -155,10 +155,14 @@ pub const CASES: &[Case] = &[
     of_write("attributes", "write-attributes"),
     of_write("batch-attributes", "write-attributes"),
     of_write("cursor-attributes", "write-attributes"),
+    of_write("db-nodes", "write-nodes"),
+    of_write("db-attributes", "write-attributes"),
     case("point", "update", Some("point-update")).on(1),
     case("point", "update-ahead", Some("point-update")).on(1),
     case("point", "read", Some("point-read")),
     case("point", "read-16", Some("point-read")),
+    case("point", "db-update", Some("point-update")).on(1),
+    case("point", "db-read", Some("point-read")),
     case("point", "walker-update", Some("walker-update")).from("walker").on(2),
     case("point", "walker-visits", Some("walker-update"))
         .from("walker")

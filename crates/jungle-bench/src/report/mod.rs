@@ -116,6 +116,12 @@ fn document(raws: &[Raw], unread: &[String], outcomes: &[Outcome]) -> Document {
          bar is of the processor and the revision that its experiment has above.",
         claims::ROUNDS_MIN
     )));
+    blocks.push(Block::Text(
+        "The bars of read, write, point and diff are of a tree without the database, which is what \
+         the peers have: a version, and no revision with its time and author. The cases of write \
+         and point that begin with db- go through the database, and have no bar."
+            .to_owned(),
+    ));
     blocks.push(tables::bars(outcomes));
     scaling(raws, &mut blocks);
     scale::section(raws, &mut blocks);

@@ -21,15 +21,22 @@ impl Overwriter {
         Overwriter { shape, random: Random(seed), path: leaf_path(), stamp: 0 }
     }
 
+    /// The next leaf to overwrite, and with what.
+    #[inline]
+    pub fn draw(&mut self) -> (&[Key], [u8; VALUE_BYTES]) {
+        self.stamp += 1;
+        let number = self.shape.random_leaf(&mut self.random, &mut self.path);
+        (&self.path[..], value_of(number, self.stamp))
+    }
+
     /// Overwrites one leaf: a new value, a new version.
     ///
     /// # Errors
     /// When there is no room.
     #[inline]
     pub fn publish_one(&mut self, tree: &mut Tree) -> Result<(), EditError> {
-        self.stamp += 1;
-        let number = self.shape.random_leaf(&mut self.random, &mut self.path);
-        tree.put_attribute(&self.path, KEY, &value_of(number, self.stamp)[..])
+        let (path, value) = self.draw();
+        tree.put_attribute(path, KEY, &value[..])
     }
 }
 
