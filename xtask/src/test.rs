@@ -98,7 +98,7 @@ fn torture_suites(steps: &mut Steps) -> Result<()> {
     Ok(())
 }
 
-/// Every interleaving of the arena's and the root cell's small tests. `--cfg loom` changes every
+/// The interleavings of the root cell's and the pins' small tests. `--cfg loom` changes every
 /// crate, so this builds into a folder of its own, or each run would build everything twice.
 fn loom(steps: &mut Steps) -> Result<()> {
     for name in ["jungle-tree", "jungle-db"] {

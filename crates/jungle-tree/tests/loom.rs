@@ -1,5 +1,6 @@
 //! The protocol of pins and publications, in every interleaving and with every order of memory
-//! that the orderings used allow.
+//! that the orderings used allow; with two readers, of which there are too many, in those
+//! interleavings in which threads are interrupted at most twice where they could have gone on.
 //!
 //! The root cell and the pins are the real ones, compiled once more with loom's atomics. The rest
 //! is a model: all of memory is a few blocks with a birth and a payload, since the real ones lie
@@ -225,6 +226,7 @@ fn pins_now(shared: &Shared) -> Option<Vec<u64>> {
     Some(pins)
 }
 
+/// Goes through all interleavings, or through those with so many interruptions at most.
 fn explore(preemptions: Option<usize>, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = preemptions;
