@@ -9,6 +9,7 @@ mod found;
 mod full;
 mod image;
 mod model;
+mod plain_maps;
 mod reuse;
 mod skips;
 mod spill;
