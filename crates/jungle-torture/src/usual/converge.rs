@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use jungle_testkit::Rng;
 use jungle_tree::{
     Arena, Change, ChangeSet, EditError, Editor, Key, MergeOptions, Node, Path, Place, Resolution,
-    Rule, Signature, Snapshot, Tree, Value, apply, diff, merge,
+    Rule, Signature, Snapshot, Tree, Value, apply, diff, merge, rebase_over,
 };
 
 const NAMES: [&str; 6] = ["a", "b", "c", "d", "\0", ""];
@@ -28,10 +28,12 @@ enum Kind {
     Carrying,
 }
 
-/// One run of many replicas, and as many pairs as it has rounds.
+/// One run of many replicas, as many pairs as it has rounds, and a run of some whose edits are told
+/// as they were made.
 pub fn run(rng: &mut Rng) {
     many(rng);
     two(rng);
+    recorded(rng);
 }
 
 /// Two replicas, round after round.
@@ -75,6 +77,44 @@ fn many(rng: &mut Rng) {
     }
 }
 
+/// As many, but what is rebased are the edits themselves: nothing that differs tells of what was
+/// added and removed again, or put twice.
+fn recorded(rng: &mut Rng) {
+    let arena = Arena::new().expect("address range");
+    let mut base = Tree::new(&arena).snapshot();
+    for _ in 0..ROUNDS {
+        let replicas = 1..rng.range(3..7);
+        let lists: Vec<ChangeSet> = replicas.map(|replica| edits(rng, &base, replica)).collect();
+        let [one, other] = [(), ()].map(|()| rebased(rng, &base, &lists));
+        let said = lists.iter().map(ChangeSet::to_string).collect::<Vec<_>>().join("and\n");
+        assert_same(&one, &other, &format!("two orders of rebasing\n{said}"));
+        assert_eq!(one.root().content_hash(), other.root().content_hash(), "{said}");
+        one.check().unwrap_or_else(|error| panic!("integrity: {error}"));
+        base = one;
+    }
+}
+
+/// What one replica does, as it does it.
+fn edits(rng: &mut Rng, base: &Snapshot, replica: u64) -> ChangeSet {
+    let mut editor = Editor::new(base.clone());
+    let count = rng.below(EDITS_MAX + 1);
+    let next = |_| edit(rng, &mut editor, replica).expect("only what can be done is asked for");
+    (0..count).filter_map(next).collect()
+}
+
+/// Does the lists in some order, each rebased over all that was done before.
+fn rebased(rng: &mut Rng, base: &Snapshot, lists: &[ChangeSet]) -> Snapshot {
+    let mut order: Vec<&ChangeSet> = lists.iter().collect();
+    rng.shuffle(&mut order);
+    let (mut tree, mut done) = (Tree::from_snapshot(base), ChangeSet::new());
+    for list in order {
+        let changes = rebase_over(base, list, &done, &options()).changes;
+        tree.edit(|editor| apply(editor, &changes)).expect("what was rebased can be done");
+        done.extend(changes);
+    }
+    tree.snapshot()
+}
+
 /// Edits of one replica. Whole positions are the tree's own to give, so a replica that appends
 /// signs its own.
 fn later(rng: &mut Rng, base: &Snapshot, replica: u64, kind: Kind) -> Snapshot {
@@ -93,31 +133,55 @@ fn later(rng: &mut Rng, base: &Snapshot, replica: u64, kind: Kind) -> Snapshot {
     tree.snapshot()
 }
 
-fn edit(rng: &mut Rng, editor: &mut Editor, replica: u64) -> Result<(), EditError> {
+/// One edit, and what it changed.
+fn edit(rng: &mut Rng, editor: &mut Editor, replica: u64) -> Result<Option<Change>, EditError> {
     let path = anywhere(rng, editor.root());
     match rng.below(10) {
         0 | 1 => {
             let own = Signature::new(replica, rng.next_u64());
-            editor.add(&path, Place::Last, Some(&own)).map(drop)
+            let key = editor.add(&path, Place::Last, Some(&own))?;
+            Ok(Some(Change::ChildAdded { path: path.join(key) }))
         }
-        2 | 3 => match editor.insert_child(&path, &Key::from(*rng.pick(&NAMES))) {
-            Err(EditError::ChildExists { .. }) => Ok(()),
-            other => other,
-        },
-        4 if !path.is_empty() && rng.chance(1, 2) => editor.remove(&path),
-        5 => editor.remove_attribute(&path, pick(rng)).map(drop),
+        2 | 3 => {
+            let key = Key::from(*rng.pick(&NAMES));
+            match editor.insert_child(&path, &key) {
+                Err(EditError::ChildExists { .. }) => Ok(None),
+                other => other.map(|()| Some(Change::ChildAdded { path: path.join(key) })),
+            }
+        }
+        4 if !path.is_empty() && rng.chance(1, 2) => {
+            editor.remove(&path)?;
+            Ok(Some(Change::ChildRemoved { path }))
+        }
+        5 => clear(editor, path, pick(rng)),
         6 => {
             if rng.chance(1, 8) {
-                return editor.remove_attribute(&path, COUNTER).map(drop);
+                return clear(editor, path, COUNTER);
             }
             let count = editor.root().at(&path)?.attribute(COUNTER).and_then(|n| n.as_int());
-            editor.put_attribute(&path, COUNTER, count.unwrap_or(0) + n(rng) - 2)
+            let count = count.unwrap_or(0) + n(rng) - 2;
+            put(editor, path, COUNTER, Value::from(count))
         }
         _ => {
             let value = if rng.chance(1, 4) { Value::from("text") } else { Value::from(n(rng)) };
-            editor.put_attribute(&path, pick(rng), &value)
+            put(editor, path, pick(rng), value)
         }
     }
+}
+
+fn put(
+    editor: &mut Editor,
+    path: Path,
+    key: &str,
+    value: Value,
+) -> Result<Option<Change>, EditError> {
+    editor.put_attribute(&path, key, &value)?;
+    Ok(Some(Change::AttributePut { path, key: key.into(), value }))
+}
+
+fn clear(editor: &mut Editor, path: Path, key: &str) -> Result<Option<Change>, EditError> {
+    let is_removed = editor.remove_attribute(&path, key)?;
+    Ok(is_removed.then(|| Change::AttributeRemoved { path, key: key.into() }))
 }
 
 /// Moves a node, or sets a subtree to what another was in the base. Nothing that has positions in
@@ -243,14 +307,16 @@ impl Lost {
     }
 }
 
+fn options() -> MergeOptions {
+    MergeOptions::new().resolution(Resolution::Symmetric).rule(COUNTER, Rule::Counter)
+}
+
 fn merged(base: &Snapshot, ours: &Snapshot, theirs: &Snapshot) -> Snapshot {
     merged_naming(base, ours, theirs, &mut Lost::new())
 }
 
 fn merged_naming(base: &Snapshot, ours: &Snapshot, theirs: &Snapshot, lost: &mut Lost) -> Snapshot {
-    let options =
-        MergeOptions::new().resolution(Resolution::Symmetric).rule(COUNTER, Rule::Counter);
-    let merged = merge(base, ours, theirs, &options).expect("there is room");
+    let merged = merge(base, ours, theirs, &options()).expect("there is room");
     let mut tree = Tree::from_snapshot(theirs);
     tree.publish(merged.editor);
     let result = tree.snapshot();
