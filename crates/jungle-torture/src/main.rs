@@ -31,12 +31,11 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let outcome = build::run(&options);
-    print!("{} passed, {} failed", outcome.passed, outcome.failed);
-    match outcome.skipped {
-        0 => println!(),
-        skipped => println!(", {skipped} skipped"),
+    let suite::Outcome { passed, failed, skipped } = build::run(&options);
+    match skipped {
+        0 => println!("{passed} passed, {failed} failed"),
+        _ => println!("{passed} passed, {failed} failed, {skipped} skipped"),
     }
-    let done = outcome.passed + outcome.skipped;
-    if outcome.failed == 0 && done > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let done = passed + skipped;
+    if failed == 0 && done > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

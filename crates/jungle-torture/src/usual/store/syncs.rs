@@ -20,7 +20,8 @@ pub fn run(options: &Options) -> Outcome {
         return Outcome { skipped: 1, ..Outcome::default() };
     }
     let commits = options.points(1_000);
-    println!("syncs: {commits} points of each level from seed {}", options.seed);
+    let points = commits * LEVELS.len() as u64;
+    println!("syncs: {points} points from seed {}", options.seed);
     let mut outcome = Outcome::default();
     for (name, level) in LEVELS {
         let Outcome { passed, failed, .. } = commit(options, (name, level), commits);
