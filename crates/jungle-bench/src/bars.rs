@@ -19,7 +19,8 @@ pub enum Bar {
     LessThan(System),
     /// Ours is at most this.
     AtMost(f64),
-    /// Ours is at most this in every round: a count of which one too many is wrong.
+    /// Ours is at most this in every round: a count of which one too many is wrong, or the longest
+    /// of all, which is that of all rounds.
     NeverOver(f64),
     /// Ours is at least this.
     AtLeast(f64),
@@ -127,8 +128,8 @@ pub const RULES: &[Rule] = &[
     rule("flat", "bytes-allocated", 1, AtMost(400.0)),
     rule("open", "warm", 1, AtMost(50_000.0)),
     rule("open", "cold", 1, AtMost(50_000.0)),
-    rule("reclaim", "reader", 1, AtMost(5.0)),
-    rule("reclaim", "writer", 1, AtMost(5.0)),
+    rule("reclaim", "reader", 1, NeverOver(5.0)),
+    rule("reclaim", "writer", 1, NeverOver(5.0)),
     rule("reclaim", "disk", 1, AtMost(1.1)),
     rule("larger-than-memory", "read", 1, AtMost(5.0)),
     rule("larger-than-memory", "commit", 1, AtMost(5.0)),
