@@ -4,7 +4,8 @@
 //!
 //! Checksums and hashes are put right behind the changes, so that what is below them is reached.
 //! What fails is to be put into `corpus/TARGET/`, under a name that says what it is: that is tried
-//! first in each run.
+//! first in each run, and by `cargo test`. Some of what is right is there, too: documents, and
+//! records as the store has once written them, so that they are tried whatever it writes now.
 
 mod base;
 mod csv;
@@ -74,7 +75,7 @@ pub fn run(options: &Options) -> Outcome {
         (target.take)(input);
     }
     println!("fuzz: {} inputs of the corpus", known.len());
-    counting(options, (5_000, INPUTS_OF_SEED), "inputs", inputs)
+    counting(options, (50_000, INPUTS_OF_SEED), "inputs", inputs)
 }
 
 /// Some inputs of one target.
@@ -90,16 +91,50 @@ fn inputs(rng: &mut Rng) -> u64 {
     INPUTS_OF_SEED
 }
 
-/// What is kept of what once failed.
+/// What is kept: what once failed, and what is right.
 fn corpus() -> Vec<(&'static Target, PathBuf, Vec<u8>)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let mut found = Vec::new();
     for target in &TARGETS {
-        let files = fs::read_dir(folder.join(target.name)).into_iter().flatten().flatten();
+        let files = fs::read_dir(corpus_folder().join(target.name)).into_iter().flatten().flatten();
         for file in files.map(|file| file.path()) {
             let input = fs::read(&file).expect("a file of the corpus can be read");
             found.push((target, file, input));
         }
     }
     found
+}
+
+fn corpus_folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn corpus_is_taken_or_refused_by_its_targets() {
+        for folder in fs::read_dir(corpus_folder()).unwrap() {
+            let name = folder.unwrap().file_name();
+            let is_its = |target: &Target| name.to_str() == Some(target.name);
+            assert!(TARGETS.iter().any(is_its), "{name:?} is of no target");
+        }
+        let known = corpus();
+        assert!(known.len() > 30, "{}", known.len());
+        for (target, file, input) in known {
+            println!("{}", file.display());
+            (target.take)(&input);
+        }
+    }
+
+    /// Those of folders, checkpoints and logs are as the store writes them now.
+    #[test]
+    fn what_is_right_is_taken_or_refused_by_its_target() {
+        for target in &TARGETS {
+            println!("{}", target.name);
+            let samples = (target.samples)();
+            assert!(!samples.is_empty());
+            samples.iter().for_each(|sample| (target.take)(sample));
+        }
+    }
 }
