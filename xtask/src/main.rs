@@ -31,7 +31,7 @@ usage: cargo xtask TASK
   tidy                       the rules of this repository that no other tool knows
   test [--peers]             everything: check, tests, torture suites, loom, supply; with --peers
                              also builds the peers and runs each one briefly
-  asan                       the tree's tests under the address sanitizer (minutes)
+  asan                       the tree's tests, and fuzzing, under the address sanitizer (minutes)
   torture SUITE [ARGS]       one torture suite, in release; without ARGS as `test` runs it
   torture http [ARGS]        bad requests to a real server; more of them where schemathesis is
   torture hostile            idle, slow and deaf connections beside somebody who means well
