@@ -280,6 +280,11 @@ pub const CASES: &[Case] = &[
     of_larger("limit", "B"),
     of_larger("peak", "B"),
     case("store-peers", "commit", Some("commit")).on_each(&[1, 64]),
+    case("store-peers", "floor", None)
+        .from("commit")
+        .number(Number::Named("floor"), "1/s")
+        .on_each(&[1, 64])
+        .of(System::Machine),
     case("store-peers", "syncs", Some("kept")).from("kept").counting(1),
     of_kept("read-old", Number::Value, "us"),
     of_kept("diff", Number::Named("diff"), "us"),

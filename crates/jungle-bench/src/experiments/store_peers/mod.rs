@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use jungle::{Change, EditError, Key, Revision, Store, TreeHandle, UpdateError, ValueRef};
 
 use super::Options;
+use super::commit::Floor;
 use super::folder::{Folder, options as open_options};
 use crate::Failure;
 use crate::sample::Sample;
@@ -32,10 +33,10 @@ const DIFFS: u64 = 500;
 
 pub(super) type Value = [u8; 32];
 
-/// `commit` = durable commits a second. `kept` = the median of the microseconds to read a leaf of
-/// an old revision; `diff` = to compare a revision with the one before; `folder` = bytes on disk in
-/// the end; `growth` = by how much a commit made them more. `commit-memory` and `merge` are in
-/// memory.
+/// `commit` = durable commits a second; `floor` = syncs a second of a bare file, just before and
+/// just after. `kept` = the median of the microseconds to read a leaf of an old revision; `diff` =
+/// to compare a revision with the one before; `folder` = bytes on disk in the end; `growth` = by how
+/// much a commit made them more. `commit-memory` and `merge` are in memory.
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     Ok(Some(match case {
         "commit" => commit(&Folder::new(case)?, options)?,
@@ -101,6 +102,9 @@ fn commit(folder: &Folder, options: Options) -> Result<Sample, Failure> {
     let (store, tree) = open(folder)?;
     let before = store.revision();
     let turn = Duration::from_millis(options.tasks * TASK_MS);
+    let beside = Folder::new("commit-floor")?;
+    let mut floor = Floor::new(&beside.0)?;
+    floor.overwrite(turn / 4)?;
     let (begun, done) = (Instant::now(), AtomicU64::new(0));
     let (seconds, results) = on_workers(options.threads, |client| {
         let mut random = Random(options.seed + client as u64);
@@ -114,8 +118,10 @@ fn commit(folder: &Folder, options: Options) -> Result<Sample, Failure> {
         Ok(())
     });
     results.into_iter().collect::<Result<(), String>>()?;
+    floor.overwrite(turn / 4)?;
     let lost = (before.number() + done.load(Ordering::Relaxed)).abs_diff(store.revision().number());
-    Ok(Sample::rate(seconds, done.into_inner()).check_none(lost, "commits are not there"))
+    let sample = Sample::rate(seconds, done.into_inner()).with("floor", floor.rate());
+    Ok(sample.check_none(lost, "commits are not there"))
 }
 
 fn kept(folder: &Folder, options: Options) -> Result<Sample, Failure> {
