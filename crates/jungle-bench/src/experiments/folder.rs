@@ -47,6 +47,25 @@ impl Folder {
         }
         Ok(size)
     }
+
+    /// The zeros that a Jungle's log has ready for what is committed next: those at the end of its
+    /// newest segment, and what will become another one.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn ready(&self) -> io::Result<u64> {
+        let mut log = files(&self.0.join("log"))?;
+        log.sort_unstable();
+        let is_segment = |file: &PathBuf| file.extension().is_some_and(|ending| ending == "log");
+        let newest = log.iter().rfind(|file| is_segment(file));
+        let next = log.iter().filter(|file| !is_segment(file));
+        let mut ready = 0;
+        for file in newest.into_iter().chain(next) {
+            let bytes = fs::read(file)?;
+            ready += bytes.iter().rev().take_while(|byte| **byte == 0).count() as u64;
+        }
+        Ok(ready)
+    }
 }
 
 impl Drop for Folder {
@@ -74,4 +93,26 @@ pub fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 /// How the folders of experiments are opened.
 pub fn options() -> OpenOptions {
     OpenOptions::new().clock(SystemClock)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::Folder;
+
+    #[test]
+    fn what_the_log_has_ready_is_at_its_end() {
+        let folder = Folder::new("ready").unwrap();
+        let log = folder.0.join("log");
+        fs::create_dir_all(&log).unwrap();
+        for (name, bytes) in [
+            ("00000000000000000001.log", &[1_u8, 0, 0, 0][..]),
+            ("00000000000000000007.log", &[0, 1, 0, 0][..]),
+            ("next", &[0, 0, 0][..]),
+        ] {
+            fs::write(log.join(name), bytes).unwrap();
+        }
+        assert_eq!(folder.ready().unwrap(), 2 + 3);
+    }
 }

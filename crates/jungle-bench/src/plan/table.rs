@@ -290,6 +290,7 @@ pub const CASES: &[Case] = &[
     of_kept("diff", Number::Named("diff"), "us"),
     of_kept("folder", Number::Named("folder"), "B"),
     of_kept("growth", Number::Named("growth"), "B"),
+    one_of("store-peers", "growth-used", "kept", "B"),
     case("store-peers", "commit-memory", Some("commit-memory")).on(1),
     case("store-peers", "merge", Some("merge")).number(Number::Value, "us").on(1),
     of_alice_and_peers("chain", "chain", "us"),

@@ -5,6 +5,7 @@
 mod memory;
 
 use std::hint::black_box;
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -35,8 +36,10 @@ pub(super) type Value = [u8; 32];
 
 /// `commit` = durable commits a second; `floor` = syncs a second of a bare file, just before and
 /// just after. `kept` = the median of the microseconds to read a leaf of an old revision; `diff` =
-/// to compare a revision with the one before; `folder` = bytes on disk in the end; `growth` = by how
-/// much a commit made them more. `commit-memory` and `merge` are in memory.
+/// to compare a revision with the one before; `folder` = bytes on disk in the end; `growth` = by
+/// how much a commit made them more; `growth-used` = the same without the zeros that the log has
+/// ready for commits to come, which weigh more the fewer commits there were. `commit-memory` and
+/// `merge` are in memory.
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     Ok(Some(match case {
         "commit" => commit(&Folder::new(case)?, options)?,
@@ -126,7 +129,7 @@ fn commit(folder: &Folder, options: Options) -> Result<Sample, Failure> {
 
 fn kept(folder: &Folder, options: Options) -> Result<Sample, Failure> {
     load(folder, options)?;
-    let loaded = folder.size()?.allocated;
+    let loaded = taken(folder)?;
     let (mut random, revisions) = (Random(options.seed), options.tasks * TASK_REVISIONS);
     let (store, tree) = open(folder)?;
     let mut changed = Vec::new();
@@ -136,20 +139,32 @@ fn kept(folder: &Folder, options: Options) -> Result<Sample, Failure> {
     }
     drop(tree);
     store.close()?;
-    let allocated = folder.size()?.allocated;
+    let taken = taken(folder)?;
     let (_store, tree) = open(folder)?;
     let mut old = Old { tree: &tree, seed: !options.seed, changed: &changed, wrong: 0 };
     old.read(READS);
     let read = median(&old.read(READS));
     old.diff(DIFFS);
     let diff = median(&old.diff(DIFFS));
-    let grown = allocated.saturating_sub(loaded) as f64 / revisions as f64;
+    let grown = |now: u64, before: u64| now.saturating_sub(before) as f64 / revisions as f64;
     let sample = Sample { operations: revisions, ..Sample::value(read, "us") }
         .with("diff", diff)
-        .with("folder", allocated as f64)
-        .with("growth", grown)
+        .with("folder", taken.allocated as f64)
+        .with("growth", grown(taken.allocated, loaded.allocated))
+        .with("growth-used", grown(taken.used, loaded.used))
         .with("checksum", checksum(&tree, leaves(options)).into());
     Ok(sample.check_none(old.wrong, "answers are wrong"))
+}
+
+/// Bytes that the disk has given for a folder, and how many of them have something in them.
+struct Taken {
+    allocated: u64,
+    used: u64,
+}
+
+fn taken(folder: &Folder) -> io::Result<Taken> {
+    let allocated = folder.size()?.allocated;
+    Ok(Taken { allocated, used: allocated.saturating_sub(folder.ready()?) })
 }
 
 /// One number for the values of all leaves.
