@@ -24,12 +24,16 @@ use crate::workload::on_workers;
 const BLOCK: usize = 4096;
 const FLOOR_FILE_BYTES: usize = 16 << 20;
 
-/// Commits a second; `floor` and `floor-append` = syncs a second of a bare file, written over or
-/// added to; `syncs` and `bytes` = of each commit.
+/// Commits a second, of which few are kept, or, in `sync-all`, all; `floor` and `floor-append` =
+/// syncs a second of a bare file, written over or added to; `syncs` and `bytes` = of each commit.
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
-    let act = match case {
-        "sync" => Act::Count,
-        "post" => Act::Post,
+    // Only the last ones, so that memory does not grow with the commits of the turns. Whoever uses
+    // Jungle keeps all unless it is told otherwise: `sync-all`, and `flat`.
+    let last = Retention::Last(100);
+    let (act, retention) = match case {
+        "sync" => (Act::Count, last),
+        "sync-all" => (Act::Count, Retention::All),
+        "post" => (Act::Post, last),
         _ => return Ok(None),
     };
     let (turns, turn) = match options.tiny {
@@ -38,7 +42,7 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     };
     let folder = Folder::new("commit")?;
     let mut floor = Floor::new(&folder.0)?;
-    let mut clients = Clients::new(&folder.0, options.threads)?;
+    let mut clients = Clients::new(&folder.0, retention, options.threads)?;
     for _ in 0..turns {
         floor.overwrite(turn)?;
         clients.commit(act, turn)?;
@@ -120,6 +124,7 @@ impl Floor {
 struct Clients {
     store: Store,
     tree: TreeHandle,
+    retention: Retention,
     threads: usize,
     commits: u64,
     seconds: f64,
@@ -128,13 +133,21 @@ struct Clients {
 }
 
 impl Clients {
-    fn new(folder: &Path, threads: usize) -> Result<Clients, Failure> {
-        let store = open(folder)?;
+    fn new(folder: &Path, retention: Retention, threads: usize) -> Result<Clients, Failure> {
+        let store = open(folder, retention)?;
         let tree = store.create_tree("clients")?;
         tree.update(|tx| (0..threads).try_for_each(|_| tx.append(&[]).map(drop)))?;
         let before = store.log_stats();
-        let (syncs_before, bytes_before) = (before.syncs, before.bytes);
-        Ok(Clients { store, tree, threads, commits: 0, seconds: 0.0, syncs_before, bytes_before })
+        Ok(Clients {
+            store,
+            tree,
+            retention,
+            threads,
+            commits: 0,
+            seconds: 0.0,
+            syncs_before: before.syncs,
+            bytes_before: before.bytes,
+        })
     }
 
     fn commit(&mut self, act: Act, turn: Duration) -> Result<(), Failure> {
@@ -164,9 +177,9 @@ impl Clients {
 
     /// How many of the commits are not there when it is opened anew.
     fn lost(self, folder: &Path) -> Result<u64, Failure> {
-        let Clients { store, tree, commits, .. } = self;
+        let Clients { store, tree, retention, commits, .. } = self;
         drop((store, tree));
-        let tree = open(folder)?.open_tree("clients")?.snapshot();
+        let tree = open(folder, retention)?.open_tree("clients")?.snapshot();
         let root = tree.root();
         let counted: i64 = root.children().filter_map(|(_, client)| count(client)).sum();
         let posted = root.children().filter(|(_, post)| post.attribute("number").is_some()).count();
@@ -185,8 +198,6 @@ fn count(client: jungle::Node<'_>) -> Option<i64> {
     client.attribute("count")?.as_int()
 }
 
-/// Only the last revisions are kept, so that memory does not grow with the commits of the turns.
-/// Whoever uses Jungle keeps all unless it is told otherwise; `flat` measures that.
-fn open(folder: &Path) -> Result<Store, Failure> {
-    Ok(folder::options().retention(Retention::Last(100)).open(folder.join("jungle"))?)
+fn open(folder: &Path, retention: Retention) -> Result<Store, Failure> {
+    Ok(folder::options().retention(retention).open(folder.join("jungle"))?)
 }

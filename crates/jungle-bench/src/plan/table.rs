@@ -217,6 +217,12 @@ pub const CASES: &[Case] = &[
     of_commit("sync", "1/s").number(Number::Value, "1/s"),
     of_commit("syncs", "x"),
     of_commit("bytes", "B"),
+    case("commit", "sync-all", None).on_each(&[1, 64]),
+    case("commit", "sync-all-floor", None)
+        .from("sync-all")
+        .number(Number::Named("floor"), "1/s")
+        .on_each(&[1, 64])
+        .of(System::Machine),
     of_posts("post", Number::Value, "1/s"),
     of_posts("post-floor", Number::Named("floor"), "1/s").of(System::Machine),
     of_posts("post-syncs", Number::Named("syncs"), "x"),
