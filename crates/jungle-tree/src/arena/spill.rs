@@ -5,19 +5,44 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A new file without a name, so that it is nobody else's, and gone when it is closed.
+/// A new file without a name, so that it is nobody else's, and gone when it is closed. Others may
+/// have files in the folder, as in that for temporary files: while it has its name they cannot open
+/// it, and a name that is theirs is left to them.
 pub(super) fn nameless_file(folder: &Path) -> io::Result<File> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     loop {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = folder.join(format!("spill-{}-{number}", std::process::id()));
-        match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
-            Ok(file) => return fs::remove_file(&path).map(|()| file),
-            // Left by a process that was killed in between.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => fs::remove_file(&path)?,
+        match for_the_owner().read(true).write(true).create_new(true).open(&path) {
+            Ok(file) => {
+                return match fs::remove_file(&path) {
+                    // Another process of this number, which there is in another container, took it
+                    // for left, as below.
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                    _ => Ok(file),
+                };
+            }
+            // Left by a process that was killed in between, or somebody else's, who keeps it.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let _ = fs::remove_file(&path);
+            }
             Err(error) => return Err(error),
         }
     }
+}
+
+#[cfg(unix)]
+fn for_the_owner() -> OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let mut options = OpenOptions::new();
+    options.mode(0o600);
+    options
+}
+
+#[cfg(not(unix))]
+fn for_the_owner() -> OpenOptions {
+    OpenOptions::new()
 }
 
 /// Has the system keep room for part of a file, so that nothing fails when it is written through a
