@@ -53,8 +53,10 @@ impl OpenOptions {
     /// ```
     pub fn open(mut self, folder: impl AsRef<Path>) -> Result<Store, OpenError> {
         let folder = folder.as_ref();
-        if self.spills && !self.read_only {
-            self.arena.spill = Some(folder.into());
+        if self.spills {
+            // What is only read may be on a disk that nobody may write to.
+            let only_read = self.read_only.then(std::env::temp_dir);
+            self.arena.spill = Some(only_read.unwrap_or_else(|| folder.into()));
         }
         if self.beside_a_writer {
             return self.look(folder);

@@ -155,8 +155,9 @@ impl OpenOptions {
 
     /// For trees larger than memory: what is not in use may be in a file without a name in the
     /// folder, where the system puts it when it needs the memory for something else, as it does for
-    /// a process with a limit (see [`ArenaOptions::spill`]). A folder that is only read stays in
-    /// memory.
+    /// a process with a limit (see [`ArenaOptions::spill`]). Nothing is written to a folder that is
+    /// only read: what is read there is in the system's folder for temporary files, which should be
+    /// on a disk, and not in memory itself.
     ///
     /// ```
     /// use jungle_store::OpenOptions;

@@ -127,6 +127,14 @@ fn what_spills_is_the_same_and_leaves_nothing() {
     drop(tree);
     store.checkpoint().unwrap();
     store.close().unwrap();
+    let before = names();
+    let looks = [OpenOptions::new().read_only(), OpenOptions::new().beside_a_writer()];
+    for look in looks.map(OpenOptions::spill) {
+        let store = look.open(folder.path()).unwrap();
+        assert_eq!(names(), before);
+        let found = loading(|| store.open_tree("t").unwrap().snapshot().root().content_hash());
+        assert_eq!(found.unwrap(), hash);
+    }
     for open in [&open as &dyn Fn() -> Store, &|| Store::open(folder.path()).unwrap()] {
         let store = open();
         let found = loading(|| store.open_tree("t").unwrap().snapshot().root().content_hash());
