@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal};
 use anstream::ColorChoice;
 use clap::builder::Resettable;
 use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
-use jungle::CommitMeta;
+use jungle::{CommitMeta, OpenOptions};
 
 use crate::commands::Command;
 use crate::failure::EXIT_CODES;
@@ -30,6 +30,10 @@ pub(crate) struct Args {
     /// Do not print through a pager: JUNGLE_PAGER, else PAGER, else `less`, on a terminal
     #[arg(long, global = true)]
     no_pager: bool,
+    /// Trees may be larger than memory: what is not in use may be in a file, in the folder, or, if
+    /// that is only read, where temporary files are (TMPDIR)
+    #[arg(long, global = true)]
+    spill: bool,
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     pub(crate) color: Color,
@@ -50,6 +54,11 @@ impl Args {
 
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
+    }
+
+    /// How folders are opened, which is as usual where nothing is said.
+    pub(crate) fn opening(&self, usual: OpenOptions) -> OpenOptions {
+        if self.spill { usual.spill() } else { usual }
     }
 
     /// Is it for a terminal, and perhaps longer than that?

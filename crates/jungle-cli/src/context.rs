@@ -12,6 +12,8 @@ use crate::output::Format;
 /// What all commands are given.
 pub(crate) struct Context<'s> {
     pub(crate) format: Format,
+    /// How folders are opened.
+    pub(crate) opening: OpenOptions,
     /// The folder that the shell holds: opening it a second time would be refused.
     pub(crate) held: Option<(&'s str, &'s Store)>,
 }
@@ -40,7 +42,7 @@ impl<'s> Context<'s> {
         if let Some(store) = self.held(dir) {
             return Ok(Folder::Held(store));
         }
-        let store = folder::read(dir)?;
+        let store = folder::read(dir, self.opening.clone())?;
         folder::tell_written_elsewhere(&store, dir);
         Ok(Folder::Own(store.into()))
     }
@@ -49,7 +51,10 @@ impl<'s> Context<'s> {
     pub(crate) fn read_alone(&self, dir: &str) -> Result<Folder<'s>, Failure> {
         match self.held(dir) {
             Some(store) => Ok(Folder::Held(store)),
-            None => folder::read_alone(dir).map(|store| Folder::Own(store.into())),
+            None => {
+                let store = folder::read_alone(dir, self.opening.clone())?;
+                Ok(Folder::Own(store.into()))
+            }
         }
     }
 
@@ -67,16 +72,17 @@ impl<'s> Context<'s> {
             None => {
                 // Only an import makes a folder: a slip of the finger should not.
                 folder::must_be_there(dir)?;
-                folder::write(dir).map(|store| Folder::Own(store.into()))
+                let store = folder::open(dir, self.opening.clone())?;
+                Ok(Folder::Own(store.into()))
             }
         }
     }
 
     /// A folder to commit to, of no cluster, which is made when it is not there.
-    pub(crate) fn create(&self, dir: &str, options: OpenOptions) -> Result<Folder<'s>, Failure> {
+    pub(crate) fn create(&self, dir: &str) -> Result<Folder<'s>, Failure> {
         let folder = match self.held(dir) {
             Some(store) => Folder::Held(store),
-            None => Folder::Own(folder::open(dir, options)?.into()),
+            None => Folder::Own(folder::open(dir, self.opening.clone())?.into()),
         };
         takes_commits(dir)?;
         Ok(folder)

@@ -24,24 +24,23 @@ pub(crate) fn is_folder(place: &str) -> bool {
 }
 
 /// Opens a folder to read, that nobody writes to.
-pub(crate) fn read_alone(dir: &str) -> Result<Store, Failure> {
-    let store = OpenOptions::new().clock(SystemClock).read_only().progress(reading()).open(dir);
+pub(crate) fn read_alone(dir: &str, options: OpenOptions) -> Result<Store, Failure> {
+    let store = options.clock(SystemClock).read_only().progress(reading()).open(dir);
     let store = store.map_err(|error| not_opened(&error))?;
     tell_ignored(&store);
     Ok(store)
 }
 
 /// Opens a folder to read; where somebody else writes to it, it is as it was at that moment.
-pub(crate) fn read(dir: &str) -> Result<Store, Failure> {
-    let store = look(dir).map_err(|error| not_read(&error, dir))?;
+pub(crate) fn read(dir: &str, options: OpenOptions) -> Result<Store, Failure> {
+    let store = look(dir, options).map_err(|error| not_read(&error, dir))?;
     tell_ignored(&store);
     Ok(store)
 }
 
 /// The same, with the error as it is.
-pub(crate) fn look(dir: &str) -> Result<Store, OpenError> {
-    let options = OpenOptions::new().clock(SystemClock).beside_a_writer();
-    options.progress(reading()).open(dir)
+pub(crate) fn look(dir: &str, options: OpenOptions) -> Result<Store, OpenError> {
+    options.clock(SystemClock).beside_a_writer().progress(reading()).open(dir)
 }
 
 pub(crate) fn not_read(error: &OpenError, dir: &str) -> Failure {
@@ -72,10 +71,6 @@ pub(crate) fn tell_written_elsewhere(store: &Store, dir: &str) {
     say(format_args!(
         "Note: somebody else writes to {dir}: this is how it was at revision {revision}"
     ));
-}
-
-pub(crate) fn write(dir: &str) -> Result<Store, Failure> {
-    open(dir, OpenOptions::new())
 }
 
 /// Shows how far it is where there is much to read.

@@ -29,6 +29,8 @@ mod tryout;
 
 use std::process::ExitCode;
 
+use jungle::OpenOptions;
+
 use crate::args::Args;
 use crate::context::Context;
 use crate::failure::Exit;
@@ -46,7 +48,8 @@ fn main() -> ExitCode {
     output::be_quiet(args.is_quiet());
     output::draw_tables(args.is_table());
     output::be_data(args.notes() == Format::Json);
-    let context = Context { format: args.format(Format::Text), held: None };
+    let (format, opening) = (args.format(Format::Text), args.opening(OpenOptions::new()));
+    let context = Context { format, opening, held: None };
     if args.is_paged() {
         pager::want();
     }

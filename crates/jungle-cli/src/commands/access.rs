@@ -4,7 +4,7 @@ use std::io::{BufRead, ErrorKind, Write};
 use std::path::{Path as FsPath, PathBuf};
 
 use clap::Subcommand;
-use jungle::{Clock, Path, SystemClock, Timestamp};
+use jungle::{Clock, OpenOptions, Path, SystemClock, Timestamp};
 use jungle_server::{Access, AccessError, Grant, Role};
 use jungle_words::time;
 use serde::Serialize;
@@ -150,7 +150,7 @@ fn make(dir: &FsPath) -> Result<bool, Failure> {
     folder::create_private(dir).map_err(|error| {
         Failure::new(Exit::Error, format_args!("cannot make {}: {error}", dir.display()))
     })?;
-    folder::write(&dir.to_string_lossy())?.close().map_err(failed)?;
+    folder::open(&dir.to_string_lossy(), OpenOptions::new())?.close().map_err(failed)?;
     say(format_args!("Note: made {0}, for `jungle serve --data {0}`", dir.display()));
     Ok(true)
 }

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         .map_err(|error| failure(format!("cannot make {}", args.dir), &error))?;
     let versions = newest_versions(args.versions)?;
     let place = dir.join("jungle");
-    let store = folder::write(&place.to_string_lossy())?;
+    let store = folder::open(&place.to_string_lossy(), context.opening.clone())?;
     takes_commits(&place)?;
     let tree = match store.open_tree("compat") {
         Ok(tree) => tree,

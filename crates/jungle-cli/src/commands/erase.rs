@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use jungle::{EraseError, EraseQuery, EraseReport, Key, OpenError, OpenOptions, Path};
+use jungle::{EraseError, EraseQuery, EraseReport, Key, OpenError, Path};
 use serde::Serialize;
 
 use crate::bar::Bar;
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         ask(args)?;
     }
     let mut bar: Option<Bar<'_>> = None;
-    let erased = OpenOptions::new().erase(&args.dir, &query, |done, total| {
+    let erased = context.opening.clone().erase(&args.dir, &query, |done, total| {
         bar.get_or_insert_with(|| Bar::of_steps("revisions", total)).set(done);
     });
     if let Some(bar) = bar {

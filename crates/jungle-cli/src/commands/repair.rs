@@ -78,7 +78,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         Failure::new(Exit::Error, format_args!("cannot finish {}: {error}", args.new))
             .with_hint("remove it, and repair again")
     })?;
-    let store = OpenOptions::new().read_only().open(new).map_err(|error| not_opened(&error))?;
+    let opened = context.opening.clone().read_only().open(new);
+    let store = opened.map_err(|error| not_opened(&error))?;
     print(&report, &store, context.format)?;
     match report.is_all() {
         true => Ok(()),

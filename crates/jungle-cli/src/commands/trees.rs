@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use jungle::{DeleteTreeError, OpenOptions, RenameTreeError, TreeHandle};
+use jungle::{DeleteTreeError, RenameTreeError, TreeHandle};
 use serde::Serialize;
 
 use crate::args;
@@ -48,7 +48,7 @@ struct Deleted<'t> {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     if let Some(name) = &args.create {
-        let folder = context.create(&args.dir, OpenOptions::new())?;
+        let folder = context.create(&args.dir)?;
         let tree = folder.create_tree(name).map_err(failed)?;
         done(context.format, &Told::new(&tree, name))?;
     } else if let Some([old, new]) = args.rename.as_deref() {

@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     }
     let (mut seen, mut held) = (None, None);
     loop {
-        let looked = held.take().map_or_else(|| look(&args.dir), |held| Ok(Some(held)))?;
+        let looked = held.take().map_or_else(|| look(&args.dir, context), |held| Ok(Some(held)))?;
         let Some((before, folder)) = looked else { continue };
         let mut portion = Vec::new();
         let is_full = |portion: &Vec<u8>| portion.len() > PORTION;
@@ -98,9 +98,9 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
 
 /// The folder, and what whoever writes to it had left there before; none while it changes too fast,
 /// after a rest.
-fn look(dir: &str) -> Result<Option<(Traces, Store)>, Failure> {
+fn look(dir: &str, context: &Context<'_>) -> Result<Option<(Traces, Store)>, Failure> {
     let before = Traces::of(dir);
-    match folder::look(dir) {
+    match folder::look(dir, context.opening.clone()) {
         Ok(folder) => Ok(Some((before, folder))),
         Err(OpenError::Restless { .. }) => {
             sleep(LOOKS_EVERY);

@@ -36,6 +36,8 @@ mod secrets;
 mod serve;
 mod serving;
 mod soak;
+#[cfg(target_os = "linux")]
+mod spilling;
 mod stat;
 mod tables;
 mod transcripts;

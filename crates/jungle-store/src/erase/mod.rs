@@ -166,7 +166,8 @@ impl OpenOptions {
     /// of it is left, but for what was also elsewhere: at another path (see [`Erased::moves`]), in
     /// messages, and in names. All revisions stay with their numbers, times, authors and messages,
     /// all branches and tags, all other content. Nobody may have the folder open. It takes twice
-    /// the room on the disk meanwhile, and memory for all there is.
+    /// the room on the disk meanwhile, and memory for all there is, unless it
+    /// [spills](OpenOptions::spill).
     ///
     /// What was made is read back before it takes the place of the old files, which are removed
     /// then. When that is interrupted, opening the folder goes on with it. Backups still have it.
@@ -201,7 +202,8 @@ impl OpenOptions {
         query: &EraseQuery,
         progress: impl FnMut(u64, u64),
     ) -> Result<EraseReport, EraseError> {
-        self.erase_on(Arc::new(FolderDisk::new(folder.as_ref())), query, progress)
+        let disk = Arc::new(FolderDisk::new(folder.as_ref()));
+        self.spilling_in(folder.as_ref()).erase_on(disk, query, progress)
     }
 
     /// As [`erase`](OpenOptions::erase), on a disk.

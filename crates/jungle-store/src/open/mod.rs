@@ -51,22 +51,18 @@ impl OpenOptions {
     /// # std::fs::remove_dir_all(&dir)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn open(mut self, folder: impl AsRef<Path>) -> Result<Store, OpenError> {
+    pub fn open(self, folder: impl AsRef<Path>) -> Result<Store, OpenError> {
         let folder = folder.as_ref();
-        if self.spills {
-            // What is only read may be on a disk that nobody may write to.
-            let only_read = self.read_only.then(std::env::temp_dir);
-            self.arena.spill = Some(only_read.unwrap_or_else(|| folder.into()));
+        let options = self.spilling_in(folder);
+        if options.beside_a_writer {
+            return options.look(folder);
         }
-        if self.beside_a_writer {
-            return self.look(folder);
-        }
-        let disk = if self.read_only {
+        let disk = if options.read_only {
             FolderDisk::new(folder)
         } else {
             FolderDisk::create(folder).map_err(doing("create", &folder.to_string_lossy()))?
         };
-        self.open_on(Arc::new(disk))
+        options.open_on(Arc::new(disk))
     }
 
     /// Opens a folder that somebody else may have open to write.

@@ -1,5 +1,7 @@
 //! How a folder is opened.
 
+use std::path::Path;
+
 use jungle_db::{Builder, Clock, Durability, Jungle, Retention};
 use jungle_tree::ArenaOptions;
 
@@ -172,6 +174,16 @@ impl OpenOptions {
     /// ```
     pub fn spill(mut self) -> Self {
         self.spills = true;
+        self
+    }
+
+    /// Has what spills in this folder; or, where that is only read, which may be on a disk that
+    /// nobody may write to, in the folder for temporary files.
+    pub(crate) fn spilling_in(mut self, folder: &Path) -> Self {
+        if self.spills {
+            let only_read = self.read_only.then(std::env::temp_dir);
+            self.arena.spill = Some(only_read.unwrap_or_else(|| folder.into()));
+        }
         self
     }
 

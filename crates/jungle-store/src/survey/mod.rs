@@ -134,7 +134,7 @@ impl OpenOptions {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn survey(self, folder: impl AsRef<Path>) -> Result<Survey, OpenError> {
-        let options = self.read_only();
+        let options = self.read_only().spilling_in(folder.as_ref());
         let disk: Arc<dyn Disk> = Arc::new(FolderDisk::new(folder.as_ref()));
         let _lock = options.lock(&*disk)?;
         let progress = options.progress.clone();

@@ -215,3 +215,25 @@ fn finishing_one_leaves_the_file_that_is_locked_in_its_place() {
     assert_eq!(*Store::open(folder.path()).unwrap().list_trees(), ["board".into()]);
     assert_eq!(files(folder.path()).iter().filter(|(name, _)| name.contains("LOCK")).count(), 1);
 }
+
+/// Only there is it told what is mapped.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_it_is_erased_from_may_be_larger_than_memory() {
+    let folder = Folder::new();
+    let store = options().open(folder.path()).unwrap();
+    let people = store.create_tree("people").unwrap();
+    people.update(|tx| tx.insert_child(&[], &Key::from("ana"))).unwrap();
+    let ana: Path = "/ana".parse().unwrap();
+    // More than are made again before that is told.
+    for n in 0..1_100_i64 {
+        people.update(|tx| tx.put_attribute(&ana, "n", n)).unwrap();
+    }
+    drop((people, store));
+    let file = format!("{}/spill-", folder.path().file_name().unwrap().to_str().unwrap());
+    let mut was_spilled = false;
+    let erased = options().spill().erase(folder.path(), &query(), |_, _| {
+        was_spilled |= fs::read_to_string("/proc/self/maps").unwrap().contains(&file);
+    });
+    assert!(erased.unwrap().erased.commits > 1_000 && was_spilled);
+}

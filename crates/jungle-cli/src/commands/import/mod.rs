@@ -9,9 +9,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 use std::rc::Rc;
 
-use jungle::{
-    BranchError, CommitMeta, CommitOptions, Editor, Jungle, OpenOptions, Revision, TreeHandle,
-};
+use jungle::{BranchError, CommitMeta, CommitOptions, Editor, Jungle, Revision, TreeHandle};
 use jungle_json::{ImportError, ImportOptions, MemberOrder, import};
 use jungle_words::check_name;
 use serde::Serialize;
@@ -55,14 +53,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     pub(crate) tag: Option<String>,
     /// Only tell what would be done
-    #[arg(long, conflicts_with = "spill")]
+    #[arg(long)]
     dry_run: bool,
     /// Leave out what cannot be read: a file, of NDJSON a line, of CSV a row
     #[arg(long)]
     skip_errors: bool,
-    /// What is imported may be larger than memory: what is not in use may be in the folder
-    #[arg(long)]
-    pub(crate) spill: bool,
     /// Do not keep the order of members, which JSON gives no meaning
     #[arg(long)]
     pub(crate) ignore_order: bool,
@@ -107,8 +102,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         let preview = Preview::begin(place, &args.branch, context)?;
         return files(args, context, Into::Nowhere(preview));
     }
-    let open = OpenOptions::new();
-    let store = context.create(&args.dir, if args.spill { open.spill() } else { open })?;
+    let store = context.create(&args.dir)?;
     let is_new = store.open_tree(&args.tree).is_err();
     let got = Cell::new(false);
     let into = Into::Store { store: &store, tree: OnceCell::new(), got: &got };

@@ -45,9 +45,13 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     if context.held.is_some() {
         return Err(Failure::usage("this is a shell already"));
     }
-    let store = if args.read_only { folder::read(&args.dir)? } else { folder::write(&args.dir)? };
+    let opening = context.opening.clone();
+    let store = match args.read_only {
+        true => folder::read(&args.dir, opening.clone())?,
+        false => folder::open(&args.dir, opening.clone())?,
+    };
     folder::tell_written_elsewhere(&store, &args.dir);
-    let context = Context { format: context.format, held: Some((&args.dir, &store)) };
+    let context = Context { format: context.format, opening, held: Some((&args.dir, &store)) };
     let is_quiet = is_quiet();
     let is_terminal = io::stdin().is_terminal();
     let mut editor = editor(&store)?;
@@ -125,7 +129,8 @@ fn one(line: &str, dir: &str, context: &Context<'_>) -> Result<Next, Failure> {
     be_data(shown == Format::Json);
     draw_tables(args.is_table());
     be_quiet(is_quiet() || args.is_quiet());
-    commands::run(&args.command, &Context { format, held: context.held })?;
+    let opening = args.opening(context.opening.clone());
+    commands::run(&args.command, &Context { format, opening, held: context.held })?;
     Ok(Next::Go)
 }
 

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use jungle::{OpenOptions, Store, VerifyError};
+use jungle::{Store, VerifyError};
 use jungle_server::verify::Whole;
 use jungle_words::with_causes;
 
@@ -43,7 +43,9 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let held = context.held.filter(|(dir, _)| *dir == args.dir);
     let opened = match held {
         Some((_, store)) => Ok(Folder::Held(store)),
-        None => OpenOptions::new()
+        None => context
+            .opening
+            .clone()
             .read_only()
             .checked()
             .progress(reading().until(Arc::clone(&given_up)))
@@ -57,7 +59,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             Err(found) => (store.survey(&surveying()), found),
         },
         Err(error) if is_damage(&error) => {
-            let survey = OpenOptions::new().progress(surveying()).survey(&args.dir);
+            let survey = context.opening.clone().progress(surveying()).survey(&args.dir);
             (survey, Some(error.into()))
         }
         Err(error) => return Err(or_by_server("verify", &args.dir)(not_opened(&error))),
