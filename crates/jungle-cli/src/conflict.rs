@@ -1,6 +1,13 @@
 //! Conflicts in terms of documents.
 
-use jungle::{Change, Conflict, ConflictKind, Path};
+use std::io::{self, Write};
+
+use jungle::{Change, Conflict, ConflictKind, Node, Path};
+use jungle_json::value_at;
+use jungle_words::conflict;
+use serde_json::Value;
+
+use crate::output::json;
 
 /// The member of the document that a conflict is about.
 pub(crate) fn member_of(conflict: &Conflict) -> Path {
@@ -11,4 +18,20 @@ pub(crate) fn member_of(conflict: &Conflict) -> Path {
         ) if !key.is_empty() && !key.starts_with('\0') => conflict.path.join(&**key),
         _ => conflict.path.clone(),
     }
+}
+
+/// A conflict at a member as a line of JSON, with what is there on each side, if anything is.
+pub(crate) fn print_json(
+    out: &mut impl Write,
+    (path, kind): (&Path, ConflictKind),
+    sides: [(&str, Node<'_>); 3],
+) -> io::Result<()> {
+    let (text, kind) = (Value::from(path.to_string()), conflict::name(kind));
+    write!(out, r#"{{"conflict":{text},"kind":"{kind}""#)?;
+    for (side, root) in sides {
+        if let Some(value) = value_at(root, path) {
+            write!(out, r#","{side}":{}"#, json(value))?;
+        }
+    }
+    writeln!(out, "}}")
 }

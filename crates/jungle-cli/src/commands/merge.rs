@@ -10,16 +10,15 @@ use jungle_json::value_at;
 use jungle_tree::Tree;
 use jungle_words::conflict;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::args;
-use crate::conflict::member_of;
+use crate::conflict::{member_of, print_json};
 use crate::context::Context;
 use crate::differences::{Detail, print};
 use crate::failure::{Exit, Failure, failed};
 use crate::folder::{Written, not_committed, on_branch, tree};
 use crate::member::{self, New, Parents};
-use crate::output::{Format, count, json, json_line, notice, short, stdout};
+use crate::output::{Format, count, json_line, notice, short, stdout};
 
 /// Longer values are cut on a line.
 const VALUE_CHARS_MAX: usize = 100;
@@ -220,14 +219,8 @@ fn tell(out: &mut impl Write, place: &Place<'_>, merge: &Merge, format: Format) 
             }
         }
         Format::Json => {
-            let (path_text, kind) = (Value::from(path.to_string()), conflict::name(conflict.kind));
-            write!(out, r#"{{"conflict":{path_text},"kind":"{kind}""#)?;
-            for (side, snapshot) in sides {
-                if let Some(value) = value_at(snapshot.root(), path) {
-                    write!(out, r#","{side}":{}"#, json(value))?;
-                }
-            }
-            writeln!(out, "}}")?;
+            let sides = sides.map(|(side, snapshot)| (side, snapshot.root()));
+            print_json(out, (path, conflict.kind), sides)?;
         }
     }
     Ok(())

@@ -2,14 +2,14 @@
 
 use std::io::Write;
 
-use jungle::{RevertError, Revision};
+use jungle::{ConflictKind, Conflicts, Path, RevertError, Revision, TreeHandle};
 
 use crate::args;
-use crate::conflict::member_of;
+use crate::conflict::{member_of, print_json};
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder::{Written, tree};
-use crate::output::notice;
+use crate::output::{Format, notice, stdout};
 use crate::revision::{HELP, find};
 
 /// Take back what one revision did, or go back to what the tree was; both as a new revision
@@ -48,15 +48,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     } else {
         tree.revert(number, &meta).map_err(|error| match error {
             RevertError::Conflict(conflicts) => {
-                let listed = conflicts.list().into_iter().map(|it| member_of(it).to_string());
-                let read = conflicts.reads().into_iter().map(|path| path.to_string());
-                let places: Vec<String> = listed.chain(read).collect();
-                let message = format_args!(
-                    "what revision {number} did has been changed since, at {}",
-                    places.join(", ")
-                );
-                Failure::new(Exit::Conflict, message)
-                    .with_hint("--to makes the tree what it was at a revision, whatever came after")
+                changed_since(&tree, number, &conflicts, context.format)
             }
             error => failed(error),
         })?
@@ -65,5 +57,45 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let mut out = notice();
     let written = Written { revision: committed.revision.number(), changed };
     written.print(&mut out, context.format)?;
+    Ok(out.flush()?)
+}
+
+/// Says where what a revision did has been changed since; to programs also how, as `merge` does.
+fn changed_since(
+    tree: &TreeHandle,
+    revision: Revision,
+    conflicts: &Conflicts,
+    format: Format,
+) -> Failure {
+    let listed = conflicts.list().into_iter().map(|it| (member_of(it), it.kind));
+    // Where something was to come back, and is back already.
+    let taken = conflicts.reads().into_iter().map(|path| (path.clone(), ConflictKind::KeyTaken));
+    let places: Vec<(Path, ConflictKind)> = listed.chain(taken).collect();
+    if format == Format::Json
+        && let Err(failure) = print(tree, revision, &places)
+    {
+        return failure;
+    }
+    let paths: Vec<String> = places.iter().map(|(path, _)| path.to_string()).collect();
+    let paths = paths.join(", ");
+    let message = format!("what revision {revision} did has been changed since, at {paths}");
+    Failure::new(Exit::Conflict, message)
+        .with_hint("--to makes the tree what it was at a revision, whatever came after")
+}
+
+/// Ours is what the revision found, from what it made of that; theirs is what came after it.
+fn print(
+    tree: &TreeHandle,
+    revision: Revision,
+    places: &[(Path, ConflictKind)],
+) -> Result<(), Failure> {
+    let before = Revision::new(revision.number().saturating_sub(1));
+    let (base, ours) = (tree.at(revision).map_err(failed)?, tree.at(before).map_err(failed)?);
+    let theirs = tree.snapshot();
+    let mut out = stdout();
+    for (path, kind) in places {
+        let sides = [("base", base.root()), ("ours", ours.root()), ("theirs", theirs.root())];
+        print_json(&mut out, (path, *kind), sides)?;
+    }
     Ok(out.flush()?)
 }
