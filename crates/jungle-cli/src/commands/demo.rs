@@ -30,6 +30,14 @@ pub(crate) struct Args {
 /// The browser compatibility data of MDN: tens of megabytes, deep, published often.
 const PACKAGE: &str = "@mdn/browser-compat-data";
 
+/// What all of it takes; the names of the fields are those of the JSON form.
+#[derive(Serialize)]
+struct Sizes {
+    folder_bytes: u64,
+    file_bytes: u64,
+    memory_bytes: u64,
+}
+
 /// One version, imported.
 #[derive(Serialize)]
 struct Told {
@@ -79,12 +87,13 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         }
         out.flush()?;
     }
-    if context.format == Format::Text {
-        // What is new is in the checkpoint, too, before it is counted.
-        store.checkpoint().map_err(failed)?;
-        let folder_bytes = store.disk_bytes().map_err(failed)?;
-        let bytes = (folder_bytes, file_bytes, memory_bytes(&store));
-        explore(&mut out, &tree, &versions, &place, bytes)?;
+    // What is new is in the checkpoint, too, before it is counted.
+    store.checkpoint().map_err(failed)?;
+    let folder_bytes = store.disk_bytes().map_err(failed)?;
+    let sizes = Sizes { folder_bytes, file_bytes, memory_bytes: memory_bytes(&store) };
+    match context.format {
+        Format::Json => json_line(&mut out, &sizes)?,
+        Format::Text => explore(&mut out, &tree, &versions, &place, &sizes)?,
     }
     Ok(out.flush()?)
 }
@@ -201,13 +210,14 @@ fn explore(
     tree: &TreeHandle,
     versions: &[String],
     place: &FilePath,
-    (folder, files, memory): (u64, u64, u64),
+    sizes: &Sizes,
 ) -> Result<(), Failure> {
     let (Some(a), Some(b)) = (versions.first(), versions.last()) else { return Ok(()) };
     let place = place.display();
     writeln!(out)?;
-    writeln!(out, "{place} has all of them: {} for {} of files.", size(folder), size(files))?;
-    writeln!(out, "In memory they take {}.", size(memory))?;
+    let (folder, files) = (size(sizes.folder_bytes), size(sizes.file_bytes));
+    writeln!(out, "{place} has all of them: {folder} for {files} of files.")?;
+    writeln!(out, "In memory they take {}.", size(sizes.memory_bytes))?;
     let start = Instant::now();
     let (before, after) = (tree.at_tag(a), tree.at_tag(b));
     let (before, after) = (before.map_err(failed)?, after.map_err(failed)?);

@@ -17,7 +17,7 @@ use crate::formats::{
     Writable, csv, dot, drawing, folder, html, markdown, ndjson, not_a_table, xml, yaml,
 };
 use crate::near;
-use crate::output::{done, json, stdout};
+use crate::output::{Format, done, json, stdout};
 use crate::replacing::Replacing;
 use crate::revision::{HELP, find_or_newest};
 
@@ -61,6 +61,11 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     if args.depth.is_some() && !matches!(args.format, Writable::Tree | Writable::Dot) {
         return Err(Failure::usage("--depth is for drawings")
             .with_hint("--format tree draws with lines, --format dot is a graph"));
+    }
+    let is_json = matches!(args.format, Writable::Json | Writable::Ndjson | Writable::Folder);
+    if context.format == Format::Json && args.output.is_none() && !is_json {
+        return Err(Failure::usage("--json is for lines of JSON, and this form is another")
+            .with_hint("--output FILE writes it there, and tells that as JSON"));
     }
     let folder = context.read(&args.dir)?;
     let tree = tree(&folder, &args.tree, None)?;

@@ -1,16 +1,18 @@
 //! `jungle man`: manual pages.
 
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use clap::CommandFactory;
 use clap_mangen::Man;
+use serde::Serialize;
 
 use crate::args;
+use crate::context::Context;
 use crate::failure::{EXIT_CODES, Failure, failed};
 use crate::near;
-use crate::output::stdout;
+use crate::output::{Format, done, json_line, stdout};
 
 /// Print a manual page, or write all of them to a folder
 #[derive(clap::Args)]
@@ -23,18 +25,42 @@ pub(crate) struct Args {
     dir: Option<String>,
 }
 
-pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+/// A page; the names of the fields are those of the JSON form.
+#[derive(Serialize)]
+struct Page {
+    command: String,
+    page: String,
+}
+
+/// Likewise, pages that were written.
+#[derive(Serialize)]
+struct Pages<'a> {
+    folder: &'a str,
+    pages: usize,
+}
+
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let mut whole = args::Args::command();
     whole.build();
-    if let Some(dir) = &args.dir {
-        return write_all(&whole, Path::new(dir)).map_err(failed);
+    if let Some(folder) = &args.dir {
+        let pages = write_all(&whole, Path::new(folder)).map_err(failed)?;
+        return Ok(done(context.format, &Pages { folder, pages })?);
     }
     let command = match &args.command[..] {
         [] => whole,
         names => page_of(find(&whole, names)?),
     };
+    let page = rendered(command)?;
     let mut out = stdout();
-    render(command, &mut out)?;
+    match context.format {
+        Format::Json => {
+            let names = ["jungle"].into_iter().chain(args.command.iter().map(|name| &**name));
+            let command = names.collect::<Vec<_>>().join(" ");
+            let page = String::from_utf8_lossy(&page).into_owned();
+            json_line(&mut out, &Page { command, page })?;
+        }
+        Format::Text => out.write_all(&page)?,
+    }
     Ok(out.flush()?)
 }
 
@@ -51,16 +77,16 @@ fn find<'c>(whole: &'c clap::Command, names: &[String]) -> Result<&'c clap::Comm
     })
 }
 
-fn write_all(whole: &clap::Command, dir: &Path) -> std::io::Result<()> {
+/// Tells how many there are.
+fn write_all(whole: &clap::Command, dir: &Path) -> io::Result<usize> {
     fs::create_dir_all(dir)?;
     let mut pages = vec![("jungle".to_owned(), whole.clone())];
     add_below("jungle", whole, &mut pages);
+    let count = pages.len();
     for (name, command) in pages {
-        let mut text = Vec::new();
-        render(command, &mut text)?;
-        fs::write(dir.join(format!("{name}.1")), text)?;
+        fs::write(dir.join(format!("{name}.1")), rendered(command)?)?;
     }
-    Ok(())
+    Ok(count)
 }
 
 /// Adds the pages of all commands that are said behind this one.
@@ -81,8 +107,8 @@ fn page_of(command: &clap::Command) -> clap::Command {
     command.clone().after_help(format!("{help}{EXIT_CODES}"))
 }
 
-fn render(command: clap::Command, out: &mut impl Write) -> std::io::Result<()> {
+fn rendered(command: clap::Command) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     Man::new(command).render(&mut text)?;
-    out.write_all(&text)
+    Ok(text)
 }

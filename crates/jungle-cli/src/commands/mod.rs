@@ -180,7 +180,7 @@ fn run_loaded(command: &Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Shell(args) => shell::run(args, context),
         Command::Demo(args) => demo::run(args, context),
         Command::Cheat(args) => cheat::run(args, context),
-        Command::Completions(args) => completions::run(args),
-        Command::Man(args) => man::run(args),
+        Command::Completions(args) => completions::run(args, context),
+        Command::Man(args) => man::run(args, context),
     }
 }

@@ -49,9 +49,13 @@ fn published_versions_are_kept_compared_backed_up_and_restored() {
     }
     let demo = ["demo", "--versions", &count.to_string(), "--dir", ".", "--json"];
     let demo = run(&folder, &demo);
-    let rows: Vec<Value> =
+    let mut rows: Vec<Value> =
         demo.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let sizes = rows.pop().unwrap();
     assert_eq!(rows.len(), count, "{}", demo.err);
+    let files: u64 = rows.iter().map(|row| row["file_bytes"].as_u64().unwrap()).sum();
+    assert_eq!(sizes["file_bytes"], files);
+    assert!(sizes["folder_bytes"].as_u64().unwrap() > 0, "{sizes}");
     let versions: Vec<&str> = rows.iter().map(|row| row["version"].as_str().unwrap()).collect();
 
     each_costs_what_it_changed(&rows, "log_bytes");
