@@ -4,6 +4,7 @@
 //! reading the history) takes the lock of the one head it concerns; several heads are locked in
 //! the order of their ids.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use jungle_tree::{Editor, Keep, Tree, TreeReader, VersionId};
@@ -31,7 +32,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) struct Head {
     pub(crate) id: BranchId,
     pub(crate) tree: TreeId,
-    pub(crate) reader: TreeReader,
+    pub(crate) reader: OwnLine<TreeReader>,
     newest: Newest,
     state: Mutex<HeadState>,
     /// Told of each commit while someone waits for one.
@@ -40,6 +41,21 @@ pub(crate) struct Head {
     pub(crate) queue: Queue,
     /// Where it left another branch.
     pub(crate) origin: Option<Arc<Origin>>,
+}
+
+/// Something in a cache line that has nothing else in it, nor has the one beside, which processors
+/// fetch with it. Readers take the reader of a head for each look; all else that a head has is
+/// written by each commit, or by those who wait for their turn.
+#[repr(align(128))]
+pub(crate) struct OwnLine<T>(T);
+
+impl<T> Deref for OwnLine<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.0
+    }
 }
 
 /// What only the holder of the lock sees.
@@ -95,7 +111,7 @@ impl Head {
             version: AtomicU64::new(newest.id.version()),
             revision: AtomicU64::new(newest.revision.number()),
         };
-        let reader = tree.reader();
+        let reader = OwnLine(tree.reader());
         let mut state = HeadState {
             tree,
             history,
