@@ -6,7 +6,8 @@
 //! # Reuse
 //! A block that the new version no longer uses, born in version `b` and dead in version `d`, can
 //! be seen from the versions `b <= v < d` of this line. It is
-//! - reused at once, when no reader ever pinned a version since `b` (`newest_pin`);
+//! - reused at once, when no reader ever pinned a version since `b` (`newest_pin`, which is not
+//!   noted while a history is kept);
 //! - else queued, and reused when no pin is in `b..d`;
 //! - kept, when the history of the line is kept (`History`);
 //! - left to [`Arena::collect`](crate::Arena::collect), when it may be shared with other lines or
@@ -263,6 +264,12 @@ impl Line {
         allocator: &mut Allocator,
     ) {
         self.history = history;
+        if history == History::None {
+            cell.root.note_pins(|| block::birth(cell.memory(), cell.head()));
+        } else {
+            // Nothing is reused at once, so nobody asks for the newest pin.
+            cell.root.take_all_for_pinned();
+        }
         self.reclaim(cell, allocator);
     }
 

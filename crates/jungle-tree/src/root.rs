@@ -10,7 +10,8 @@
 use crate::pin::Pins;
 use crate::sync::{AtomicU64, Ordering, fence};
 
-/// The newest root of a line, and the newest version that a reader ever pinned.
+/// The newest root of a line, and the newest version that a reader ever pinned; or all, while a
+/// history is kept.
 pub(crate) struct RootCell {
     head: AtomicU64,
     newest_pin: AtomicU64,
@@ -45,6 +46,26 @@ impl RootCell {
     #[inline(always)]
     pub(crate) fn newest_pin(&self) -> u64 {
         self.newest_pin.load(Ordering::Relaxed)
+    }
+
+    /// From now on readers note nothing in the line of the head, which each of them loads: all that
+    /// there is and will be is as if it had been pinned. For the writer alone, while it reuses
+    /// nothing without a look at the pins.
+    pub(crate) fn take_all_for_pinned(&self) {
+        // Relaxed: only the writer goes by it, and what readers do to it leaves it as it is.
+        if self.newest_pin.load(Ordering::Relaxed) != u64::MAX {
+            self.newest_pin.store(u64::MAX, Ordering::Relaxed);
+        }
+    }
+
+    /// From now on readers note what they pin again. For the writer alone, which says what the
+    /// newest version is now: any pin so far is of that, or of an older one.
+    pub(crate) fn note_pins(&self, newest: impl FnOnce() -> u64) {
+        // Relaxed: whoever pins a newer version has acquired it from the head, to which the writer
+        // stores it after this, and so finds this or a later number here.
+        if self.newest_pin.load(Ordering::Relaxed) == u64::MAX {
+            self.newest_pin.store(newest(), Ordering::Relaxed);
+        }
     }
 
     /// Pins the newest version. `birth` reads the version that a block was born in.
@@ -94,7 +115,8 @@ impl RootCell {
 
     /// Pins a version that is held already, and stays so until this returns.
     pub(crate) fn pin_held(&self, pins: &Pins, handle: u32, version: u64) -> Pinned {
-        // It only grows, so what is not below it now never is.
+        // What is not below it now never is: it grows, but where a history is given up, and then it
+        // becomes the number of the newest version, which is not below one that is held.
         if self.newest_pin.load(Ordering::Relaxed) < version {
             self.newest_pin.fetch_max(version, Ordering::Relaxed);
         }
@@ -102,7 +124,7 @@ impl RootCell {
     }
 
     /// Makes this the newest version. Whoever reads the pins now sees each that holds; gives the
-    /// newest version that was pinned so far.
+    /// newest version that was pinned so far, or a newer one.
     #[inline]
     pub(crate) fn publish(&self, handle: u32, version: u64) -> u64 {
         // Release: the blocks of the version are written before it can be seen.

@@ -272,6 +272,18 @@ fn one_reader(left_out: LeftOut) {
     });
 }
 
+/// A history that was kept is given up beside a reader: the writer says up to which version there
+/// may be pins that nobody has noted.
+fn history_given_up(newest: u64) {
+    explore(None, move || {
+        let shared = Shared::new(LeftOut::Nothing);
+        shared.root.take_all_for_pinned();
+        let reader = reader(&shared, 0);
+        shared.root.note_pins(|| newest);
+        write_beside(&shared, [reader]);
+    });
+}
+
 /// A reader's pin moves to another slot while the writer looks at one after the other.
 fn moved_pin(left_out: LeftOut) {
     explore(None, move || {
@@ -296,6 +308,11 @@ fn moved_pin(left_out: LeftOut) {
 #[test]
 fn a_pinned_version_is_not_reused() {
     one_reader(LeftOut::Nothing);
+}
+
+#[test]
+fn a_version_pinned_while_a_history_was_kept_is_not_reused() {
+    history_given_up(1);
 }
 
 #[test]
@@ -346,6 +363,12 @@ fn without_the_second_look_it_fails() {
 #[should_panic(expected = "a block was reused while it was held")]
 fn without_the_newest_pin_it_fails() {
     one_reader(LeftOut::NewestPin);
+}
+
+#[test]
+#[should_panic(expected = "a block was reused while it was held")]
+fn without_what_was_pinned_before_a_history_was_given_up_it_fails() {
+    history_given_up(0);
 }
 
 #[test]
