@@ -1,9 +1,12 @@
 //! A reader of a folder's tree, alone and beside a writer at full speed, in turns.
 
+use std::fs::File;
 use std::hint::black_box;
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-use jungle::{CommitOptions, Durability, EditError, TreeHandle};
+use jungle::{CommitOptions, Durability, EditError, LogStats, TreeHandle};
 
 use super::Options;
 use super::folder::{self, Folder};
@@ -16,9 +19,15 @@ use crate::workload::{
 /// So many out of a thousand reads are at least as fast.
 const PART: usize = 990;
 
+/// How long the file is that is written to where nothing is committed.
+const FILE_BYTES: u64 = 16 << 20;
+
 /// Nanoseconds within which 99 of 100 reads of a random leaf are done: `readers-alone`, and beside
 /// a writer of durable commits, `readers-beside`, or of buffered ones, `readers-buffered-beside`;
-/// and how many times as long that is: `readers`, `readers-buffered`.
+/// and how many times as long that is: `readers`, `readers-buffered`. Two more tell what of that is
+/// the machine's: beside a thread that only counts, `readers-counting`, and beside one that only
+/// writes as many bytes a second to a file, in as many calls, as buffered commits did,
+/// `readers-writing`.
 pub fn sample(options: Options) -> Result<Sample, Failure> {
     let (turns, turn, shape) = match options.tiny {
         true => (2, Duration::from_millis(5), Shape::READ_TINY),
@@ -31,16 +40,26 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
     let mut reader = Reader { tree: &tree, shape, random: Random(options.seed), wrong: 0 };
     let mut writer = Writer { tree: &tree, shape, random: Random(!options.seed), commits: 0 };
     let (mut alone, mut beside, mut buffered) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut counting, mut writing) = (Vec::new(), Vec::new());
+    let of_file = Folder::new("readers-file")?;
+    let mut file = Overwritten::new(&of_file)?;
     reader.read(turn, &mut Vec::new());
     for _ in 0..turns {
         reader.read(turn, &mut alone);
         writer.beside(Durability::Sync, || reader.read(turn, &mut beside))?;
+        let before = store.log_stats();
         writer.beside(Durability::Buffered, || reader.read(turn, &mut buffered))?;
+        let pace = Pace::of(turn, before, store.log_stats());
+        count_beside(|| reader.read(turn, &mut counting))?;
+        file.write_beside(pace, || reader.read(turn, &mut writing))?;
     }
     let [alone, beside, buffered] = [alone, beside, buffered].map(slow);
+    let [counting, writing] = [counting, writing].map(slow);
     let sample = Sample::value(beside / alone, "x")
         .with("readers", beside / alone)
         .with("readers-buffered", buffered / alone)
+        .with("readers-counting", counting / alone)
+        .with("readers-writing", writing / alone)
         .with("readers-alone", alone)
         .with("readers-beside", beside)
         .with("readers-buffered-beside", buffered)
@@ -102,5 +121,64 @@ impl Writer<'_> {
         let options = CommitOptions { durability: Some(durability), ..CommitOptions::default() };
         let put = self.tree.update_with(&options, |tx| tx.put_attribute(&path, KEY, &value[..]));
         put.map(drop).map_err(|error: jungle::UpdateError<EditError>| error.to_string())
+    }
+}
+
+/// Counts while something else is done.
+fn count_beside(other: impl FnOnce()) -> Result<(), Failure> {
+    let mut count = 0_u64;
+    let again = || {
+        for _ in 0..1_000 {
+            count = black_box(count + 1);
+        }
+        Ok::<_, String>(())
+    };
+    beside(again, other)
+}
+
+/// How often, and how much at a time, a log was written to.
+#[derive(Clone, Copy)]
+struct Pace {
+    every: Duration,
+    bytes: usize,
+}
+
+impl Pace {
+    fn of(turn: Duration, before: LogStats, after: LogStats) -> Pace {
+        let writes = (after.groups - before.groups).max(1);
+        let bytes = (after.bytes - before.bytes) / writes;
+        Pace { every: turn.div_f64(writes as f64), bytes: bytes as usize }
+    }
+}
+
+/// A file of zeros, which was synced.
+struct Overwritten {
+    file: File,
+    at: u64,
+}
+
+impl Overwritten {
+    fn new(folder: &Folder) -> io::Result<Overwritten> {
+        let file = File::create(folder.0.join("file"))?;
+        file.write_all_at(&vec![0; FILE_BYTES as usize], 0)?;
+        file.sync_all()?;
+        Ok(Overwritten { file, at: 0 })
+    }
+
+    /// Writes over it from its beginning to its end, again and again, while something else is done.
+    fn write_beside(&mut self, pace: Pace, other: impl FnOnce()) -> Result<(), Failure> {
+        let (bytes, begun) = (vec![1_u8; pace.bytes], Instant::now());
+        let mut due = Duration::ZERO;
+        let write = || {
+            if begun.elapsed() < due {
+                std::hint::spin_loop();
+                return Ok(());
+            }
+            due += pace.every;
+            let written = self.file.write_all_at(&bytes, self.at % FILE_BYTES);
+            self.at += bytes.len() as u64;
+            written.map_err(|error| error.to_string())
+        };
+        beside(write, other)
     }
 }

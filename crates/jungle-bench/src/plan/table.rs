@@ -231,6 +231,8 @@ pub const CASES: &[Case] = &[
     one_of("commit", "readers-buffered-beside", "readers", "ns"),
     one_of("commit", "readers", "readers", "x"),
     one_of("commit", "readers-buffered", "readers", "x"),
+    one_of("commit", "readers-counting", "readers", "x"),
+    one_of("commit", "readers-writing", "readers", "x"),
     one_of("flat", "reopen-few", "all", "us"),
     one_of("flat", "reopen-many", "all", "us"),
     one_of("flat", "reopen", "all", "x"),
