@@ -8,6 +8,7 @@ mod ledger;
 mod lin;
 mod local;
 mod machines;
+mod options;
 mod serving;
 mod upgrade;
 

@@ -2,9 +2,9 @@
 //! killed, stopped, cut off from each other, wiped, damaged and out of room, and ours leave, come
 //! back and have their clocks jump.
 
-use super::noted;
+use super::{noted, options};
 use crate::command::cargo;
-use crate::error::{Result, fail};
+use crate::error::Result;
 use crate::nats;
 
 pub const USAGE: &str = "torture cluster [--schedules COUNT] [--seed SEED]";
@@ -18,16 +18,9 @@ const LASTS_MS: &str = "12000";
 const BACK_MS: &str = "10000";
 
 pub fn run(arguments: &[String]) -> Result<()> {
-    let (mut schedules, mut seed) = (SCHEDULES, 0);
-    let mut rest = arguments.iter();
-    while let Some(option) = rest.next() {
-        let number = rest.next().and_then(|number| number.parse().ok());
-        match (option.as_str(), number) {
-            ("--schedules", Some(number)) => schedules = number,
-            ("--seed", Some(number)) => seed = number,
-            _ => return fail(format!("usage: {USAGE}")),
-        }
-    }
+    let (mut schedules, mut seed) = (SCHEDULES, options::today());
+    let numbers = &mut [("--schedules", &mut schedules), ("--seed", &mut seed)];
+    options::read(arguments, USAGE, numbers)?;
     nats::run(&[])?;
     let test = ["test", "--release", "--quiet", "-p", "jungle-cluster", "--test", "it", "--"];
     let mut suite = cargo(test.into_iter().chain(["torture::acknowledged", "--nocapture"]));

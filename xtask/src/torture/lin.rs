@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::noted;
+use super::{noted, options};
 use crate::command::{cargo, command, need, root, run as run_command, target_dir};
 use crate::error::{Context, Result, fail};
 use crate::nats;
@@ -20,7 +20,9 @@ const SCHEDULES: u64 = 10;
 const MISSED: &str = "were acknowledged before this read began";
 
 pub fn run(arguments: &[String]) -> Result<()> {
-    let (schedules, seed) = parse(arguments)?;
+    let (mut schedules, mut seed) = (SCHEDULES, options::today());
+    let numbers = &mut [("--schedules", &mut schedules), ("--seed", &mut seed)];
+    options::read(arguments, USAGE, numbers)?;
     nats::run(&[])?;
     let checker = checker()?;
     let folder = target_dir().join("lin/histories");
@@ -43,20 +45,6 @@ pub fn run(arguments: &[String]) -> Result<()> {
         true => Ok(()),
         false => fail("nobody missed what stale reads do not show".to_owned()),
     }
-}
-
-fn parse(arguments: &[String]) -> Result<(u64, u64)> {
-    let (mut schedules, mut seed) = (SCHEDULES, 0);
-    let mut rest = arguments.iter();
-    while let Some(option) = rest.next() {
-        let number = rest.next().and_then(|number| number.parse().ok());
-        match (option.as_str(), number) {
-            ("--schedules", Some(number)) => schedules = number,
-            ("--seed", Some(number)) => seed = number,
-            _ => return fail(format!("usage: {USAGE}")),
-        }
-    }
-    Ok((schedules, seed))
 }
 
 /// Builds what checks, and tries it on histories of which the verdict is known.

@@ -1,9 +1,9 @@
 //! `torture machines`: posts to servers of ours that run, beside the engine's, on machines of their
 //! own, while several things at once happen to those.
 
-use super::noted;
+use super::{noted, options};
 use crate::command::cargo;
-use crate::error::{Result, fail};
+use crate::error::Result;
 use crate::nats;
 
 pub const USAGE: &str = "torture machines [--schedules COUNT | --minutes COUNT] [--seed SEED]";
@@ -17,16 +17,12 @@ const LASTS_MS: &str = "12000";
 const BACK_MS: &str = "10000";
 
 pub fn run(arguments: &[String]) -> Result<()> {
-    let (mut schedules, mut minutes, mut seed) = (SCHEDULES, 0, 0);
-    let mut rest = arguments.iter();
-    while let Some(option) = rest.next() {
-        let number = rest.next().and_then(|number| number.parse().ok());
-        match (option.as_str(), number) {
-            ("--schedules", Some(number)) => schedules = number,
-            ("--minutes", Some(number)) => (schedules, minutes) = (1, number),
-            ("--seed", Some(number)) => seed = number,
-            _ => return fail(format!("usage: {USAGE}")),
-        }
+    let (mut schedules, mut minutes, mut seed) = (SCHEDULES, 0, options::today());
+    let numbers =
+        &mut [("--schedules", &mut schedules), ("--minutes", &mut minutes), ("--seed", &mut seed)];
+    options::read(arguments, USAGE, numbers)?;
+    if minutes > 0 {
+        schedules = 1;
     }
     nats::run(&[])?;
     let test = ["test", "--release", "--quiet", "-p", "jungle-cli", "--test", "it", "--"];

@@ -20,11 +20,11 @@ use jungle_db::{
     UpdateError,
 };
 use jungle_store::{read_checkpoint, write_checkpoint};
-use jungle_testkit::{Rng, for_each_seed};
+use jungle_testkit::Rng;
 use jungle_tree::{ArenaOptions, EditError, Key, Node, Path};
 
 use crate::memory::{Engine, FaultyLog};
-use crate::support::{Cut, SCHEDULES, agree, int, newcomer, options, path, told};
+use crate::support::{Cut, agree, int, newcomer, options, path, schedules};
 
 /// A connection that can be cut off altogether.
 pub struct Line {
@@ -699,7 +699,7 @@ fn step(engine: &Arc<Engine>, servers: &mut [Server], rng: &mut Rng, faults: u64
 
 #[test]
 fn servers_agree_and_lose_nothing_whatever_happens() {
-    for_each_seed(told(SCHEDULES, 20), |rng| {
+    schedules("local", 20, "", |rng| {
         let faults = *rng.pick(&[0, 10, 40]);
         let all = ["a", "b", "c", "d", "e"];
         let all = &all[..rng.range(2..6) as usize];

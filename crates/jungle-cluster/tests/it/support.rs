@@ -3,11 +3,13 @@
 use std::fmt::Debug;
 use std::str::FromStr;
 use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
 use jungle_cluster::{Appended, Cluster, Depot, JoinError, Log, LogError, LogId, Options, Tail};
 use jungle_db::{Jungle, TreeHandle};
+use jungle_testkit::{Rng, for_each_seed};
 use jungle_tree::{ArenaOptions, Path};
 
 /// How many random schedules are run.
@@ -23,6 +25,38 @@ pub fn reads_are_stale() -> bool {
 /// What the environment says.
 pub fn told<T: FromStr<Err: Debug>>(name: &str, usual: T) -> T {
     std::env::var(name).map_or(usual, |told| told.parse().unwrap())
+}
+
+/// Runs a suite's random schedules: so many as the environment says, or as usual, each with a
+/// generator of its own seed. `with` is what repeats one, beside its seed.
+pub fn schedules(suite: &str, usual: u64, with: &str, mut schedule: impl FnMut(&mut Rng)) {
+    let (count, first) = (told(SCHEDULES, usual), told(SEED, 0));
+    println!("{suite}: {count} points from seed {first}");
+    let mut points = Points { suite, with, passed: 0, seed: first };
+    for_each_seed(count, |rng| {
+        points.seed = first + rng.seed();
+        schedule(&mut Rng::new(points.seed));
+        points.passed += 1;
+    });
+}
+
+/// Says how many schedules passed, and what repeats the one that did not.
+struct Points<'w> {
+    suite: &'w str,
+    with: &'w str,
+    passed: u64,
+    seed: u64,
+}
+
+impl Drop for Points<'_> {
+    fn drop(&mut self) {
+        let Points { suite, with, passed, seed } = self;
+        let failed = u64::from(thread::panicking());
+        if failed > 0 {
+            println!("again: cargo xtask torture {suite} --schedules 1{with} --seed {seed}");
+        }
+        println!("{passed} passed, {failed} failed");
+    }
 }
 
 /// No checkpoint is written unless one is asked for.
