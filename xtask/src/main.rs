@@ -41,7 +41,8 @@ usage: cargo xtask TASK
   torture lin [ARGS]         histories of a cluster under faults, checked (--schedules N)
   torture sim [ARGS]         a cluster in one thread on a simulated engine (--seeds N, --seed S)
   torture local [ARGS]       servers that commit by themselves, cut off (--schedules N)
-  torture cluster [ARGS]     commits on a cluster under faults of all kinds, counted (--schedules N)
+  torture cluster [ARGS]     commits on a cluster under faults of all kinds, counted
+                             (--schedules N, of --faults N each)
   torture machines [ARGS]    posts to servers on machines of their own (name spaces), several
                              faults at once (--schedules N, or --minutes N: one that is held)
   torture upgrade [ARGS]     servers of an earlier revision are replaced while clients post

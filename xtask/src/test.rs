@@ -53,8 +53,9 @@ fn cargo_tests(steps: &mut Steps) -> Result<()> {
         tests.env("RUST_TEST_THREADS", threads.to_string());
         run_command(tests)
     })?;
-    // While the program is there as these have built it.
+    // While the programs are there as these have built them.
     track::step(steps)?;
+    torture::cluster(steps)?;
     let featured: Vec<String> = crates_with_features()?;
     if featured.is_empty() {
         return Ok(());

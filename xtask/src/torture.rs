@@ -1,5 +1,6 @@
 //! `torture`: the long suites, which live in a crate of their own.
 
+mod built;
 mod cluster;
 mod engine;
 mod hostile;
@@ -18,6 +19,8 @@ use std::process::Stdio;
 
 use crate::command::{cargo, command, root, run as run_command, target_dir};
 use crate::error::{Context, Result, fail, no_arguments};
+use crate::steps::Steps;
+use built::Build;
 use ledger::{Entry, children_cpu_seconds};
 
 /// The suites that `test` runs, each small enough for that by its own defaults.
@@ -49,7 +52,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
         return lin::run(rest);
     }
     if suite == "cluster" {
-        return cluster::run(rest);
+        return cluster::run(rest, Build::Release);
     }
     if suite == "machines" {
         return machines::run(rest);
@@ -78,6 +81,14 @@ pub fn run(arguments: &[String]) -> Result<()> {
         run.arg("--shuttle-program").arg(scheduled()?);
     }
     noted(run)
+}
+
+/// The schedules of a cluster under faults that `test` runs, alone on the machine: short ones, in
+/// which each kind of fault comes at least once.
+pub fn cluster(steps: &mut Steps) -> Result<()> {
+    let short = "--schedules 10 --faults 2 --lasts-ms 2000 --seed 0";
+    let words: Vec<String> = short.split(' ').map(str::to_owned).collect();
+    steps.step("torture cluster", || cluster::run(&words, Build::Tested))
 }
 
 /// Whether the crate with the suites is in this checkout.

@@ -6,8 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::built::Build;
 use super::{noted, options};
-use crate::command::{cargo, command, need, root, run as run_command, target_dir};
+use crate::command::{command, need, root, run as run_command, target_dir};
 use crate::error::{Context, Result, fail};
 use crate::nats;
 
@@ -72,8 +73,8 @@ fn schedule(
         fs::remove_dir_all(folder).context("cannot remove old histories")?;
     }
     fs::create_dir_all(folder).context("cannot make a folder for histories")?;
-    let test = ["test", "--release", "--quiet", "-p", "jungle-cluster", "--test", "it", "--"];
-    let mut test = cargo(test.into_iter().chain(["--nocapture"]).chain(tests.iter().copied()));
+    let mut test = Build::Release.tests(tests)?;
+    test.arg("--nocapture");
     test.env("CLUSTER_HISTORIES", folder).env("CLUSTER_SCHEDULES", schedules.to_string());
     test.env("CLUSTER_SEED", seed.to_string());
     if reads_are_stale {

@@ -1,8 +1,8 @@
 //! `torture local`: servers of ours that commit by themselves, while they are cut off, restarted,
 //! and answered nothing, on a log in memory.
 
+use super::built::Build;
 use super::{noted, options};
-use crate::command::cargo;
 use crate::error::Result;
 
 pub const USAGE: &str = "torture local [--schedules COUNT] [--seed SEED]";
@@ -14,8 +14,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let (mut schedules, mut seed) = (SCHEDULES, options::today());
     let numbers = &mut [("--schedules", &mut schedules), ("--seed", &mut seed)];
     options::read(arguments, USAGE, numbers)?;
-    let test = ["test", "--release", "--quiet", "-p", "jungle-cluster", "--test", "it", "--"];
-    let mut suite = cargo(test.into_iter().chain(["local::servers_agree", "--nocapture"]));
+    let mut suite = Build::Release.tests(&["local::servers_agree", "--nocapture"])?;
     suite.env("CLUSTER_SCHEDULES", schedules.to_string()).env("CLUSTER_SEED", seed.to_string());
     noted(suite)
 }

@@ -10,17 +10,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jungle_cluster::{Fault as Stopped, Survey};
-use jungle_testkit::{Back, NatsServers, Passage, Rng, for_each_seed};
+use jungle_testkit::{Back, NatsServers, Passage, Rng};
 
 use self::world::{PATIENCE, SERVERS, World};
-use crate::support::{SCHEDULES, SEED, options, told};
+use crate::support::{options, schedules, told};
 
-/// How many faults a schedule has; each kind comes before one comes again.
+/// How many faults a schedule has.
 const FAULTS: &str = "CLUSTER_FAULTS";
 /// How long the longest ones last, in milliseconds.
 const LASTS_MS: &str = "CLUSTER_LASTS_MS";
 /// How soon after a fault a commit must be acknowledged, in milliseconds.
 const BACK_MS: &str = "CLUSTER_BACK_MS";
+/// How many commits a second must be acknowledged while nothing happens.
+const RATE_MIN: &str = "CLUSTER_RATE_MIN";
 
 /// The engine's.
 const ENGINE: usize = 3;
@@ -69,12 +71,10 @@ const KINDS: [Fault; 11] = [
 
 #[test]
 fn acknowledged_commits_survive_whatever_happens_to_the_engine() {
-    let (schedules, first) = (told(SCHEDULES, 2), told(SEED, 0));
-    println!("cluster: {schedules} points from seed {first}");
-    let mut points = Points { passed: 0, seed: first };
-    for_each_seed(schedules, |rng| {
-        let seed = first + rng.seed();
-        points.seed = seed;
+    let with = format!(" --faults {} --lasts-ms {}", count(), longest().as_millis());
+    let mut calm = Calm::default();
+    schedules("cluster", 2, &with, |rng| {
+        let seed = rng.seed();
         let mut schedule = Schedule::new(seed);
         let world = World::new(&schedule.engine.addresses(), seed);
         let begun = Instant::now();
@@ -84,7 +84,7 @@ fn acknowledged_commits_survive_whatever_happens_to_the_engine() {
                 let world = &world;
                 scope.spawn(move || world.work(client % SERVERS));
             }
-            for fault in schedule.faults() {
+            for fault in faults(seed) {
                 schedule.suffer(fault, &world);
             }
         });
@@ -93,24 +93,19 @@ fn acknowledged_commits_survive_whatever_happens_to_the_engine() {
         println!("seed {seed}: {counts:?}, {rate:.0}/s, worst {:?}", schedule.worst);
         schedule.tend(&world);
         world.check();
-        points.passed += 1;
+        calm.commits += schedule.calm.commits;
+        calm.time += schedule.calm.time;
     });
+    let rate = calm.commits as f64 / calm.time.as_secs_f64();
+    println!("while nothing happened: {rate:.0}/s");
+    assert!(rate >= told(RATE_MIN, 0.0_f64), "only {rate:.0} commits a second");
 }
 
-/// Says how many schedules passed, and what repeats the one that did not.
-struct Points {
-    passed: u64,
-    seed: u64,
-}
-
-impl Drop for Points {
-    fn drop(&mut self) {
-        let failed = u64::from(thread::panicking());
-        if failed > 0 {
-            println!("again: cargo xtask torture cluster --schedules 1 --seed {}", self.seed);
-        }
-        println!("{} passed, {failed} failed", self.passed);
-    }
+/// What was acknowledged while nothing happened, and in how long.
+#[derive(Default)]
+struct Calm {
+    commits: u64,
+    time: Duration,
 }
 
 /// Ends the clients, also in a panic.
@@ -120,6 +115,24 @@ impl Drop for Over<'_> {
     fn drop(&mut self) {
         self.0.end();
     }
+}
+
+/// How many faults a schedule has.
+fn count() -> u64 {
+    told(FAULTS, 4)
+}
+
+/// What happens in the schedule of a seed. Those of seeds that follow each other go on in one row,
+/// in which each kind comes before one comes again: short schedules have all of them, too.
+fn faults(seed: u64) -> Vec<Fault> {
+    let (first, kinds) = (seed.wrapping_mul(count()), KINDS.len() as u64);
+    let fault = |at| {
+        let place = first.wrapping_add(at);
+        let mut round = KINDS;
+        Rng::new(place / kinds).shuffle(&mut round);
+        round[(place % kinds) as usize]
+    };
+    (0..count()).map(fault).collect()
 }
 
 /// How long a fault lasts at most.
@@ -133,28 +146,26 @@ struct Schedule {
     /// Something of the log is damaged, or was until just now: servers may notice.
     is_damaged: bool,
     worst: Back,
+    calm: Calm,
 }
 
 impl Schedule {
     fn new(seed: u64) -> Schedule {
         let engine = NatsServers::start_relayed(ENGINE);
-        Schedule { engine, rng: Rng::new(seed), is_damaged: false, worst: Back::default() }
+        let (worst, calm) = Default::default();
+        Schedule { engine, rng: Rng::new(seed), is_damaged: false, worst, calm }
     }
 
-    fn faults(&mut self) -> Vec<Fault> {
-        let mut faults = Vec::new();
-        let count = told(FAULTS, 4);
-        while faults.len() < count {
-            let mut kinds = KINDS;
-            self.rng.shuffle(&mut kinds);
-            faults.extend(kinds);
-        }
-        faults.truncate(count);
-        faults
+    /// Some commits are acknowledged, and nothing happens.
+    fn rest(&mut self, world: &World) {
+        let (begun, before) = (Instant::now(), world.tally.counts().acknowledged);
+        assert!(world.tally.wait(self.rng.range(20..80), PATIENCE), "{}", world.statuses());
+        self.calm.commits += world.tally.counts().acknowledged - before;
+        self.calm.time += begun.elapsed();
     }
 
     fn suffer(&mut self, fault: Fault, world: &World) {
-        assert!(world.tally.wait(self.rng.range(20..80), PATIENCE), "{}", world.statuses());
+        self.rest(world);
         let leader = self.leader();
         // Where there is a leader, more happens.
         let at = if self.rng.chance(1, 2) { leader } else { self.rng.index(ENGINE) };
