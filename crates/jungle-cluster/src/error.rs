@@ -99,7 +99,8 @@ pub enum Fault {
         /// The branch.
         branch: BranchId,
     },
-    /// Other servers have another tree than this one, which had been written on.
+    /// Other servers have another tree than this one: it had been written on, or was
+    /// [compared](crate::Cluster::compare).
     #[error(
         "branch {} of tree {} as of revision {revision} is the same here as on {alike} other \
          servers, and something else on {other}: this server is damaged, or where there are only \

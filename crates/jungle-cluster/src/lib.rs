@@ -22,8 +22,9 @@
 //!   those of other servers that are the same wherever they come, as what only adds a node is. So
 //!   servers that all post to one board do not come too late for each other.
 //! - Every message carries the hash of the one before and the hashes of the branches it changes, as
-//!   they were before it. A [server](Cluster) that misses a message, gets a damaged one, or has
-//!   other trees than most servers, follows no further, and says so: [`Fault`].
+//!   they were before it; of the other branches, servers [compare](Cluster::compare) one a minute.
+//!   A [server](Cluster) that misses a message, gets a damaged one, or has other trees than most
+//!   servers, follows no further, and says so: [`Fault`].
 //! - What is followed is written to the server's own folder, too, so the engine does not have the
 //!   only copy, and a server that returns reads on from where it was.
 //! - Now and then one of the servers writes a **checkpoint** of all there is into the engine's

@@ -17,7 +17,7 @@ use crate::cluster::requests::Requests;
 use crate::cluster::survey::{MirrorStatus, Role, Survey};
 use crate::engine::log::{Log, LogError};
 use crate::error::{CheckpointError, Fault};
-use crate::follow::{Follower, Standing};
+use crate::follow::{Follower, Standing, compare, vote};
 use crate::local::Local;
 use crate::sequencer::Appender;
 
@@ -167,6 +167,29 @@ impl Cluster {
     /// ```
     pub fn checkpoint(&self) -> Result<u64, CheckpointError> {
         self.keeper.write()
+    }
+
+    /// Holds every branch, as it is here, against what the other servers have, which takes some two
+    /// seconds each. Messages of the log have hashes of the branches that they change, so those are
+    /// compared all the time; of the others each server compares one a minute by itself. Whoever
+    /// has something else than most others has a [fault](Cluster::fault) after that.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use jungle_cluster::{Cluster, MemoryLog, Options};
+    /// # use jungle_db::Jungle;
+    /// # let log = MemoryLog::new();
+    /// # let jungle = Jungle::builder().build()?;
+    /// # let cluster = Cluster::follow(Arc::new(log.connect()), &jungle, &Options::default())?;
+    /// jungle.create_tree("board")?;
+    /// cluster.compare();
+    /// assert!(cluster.fault().is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn compare(&self) {
+        for branch in compare::branches(&self.follower) {
+            vote::compare(&self.follower, &*self.log, branch);
+        }
     }
 
     /// Says where this server serves, for those who [ask](Cluster::survey); once.

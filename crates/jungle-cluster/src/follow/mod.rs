@@ -2,6 +2,7 @@
 
 pub(crate) mod behind;
 pub(crate) mod collector;
+pub(crate) mod compare;
 #[cfg(feature = "sim")]
 mod hand;
 pub(crate) mod vote;

@@ -3,7 +3,8 @@
 //! A message has the hashes of what its server changed, as that was before. Whoever follows it and
 //! has something else asks all servers what they have. If most have what is here, it was the one
 //! that wrote the message which is damaged, and the message is followed; that one is asked as well,
-//! so it finds out the same way that most have something else, and stops.
+//! so it finds out the same way that most have something else, and stops. Branches that nobody
+//! writes to are in no message: each server asks about one of them now and then.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -11,6 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use jungle_db::{BranchId, Jungle, Revision, TreeId};
+use jungle_tree::loading;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::log::Log;
@@ -20,6 +22,8 @@ use crate::message::Before;
 
 /// So long the others have for one answer.
 const ANSWERED_WITHIN: Duration = Duration::from_millis(500);
+/// So long where nobody waits: they may have to hash all of a large tree first.
+const COMPARED_WITHIN: Duration = Duration::from_secs(2);
 /// So often they are asked while it is not known what most have: they may be about to follow what
 /// was followed here.
 const ROUNDS: usize = 20;
@@ -80,9 +84,10 @@ pub(crate) fn is_won(
     let doubt =
         Doubt { log: log.id().to_string(), tree: key.0, branch: key.1, revision: key.2, vote };
     let hash = blake3::Hash::from_bytes(before.hash).to_hex().to_string();
+    let said = Vote { server: writer.to_owned(), hash };
     // Who is asked the same meanwhile has asked already.
     let is_new = follower.doubts.begin(key);
-    let votes = doubt.ask(follower, log, Vote { server: writer.to_owned(), hash });
+    let votes = doubt.ask(follower, log, Some(said), ANSWERED_WITHIN);
     if is_new {
         follower.doubts.end();
     }
@@ -90,8 +95,32 @@ pub(crate) fn is_won(
     votes.is_won()
 }
 
-/// Says what is here to a server that has doubts. If that is something else, it is found out what
-/// most have.
+/// Holds a branch, as it is here now, against what the other servers have. If most have something
+/// else, nothing more is followed here; others find out about themselves as they are asked. Who has
+/// not followed as much yet says nothing.
+///
+/// This is no doubt of its own: whoever is asked by another server meanwhile, or about the same
+/// later, as others have come, has to ask for itself.
+pub(crate) fn compare(follower: &Follower, log: &dyn Log, (tree, branch): (TreeId, BranchId)) {
+    let place = follower.place();
+    let is_going_on = place.is_placed && place.fault.is_none();
+    let Some(jungle) = place.jungle.clone().filter(|_| is_going_on) else { return };
+    drop(place);
+    let key = (tree.0, branch.0, jungle.revision().number());
+    let Some(hash) = hash_at(&jungle, key) else { return };
+    drop(jungle);
+    let vote = Vote { server: follower.guests.own(), hash };
+    let doubt =
+        Doubt { log: log.id().to_string(), tree: key.0, branch: key.1, revision: key.2, vote };
+    let votes = doubt.ask(follower, log, None, COMPARED_WITHIN);
+    if !votes.is_won() {
+        // It is noted here.
+        let _ = follower.fail(doubt.fault(votes));
+    }
+}
+
+/// Says what is here to a server that has doubts, or compares. If that is something else, it is
+/// found out what most have.
 pub(crate) fn answer(
     follower: &Arc<Follower>,
     log: &Weak<dyn Log>,
@@ -107,7 +136,7 @@ pub(crate) fn answer(
         let (follower, asker) = (Arc::clone(follower), asked.vote.clone());
         let ask = move || {
             let doubt = Doubt { vote, ..asked };
-            let votes = doubt.ask(&follower, &*there, asker);
+            let votes = doubt.ask(&follower, &*there, Some(asker), ANSWERED_WITHIN);
             if !votes.is_won() {
                 // It is noted here.
                 let _ = follower.fail(doubt.fault(votes));
@@ -149,13 +178,20 @@ impl Doubt {
         (self.tree, self.branch, self.revision)
     }
 
-    /// Asks all servers, until it is known what most have. One has said that already.
-    fn ask(&self, follower: &Follower, log: &dyn Log, said: Vote) -> Votes {
-        let mut votes = BTreeMap::from([(said.server, said.hash)]);
+    /// Asks all servers, until it is known what most have. One may have said that already.
+    fn ask(
+        &self,
+        follower: &Follower,
+        log: &dyn Log,
+        said: Option<Vote>,
+        within: Duration,
+    ) -> Votes {
+        let mut votes: BTreeMap<String, String> =
+            said.into_iter().map(|vote| (vote.server, vote.hash)).collect();
         for _ in 0..ROUNDS {
             let question = serde_json::to_vec(self).expect("it has texts and numbers");
             // Who cannot be asked now may be in a moment.
-            let answers = log.ask(question, ANSWERED_WITHIN).unwrap_or_else(|_| Some(Vec::new()));
+            let answers = log.ask(question, within).unwrap_or_else(|_| Some(Vec::new()));
             let Some(answers) = answers else { break };
             let read = answers.iter().filter_map(|bytes| serde_json::from_slice(bytes).ok());
             votes.extend(read.map(|vote: Vote| (vote.server, vote.hash)));
@@ -187,5 +223,6 @@ impl Doubt {
 fn hash_at(jungle: &Jungle, (tree, branch, revision): Key) -> Option<String> {
     let branch = jungle.branch_with_id(TreeId(tree), BranchId(branch))?;
     let snapshot = branch.at(Revision::new(revision)).ok()?;
-    Some(snapshot.root().content_hash().to_string())
+    // What cannot be loaded is not told.
+    Some(loading(|| snapshot.root().content_hash()).ok()?.to_string())
 }

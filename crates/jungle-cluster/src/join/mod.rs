@@ -25,6 +25,7 @@ use crate::error::{Fault, JoinError};
 use crate::follow::Follower;
 use crate::follow::behind;
 use crate::follow::collector;
+use crate::follow::compare;
 use crate::follow::vote;
 use crate::join::done::was_done;
 use crate::join::newcomer::{Restored, has_been, is_behind};
@@ -305,6 +306,8 @@ impl Cluster {
         cluster.start("memory", move || collector::collect(&collecting))?;
         let writing = Arc::clone(&cluster.follower);
         cluster.start("folder", move || behind::write(&writing))?;
+        let (comparing, log) = (Arc::clone(&cluster.follower), Arc::clone(&cluster.log));
+        cluster.start("compare", move || compare::compare(&comparing, &*log))?;
         let follower = Arc::clone(&cluster.follower);
         cluster.log.hear_line(Arc::new(move |server| follower.rotation.heard(server)));
         let follower = Arc::clone(&cluster.follower);

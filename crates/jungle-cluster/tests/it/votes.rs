@@ -107,6 +107,43 @@ fn of_two_servers_that_differ_both_say_so() {
     assert!(matches!(*fault, Fault::Disputed { alike: 0, other: 1, .. }), "{fault:?}");
 }
 
+/// No message says what it is: nobody writes to it any more, but elsewhere.
+#[test]
+fn a_difference_where_nobody_writes_any_more_is_found() {
+    for damaged_asks in [false, true] {
+        let (sound, damaged) = servers(2, in_memory());
+        put(&sound[0].0.create_tree("other").unwrap(), "/", "n", 1);
+        damaged.1.sync(LONG).unwrap();
+        assert!(damaged.1.fault().is_none());
+        let (_, asks) = if damaged_asks { &damaged } else { &sound[0] };
+        asks.compare();
+        let fault = fault_of(&damaged);
+        assert!(matches!(*fault, Fault::Disputed { alike: 0, other: 2, .. }), "{fault:?}");
+        agree(&sound);
+        assert!(sound.iter().all(|(_, cluster)| cluster.fault().is_none()));
+    }
+}
+
+/// While it was alone nobody had something else; it is asked about the same when others are there.
+#[test]
+fn a_difference_is_found_also_by_who_has_compared_alone() {
+    let connect = in_memory();
+    let (sound, damaged) = servers(2, &connect);
+    drop(sound);
+    damaged.1.compare();
+    assert!(damaged.1.fault().is_none());
+    let joined = ["d", "e"].map(|name| {
+        let jungle = Jungle::new().unwrap();
+        let cluster = Cluster::follow(connect(name), &jungle, &options(name)).unwrap();
+        (jungle, cluster)
+    });
+    assert_eq!(joined[0].0.revision(), damaged.0.revision());
+    joined[0].1.compare();
+    let fault = fault_of(&damaged);
+    assert!(matches!(*fault, Fault::Disputed { alike: 0, other: 2, .. }), "{fault:?}");
+    assert!(joined.iter().all(|(_, cluster)| cluster.fault().is_none()));
+}
+
 /// Who comes later follows past what the damaged one wrote, since the others did.
 #[test]
 fn a_newcomer_follows_what_the_others_have() {
