@@ -62,7 +62,8 @@ pub(crate) struct Membership {
     #[arg(long, value_name = "COUNT", default_value_t = 3, requires = "cluster")]
     replicas: usize,
     /// Join also an engine that promises before it syncs: when the power goes everywhere at once,
-    /// up to two minutes of commits are lost. Else such an engine is refused, if it says so
+    /// up to two minutes of commits are lost. Else such an engine is refused, and one that does not
+    /// say whether it does
     #[arg(long, requires = "cluster")]
     cluster_unsynced: bool,
     /// Begin a log that is empty with what the folder has, all its history included: after a
@@ -239,6 +240,10 @@ fn not_joined(error: &JoinError) -> Failure {
             .with_hint("an engine of one server keeps one copy: --replicas 1, for trying it out"),
         JoinError::Connect(ConnectError::Unsynced { .. }) => failure.with_hint(
             "--cluster-unsynced joins all the same: quicker, and a power cut may take two minutes",
+        ),
+        JoinError::Connect(ConnectError::SyncUnknown) => failure.with_hint(
+            "`jungle cluster config` writes such settings; --cluster-unsynced joins all the same, \
+             where you know that they are there, or a power cut may take two minutes",
         ),
         JoinError::NotEmpty { .. } => failure.with_hint(
             "--cluster-found begins the log with what the folder has, on one server, once; or say \

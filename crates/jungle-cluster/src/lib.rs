@@ -32,7 +32,7 @@
 //!   without end. Who has nothing yet, or was away for too long, begins with the newest one
 //!   ([`Cluster::follow_in_folder`], [`Cluster::follow_in_memory`]).
 //! - An engine that is too old is refused, and one that keeps the log otherwise than it has to be
-//!   kept, or says that it promises before it syncs: [`ConnectError`].
+//!   kept, or does not say that it syncs before it promises: [`ConnectError`].
 //! - Several clusters may share an engine, each with a [name](Options::name) and a log of its own:
 //!   so trees are spread over logs, and a server has those of its own cluster. Who has the others
 //!   can be [asked](Cluster::elsewhere).

@@ -29,7 +29,7 @@ pub use machines::Machines;
 pub use model::{
     MODEL_NAME_BYTES_MAX, MODEL_POSITIONS, ModelError, ModelKey, ModelNode, ModelValue,
 };
-pub use nats::{NATS_SERVER, NatsServers};
+pub use nats::{NATS_ACCOUNTS, NATS_SERVER, NatsServers};
 pub use pebble::Pebble;
 pub use relay::Passage;
 pub use rng::{Rng, for_each_seed};

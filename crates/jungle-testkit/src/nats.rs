@@ -17,6 +17,25 @@ use crate::relay::{Passage, Relays};
 /// Where `cargo xtask nats` puts the server, below the folder that cargo builds into.
 pub const NATS_SERVER: &str = "nats-server-2.15.2/nats-server";
 
+/// Lines of configuration with which everybody gets in, to the account `JUNGLE`, and may ask
+/// whether the server syncs before it answers.
+pub const NATS_ACCOUNTS: &str = r#"
+accounts {
+  JUNGLE {
+    jetstream: enabled
+    users: [ { user: jungle, password: jungle } ]
+    imports: [ { service: { account: SYS, subject: "$SYS.REQ.SERVER.PING.JSZ" } } ]
+  }
+  SYS {
+    exports: [
+      { service: "$SYS.REQ.SERVER.PING.JSZ", response_type: stream, accounts: [ JUNGLE ] }
+    ]
+  }
+}
+system_account: SYS
+no_auth_user: jungle
+"#;
+
 /// How long a server may take to say that it is ready.
 const READY_WITHIN: Duration = Duration::from_secs(30);
 /// How often servers are started on other ports when somebody took one meanwhile.
@@ -69,10 +88,11 @@ impl NatsServers {
     /// When there is no server to start (`cargo xtask nats` makes it), or it does not start.
     #[must_use]
     pub fn start(count: usize) -> NatsServers {
-        NatsServers::start_with(count, "")
+        NatsServers::start_with(count, NATS_ACCOUNTS)
     }
 
-    /// As [`start`](NatsServers::start), with these lines in the configuration of each.
+    /// As [`start`](NatsServers::start), with these lines in the configuration of each in place of
+    /// [`NATS_ACCOUNTS`]: without any, all get in, and nobody may ask whether it syncs.
     ///
     /// # Panics
     /// As there.
@@ -89,7 +109,7 @@ impl NatsServers {
     #[must_use]
     pub fn start_in(folder: &Path, count: usize) -> NatsServers {
         NatsServers::begin(|| {
-            let mut engine = servers(&free_ports(count)?, "");
+            let mut engine = servers(&free_ports(count)?, NATS_ACCOUNTS);
             let name = engine.folder.file_name().expect("it was named");
             engine.folder = folder.join(name);
             Ok(engine)
@@ -104,7 +124,7 @@ impl NatsServers {
     #[must_use]
     pub fn start_unsynced(count: usize) -> NatsServers {
         NatsServers::begin(|| {
-            let mut engine = servers(&free_ports(count)?, "");
+            let mut engine = servers(&free_ports(count)?, NATS_ACCOUNTS);
             engine.is_synced = false;
             Ok(engine)
         })
@@ -120,7 +140,7 @@ impl NatsServers {
         NatsServers::begin(|| {
             let ports = free_ports(count)?;
             let relays = Relays::start(&ports)?;
-            let mut engine = servers(&ports, "");
+            let mut engine = servers(&ports, NATS_ACCOUNTS);
             for (at, server) in engine.servers.iter_mut().enumerate() {
                 let others = (0..count).filter(|&other| other != at);
                 server.routes.truncate(1);
@@ -142,7 +162,7 @@ impl NatsServers {
         let [clients, routes] = PORTS;
         let hosts: Vec<String> = (0..machines.count()).map(|at| machines.address(at)).collect();
         let routes = hosts.iter().map(|host| format!("{host}:{routes}")).collect();
-        let mut engine = at_addresses(routes, "");
+        let mut engine = at_addresses(routes, NATS_ACCOUNTS);
         for (at, (server, host)) in engine.servers.iter_mut().zip(hosts).enumerate() {
             (server.machine, server.host) = (Some(machines.machine(at)), host);
             server.port = clients;

@@ -240,10 +240,11 @@ pub(crate) async fn ask(
     let deadline = Instant::now() + within;
     let mut answers = Answers::ask(&client, subject, Bytes::new()).await?;
     let mut log = log_status(&stream).await?;
-    log.syncs = match synced::ask(&client, &log.keepers()).await.map_err(no_answer)? {
+    let syncs = synced::ask(&client, &log.keepers(), synced::WITHIN).await;
+    log.syncs = match syncs.map_err(no_answer)? {
         Synced::Always => Some(true),
         Synced::Not { .. } => Some(false),
-        Synced::Unknown => None,
+        Synced::Partly | Synced::Unknown => None,
     };
     let mut servers = Vec::new();
     while servers.len() < SERVERS_MAX

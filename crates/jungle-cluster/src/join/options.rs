@@ -37,9 +37,10 @@ pub struct Options {
     /// On how many servers of the engine the log is kept: 1, 3 or 5. One is lost with its server's
     /// disk; of three, one may be lost, and of five, two. All servers of a cluster say the same.
     pub replicas: usize,
-    /// Join also an engine whose servers promise before they sync: quicker, and when the power
-    /// goes everywhere at once, up to two minutes are lost. Else such an engine is refused, if it
-    /// says so: its system account must export the service `$SYS.REQ.SERVER.PING.JSZ` for that.
+    /// Join also an engine whose servers promise before they sync, or of which nobody says that
+    /// they do not: quicker, and when the power goes everywhere at once, up to two minutes are
+    /// lost. Else such an engine is refused. To say that it syncs, its system account must export
+    /// the service `$SYS.REQ.SERVER.PING.JSZ`.
     pub allow_unsynced: bool,
     /// Begin a log that has nothing with what the folder has, for which the first checkpoint is
     /// written: so a cluster is restored from a backup, or made of a single server, with all its

@@ -8,7 +8,7 @@ use async_nats::jetstream::context::ContextBuilder;
 use async_nats::jetstream::stream::{Config, External, Info, Source};
 use jungle_cluster::{Cluster, ConnectError, JoinError, NatsLog, Options};
 use jungle_db::Jungle;
-use jungle_testkit::NatsServers;
+use jungle_testkit::{NATS_ACCOUNTS, NatsServers};
 use tokio::runtime::Runtime;
 
 use crate::support::{agree, int, newcomer_with, options, put};
@@ -50,7 +50,7 @@ impl Sites {
             )
         };
         let listen = format!("leafnodes {{ listen: \"127.0.0.1:{port}\" }}\n");
-        let hub = NatsServers::start_with(1, &(keep("hub", "hub") + &listen));
+        let hub = NatsServers::start_with(1, &(keep("hub", "hub") + &listen + NATS_ACCOUNTS));
         let its = if keeps { keep("leaf", "site") } else { "jetstream: false\n".to_owned() };
         let remote = format!("remotes: [ {{ urls: [\"nats-leaf://127.0.0.1:{port}\"] }} ]");
         let leaf = NatsServers::start_with(1, &(its + &format!("leafnodes {{ {remote} }}\n")));

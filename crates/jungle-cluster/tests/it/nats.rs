@@ -176,6 +176,19 @@ fn an_engine_that_takes_short_messages_only_is_refused() {
     assert!(matches!(refused, Err(ConnectError::Payload { bytes: 65536 })), "{refused:?}");
 }
 
+/// It may well sync every two minutes: that is how it is set unless somebody says otherwise.
+#[test]
+fn an_engine_that_does_not_say_whether_it_syncs_is_refused() {
+    let engine = NatsServers::start_with(1, "");
+    let refused = NatsLog::connect(&engine.addresses(), &options("a")).map(drop);
+    let Err(refused @ ConnectError::SyncUnknown) = refused else { panic!("{refused:?}") };
+    let told = refused.to_string();
+    assert!(told.contains("`jetstream { sync_interval: always }`"), "{told}");
+    assert!(told.contains("`$SYS.REQ.SERVER.PING.JSZ`"), "{told}");
+    let allowed = Options { allow_unsynced: true, ..options("a") };
+    NatsLog::connect(&engine.addresses(), &allowed).map(drop).unwrap();
+}
+
 #[test]
 fn how_the_log_ends_is_told_until_nobody_says_it() {
     let mut engine = NatsServers::start(1);
@@ -294,7 +307,7 @@ fn what_one_server_of_the_engine_has_damaged_comes_from_the_others() {
     // What ends as it should does not look at all it has when it begins again.
     end(engine.processes()[at]);
     engine.kill(at);
-    let block = engine.kept(at).join("jetstream/$G/streams/jungle-jungle/msgs/1.blk");
+    let block = engine.kept(at).join("jetstream/JUNGLE/streams/jungle-jungle/msgs/1.blk");
     let mut bytes = std::fs::read(&block).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;

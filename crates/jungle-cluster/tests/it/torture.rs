@@ -315,7 +315,7 @@ impl Schedule {
 
     /// Changes one bit of the log's messages, as one server keeps them.
     fn flip(&mut self, at: usize) {
-        let folder = self.engine.kept(at).join("jetstream/$G/streams/jungle-jungle/msgs");
+        let folder = self.engine.kept(at).join("jetstream/JUNGLE/streams/jungle-jungle/msgs");
         let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
         let blocks = files.filter(|file| file.extension().is_some_and(|kind| kind == "blk"));
         let mut blocks: Vec<_> = blocks.collect();

@@ -2,6 +2,7 @@
 
 use super::opening::PAYLOAD_BYTES;
 use super::refusal;
+use super::synced::ASKED;
 
 /// Why an engine cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -101,6 +102,14 @@ pub enum ConnectError {
         /// Which server.
         server: String,
     },
+    /// No server of the engine says whether its disk has what it says yes to.
+    #[error(
+        "the engine does not say whether it syncs before it promises: its settings need \
+         `jetstream {{ sync_interval: always }}`, and its system account has to export the service \
+         `{}`, by which that is seen",
+        ASKED
+    )]
+    SyncUnknown,
     /// The system gives no random numbers, which a new log is known by.
     #[error("the system gives no random numbers: {0}")]
     Random(String),

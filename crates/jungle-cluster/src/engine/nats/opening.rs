@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use async_nats::Client;
+use async_nats::connection::State;
 use async_nats::jetstream::context::{ContextBuilder, GetStreamErrorKind};
 use async_nats::jetstream::stream::{
     Config, DiscardPolicy, PersistenceMode, RetentionPolicy, StorageType, Stream,
@@ -204,7 +205,10 @@ fn check(wanted: &Config, found: &Config) -> Result<(), ConnectError> {
     }
 }
 
-/// Do those who keep a log sync before they answer? Where they do not say, that is told.
+/// So long the first may take that says whether it syncs, on a busy machine.
+const SYNC_SAID_WITHIN: Duration = Duration::from_secs(5);
+
+/// Do those who keep a log sync before they answer? Some of them may be away, and not say it.
 pub(super) fn check_synced(
     threads: &Runtime,
     jetstream: &jetstream::Context,
@@ -213,14 +217,23 @@ pub(super) fn check_synced(
 ) -> Result<(), ConnectError> {
     let keepers = LogStatus::from(stream.cached_info()).keepers();
     let client = jetstream.client();
-    let asking = async move { synced::ask(&client, &keepers).await };
+    let asking = {
+        let client = client.clone();
+        async move { synced::ask(&client, &keepers, SYNC_SAID_WITHIN).await }
+    };
+    let away = |source| ConnectError::Log { replicas: options.replicas, source };
     match wait(threads, options.join_within, asking) {
         Some(Ok(Synced::Always)) => Ok(()),
         Some(Ok(Synced::Not { server })) => Err(ConnectError::Unsynced { server }),
-        Some(Ok(Synced::Unknown) | Err(_)) | None => {
-            let asked = synced::ASKED;
-            tracing::info!(asked, "the engine does not say whether it syncs before it answers");
+        Some(Ok(Synced::Partly)) => {
+            tracing::info!("not all of the engine's servers say that they sync: some may be away");
             Ok(())
         }
+        // Who has lost the connection has asked nobody.
+        Some(Ok(Synced::Unknown)) if client.connection_state() == State::Connected => {
+            Err(ConnectError::SyncUnknown)
+        }
+        Some(Err(source)) => Err(away(source)),
+        Some(Ok(Synced::Unknown)) | None => Err(away("no answer in time".into())),
     }
 }

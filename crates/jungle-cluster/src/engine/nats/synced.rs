@@ -2,7 +2,7 @@
 //!
 //! That is a setting of each server, not of the log, and only the engine's system account may ask
 //! for it. Where that lets others ask (it exports [`ASKED`], as the files of `jungle cluster
-//! config` do), they are told; elsewhere nobody answers, at once.
+//! config` do), they are told; elsewhere nobody answers, at once, and the engine is refused.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,8 +15,9 @@ use tokio::time::{Instant, timeout_at};
 /// What all servers of an engine answer to with how they keep what they are given.
 pub(crate) const ASKED: &str = "$SYS.REQ.SERVER.PING.JSZ";
 
-/// How long to wait for a server that is said to be there: it may be there no more.
-const WITHIN: Duration = Duration::from_secs(1);
+/// How long to wait for a server that is said to be there, when others have answered: it may be
+/// there no more.
+pub(crate) const WITHIN: Duration = Duration::from_secs(1);
 
 /// What is known of it.
 pub(crate) enum Synced {
@@ -24,7 +25,9 @@ pub(crate) enum Synced {
     Always,
     /// This one does not.
     Not { server: String },
-    /// They do not say, or one of them does not: it may be away.
+    /// Some of them say that they do, and not all: the others may be away.
+    Partly,
+    /// Nobody says it.
     Unknown,
 }
 
@@ -50,15 +53,19 @@ struct Settings {
     sync_always: bool,
 }
 
-/// Asks all of them, and waits for those with these names.
-pub(crate) async fn ask(client: &Client, names: &[String]) -> Result<Synced, async_nats::Error> {
+/// Asks all of them, waits so long for the first, and then for those with these names.
+pub(crate) async fn ask(
+    client: &Client,
+    names: &[String],
+    first_within: Duration,
+) -> Result<Synced, async_nats::Error> {
     let inbox = client.new_inbox();
     let mut answers = client.subscribe(inbox.clone()).await?;
     client.publish_with_reply(ASKED, inbox, r#"{"config":true}"#.into()).await?;
     let mut due: BTreeSet<&String> = names.iter().collect();
     let mut is_known = false;
-    let deadline = Instant::now() + WITHIN;
-    while !due.is_empty()
+    let mut deadline = Instant::now() + first_within;
+    while (!is_known || !due.is_empty())
         && let Ok(Some(answer)) = timeout_at(deadline, answers.next()).await
     {
         if answer.status == Some(StatusCode::NO_RESPONDERS) {
@@ -69,11 +76,18 @@ pub(crate) async fn ask(client: &Client, names: &[String]) -> Result<Synced, asy
         };
         due.remove(&server.name);
         match data.and_then(|kept| kept.config) {
-            Some(Settings { sync_always: true }) => is_known = true,
+            Some(Settings { sync_always: true }) => {
+                is_known = true;
+                deadline = deadline.min(Instant::now() + WITHIN);
+            }
             // One without JetStream keeps nothing.
             None => {}
             Some(_) => return Ok(Synced::Not { server: server.name }),
         }
     }
-    Ok(if is_known && due.is_empty() { Synced::Always } else { Synced::Unknown })
+    Ok(match (is_known, due.is_empty()) {
+        (true, true) => Synced::Always,
+        (true, false) => Synced::Partly,
+        (false, _) => Synced::Unknown,
+    })
 }
