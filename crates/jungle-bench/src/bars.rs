@@ -169,6 +169,7 @@ pub const RULES: &[Rule] = &[
     rule("cluster", "seen-p99", 1, AtMost(20.0)),
     rule("cluster", "resume-most", 1, AtMost(8.0)),
     rule("cluster", "drained-most", 1, AtMost(0.5)),
+    rule("cluster", "reads", 1, AtMost(100.0)),
     rule("cluster", "share", 1, AtMost(1.05)),
     rule("cluster", "newcomer", 1, AtMost(15_000.0)),
     rule("alice", "remote-live", 2, AtMost(1.3)),

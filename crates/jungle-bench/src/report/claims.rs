@@ -381,6 +381,12 @@ const CLAIMS: &[Claim] = &[
     ),
     claim(
         CLUSTER,
+        "reads of a server meanwhile",
+        "never stop: none takes 100 ms",
+        Rules(|rule| is(rule, "cluster", &["reads"])),
+    ),
+    claim(
+        CLUSTER,
         "kill -9 of a server, of both, under load",
         "none lost",
         Elsewhere("a torture suite, without the clock: `cargo xtask torture machines`"),
