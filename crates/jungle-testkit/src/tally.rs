@@ -48,6 +48,10 @@ struct State {
     healed: Instant,
     /// How long after that the first commit was acknowledged on each server.
     back: Vec<Option<Duration>>,
+    /// When the newest one was acknowledged, on any.
+    newest: Instant,
+    /// The longest time between two of them since that was asked.
+    gap: Duration,
 }
 
 /// How many of each outcome there were.
@@ -80,6 +84,8 @@ impl Tally {
             counts: Counts::default(),
             healed: Instant::now(),
             back: vec![None; servers],
+            newest: Instant::now(),
+            gap: Duration::ZERO,
         };
         Tally { state: Mutex::new(state), acknowledged: Condvar::new() }
     }
@@ -102,6 +108,8 @@ impl Tally {
         match outcome {
             Outcome::Acknowledged => {
                 state.counts.acknowledged += 1;
+                state.gap = state.gap.max(state.newest.elapsed());
+                state.newest = Instant::now();
                 let after = state.healed.elapsed();
                 state.back[server].get_or_insert(after);
             }
@@ -125,6 +133,14 @@ impl Tally {
         let too_few = |state: &mut State| state.counts.acknowledged < until;
         let waited = self.acknowledged.wait_timeout_while(state, within, too_few);
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+    }
+
+    /// The longest time without an acknowledged commit, up to now, since this was last asked: one
+    /// that goes on is told again, and is longer then.
+    #[must_use]
+    pub fn gap(&self) -> Duration {
+        let mut state = self.state();
+        std::mem::take(&mut state.gap).max(state.newest.elapsed())
     }
 
     /// A fault is over just now.
@@ -228,6 +244,20 @@ mod tests {
         assert!(!tally.may_be(1) && tally.may_be(2));
         assert_eq!(tally.wrong([3]), []);
         assert_eq!(tally.wrong([1, 2, 3]), [(1, None, 1)]);
+    }
+
+    #[test]
+    fn gap_is_the_longest_since_it_was_asked() {
+        const GAP: Duration = Duration::from_millis(2);
+        let tally = Tally::new(1);
+        assert!(!tally.wait(1, GAP));
+        let acknowledged = Instant::now();
+        tally.note(0, 1, Outcome::Acknowledged);
+        assert!(tally.gap() >= GAP);
+        let since = tally.gap();
+        assert!(since <= acknowledged.elapsed(), "{since:?}");
+        assert!(!tally.wait(1, GAP));
+        assert!(tally.gap() >= GAP, "it goes on");
     }
 
     #[test]

@@ -62,6 +62,8 @@ struct Fault {
     at: usize,
     parts: Vec<Part>,
     over: Instant,
+    /// The longest time meanwhile in which no post was acknowledged.
+    gap: Duration,
 }
 
 /// Those that last.
@@ -71,15 +73,23 @@ pub(crate) struct Faults {
     spared: Option<usize>,
     /// How many there were at once, at most.
     pub(crate) most: usize,
+    /// The longest time in which no post was acknowledged, also after they were over.
+    pub(crate) gap: Duration,
 }
 
 impl Faults {
     pub(crate) fn new(spared: Option<usize>) -> Faults {
-        Faults { now: Vec::new(), spared, most: 0 }
+        Faults { now: Vec::new(), spared, most: 0, gap: Duration::ZERO }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.now.is_empty()
+    }
+
+    /// For so long no post was acknowledged.
+    pub(crate) fn note(&mut self, gap: Duration) {
+        self.gap = self.gap.max(gap);
+        self.now.iter_mut().for_each(|fault| fault.gap = fault.gap.max(gap));
     }
 
     /// Begins one somewhere; tells whether there was a place for it.
@@ -101,7 +111,8 @@ impl Faults {
         let lasts = lasts(kind, longest, rng);
         println!("  {}: {kind:?} at m{at} for {lasts:.1?}", world.progress());
         self.strike(kind, at, world, rng);
-        self.now.push(Fault { kind, at, parts, over: Instant::now() + lasts });
+        let (over, gap) = (Instant::now() + lasts, Duration::ZERO);
+        self.now.push(Fault { kind, at, parts, over, gap });
         self.most = self.most.max(self.now.len());
         true
     }
@@ -159,7 +170,8 @@ impl Faults {
     pub(crate) fn end_over(&mut self, world: &World<'_>) {
         let now = Instant::now();
         for fault in self.now.extract_if(.., |fault| fault.over <= now) {
-            println!("  {}: {:?} at m{} is over", world.progress(), fault.kind, fault.at);
+            let Fault { kind, at, gap, .. } = fault;
+            println!("  {}: {kind:?} at m{at} is over, no post for {gap:.1?}", world.progress());
             for part in fault.parts {
                 match (fault.kind, part) {
                     (Kind::EnginePaused, Part::Engine(at)) => world.engine().resume(at),

@@ -141,9 +141,10 @@ impl<'w> Schedule<'w> {
             self.suffer();
             let back = self.back();
             let (counts, rate) = (world.tally.counts(), world.rate(begun.elapsed()));
-            let (seed, most) = (self.seed, self.faults.most);
+            let (seed, Faults { most, gap, .. }) = (self.seed, &self.faults);
             println!(
-                "seed {seed}: {counts:?}, {rate:.0}/s, {most} faults at once, back {back:.1?}"
+                "seed {seed}: {counts:?}, {rate:.0}/s, {most} faults at once, no post for \
+                 {gap:.1?} at most, back {back:.1?}"
             );
             println!("  the slowest read of a server that was there: {:.1?}", world.slowest());
         });
@@ -172,6 +173,7 @@ impl<'w> Schedule<'w> {
 
     fn tick(&mut self) {
         self.world.tally.wait(u64::MAX, TICK);
+        self.faults.note(self.world.tally.gap());
         self.world.tend();
         if let Some(memory) = &mut self.memory {
             memory.look(self.world);
