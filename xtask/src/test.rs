@@ -45,9 +45,10 @@ const TEST_THREADS_MIN: usize = 4;
 /// Unit, integration and documentation tests, with all features: these only add what tests wake, so
 /// that without them all builds is enough to know.
 fn cargo_tests(steps: &mut Steps) -> Result<()> {
+    let histories = torture::histories()?;
     steps.step("tests", || {
         let mut tests = cargo(["test", "--workspace", "--all-features"]);
-        tests.env("JUNGLE_VERSIONS", VERSIONS);
+        tests.env("JUNGLE_VERSIONS", VERSIONS).env("CLUSTER_HISTORIES", &histories);
         // Those of a cluster wait for elections most of the time, side by side if there is room.
         let threads = available_parallelism().map_or(1, NonZero::get).max(TEST_THREADS_MIN);
         tests.env("RUST_TEST_THREADS", threads.to_string());
@@ -55,7 +56,7 @@ fn cargo_tests(steps: &mut Steps) -> Result<()> {
     })?;
     // While the programs are there as these have built them.
     track::step(steps)?;
-    torture::cluster(steps)?;
+    torture::clusters(steps, &histories)?;
     let featured: Vec<String> = crates_with_features()?;
     if featured.is_empty() {
         return Ok(());

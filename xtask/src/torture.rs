@@ -14,10 +14,10 @@ mod serving;
 mod upgrade;
 
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use crate::command::{cargo, command, root, run as run_command, target_dir};
+use crate::command::{cargo, command, need, root, run as run_command, target_dir};
 use crate::error::{Context, Result, fail, no_arguments};
 use crate::steps::Steps;
 use built::Build;
@@ -83,9 +83,18 @@ pub fn run(arguments: &[String]) -> Result<()> {
     noted(run)
 }
 
-/// The schedules of a cluster under faults that `test` runs, alone on the machine: short ones, in
-/// which each kind of fault comes at least once.
-pub fn cluster(steps: &mut Steps) -> Result<()> {
+/// A folder into which tests of a cluster's registers write their histories, with nothing in it.
+pub fn histories() -> Result<PathBuf> {
+    lin::emptied("tested")
+}
+
+/// Whether there is an order for those histories, and the schedules of a cluster under faults that
+/// `test` runs, alone on the machine: short ones, in which each kind of fault comes at least once.
+pub fn clusters(steps: &mut Steps, histories: &Path) -> Result<()> {
+    match need("go", "golang-go") {
+        Ok(()) => steps.step("torture lin", || lin::check_tested(histories))?,
+        Err(error) => steps.skip("torture lin", &error.to_string()),
+    }
     let short = "--schedules 10 --faults 2 --lasts-ms 2000 --seed 0";
     let words: Vec<String> = short.split(' ').map(str::to_owned).collect();
     steps.step("torture cluster", || cluster::run(&words, Build::Tested))

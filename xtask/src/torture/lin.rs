@@ -26,13 +26,13 @@ pub fn run(arguments: &[String]) -> Result<()> {
     options::read(arguments, USAGE, numbers)?;
     nats::run(&[])?;
     let checker = checker()?;
-    let folder = target_dir().join("lin/histories");
+    let folder = emptied("histories")?;
     run_command(schedule(&["lin::", "invariants::"], &folder, schedules, seed, false)?)?;
     let mut checking = check(&checker, &folder)?;
     checking.env("LIN_SEED", seed.to_string());
     noted(checking)?;
     // A checker that finds nothing wrong with servers that read what is old finds nothing.
-    let stale = target_dir().join("lin/stale");
+    let stale = emptied("stale")?;
     run_command(schedule(&["lin::"], &stale, 3, seed, true)?)?;
     match check(&checker, &stale)?.status() {
         Ok(status) if status.code() == Some(1) => {}
@@ -46,6 +46,23 @@ pub fn run(arguments: &[String]) -> Result<()> {
         true => Ok(()),
         false => fail("nobody missed what stale reads do not show".to_owned()),
     }
+}
+
+/// A folder for histories, in which there is nothing.
+pub fn emptied(name: &str) -> Result<PathBuf> {
+    let folder = target_dir().join("lin").join(name);
+    if folder.is_dir() {
+        fs::remove_dir_all(&folder).context("cannot remove old histories")?;
+    }
+    fs::create_dir_all(&folder).context("cannot make a folder for histories")?;
+    Ok(folder)
+}
+
+/// Checks the histories that tests have left in a folder, from the seed that they begin at.
+pub fn check_tested(folder: &Path) -> Result<()> {
+    let mut checking = check(&checker()?, folder)?;
+    checking.env("LIN_SEED", "0");
+    noted(checking)
 }
 
 /// Builds what checks, and tries it on histories of which the verdict is known.
@@ -69,10 +86,6 @@ fn schedule(
     seed: u64,
     reads_are_stale: bool,
 ) -> Result<Command> {
-    if folder.is_dir() {
-        fs::remove_dir_all(folder).context("cannot remove old histories")?;
-    }
-    fs::create_dir_all(folder).context("cannot make a folder for histories")?;
     let mut test = Build::Release.tests(tests)?;
     test.arg("--nocapture");
     test.env("CLUSTER_HISTORIES", folder).env("CLUSTER_SCHEDULES", schedules.to_string());
