@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -55,6 +56,9 @@ pub struct Options {
     /// a folder whose ages are for others to judge, such as that of a cluster's server which is
     /// served by itself; yes. (A commit drops what the rule of its branch does not keep.)
     pub drops_by_age: bool,
+    /// How many threads answer requests: fewer where several servers share the cores. Without it
+    /// as many as there are cores for this process. What takes long has threads of its own.
+    pub workers: Option<NonZero<usize>>,
     /// How much it accepts.
     pub limits: Limits,
 }
@@ -101,6 +105,7 @@ impl Default for Options {
             backups: None,
             collect_every: Some(Duration::from_mins(1)),
             drops_by_age: true,
+            workers: None,
             limits: Limits::default(),
         }
     }

@@ -1,6 +1,7 @@
 //! A server: starting and stopping it.
 
 use std::net::SocketAddr;
+use std::num::NonZero;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -153,7 +154,7 @@ impl Server {
         let encryption = options.tls.as_ref().map(Encryption::new).transpose();
         let encryption = encryption.map_err(StartError::Tls)?;
         let refused = |source| StartError::Listen { address, source };
-        let runtime = runtime().map_err(StartError::Threads)?;
+        let runtime = runtime(options.workers).map_err(StartError::Threads)?;
         let listener = listen(&runtime, &options).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         let (stop, stopping) = watch::channel(false);
@@ -277,12 +278,12 @@ async fn signalled() -> std::io::Result<()> {
     tokio::signal::ctrl_c().await
 }
 
-fn runtime() -> std::io::Result<Runtime> {
-    Builder::new_multi_thread()
-        .enable_all()
-        .max_blocking_threads(ASIDE_THREADS_MAX)
-        .thread_name("serve")
-        .build()
+fn runtime(workers: Option<NonZero<usize>>) -> std::io::Result<Runtime> {
+    let mut threads = Builder::new_multi_thread();
+    if let Some(workers) = workers {
+        threads.worker_threads(workers.get());
+    }
+    threads.enable_all().max_blocking_threads(ASIDE_THREADS_MAX).thread_name("serve").build()
 }
 
 /// Listens with room for as many who knock at once as may come in; the usual room is for 128, and

@@ -5,6 +5,7 @@ use std::error::Error;
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -135,6 +136,11 @@ pub(crate) struct Args {
     /// How often to look, in seconds, whether memory can be given back; 0: never
     #[arg(long, value_name = "SECONDS", default_value_t = 60, env = "JUNGLE_COLLECT_EVERY")]
     collect_every: u64,
+    /// How many threads answer requests: fewer where several servers share the cores
+    /// [default: one for each core]
+    #[arg(long, value_name = "COUNT", env = "JUNGLE_WORKERS")]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
+    workers: Option<u16>,
     /// Serve the addresses for load tools below /bench, too: one of them posts
     #[arg(long)]
     bench: bool,
@@ -314,6 +320,7 @@ fn start(args: &Args, place: Option<&PathBuf>) -> Result<Started, Failure> {
     options.backups.clone_from(&args.backups);
     let every = Some(args.collect_every).filter(|&seconds| seconds > 0);
     options.collect_every = every.map(Duration::from_secs);
+    options.workers = args.workers.and_then(|count| NonZero::new(usize::from(count)));
     if args.boards_at == BoardsAt::Local {
         if !args.membership.is_local() {
             return Err(Failure::usage("--boards-at local needs --local"));

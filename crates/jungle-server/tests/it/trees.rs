@@ -1,3 +1,5 @@
+use std::num::NonZero;
+
 use jungle::{Jungle, Open};
 use jungle_server::{Data, Options};
 use serde_json::json;
@@ -18,6 +20,14 @@ fn tree_is_made_renamed_and_deleted() {
     served.send("DELETE", "/api/v1/trees/new", &[], None).expect(204);
     assert_eq!(served.get("/api/v1/trees").expect(200), json!({"trees": [], "next": null}));
     assert_eq!(served.send("DELETE", "/api/v1/trees/new", &[], None).problem(), "no-such-tree");
+}
+
+#[test]
+fn one_thread_answers_all_that_is_asked() {
+    let served = Served::with(|options| options.workers = NonZero::new(1)).tree("t");
+    served.post("/api/v1/trees", r#"{"name":"u"}"#).expect(201);
+    served.get("/api/v1/trees/t").expect(200);
+    served.get("/api/v1/trees/u").expect(200);
 }
 
 #[test]
