@@ -52,6 +52,7 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
 }
 
 /// So many servers with two boards in a cluster of this name, started with these options as well.
+/// Several share the cores, so each has one thread that answers.
 ///
 /// # Errors
 /// When one does not start, or does not come to have what the first has.
@@ -62,10 +63,11 @@ pub fn cluster(
     more: &[&str],
 ) -> Result<Vec<Serving>, Failure> {
     let addresses = engine.addresses();
+    let workers: &[&str] = if count > 1 { &["--workers", "1"] } else { &[] };
     let start = |at: usize| {
         let data = folder.0.join(format!("{name}-{at}")).display().to_string();
         let member = ["--data", &data, "--cluster", &addresses, "--cluster-name", name];
-        Serving::jungle(&[&member, more].concat())
+        Serving::jungle(&[&member, workers, more].concat())
     };
     let servers = (0..count).map(start).collect::<Result<Vec<_>, Failure>>()?;
     furnish(&servers[0])?;
