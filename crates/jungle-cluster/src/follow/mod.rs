@@ -168,6 +168,12 @@ impl Follower {
         self.place().jungle.clone()
     }
 
+    /// The Jungle of a follower that knows where it is, and follows on.
+    pub(crate) fn jungle_in_order(&self) -> Option<Jungle> {
+        let place = self.place();
+        place.jungle.clone().filter(|_| place.is_placed && place.fault.is_none())
+    }
+
     /// How it stands, without waiting for a message that is being followed.
     pub(crate) fn standing(&self) -> Standing {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner).clone()

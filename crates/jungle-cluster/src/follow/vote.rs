@@ -102,10 +102,7 @@ pub(crate) fn is_won(
 /// This is no doubt of its own: whoever is asked by another server meanwhile, or about the same
 /// later, as others have come, has to ask for itself.
 pub(crate) fn compare(follower: &Follower, log: &dyn Log, (tree, branch): (TreeId, BranchId)) {
-    let place = follower.place();
-    let is_going_on = place.is_placed && place.fault.is_none();
-    let Some(jungle) = place.jungle.clone().filter(|_| is_going_on) else { return };
-    drop(place);
+    let Some(jungle) = follower.jungle_in_order() else { return };
     let key = (tree.0, branch.0, jungle.revision().number());
     let Some(hash) = hash_at(&jungle, key) else { return };
     drop(jungle);
@@ -120,7 +117,8 @@ pub(crate) fn compare(follower: &Follower, log: &dyn Log, (tree, branch): (TreeI
 }
 
 /// Says what is here to a server that has doubts, or compares. If that is something else, it is
-/// found out what most have.
+/// found out what most have. Who has stopped says nothing: it may stay for long, and whoever is
+/// left alone with it must go on.
 pub(crate) fn answer(
     follower: &Arc<Follower>,
     log: &Weak<dyn Log>,
@@ -128,7 +126,7 @@ pub(crate) fn answer(
 ) -> Option<Vec<u8>> {
     let asked: Doubt = serde_json::from_slice(bytes).ok()?;
     let there = log.upgrade()?;
-    let jungle = follower.jungle().filter(|_| asked.log == there.id().to_string())?;
+    let jungle = follower.jungle_in_order().filter(|_| asked.log == there.id().to_string())?;
     let hash = hash_at(&jungle, asked.key())?;
     let vote = Vote { server: follower.guests.own(), hash };
     let said = serde_json::to_vec(&vote).ok();
