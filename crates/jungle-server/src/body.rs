@@ -14,14 +14,17 @@ use http_body::Frame;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
+use tokio::time::error::Elapsed;
 
+use crate::access::Who;
 use crate::limits::Limits;
 use crate::problem::{Kind, Problem};
 
 /// Pieces that wait for the client, where they are of about the same length.
 const PIECES: usize = 4;
 
-/// The whole body.
+/// The whole body. It may have come for half an hour: whoever may not do any more what it might at
+/// its head is refused.
 pub(crate) async fn whole(request: Request<Body>, limits: &Limits) -> Result<Bytes, Problem> {
     within(request, limits, limits.body_bytes_max).await
 }
@@ -38,12 +41,23 @@ pub(crate) async fn within(
     if length(request.headers()).is_some_and(|length| length > bytes_max as u64) {
         return Err(too_large());
     }
-    let body = Limited::new(request.into_body(), bytes_max).collect();
-    match tokio::time::timeout(limits.body_time, body).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => Err(Problem::bad("the body ended early or is not what HTTP says")),
-        Err(_) => Err(too_slow(limits.body_time)),
+    let who = request.extensions().get::<Who>().cloned();
+    let mut body = Limited::new(request.into_body(), bytes_max);
+    let (mut whole, mut patience) = (Vec::new(), Patience::new(limits));
+    loop {
+        match patience.next(&mut body).await {
+            Ok(None) if who.as_ref().is_none_or(Who::is_as_before) => return Ok(whole.into()),
+            Ok(None) => {
+                let detail = "what you may do was changed while the body came";
+                return Err(Problem::new(Kind::Forbidden, detail).hint("send it again"));
+            }
+            Ok(Some(Ok(piece))) => whole.extend_from_slice(&piece),
+            Ok(Some(Err(error))) if error.is::<LengthLimitError>() => return Err(too_large()),
+            Ok(Some(Err(_))) => {
+                return Err(Problem::bad("the body ended early or is not what HTTP says"));
+            }
+            Err(_) => return Err(Problem::new(Kind::TimedOut, "the body came too slowly")),
+        }
     }
 }
 
@@ -93,9 +107,44 @@ fn length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-fn too_slow(time: Duration) -> Problem {
-    let seconds = time.as_secs();
-    Problem::new(Kind::TimedOut, format_args!("it did not come within {seconds} seconds"))
+/// How long a body is waited for: each byte gives some more time, so that a slow line may take as
+/// long as it needs, and a client that trickles may not.
+struct Patience {
+    left: Duration,
+    most: Duration,
+    /// Bytes a second.
+    rate_min: u32,
+}
+
+impl Patience {
+    fn new(limits: &Limits) -> Patience {
+        let most = limits.piece_time;
+        Patience { left: most, most, rate_min: limits.body_rate_min }
+    }
+
+    /// The next piece, if it comes in time.
+    async fn next<B>(&mut self, body: &mut B) -> Result<Option<Result<Bytes, B::Error>>, Elapsed>
+    where
+        B: http_body::Body<Data = Bytes> + Unpin,
+    {
+        let began = Instant::now();
+        let frame = tokio::time::timeout(self.left, body.frame()).await?;
+        let piece = frame.map(|frame| frame.map(|it| it.into_data().unwrap_or_default()));
+        if let Some(Ok(piece)) = &piece {
+            self.waited(began.elapsed(), piece.len());
+        }
+        Ok(piece)
+    }
+
+    /// What takes long here is not the client's fault: only what it is waited for counts. Nor is
+    /// what came quickly kept for later, or a large document could trickle for days.
+    fn waited(&mut self, time: Duration, bytes: usize) {
+        let earned = match self.rate_min {
+            0 => time,
+            rate => Duration::from_secs_f64(bytes as f64 / f64::from(rate)),
+        };
+        self.left = (self.left.saturating_sub(time) + earned).min(self.most);
+    }
 }
 
 /// The body of an answer that is made while it is sent.
@@ -139,11 +188,7 @@ pub(crate) struct Incoming {
     body: Body,
     piece: Bytes,
     left: u64,
-    piece_time: Duration,
-    /// Bytes a second.
-    rate_min: u32,
-    /// How long it may be waited for now: each byte gives some more, up to `piece_time`.
-    patience: Duration,
+    patience: Patience,
     runtime: tokio::runtime::Handle,
 }
 
@@ -154,35 +199,16 @@ impl Incoming {
             body,
             piece: Bytes::new(),
             left: limits.document_bytes_max,
-            piece_time: limits.piece_time,
-            rate_min: limits.document_rate_min,
-            patience: limits.piece_time,
+            patience: Patience::new(limits),
             runtime: tokio::runtime::Handle::current(),
         }
     }
 
     fn next(&mut self) -> std::io::Result<Option<Bytes>> {
-        let began = Instant::now();
-        let frame = tokio::time::timeout(self.patience, self.body.frame());
-        let piece = match self.runtime.block_on(frame) {
-            Ok(None) => return Ok(None),
-            Ok(Some(Ok(frame))) => frame.into_data().unwrap_or_default(),
-            Ok(Some(Err(error))) => return Err(std::io::Error::other(error)),
-            Err(_) => return Err(std::io::ErrorKind::TimedOut.into()),
-        };
-        self.be_patient(began.elapsed(), piece.len());
-        Ok(Some(piece))
-    }
-
-    /// What takes long here is not the client's fault: only what it is waited for counts. Nor is
-    /// what came quickly kept for later, or a large document could trickle for days.
-    fn be_patient(&mut self, waited: Duration, bytes: usize) {
-        let earned = match self.rate_min {
-            0 => waited,
-            rate => Duration::from_secs_f64(bytes as f64 / f64::from(rate)),
-        };
-        let patience = self.patience.saturating_sub(waited) + earned;
-        self.patience = patience.min(self.piece_time);
+        match self.runtime.block_on(self.patience.next(&mut self.body)) {
+            Ok(piece) => piece.transpose().map_err(std::io::Error::other),
+            Err(_) => Err(std::io::ErrorKind::TimedOut.into()),
+        }
     }
 }
 

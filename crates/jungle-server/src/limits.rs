@@ -21,13 +21,11 @@ pub struct Limits {
     /// How long the head of a request may take, from when one is awaited: so an idle connection is
     /// closed after it, too; 10 s.
     pub head_time: Duration,
-    /// How long a body may take; 30 s.
-    pub body_time: Duration,
-    /// How long a streamed body may stand still, in either direction; 10 s.
+    /// How long a body may stand still, in either direction; 10 s.
     pub piece_time: Duration,
-    /// Bytes a second with which an import comes at least while it is waited for, but for
+    /// Bytes a second with which a body comes at least while it is waited for, but for
     /// `piece_time` of that; 1 KiB.
-    pub document_rate_min: u32,
+    pub body_rate_min: u32,
     /// How long a client may take nothing of what is sent to it; 30 s.
     pub write_time: Duration,
     /// Connections at a time; 4,096.
@@ -64,9 +62,8 @@ impl Default for Limits {
             document_bytes_max: 1 << 30,
             head_bytes_max: 64 << 10,
             head_time: Duration::from_secs(10),
-            body_time: Duration::from_secs(30),
             piece_time: Duration::from_secs(10),
-            document_rate_min: 1 << 10,
+            body_rate_min: 1 << 10,
             write_time: Duration::from_secs(30),
             connections_max: 4096,
             connections_per_address_max: 64,
@@ -124,7 +121,7 @@ const SECONDS_MAX: u64 = 365 * 24 * 60 * 60;
 
 impl Limits {
     /// Their names, and what there must be of each to serve anybody.
-    fn parts(&mut self) -> [(&'static str, u64, Part<'_>); 17] {
+    fn parts(&mut self) -> [(&'static str, u64, Part<'_>); 16] {
         use Part::{Bytes, Count, Rate, Seconds};
         [
             ("body-bytes", 1, Count(&mut self.body_bytes_max)),
@@ -132,9 +129,8 @@ impl Limits {
             // Less, hyper does not take.
             ("head-bytes", 8 << 10, Count(&mut self.head_bytes_max)),
             ("head-seconds", 1, Seconds(&mut self.head_time)),
-            ("body-seconds", 1, Seconds(&mut self.body_time)),
             ("piece-seconds", 1, Seconds(&mut self.piece_time)),
-            ("document-bytes-per-second", 0, Rate(&mut self.document_rate_min)),
+            ("body-bytes-per-second", 0, Rate(&mut self.body_rate_min)),
             ("write-seconds", 1, Seconds(&mut self.write_time)),
             ("connections", 1, Count(&mut self.connections_max)),
             ("connections-per-address", 1, Count(&mut self.connections_per_address_max)),

@@ -414,6 +414,14 @@ impl Access {
         self.of(who).any(|grant| grant.role == Role::Admin && grant.path.is_empty())
     }
 
+    /// Is somebody known by the same there, and granted the same?
+    pub(super) fn is_same_for(&self, who: &str, other: &Access) -> bool {
+        let is_it = |token: &&Token| token.name == who;
+        self.user(who) == other.user(who)
+            && self.tokens.iter().find(is_it) == other.tokens.iter().find(is_it)
+            && self.of(who).eq(other.of(who))
+    }
+
     fn of(&self, who: &str) -> impl Iterator<Item = &Grant> {
         self.grants.iter().filter(move |grant| grant.who == who)
     }

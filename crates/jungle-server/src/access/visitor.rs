@@ -56,6 +56,16 @@ impl Who {
             Who::Anybody | Who::Stranger => None,
         }
     }
+
+    /// Is it granted what it was when the request was let in, and known by the same? Else what was
+    /// asked for since must be asked for again.
+    pub(crate) fn is_as_before(&self) -> bool {
+        let Who::Known(Known { name, access, changes, until }) = self else {
+            return true;
+        };
+        let now = changes.borrow();
+        !until.is_over() && (Arc::ptr_eq(access, &now) || access.is_same_for(name, &now))
+    }
 }
 
 #[derive(Clone)]
@@ -76,6 +86,11 @@ pub(super) struct Until {
 }
 
 impl Until {
+    fn is_over(&self) -> bool {
+        self.time.is_some_and(|time| time <= Instant::now())
+            || self.session.as_ref().is_some_and(|alive| alive.has_changed().is_err())
+    }
+
     async fn wait(&mut self) {
         let time = async {
             match self.time {
@@ -123,7 +138,8 @@ impl FromRequestParts<Arc<App>> for Visitor {
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Visitor, Problem> {
         let who = match &app.gate {
             None => Who::Anybody,
-            Some(_) => parts.extensions.remove().unwrap_or(Who::Stranger),
+            // It stays there for the body, which may take long.
+            Some(_) => parts.extensions.get().cloned().unwrap_or(Who::Stranger),
         };
         let cluster = app.cluster.as_ref().filter(|_| cluster::sees_own(&parts.headers));
         let own = cluster.and_then(|cluster| cluster.opened_local()).cloned();

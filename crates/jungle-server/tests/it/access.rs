@@ -212,10 +212,17 @@ fn stream_ends_with_the_name_by_which_it_was_let_in() {
 
 /// Begins to import `{"a":1}`, of which two bytes are still to come: it has been let in.
 fn begin_import(guarded: &Guarded, who: &str, path: &str) -> TcpStream {
+    let mut stream = begin(guarded, who, &format!("PUT /api/v1/trees/t/document?path={path}"), 7);
+    stream.write_all(b"{\"a\":").unwrap();
+    stream
+}
+
+/// Asks for something with a body of so many bytes, which is waited for: it has been let in.
+fn begin(guarded: &Guarded, who: &str, head: &str, bytes: usize) -> TcpStream {
     let mut stream = guarded.served.connect();
     let head = format!(
-        "PUT /api/v1/trees/t/document?path={path} HTTP/1.1\r\nHost: localhost\r\n\
-         Authorization: {}\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\
+        "{head} HTTP/1.1\r\nHost: localhost\r\n\
+         Authorization: {}\r\nContent-Type: application/json\r\nContent-Length: {bytes}\r\n\
          Expect: 100-continue\r\nConnection: close\r\n\r\n",
         guarded.header(who)
     );
@@ -224,8 +231,18 @@ fn begin_import(guarded: &Guarded, who: &str, path: &str) -> TcpStream {
     let mut go_on = [0; "HTTP/1.1 100 Continue\r\n\r\n".len()];
     stream.read_exact(&mut go_on).unwrap();
     assert!(go_on.starts_with(b"HTTP/1.1 100 "), "{}", String::from_utf8_lossy(&go_on));
-    stream.write_all(b"{\"a\":").unwrap();
     stream
+}
+
+/// Takes everything from ben, and from ana that she may write to `t`, and nothing from cid.
+fn take_away(guarded: &mut Guarded) {
+    let header = format!("Authorization: {}\r\nConnection: close\r\n", guarded.header("cid"));
+    let mut events = guarded.served.watch("t/watch", &header);
+    guarded.access.revoke("ben", None).unwrap();
+    guarded.access.revoke("ana", Some("t")).unwrap();
+    guarded.access.grant(grant("ana", "t", "/", Role::Read)).unwrap();
+    guarded.access.write(&guarded.file).unwrap();
+    assert_eq!(events.next(), None);
 }
 
 #[test]
@@ -248,21 +265,30 @@ fn import_is_not_committed_by_who_may_not_do_so_any_more() {
     let mut guarded = Guarded::new("import-revoked", &granted);
     let imports = [("ana", "/a", 403), ("ben", "/b", 401), ("cid", "/a/x", 200)];
     let imports = imports.map(|(who, path, status)| (begin_import(&guarded, who, path), status));
-    let header = format!(
-        "Authorization: {}
-Connection: close
-",
-        guarded.header("cid")
-    );
-    let mut events = guarded.served.watch("t/watch", &header);
-    guarded.access.revoke("ben", None).unwrap();
-    guarded.access.revoke("ana", Some("t")).unwrap();
-    guarded.access.grant(grant("ana", "t", "/", Role::Read)).unwrap();
-    guarded.access.write(&guarded.file).unwrap();
-    assert_eq!(events.next(), None);
+    take_away(&mut guarded);
     let before = guarded.served.server.jungle().revision();
     for (mut stream, status) in imports {
         stream.write_all(b"1}").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+        let committed = guarded.served.server.jungle().revision() > before;
+        assert_eq!(committed, status == 200, "{answer}");
+    }
+}
+
+#[test]
+fn commit_is_not_done_by_who_may_not_do_so_any_more() {
+    let granted = ["ana", "ben", "cid"].map(|who| (who, "t", "/", Role::Write));
+    let mut guarded = Guarded::new("commit-revoked", &granted);
+    let edits = r#"{"edits":[{"op":"append"}]}"#;
+    let commits = [("ana", 403), ("ben", 403), ("cid", 200)].map(|(who, status)| {
+        (begin(&guarded, who, "POST /api/v1/trees/t/commits", edits.len()), status)
+    });
+    take_away(&mut guarded);
+    let before = guarded.served.server.jungle().revision();
+    for (mut stream, status) in commits {
+        stream.write_all(edits.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");

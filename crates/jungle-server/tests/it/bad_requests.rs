@@ -4,7 +4,7 @@
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use crate::support::{Served, limits};
+use crate::support::{PATIENCE, Served, limits};
 
 /// The status that a request of these bytes is answered with.
 #[track_caller]
@@ -277,13 +277,49 @@ fn connection_that_says_nothing_is_closed() {
 #[test]
 fn body_that_does_not_come_is_given_up() {
     let served = Served::with(|options| {
-        options.limits = limits(|limits| limits.body_time = Duration::from_millis(50));
+        options.limits = limits(|limits| limits.piece_time = Duration::from_millis(50));
     });
     let request = format!(
         "POST /api/v1/trees HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{JSON}\
          Content-Length: 100\r\n\r\n{{"
     );
     assert_eq!(status(&served, &request), Some(408));
+}
+
+/// How a body is answered that comes in so many pieces, a hundredth of a second apart.
+fn trickled(piece: &str, pieces: usize) -> String {
+    let served = Served::with(|options| {
+        options.limits = limits(|limits| {
+            limits.piece_time = Duration::from_secs(1);
+            limits.body_rate_min = 1000;
+        });
+    });
+    let end = r#"{"name":"t"}"#;
+    let bytes = piece.len() * pieces + end.len();
+    let head = format!(
+        "POST /api/v1/trees HTTP/1.1\r\nHost: localhost\r\n{JSON}Content-Length: {bytes}\r\n\r\n"
+    );
+    let mut stream = served.connect();
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_millis(10))).unwrap();
+    let mut answer = [0; 12];
+    let mut left = std::iter::repeat_n(piece, pieces);
+    while stream.read_exact(&mut answer).is_err() {
+        match left.next() {
+            Some(piece) => stream.write_all(piece.as_bytes()).unwrap(),
+            None => {
+                stream.write_all(end.as_bytes()).unwrap();
+                stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            }
+        }
+    }
+    String::from_utf8(answer.to_vec()).unwrap()
+}
+
+#[test]
+fn body_is_waited_for_as_long_as_it_comes_quickly_enough() {
+    assert_eq!(trickled(&" ".repeat(200), 150), "HTTP/1.1 201");
+    assert_eq!(trickled(" ", 1000), "HTTP/1.1 408");
 }
 
 #[test]
