@@ -26,7 +26,9 @@ pub struct Limits {
     /// Bytes a second with which a body comes at least while it is waited for, but for
     /// `piece_time` of that; 1 KiB.
     pub body_rate_min: u32,
-    /// How long a client may take nothing of what is sent to it; 30 s.
+    /// How long a client may take nothing of what is sent to it; 10 s. What the system holds for
+    /// it is about what it takes in a round trip or two, so one that is slow takes some much
+    /// sooner.
     pub write_time: Duration,
     /// Connections at a time; 4,096.
     pub connections_max: usize,
@@ -64,7 +66,7 @@ impl Default for Limits {
             head_time: Duration::from_secs(10),
             piece_time: Duration::from_secs(10),
             body_rate_min: 1 << 10,
-            write_time: Duration::from_secs(30),
+            write_time: Duration::from_secs(10),
             connections_max: 4096,
             connections_per_address_max: 64,
             requests_per_second_max: 250,
