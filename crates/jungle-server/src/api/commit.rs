@@ -1,10 +1,13 @@
 //! Commits: edits in one step, all or none.
 
+use std::fmt;
+
 use axum::body::Body;
 use axum::http::Request;
 use axum::response::Response;
 use jungle::{CommitError, CommitOptions, Committed, Durability, Path, Revision, TreeHandle};
-use serde::Deserialize;
+use serde::de::{self, SeqAccess};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value as Json, json};
 
 use super::edit::{Created, Edit, Edits};
@@ -27,7 +30,35 @@ pub(super) struct Batch {
     author: Option<String>,
     message: Option<String>,
     durability: Option<Level>,
+    #[serde(deserialize_with = "some_edits")]
     pub(super) edits: Vec<Edit>,
+}
+
+/// No more than may be in a batch: the others would take ten times the memory of their text.
+fn some_edits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Edit>, D::Error> {
+    struct Listed;
+
+    impl<'de> de::Visitor<'de> for Listed {
+        type Value = Vec<Edit>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of edits")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Vec<Edit>, A::Error> {
+            let mut edits = Vec::new();
+            while let Some(edit) = all.next_element()? {
+                if edits.len() == EDITS_MAX {
+                    let detail = format_args!("more than {EDITS_MAX} edits");
+                    return Err(de::Error::custom(detail));
+                }
+                edits.push(edit);
+            }
+            Ok(edits)
+        }
+    }
+
+    deserializer.deserialize_seq(Listed)
 }
 
 /// What the commit has to survive.
@@ -41,9 +72,8 @@ enum Level {
 
 impl Batch {
     pub(super) fn options(&self, app: &Visitor) -> Result<CommitOptions, Problem> {
-        if self.edits.is_empty() || self.edits.len() > EDITS_MAX {
-            let count = self.edits.len();
-            let detail = format_args!("{count} edits; from 1 to {EDITS_MAX} make a commit");
+        if self.edits.is_empty() {
+            let detail = format_args!("0 edits; from 1 to {EDITS_MAX} make a commit");
             return Err(Problem::bad(detail));
         }
         let meta = app.meta(self.author.as_deref(), self.message.as_deref())?;

@@ -70,7 +70,9 @@ fn batch_that_cannot_be_done_does_nothing() {
     assert_eq!(served.get("/api/v1/trees/t").expect(200), before);
     assert_eq!(commit(&served, &json!([])).problem(), "bad-request");
     let many = vec![json!({"op": "append"}); 10_001];
-    assert_eq!(commit(&served, &many.into()).problem(), "bad-request");
+    let refused = commit(&served, &many.into());
+    assert_eq!(refused.problem(), "bad-request");
+    assert!(refused.text.contains("more than 10000 edits"), "{}", refused.text);
 }
 
 #[test]
