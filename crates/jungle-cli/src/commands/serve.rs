@@ -258,6 +258,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         .with_writer(std::io::stderr)
         .with_target(false)
         .init();
+    take_files();
     let is_said = env::var_os(VARIABLE).is_some_and(|said| !said.is_empty());
     if is_said && !args.membership.joins() {
         let told = "is for `jungle cluster status`: a server joins with --cluster";
@@ -288,6 +289,18 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     server.stop().map_err(failed)?;
     // Whoever looks after it starts it again.
     fault.map_or(Ok(()), |fault| Err(Failure::of(Exit::Error, &*fault)))
+}
+
+/// A connection takes a file, of which a process has 1,024 if nothing else is said: as many as the
+/// system lets it have.
+fn take_files() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let limit = getrlimit(Resource::Nofile);
+        // Where that is refused, who connects waits until there is a file.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    }
 }
 
 /// The folder.
