@@ -3,7 +3,6 @@
 mod built;
 mod cluster;
 mod engine;
-mod hostile;
 mod http;
 mod ledger;
 mod lin;
@@ -64,7 +63,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
         return local::run(rest);
     }
     if suite == "hostile" {
-        return hostile::run(rest);
+        return serving::hostile(rest);
     }
     if suite == "posts" {
         return serving::posts(rest);

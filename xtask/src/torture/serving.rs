@@ -1,11 +1,11 @@
-//! `torture posts`, `soak` and `published`: a real server that is killed while others post to it,
-//! one under a load that is held, and published versions of a real document. All are tests, which
-//! run with the others, briefly; here they are alone, in release and longer, and say what they
-//! measured.
+//! `torture posts`, `hostile`, `soak` and `published`: a real server that is killed while others
+//! post to it, one under hostile load, one under a load that is held, and published versions of a
+//! real document. All are tests, which run with the others, briefly; here they are alone, in
+//! release and longer, and say what they measured.
 
 use super::noted;
 use crate::command::cargo;
-use crate::error::{Context, Result, fail};
+use crate::error::{Context, Result, fail, no_arguments};
 
 /// How often the server is killed when nothing is said.
 const KILLS: &str = "200";
@@ -23,6 +23,11 @@ pub fn posts(arguments: &[String]) -> Result<()> {
         _ => return fail("usage: cargo xtask torture posts [--kills N]"),
     };
     run("posting", ("JUNGLE_KILLS", kills))
+}
+
+pub fn hostile(arguments: &[String]) -> Result<()> {
+    no_arguments("torture hostile", arguments)?;
+    run("hostile", ("JUNGLE_HOSTILE_ALONE", "1"))
 }
 
 pub fn soak(arguments: &[String]) -> Result<()> {

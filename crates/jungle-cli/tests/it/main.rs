@@ -18,6 +18,8 @@ mod editing;
 mod files;
 mod find;
 mod get;
+#[cfg(target_os = "linux")]
+mod hostile;
 mod html;
 mod importing;
 #[cfg(target_os = "linux")]

@@ -81,6 +81,13 @@ impl Serving {
         json(&self.send(&format!("GET {path}"), ""))
     }
 
+    /// Bytes of its memory, as a line of what the system tells of it says.
+    pub(crate) fn memory(&self, line: &str) -> u64 {
+        let told = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let said = told.lines().find_map(|told| told.strip_prefix(line)).unwrap();
+        said.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+    }
+
     /// Ends it in order.
     pub(crate) fn end(mut self) {
         signal("-TERM", self.child.id());
@@ -127,6 +134,8 @@ impl Drop for Serving {
 pub(crate) struct Client {
     stream: BufReader<TcpStream>,
     address: String,
+    /// What each request says besides.
+    headers: String,
 }
 
 impl Client {
@@ -140,7 +149,14 @@ impl Client {
         let stream = TcpStream::connect_timeout(&address.parse().ok()?, limit).ok()?;
         stream.set_read_timeout(Some(limit)).ok()?;
         stream.set_nodelay(true).ok()?;
-        Some(Client { stream: BufReader::new(stream), address: address.to_owned() })
+        let (stream, address) = (BufReader::new(stream), address.to_owned());
+        Some(Client { stream, address, headers: String::new() })
+    }
+
+    /// That says this, too, in each request.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn saying(self, headers: &str) -> Client {
+        Client { headers: headers.to_owned(), ..self }
     }
 
     /// Sends a request; gives the status of the answer, of which the length must be said. Nothing
@@ -174,9 +190,9 @@ impl Client {
     }
 
     fn send(&mut self, head: &str, media: &str, body: &str) -> Option<()> {
-        let (address, length) = (&self.address, body.len());
+        let (address, headers, length) = (&self.address, &self.headers, body.len());
         let request = format!(
-            "{head} HTTP/1.1\r\nHost: {address}\r\nContent-Type: {media}\r\n\
+            "{head} HTTP/1.1\r\nHost: {address}\r\n{headers}Content-Type: {media}\r\n\
              Content-Length: {length}\r\n\r\n{body}"
         );
         self.stream.get_mut().write_all(request.as_bytes()).ok()

@@ -181,12 +181,8 @@ impl Serving {
     }
 
     fn taken(&self, folder: &Folder) -> Taken {
-        let process = format!("/proc/{}", self.child.id());
-        let status = fs::read_to_string(format!("{process}/status")).unwrap();
-        let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-        let memory: u64 = memory.trim().trim_end_matches(" kB").parse().unwrap();
-        let files = fs::read_dir(format!("{process}/fd")).unwrap().count();
-        Taken { memory: memory << 10, files, disk: size(&folder.0.join("data")) }
+        let files = fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count();
+        Taken { memory: self.memory("VmRSS:"), files, disk: size(&folder.0.join("data")) }
     }
 }
 

@@ -18,7 +18,6 @@ mod docs;
 mod documents;
 mod explorer;
 mod history;
-mod hostile;
 mod introduction;
 mod lists;
 mod login;
