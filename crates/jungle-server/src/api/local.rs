@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::{Request, StatusCode};
+use axum::http::{Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use jungle::{CommitOptions, Path};
 use jungle_cluster::{Local, LocalId, LocalOutcome, Refused};
@@ -49,8 +49,9 @@ pub(crate) async fn commit(
 }
 
 /// How the outbox stands, and what was refused.
-pub(crate) async fn list(app: Visitor) -> Result<Response, Problem> {
+pub(crate) async fn list(app: Visitor, uri: Uri) -> Result<Response, Problem> {
     of_all(&app, "the outbox is")?;
+    Query::of(&uri, &[])?;
     let (local, visitor) = (outbox(&app)?, app.clone());
     let told = aside(move || {
         let refused = local.refused()?;
@@ -67,8 +68,13 @@ pub(crate) async fn list(app: Visitor) -> Result<Response, Problem> {
 }
 
 /// What became of an entry, of any server.
-pub(crate) async fn show(app: Visitor, Named(entry): Named<String>) -> Result<Response, Problem> {
+pub(crate) async fn show(
+    app: Visitor,
+    Named(entry): Named<String>,
+    uri: Uri,
+) -> Result<Response, Problem> {
     of_all(&app, "the outbox is")?;
+    Query::of(&uri, &[])?;
     let (local, id, visitor) = (outbox(&app)?, id(&entry)?, app.clone());
     let told = aside(move || {
         let outcome = local.outcome(id)?;
@@ -85,8 +91,13 @@ pub(crate) async fn show(app: Visitor, Named(entry): Named<String>) -> Result<Re
 }
 
 /// Forgets a refused entry.
-pub(crate) async fn forget(app: Visitor, Named(entry): Named<String>) -> Result<Response, Problem> {
+pub(crate) async fn forget(
+    app: Visitor,
+    Named(entry): Named<String>,
+    uri: Uri,
+) -> Result<Response, Problem> {
     of_all(&app, "the outbox is")?;
+    Query::of(&uri, &[])?;
     let (local, id) = (outbox(&app)?, id(&entry)?);
     app.write(move |app| {
         let all = local.refused()?;

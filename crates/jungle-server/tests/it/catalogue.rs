@@ -2,7 +2,14 @@
 //! its parameters, bodies and headers. Each is refused, none is the server's failure, and nothing
 //! has changed at the end.
 
-use crate::support::Served;
+use std::sync::Arc;
+
+use jungle::{Jungle, Open, OpenOptions};
+use jungle_cluster::{Cluster, MemoryLog};
+use jungle_server::{Data, Options, Role};
+
+use crate::people::Guarded;
+use crate::support::{Folder, Served};
 
 /// What no path can be, and what none is here.
 const PATHS: &str = "|a|//|/a/|/%20a|/%22|/%22%5Cx%22|/%FF|/%00|/9|/99999999999999999999\
@@ -12,6 +19,7 @@ const REVISIONS: &str = "|nothing|-1|1.5|0x1|99|99999999999999999999|main~|main~
 const BRANCHES: &str = "|nothing|MAIN|main%00|../main|main/|%20main|%FF|1";
 const COUNTS: &str = "|0|-1|1001|1e2|x|1.0|99999999999999999999|%201|0x10|NaN|%FF|1%00";
 const NUMBERS: &str = "|-1|1e2|x|1.0|99999999999999999999|%201|0x10|NaN|%FF|1%00";
+const WAITS: &str = "|-1|61|1e2|x|1.0|99999999999999999999|%201|0x10|NaN|%FF|1%00";
 const WORDS: &str = "|up|FORWARD|forward%20|1|%00|%FF";
 const KEYS: &str = "|a/b|%22|%20a|a%20|%00|99999999999999999999|%FF|%5C";
 const EXPRESSIONS: &str = "|(|)|a|a%20%3D|%3D%20a|a%20%3D%201%20b|and|not|a%20~|a%20%3D%20%22|%00\
@@ -55,6 +63,12 @@ fn reads() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
         ("/api/v1/trees/t/merges?", vec![("from", BRANCHES)]),
         ("/api/v1/trees/t/merges?from=draft&", vec![("into", BRANCHES)]),
         ("/api/v1/trees/t/watch?", branch(&[("after", NUMBERS)])),
+        ("/api/v1/me?", vec![("tree", "%FF")]),
+        ("/api/v1/folder/backup?", vec![("wait", WAITS)]),
+        ("/api/v1/folder/verify?", vec![("wait", WAITS)]),
+        ("/api/v1/folder/gc?", vec![("wait", WAITS)]),
+        ("/api/v1/folder/du?", vec![("wait", WAITS)]),
+        ("/api/v1/folder/backups?", Vec::new()),
         ("/boards?", vec![("limit", COUNTS)]),
         ("/boards/b?", vec![("before", KEYS), ("after", KEYS), ("limit", COUNTS)]),
     ]
@@ -106,8 +120,95 @@ const OTHER_JSON: [&str; 8] = [
     "{\"edits\":1,\"from\":1,\"name\":1,\"revision\":\"x\"}",
 ];
 
-fn served() -> Served {
-    let served = Served::memory().tree("t");
+/// Addresses that take JSON, or nothing for what is usual. A list of nothing says as much as
+/// nothing.
+const WORKS: [(&str, &str); 4] = [
+    ("POST", "/api/v1/folder/backup"),
+    ("POST", "/api/v1/folder/verify"),
+    ("POST", "/api/v1/folder/gc"),
+    ("POST", "/api/v1/folder/du"),
+];
+
+/// What there is nothing to be deleted at.
+const DELETES: &str = "/trees/x|/trees/t?x=1|/trees/t/branches/nothing|/trees/t/branches/%FF\
+|/trees/t/branches/draft?x=1|/trees/t/tags/nothing|/trees/t/tags/%FF|/trees/t/tags/x?x=1\
+|/trees/t/indexes|/trees/t/indexes?key=%FF|/trees/t/indexes?key=a&key=a|/trees/t/indexes?x=1\
+|/folder/backup|/folder/backup?x=1|/folder/verify|/folder/verify?x=1|/folder/gc|/folder/gc?x=1\
+|/folder/du|/folder/du?x=1|/folder/backups|/local/1-1|/cluster/checkpoint";
+
+/// Names that no backup can have.
+const BACKUPS: &str = "|.|..|../x|/|/tmp|a/b|.a|a.|-a|a b|é|a\\u0000";
+
+/// What no entry of an outbox is called.
+const ENTRIES: &str = "x|1|1-|-1|-1-1|1-x|1-1-1|0x1-1|1_1|%FF|%00|99999999999999999999-1|1-1?x=1";
+
+/// Forms that do not log in.
+const FORMS: &str = "|x|name|name=ana|password=x|name=ana&password=wrong&next=/boards&x=1|name=%FF\
+|name=ana&name=ana|name=ana&password=%FF|%00=1|name=ana&password=wrong|name=%00&password=%00";
+
+/// Asks for what must be refused, and counts.
+struct Asking<'s> {
+    served: &'s Served,
+    count: usize,
+}
+
+impl Asking<'_> {
+    #[track_caller]
+    fn refused(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&str>) {
+        let answer = self.served.send(method, path, headers, body);
+        let status = answer.status.as_u16();
+        assert!((400..500).contains(&status), "{method} {path} {headers:?} {body:?}: {status}");
+        self.count += 1;
+    }
+
+    fn read(&mut self, address: &str, parameters: &[(&str, &str)]) {
+        self.refused("GET", &format!("{address}unknown=1"), &[], None);
+        self.refused("GET", &format!("{address}%FF=1"), &[], None);
+        for (name, values) in parameters {
+            for value in values.split('|') {
+                self.refused("GET", &format!("{address}{name}={value}"), &[], None);
+            }
+            self.refused("GET", &format!("{address}{name}=1&{name}=1"), &[], None);
+            let long = format!("{address}{name}={}", "x".repeat(9000));
+            self.refused("GET", &long, &[], None);
+        }
+    }
+
+    /// `is_usual` where nothing need be said.
+    fn write(&mut self, method: &str, address: &str, is_usual: bool) {
+        for body in BODIES.iter().filter(|body| !(is_usual && body.is_empty())) {
+            self.refused(method, address, &[], Some(body));
+        }
+        for media in ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]
+        {
+            self.refused(method, address, &[("content-type", media)], Some("{}"));
+        }
+        if !address.ends_with("document") {
+            for body in OTHER_JSON.iter().filter(|body| !(is_usual && **body == "[]")) {
+                self.refused(method, address, &[], Some(body));
+            }
+        }
+        self.refused(method, &format!("{address}?unknown=1"), &[], Some("{}"));
+        let nowhere = address.replace("trees/t", "trees/nothing");
+        if nowhere != address {
+            let body = "{\"name\":\"x\",\"from\":\"x\",\"revision\":1}";
+            self.refused(method, &nowhere, &[], Some(body));
+        }
+    }
+
+    #[track_caller]
+    fn end(self, least: usize) {
+        assert!(self.count >= least, "{}", self.count);
+        let metrics = self.served.get("/metrics").text;
+        assert!(metrics.contains("status=\"5xx\"} 0\n"), "{metrics}");
+        assert!(metrics.contains("jungle_panics_total 0\n"), "{metrics}");
+    }
+}
+
+/// A folder that is served, with another one for backups.
+fn served([data, backups]: &[Folder; 2]) -> Served {
+    let options = Options { backups: Some(backups.0.clone()), ..Options::default() };
+    let served = Served::start(Data::Folder(Jungle::open(&data.0).unwrap()), options).tree("t");
     let edits = r#"{"edits":[{"op":"put","attribute":"n","value":1}]}"#;
     served.post("/api/v1/trees/t/commits", edits).expect(200);
     served.post("/api/v1/trees/t/branches", r#"{"name":"draft"}"#).expect(201);
@@ -118,55 +219,85 @@ fn served() -> Served {
 
 #[test]
 fn everything_wrong_about_anything_is_refused() {
-    let served = served();
+    let folders = ["catalogue", "catalogue-backups"].map(Folder::new);
+    let served = served(&folders);
     let before = served.server.jungle().revision();
-    let mut count = 0;
-    let mut refused = |method: &str, path: &str, headers: &[(&str, &str)], body: Option<&str>| {
-        let answer = served.send(method, path, headers, body);
-        let status = answer.status.as_u16();
-        assert!((400..500).contains(&status), "{method} {path} {headers:?} {body:?}: {status}");
-        count += 1;
-    };
+    let mut asking = Asking { served: &served, count: 0 };
     for (address, parameters) in reads() {
-        refused("GET", &format!("{address}unknown=1"), &[], None);
-        refused("GET", &format!("{address}%FF=1"), &[], None);
-        for (name, values) in parameters {
-            for value in values.split('|') {
-                refused("GET", &format!("{address}{name}={value}"), &[], None);
-            }
-            refused("GET", &format!("{address}{name}=1&{name}=1"), &[], None);
-            let long = format!("{address}{name}={}", "x".repeat(9000));
-            refused("GET", &long, &[], None);
-        }
+        asking.read(address, &parameters);
     }
-    for (method, address) in WRITES {
-        for body in BODIES {
-            refused(method, address, &[], Some(body));
-        }
-        for media in ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]
-        {
-            refused(method, address, &[("content-type", media)], Some("{}"));
-        }
-        if !address.ends_with("document") {
-            OTHER_JSON.iter().for_each(|body| refused(method, address, &[], Some(body)));
-        }
-        refused(method, &format!("{address}?unknown=1"), &[], Some("{}"));
-        let nowhere = address.replace("trees/t", "trees/nothing");
-        if nowhere != address {
-            refused(method, &nowhere, &[], Some("{\"name\":\"x\",\"from\":\"x\",\"revision\":1}"));
-        }
+    for revision in REVISIONS.split('|').filter(|revision| !revision.contains('/')) {
+        asking.refused("GET", &format!("/api/v1/trees/t/revisions/{revision}"), &[], None);
     }
-    for (method, address) in [("DELETE", "/api/v1/trees/x"), ("DELETE", "/api/v1/trees/t?x=1")] {
-        refused(method, address, &[], None);
+    WRITES.iter().for_each(|(method, address)| asking.write(method, address, false));
+    let works = WORKS.iter().map(|work| (work, !work.1.ends_with("backup")));
+    works.for_each(|((method, address), is_usual)| asking.write(method, address, is_usual));
+    for name in BACKUPS.split('|') {
+        let body = format!("{{\"name\":\"{name}\"}}");
+        asking.refused("POST", "/api/v1/folder/backup", &[], Some(&body));
+    }
+    for address in DELETES.split('|') {
+        asking.refused("DELETE", &format!("/api/v1{address}"), &[], None);
     }
     let commits = "/api/v1/trees/t/commits";
     let edits = r#"{"edits":[{"op":"append"}]}"#;
     for tag in ["", "1", "\"\"", "\"x\"", "\"-1\"", "\"1", "\"1\",\"2\"", "\"1\" \"2\"", "\"99\""] {
-        refused("POST", commits, &[("if-match", tag)], Some(edits));
+        asking.refused("POST", commits, &[("if-match", tag)], Some(edits));
     }
-    assert!(count >= 800, "{count}");
+    asking.end(1000);
     assert_eq!(served.server.jungle().revision(), before);
-    let metrics = served.get("/metrics").text;
+    assert_eq!(std::fs::read_dir(&folders[1].0).unwrap().count(), 0);
+}
+
+#[test]
+fn everything_wrong_about_a_cluster_is_refused() {
+    let (folder, log) = (Folder::new("catalogue-cluster"), MemoryLog::new());
+    let (open, data) = (OpenOptions::new(), folder.0.join("data"));
+    let named = jungle_cluster::Options::default();
+    let joined = Cluster::follow_in_folder(Arc::new(log.connect()), &data, &open, &named);
+    let (store, cluster) = joined.unwrap();
+    cluster.local(open.open(folder.0.join("outbox")).unwrap()).unwrap();
+    let data = Data::Cluster(store, Arc::new(cluster));
+    let served = Served::start(data, Options::default());
+    served.post("/api/v1/trees", r#"{"name":"t"}"#).expect(201);
+    let mut asking = Asking { served: &served, count: 0 };
+    asking.read("/api/v1/local?", &[]);
+    asking.read("/api/v1/trees/t/local?", &[]);
+    asking.read("/api/v1/cluster/checkpoint?", &[("wait", WAITS)]);
+    asking.write("POST", "/api/v1/cluster/checkpoint", true);
+    asking.write("POST", "/api/v1/trees/t/local", false);
+    for entry in ENTRIES.split('|') {
+        let address = format!("/api/v1/local/{entry}");
+        asking.refused("GET", &address, &[], None);
+        asking.refused("DELETE", &address, &[], None);
+    }
+    asking.refused("DELETE", "/api/v1/local/1-1", &[], None);
+    asking.end(90);
+    assert_eq!(served.get("/api/v1/local").expect(200)["pending"], 0);
+}
+
+#[test]
+fn everything_wrong_about_logging_in_is_refused() {
+    let guarded = Guarded::new("catalogue-login", &[("ana", "*", "/", Role::Admin)]);
+    let mut asking = Asking { served: &guarded.served, count: 0 };
+    for query in ["unknown=1", "%FF=1", "next=%FF", "next=/&next=/", "again=%FF"] {
+        asking.refused("GET", &format!("/login?{query}"), &[], None);
+    }
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    let long = ["name", "password"].map(|name| format!("{name}={}", "x".repeat(9000)));
+    let longer = format!("name=ana&password={}", "x".repeat(17 << 10));
+    let forms = FORMS.split('|').chain(long.iter().map(String::as_str)).chain([&*longer]);
+    for body in forms {
+        asking.refused("POST", "/login", &[form], Some(body));
+    }
+    asking.refused("POST", "/login?next=/boards", &[form], Some("name=ana&password=x"));
+    for media in ["", "text/plain", "application/json", "multipart/form-data"] {
+        asking.refused("POST", "/login", &[("content-type", media)], Some("name=ana&password=x"));
+    }
+    for (name, value) in [("origin", "http://evil.example"), ("sec-fetch-site", "cross-site")] {
+        asking.refused("POST", "/login", &[form, (name, value)], Some("name=ana&password=x"));
+    }
+    assert!(asking.count >= 25, "{}", asking.count);
+    let metrics = guarded.get("ana", "/metrics").text;
     assert!(metrics.contains("status=\"5xx\"} 0\n"), "{metrics}");
-    assert!(metrics.contains("jungle_panics_total 0\n"), "{metrics}");
 }
