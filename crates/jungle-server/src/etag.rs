@@ -88,13 +88,26 @@ impl Mark {
         let tag = self.tag(edition);
         is_known(headers, &tag).then(|| not_modified(tag))
     }
+
+    /// An answer that follows from more than the revision of which its `ETag` is an `If-Match`, or
+    /// that nothing is new: a hash of it is in the tag, too.
+    pub(crate) fn told(&self, headers: &HeaderMap, revision: Revision, text: String) -> Response {
+        let hash = blake3::hash(text.as_bytes()).to_hex();
+        let edition = format!("{revision}.{}", &hash[..16]);
+        let unchanged = self.unchanged(headers, &edition);
+        unchanged.unwrap_or_else(|| self.show(&edition, written(text)))
+    }
 }
 
 /// A list as JSON, or that nothing is new, if the client has the same one already. It may follow
 /// from many revisions, from what is kept of a history and from what the client may see, so its
 /// `ETag` is a hash of it: that saves the way, not the work. It is no `If-Match`.
 pub(crate) fn told(headers: &HeaderMap, list: &impl Serialize) -> Response {
-    let text = serde_json::to_vec(list).expect("plain data");
+    told_text(headers, serde_json::to_vec(list).expect("plain data"))
+}
+
+/// The same of what is JSON already.
+pub(crate) fn told_text(headers: &HeaderMap, text: Vec<u8>) -> Response {
     let tag = quoted(blake3::hash(&text).to_hex());
     match is_known(headers, &tag) {
         true => not_modified(tag),

@@ -1,13 +1,14 @@
 //! What happened between two revisions.
 
-use axum::http::Uri;
+use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use jungle::{Change, Path, Snapshot, Subtree};
 use serde::Serialize;
 
+use super::Named;
 use super::change::Shown;
-use super::{Named, written};
 use crate::access::{Need, View, Visitor};
+use crate::etag;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
 
@@ -25,6 +26,7 @@ pub(crate) async fn diff(
     app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
+    headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let query = Query::of(&uri, &["branch", "from", "to", "path", "after", "limit"])?;
     let (path, limit) = (query.path()?, query.limit()?);
@@ -41,8 +43,7 @@ pub(crate) async fn diff(
     };
     let view = app.view(&name);
     let page = move || Ok(page((&from, &to.snapshot), &path, &view, (after, limit)));
-    let answer = app.in_line(page).await?;
-    Ok(written(answer))
+    Ok(etag::told_text(&headers, app.in_line(page).await?))
 }
 
 fn page(

@@ -1,7 +1,7 @@
 //! Indexes of a tree.
 
 use axum::body::Body;
-use axum::http::{Request, StatusCode, Uri};
+use axum::http::{HeaderMap, Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -9,6 +9,7 @@ use serde_json::json;
 use super::{Named, json as answer};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
+use crate::etag;
 use crate::problem::Problem;
 use crate::query::Query;
 
@@ -23,11 +24,12 @@ pub(crate) async fn list(
     app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
+    headers: HeaderMap,
 ) -> Result<Response, Problem> {
     Query::of(&uri, &[])?;
     let keys = app.tree(&name, Need::whole(Role::Read))?.list_indexes();
     let indexes: Vec<Index> = keys.iter().map(|key| Index { key: (&**key).into() }).collect();
-    Ok(answer(&json!({"indexes": indexes})))
+    Ok(etag::told(&headers, &json!({"indexes": indexes})))
 }
 
 /// They take memory, so they are not for those who only write.

@@ -1,7 +1,7 @@
 //! How much of a history is kept.
 
 use axum::body::Body;
-use axum::http::{Request, Uri};
+use axum::http::{HeaderMap, Request, Uri};
 use axum::response::Response;
 use jungle::TreeHandle;
 use jungle_words::keep::{parse, text};
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{Named, json};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
+use crate::etag;
 use crate::problem::Problem;
 use crate::query::Query;
 
@@ -19,17 +20,19 @@ struct Rule {
     keep: String,
 }
 
-fn shown(tree: &TreeHandle) -> Response {
-    json(&Rule { keep: text(tree.retention()) })
+fn rule(tree: &TreeHandle) -> Rule {
+    Rule { keep: text(tree.retention()) }
 }
 
 pub(crate) async fn show(
     app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
+    headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let query = Query::of(&uri, &["branch"])?;
-    Ok(shown(&app.branch(&name, &query, Need::whole(Role::Read))?))
+    let tree = app.branch(&name, &query, Need::whole(Role::Read))?;
+    Ok(etag::told(&headers, &rule(&tree)))
 }
 
 /// What is not kept is gone for everybody, so it is not for those who only write.
@@ -40,11 +43,11 @@ pub(crate) async fn set(
 ) -> Result<Response, Problem> {
     let query = Query::of(request.uri(), &["branch"])?;
     let tree = app.branch(&name, &query, Need::whole(Role::Admin))?;
-    let rule: Rule = body::asked(request, &app.options.limits).await?;
-    let rule = parse(&rule.keep).map_err(|error| Problem::bad(error).within("keep"))?;
+    let asked: Rule = body::asked(request, &app.options.limits).await?;
+    let kept = parse(&asked.keep).map_err(|error| Problem::bad(error).within("keep"))?;
     app.write(move |_| {
-        tree.set_retention(rule)?;
-        Ok(shown(&tree))
+        tree.set_retention(kept)?;
+        Ok(json(&rule(&tree)))
     })
     .await
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use axum::body::Body;
-use axum::http::{Request, Uri};
+use axum::http::{HeaderMap, Request, Uri};
 use axum::response::Response;
 use jungle::{
     CommitError, CommitMeta, CommitOptions, Conflict, Editor, Merge, MergeOptions, Path,
@@ -68,6 +68,7 @@ pub(crate) async fn preview(
     app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
+    headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let query = Query::of(&uri, &["from", "into", "counters"])?;
     let from = query.text("from")?.ok_or_else(|| Problem::bad("the parameter from is missing"))?;
@@ -82,7 +83,7 @@ pub(crate) async fn preview(
             Ok((merge.theirs().revision(), previewed(&merge, &from, into.branch_name())))
         })
         .await?;
-    Ok(app.mark.show(revision, written(answer.to_string())))
+    Ok(app.mark.told(&headers, revision, answer.to_string()))
 }
 
 /// The attributes that a query names.

@@ -6,7 +6,7 @@ use jungle::{ArchiveError, Revision, RevisionInfo};
 use jungle_words::{Info, Tags};
 use serde::Serialize;
 
-use super::{Named, json};
+use super::Named;
 use crate::access::{Need, Role, Visitor};
 use crate::etag;
 use crate::problem::Problem;
@@ -51,9 +51,10 @@ pub(crate) async fn show(
     app: Visitor,
     Named((name, revision)): Named<(String, String)>,
     uri: Uri,
+    headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let query = Query::of(&uri, &["branch"])?;
     let tree = app.branch(&name, &query, Need::whole(Role::Read))?;
     let found = app.find(&tree, Some(&revision)).await?;
-    Ok(json(&Tags::of(&tree).info(&found.info()?)))
+    Ok(etag::told(&headers, &Tags::of(&tree).info(&found.info()?)))
 }

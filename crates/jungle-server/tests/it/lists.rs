@@ -1,4 +1,5 @@
-//! Lists are not sent again to who has them: their `ETag` changes whenever they do.
+//! Lists, and what follows from more than one revision, are not sent again to who has them: their
+//! `ETag` changes whenever they do.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use crate::support::{Answer, Served};
 const TREE: &str = "/api/v1/trees/t";
 
 /// The lists, and pages of them.
-const LISTS: [&str; 8] = [
+const LISTS: [&str; 13] = [
     "/api/v1/trees",
     "/api/v1/trees?limit=1",
     "/api/v1/trees/t/branches",
@@ -17,7 +18,20 @@ const LISTS: [&str; 8] = [
     "/api/v1/trees/t/revisions?order=forward&limit=2",
     "/api/v1/trees/t/children?limit=3",
     "/api/v1/trees/t/search?attribute=n&limit=3",
+    "/api/v1/trees/t/indexes",
+    "/api/v1/trees/t/keep",
+    "/api/v1/trees/t/revisions/main",
+    "/api/v1/trees/t/diff?limit=3",
+    "/api/v1/trees/t/merges?from=side",
 ];
+
+/// A tree with a node, and another branch.
+fn served() -> Served {
+    let served = Served::memory().tree("t");
+    append(&served);
+    served.post(&format!("{TREE}/branches"), r#"{"name":"side"}"#).expect(201);
+    served
+}
 
 /// Asks for what is not the one of this tag.
 #[track_caller]
@@ -34,24 +48,24 @@ fn append(served: &Served) {
 
 #[test]
 fn list_is_sent_again_when_it_has_changed_and_only_then() {
-    let served = Served::memory().tree("t");
-    append(&served);
+    let served = served();
     // Each says which of the lists it changes.
-    let changes: [(&str, &str, &str, &[usize]); 10] = [
+    let changes: [(&str, &str, &str, &[usize]); 11] = [
         ("POST", "/api/v1/trees", r#"{"name":"u"}"#, &[0, 1]),
         ("PATCH", "/api/v1/trees/u", r#"{"name":"s"}"#, &[0, 1]),
         ("DELETE", "/api/v1/trees/s", "", &[0, 1]),
         ("POST", "/api/v1/trees/t/branches", r#"{"name":"draft"}"#, &[2]),
         ("DELETE", "/api/v1/trees/t/branches/draft", "", &[2]),
-        ("POST", "/api/v1/trees/t/tags", r#"{"name":"v1"}"#, &[3, 4, 5]),
-        ("DELETE", "/api/v1/trees/t/tags/v1", "", &[3, 4, 5]),
-        ("POST", "/api/v1/trees/t/indexes", r#"{"key":"n"}"#, &[7]),
-        ("DELETE", "/api/v1/trees/t/indexes?key=n", "", &[7]),
+        ("POST", "/api/v1/trees/t/tags", r#"{"name":"v1"}"#, &[3, 4, 5, 10]),
+        ("DELETE", "/api/v1/trees/t/tags/v1", "", &[3, 4, 5, 10]),
+        ("POST", "/api/v1/trees/t/indexes", r#"{"key":"n"}"#, &[7, 8]),
+        ("DELETE", "/api/v1/trees/t/indexes?key=n", "", &[7, 8]),
+        ("PUT", "/api/v1/trees/t/keep", r#"{"keep":"100"}"#, &[9]),
         (
             "POST",
             "/api/v1/trees/t/commits",
             r#"{"edits":[{"op":"append","attributes":{"n":2}}]}"#,
-            &[0, 1, 2, 4, 5, 6, 7],
+            &[0, 1, 2, 4, 5, 6, 7, 10, 11, 12],
         ),
     ];
     for (method, path, body, changed) in changes {
@@ -89,8 +103,7 @@ fn what_is_no_longer_kept_of_a_history_is_not_taken_to_be_there() {
 
 #[test]
 fn one_tag_is_of_one_answer_while_others_write() {
-    let served = Served::memory().tree("t");
-    append(&served);
+    let served = served();
     let write = |n: usize| {
         append(&served);
         let named = |kind: &str| format!(r#"{{"name":"{kind}{n}"}}"#);
@@ -133,9 +146,8 @@ fn one_tag_is_of_one_answer_while_others_write() {
 }
 
 #[test]
-fn list_is_no_condition_of_a_write_and_a_search_is() {
-    let served = Served::memory().tree("t");
-    append(&served);
+fn list_is_no_condition_of_a_write_and_a_search_or_a_preview_is() {
+    let served = served();
     served.post(&format!("{TREE}/indexes"), r#"{"key":"n"}"#).expect(201);
     let commit = |tag: &str| {
         let edits = Some(r#"{"edits":[{"op":"append"}]}"#);
@@ -143,7 +155,9 @@ fn list_is_no_condition_of_a_write_and_a_search_is() {
     };
     let tag = |list: &str| served.get(list).header("etag").to_owned();
     assert_eq!(commit(&tag(LISTS[2])), 400);
-    let searched = tag(LISTS[7]);
-    assert_eq!(commit(&searched), 200);
-    assert_eq!(commit(&searched), 412);
+    for seen in [LISTS[7], LISTS[12]] {
+        let seen = tag(seen);
+        assert_eq!(commit(&seen), 200);
+        assert_eq!(commit(&seen), 412);
+    }
 }
