@@ -1,9 +1,9 @@
 //! A server that asks who is there.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use jungle::{Jungle, Memory, Timestamp};
+use jungle::{Durability, Jungle, Memory, OpenOptions, Timestamp};
 use jungle_server::{Access, Data, Grant, Options, Role};
 
 use crate::support::{Answer, Folder, Served};
@@ -32,6 +32,32 @@ impl Guarded {
         granted: &[Granted<'_>],
         change: impl FnOnce(&mut Access, &mut Options),
     ) -> Guarded {
+        let memory = |_: &Path| Data::Memory(Jungle::memory().unwrap());
+        Guarded::serve(name, memory, granted, change)
+    }
+
+    /// The same in a folder, with another one for backups.
+    pub(crate) fn folder(
+        name: &str,
+        granted: &[Granted<'_>],
+        change: impl FnOnce(&mut Access, &mut Options),
+    ) -> Guarded {
+        // Most of the tests would wait for the disk.
+        let open = OpenOptions::new().durability(Durability::Memory);
+        let kept = |folder: &Path| Data::Folder(open.open(folder.join("data")).unwrap());
+        Guarded::serve(name, kept, granted, |access, options| {
+            let file = options.access.clone().unwrap();
+            options.backups = Some(file.with_file_name("backups"));
+            change(access, options);
+        })
+    }
+
+    fn serve(
+        name: &str,
+        data: impl FnOnce(&Path) -> Data,
+        granted: &[Granted<'_>],
+        change: impl FnOnce(&mut Access, &mut Options),
+    ) -> Guarded {
         let folder = Folder::new(name);
         std::fs::create_dir_all(&folder.0).unwrap();
         let file = folder.0.join("access.toml");
@@ -48,7 +74,7 @@ impl Guarded {
         let mut options = Options { access: Some(file.clone()), ..Options::default() };
         change(&mut access, &mut options);
         access.write(&file).unwrap();
-        let served = Served::start(Data::Memory(Jungle::memory().unwrap()), options);
+        let served = Served::start(data(&folder.0), options);
         let served = served.tree("t").tree("u");
         let tree = served.server.jungle().open_tree("t").unwrap();
         tree.update(|tx| {
