@@ -16,6 +16,10 @@ pub struct Limits {
     pub body_bytes_max: usize,
     /// Bytes of a document that is imported; 1 GiB.
     pub document_bytes_max: u64,
+    /// Bytes of a value; 64 MiB, and a tree takes no more.
+    pub value_bytes_max: usize,
+    /// Bytes of a message of a bulletin board; 64,000.
+    pub board_message_bytes_max: usize,
     /// Bytes of the head of a request; 64 KiB.
     pub head_bytes_max: usize,
     /// How long the head of a request may take, from when one is awaited: so an idle connection is
@@ -62,6 +66,8 @@ impl Default for Limits {
         Limits {
             body_bytes_max: 2 << 20,
             document_bytes_max: 1 << 30,
+            value_bytes_max: jungle::VALUE_BYTES_MAX,
+            board_message_bytes_max: 64_000,
             head_bytes_max: 64 << 10,
             head_time: Duration::from_secs(10),
             piece_time: Duration::from_secs(10),
@@ -123,11 +129,13 @@ const SECONDS_MAX: u64 = 365 * 24 * 60 * 60;
 
 impl Limits {
     /// Their names, and what there must be of each to serve anybody.
-    fn parts(&mut self) -> [(&'static str, u64, Part<'_>); 16] {
+    fn parts(&mut self) -> [(&'static str, u64, Part<'_>); 18] {
         use Part::{Bytes, Count, Rate, Seconds};
         [
             ("body-bytes", 1, Count(&mut self.body_bytes_max)),
             ("document-bytes", 0, Bytes(&mut self.document_bytes_max)),
+            ("value-bytes", 0, Count(&mut self.value_bytes_max)),
+            ("board-message-bytes", 1, Count(&mut self.board_message_bytes_max)),
             // Less, hyper does not take.
             ("head-bytes", 8 << 10, Count(&mut self.head_bytes_max)),
             ("head-seconds", 1, Seconds(&mut self.head_time)),
@@ -223,7 +231,7 @@ pub(crate) const PAGE: usize = 100;
 pub(crate) const PAGE_BYTES: usize = 1 << 20;
 /// Bytes of a value in a page.
 pub(crate) const SHORT_VALUE_BYTES_MAX: usize = 1 << 10;
-/// Bytes of a value of a single node.
+/// Bytes of a value that a single node is shown with.
 pub(crate) const VALUE_BYTES_MAX: usize = 64 << 10;
 /// Attributes of a node in a page.
 pub(crate) const SHORT_ATTRIBUTES_MAX: usize = 100;

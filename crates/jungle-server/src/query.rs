@@ -157,7 +157,7 @@ pub(crate) fn limit(name: &str, text: &str, bytes_max: usize) -> Result<(), Prob
     limit_bytes(name, text.len(), bytes_max)
 }
 
-fn limit_bytes(name: &str, bytes: usize, bytes_max: usize) -> Result<(), Problem> {
+pub(crate) fn limit_bytes(name: &str, bytes: usize, bytes_max: usize) -> Result<(), Problem> {
     if bytes > bytes_max {
         return Err(Problem::bad(format_args!("{name} has {bytes} bytes; {bytes_max} at most")));
     }

@@ -96,7 +96,11 @@ pub(crate) async fn import(
     let (head, body) = request.into_parts();
     let body = Incoming::new(body, &limits);
     let options = ImportOptions {
-        limits: JsonLimits { bytes_max: limits.document_bytes_max, ..JsonLimits::default() },
+        limits: JsonLimits {
+            bytes_max: limits.document_bytes_max,
+            value_bytes_max: limits.value_bytes_max.min(jungle::VALUE_BYTES_MAX),
+            ..JsonLimits::default()
+        },
         ..ImportOptions::default()
     };
     let commit = CommitOptions { meta, ..CommitOptions::default() };

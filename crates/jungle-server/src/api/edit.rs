@@ -119,13 +119,13 @@ impl Edits<'_> {
             Edit::Append { path, under, attributes } => {
                 let parent = place(path.as_ref(), under)?;
                 let child = query::reachable(parent.join(draft.append(&parent)?))?;
-                return fill(draft, child, attributes);
+                return self.fill(draft, child, attributes);
             }
             Edit::Insert { path, under, attributes } => {
                 let path = place(Some(path), under)?;
                 let (key, parent) = split(&path)?;
                 draft.insert_child(parent, key)?;
-                return fill(draft, path.clone(), attributes);
+                return self.fill(draft, path.clone(), attributes);
             }
             Edit::InsertBefore { path, under, attributes } => {
                 let sibling = place(Some(path), under)?;
@@ -141,7 +141,8 @@ impl Edits<'_> {
                 let (key, parent) = split(&path)?;
                 draft.move_node(&from, parent, key)?;
             }
-            Edit::Put { path, under, attribute, value: New(value) } => {
+            Edit::Put { path, under, attribute, value } => {
+                let value = value.within(&self.app.options.limits)?;
                 draft.put_attribute(&place(path.as_ref(), under)?, attribute, value)?;
             }
             Edit::Unset { path, under, attribute } => {
@@ -185,7 +186,19 @@ impl Edits<'_> {
             Side::Before => draft.insert_before(parent, position)?,
             Side::After => draft.insert_after(parent, position)?,
         };
-        fill(draft, query::reachable(Path::from(parent).join(key))?, attributes)
+        self.fill(draft, query::reachable(Path::from(parent).join(key))?, attributes)
+    }
+
+    fn fill(
+        &self,
+        draft: &mut Draft,
+        path: Path,
+        attributes: &BTreeMap<String, New>,
+    ) -> Result<Option<Path>, Problem> {
+        for (key, value) in attributes {
+            draft.put_attribute(&path, key, value.within(&self.app.options.limits)?)?;
+        }
+        Ok(Some(path))
     }
 }
 
@@ -227,17 +240,6 @@ fn split(path: &Path) -> Result<(&Key, &[Key]), Problem> {
 enum Side {
     Before,
     After,
-}
-
-fn fill(
-    draft: &mut Draft,
-    path: Path,
-    attributes: &BTreeMap<String, New>,
-) -> Result<Option<Path>, Problem> {
-    for (key, New(value)) in attributes {
-        draft.put_attribute(&path, key, value)?;
-    }
-    Ok(Some(path))
 }
 
 fn test(

@@ -6,7 +6,11 @@ use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value as Json;
 
-use crate::limits::{PAGE_BYTES, SHORT_ATTRIBUTES_MAX, SHORT_VALUE_BYTES_MAX, VALUE_BYTES_MAX};
+use crate::limits::{
+    Limits, PAGE_BYTES, SHORT_ATTRIBUTES_MAX, SHORT_VALUE_BYTES_MAX, VALUE_BYTES_MAX,
+};
+use crate::problem::Problem;
+use crate::query::limit_bytes;
 
 /// The largest whole number that every client can hold: 2^53 - 1.
 const SAFE_MAX: i64 = (1 << 53) - 1;
@@ -116,6 +120,14 @@ impl Serialize for Attributes<'_> {
 /// A value that a client sends: with its type, or a plain scalar.
 #[derive(Debug, PartialEq)]
 pub(crate) struct New(pub(crate) Value);
+
+impl New {
+    /// It, where it is not too long to be put.
+    pub(crate) fn within(&self, limits: &Limits) -> Result<&Value, Problem> {
+        limit_bytes("the value", length(self.0.as_ref()), limits.value_bytes_max)?;
+        Ok(&self.0)
+    }
+}
 
 impl<'de> Deserialize<'de> for New {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<New, D::Error> {

@@ -35,7 +35,7 @@ pub(super) async fn post(app: Visitor, uri: Uri) -> Result<Response, Problem> {
     let name = query.text("board")?.unwrap_or_default();
     let board = open(&app, name, Need::whole(Role::Write))?;
     let author = app.name().or(query.text("author")?).unwrap_or_default();
-    let words = Words::new(author, query.long_text("text").unwrap_or("hello"))?;
+    let words = Words::new(&app, author, query.long_text("text").unwrap_or("hello"))?;
     add(&app, &board, &words).await?;
     Ok("posted\n".into_response())
 }

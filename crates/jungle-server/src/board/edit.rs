@@ -13,7 +13,7 @@ use jungle::{
 
 use super::create::form;
 use super::level::Outbox;
-use super::message::{Message, Words};
+use super::message::{Message, Words, characters_max};
 use super::sorry::{Sorry, render, written};
 use super::{open, place};
 use crate::access::{Need, Visitor};
@@ -27,6 +27,7 @@ use crate::query::Query;
 struct Page<'a> {
     has_accounts: bool,
     may_edit: bool,
+    characters_max: usize,
     name: &'a str,
     place: String,
     message: Message,
@@ -67,6 +68,7 @@ fn page(
     render(&Page {
         has_accounts: app.gate.is_some(),
         may_edit: app.may(&name, Need::write(path)),
+        characters_max: characters_max(app),
         name: &name,
         place: place(&name),
         draft: draft.unwrap_or(&message.text).to_owned(),

@@ -8,11 +8,9 @@ use jungle_words::time;
 
 use super::{part, place};
 use crate::access::Visitor;
+use crate::app::App;
 use crate::problem::Problem;
 use crate::query::{Query, limit};
-
-/// Bytes of a message.
-const TEXT_BYTES_MAX: usize = 64_000;
 
 /// Bytes of the name of an author.
 const AUTHOR_BYTES_MAX: usize = 255;
@@ -58,12 +56,12 @@ impl Words {
     pub(super) fn of(app: &Visitor, form: &Query) -> Result<Words, Problem> {
         let author = app.name().or(form.text("author")?).unwrap_or_default().trim();
         let text = form.long_text("text").unwrap_or_default().replace("\r\n", "\n");
-        Words::new(author, text.trim_end())
+        Words::new(app, author, text.trim_end())
     }
 
-    pub(super) fn new(author: &str, text: &str) -> Result<Words, Problem> {
+    pub(super) fn new(app: &App, author: &str, text: &str) -> Result<Words, Problem> {
         limit("the name", author, AUTHOR_BYTES_MAX)?;
-        limit("the message", text, TEXT_BYTES_MAX)?;
+        limit("the message", text, app.options.limits.board_message_bytes_max)?;
         if text.trim().is_empty() {
             return Err(Problem::bad("the message is empty"));
         }
@@ -87,6 +85,11 @@ impl Words {
         draft.put_attribute(path, "edited_by", &*self.author)?;
         draft.put_attribute(path, "edited", SystemClock.now().as_micros())
     }
+}
+
+/// Characters that the field of a message takes: whatever they are, they fit.
+pub(super) fn characters_max(app: &App) -> usize {
+    app.options.limits.board_message_bytes_max / 4
 }
 
 impl Message {

@@ -8,7 +8,7 @@ use jungle::{Key, Node, Snapshot};
 
 use super::cache::View;
 use super::level::Shown;
-use super::message::Message;
+use super::message::{Message, characters_max};
 use super::pager::{Paged, Turn, paged};
 use super::sorry::{Sorry, render, written};
 use super::{limit, open, part, place};
@@ -25,6 +25,7 @@ struct Page<'a> {
     /// Is it known who writes?
     has_accounts: bool,
     may_post: bool,
+    characters_max: usize,
     name: &'a str,
     place: String,
     watch: String,
@@ -114,6 +115,7 @@ fn page(
     render(&Page {
         has_accounts: app.gate.is_some(),
         may_post,
+        characters_max: characters_max(app),
         name,
         place: place(name),
         watch: format!("/api/v1/trees/{}/{watch}?after={seen}", part(name)),

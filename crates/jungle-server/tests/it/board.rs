@@ -1,4 +1,4 @@
-use crate::support::{Answer, Served};
+use crate::support::{Answer, Served, limits};
 
 const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 
@@ -129,6 +129,23 @@ fn messages_are_posted_and_shown_escaped() {
         assert_eq!(submit(&served, BOARD, form).status, 400, "{form:.20}");
     }
     assert_eq!(submit(&served, "/boards/nothing", "text=a").status, 404);
+}
+
+#[test]
+fn message_is_as_long_as_whoever_serves_it_says() {
+    let served = Served::with(|options| {
+        options.limits = limits(|limits| limits.board_message_bytes_max = 40);
+    });
+    submit(&served, "/boards", "name=b");
+    for (bytes, status) in [(40, 303), (41, 400)] {
+        let form = format!("text={}", "x".repeat(bytes));
+        assert_eq!(submit(&served, "/boards/b", &form).status, status, "{bytes}");
+    }
+    // What is written there fits, whatever it is.
+    for page in ["/boards/b", "/boards/b/0"] {
+        let page = served.get(page).text;
+        assert!(page.contains("maxlength=\"10\""), "{page}");
+    }
 }
 
 #[test]

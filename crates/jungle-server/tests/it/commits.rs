@@ -1,6 +1,6 @@
 use serde_json::{Value as Json, json};
 
-use crate::support::{Answer, Served};
+use crate::support::{Answer, Served, limits};
 
 const COMMITS: &str = "/api/v1/trees/t/commits";
 
@@ -252,4 +252,23 @@ fn putting_what_is_there_makes_no_revision() {
     assert_eq!(put("1.0", &[]).expect(200)["changed"], true);
     // What is expected is held against what is there all the same.
     assert_eq!(put("1.0", &[("if-match", &*tag)]).status, 412);
+}
+
+#[test]
+fn value_is_as_long_as_whoever_serves_it_says() {
+    let served = Served::with(|options| {
+        options.limits = limits(|limits| limits.value_bytes_max = 10);
+    });
+    let served = served.tree("t");
+    for (bytes, is_done) in [(10, true), (11, false)] {
+        let text = "x".repeat(bytes);
+        let put = commit(&served, &json!([{"op": "put", "attribute": "n", "value": text}]));
+        let made = commit(&served, &json!([{"op": "append", "attributes": {"n": text}}]));
+        let list = json!([text]).to_string();
+        let imported = served.send("PUT", "/api/v1/trees/t/document", &[], Some(&list));
+        for answer in [put, made, imported] {
+            assert_eq!(answer.status.is_success(), is_done, "{bytes}: {}", answer.text);
+            assert!(is_done || answer.status.is_client_error(), "{}", answer.text);
+        }
+    }
 }
