@@ -1,5 +1,11 @@
 //! What can go wrong.
 
+use std::error::Error;
+use std::io;
+use std::iter::successors;
+
+use async_nats::ConnectErrorKind;
+
 use crate::durable::StreamError;
 use crate::name::NameError;
 use crate::parcel::{FormError, Parcel};
@@ -43,6 +49,39 @@ pub enum ConnectError {
     /// A thread that carries the engine cannot wait for it.
     #[error(transparent)]
     Inside(#[from] InsideEngine),
+}
+
+impl ConnectError {
+    /// Is the engine not there, rather than not as it has to be, or refusing this client? That may
+    /// pass by itself.
+    ///
+    /// ```
+    /// use alice_nats::ConnectError;
+    /// assert!(!ConnectError::TooOld { version: "2.10.0".to_owned() }.is_away());
+    /// ```
+    #[must_use]
+    pub fn is_away(&self) -> bool {
+        match self {
+            ConnectError::Connect { source, .. } => !is_denial(&**source),
+            _ => false,
+        }
+    }
+}
+
+/// Are the credentials, or the certificate of either side, not taken?
+fn is_denial(error: &(dyn Error + 'static)) -> bool {
+    let mut causes = successors(Some(error), |error| (*error).source());
+    causes.any(|error| {
+        // So TLS says that it does not like what it was told.
+        let is_unlike = |error: &io::Error| error.kind() == io::ErrorKind::InvalidData;
+        let is_denied = |error: &async_nats::ConnectError| {
+            matches!(
+                error.kind(),
+                ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation
+            )
+        };
+        error.downcast_ref().is_some_and(is_unlike) || error.downcast_ref().is_some_and(is_denied)
+    })
 }
 
 /// Called on a thread that carries the engine, for instance by a code segment with

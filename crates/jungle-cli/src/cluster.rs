@@ -234,7 +234,8 @@ fn joining() -> impl Fn(Joining) + Send + Sync {
 }
 
 fn not_joined(error: &JoinError) -> Failure {
-    let failure = Failure::of(Exit::Error, error as &(dyn Error + 'static));
+    let exit = if error.is_away() { Exit::Unreachable } else { Exit::Error };
+    let failure = Failure::of(exit, error as &(dyn Error + 'static));
     match error {
         JoinError::Connect(ConnectError::Log { .. }) => failure
             .with_hint("an engine of one server keeps one copy: --replicas 1, for trying it out"),

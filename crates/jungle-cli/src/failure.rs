@@ -22,6 +22,8 @@ pub(crate) enum Exit {
     NotFound = 4,
     Conflict = 5,
     Damaged = 6,
+    /// A server that is needed, such as those of the engine, does not answer.
+    Unreachable = 7,
     /// As shells say it of what an interrupt has ended.
     Interrupted = 130,
 }
@@ -29,7 +31,7 @@ pub(crate) enum Exit {
 /// What help and man pages say about exit codes.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes: 0 done, 1 error, 2 wrong usage, 3 the reader of the output went away, 4 not found, \
-5 conflict, 6 damaged, 130 interrupted.";
+5 conflict, 6 damaged, 7 a server does not answer, 130 interrupted.";
 
 /// Why a command did not do what it was asked.
 #[derive(Debug)]

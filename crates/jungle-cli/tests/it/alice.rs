@@ -100,7 +100,7 @@ fn missing_server_and_engine_are_told_with_what_to_do() {
     assert_eq!((ended.code, &*ended.out), (Some(4), ""));
     assert!(ended.err.contains("Hint: get it from your system's packages"), "{}", ended.err);
     let nobody = folder.run(&["alice", "top", "--engine", "nats://127.0.0.1:1"]);
-    assert_eq!(nobody.code, Some(1));
+    assert_eq!(nobody.code, Some(7));
     assert!(nobody.err.contains("`jungle alice up` starts an engine"), "{}", nobody.err);
     let shape = folder.run(&["alice", "up", "--topology", "circle"]);
     assert_eq!(shape.code, Some(2));

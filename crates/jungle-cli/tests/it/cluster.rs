@@ -387,7 +387,7 @@ fn what_is_not_there_is_told() {
     assert!(none.err.contains("the engine has no cluster \"jungle\""), "{}", none.err);
     drop(engine);
     let nobody = folder.run(&["cluster", "status", "--cluster", "nats://127.0.0.1:1"]);
-    nobody.check_code(1);
+    nobody.check_code(7);
     assert!(nobody.err.contains("`jungle cluster up` starts an engine"), "{}", nobody.err);
 }
 

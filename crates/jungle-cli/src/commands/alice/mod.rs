@@ -73,7 +73,8 @@ impl Connect {
         let (space, replicas) = (self.space.clone(), self.replicas);
         let options = Options { client, space, replicas, ..Options::default() };
         Engine::connect(&self.engine, options).map_err(|error| {
-            Failure::of(Exit::Error, &error).with_hint(
+            let exit = if error.is_away() { Exit::Unreachable } else { Exit::Error };
+            Failure::of(exit, &error).with_hint(
                 "`jungle alice up` starts an engine and says where it is; give that as --engine",
             )
         })

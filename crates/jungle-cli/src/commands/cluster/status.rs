@@ -69,8 +69,12 @@ fn ask(args: &Args) -> Result<Survey, Failure> {
             ConnectError::NoCluster { .. } => Failure::of(Exit::NotFound, &error).with_hint(
                 "`jungle serve --cluster ADDRESSES` makes one; --cluster-name says which",
             ),
-            error => Failure::of(Exit::Error, &error)
-                .with_hint("`jungle cluster up` starts an engine and says where it is: --cluster"),
+            error => {
+                let exit = if error.is_away() { Exit::Unreachable } else { Exit::Error };
+                Failure::of(exit, &error).with_hint(
+                    "`jungle cluster up` starts an engine and says where it is: --cluster",
+                )
+            }
         }
     })
 }

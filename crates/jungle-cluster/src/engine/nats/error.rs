@@ -121,7 +121,13 @@ pub enum ConnectError {
 impl ConnectError {
     /// Is the engine not there, or not a majority of it, rather than not as it has to be, or
     /// refusing this server? That may pass by itself.
-    pub(crate) fn is_away(&self) -> bool {
+    ///
+    /// ```
+    /// use jungle_cluster::ConnectError;
+    /// assert!(!ConnectError::TooOld { version: "2.10.0".to_owned() }.is_away());
+    /// ```
+    #[must_use]
+    pub fn is_away(&self) -> bool {
         match self {
             ConnectError::Connect { source, .. } => !refusal::is_denial(&**source),
             ConnectError::Log { source, .. } | ConnectError::Mirror { source, .. } => {
