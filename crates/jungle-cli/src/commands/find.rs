@@ -1,6 +1,7 @@
 //! `jungle find`: the nodes for which an expression is true.
 
 use std::io::Write;
+use std::ops::ControlFlow::{Break, Continue};
 
 use jungle_tree::{Key, Path};
 use jungle_words::Expr;
@@ -8,6 +9,7 @@ use jungle_words::Expr;
 use crate::args;
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
+use crate::interrupt;
 use crate::output::{Format, stdout};
 use crate::source::{Choice, Source, usage};
 
@@ -76,12 +78,18 @@ fn find(
     mut each: impl FnMut(Path) -> Result<bool, Failure>,
 ) -> Result<(), Failure> {
     let root = source.snapshot.root();
+    let given_up = interrupt::flag();
+    let go_on = || match interrupt::flow(&given_up) {
+        Continue(()) => Ok(()),
+        Break(()) => Err(interrupt::given_up()),
+    };
     let candidates = match &source.found {
         Some(found) => expr.candidates(&found.tree, &found.snapshot).map_err(failed)?,
         None => None,
     };
     if let Some(candidates) = candidates {
         for path in candidates {
+            go_on()?;
             let node = root.at(&path).map_err(failed)?;
             if expr.is_true(node, path.last().map(Key::as_ref)) && !each(path)? {
                 break;
@@ -91,6 +99,7 @@ fn find(
     }
     let mut walk = root.walk();
     while let Some(node) = walk.next() {
+        go_on()?;
         if expr.is_true(node, walk.key()) && !each(walk.path())? {
             break;
         }

@@ -1,6 +1,7 @@
 //! An interrupt gives up what takes long. (Linux tells whether a process listens.)
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::thread::yield_now;
@@ -73,6 +74,37 @@ fn what_takes_long_is_given_up_and_done_again() {
     folder.run(&["verify", "d"]).check_code(0);
     let copied = OpenOptions::new().read_only().open(folder.0.join("copy")).unwrap();
     assert_eq!(copied.revision().number(), 100_001);
+}
+
+/// A folder with a tree that takes a while to be gone through.
+fn wide(folder: &Folder) {
+    let options = OpenOptions::new().durability(Durability::Memory);
+    let store = options.open(folder.0.join("d")).unwrap();
+    let tree = store.create_tree("t").unwrap();
+    tree.update(|tx| (0..300_000).try_for_each(|_| tx.append(&[]).map(drop))).unwrap();
+    store.close().unwrap();
+}
+
+#[test]
+fn search_is_given_up_in_a_shell_that_goes_on_and_elsewhere() {
+    let folder = Folder::new("interrupted_search");
+    wide(&folder);
+    check(&folder, &["find", "d", "t", "n = 1"], || {});
+    for _ in 0..TRIES {
+        let mut command = folder.command(&["shell", "d"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(b"find t 'n = 1'\ntrees\n").unwrap();
+        let _ = interrupt(&mut child);
+        let ended = Ended::new(child.wait_with_output().unwrap());
+        if ended.err.contains("it was interrupted, and given up") {
+            // The script is told; what comes behind it is done.
+            ended.check_code(130);
+            assert!(ended.out.contains("t  revision "), "{}", ended.out);
+            return;
+        }
+    }
+    panic!("no search was given up in a shell");
 }
 
 #[test]
