@@ -244,6 +244,7 @@ struct Told {
     boards: String,
     status: String,
     api: String,
+    docs: String,
     openapi: String,
     data: Option<String>,
     /// What clients have to be given to trust it, where it made that itself.
@@ -532,6 +533,7 @@ fn tell(
         boards: format!("{url}/boards"),
         status: format!("{url}/status"),
         api: format!("{url}/api/v1"),
+        docs: format!("{url}/docs"),
         openapi: format!("{url}/openapi.json"),
         durability: place.is_some().then_some(durability),
         certificate,
@@ -545,7 +547,7 @@ fn tell(
             writeln!(out, "explorer {}", told.explorer)?;
             writeln!(out, "boards   {}", told.boards)?;
             writeln!(out, "status   {}", told.status)?;
-            writeln!(out, "API      {}, described by {}", told.api, told.openapi)?;
+            writeln!(out, "API      {}, explained by {}", told.api, told.docs)?;
             if let Some(certificate) = &told.certificate {
                 writeln!(out, "trust    {certificate}: clients have to be given it")?;
             }
