@@ -16,6 +16,7 @@ mod info;
 mod interrupt;
 mod member;
 mod near;
+mod notes;
 mod notify;
 mod output;
 mod pager;

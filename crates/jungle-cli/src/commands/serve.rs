@@ -28,6 +28,7 @@ use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder;
 use crate::near;
+use crate::notes::Lines;
 use crate::notify::{self, News};
 use crate::output::{Format, is_quiet, json_line, say, stdout};
 use crate::tryout::Ends;
@@ -151,6 +152,9 @@ pub(crate) struct Args {
     /// more than warn
     #[arg(long, value_name = "LEVEL", default_value = "info", env = "JUNGLE_LOG")]
     log: LevelFilter,
+    /// Note it as lines of JSON
+    #[arg(long, env = "JUNGLE_LOG_JSON", value_parser = BoolishValueParser::new())]
+    log_json: bool,
     /// End with standard input, too
     #[arg(long, hide = true)]
     leash: bool,
@@ -254,11 +258,14 @@ struct Told {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
-    tracing_subscriber::fmt()
+    let notes = tracing_subscriber::fmt()
         .with_max_level(args.noted())
         .with_writer(std::io::stderr)
-        .with_target(false)
-        .init();
+        .with_target(false);
+    match args.log_json {
+        true => notes.event_format(Lines).init(),
+        false => notes.init(),
+    }
     take_files();
     let is_said = env::var_os(VARIABLE).is_some_and(|said| !said.is_empty());
     if is_said && !args.membership.joins() {

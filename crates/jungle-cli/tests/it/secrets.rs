@@ -7,6 +7,8 @@ use std::net::TcpStream;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use serde_json::Value as Json;
+
 use super::Folder;
 use super::serving::Serving;
 
@@ -66,7 +68,7 @@ fn use_all(serving: &Serving, token: &str) -> String {
 }
 
 /// A server of which ana, and a token of ci's, are admins: that token, and where it notes things.
-fn serve(folder: &Folder, level: &str) -> (Serving, String, PathBuf) {
+fn serve(folder: &Folder, noting: &[&str]) -> (Serving, String, PathBuf) {
     let add = ["access", "add-user", "data", "ana", "--password-stdin"];
     folder.run_with_input(&add, &format!("{PASSWORD}\n")).check_code(0);
     let token = folder.run(&["access", "add-token", "data", "ci"]);
@@ -77,7 +79,7 @@ fn serve(folder: &Folder, level: &str) -> (Serving, String, PathBuf) {
     let place = folder.0.join("notes");
     let usual = ["serve", "--json", "--listen", "127.0.0.1:0", "--data", "data"];
     let mut command = folder.command(&usual);
-    command.args(["--log", level]);
+    command.args(noting);
     let serving = Serving::noting(command, File::create(&place).unwrap().into());
     (serving, token.out.trim().to_owned(), place)
 }
@@ -85,7 +87,7 @@ fn serve(folder: &Folder, level: &str) -> (Serving, String, PathBuf) {
 #[test]
 fn no_secret_is_noted_at_any_level() {
     let folder = Folder::new("serve-secrets");
-    let (serving, token, place) = serve(&folder, "trace");
+    let (serving, token, place) = serve(&folder, &["--log", "trace"]);
     let session = use_all(&serving, &token);
     serving.end();
     let notes = fs::read_to_string(&place).unwrap();
@@ -109,7 +111,7 @@ fn who_was_refused_what_is_noted() {
     let folder = Folder::new("serve-audit");
     let reader = folder.run(&["access", "add-token", "data", "reader"]);
     folder.run(&["access", "grant", "data", "reader", "b", "read"]).check_code(0);
-    let (serving, token, place) = serve(&folder, "info");
+    let (serving, token, place) = serve(&folder, &["--log", "info"]);
     use_all(&serving, &token);
     folder.run(&["access", "add-token", "data", "later"]).check_code(0);
     let begun = Instant::now();
@@ -152,4 +154,27 @@ fn who_was_refused_what_is_noted() {
     }
     assert!(notes.contains("INFO logged in user=\"ana\" address=127.0.0.1\n"), "{notes}");
     assert!(!notes.contains("path=\"/boards/"), "commits are in the history: {notes}");
+}
+
+#[test]
+fn notes_are_lines_of_json_where_that_is_wanted() {
+    let folder = Folder::new("serve-notes-json");
+    let (serving, token, place) = serve(&folder, &["--log", "info", "--log-json"]);
+    use_all(&serving, &token);
+    serving.end();
+    let notes = fs::read_to_string(&place).unwrap();
+    let line = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    let notes: Vec<Json> = notes.lines().map(line).collect();
+    let is_it = |note: &&Json| note["path"] == "/api/v1/trees" && note["status"] == 401;
+    let refused = notes.iter().find(is_it).unwrap_or_else(|| panic!("{notes:?}"));
+    for (name, value) in [
+        ("level", "WARN"),
+        ("message", "refused"),
+        ("who", "nobody known"),
+        ("address", "127.0.0.1"),
+        ("method", "GET"),
+    ] {
+        assert_eq!(refused[name], value, "{refused}");
+    }
+    assert!(notes.iter().all(|note| note["time"].as_str().unwrap().ends_with('Z')), "{notes:?}");
 }
