@@ -7,6 +7,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use jungle_testkit::Rng;
+use serde_json::Value as Json;
+
 use super::Folder;
 use super::serving::{Client, Serving};
 
@@ -30,6 +33,20 @@ const REQUESTS_OF_CONNECTION: u64 = 50;
 /// What may be taken more at the end than in the middle.
 const MEMORY_SLACK: u64 = 16 << 20;
 const DISK_SLACK: u64 = 16 << 20;
+
+/// A load that is held so long has a line fitted to the memory instead, of its tops in pieces of so
+/// many looks each, and an hour of it may take so much more, as a part of what is taken.
+const LONG: Duration = Duration::from_secs(300);
+const LOOKS: usize = 60;
+const GROWTH_OF_HOUR_MAX: f64 = 0.01;
+
+/// Texts of 64 KiB that are there besides, so that what the folder takes is mostly what lives in
+/// it.
+const TEXTS: usize = 512;
+
+/// Segments of the log that are there however little is in them: the one that is written, the one
+/// ahead of it, and one that a checkpoint has not let go of yet.
+const SEGMENTS_BYTES: u64 = 48 << 20;
 
 /// How much later 99 of 100 answers may come than in the middle, besides three times.
 const LATER: Duration = Duration::from_millis(100);
@@ -55,7 +72,7 @@ fn load_that_is_held_takes_no_more_and_no_more() {
     let seconds = std::env::var(SECONDS).map_or(12, |seconds| seconds.parse().expect("a number"));
     let length = Duration::from_secs(seconds);
     let folder = Folder::new("soak");
-    plant(&folder);
+    plant(&folder, length);
     let serving = Serving::start(&folder, &["--data", "data"]);
     let watching: Vec<Client> = (0..WATCHERS).map(|_| serving.watch()).collect();
     let (stop, stopped) = channel();
@@ -75,17 +92,33 @@ fn load_that_is_held_takes_no_more_and_no_more() {
         assert_eq!(serving.commits_of(client), done.commits, "client {client} has lost something");
     }
     judge(&done, &taken, length);
+    let (live, disk) = (serving.live(), serving.taken(&folder).disk);
+    println!("soak: {} MiB live, {} MiB on disk", live >> 20, disk >> 20);
+    assert!(disk <= 2 * live + SEGMENTS_BYTES, "{disk} bytes on disk of {live} live ones");
 }
 
-/// A folder with a tree that keeps only so much.
-fn plant(folder: &Folder) {
+/// A folder with a tree that keeps only so much, and for a long load one that is large.
+fn plant(folder: &Folder, length: Duration) {
     let serving = Serving::start(folder, &["--data", "data"]);
     serving.send("POST /api/v1/trees", r#"{"name":"t"}"#);
     let nodes = vec![r#"{"op":"append"}"#; NODES as usize].join(",");
     let made = serving.send("POST /api/v1/trees/t/commits", &format!(r#"{{"edits":[{nodes}]}}"#));
     assert!(made.starts_with("HTTP/1.1 200 "), "{made}");
+    if length >= LONG {
+        let mut rng = Rng::new(0);
+        let texts: Vec<String> = (0..TEXTS).map(|_| text(&mut rng)).collect();
+        serving.send("POST /api/v1/trees", r#"{"name":"large"}"#);
+        let texts = serde_json::to_string(&texts).unwrap();
+        let made = serving.send("PUT /api/v1/trees/large/document", &texts);
+        assert!(made.starts_with("HTTP/1.1 200 "), "{made}");
+    }
     drop(serving);
     folder.run(&["keep", "data", "t", KEPT]).check_code(0);
+}
+
+/// 64 KiB that cannot be written shorter by much.
+fn text(rng: &mut Rng) -> String {
+    (0..4096).map(|_| format!("{:016x}", rng.next_u64())).collect()
 }
 
 /// Asks when it is due, for so long.
@@ -161,13 +194,58 @@ fn judge(done: &[Done], taken: &[Taken], length: Duration) {
     println!("soak: p99 {} {} us", early.as_micros(), late.as_micros());
     // For the ledger.
     println!("soak: {requests} points from seed 0\n{requests} passed, 0 failed");
-    assert!(last.memory <= middle.memory + middle.memory / 10 + MEMORY_SLACK, "{taken:?}");
+    if length >= LONG {
+        let (growth, error) = growth(taken, length);
+        println!("soak: memory grows by {growth:.4} of it in an hour, give or take {error:.4}");
+        assert!(growth - 2.0 * error <= GROWTH_OF_HOUR_MAX, "{taken:?}");
+    } else {
+        assert!(last.memory <= middle.memory + middle.memory / 10 + MEMORY_SLACK, "{taken:?}");
+    }
     assert!(last.files <= middle.files + CLIENTS as usize, "{taken:?}");
     assert!(last.disk <= middle.disk + middle.disk / 10 + DISK_SLACK, "{taken:?}");
     assert!(late <= early * 3 + LATER, "{late:?} at the end, {early:?} in the middle");
 }
 
+/// By which part of it the memory grows in an hour, by least squares behind the first third, and
+/// the standard error of that.
+fn growth(taken: &[Taken], length: Duration) -> (f64, f64) {
+    let hours = length.as_secs_f64() / 3600.0 * LOOKS as f64 / taken.len() as f64;
+    // What is given back and taken again within a piece is no growth.
+    let pieces = taken[taken.len() / 3..].chunks_exact(LOOKS);
+    let tops = pieces.filter_map(|piece| piece.iter().map(|taken| taken.memory).max());
+    let points = tops.enumerate().map(|(at, top)| (at as f64 * hours, top as f64));
+    let points: Vec<(f64, f64)> = points.collect();
+    let count = points.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
+    let (time, memory) = (mean(|point| point.0), mean(|point| point.1));
+    let spread: f64 = points.iter().map(|(x, _)| (x - time).powi(2)).sum();
+    let slope = points.iter().map(|(x, y)| (x - time) * (y - memory)).sum::<f64>() / spread;
+    let off = points.iter().map(|(x, y)| (y - memory - slope * (x - time)).powi(2)).sum::<f64>();
+    let error = (off / (count - 2.0) / spread).sqrt();
+    (slope / memory, error / memory)
+}
+
 impl Serving {
+    /// Has the folder rid of what is not kept, and tells how many bytes live in it.
+    fn live(&self) -> u64 {
+        self.done("gc", r#"{"compact":true}"#);
+        let space = self.done("du", "");
+        let of = |space: &Json, part: &str| space[part].as_u64().unwrap();
+        let of_tree =
+            |tree| of(tree, "newest_bytes") + of(tree, "named_bytes") + of(tree, "older_bytes");
+        let trees: u64 = space["trees"].as_array().unwrap().iter().map(of_tree).sum();
+        trees + of(&space, "shared_bytes")
+    }
+
+    /// Has something done with the folder, and tells what came of it.
+    fn done(&self, work: &str, asked: &str) -> Json {
+        let begun = self.send(&format!("POST /api/v1/folder/{work}"), asked);
+        assert!(begun.starts_with("HTTP/1.1 202 "), "{begun}");
+        let told = self.get(&format!("/api/v1/folder/{work}?wait=50"));
+        assert_eq!(told["state"], "done", "{told}");
+        told["result"].clone()
+    }
+
     /// Begins to watch the tree, and reads nothing: it is not to be waited for.
     fn watch(&self) -> Client {
         let mut client = Client::new(self.address()).unwrap();
