@@ -27,8 +27,7 @@ curl() {
         done
         kill "$watching" ;;
     *)
-        command curl -sSf --max-time 60 "$@"
-        echo ;;
+        command curl -sSf --max-time 60 "$@" && echo ;;
     esac
 }
 "#;
@@ -51,6 +50,14 @@ fn the_introduction_is_right_about_curl() {
     let mut answers = vec![r#""created":["/0"]"#, r#""text":{"type":"text","value":"buy milk"}"#];
     let programs = [("python3", "'value': 'call ben'"), ("node", "value: 'water the tree'")];
     answers.extend(programs.iter().filter(|(command, _)| is_there(command)).map(|it| it.1));
+    answers.extend([
+        r#""conflict_count":1"#,
+        "there is a conflict",
+        r#""shop":{"type":"text","value":"the corner"}"#,
+        r#""value":"buy two cartons of oat milk""#,
+        "somebody was quicker",
+        r#""done":{"type":"bool","value":true}"#,
+    ]);
     check("docs/api.md", &answers);
 }
 
