@@ -10,7 +10,7 @@ mod writers;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, RandomState};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -190,12 +190,16 @@ impl Local {
     ) -> Result<Arc<Local>, LocalError> {
         let jungle = cluster.follower.place().jungle.clone().ok_or(LocalError::Left)?;
         let outbox = Outbox::open(Box::new(outbox))?;
-        // By hand, the same has to come out each time.
+        let name = &*cluster.appender.server;
         let drawn = match cluster.follower.is_by_hand {
-            true => outbox.jungle().revision().number(),
-            false => RandomState::new().hash_one(&cluster.appender.server),
+            // The same has to come out each time, and another for another server.
+            true => {
+                let made = (name, outbox.jungle().revision().number());
+                BuildHasherDefault::<DefaultHasher>::default().hash_one(made)
+            }
+            false => RandomState::new().hash_one(name),
         };
-        let server = (&*cluster.appender.server, drawn);
+        let server = (name, drawn);
         let (writer, openings) = writers::number(&jungle, &outbox, cluster.log.id(), server)?;
         // Without the engine it is not known what else the log has of this server.
         if cluster.follower.of.is_none() {
