@@ -57,7 +57,7 @@ pub(crate) async fn accept(listener: TcpListener, app: Arc<App>, router: Router)
             let _alive = alive;
             match place {
                 Some(_place) => connection(stream, tls, peer, app, router).await,
-                None => refuse(stream, tls.is_none(), &app).await,
+                None => Box::pin(refuse(stream, tls.is_none(), &app)).await,
             }
         });
     }
@@ -104,8 +104,9 @@ async fn connection(
     let Some(tls) = tls else {
         return serve(stream, peer, &app, router).await;
     };
-    match tokio::time::timeout(limits.head_time, encrypt(&tls, stream)).await {
-        Ok(Ok(Some(stream))) => serve(stream, peer, &app, router).await,
+    // Apart, as whatever few connections come to: each takes memory for the largest part of this.
+    match Box::pin(tokio::time::timeout(limits.head_time, encrypt(&tls, stream))).await {
+        Ok(Ok(Some(stream))) => Box::pin(serve(stream, peer, &app, router)).await,
         Ok(Ok(None)) => tracing::debug!(%peer, "an authority looked whether a name is ours"),
         Ok(Err(error)) => tracing::debug!(%peer, %error, "no encryption came about"),
         Err(_) => tracing::debug!(%peer, "no encryption came about in time"),
@@ -169,7 +170,7 @@ where
     let mut stream = served.into_parts().io.into_inner();
     if is_head || is_unread.load(Ordering::SeqCst) {
         tokio::select! {
-            () = linger::close(stream) => {}
+            () = Box::pin(linger::close(stream)) => {}
             () = stopping.wait() => {}
         }
     } else {

@@ -23,6 +23,9 @@ use crate::problem::{Kind, Problem};
 /// Pieces that wait for the client, where they are of about the same length.
 const PIECES: usize = 4;
 
+/// Bytes that a body which says that it is as long has room for from the start.
+const ROOM_MAX: usize = 4 << 20;
+
 /// The whole body. It may have come for half an hour: whoever may not do any more what it might at
 /// its head is refused.
 pub(crate) async fn whole(request: Request<Body>, limits: &Limits) -> Result<Bytes, Problem> {
@@ -38,12 +41,16 @@ pub(crate) async fn within(
     let bytes_max = bytes_max.min(limits.body_bytes_max);
     let too_large =
         || Problem::new(Kind::TooLarge, format_args!("a body has at most {bytes_max} bytes here"));
-    if length(request.headers()).is_some_and(|length| length > bytes_max as u64) {
+    let length = length(request.headers()).unwrap_or_default();
+    if length > bytes_max as u64 {
         return Err(too_large());
     }
     let who = request.extensions().get::<Who>().cloned();
     let mut body = Limited::new(request.into_body(), bytes_max);
-    let (mut whole, mut patience) = (Vec::new(), Patience::new(limits));
+    // Room for all of it at once: what grows is copied, and leaves room behind each time. None is
+    // taken of the system until something is there.
+    let room = usize::try_from(length).map_or(ROOM_MAX, |length| length.min(ROOM_MAX));
+    let (mut whole, mut patience) = (Vec::with_capacity(room), Patience::new(limits));
     loop {
         match patience.next(&mut body).await {
             Ok(None) if who.as_ref().is_none_or(Who::is_as_before) => return Ok(whole.into()),
