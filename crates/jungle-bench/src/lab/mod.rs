@@ -21,8 +21,8 @@ use crate::systems::System;
 use crate::{Failure, report};
 
 /// Runs what is asked for and not there yet, and writes the report into the folder. What is there
-/// stays where a program that it was measured with is missing now or fails: a report loses figures
-/// only to other figures.
+/// stays where a program that it was measured with is missing now or fails, or there was no time
+/// for all of it: a report loses figures only to other figures.
 ///
 /// # Errors
 /// When there is no such experiment, or the folder cannot be written to. An experiment that fails

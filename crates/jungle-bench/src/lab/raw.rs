@@ -145,11 +145,9 @@ impl Raw {
         format!("{}, revision {}, {day}", self.machine.processor, self.revision())
     }
 
-    /// The first of these that has figures here, and has none now because something is missing or
-    /// failed.
+    /// The first of these that has figures here, and has none now.
     pub fn lost<'l>(&self, left_out: &'l [LeftOut]) -> Option<&'l LeftOut> {
-        let is_fault = |left: &&LeftOut| left.cause != Cause::NoTime;
-        left_out.iter().filter(is_fault).find(|left| self.rows.iter().any(|row| left.is_of(row)))
+        left_out.iter().find(|left| self.rows.iter().any(|row| left.is_of(row)))
     }
 
     /// Reads one.
