@@ -45,9 +45,9 @@ mod value;
 mod walk;
 
 pub use algebra::{
-    ApplyError, Change, ChangeSet, Conflict, ConflictKind, MergeError, MergeOptions, Merged,
-    Rebased, Resolution, Rule, RuleFunction, Subtree, apply, copy_subtree, diff, diff_at, merge,
-    rebase, rebase_onto, rebase_over, stands,
+    ApplyError, Change, ChangeSet, Conflict, ConflictKind, MergeBase, MergeError, MergeOptions,
+    Merged, Rebased, Renumbered, Renumbering, Resolution, Rule, RuleFunction, Subtree, apply,
+    copy_subtree, diff, diff_at, merge, merge_again, rebase, rebase_onto, rebase_over, stands,
 };
 pub use arena::{
     Arena, ArenaError, ArenaOptions, ArenaUsage, ImageError, SLAB_BYTES, SavedImage, SlabError,

@@ -53,12 +53,12 @@ pub use jungle_tree::{
     AttributeIndex, Attributes, Change, ChangeSet, CheckError, CheckReport, Children, Collected,
     Collection, CollectionTurn, Conflict, ConflictKind, ContentHash, Cursor, EditError, Editor,
     Fraction, FractionError, ImageError, KEY_BYTES_MAX, Keep, Key, KeyError, KeyRef, Measure,
-    Measured, MergeError, MergeOptions, Merged, NoSuchNode, Node, PATH_TEXT_BYTES_MAX,
+    Measured, MergeBase, MergeError, MergeOptions, Merged, NoSuchNode, Node, PATH_TEXT_BYTES_MAX,
     POSITION_MAX, POSITION_MIN, ParsePathError, ParsePathReason, Path, Place, Position, Reading,
-    Rebased, Resolution, Rule, RuleFunction, SLAB_BYTES, SavedImage, Signature, SlabError, SlabId,
-    SlabSource, Snapshot as TreeSnapshot, Split, Subtree, Tree, TreeReader, VALUE_BYTES_MAX, Value,
-    ValueError, ValueRef, VersionId, Walk, apply, copy_subtree, diff, diff_at, loading, merge,
-    rebase, rebase_onto, rebase_over,
+    Rebased, Renumbered, Renumbering, Resolution, Rule, RuleFunction, SLAB_BYTES, SavedImage,
+    Signature, SlabError, SlabId, SlabSource, Snapshot as TreeSnapshot, Split, Subtree, Tree,
+    TreeReader, VALUE_BYTES_MAX, Value, ValueError, ValueRef, VersionId, Walk, apply, copy_subtree,
+    diff, diff_at, loading, merge, merge_again, rebase, rebase_onto, rebase_over,
 };
 pub use memory::Memory;
 pub use open::Open;

@@ -32,11 +32,13 @@ use crate::value::Value;
 #[non_exhaustive]
 pub struct Conflict {
     /// The node it is about, where it is after their changes and ours as far as applied; where
-    /// they removed it, where we say it is.
+    /// they removed it, where we say it is (of a [`merge_again`](crate::merge_again), with the keys
+    /// that nodes have in theirs).
     pub path: Path,
     /// What is wrong.
     pub kind: ConflictKind,
-    /// What we did, as we said it.
+    /// What we did, as we said it; of a [`merge_again`](crate::merge_again), with the keys that
+    /// nodes have in theirs.
     pub ours: Change,
     /// What they did, as they said it.
     pub theirs: Change,

@@ -73,13 +73,15 @@ pub fn diff(a: &Snapshot, b: &Snapshot) -> ChangeSet {
     differing(Vec::new(), a.root(), b).tell(b, &Added::new(), Order::Document)
 }
 
-/// What happened from `base` to ours and to theirs, for a merge: what both added under one name is
-/// told node by node, so that both can put something in it.
+/// What happened from the base to ours and to theirs, for a merge, from the base as either side
+/// numbers it: what both added under one name is told node by node, so that both can put something
+/// in it.
 pub(super) fn diffs_to_merge(
-    base: &Snapshot,
+    bases: [&Snapshot; 2],
     [ours, theirs]: [&Snapshot; 2],
 ) -> (ChangeSet, ChangeSet) {
-    let [mine, others] = [ours, theirs].map(|side| differing(Vec::new(), base.root(), side));
+    let mine = differing(Vec::new(), bases[0].root(), ours);
+    let others = differing(Vec::new(), bases[1].root(), theirs);
     (
         mine.tell(ours, &others.added(), Order::RemovedFirst),
         others.tell(theirs, &mine.added(), Order::Document),

@@ -78,6 +78,14 @@ impl Kids {
         }
     }
 
+    /// The same with their keys.
+    pub(super) fn entries(&self) -> Vec<(&Key, Id)> {
+        match self {
+            Kids::Few(list) => list.iter().map(|(key, id)| (key, *id)).collect(),
+            Kids::Many(map) => map.iter().map(|(key, id)| (key, *id)).collect(),
+        }
+    }
+
     /// The first position that is spoken of, there or gone.
     pub(super) fn first_position(&self) -> Option<Position> {
         let key = match self {

@@ -1,6 +1,7 @@
 //! Three-way merge.
 
 use super::diff::diffs_to_merge;
+use super::numbers::{MergeBase, Renumbered, Renumbering};
 use super::rebase::{Rebased, rebase_told};
 use super::{ApplyError, ChangeSet, Conflict, MergeOptions, apply, symmetric};
 use crate::edit::Editor;
@@ -38,6 +39,10 @@ pub struct Merged {
     pub conflicts: Vec<Conflict>,
     /// The nodes of ours that got another key, and which: from where we put it to where it is.
     pub renamed: Vec<(Path, Path)>,
+    /// Which nodes of ours have other keys in the result, those that were renamed and those that
+    /// had other ones before: the next merge of the two begins with these
+    /// ([`merge_again`]).
+    pub renumbering: Renumbering,
 }
 
 /// Merges what happened from `base` to `ours` and from `base` to `theirs`.
@@ -71,12 +76,59 @@ pub fn merge(
     theirs: &Snapshot,
     options: &MergeOptions,
 ) -> Result<Merged, MergeError> {
+    merge_between([base; 2], &[], [ours, theirs], options)
+}
+
+/// As [`merge`], of two sides on which some nodes have other keys, since both had given these
+/// before one was merged into the other: what either side did to a node is done to that node,
+/// whatever key it has on the other side, and keeps there.
+///
+/// In conflicts nodes are called by their keys in theirs.
+///
+/// # Errors
+/// When there is no room for the result.
+///
+/// ```
+/// use jungle_tree::{Arena, MergeBase, MergeOptions, Tree, merge, merge_again};
+/// let mut main = Tree::new(&Arena::new()?);
+/// let mut side = Tree::from_snapshot(&main.snapshot());
+/// let begun = side.snapshot();
+/// main.add_child(&[])?;
+/// side.add_child(&[])?;
+/// let (ours, options) = (side.snapshot(), MergeOptions::new());
+/// let merged = merge(&begun, &ours, &main.snapshot(), &options)?;
+/// let renumbered = merged.renumbering.then(&[]);
+/// main.publish(merged.editor);
+///
+/// // What is /0 on the side is /1 here.
+/// side.put_attribute(&[0.into()], "n", 1)?;
+/// let base = MergeBase::of_ours(&ours, &renumbered)?;
+/// let merged = merge_again(&base, &side.snapshot(), &main.snapshot(), &options)?;
+/// assert_eq!(merged.changes.to_string(), "~ /1 @n = 1\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn merge_again(
+    base: &MergeBase,
+    ours: &Snapshot,
+    theirs: &Snapshot,
+    options: &MergeOptions,
+) -> Result<Merged, MergeError> {
+    merge_between([base.ours(), base.theirs()], base.renumbered(), [ours, theirs], options)
+}
+
+fn merge_between(
+    bases: [&Snapshot; 2],
+    renumbered: &[Renumbered],
+    [ours, theirs]: [&Snapshot; 2],
+    options: &MergeOptions,
+) -> Result<Merged, MergeError> {
     if ours.root().is_same(theirs.root()) {
         return begun(theirs, Rebased::default());
     }
-    let (of_ours, of_theirs) = diffs_to_merge(base, [ours, theirs]);
-    let rebased = rebase_told(base, &of_ours, (&of_theirs, theirs), options);
-    if options.is_symmetric() {
+    let (of_ours, of_theirs) = diffs_to_merge(bases, [ours, theirs]);
+    let base = bases[1];
+    let rebased = rebase_told((base, renumbered), &of_ours, (&of_theirs, theirs), options);
+    if options.is_symmetric() && renumbered.is_empty() {
         let sides = [(ours, &*of_ours), (theirs, &*of_theirs)];
         if let Some(merged) = symmetric::mirrored(base, sides, &rebased, options)? {
             return Ok(merged);
@@ -89,6 +141,6 @@ pub fn merge(
 pub(super) fn begun(theirs: &Snapshot, rebased: Rebased) -> Result<Merged, MergeError> {
     let mut editor = Editor::new(theirs.clone());
     apply(&mut editor, &rebased.changes)?;
-    let Rebased { changes, conflicts, renamed } = rebased;
-    Ok(Merged { editor, changes, conflicts, renamed })
+    let Rebased { changes, conflicts, renamed, renumbering } = rebased;
+    Ok(Merged { editor, changes, conflicts, renamed, renumbering })
 }

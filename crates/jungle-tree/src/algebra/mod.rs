@@ -5,7 +5,7 @@
 //! - [`apply`] does it again.
 //! - [`rebase`] rewrites our changes so that they can be applied after theirs, and says where the
 //!   two contradict each other.
-//! - [`merge`] is all three.
+//! - [`merge`] is all three; [`merge_again`] where the two sides have other keys for some nodes.
 
 mod apply;
 mod change;
@@ -15,6 +15,7 @@ mod effect;
 mod kids;
 mod merge;
 mod moves;
+mod numbers;
 mod options;
 mod ours;
 mod rebase;
@@ -26,7 +27,8 @@ pub use apply::{ApplyError, apply, copy_subtree};
 pub use change::{Change, ChangeSet, Subtree};
 pub use conflict::{Conflict, ConflictKind};
 pub use diff::{diff, diff_at};
-pub use merge::{MergeError, Merged, merge};
+pub use merge::{MergeError, Merged, merge, merge_again};
+pub use numbers::{MergeBase, Renumbered, Renumbering};
 pub use options::{MergeOptions, Resolution, Rule, RuleFunction};
 pub use rebase::{Rebased, rebase, rebase_onto, rebase_over};
 pub use stands::stands;

@@ -11,8 +11,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::effect::{Content, Effect, Index};
 use super::kids::Id;
+use super::numbers::{Renumbered, Renumbering};
 use super::options::{Resolution, Rule};
-use super::ours::{Ours, There};
+use super::ours::{KeysThere, Ours, There};
 use super::{Change, ChangeSet, Conflict, ConflictKind, MergeOptions, Subtree, diff};
 use crate::key::Key;
 use crate::node::Node;
@@ -41,6 +42,8 @@ pub struct Rebased {
     pub conflicts: Vec<Conflict>,
     /// The nodes of ours that got another key: from where we put it to where it is.
     pub renamed: Vec<(Path, Path)>,
+    /// Which nodes of ours have other keys than in ours, to be known to a later merge.
+    pub renumbering: Renumbering,
 }
 
 /// Rewrites our changes so that they can be applied after theirs; both began at the same version.
@@ -126,14 +129,17 @@ pub fn rebase_onto(
     Rebaser::new(Some(base.root()), &changes, Some(theirs.root()), options).run(ours)
 }
 
-/// As [`rebase_onto`], where it is known by what changes theirs led to `head`.
+/// As [`rebase_onto`], where it is known by what changes theirs led to `head`, and which nodes of
+/// the base, that is here in their numbers, have other keys in ours.
 pub(super) fn rebase_told(
-    base: &Snapshot,
+    (base, renumbered): (&Snapshot, &[Renumbered]),
     ours: &[Change],
     (theirs, head): (&[Change], &Snapshot),
     options: &MergeOptions,
 ) -> Rebased {
-    Rebaser::new(Some(base.root()), theirs, Some(head.root()), options).run(ours)
+    let mut rebaser = Rebaser::new(Some(base.root()), theirs, Some(head.root()), options);
+    rebaser.keys_there = rebaser.ours.renumber(&mut rebaser.effect, renumbered);
+    rebaser.run(ours)
 }
 
 /// A rebase under way: `effect` is the tree after theirs and what is left of ours so far.
@@ -149,6 +155,10 @@ pub(super) struct Rebaser<'a> {
     /// Which conflict is about an attribute: a later change of ours to it settles it anew.
     disputed: HashMap<(Id, Box<str>), usize>,
     pub(super) renamed: Vec<(Path, Path)>,
+    /// Where we put nodes at positions, and where they are instead; those that were renamed too.
+    pub(super) placed: Vec<(Path, Path)>,
+    /// The keys in theirs of what both have and ours calls otherwise.
+    pub(super) keys_there: KeysThere,
     /// What we moved and is not moved, because of this change of theirs.
     pub(super) stayed: HashMap<Id, Index>,
     /// Where they have a node that both added and we moved.
@@ -177,6 +187,8 @@ impl<'a> Rebaser<'a> {
             conflicts: Vec::new(),
             disputed: HashMap::new(),
             renamed: Vec::new(),
+            placed: Vec::new(),
+            keys_there: KeysThere::new(),
             stayed: HashMap::new(),
             moved_from: HashMap::new(),
             was_at: HashMap::new(),
@@ -188,23 +200,29 @@ impl<'a> Rebaser<'a> {
             // A list that contradicts itself, by naming what it has removed, has no meaning.
             let _ = self.one(change);
         }
+        let renumbering = Renumbering::new(self.ours.renumbered(), self.placed);
         Rebased {
             changes: self.changes.into(),
             conflicts: self.conflicts.into_iter().flatten().collect(),
             renamed: self.renamed,
+            renumbering,
         }
     }
 
+    /// Does one of our changes. Each kind gets it as a conflict tells it, and the paths as we said
+    /// them.
     fn one(&mut self, change: &Change) -> Option<()> {
+        let told = self.ours.told(change);
+        let told: &Change = &told;
         match change {
-            Change::ChildAdded { path } => self.added(change, path, None),
-            Change::ChildRemoved { path } => self.removed(change, path),
+            Change::ChildAdded { path } => self.added(told, path, None),
+            Change::ChildRemoved { path } => self.removed(told, path),
             Change::AttributePut { path, key, value } => {
-                self.attribute(change, path, key, Some(value))
+                self.attribute(told, path, key, Some(value))
             }
-            Change::AttributeRemoved { path, key } => self.attribute(change, path, key, None),
-            Change::Moved { from, to } => self.moved(change, from, to),
-            Change::SubtreeSet { path, subtree } => self.set(change, path, subtree),
+            Change::AttributeRemoved { path, key } => self.attribute(told, path, key, None),
+            Change::Moved { from, to } => self.moved(told, from, to),
+            Change::SubtreeSet { path, subtree } => self.set(told, path, subtree),
         }
     }
 
@@ -266,7 +284,7 @@ impl<'a> Rebaser<'a> {
         let node = self.ours.at(&mut self.effect, path)?;
         let at = match self.find(node) {
             Ok(at) => at,
-            Err(gone) => return self.lost(path, change, gone).map(drop),
+            Err(gone) => return self.lost(change.path(), change, gone).map(drop),
         };
         let disputed = (at, Box::from(key));
         if let Some(earlier) = self.disputed.remove(&disputed) {
@@ -347,6 +365,7 @@ impl<'a> Rebaser<'a> {
         let node = self.ours.at(&mut self.effect, path)?;
         let (parent, key) = self.ours.place(&mut self.effect, path)?;
         self.ours.remove(parent, key);
+        let path = change.path();
         let at = match self.find(node) {
             Ok(at) => at,
             Err(_) if let There::Unset(at, index) = self.ours.there(node) => {

@@ -32,7 +32,12 @@ impl Rebaser<'_> {
     ) -> Option<()> {
         let (our_parent, key) = self.ours.place(&mut self.effect, path)?;
         let there = self.place_added(change, path, our_parent, key, set)?;
-        self.ours.add(our_parent, key, there, set);
+        let id = self.ours.add(our_parent, key, there, set);
+        if let There::At(at) = there
+            && self.effect.key(at) != key
+        {
+            self.ours.has_key_there(id, self.effect.key(at).clone());
+        }
         Some(())
     }
 
@@ -46,7 +51,7 @@ impl Rebaser<'_> {
     ) -> Option<There> {
         let parent = match self.find(our_parent) {
             Ok(parent) => parent,
-            Err(gone) => return self.lost(path, change, gone).map(There::Lost),
+            Err(gone) => return self.lost(change.path(), change, gone).map(There::Lost),
         };
         if !self.ours.has_removed(our_parent, key)
             && let Some(occupant) = self.effect.occupant(parent, key)
@@ -58,7 +63,9 @@ impl Rebaser<'_> {
             Place::Free(key) => {
                 let content = set.map_or(Content::Bare, |set| Content::Set(set.clone()));
                 let at = self.effect.add(parent, key, content);
+                let said = path;
                 let path = self.effect.path(at);
+                self.note_place(said, &path);
                 self.changes.push(match set {
                     None => Change::ChildAdded { path },
                     Some(set) => Change::SubtreeSet { path, subtree: set.clone() },
@@ -89,7 +96,7 @@ impl Rebaser<'_> {
             {
                 return Place::Taken(occupant);
             }
-            self.conflict(ConflictKind::SetOverlap, said, change, index);
+            self.conflict(ConflictKind::SetOverlap, change.path(), change, index);
             if !self.prevails(|_| false) {
                 return Place::Lost(index);
             }
@@ -107,11 +114,12 @@ impl Rebaser<'_> {
         let more = self.effect.get(occupant);
         let (their_move, their_add) = (more.moved, more.added);
         if let (Key::Name(_), None, Some(&index)) = (key, their_move, self.stayed.get(&occupant)) {
-            self.conflict(ConflictKind::KeyTaken, said, change, index);
+            self.conflict(ConflictKind::KeyTaken, change.path(), change, index);
             return Place::Lost(index);
         }
         let is_moved = moved.is_some() || their_move.is_some();
-        let are_two = is_moved || !self.effect.is_at_home(occupant);
+        let are_two =
+            is_moved || !self.effect.is_at_home(occupant) || self.is_other_here(parent, key);
         if are_two && let Some(free) = self.free_key(parent, key) {
             return self.renamed(said, parent, free);
         }
@@ -124,7 +132,7 @@ impl Rebaser<'_> {
         let Some(index) = theirs else {
             return Place::Taken(occupant);
         };
-        self.conflict(ConflictKind::KeyTaken, said, change, index);
+        self.conflict(ConflictKind::KeyTaken, change.path(), change, index);
         let wins = self.prevails(|this| match (change, &this.theirs[index]) {
             (Change::Moved { from: ours, .. }, Change::Moved { from: theirs, .. }) => ours < theirs,
             (_, Change::Moved { .. }) => true, // What is added stays, what is moved goes back.
@@ -137,7 +145,7 @@ impl Rebaser<'_> {
         }
         // With their node goes what they put in it.
         for other in overruled.into_iter().filter(|&other| goes && other != index) {
-            self.conflict(ConflictKind::KeyTaken, said, change, other);
+            self.conflict(ConflictKind::KeyTaken, change.path(), change, other);
         }
         Place::Free(key.clone())
     }
@@ -148,19 +156,36 @@ impl Rebaser<'_> {
         Place::Free(key)
     }
 
+    /// Notes where a node is that we gave a position.
+    fn note_place(&mut self, said: &Path, now: &Path) {
+        if matches!(said.last(), Some(Key::Position(_))) && said != now {
+            self.placed.push((said.clone(), now.clone()));
+        }
+    }
+
+    /// Is this the key of a node that both have, and that has another one in ours?
+    fn is_other_here(&self, parent: Id, key: &Key) -> bool {
+        self.keys_there.get(&parent).is_some_and(|keys| keys.contains(key))
+    }
+
     /// Is this a position that they may have given to a node that is gone now? What is signed was
     /// drawn once.
     fn was_given(&self, parent: Id, key: &Key) -> bool {
         let (Some(position), Some(_)) = (position(key), self.head) else {
             return false;
         };
+        if self.is_other_here(parent, key) {
+            return true;
+        }
+        // Where both have given one, what the base has given says nothing of what they have.
+        let is_known = !self.keys_there.contains_key(&parent);
         if !position.is_whole() {
-            let before = self.effect.fractions_before(parent);
+            let before = if is_known { self.effect.fractions_before(parent) } else { 0 };
             return !position.is_signed() && before < self.fractions_now(parent);
         }
         let before = self.effect.lowest_before(parent)..self.effect.next_before(parent);
         let index = position.index();
-        !before.contains(&index)
+        !(is_known && before.contains(&index))
             && (self.lowest_now(parent)..self.next_now(parent)).contains(&index)
     }
 
@@ -247,12 +272,12 @@ impl Rebaser<'_> {
         self.ours.attach(node, our_parent, key);
         let at = match self.find(node) {
             Ok(at) => at,
-            Err(gone) => return self.lost(from, change, gone).map(drop),
+            Err(gone) => return self.lost(source(change), change, gone).map(drop),
         };
         let parent = match self.find(our_parent) {
             Ok(parent) => parent,
             Err(gone) => {
-                let because = self.lost(to, change, gone)?;
+                let because = self.lost(change.path(), change, gone)?;
                 return self.stays(at, because);
             }
         };
@@ -277,12 +302,17 @@ impl Rebaser<'_> {
             return self.stays(at, because?);
         }
         match self.place(change, to, parent, key, Some(at)) {
-            Place::Free(key) => {
+            Place::Free(free) => {
                 if self.effect.get(at).added.is_some() {
                     let place = (self.effect.parent(at), self.effect.key(at).clone());
                     self.moved_from.entry(at).or_insert(place);
                 }
-                self.emit_moved(at, parent, &key);
+                self.emit_moved(at, parent, &free);
+                let now = self.effect.path(at);
+                self.note_place(to, &now);
+                if free != *key {
+                    self.ours.has_key_there(node, free);
+                }
             }
             Place::Lost(index) => drop(self.stays(at, index)),
             Place::Taken(_) => {}
@@ -340,12 +370,13 @@ impl Rebaser<'_> {
             place = Some((parent, key));
         }
         let node = self.ours.at(&mut self.effect, path)?;
+        let said = change.path();
         let there = match (self.find(node), self.ours.there(node)) {
             (Ok(at), _) => self.set_over(change, at, subtree),
-            (Err(gone), There::Lost(_)) => There::Lost(self.lost(path, change, gone)?),
-            (Err(gone), There::Unset(at, _)) => There::Unset(at, self.lost(path, change, gone)?),
+            (Err(gone), There::Lost(_)) => There::Lost(self.lost(said, change, gone)?),
+            (Err(gone), There::Unset(at, _)) => There::Unset(at, self.lost(said, change, gone)?),
             (Err(gone), There::At(at)) => {
-                let index = self.lost(path, change, gone)?;
+                let index = self.lost(said, change, gone)?;
                 // It carries all that is needed to be there again.
                 if self.prevails(|_| true) && self.bring_back(at, place) {
                     self.emit_set(at, subtree);
@@ -411,6 +442,14 @@ impl Rebaser<'_> {
         }
         self.emit_set(at, subtree);
         There::At(at)
+    }
+}
+
+/// Where a node was before our move.
+fn source(change: &Change) -> &Path {
+    match change {
+        Change::Moved { from, .. } => from,
+        other => other.path(),
     }
 }
 

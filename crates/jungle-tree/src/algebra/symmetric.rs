@@ -30,8 +30,8 @@ pub(super) fn mirrored(
     if direct.conflicts.is_empty() || !both_moved || gives_positions(direct, [ours.1, theirs.1]) {
         return Ok(None);
     }
-    let (of_theirs, of_ours) = diffs_to_merge(base, [theirs.0, ours.0]);
-    let rebased = rebase_told(base, &of_theirs, (&of_ours, ours.0), &options.mirrored());
+    let (of_theirs, of_ours) = diffs_to_merge([base; 2], [theirs.0, ours.0]);
+    let rebased = rebase_told((base, &[]), &of_theirs, (&of_ours, ours.0), &options.mirrored());
     let fewer = rebased.conflicts.len().cmp(&direct.conflicts.len());
     if !rebased.renamed.is_empty() || fewer.then_with(|| order(theirs, ours)).is_ge() {
         return Ok(None);
@@ -42,7 +42,7 @@ pub(super) fn mirrored(
         return Ok(None);
     }
     let changes = diff(theirs.0, &mirrored);
-    begun(theirs.0, Rebased { changes, conflicts, renamed: Vec::new() }).map(Some)
+    begun(theirs.0, Rebased { changes, conflicts, ..Rebased::default() }).map(Some)
 }
 
 /// What a version becomes.

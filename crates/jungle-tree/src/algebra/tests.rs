@@ -9,6 +9,7 @@ mod adds;
 mod deep;
 mod marks;
 mod moves;
+mod numbers;
 mod table;
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];

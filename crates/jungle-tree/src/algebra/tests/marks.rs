@@ -378,7 +378,7 @@ fn what_is_not_there_is_named_by_a_conflict() {
             check(&my_record, &their_record);
             check(&my_record, &theirs);
             check(&ours, &theirs);
-            let (ours, theirs) = diffs_to_merge(&base, [&mine.version, &others.version]);
+            let (ours, theirs) = diffs_to_merge([&base; 2], [&mine.version, &others.version]);
             check(&ours, &theirs);
         }
     });
