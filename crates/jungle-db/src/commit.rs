@@ -17,20 +17,21 @@ pub(crate) mod turn;
 pub(crate) mod write;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use jungle_tree::{
-    Change, ChangeSet, Conflict, Editor, Key, MergeOptions, Node, Path, Snapshot, Tree, apply,
-    diff, rebase_onto, stands,
+    Change, ChangeSet, Conflict, Editor, Key, MergeOptions, Node, Path, Renumbered, Renumbering,
+    Snapshot, Tree, apply, diff, rebase_onto, stands,
 };
 
-use crate::branch::origin::Merges;
+use crate::branch::origin::{Common, Merges, are_too_many, too_many};
 use crate::commit::draft::{Draft, Parts};
 use crate::commit::log::Log;
 use crate::commit::read::Read;
 use crate::commit::write::NotWritten;
 use crate::handle::CommitOptions;
 use crate::head::{Head, HeadState, Stamp};
-use crate::journal::{BranchEdit, BranchId, CommitRecord, Event};
+use crate::journal::{BranchEdit, BranchId, CommitRecord, Event, MergedVersion};
 use crate::jungle::Shared;
 use crate::planted::{Bug, is_awake};
 use crate::revision::{CommitMeta, Revision, Timestamp};
@@ -72,6 +73,31 @@ pub(crate) struct MergedBranch<'h> {
     /// Which they had in common before, of those that were merged, as it was worked out; `None` for
     /// a merge that was committed before, and is done again.
     pub(crate) after: Option<Option<Revision>>,
+    /// Which of its nodes have other keys on the branch that it is merged into.
+    pub(crate) renumbering: Renumbering,
+}
+
+impl MergedBranch<'_> {
+    /// The nodes that have other keys, where some were renamed as the merge was rebased.
+    fn renumbered(&self, renamed: &[(Path, Path)]) -> Arc<[Renumbered]> {
+        let renumbered = self.renumbering.then(renamed);
+        // Of one that is done again it was decided before.
+        if self.after.is_some() && are_too_many(&renumbered) {
+            return [too_many()].into();
+        }
+        renumbered.into()
+    }
+
+    fn note(&self, into: BranchId, renamed: &[(Path, Path)]) {
+        let (of, snapshot) = (self.from.id, self.base.clone());
+        let renumbered = self.renumbered(renamed);
+        self.merges.note(into, Common { of, snapshot, renumbered });
+    }
+
+    fn told(&self, renamed: &[(Path, Path)]) -> MergedVersion {
+        let (branch, revision) = (self.from.id, self.base.revision());
+        MergedVersion { branch, revision, renumbered: self.renumbered(renamed) }
+    }
 }
 
 /// Others changed what the transaction read or changed.
@@ -234,8 +260,8 @@ pub(crate) fn publish(
             let meta = meta.clone();
             let stamp = Stamp { revision, time, meta };
             state.publish(attempt.head, editor, stamp);
-            if let Some(MergedBranch { merges, from, base, .. }) = &attempt.merged {
-                merges.note(from.id, attempt.head.id, base);
+            if let Some(merged) = &attempt.merged {
+                merged.note(attempt.head.id, &attempt.renamed);
             }
         }
     })?;
@@ -326,7 +352,7 @@ impl<'h> Attempt<'h> {
     /// other meanwhile, so that all of it would be there twice; the branch was deleted; or it keeps
     /// what is `first` in its history, and not what is merged.
     fn check_merge(&self, from: &HeadState, first: u64) -> Result<(), Failure> {
-        let Some(MergedBranch { merges, from: head, base, after: Some(after) }) = &self.merged
+        let Some(MergedBranch { merges, from: head, base, after: Some(after), .. }) = &self.merged
         else {
             return Ok(());
         };
@@ -587,7 +613,7 @@ impl<'h> Attempt<'h> {
             tree: self.head.tree,
             branch: self.head.id,
             changes: self.changes.clone().unwrap_or_default(),
-            merged: self.merged.as_ref().map(|merged| (merged.from.id, merged.base.revision())),
+            merged: self.merged.as_ref().map(|merged| merged.told(&self.renamed)),
         })
     }
 }

@@ -3,7 +3,10 @@
 
 pub(crate) mod copy;
 
-use jungle_tree::{Change, ChangeSet, EditError, Key, Path, Snapshot, Tree, diff};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use jungle_tree::{Change, ChangeSet, EditError, Key, Path, Renumbered, Snapshot, Tree, diff};
 
 use crate::journal::{BranchEdit, CommitRecord, Event, TreeId};
 use crate::jungle::Jungle;
@@ -115,6 +118,14 @@ impl Erasure {
         Ok(tree.snapshot())
     }
 
+    /// Takes it out of the nodes that have other keys on another branch.
+    pub(crate) fn forget(&self, renumbered: &mut Arc<[Renumbered]>) {
+        let stays = |node: &&Renumbered| !node.path.starts_with(&self.path);
+        if !renumbered.iter().all(|node| stays(&node)) {
+            *renumbered = renumbered.iter().filter(stays).cloned().collect();
+        }
+    }
+
     /// What becomes of a change.
     fn fate(&self, change: &Change) -> Fate {
         let is_below = |path: &[Key]| path.starts_with(&self.path);
@@ -156,7 +167,8 @@ enum Fate {
     Mixed,
 }
 
-/// A node that was moved to the erased path, from it, or with a node that it was in.
+/// A node that was moved to the erased path, from it, or with a node that it was in; or that has
+/// another path on the branch that its own was merged into.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErasedMove {
     /// The revision.
@@ -266,6 +278,10 @@ impl Eraser {
         let mut is_in = false;
         let tree = self.erasure.tree;
         for edit in edits.iter_mut().filter(|edit| edit.tree == tree) {
+            if let Some(merged) = &mut edit.merged {
+                self.note_other_keys(record.revision, &merged.renumbered);
+                self.erasure.forget(&mut merged.renumbered);
+            }
             self.note_moves(record.revision, &edit.changes);
             match self.filter(&edit.changes) {
                 Some((changes, touched)) => {
@@ -323,6 +339,24 @@ impl Eraser {
             edit.changes = diff(&without(before)?, &without(&after)?);
         }
         Ok(is_in)
+    }
+
+    /// What has another key on the branch that it was merged into is there under another path, too.
+    /// Each merge tells it anew.
+    fn note_other_keys(&mut self, revision: Revision, renumbered: &[Renumbered]) {
+        let keys = renumbered.iter().map(|node| (&*node.path, &node.key));
+        let keys: HashMap<&[Key], &Key> = keys.collect();
+        let there = |path: &Path| -> Path {
+            let key = |end: usize| keys.get(&path[..=end]).copied().unwrap_or(&path[end]);
+            (0..path.len()).map(|end| key(end).clone()).collect()
+        };
+        let known = self.erased.moves.iter().map(|known| (&known.from, &known.to));
+        let known: HashSet<(&Path, &Path)> = known.collect();
+        let paths = renumbered.iter().map(|node| (&node.path, there(&node.path)));
+        let new = paths.filter(|(from, to)| !known.contains(&(*from, to)));
+        let moves = new.map(|(from, to)| Change::Moved { from: from.clone(), to });
+        let moves: Vec<Change> = moves.collect();
+        self.note_moves(revision, &moves);
     }
 
     fn note_moves(&mut self, revision: Revision, changes: &[Change]) {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use jungle_tree::ChangeSet;
+use jungle_tree::{ChangeSet, Renumbered};
 
 use crate::commit::durability::Durability;
 use crate::history::retention::Retention;
@@ -186,7 +186,8 @@ pub enum Event {
 /// let record = journal.records().pop().expect("there are four");
 /// let Event::Edited(edits) = record.event else { panic!("a merge is an edit") };
 /// assert_eq!(edits[0].branch, main.branch_id());
-/// assert_eq!(edits[0].merged, Some((draft.branch_id(), ours.revision)));
+/// let merged = edits[0].merged.as_ref().expect("it is a merge");
+/// assert_eq!((merged.branch, merged.revision), (draft.branch_id(), ours.revision));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -197,8 +198,40 @@ pub struct BranchEdit {
     pub branch: BranchId,
     /// How it came from its previous revision.
     pub changes: ChangeSet,
-    /// The branch that was merged into it, and its revision then.
-    pub merged: Option<(BranchId, Revision)>,
+    /// What was merged into it.
+    pub merged: Option<MergedVersion>,
+}
+
+/// A version of a branch that was merged into another one: from then on both have it in common.
+///
+/// ```
+/// use std::sync::Arc;
+/// use jungle_db::{CommitMeta, Event, Jungle, MemoryJournal};
+/// use jungle_tree::MergeOptions;
+/// let journal = Arc::new(MemoryJournal::default());
+/// let main = Jungle::builder().journal(Arc::clone(&journal)).build()?.create_tree("board")?;
+/// let draft = main.branch("draft", main.snapshot().revision())?;
+/// draft.update(|tx| tx.append(&[]))?;
+/// main.update(|tx| tx.append(&[]))?;
+/// main.merge("draft", &MergeOptions::new())?.commit(&CommitMeta::new())?;
+///
+/// let record = journal.records().pop().expect("there are five");
+/// let Event::Edited(edits) = record.event else { panic!("a merge is an edit") };
+/// // The node of the draft has another key on the main branch.
+/// let node = &edits[0].merged.as_ref().expect("it is a merge").renumbered[0];
+/// assert_eq!((node.path.to_string(), node.key.to_string()), ("/0".into(), "1".into()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergedVersion {
+    /// The branch.
+    pub branch: BranchId,
+    /// Its revision.
+    pub revision: Revision,
+    /// The nodes of that version that have another key on the branch it was merged into: at most
+    /// [`RENUMBERED_MAX`](crate::RENUMBERED_MAX). Where there are too many for another merge, it is
+    /// the root alone, which has no key.
+    pub renumbered: Arc<[Renumbered]>,
 }
 
 /// The journal could not take a record, or not make it last.

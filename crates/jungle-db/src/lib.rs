@@ -57,6 +57,7 @@ mod sync;
 mod watch;
 
 pub use branch::merge::{Merge, MergeBranchError};
+pub use branch::origin::RENUMBERED_MAX;
 pub use branch::{BranchError, MAIN_BRANCH, NoSuchBranch};
 pub use commit::draft::{Draft, Isolation};
 pub use commit::durability::Durability;
@@ -75,7 +76,8 @@ pub use history::retention::{Retention, RetentionError};
 pub use history::{HISTORY_PIECE, HistoryEntry};
 pub use index::IndexError;
 pub use journal::{
-    BranchEdit, BranchId, CommitRecord, Event, Journal, JournalError, MemoryJournal, TreeId,
+    BranchEdit, BranchId, CommitRecord, Event, Journal, JournalError, MemoryJournal, MergedVersion,
+    TreeId,
 };
 pub use jungle::{Builder, CreateTreeError, DeleteTreeError, Jungle, NoSuchTree, RenameTreeError};
 pub use name::{NAME_BYTES_MAX, NameError};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use jungle_tree::{Arena, AttributeIndex, Tree, TreeReader, VersionId, loading};
 
-use crate::branch::origin::{Merges, Origin};
+use crate::branch::origin::{Common, Merges, Origin};
 use crate::branch::{Branches, MAIN_BRANCH};
 use crate::head::Head;
 use crate::history::archive::{Archive, Shelf, are_in_order};
@@ -20,8 +20,8 @@ use crate::jungle::{Builder, Catalog, Jungle, TreeState};
 use crate::name::{self, NameError};
 use crate::named::Named;
 use crate::restore::state::{
-    JungleState, SavedBranch, SavedBuilt, SavedHistory, SavedIndex, SavedOrigin, SavedTree,
-    SavedVersion,
+    JungleState, SavedBranch, SavedBuilt, SavedHistory, SavedIndex, SavedMerge, SavedOrigin,
+    SavedTree, SavedVersion,
 };
 use crate::revision::Revision;
 use crate::snapshot::Snapshot;
@@ -253,9 +253,10 @@ impl Restore<'_> {
         }
         let indexes = self.indexes(saved, &reader)?;
         let merges = Merges::default();
-        for merge in &saved.merges {
-            let (a, b) = merge.branches;
-            merges.note(a, b, &self.version(saved, &reader, merge.at)?);
+        for SavedMerge { branches: (a, b), at, of, renumbered } in &saved.merges {
+            let snapshot = self.version(saved, &reader, *at)?;
+            let into = if of == a { *b } else { *a };
+            merges.note(into, Common { of: *of, snapshot, renumbered: Arc::clone(renumbered) });
         }
         Ok(TreeState {
             id: saved.id,

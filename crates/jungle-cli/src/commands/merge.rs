@@ -166,6 +166,9 @@ fn prepare(into: &TreeHandle, args: &Args) -> Result<Merge, Failure> {
         MergeBranchError::NoSuchBranch(error) => {
             on_branch(into, &args.from).err().unwrap_or_else(|| failed(error))
         }
+        error @ MergeBranchError::Renumbered { .. } => {
+            failed(error).with_hint("a new branch begins without them")
+        }
         error => failed(error),
     })
 }

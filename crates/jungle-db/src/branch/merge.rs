@@ -3,16 +3,19 @@
 use std::fmt;
 use std::sync::Arc;
 
-use jungle_tree::{ChangeSet, Conflict, Editor, MergeOptions, Merged, Path, apply, diff, merge};
+use jungle_tree::{
+    ChangeSet, Conflict, Editor, MergeBase, MergeError, MergeOptions, Merged, Path, apply, diff,
+    merge_again,
+};
 
 use crate::branch::NoSuchBranch;
-use crate::branch::origin::Base;
+use crate::branch::origin::RENUMBERED_MAX;
 use crate::commit::transaction::{CommitError, Conflicts};
 use crate::commit::write::NotWritten;
 use crate::commit::{Attempt, Failure, MergedBranch, freeze};
 use crate::handle::{Committed, TreeHandle, UpdateError, committed};
 use crate::head::Head;
-use crate::revision::CommitMeta;
+use crate::revision::{CommitMeta, Revision};
 use crate::snapshot::Snapshot;
 
 /// Why two branches were not merged.
@@ -35,20 +38,32 @@ pub enum MergeBranchError {
     /// It is the same branch.
     #[error("a branch cannot be merged into itself")]
     Itself,
+    /// So many nodes have other keys on the one branch than on the other that they cannot be told
+    /// from each other any more: a new branch begins without.
+    #[error(
+        "more than {RENUMBERED_MAX} nodes have other keys here than on {from:?}, or fewer with \
+         long paths"
+    )]
+    Renumbered {
+        /// The branch that was to be merged.
+        from: Box<str>,
+    },
     /// There is no room for the result.
     #[error(transparent)]
-    NoRoom(jungle_tree::MergeError),
+    NoRoom(MergeError),
 }
 
 impl TreeHandle {
     /// Prepares the merge of another branch of this tree into this one. Nothing has happened until
     /// it is committed, so this is the preview, too.
     ///
-    /// What the branch does later to a node that gets [another key](Merge::renamed), the next merge
-    /// does to whatever has the old one here: unless this branch is merged into that one before.
+    /// A node that gets [another key](Merge::renamed) is one node all the same: what either branch
+    /// does to it later, the next merge does to it, whichever of the two is merged into the other,
+    /// and it keeps the key that it has on either.
     ///
     /// # Errors
-    /// When there is no such branch, it is this one, or there is no room for the result.
+    /// When there is no such branch, it is this one, there is no room for the result, or there are
+    /// more than [`RENUMBERED_MAX`] nodes with other keys on the one branch than on the other.
     ///
     /// ```
     /// use jungle_db::{CommitMeta, Jungle};
@@ -62,19 +77,56 @@ impl TreeHandle {
     /// assert_eq!(main.read().root().child_count(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # A node with another key
+    ///
+    /// ```
+    /// use jungle_db::{CommitMeta, Jungle};
+    /// use jungle_tree::MergeOptions;
+    /// let main = Jungle::new()?.create_tree("board")?;
+    /// let draft = main.branch("draft", main.snapshot().revision())?;
+    /// draft.update(|tx| tx.append(&[]))?;
+    /// main.update(|tx| tx.append(&[]))?;
+    /// main.merge("draft", &MergeOptions::new())?.commit(&CommitMeta::new())?;
+    /// // What is /0 on the draft is /1 here.
+    /// draft.update(|tx| tx.put_attribute(&[0.into()], "title", "news"))?;
+    /// let merge = main.merge("draft", &MergeOptions::new())?;
+    /// assert_eq!(merge.changes().to_string(), "~ /1 @title = \"news\"\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn merge(&self, from: &str, options: &MergeOptions) -> Result<Merge, MergeBranchError> {
-        let from = self.on_branch(from)?.head;
+        let name = from;
+        let from = self.on_branch(name)?.head;
         let no_base = MergeBranchError::Itself;
         if from.id == self.head.id {
             return Err(no_base);
         }
         // First, so that what is merged meanwhile is seen as it is committed.
-        let base = self.state.merges.base(&from, &self.head).ok_or(no_base)?;
+        let found = self.state.merges.base(&from, &self.head).ok_or(no_base)?;
+        if found.is_renumbered_too_much() {
+            return Err(MergeBranchError::Renumbered { from: name.into() });
+        }
+        let base = found.seen_from(from.id).map_err(MergeBranchError::NoRoom)?;
         let (ours, theirs) = (from.snapshot(), self.head.snapshot());
-        let merged = merge(&base.snapshot, &ours, &theirs, options);
+        let merged = merge_again(&base, &ours, &theirs, options);
         let merged = merged.map_err(MergeBranchError::NoRoom)?;
-        Ok(Merge { handle: self.clone(), from, base, ours, theirs, merged })
+        let has_other_keys = !base.ours().is_same(base.theirs());
+        let merging = ours.clone();
+        let ours = match has_other_keys && !merged.conflicts.is_empty() {
+            true => with_their_keys(&merging, &merged).map_err(MergeBranchError::NoRoom)?,
+            false => ours,
+        };
+        let common = Snapshot::new(base.theirs().clone(), found.revision());
+        let after = found.merged;
+        let handle = self.clone();
+        Ok(Merge { handle, from, base, common, after, merging, ours, theirs, merged })
     }
+}
+
+/// Ours as conflicts tell of it: with the keys that nodes have in the result.
+fn with_their_keys(ours: &Snapshot, merged: &Merged) -> Result<Snapshot, MergeError> {
+    let base = MergeBase::of_ours(ours, &merged.renumbering.then(&[]))?;
+    Ok(Snapshot::new(base.theirs().clone(), ours.revision()))
 }
 
 /// A merge that is prepared: see [`TreeHandle::merge`]. "Ours" is what is merged, "theirs" what it
@@ -101,7 +153,14 @@ impl TreeHandle {
 pub struct Merge {
     handle: TreeHandle,
     from: Arc<Head>,
-    base: Base,
+    base: MergeBase,
+    /// The base as the branch that is merged into numbers it.
+    common: Snapshot,
+    /// The revision of the base, if one branch was merged into the other then.
+    after: Option<Revision>,
+    /// The version that is merged, as its branch numbers it.
+    merging: Snapshot,
+    /// The same with the keys by which conflicts tell of it.
     ours: Snapshot,
     theirs: Snapshot,
     merged: Merged,
@@ -126,13 +185,16 @@ impl Merge {
         &self.merged.renamed
     }
 
-    /// The version in which both branches began.
+    /// The version in which both branches began. Where nodes have other keys on the one than on the
+    /// other, they have those of the branch that is merged into.
     #[must_use]
     pub fn base(&self) -> &Snapshot {
-        &self.base.snapshot
+        &self.common
     }
 
-    /// The version that is merged.
+    /// The version that is merged. Where nodes have other keys on the one branch than on the other,
+    /// and there are [conflicts](Merge::conflicts), they have those of the branch that is merged
+    /// into, as the conflicts tell them.
     #[must_use]
     pub fn ours(&self) -> &Snapshot {
         &self.ours
@@ -233,21 +295,22 @@ impl Merge {
         meta: &CommitMeta,
         relying: impl FnOnce(Attempt<'_>) -> Attempt<'_>,
     ) -> Result<Committed<()>, CommitError> {
-        let Merge { handle, from, base, ours, theirs, merged } = self;
+        let Merge { handle, from, base, after, merging, theirs, merged, .. } = self;
         let merges = &handle.state.merges;
         let mut renamed = merged.renamed;
         let mut revision = theirs.revision();
         let is_done = merged.editor.is_changed() || !merged.conflicts.is_empty();
         // Else it makes no difference which of them the next merge begins from.
-        if is_done || !diff(&base.snapshot, &ours).is_empty() {
+        if is_done || !diff(base.ours(), &merging).is_empty() {
             let attempt = Attempt::of_editor(&handle.head, merged.editor)
                 .even_unchanged()
                 .with_changes(merged.changes)
                 .with_merged(MergedBranch {
                     merges,
                     from: &from,
-                    base: ours,
-                    after: Some(base.merged),
+                    base: merging,
+                    after: Some(after),
+                    renumbering: merged.renumbering,
                 });
             let _turn = merges.turn();
             let done =

@@ -3,12 +3,40 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use jungle_tree::{Key, KeyRef, MergeBase, MergeError, Path, Renumbered};
+
 use crate::head::{Head, lock};
 use crate::journal::BranchId;
 use crate::planted::{Bug, is_awake};
 use crate::revision::Revision;
 use crate::snapshot::Snapshot;
 use crate::sync::{Mutex, MutexGuard};
+
+/// So many nodes of two branches may have other keys on the one than on the other, if they are to
+/// be merged again: each merge writes all of them down. Fewer where their paths are long, some
+/// 600 kB of keys in all.
+pub const RENUMBERED_MAX: usize = 1 << 16;
+
+/// With more, each further merge, however small, would be longer than what the log of a cluster
+/// takes at once.
+const RENUMBERED_BYTES_MAX: usize = 640 << 10;
+
+/// Are these too many, or their paths too long?
+pub(crate) fn are_too_many(renumbered: &[Renumbered]) -> bool {
+    let bytes = |key: &Key| match key.as_ref() {
+        KeyRef::Name(name) => 4 + name.len(),
+        KeyRef::Position(_, digits) => 4 + digits.len(),
+    };
+    let keys = renumbered.iter().flat_map(|node| node.path.iter().chain([&node.key]));
+    renumbered.len() > RENUMBERED_MAX || keys.map(bytes).sum::<usize>() > RENUMBERED_BYTES_MAX
+}
+
+/// Stands for more nodes than may be: the root, which has no key, so that it is never one of them.
+/// Not some of them do, since those that are not told would be taken for others as soon as so many
+/// of the told ones are erased that they are not too many any more.
+pub(crate) fn too_many() -> Renumbered {
+    Renumbered { path: Path::root(), key: Key::from(0) }
+}
 
 /// Where a branch left another one, which may have been deleted since.
 pub(crate) struct Origin {
@@ -28,13 +56,23 @@ impl Drop for Origin {
     }
 }
 
+/// A version that two branches have in common.
+#[derive(Clone)]
+pub(crate) struct Common {
+    /// The branch that it is of.
+    pub(crate) of: BranchId,
+    pub(crate) snapshot: Snapshot,
+    /// The nodes of it that have other keys on the other branch.
+    pub(crate) renumbered: Arc<[Renumbered]>,
+}
+
 /// The newest version that two branches have in common since one was merged into the other.
 ///
 /// It is noted while the merge is published, under the locks of its heads; so this is taken after
 /// those.
 #[derive(Default)]
 pub(crate) struct Merges {
-    bases: Mutex<HashMap<(BranchId, BranchId), Snapshot>>,
+    bases: Mutex<HashMap<(BranchId, BranchId), Common>>,
     /// Held while a merge is committed, before any other lock: of two merges of the same, the
     /// second would do again what the first has done.
     turn: Mutex<()>,
@@ -42,9 +80,29 @@ pub(crate) struct Merges {
 
 /// What a merge begins from.
 pub(crate) struct Base {
-    pub(crate) snapshot: Snapshot,
+    common: Common,
     /// Its revision, if one branch was merged into the other then.
     pub(crate) merged: Option<Revision>,
+}
+
+impl Base {
+    pub(crate) fn revision(&self) -> Revision {
+        self.common.snapshot.revision()
+    }
+
+    /// Have too many nodes other keys on the one branch than on the other?
+    pub(crate) fn is_renumbered_too_much(&self) -> bool {
+        self.common.renumbered.first().is_some_and(|first| first.path.is_empty())
+    }
+
+    /// The version, for a merge of this branch.
+    pub(crate) fn seen_from(&self, ours: BranchId) -> Result<MergeBase, MergeError> {
+        let Common { of, snapshot, renumbered } = &self.common;
+        match *of == ours {
+            true => MergeBase::of_ours(snapshot, renumbered),
+            false => MergeBase::of_theirs(snapshot, renumbered),
+        }
+    }
 }
 
 /// The order of a pair does not matter.
@@ -53,15 +111,15 @@ fn pair(a: BranchId, b: BranchId) -> (BranchId, BranchId) {
 }
 
 impl Merges {
-    /// From now on both have this version of `from` in common.
-    pub(crate) fn note(&self, from: BranchId, into: BranchId, base: &Snapshot) {
+    /// From now on the branch that this is of has it in common with `into`.
+    pub(crate) fn note(&self, into: BranchId, common: Common) {
         if is_awake(Bug::MergeBaseForgotten) {
             return;
         }
         let mut bases = lock(&self.bases);
-        let known = bases.entry(pair(from, into)).or_insert_with(|| base.clone());
-        if known.revision() < base.revision() {
-            *known = base.clone();
+        let known = bases.entry(pair(common.of, into)).or_insert_with(|| common.clone());
+        if known.snapshot.revision() < common.snapshot.revision() {
+            *known = common;
         }
     }
 
@@ -71,8 +129,8 @@ impl Merges {
     }
 
     /// All that was noted.
-    pub(crate) fn all(&self) -> Vec<((BranchId, BranchId), Snapshot)> {
-        lock(&self.bases).iter().map(|(pair, base)| (*pair, base.clone())).collect()
+    pub(crate) fn all(&self) -> Vec<((BranchId, BranchId), Common)> {
+        lock(&self.bases).iter().map(|(pair, common)| (*pair, common.clone())).collect()
     }
 
     /// Nobody else commits a merge until this is dropped.
@@ -82,16 +140,18 @@ impl Merges {
 
     /// The revision of `from` that both have in common, if one was merged into the other.
     pub(crate) fn merged(&self, from: BranchId, into: BranchId) -> Option<Revision> {
-        lock(&self.bases).get(&pair(from, into)).map(Snapshot::revision)
+        lock(&self.bases).get(&pair(from, into)).map(|common| common.snapshot.revision())
     }
 
     /// The newest version that both branches come from.
     pub(crate) fn base(&self, from: &Head, into: &Head) -> Option<Base> {
-        if let Some(base) = lock(&self.bases).get(&pair(from.id, into.id)) {
-            return Some(Base { snapshot: base.clone(), merged: Some(base.revision()) });
+        if let Some(common) = lock(&self.bases).get(&pair(from.id, into.id)) {
+            let merged = Some(common.snapshot.revision());
+            return Some(Base { common: common.clone(), merged });
         }
         let snapshot = common_origin(from, into)?;
-        Some(Base { snapshot, merged: None })
+        let common = Common { of: from.id, snapshot, renumbered: Arc::default() };
+        Some(Base { common, merged: None })
     }
 }
 

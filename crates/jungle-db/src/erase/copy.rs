@@ -213,6 +213,9 @@ impl Copying<'_> {
         for SavedVersion { id, .. } in tags.chain(origins).chain(merges) {
             *id = self.version(*id, false)?;
         }
+        if let Some(erasure) = self.erasure {
+            tree.merges.iter_mut().for_each(|merge| erasure.forget(&mut merge.renumbered));
+        }
         // They have what is to be taken out, and are worked out again.
         tree.indexes.iter_mut().for_each(|index| index.built.clear());
         Ok(())

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::branch::origin::Common;
 use crate::branch::{Branches, MAIN_BRANCH};
 use crate::commit::pause::Paused;
 use crate::head::{Head, HeadState, lock};
@@ -150,7 +151,13 @@ impl Taken {
         let tags = tags.map(|(name, at)| SavedTag { name: Arc::clone(name), at: pin(at) });
         let tags = tags.collect();
         let merges = state.merges.all().into_iter();
-        let merges = merges.map(|(branches, at)| SavedMerge { branches, at: pin(&at) }).collect();
+        let merges = merges.map(|(branches, Common { of, snapshot, renumbered })| SavedMerge {
+            branches,
+            at: pin(&snapshot),
+            of,
+            renumbered,
+        });
+        let merges = merges.collect();
         let indexes = branches.indexes.iter();
         let indexes = indexes.map(|(key, index)| saved_index(key, index, &mut pin)).collect();
         let tree = SavedTree {

@@ -221,7 +221,7 @@ impl Jungle {
         let handles: Vec<TreeHandle> = handles.collect::<Result<_, _>>()?;
         // A branch that was deleted since has nothing in common with any.
         let merged = |(edit, handle): (&BranchEdit, &TreeHandle)| {
-            edit.merged.and_then(|(from, _)| handle.state.head(from))
+            edit.merged.as_ref().and_then(|merged| handle.state.head(merged.branch))
         };
         let merged: Vec<Option<Arc<Head>>> =
             edits.iter().copied().zip(&handles).map(merged).collect();
@@ -230,11 +230,17 @@ impl Jungle {
             let mut editor = Editor::new(handle.head.reader.snapshot());
             apply(&mut editor, &edit.changes)?;
             let mut attempt = Attempt::of_editor(&handle.head, editor).even_unchanged();
-            if let (Some((_, at)), Some(from)) = (edit.merged, from)
-                && let Ok(base) = (TreeHandle { head: Arc::clone(from), ..handle.clone() }).at(at)
+            let on = |from| TreeHandle { head: Arc::clone(from), ..handle.clone() };
+            if let (Some(merged), Some(from)) = (&edit.merged, from)
+                && let Ok(base) = on(from).at(merged.revision)
             {
-                let merges = &handle.state.merges;
-                attempt = attempt.with_merged(MergedBranch { merges, from, base, after: None });
+                attempt = attempt.with_merged(MergedBranch {
+                    merges: &handle.state.merges,
+                    from,
+                    base,
+                    after: None,
+                    renumbering: merged.renumbered.to_vec().into(),
+                });
             }
             attempts.push(attempt);
         }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use jungle_tree::VersionId;
+use jungle_tree::{Renumbered, VersionId};
 
 use crate::history::retention::Retention;
 use crate::history::{HISTORY_PIECE, HistoryEntry};
@@ -152,6 +152,10 @@ pub struct SavedMerge {
     pub branches: (BranchId, BranchId),
     /// The newest version that both have.
     pub at: SavedVersion,
+    /// The one of them that it is a version of.
+    pub of: BranchId,
+    /// The nodes of that version that have other keys on the other one.
+    pub renumbered: Arc<[Renumbered]>,
 }
 
 /// An index of a [`SavedTree`].

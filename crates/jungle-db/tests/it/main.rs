@@ -15,6 +15,7 @@ mod indexes;
 mod journal_replay;
 mod model;
 mod multi_tree;
+mod renumbered;
 mod requests;
 mod retention_memory;
 mod space;

@@ -288,6 +288,9 @@ impl From<MergeBranchError> for Problem {
         match error {
             MergeBranchError::NoSuchBranch(error) => error.into(),
             MergeBranchError::NoRoom(error) => Problem::new(Kind::NoRoom, error),
+            error @ MergeBranchError::Renumbered { .. } => {
+                Problem::new(Kind::Conflict, error).hint("a new branch begins without them")
+            }
             error => Problem::new(Kind::BadRequest, error),
         }
     }

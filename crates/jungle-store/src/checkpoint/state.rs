@@ -14,7 +14,10 @@ use jungle_tree::VersionId;
 
 use crate::log::LogPosition;
 use crate::planted::{Bug, is_awake};
-use crate::record::{DecodeError, DecodeReason, get_meta, get_retention, put_meta, put_retention};
+use crate::record::{
+    DecodeError, DecodeReason, get_meta, get_renumbered, get_retention, put_meta, put_renumbered,
+    put_retention,
+};
 use crate::wire::{Input, put_bytes, put_varint, unzigzag, zigzag};
 
 /// The state, and where the log goes on from there.
@@ -26,10 +29,19 @@ pub(super) fn encode_state(state: &JungleState, log: LogPosition) -> Vec<u8> {
         put_varint(&mut out, number);
     }
     put_list(&mut out, &state.trees, put_tree);
+    let merges = || state.trees.iter().flat_map(|tree| &tree.merges);
+    let are_renumbered = merges().any(|merge| !merge.renumbered.is_empty());
     // Where there are none the bytes are those that they were before there were indexes.
-    if state.trees.iter().any(|tree| !tree.indexes.is_empty()) {
+    if are_renumbered || state.trees.iter().any(|tree| !tree.indexes.is_empty()) {
         for tree in &state.trees {
             put_list(&mut out, &tree.indexes, put_index);
+        }
+    }
+    // Likewise.
+    if are_renumbered {
+        for merge in merges() {
+            put_varint(&mut out, merge.of.0);
+            put_renumbered(&mut out, &merge.renumbered);
         }
     }
     out
@@ -49,6 +61,12 @@ pub(super) fn decode_state(bytes: &[u8]) -> Result<(JungleState, LogPosition), D
     if !input.is_empty() {
         for tree in &mut trees {
             tree.indexes = list(&mut input, index)?;
+        }
+    }
+    if !input.is_empty() {
+        for merge in trees.iter_mut().flat_map(|tree| &mut tree.merges) {
+            merge.of = branch(&mut input)?;
+            merge.renumbered = get_renumbered(&mut input)?;
         }
     }
     end(&input)?;
@@ -107,7 +125,7 @@ fn put_tree(out: &mut Vec<u8>, tree: &SavedTree) {
         put_bytes(out, name.as_bytes());
         put_version(out, *at);
     });
-    put_list(out, merges, |out, SavedMerge { branches: (a, b), at }| {
+    put_list(out, merges, |out, SavedMerge { branches: (a, b), at, .. }| {
         put_varint(out, a.0);
         put_varint(out, b.0);
         put_version(out, *at);
@@ -129,7 +147,9 @@ fn tree(input: &mut Input<'_>) -> Result<SavedTree, DecodeError> {
         })?,
         merges: list(input, |input| {
             let branches = (branch(input)?, branch(input)?);
-            Ok(SavedMerge { branches, at: version(input)? })
+            // What it is a version of makes a difference only where it is told.
+            let (of, renumbered) = (branches.0, Arc::default());
+            Ok(SavedMerge { branches, at: version(input)?, of, renumbered })
         })?,
         indexes: Vec::new(),
     })

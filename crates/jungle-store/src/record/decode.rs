@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use jungle_db::{
-    BranchEdit, BranchId, CommitMeta, CommitRecord, Event, RequestId, Retention, Revision,
-    Timestamp, TreeId,
+    BranchEdit, BranchId, CommitMeta, CommitRecord, Event, MergedVersion, RequestId, Retention,
+    Revision, Timestamp, TreeId,
 };
-use jungle_tree::{Arena, Change, ChangeSet, Fraction, Key, Path, Position, Value};
+use jungle_tree::{Arena, Change, ChangeSet, Fraction, Key, Path, Position, Renumbered, Value};
 
 use super::{
     DecodeError, DecodeReason, HAS_AUTHOR, HAS_MESSAGE, HAS_REQUEST, get_retention, kind, subtree,
@@ -148,8 +148,15 @@ fn name(input: &mut Input<'_>) -> Result<Arc<str>, DecodeError> {
 fn branch_edit(input: &mut Input<'_>, arena: &Arena) -> Result<BranchEdit, DecodeError> {
     let (tree, branch_id) = (tree(input)?, branch(input)?);
     let merged = match input.byte()? {
-        0 => None,
-        1 => Some((branch(input)?, revision(input)?)),
+        kind::NOT_MERGED => None,
+        kind @ (kind::MERGED | kind::MERGED_RENUMBERED) => Some(MergedVersion {
+            branch: branch(input)?,
+            revision: revision(input)?,
+            renumbered: match kind {
+                kind::MERGED => Arc::default(),
+                _ => get_renumbered(input)?,
+            },
+        }),
         kind => return Err(no_such_kind(input, "merge", kind)),
     };
     let mut changes = ChangeSet::new();
@@ -157,6 +164,15 @@ fn branch_edit(input: &mut Input<'_>, arena: &Arena) -> Result<BranchEdit, Decod
         changes.push(change(input, arena)?);
     }
     Ok(BranchEdit { tree, branch: branch_id, changes, merged })
+}
+
+/// Nodes that have other keys on another branch.
+pub(crate) fn get_renumbered(input: &mut Input<'_>) -> Result<Arc<[Renumbered]>, DecodeError> {
+    let mut renumbered = Vec::new();
+    for _ in 0..input.varint()? {
+        renumbered.push(Renumbered { path: path(input)?, key: key(input)? });
+    }
+    Ok(renumbered.into())
 }
 
 fn change(input: &mut Input<'_>, arena: &Arena) -> Result<Change, DecodeError> {

@@ -1,7 +1,7 @@
 //! Records into bytes.
 
-use jungle_db::{BranchEdit, CommitMeta, CommitRecord, Event, RequestId, Retention};
-use jungle_tree::{Change, Key, KeyRef, ValueRef};
+use jungle_db::{BranchEdit, CommitMeta, CommitRecord, Event, MergedVersion, RequestId, Retention};
+use jungle_tree::{Change, Key, KeyRef, Renumbered, ValueRef};
 
 use super::{HAS_AUTHOR, HAS_MESSAGE, HAS_REQUEST, RECORD_BYTES_MAX, kind, put_retention, subtree};
 use crate::wire::{put_bytes, put_varint, zigzag};
@@ -135,13 +135,29 @@ fn event(event: &Event, out: &mut Vec<u8>) -> Result<(), EncodeError> {
 fn branch_edit(edit: &BranchEdit, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     put_varint(out, edit.tree.0);
     put_varint(out, edit.branch.0);
-    out.push(u8::from(edit.merged.is_some()));
-    if let Some((branch, revision)) = edit.merged {
-        put_varint(out, branch.0);
-        put_varint(out, revision.number());
+    match &edit.merged {
+        None => out.push(kind::NOT_MERGED),
+        Some(MergedVersion { branch, revision, renumbered }) => {
+            let none = renumbered.is_empty();
+            out.push(if none { kind::MERGED } else { kind::MERGED_RENUMBERED });
+            put_varint(out, branch.0);
+            put_varint(out, revision.number());
+            if !none {
+                put_renumbered(out, renumbered);
+            }
+        }
     }
     put_varint(out, edit.changes.len() as u64);
     edit.changes.iter().try_for_each(|it| change(it, out))
+}
+
+/// Nodes that have other keys on another branch.
+pub(crate) fn put_renumbered(out: &mut Vec<u8>, renumbered: &[Renumbered]) {
+    put_varint(out, renumbered.len() as u64);
+    for Renumbered { path: at, key: other } in renumbered {
+        path(at, out);
+        key(other.as_ref(), out);
+    }
 }
 
 fn change(change: &Change, out: &mut Vec<u8>) -> Result<(), EncodeError> {

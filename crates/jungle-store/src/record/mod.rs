@@ -12,9 +12,9 @@ mod subtree;
 use jungle_tree::{EditError, FractionError, KeyError};
 
 pub use decode::decode;
-pub(crate) use decode::get_meta;
-pub(crate) use encode::put_meta;
+pub(crate) use decode::{get_meta, get_renumbered};
 pub use encode::{EncodeError, encode};
+pub(crate) use encode::{put_meta, put_renumbered};
 pub(crate) use retention::{get_retention, put_retention};
 
 /// The most bytes that one record may have: 1 GiB.
@@ -92,6 +92,11 @@ mod kind {
     pub(super) const KEEPING_BRANCH_CREATED: u8 = 10;
     pub(super) const INDEX_CREATED: u8 = 11;
     pub(super) const INDEX_DROPPED: u8 = 12;
+
+    pub(super) const NOT_MERGED: u8 = 0;
+    pub(super) const MERGED: u8 = 1;
+    /// Merged, and nodes of it have other keys on the branch that it was merged into.
+    pub(super) const MERGED_RENUMBERED: u8 = 2;
 
     pub(super) const CHILD_ADDED: u8 = 0;
     pub(super) const CHILD_REMOVED: u8 = 1;

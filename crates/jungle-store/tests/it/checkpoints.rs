@@ -8,7 +8,7 @@ use jungle_store::{BackupError, Durability, OpenError, OpenOptions, Progress, St
 use jungle_testkit::Rng;
 use jungle_tree::{EditError, Key};
 
-use crate::support::{Folder, every_kind_of_commit, portrait};
+use crate::support::{Folder, check_renumbered, every_kind_of_commit, portrait, renumbered};
 
 /// Nothing is written in the background.
 fn options() -> OpenOptions {
@@ -44,6 +44,28 @@ fn every_kind_of_commit_is_there_again() {
     let store = options().without_checkpoint().open(folder.path()).unwrap();
     assert_eq!(store.report().checkpoint.number(), 0);
     assert_eq!(portrait(&store), more);
+}
+
+#[test]
+fn keys_on_other_branches_are_known_again_by_the_log_and_by_a_checkpoint() {
+    let folder = Folder::new();
+    let store = options().open(folder.path()).unwrap();
+    renumbered(&store);
+    drop(store);
+    let store = options().open(folder.path()).unwrap();
+    check_renumbered(&store, 1);
+    let written = store.checkpoint().unwrap();
+    drop(store);
+    let store = options().open(folder.path()).unwrap();
+    assert_eq!(store.report().checkpoint, written.revision);
+    check_renumbered(&store, 2);
+    store.open_tree("renumbered").unwrap().create_index("n").unwrap();
+    let written = store.checkpoint().unwrap();
+    store.close().unwrap();
+    let store = options().open(folder.path()).unwrap();
+    assert_eq!(store.report().checkpoint, written.revision);
+    check_renumbered(&store, 3);
+    store.verify().unwrap();
 }
 
 #[test]

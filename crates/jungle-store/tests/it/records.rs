@@ -7,7 +7,7 @@ use jungle_store::{decode, encode};
 use jungle_testkit::for_each_seed;
 use jungle_tree::{Arena, Change, Editor, Key, Subtree, Tree};
 
-use crate::support::{every_kind_of_commit, portrait};
+use crate::support::{check_renumbered, every_kind_of_commit, portrait, renumbered};
 
 fn records() -> (Arc<MemoryJournal>, Jungle) {
     records_keeping(Retention::All)
@@ -18,6 +18,7 @@ fn records_keeping(retention: Retention) -> (Arc<MemoryJournal>, Jungle) {
     let builder = Jungle::builder().journal(Arc::clone(&journal)).retention(retention);
     let jungle = builder.build().unwrap();
     every_kind_of_commit(&jungle);
+    renumbered(&jungle);
     (journal, jungle)
 }
 
@@ -53,6 +54,25 @@ fn comes_back(retention: Retention) {
         node.next_position()
     };
     assert_eq!((next(&copy), next(&jungle)), (41, 41));
+    check_renumbered(&copy, 1);
+}
+
+/// Programs that were built before read all other merges, and refuse this one by its kind.
+#[test]
+fn only_a_merge_of_nodes_with_other_keys_is_of_the_new_kind() {
+    let (journal, jungle) = records();
+    let record = journal.records().pop().unwrap();
+    let mut plain = record.clone();
+    let Event::Edited(edits) = &mut plain.event else { panic!("{record:?}") };
+    let merged = edits[0].merged.as_mut().unwrap();
+    assert_eq!(merged.renumbered.len(), 1);
+    merged.renumbered = Arc::default();
+    let (plain, bytes) = (encoded(&plain), encoded(&record));
+    let differs = plain.iter().zip(&bytes).find(|(a, b)| a != b);
+    assert_eq!(differs, Some((&1, &2)));
+    let again = decode(&plain, record.revision, jungle.arena()).unwrap();
+    let Event::Edited(edits) = again.event else { panic!("an edit") };
+    assert!(edits[0].merged.as_ref().unwrap().renumbered.is_empty());
 }
 
 #[test]
@@ -132,7 +152,8 @@ fn what_is_declared_costs_nothing_until_it_is_there() {
     let name = [&edited[..], &[1, 2, 0, 1, 0, 1], &[0xfe, 0xff, 0xff, 0xff, 0x7f]].concat();
     let attributes = [&edited[..], &[1, 2, 0, 1, 5, 0], &huge].concat();
     let children = [&edited[..], &[1, 2, 0, 1, 5, 0, 1], &huge, &[0]].concat();
-    for bytes in [changes, edits, path, name, attributes, children] {
+    let renumbered = [&edited[..], &[1, 2, 2, 0, 0], &huge].concat();
+    for bytes in [changes, edits, path, name, attributes, children, renumbered] {
         decode(&bytes, Revision::new(1), &arena).unwrap_err();
     }
     assert!(arena.usage().structure_bytes <= before.structure_bytes + (1 << 20));

@@ -110,6 +110,30 @@ pub fn every_kind_of_commit(jungle: &Jungle) {
     assert_eq!(tree.branch_name(), MAIN_BRANCH);
 }
 
+/// A node that has another key on the main branch than on the one that was merged into it.
+pub fn renumbered(jungle: &Jungle) {
+    let main = jungle.create_tree("renumbered").unwrap();
+    let side = main.branch("side", main.snapshot().revision()).unwrap();
+    for tree in [&side, &main] {
+        tree.update(|tx| tx.append(&[])).unwrap();
+    }
+    main.merge("side", &MergeOptions::new()).unwrap().commit(&CommitMeta::new()).unwrap();
+}
+
+/// What is put to that node on the one branch comes to it on the main branch.
+pub fn check_renumbered(jungle: &Jungle, value: i64) {
+    let main = jungle.open_tree("renumbered").unwrap();
+    let (side, node) = (main.on_branch("side").unwrap(), [Key::from(0)]);
+    side.update(|tx| tx.put_attribute(&node, "n", value)).unwrap();
+    main.merge("side", &MergeOptions::new()).unwrap().commit(&CommitMeta::new()).unwrap();
+    let version = main.snapshot();
+    let found = [0, 1].map(|at| {
+        let node = version.root().child(at).unwrap();
+        node.attribute("n").and_then(|value| value.as_int())
+    });
+    assert_eq!(found, [None, Some(value)]);
+}
+
 /// Subtrees that are set as a whole, one with positions that must not be given again.
 fn grafts(jungle: &Jungle) {
     let tree = jungle.open_tree("t").unwrap();

@@ -234,7 +234,12 @@ fn distinct(root: Node<'_>, told: &[Renumbered]) -> Vec<Renumbered> {
     }
     let mut names = names("~");
     for path in aside {
-        let name = names.find(|name| root.at(&beside(&path, name)).is_err());
+        // One may have gone out of the way in a merge before, and be told with such a name.
+        let is_free = |name: &Key| {
+            let place = beside(&path, name);
+            !taken.contains(&place) && root.at(&place).is_err()
+        };
+        let name = names.find(is_free);
         keys.extend(name.map(|name| (path, name)));
     }
     keys.into_iter().map(|(path, key)| Renumbered { path, key }).collect()

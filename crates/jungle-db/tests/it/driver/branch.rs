@@ -7,7 +7,7 @@ use jungle_db::{
     WatchError,
 };
 use jungle_testkit::Rng;
-use jungle_tree::{Editor, Path, Tree, apply};
+use jungle_tree::{Editor, Path, Renumbered, Tree, apply};
 
 use super::content::{self, Content};
 
@@ -46,8 +46,18 @@ pub struct Branch {
     first_kept: usize,
     retention: Retention,
     watches: Vec<(Watch, Path)>,
-    /// The branch it left, and what the two have in common.
-    pub origin: Option<(String, Snapshot)>,
+    pub origin: Option<Origin>,
+}
+
+/// The branch that one left, and what the two have in common.
+#[derive(Clone)]
+pub struct Origin {
+    pub from: String,
+    pub base: Snapshot,
+    /// Is the base a version of that branch?
+    pub is_of_it: bool,
+    /// The nodes of the base that have other keys on the other one.
+    pub renumbered: Vec<Renumbered>,
 }
 
 impl Branch {

@@ -7,9 +7,9 @@ use jungle_db::{
     BranchError, CommitMeta, CreateTreeError, IndexError, RenameTreeError, Timestamp, UpdateError,
 };
 use jungle_testkit::Rng;
-use jungle_tree::{MergeOptions, Path, Resolution, Rule, merge};
+use jungle_tree::{MergeBase, MergeOptions, Path, Resolution, Rule, merge_again};
 
-use super::branch::{Branch, Version};
+use super::branch::{Branch, Origin, Version};
 use super::op::ATTRIBUTES;
 use super::{Tree, World, content, some_meta};
 
@@ -103,7 +103,8 @@ impl World {
                 let base = handle.snapshot();
                 assert_eq!(base.revision(), first.revision);
                 let mut branch = Branch::new(handle, first, retention);
-                branch.origin = Some((from_name, base));
+                let renumbered = Vec::new();
+                branch.origin = Some(Origin { from: from_name, base, is_of_it: true, renumbered });
                 tree.branches.insert(name.to_owned(), branch);
             }
             Err(BranchError::Exists { .. }) => assert!(is_taken),
@@ -122,7 +123,7 @@ impl World {
                 branch.check_watches(true);
                 // Nothing is known any more of what those that left it have in common with it.
                 for other in tree.branches.values_mut() {
-                    other.origin.take_if(|(from, _)| from == name);
+                    other.origin.take_if(|origin| origin.from == name);
                 }
             }
             Err(BranchError::Main) => assert_eq!(name, "main"),
@@ -203,21 +204,26 @@ impl World {
     pub fn merge(&mut self, rng: &mut Rng) {
         let tree = rng.index(self.trees.len());
         let tree = &mut self.trees[tree];
-        let left = tree.branches.iter().filter_map(|(name, branch)| {
-            let (origin, base) = branch.origin.clone()?;
-            Some((name.clone(), origin, base))
-        });
+        let left = tree.branches.iter();
+        let left = left.filter_map(|(name, it)| Some((name.clone(), it.origin.clone()?)));
         let left: Vec<_> = left.collect();
         if left.is_empty() {
             return;
         }
-        let (child, parent, base) = rng.pick(&left).clone();
-        let (from, into) = if rng.chance(2, 3) { (&child, &parent) } else { (&parent, &child) };
+        let (child, origin) = rng.pick(&left).clone();
+        let parent = &origin.from;
+        let (from, into) = if rng.chance(2, 3) { (&child, parent) } else { (parent, &child) };
         let [ours, theirs] = [from, into].map(|name| tree.branches[name].handle.snapshot());
         let resolutions = [Resolution::Ours, Resolution::Theirs, Resolution::Symmetric];
         let options = MergeOptions::new().resolution(*rng.pick(&resolutions));
         let options = if rng.chance(1, 2) { options.rule("n", Rule::Counter) } else { options };
-        let expected = merge(&base, &ours, &theirs, &options).expect("there is room");
+        let base = match (from == parent) == origin.is_of_it {
+            true => MergeBase::of_ours(&origin.base, &origin.renumbered),
+            false => MergeBase::of_theirs(&origin.base, &origin.renumbered),
+        };
+        let base = base.expect("there is room");
+        let expected = merge_again(&base, &ours, &theirs, &options).expect("there is room");
+        let renumbered = expected.renumbering.then(&[]);
         let meta = some_meta(rng);
         let preview = tree.branches[into].handle.merge(from, &options).expect("both are there");
         let text = |conflicts: &[_]| format!("{conflicts:?}");
@@ -228,7 +234,7 @@ impl World {
         }
         let done = preview.commit(&meta).expect("nobody came between");
         // That conflicts were resolved is a revision, too, and so is that the base has moved.
-        let is_news = !base.root().is_equal(ours.root());
+        let is_news = !base.ours().root().is_equal(ours.root());
         let is_changed = expected.editor.is_changed() || !expected.conflicts.is_empty() || is_news;
         let mut line = jungle_tree::Tree::from_snapshot(&theirs);
         line.publish(expected.editor);
@@ -243,9 +249,11 @@ impl World {
             assert_eq!((done.revision, &*content), (theirs.revision(), &*target.newest().content));
         }
         // What is not written down moves nothing, so it is the same wherever the log is read.
-        let has_moved = is_changed && base.revision() < ours.revision();
-        let common = if has_moved { ours } else { base };
-        tree.branches.get_mut(&child).expect("looked at before").origin = Some((parent, common));
+        if is_changed && origin.base.revision() < ours.revision() {
+            let (is_of_it, from) = (from == parent, parent.clone());
+            let moved = Origin { from, base: ours, is_of_it, renumbered };
+            tree.branches.get_mut(&child).expect("looked at before").origin = Some(moved);
+        }
     }
 
     /// Every tag shows what it did when it was made.

@@ -59,6 +59,18 @@ fn who_has_a_key_that_another_one_gets_goes_out_of_the_way() {
     assert!(told.contains(&"/~0 was /~0".to_owned()), "{told:?}");
 }
 
+/// One of them did so in a merge before, and is told with its name.
+#[test]
+fn nodes_that_go_out_of_the_way_get_different_names() {
+    let base = marked(&["/0", "/1", "/2", "/3"]);
+    let mut nodes = renumbered(&[("/0", 1), ("/3", 2)]);
+    nodes.push(Renumbered { path: "/2".parse().unwrap(), key: Key::from("~0") });
+    let theirs = MergeBase::of_ours(&base, &nodes).unwrap();
+    let mut told = told(theirs.theirs());
+    told.sort_unstable();
+    assert_eq!(told, ["/1 was /0", "/2 was /3", "/~0 was /2", "/~1 was /1"]);
+}
+
 #[test]
 fn there_and_back_all_nodes_are_as_they_were() {
     for_each_seed(300, |rng| {
