@@ -20,8 +20,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use jungle_tree::{
-    Change, ChangeSet, Conflict, Editor, Key, MergeOptions, Node, Path, Renumbered, Renumbering,
-    Snapshot, Tree, apply, diff, rebase_onto, stands,
+    Change, ChangeSet, Conflict, Editor, Key, MergeOptions, Node, Path, Rebased, Renumbered,
+    Renumbering, Snapshot, Tree, apply, diff, rebase_onto, stands,
 };
 
 use crate::branch::origin::{Common, Merges, are_too_many, too_many};
@@ -423,7 +423,7 @@ impl<'h> Attempt<'h> {
             if let Some(lost) = self.lost_move(&ours, &base, &head) {
                 return Err(self.overlap(Some(lost), Vec::new(), ours));
             }
-            let rebased = rebase_onto(&base, &ours, &head, &MergeOptions::new());
+            let rebased = self.rebased(&base, &ours, &head);
             if !rebased.conflicts.is_empty() {
                 return Err(self.overlap(None, rebased.conflicts, ours));
             }
@@ -537,12 +537,28 @@ impl<'h> Attempt<'h> {
         if read.is_some() {
             return Err(self.overlap(read, Vec::new(), ours));
         }
-        let rebased = rebase_onto(base, &ours, now, &MergeOptions::new());
+        let rebased = self.rebased(base, &ours, now);
         if !rebased.conflicts.is_empty() {
             return Err(self.overlap(None, rebased.conflicts, ours));
         }
         self.renamed = rebased.renamed;
         Ok(rebased.changes)
+    }
+
+    /// Its changes on top of what others did. A child of a merge that comes and goes, so that its
+    /// position is not given, is nobody's: it has no other key, and nothing is lost without it.
+    fn rebased(&self, base: &Snapshot, ours: &[Change], now: &Snapshot) -> Rebased {
+        let mut rebased = rebase_onto(base, ours, now, &MergeOptions::new());
+        if self.is_merge() {
+            let added = ours.iter().filter(|change| matches!(change, Change::ChildAdded { .. }));
+            let added: HashSet<&Path> = added.map(Change::path).collect();
+            let gone = ours.iter().filter(|change| matches!(change, Change::ChildRemoved { .. }));
+            let gone = gone.map(Change::path).filter(|path| added.contains(path));
+            let gone: HashSet<&Path> = gone.collect();
+            rebased.renamed.retain(|(said, _)| !gone.contains(said));
+            rebased.conflicts.retain(|conflict| !gone.contains(conflict.ours.path()));
+        }
+        rebased
     }
 
     /// The first thing it read that is not so any more.

@@ -352,7 +352,9 @@ impl Eraser {
         };
         let known = self.erased.moves.iter().map(|known| (&known.from, &known.to));
         let known: HashSet<(&Path, &Path)> = known.collect();
-        let paths = renumbered.iter().map(|node| (&node.path, there(&node.path)));
+        // The root stands for more than are told, and is nowhere else.
+        let nodes = renumbered.iter().filter(|node| !node.path.is_empty());
+        let paths = nodes.map(|node| (&node.path, there(&node.path)));
         let new = paths.filter(|(from, to)| !known.contains(&(*from, to)));
         let moves = new.map(|(from, to)| Change::Moved { from: from.clone(), to });
         let moves: Vec<Change> = moves.collect();

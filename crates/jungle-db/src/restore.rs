@@ -255,7 +255,14 @@ impl Restore<'_> {
         let merges = Merges::default();
         for SavedMerge { branches: (a, b), at, of, renumbered } in &saved.merges {
             let snapshot = self.version(saved, &reader, *at)?;
-            let into = if of == a { *b } else { *a };
+            let into = match (of == a, of == b) {
+                (true, _) => *b,
+                (_, true) => *a,
+                _ => {
+                    let (what, next) = ("one of two branches that met", self.state.next_id);
+                    return Err(RestoreError::BadNumber { what, id: of.0, next });
+                }
+            };
             merges.note(into, Common { of: *of, snapshot, renumbered: Arc::clone(renumbered) });
         }
         Ok(TreeState {

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use jungle_tree::{
     ChangeSet, Conflict, Editor, MergeBase, MergeError, MergeOptions, Merged, Path, apply, diff,
-    merge_again,
+    merge_again, skip_positions,
 };
 
 use crate::branch::NoSuchBranch;
 use crate::branch::origin::RENUMBERED_MAX;
 use crate::commit::transaction::{CommitError, Conflicts};
 use crate::commit::write::NotWritten;
-use crate::commit::{Attempt, Failure, MergedBranch, freeze};
+use crate::commit::{Attempt, Failure, MergedBranch, version_of};
 use crate::handle::{Committed, TreeHandle, UpdateError, committed};
 use crate::head::Head;
 use crate::revision::{CommitMeta, Revision};
@@ -173,7 +173,8 @@ impl Merge {
         &self.merged.conflicts
     }
 
-    /// What it will do to the branch it is merged into.
+    /// What it will do to the branch it is merged into. At the end there may be children that come
+    /// and go: so that branch gives no position that the other one has given and taken away.
     #[must_use]
     pub fn changes(&self) -> &ChangeSet {
         &self.merged.changes
@@ -231,12 +232,15 @@ impl Merge {
         f: impl FnOnce(&mut Editor) -> Result<(), E>,
     ) -> Result<Merge, UpdateError<E>> {
         f(&mut self.merged.editor).map_err(UpdateError::Closure)?;
-        let (base, changes) = freeze(self.merged.editor);
-        // The editor has become a version of another line: it is made again.
-        self.merged.editor = Editor::new(base);
-        let applied = apply(&mut self.merged.editor, &changes);
-        applied.map_err(|error| UpdateError::NotWritten(NotWritten::NoRoom(error)))?;
-        self.merged.changes = changes;
+        let base = self.merged.editor.base().clone();
+        // The editor becomes a version of another line: it is made again.
+        let edited = version_of(self.merged.editor);
+        self.merged.changes = diff(&base, &edited);
+        self.merged.editor = Editor::new(base.clone());
+        let done = apply(&mut self.merged.editor, &self.merged.changes);
+        let skipped = done.and_then(|()| skip_positions(&mut self.merged.editor, &base, &edited));
+        let no_room = |error| UpdateError::NotWritten(NotWritten::NoRoom(error));
+        self.merged.changes.extend(skipped.map_err(no_room)?);
         Ok(self)
     }
 

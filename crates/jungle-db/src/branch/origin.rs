@@ -25,7 +25,11 @@ const RENUMBERED_BYTES_MAX: usize = 640 << 10;
 pub(crate) fn are_too_many(renumbered: &[Renumbered]) -> bool {
     let bytes = |key: &Key| match key.as_ref() {
         KeyRef::Name(name) => 4 + name.len(),
-        KeyRef::Position(_, digits) => 4 + digits.len(),
+        // Seven bits a byte, of which three are its sign and its kind; and how many digits.
+        KeyRef::Position(index, digits) => {
+            let bits = 3 + 64 - index.unsigned_abs().leading_zeros();
+            bits.div_ceil(7) as usize + 1 + digits.len()
+        }
     };
     let keys = renumbered.iter().flat_map(|node| node.path.iter().chain([&node.key]));
     renumbered.len() > RENUMBERED_MAX || keys.map(bytes).sum::<usize>() > RENUMBERED_BYTES_MAX
@@ -98,9 +102,10 @@ impl Base {
     /// The version, for a merge of this branch.
     pub(crate) fn seen_from(&self, ours: BranchId) -> Result<MergeBase, MergeError> {
         let Common { of, snapshot, renumbered } = &self.common;
-        match *of == ours {
-            true => MergeBase::of_ours(snapshot, renumbered),
-            false => MergeBase::of_theirs(snapshot, renumbered),
+        match self.merged {
+            None => Ok(MergeBase::new(snapshot)),
+            Some(_) if *of == ours => MergeBase::of_ours(snapshot, renumbered),
+            Some(_) => MergeBase::of_theirs(snapshot, renumbered),
         }
     }
 }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use jungle_tree::{
-    Arena, Change, EditError, Editor, Keep, Key, KeyRef, Node, Path, SlabError, Snapshot, Subtree,
-    Tree, TreeReader, VersionId, apply, diff,
+    Arena, Change, EditError, Editor, Keep, KeyRef, Path, SlabError, Snapshot, Subtree, Tree,
+    TreeReader, VersionId, apply, diff, keys_to_skip,
 };
 
 use crate::erase::{Erased, Erasure};
@@ -245,46 +245,18 @@ fn take_positions(editor: &mut Editor, old: &Snapshot) -> Result<(), EditError> 
     let mut walk = old.root().walk();
     let mut taken = Vec::new();
     while let Some(node) = walk.next() {
-        let (next, low, fractions) = given(node);
-        let last = node.last_child().map(|(key, _)| key);
-        if next > 0 && last != Some(KeyRef::Position(next - 1, &[])) || low < 0 || fractions > 0 {
-            taken.push((walk.path(), (next, low, fractions)));
+        let (next, last) = (node.next_position(), node.last_child().map(|(key, _)| key));
+        let is_gone = next > 0 && last != Some(KeyRef::Position(next - 1, &[]));
+        if is_gone || node.lowest_position() < 0 || node.fractions_taken() > 0 {
+            taken.push((walk.path(), node));
         }
     }
-    for (path, given) in taken {
-        let keys = not_given(editor.root().at(&path)?, given);
+    for (path, gave) in taken {
+        let keys = keys_to_skip(editor.root().at(&path)?, gave);
         for key in keys {
             editor.insert_child(&path, &key)?;
             editor.remove(&path.join(key))?;
         }
     }
     Ok(())
-}
-
-/// The next position, the lowest one, and how many fractions were taken away.
-type Given = (i64, i64, u32);
-
-fn given(node: Node<'_>) -> Given {
-    (node.next_position(), node.lowest_position(), node.fractions_taken())
-}
-
-/// Children that are to come and go, so that a node gives no position that another one has given.
-fn not_given(node: Node<'_>, (next, low, fractions): Given) -> Vec<Key> {
-    let mut keys = Vec::new();
-    if node.next_position() < next {
-        keys.push(KeyRef::Position(next - 1, &[]).to_key());
-    }
-    if node.lowest_position() > low {
-        keys.push(KeyRef::Position(low, &[]).to_key());
-    }
-    if node.fractions_taken() < fractions {
-        // It ends with the number of those before it, and how many digits that has.
-        let number = (fractions - 1).to_be_bytes();
-        let digits = &number[number.iter().take(3).take_while(|&&digit| digit == 0).count()..];
-        let fraction = |first| [&[first][..], digits, &[digits.len() as u8]].concat();
-        let all = (0..=u8::MAX).map(fraction);
-        let mut all = all.map(|fraction| KeyRef::Position(next - 1, &fraction).to_key());
-        keys.extend(all.find(|key| node.child(key).is_none()));
-    }
-    keys
 }

@@ -9,7 +9,7 @@ use jungle_db::{
     MemoryJournal, MergeBranchError, RENUMBERED_MAX, TreeHandle,
 };
 use jungle_testkit::{Rng, for_each_seed};
-use jungle_tree::{Arena, EditError, Key, MergeOptions, Path};
+use jungle_tree::{Arena, EditError, Key, MergeOptions, Path, Resolution};
 
 use crate::support::{int, path, put, tree_in, tree_of};
 
@@ -24,16 +24,24 @@ fn add(tree: &TreeHandle, parent: &str, id: i64) -> String {
     added.unwrap().value.to_string()
 }
 
-/// The nodes that are known by numbers, each of which is there once.
-fn nodes(tree: &TreeHandle) -> BTreeMap<i64, Path> {
+/// The nodes that are known by numbers, in the order of these.
+fn all_nodes(tree: &TreeHandle) -> Vec<(i64, Path)> {
     let version = tree.snapshot();
     let mut walk = version.root().walk();
-    let mut nodes = BTreeMap::new();
+    let mut nodes = Vec::new();
     while let Some(node) = walk.next() {
-        if let Some(id) = node.attribute("id").and_then(|id| id.as_int()) {
-            let twin = nodes.insert(id, walk.path());
-            assert_eq!(twin, None, "{id} is there twice");
-        }
+        let id = node.attribute("id").and_then(|id| id.as_int());
+        nodes.extend(id.map(|id| (id, walk.path())));
+    }
+    nodes.sort();
+    nodes
+}
+
+/// The same, each of which is there once.
+fn nodes(tree: &TreeHandle) -> BTreeMap<i64, Path> {
+    let mut nodes = BTreeMap::new();
+    for (id, at) in all_nodes(tree) {
+        assert_eq!(nodes.insert(id, at), None, "{id} is there twice");
     }
     nodes
 }
@@ -147,6 +155,31 @@ fn a_node_that_was_removed_is_missed_and_no_other_taken_for_it() {
     put(&side, "/1", "n", 8);
     merge_it().commit(&CommitMeta::new()).unwrap();
     assert_eq!((at(&main, 3), int(&main, "/1", "n")), ("/3".into(), None));
+}
+
+/// With what was removed around it, and where it has the key of another one there.
+#[test]
+fn what_is_brought_back_where_it_never_was_has_a_position() {
+    let (jungle, main) = tree_of(1);
+    let side = main.branch("side", jungle.revision()).unwrap();
+    assert_eq!([add(&side, "/0", 1), add(&main, "/0", 2)], ["/0/0", "/0/0"]);
+    assert!(merge(&main, "side"));
+    main.update(|tx| tx.remove(&path("/0"))).unwrap();
+    assert_eq!(add(&side, "/0", 3), "/0/1");
+    let merged = main.merge("side", &MergeOptions::new().resolution(Resolution::Ours)).unwrap();
+    assert!(!merged.conflicts().is_empty());
+    // As who settles it for ours does.
+    let ours = merged.ours().clone();
+    let node = ours.root().at(&path("/0")).unwrap();
+    let merged = merged.edit(|editor| editor.insert_subtree(&[], &Key::from(0), node)).unwrap();
+    merged.commit(&CommitMeta::new()).unwrap();
+    assert_eq!(at(&main, 1), "/0/1");
+    let place = path(&at(&main, 3));
+    assert!(matches!(place.last(), Some(Key::Position(_))), "{place}");
+    // It is the same one from then on.
+    put(&side, "/0/1", "n", 7);
+    assert!(merge(&main, "side"));
+    assert_eq!(int(&main, &place.to_string(), "n"), Some(7));
 }
 
 #[test]
@@ -328,6 +361,82 @@ fn fewer_other_keys_are_too_many_where_their_paths_are_long() {
     assert!(matches!(refused, Err(MergeBranchError::Renumbered { .. })), "{refused:?}");
 }
 
+#[test]
+fn a_position_names_one_node_also_where_that_is_gone() {
+    let journal = Arc::new(MemoryJournal::default());
+    let jungle = Jungle::builder().journal(Arc::clone(&journal)).build().unwrap();
+    let main = tree_in(&jungle, "t", 1);
+    let a = main.branch("a", jungle.revision()).unwrap();
+    let b = a.branch("b", a.snapshot().revision()).unwrap();
+    assert_eq!([add(&a, "/", 1), add(&b, "/", 2)], ["/1", "/1"]);
+    assert!(merge(&b, "a"));
+    a.update(|tx| tx.remove(&path("/1"))).unwrap();
+    // Nothing is left of it but that the main branch does not give its position either.
+    let told = main.merge("a", &MergeOptions::new()).unwrap().changes().to_string();
+    assert_eq!(told, "+ /1\n- /1\n");
+    assert!(merge(&main, "a") && !merge(&main, "a"));
+    let copy = replayed(&journal);
+    for main in [&main, &copy.open_tree("t").unwrap()] {
+        assert_eq!(add(main, "/", 3), "/2");
+    }
+    assert!(merge(&a, "main") && merge(&b, "a"));
+    assert_eq!(at(&a, 3), "/2");
+    assert_eq!(nodes(&b), BTreeMap::from([(2, path("/1")), (3, path("/3"))]));
+}
+
+#[test]
+fn two_of_one_position_are_two_also_where_one_is_gone() {
+    let (jungle, main) = tree_of(1);
+    let side = main.branch("side", jungle.revision()).unwrap();
+    assert_eq!([add(&side, "/", 1), add(&main, "/", 2)], ["/1", "/1"]);
+    side.update(|tx| tx.remove(&path("/1"))).unwrap();
+    put(&side, "/0", "n", 7);
+    assert!(merge(&main, "side") && merge(&side, "main"));
+    assert_eq!([at(&main, 2), at(&side, 2)], ["/1", "/2"]);
+    // From then on they give the same.
+    assert_eq!(add(&side, "/", 3), "/3");
+    assert!(merge(&main, "side"));
+    assert_eq!(at(&main, 3), "/3");
+}
+
+#[test]
+fn a_position_is_given_to_one_node_whatever_comes_between() {
+    let gone = || {
+        let (jungle, main) = tree_of(1);
+        let side = main.branch("side", jungle.revision()).unwrap();
+        add(&side, "/", 1);
+        side.update(|tx| tx.remove(&path("/1"))).unwrap();
+        let prepared = main.merge("side", &MergeOptions::new()).unwrap();
+        (main, side, prepared)
+    };
+    let (main, _, prepared) = gone();
+    let edited = prepared.edit(|editor| editor.put_attribute(&[], "n", 1)).unwrap();
+    assert_eq!(edited.changes().to_string(), "~ / @n = 1\n+ /1\n- /1\n");
+    edited.commit(&CommitMeta::new()).unwrap();
+    assert_eq!(add(&main, "/", 2), "/2");
+    // Somebody has given it before the merge is committed.
+    let (main, side, prepared) = gone();
+    assert_eq!(add(&main, "/", 2), "/1");
+    let committed = prepared.commit(&CommitMeta::new()).unwrap();
+    assert!(committed.renamed.is_empty(), "{:?}", committed.renamed);
+    assert!(merge(&side, "main"));
+    assert_eq!([at(&main, 2), at(&side, 2)], ["/1", "/2"]);
+}
+
+/// There is nothing to be lost with it.
+#[test]
+fn where_the_parent_goes_a_position_is_not_missed() {
+    let (jungle, main) = tree_of(1);
+    let side = main.branch("side", jungle.revision()).unwrap();
+    put(&side, "/", "n", 7);
+    add(&side, "/0", 1);
+    side.update(|tx| tx.remove(&path("/0/0"))).unwrap();
+    let prepared = main.merge("side", &MergeOptions::new()).unwrap();
+    main.update(|tx| tx.remove(&path("/0"))).unwrap();
+    prepared.commit(&CommitMeta::new()).unwrap();
+    assert_eq!(int(&main, "/", "n"), Some(7));
+}
+
 const BRANCHES: [&str; 3] = ["main", "a", "b"];
 
 /// The attributes of each node, by its number.
@@ -360,7 +469,8 @@ struct World {
     pairs: Vec<([&'static str; 2], Content)>,
     /// The number of each node's parent.
     parents: BTreeMap<i64, i64>,
-    /// Nodes that branches contradicted each other about.
+    /// Nodes that branches contradicted each other about: where one was removed it may have come
+    /// back at another position, and so be twice on a third branch.
     disputed: BTreeSet<i64>,
 }
 
@@ -391,7 +501,7 @@ impl World {
         let tree = self.on(branch);
         let version = tree.snapshot();
         let mut content = Content::new();
-        for (id, at) in nodes(&tree) {
+        for (id, at) in all_nodes(&tree) {
             let parent = version.root().at(&at[..at.len() - 1]).unwrap().attribute("id");
             let parent = parent.map_or(0, |id| id.as_int().unwrap());
             assert_eq!(parent, self.parents[&id], "the parent of {id} at {at} on {branch}");
@@ -401,7 +511,8 @@ impl World {
             let attributes: BTreeMap<String, i64> = attributes.collect();
             let is_own = |value: &i64| value / 1_000 == id;
             assert!(attributes.values().all(is_own), "{attributes:?} of {id} at {at} on {branch}");
-            content.insert(id, attributes);
+            let twin = content.insert(id, attributes);
+            assert!(twin.is_none() || self.disputed.contains(&id), "{id} is twice on {branch}");
         }
         content
     }
@@ -409,7 +520,7 @@ impl World {
     fn step(&mut self, rng: &mut Rng, step: i64) {
         let branch = *rng.pick(&BRANCHES);
         let tree = self.on(branch);
-        let nodes: Vec<(i64, Path)> = nodes(&tree).into_iter().collect();
+        let nodes = all_nodes(&tree);
         match rng.below(12) {
             0..5 => {
                 let at_root = nodes.is_empty() || rng.chance(1, 2);
@@ -442,7 +553,7 @@ impl World {
         let mut now = self.content(into);
         let mut due = both(common, &ours, &theirs);
         if !is_clean {
-            // One removed it, and the other did not: where it is merged again it comes anew.
+            // One removed it, and the other did not: merged back, it comes anew.
             let ids = now.keys().chain(due.keys());
             self.disputed.extend(ids.filter(|id| now.get(id) != due.get(id)).copied());
         }

@@ -15,7 +15,7 @@ use jungle_store::{
     OpenError, OpenOptions, Store, check_checkpoint, decode, encode, read_checkpoint,
     write_checkpoint,
 };
-use jungle_tree::{Arena, ArenaOptions, EditError, Key, Value};
+use jungle_tree::{Arena, ArenaOptions, EditError, Key, MergeOptions, Value};
 
 use crate::support::{Folder, every_kind_of_commit, portrait};
 
@@ -184,6 +184,81 @@ fn golden_requests_of_version_1_are_known() {
     assert_eq!(known(&log_only), [Some(2), Some(4), Some(5), None]);
 }
 
+/// Trees of which two branches have met: before the checkpoint, which has what they have in common,
+/// and behind it.
+const MET: [&str; 2] = ["early", "late"];
+
+/// Nodes that have other keys on the branch that theirs was merged into.
+#[test]
+fn golden_other_keys_of_version_1_are_known() {
+    let (expected, folder) =
+        (golden().join("version-1-renumbered.txt"), golden().join("version-1-renumbered"));
+    if std::env::var_os("JUNGLE_GOLDEN").is_some() && !expected.exists() {
+        let clock = Steps(std::sync::atomic::AtomicI64::new(1_700_000_000_000_000));
+        let options = OpenOptions::new().segment_bytes(512).checkpoint_every(u64::MAX);
+        let store = options.clock(clock).open(&folder).unwrap();
+        meet(&store, MET[0]);
+        store.checkpoint().unwrap();
+        meet(&store, MET[1]);
+        fs::write(&expected, told(&store)).unwrap();
+        store.close().unwrap();
+        pack(&folder);
+    }
+    for options in [OpenOptions::new(), OpenOptions::new().without_checkpoint()] {
+        let folder = copy("version-1-renumbered");
+        unpack(&folder);
+        let store = options.open(folder.path()).unwrap();
+        assert_eq!(told(&store), fs::read_to_string(&expected).unwrap());
+        MET.iter().for_each(|name| check_met(&store, name));
+    }
+    let folder = copy("version-1-renumbered");
+    unpack(&folder);
+    let store = Store::open(folder.path()).unwrap();
+    let verified = store.verify().unwrap();
+    assert!(verified.checkpoint.number() > 0 && verified.checkpoint < verified.revision);
+}
+
+/// On both branches of a tree a node is put between others, and one behind them, before the one is
+/// merged into the other.
+fn meet(jungle: &Jungle, name: &str) {
+    let (main, list) = (jungle.create_tree(name).unwrap(), [Key::from("list")]);
+    main.update(|tx| {
+        tx.insert_child(&[], &list[0])?;
+        tx.append(&list)
+    })
+    .unwrap();
+    let side = main.branch("side", main.snapshot().revision()).unwrap();
+    for tree in [&side, &main] {
+        tree.update(|tx| {
+            tx.insert_child(&list, &between())?;
+            tx.append(&list)
+        })
+        .unwrap();
+    }
+    main.merge("side", &MergeOptions::new()).unwrap().commit(&CommitMeta::new()).unwrap();
+}
+
+/// What the side does to its nodes reaches them under their other keys.
+fn check_met(jungle: &Jungle, name: &str) {
+    let main = jungle.open_tree(name).unwrap();
+    let side = main.on_branch("side").unwrap();
+    side.update(|tx| {
+        tx.put_attribute(&[Key::from("list"), between()], "n", 1)?;
+        tx.put_attribute(&[Key::from("list"), Key::from(1)], "n", 2)
+    })
+    .unwrap();
+    main.merge("side", &MergeOptions::new()).unwrap().commit(&CommitMeta::new()).unwrap();
+    let version = main.snapshot();
+    let list = version.root().at(&[Key::from("list")]).unwrap();
+    let found = list.children().map(|(_, node)| node.attribute("n")?.as_int());
+    assert_eq!(found.collect::<Vec<_>>(), [None, None, Some(1), None, Some(2)], "{name}");
+}
+
+fn between() -> Key {
+    let path: jungle_tree::Path = "/0.80".parse().unwrap();
+    path[0].clone()
+}
+
 fn request(key: u64) -> RequestId {
     RequestId { key, fingerprint: 0x0123_4567_89ab_cdef }
 }
@@ -336,7 +411,8 @@ fn long_history(jungle: &Jungle) {
 fn golden_records_of_version_1_are_written_as_they_were() {
     let arena = Arena::new().unwrap();
     let (mut records, mut kinds) = (0, BTreeSet::new());
-    let folders = ["version-1", "version-1-indexes", "version-1-keeping", "version-1-requests"];
+    let folders = ["", "-indexes", "-keeping", "-renumbered", "-requests"];
+    let folders = folders.map(|what| format!("version-1{what}"));
     let logs = folders.map(|folder| golden().join(folder).join("log"));
     for file in logs.iter().flat_map(|log| fs::read_dir(log).unwrap()).map(Result::unwrap) {
         let bytes = fs::read(file.path()).unwrap();

@@ -23,7 +23,7 @@ use crate::snapshot::Snapshot;
 use crate::value::ValueRef;
 
 /// An added subtree of at most this many nodes is told node by node.
-const TOLD_NODES_MAX: u64 = 16;
+pub(super) const TOLD_NODES_MAX: u64 = 16;
 
 /// Nodes moved out of or into nodes that were moved, and so on: so deep they are looked for.
 const MOVES_IN_MOVES_MAX: usize = 16;

@@ -1,7 +1,8 @@
 //! Three-way merge.
 
 use super::diff::diffs_to_merge;
-use super::numbers::{MergeBase, Renumbered, Renumbering};
+use super::given::{self, Gave};
+use super::numbers::{MergeBase, Renumbering, Start};
 use super::rebase::{Rebased, rebase_told};
 use super::{ApplyError, ChangeSet, Conflict, MergeOptions, apply, symmetric};
 use crate::edit::Editor;
@@ -33,7 +34,8 @@ pub struct Merged {
     /// Began at theirs, with our changes applied: to be published.
     pub editor: Editor,
     /// Our changes, as they were applied; where a symmetric merge has gone by their side, what
-    /// differs from theirs.
+    /// differs from theirs. Behind these, of [`merge_again`], children that come and go: positions
+    /// that ours has given and taken away.
     pub changes: ChangeSet,
     /// Where ours and theirs contradict each other.
     pub conflicts: Vec<Conflict>,
@@ -76,12 +78,18 @@ pub fn merge(
     theirs: &Snapshot,
     options: &MergeOptions,
 ) -> Result<Merged, MergeError> {
-    merge_between([base; 2], &[], [ours, theirs], options)
+    merge_between(Start::new(base), [ours, theirs], options, &[])
 }
 
-/// As [`merge`], of two sides on which some nodes have other keys, since both had given these
-/// before one was merged into the other: what either side did to a node is done to that node,
-/// whatever key it has on the other side, and keeps there.
+/// As [`merge`], of two sides that both go on, and are merged again and again, in either direction.
+/// Some nodes may have other keys on the one than on the other, since both had given these before
+/// one was merged into the other: what either side did to a node is done to that node, whatever key
+/// it has on the other side, and keeps there.
+///
+/// The result has given all positions that ours has given, also those that ours has taken away
+/// again. Where that is not so anyhow there are children that come and go at the end of the
+/// changes: else one of them would be given to another node, and could not be what it is called in
+/// ours. (Not told are those in what was moved, and in what was added with more than 16 nodes.)
 ///
 /// In conflicts nodes are called by their keys in theirs.
 ///
@@ -113,28 +121,34 @@ pub fn merge_again(
     theirs: &Snapshot,
     options: &MergeOptions,
 ) -> Result<Merged, MergeError> {
-    merge_between([base.ours(), base.theirs()], base.renumbered(), [ours, theirs], options)
+    let start = base.start();
+    merge_between(start, [ours, theirs], options, &given::by_ours(start, ours))
 }
 
 fn merge_between(
-    bases: [&Snapshot; 2],
-    renumbered: &[Renumbered],
+    start: Start<'_>,
     [ours, theirs]: [&Snapshot; 2],
     options: &MergeOptions,
+    gave: &[Gave<'_>],
 ) -> Result<Merged, MergeError> {
     if ours.root().is_same(theirs.root()) {
         return begun(theirs, Rebased::default());
     }
-    let (of_ours, of_theirs) = diffs_to_merge(bases, [ours, theirs]);
-    let base = bases[1];
-    let rebased = rebase_told((base, renumbered), &of_ours, (&of_theirs, theirs), options);
-    if options.is_symmetric() && renumbered.is_empty() {
+    let (of_ours, of_theirs) = diffs_to_merge([start.ours, start.theirs], [ours, theirs]);
+    let (rebased, places) = rebase_told(start, &of_ours, (&of_theirs, theirs), options, gave);
+    if options.is_symmetric() && start.renumbered.is_empty() {
         let sides = [(ours, &*of_ours), (theirs, &*of_theirs)];
-        if let Some(merged) = symmetric::mirrored(base, sides, &rebased, options)? {
+        if let Some(merged) = symmetric::mirrored(start, sides, &rebased, options)? {
             return Ok(merged);
         }
     }
-    begun(theirs, rebased)
+    let mut merged = begun(theirs, rebased)?;
+    for (gave, place) in gave.iter().zip(places) {
+        if let Some(path) = place {
+            gave.skip(&mut merged.editor, &path, &mut merged.changes)?;
+        }
+    }
+    Ok(merged)
 }
 
 /// Applies what became of our changes to theirs.

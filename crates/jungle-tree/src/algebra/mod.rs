@@ -5,13 +5,14 @@
 //! - [`apply`] does it again.
 //! - [`rebase`] rewrites our changes so that they can be applied after theirs, and says where the
 //!   two contradict each other.
-//! - [`merge`] is all three; [`merge_again`] where the two sides have other keys for some nodes.
+//! - [`merge`] is all three; [`merge_again`] where both sides go on, and are merged again.
 
 mod apply;
 mod change;
 mod conflict;
 mod diff;
 mod effect;
+mod given;
 mod kids;
 mod merge;
 mod moves;
@@ -27,6 +28,7 @@ pub use apply::{ApplyError, apply, copy_subtree};
 pub use change::{Change, ChangeSet, Subtree};
 pub use conflict::{Conflict, ConflictKind};
 pub use diff::{diff, diff_at};
+pub use given::{keys_to_skip, skip_positions};
 pub use merge::{MergeError, Merged, merge, merge_again};
 pub use numbers::{MergeBase, Renumbered, Renumbering};
 pub use options::{MergeOptions, Resolution, Rule, RuleFunction};

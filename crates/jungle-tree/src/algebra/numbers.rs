@@ -13,6 +13,7 @@ use crate::edit::{EditError, Editor};
 use crate::key::Key;
 use crate::node::Node;
 use crate::path::Path;
+use crate::signature::Signature;
 use crate::snapshot::Snapshot;
 use crate::tree::Tree;
 
@@ -45,10 +46,30 @@ pub struct MergeBase {
     theirs: Snapshot,
     /// By their paths in ours, with their keys in theirs.
     renumbered: Vec<Renumbered>,
+    is_origin: bool,
+}
+
+/// Where a merge begins, as either side numbers it.
+#[derive(Clone, Copy)]
+pub(super) struct Start<'b> {
+    pub(super) ours: &'b Snapshot,
+    pub(super) theirs: &'b Snapshot,
+    pub(super) renumbered: &'b [Renumbered],
+    /// Did both sides begin there? Else one was merged into the other there, and either may have
+    /// given positions before of which it says nothing.
+    pub(super) is_origin: bool,
+}
+
+impl<'b> Start<'b> {
+    /// Where both sides began.
+    pub(super) fn new(base: &'b Snapshot) -> Start<'b> {
+        Start { ours: base, theirs: base, renumbered: &[], is_origin: true }
+    }
 }
 
 impl MergeBase {
-    /// A version in which nodes have the same keys on both sides.
+    /// The version at which both sides began, before any was merged into the other: what it has
+    /// given it has given on both.
     ///
     /// ```
     /// use jungle_tree::{Arena, MergeBase, Tree};
@@ -59,11 +80,12 @@ impl MergeBase {
     /// ```
     #[must_use]
     pub fn new(base: &Snapshot) -> MergeBase {
-        MergeBase { ours: base.clone(), theirs: base.clone(), renumbered: Vec::new() }
+        let (ours, theirs) = (base.clone(), base.clone());
+        MergeBase { ours, theirs, renumbered: Vec::new(), is_origin: true }
     }
 
-    /// A version of our side; some of its nodes have other keys on theirs. Nodes that are not there
-    /// are left out.
+    /// A version of our side, at which one side was merged into the other; some of its nodes have
+    /// other keys on theirs. Nodes that are not there are left out.
     ///
     /// # Errors
     /// When there is no room for the version in their numbers.
@@ -86,10 +108,12 @@ impl MergeBase {
     /// ```
     pub fn of_ours(base: &Snapshot, renumbered: &[Renumbered]) -> Result<MergeBase, MergeError> {
         let Numbered { version, forth, .. } = number(base, renumbered)?;
-        Ok(MergeBase { ours: base.clone(), theirs: version, renumbered: forth })
+        let (ours, theirs) = (base.clone(), version);
+        Ok(MergeBase { ours, theirs, renumbered: forth, is_origin: false })
     }
 
-    /// A version of their side; some of its nodes have other keys on ours.
+    /// A version of their side, at which one side was merged into the other; some of its nodes have
+    /// other keys on ours.
     ///
     /// # Errors
     /// When there is no room for the version in our numbers.
@@ -106,7 +130,8 @@ impl MergeBase {
     /// ```
     pub fn of_theirs(base: &Snapshot, renumbered: &[Renumbered]) -> Result<MergeBase, MergeError> {
         let Numbered { version, back, .. } = number(base, renumbered)?;
-        Ok(MergeBase { ours: version, theirs: base.clone(), renumbered: back })
+        let (ours, theirs) = (version, base.clone());
+        Ok(MergeBase { ours, theirs, renumbered: back, is_origin: false })
     }
 
     /// The version as our side numbers it.
@@ -121,8 +146,9 @@ impl MergeBase {
         &self.theirs
     }
 
-    pub(super) fn renumbered(&self) -> &[Renumbered] {
-        &self.renumbered
+    pub(super) fn start(&self) -> Start<'_> {
+        let MergeBase { ours, theirs, renumbered, is_origin } = self;
+        Start { ours, theirs, renumbered, is_origin: *is_origin }
     }
 }
 
@@ -213,8 +239,9 @@ fn number(base: &Snapshot, told: &[Renumbered]) -> Result<Numbered, MergeError> 
 }
 
 /// Those that are there, in the order of their paths. No two siblings get one key: who has it
-/// already, or is told of twice, gets a name that nobody has, as one that is not there on the other
-/// side.
+/// already, or is told of twice, gets a key that nobody gives, as one that is not there on the
+/// other side: beside its own position, since it may be brought back there with what is around it;
+/// else a name.
 fn distinct(root: Node<'_>, told: &[Renumbered]) -> Vec<Renumbered> {
     let mut keys: BTreeMap<Path, Key> = BTreeMap::new();
     for Renumbered { path, key } in told {
@@ -239,10 +266,16 @@ fn distinct(root: Node<'_>, told: &[Renumbered]) -> Vec<Renumbered> {
             let place = beside(&path, name);
             !taken.contains(&place) && root.at(&place).is_err()
         };
-        let name = names.find(is_free);
-        keys.extend(name.map(|name| (path, name)));
+        let key = signed(&path).filter(&is_free).or_else(|| names.find(&is_free));
+        keys.extend(key.map(|key| (path, key)));
     }
     keys.into_iter().map(|(path, key)| Renumbered { path, key }).collect()
+}
+
+/// The position of a node with the signature of a writer that is none.
+fn signed(path: &Path) -> Option<Key> {
+    let Some(Key::Position(position)) = path.last() else { return None };
+    position.signed(&Signature::new(u64::MAX, 0)).ok().map(Key::Position)
 }
 
 fn names(begin: &'static str) -> impl Iterator<Item = Key> {

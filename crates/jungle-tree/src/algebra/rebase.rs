@@ -10,8 +10,9 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::effect::{Content, Effect, Index};
+use super::given::Gave;
 use super::kids::Id;
-use super::numbers::{Renumbered, Renumbering};
+use super::numbers::{Renumbering, Start};
 use super::options::{Resolution, Rule};
 use super::ours::{KeysThere, Ours, There};
 use super::{Change, ChangeSet, Conflict, ConflictKind, MergeOptions, Subtree, diff};
@@ -129,17 +130,22 @@ pub fn rebase_onto(
     Rebaser::new(Some(base.root()), &changes, Some(theirs.root()), options).run(ours)
 }
 
-/// As [`rebase_onto`], where it is known by what changes theirs led to `head`, and which nodes of
-/// the base, that is here in their numbers, have other keys in ours.
+/// As [`rebase_onto`], where it is known by what changes theirs led to `head`. Tells also where the
+/// nodes of ours that are `sought` are after all changes, if they are there.
 pub(super) fn rebase_told(
-    (base, renumbered): (&Snapshot, &[Renumbered]),
+    start: Start<'_>,
     ours: &[Change],
     (theirs, head): (&[Change], &Snapshot),
     options: &MergeOptions,
-) -> Rebased {
-    let mut rebaser = Rebaser::new(Some(base.root()), theirs, Some(head.root()), options);
-    rebaser.keys_there = rebaser.ours.renumber(&mut rebaser.effect, renumbered);
-    rebaser.run(ours)
+    sought: &[Gave<'_>],
+) -> (Rebased, Vec<Option<Path>>) {
+    let base = Some(start.theirs.root());
+    let mut rebaser = Rebaser::new(base, theirs, Some(head.root()), options);
+    rebaser.is_origin = start.is_origin;
+    rebaser.keys_there = rebaser.ours.renumber(&mut rebaser.effect, start.renumbered);
+    rebaser.do_all(ours);
+    let places = sought.iter().map(|gave| rebaser.path_now(&gave.path)).collect();
+    (rebaser.end(), places)
 }
 
 /// A rebase under way: `effect` is the tree after theirs and what is left of ours so far.
@@ -148,6 +154,8 @@ pub(super) struct Rebaser<'a> {
     /// The version that theirs led to, where it is known.
     pub(super) head: Option<Node<'a>>,
     pub(super) options: &'a MergeOptions,
+    /// Did both begin at the base, so that what it has given was given on both sides?
+    pub(super) is_origin: bool,
     pub(super) effect: Effect<'a>,
     pub(super) ours: Ours,
     pub(super) changes: Vec<Change>,
@@ -181,6 +189,7 @@ impl<'a> Rebaser<'a> {
             theirs,
             head,
             options,
+            is_origin: true,
             effect: Effect::new(base, theirs),
             ours: Ours::new(),
             changes: Vec::new(),
@@ -196,10 +205,25 @@ impl<'a> Rebaser<'a> {
     }
 
     fn run(mut self, ours: &[Change]) -> Rebased {
+        self.do_all(ours);
+        self.end()
+    }
+
+    fn do_all(&mut self, ours: &[Change]) {
         for change in ours {
             // A list that contradicts itself, by naming what it has removed, has no meaning.
             let _ = self.one(change);
         }
+    }
+
+    /// Where one of our nodes is now, if it is there.
+    fn path_now(&mut self, path: &[Key]) -> Option<Path> {
+        let node = self.ours.at(&mut self.effect, path)?;
+        let at = self.find(node).ok()?;
+        Some(self.effect.path(at))
+    }
+
+    fn end(self) -> Rebased {
         let renumbering = Renumbering::new(self.ours.renumbered(), self.placed);
         Rebased {
             changes: self.changes.into(),

@@ -7,7 +7,7 @@ use super::kids::{Id, NONE, position};
 use super::ours::There;
 use super::rebase::Rebaser;
 use super::{Change, ConflictKind, Subtree};
-use crate::key::{Key, Position};
+use crate::key::{Key, KeyRef, Position};
 use crate::node::Node;
 use crate::path::Path;
 use crate::signature::Signature;
@@ -170,6 +170,10 @@ impl Rebaser<'_> {
 
     /// Is this a position that they may have given to a node that is gone now? What is signed was
     /// drawn once.
+    ///
+    /// What they had given at the base already was given on our side, too, if both began there: so
+    /// ours knows what it does. But where one was merged into the other there, each may have given
+    /// it to a node of its own.
     fn was_given(&self, parent: Id, key: &Key) -> bool {
         let (Some(position), Some(_)) = (position(key), self.head) else {
             return false;
@@ -177,15 +181,17 @@ impl Rebaser<'_> {
         if self.is_other_here(parent, key) {
             return true;
         }
-        // Where both have given one, what the base has given says nothing of what they have.
-        let is_known = !self.keys_there.contains_key(&parent);
         if !position.is_whole() {
-            let before = if is_known { self.effect.fractions_before(parent) } else { 0 };
-            return !position.is_signed() && before < self.fractions_now(parent);
+            let taken = self.fractions_now(parent);
+            let is_taken = match self.is_origin {
+                true => self.effect.fractions_before(parent) < taken,
+                false => number_of(key) < taken,
+            };
+            return is_taken && !position.is_signed();
         }
         let before = self.effect.lowest_before(parent)..self.effect.next_before(parent);
         let index = position.index();
-        !(is_known && before.contains(&index))
+        !(self.is_origin && before.contains(&index))
             && (self.lowest_now(parent)..self.next_now(parent)).contains(&index)
     }
 
@@ -456,4 +462,10 @@ fn source(change: &Change) -> &Path {
 /// Does our move go to a place before theirs does?
 fn is_before(ours: &Change, theirs: &Change) -> bool {
     ours.path() < theirs.path()
+}
+
+/// A tree of which so many fractions were taken away, or fewer, has not taken away this one.
+fn number_of(key: &Key) -> u32 {
+    let KeyRef::Position(_, fraction) = key.as_ref() else { return 0 };
+    Signature::number_of_tree(fraction).unwrap_or(0)
 }

@@ -10,6 +10,7 @@ use std::cmp::Ordering;
 
 use super::diff::diffs_to_merge;
 use super::merge::{MergeError, Merged, begun};
+use super::numbers::Start;
 use super::rebase::{Rebased, rebase_told};
 use super::{Change, Conflict, ConflictKind, MergeOptions, diff};
 use crate::key::Key;
@@ -20,7 +21,7 @@ use crate::tree::Tree;
 /// one rather than ours, of which `direct` has come. Nothing where that makes no difference, or
 /// might give what has been there another key.
 pub(super) fn mirrored(
-    base: &Snapshot,
+    start: Start<'_>,
     [ours, theirs]: [(&Snapshot, &[Change]); 2],
     direct: &Rebased,
     options: &MergeOptions,
@@ -30,8 +31,9 @@ pub(super) fn mirrored(
     if direct.conflicts.is_empty() || !both_moved || gives_positions(direct, [ours.1, theirs.1]) {
         return Ok(None);
     }
-    let (of_theirs, of_ours) = diffs_to_merge([base; 2], [theirs.0, ours.0]);
-    let rebased = rebase_told((base, &[]), &of_theirs, (&of_ours, ours.0), &options.mirrored());
+    let (of_theirs, of_ours) = diffs_to_merge([start.theirs, start.ours], [theirs.0, ours.0]);
+    let mirrored = options.mirrored();
+    let (rebased, _) = rebase_told(start, &of_theirs, (&of_ours, ours.0), &mirrored, &[]);
     let fewer = rebased.conflicts.len().cmp(&direct.conflicts.len());
     if !rebased.renamed.is_empty() || fewer.then_with(|| order(theirs, ours)).is_ge() {
         return Ok(None);

@@ -67,6 +67,7 @@ const CASES: &[(&str, Spoil)] = &[
     ("does not have revision", |s| long(s).tags[0].at.id = VersionId::from_parts(0, 7)),
     ("does not have revision", |s| long(s).tags[0].at.id = VersionId::from_parts(7, 0)),
     ("does not have revision", |s| long(s).merges[0].at.id = VersionId::from_parts(7, 1 << 50)),
+    ("of one of two branches that met", |s| long(s).merges[0].of = BranchId(long(s).id.0)),
     ("does not have revision", |s| long(s).tags[0].at.revision = Revision::new(1 << 40)),
     ("does not have revision", |s| set_last(s, |l| l[3].id = VersionId::from_parts(0, 0))),
     ("does not have revision", |s| {

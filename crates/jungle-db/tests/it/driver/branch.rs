@@ -54,6 +54,8 @@ pub struct Branch {
 pub struct Origin {
     pub from: String,
     pub base: Snapshot,
+    /// Was one merged into the other at the base?
+    pub is_merged: bool,
     /// Is the base a version of that branch?
     pub is_of_it: bool,
     /// The nodes of the base that have other keys on the other one.

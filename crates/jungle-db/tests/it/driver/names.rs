@@ -103,8 +103,9 @@ impl World {
                 let base = handle.snapshot();
                 assert_eq!(base.revision(), first.revision);
                 let mut branch = Branch::new(handle, first, retention);
-                let renumbered = Vec::new();
-                branch.origin = Some(Origin { from: from_name, base, is_of_it: true, renumbered });
+                let (is_merged, is_of_it, renumbered) = (false, true, Vec::new());
+                let from = from_name;
+                branch.origin = Some(Origin { from, base, is_merged, is_of_it, renumbered });
                 tree.branches.insert(name.to_owned(), branch);
             }
             Err(BranchError::Exists { .. }) => assert!(is_taken),
@@ -218,6 +219,7 @@ impl World {
         let options = MergeOptions::new().resolution(*rng.pick(&resolutions));
         let options = if rng.chance(1, 2) { options.rule("n", Rule::Counter) } else { options };
         let base = match (from == parent) == origin.is_of_it {
+            _ if !origin.is_merged => Ok(MergeBase::new(&origin.base)),
             true => MergeBase::of_ours(&origin.base, &origin.renumbered),
             false => MergeBase::of_theirs(&origin.base, &origin.renumbered),
         };
@@ -250,8 +252,8 @@ impl World {
         }
         // What is not written down moves nothing, so it is the same wherever the log is read.
         if is_changed && origin.base.revision() < ours.revision() {
-            let (is_of_it, from) = (from == parent, parent.clone());
-            let moved = Origin { from, base: ours, is_of_it, renumbered };
+            let (is_merged, is_of_it, from) = (true, from == parent, parent.clone());
+            let moved = Origin { from, base: ours, is_merged, is_of_it, renumbered };
             tree.branches.get_mut(&child).expect("looked at before").origin = Some(moved);
         }
     }
