@@ -6,6 +6,7 @@
 mod allow;
 mod crates;
 mod locks;
+mod map;
 mod mask;
 mod rust;
 mod text;
@@ -58,6 +59,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
             rust::check(file, &mut allow, &mut findings);
         }
     }
+    map::check(&files, &mut findings);
     crates::check(&files, &mut findings)?;
     allow.report_unused(&mut findings);
     println!("tidy: {} files, {} findings", files.len(), findings.0.len());
