@@ -15,7 +15,7 @@ use crate::experiments::Options;
 use crate::experiments::folder::Folder;
 use crate::lab::{Cause, LeftOut, Machine};
 use crate::occupy::Occupied;
-use crate::plan::{self, Case, Number, Threads};
+use crate::plan::{self, Case, Number};
 use crate::results::Row;
 use crate::sample::Sample;
 use crate::stats::median;
@@ -217,18 +217,6 @@ impl Rounds {
 }
 
 fn cells(case: Case, request: &Request) -> Vec<Cell> {
-    let threads = match case.threads {
-        Threads::Asked => request.threads(),
-        Threads::Fixed(threads) => vec![threads],
-        Threads::Each(threads) => threads.to_vec(),
-    };
-    let is_there = |system| system == System::Machine || request.systems.contains(&system);
-    let systems = match case.system {
-        None => request.systems.clone(),
-        Some(system) => is_there(system).then_some(system).into_iter().collect(),
-    };
-    let pairs =
-        threads.iter().flat_map(|&threads| systems.iter().map(move |&system| (threads, system)));
     let cell = |(threads, system)| {
         let options = request.options(case.experiment, threads);
         let told = case.told(system)?;
@@ -250,7 +238,7 @@ fn cells(case: Case, request: &Request) -> Vec<Cell> {
         program.touched = case.touched.saturating_mul(options.tasks);
         Some(Cell { case, system, threads, program, samples: Vec::new(), left_out: None })
     };
-    pairs.filter_map(cell).collect()
+    case.rows(&request.threads(), &request.systems).into_iter().filter_map(cell).collect()
 }
 
 /// What tells our own program which peers it is to ask in the same run, if there are any.

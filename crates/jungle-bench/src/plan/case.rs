@@ -100,6 +100,24 @@ impl Case {
         }
     }
 
+    /// The rows that it has: on how many threads, and whose, if these numbers of threads and these
+    /// systems are asked for.
+    pub fn rows(&self, asked: &[usize], systems: &[System]) -> Vec<(usize, System)> {
+        let threads = match self.threads {
+            Threads::Asked => asked.to_vec(),
+            Threads::Fixed(threads) => vec![threads],
+            Threads::Each(threads) => threads.to_vec(),
+        };
+        let is_there = |system: System| system == System::Machine || systems.contains(&system);
+        let mut systems = match self.system {
+            None => systems.to_vec(),
+            Some(system) => is_there(system).then_some(system).into_iter().collect(),
+        };
+        systems.retain(|system| self.told(*system).is_some());
+        let on = |threads: usize| systems.iter().map(move |system| (threads, *system));
+        threads.into_iter().flat_map(on).collect()
+    }
+
     /// Are the cores that it leaves idle kept busy, if `asked` says what was asked for?
     pub fn occupies_idle(&self, asked: bool) -> bool {
         match self.idle {
