@@ -78,6 +78,11 @@ const SYSTEMS: &str = "jungle,haskell,haskell-intmap,java,imbl,redb,lmdb,doltlit
 loro,automerge,git,rayon,crossbeam,tokio,warp,pocketbase,sqlite-app,cassandra,etcd,zookeeper,oak,\
 postgres";
 
+/// The systems that are measured if nothing else is said.
+pub fn usual_systems() -> Vec<System> {
+    SYSTEMS.split(',').filter_map(System::named).collect()
+}
+
 /// What is to be run.
 #[derive(clap::Args, Clone)]
 pub struct Request {
@@ -208,7 +213,7 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 
 /// Numbers of threads that show how something scales over so many cores. Two are always among them:
 /// bars speak of two.
-fn up_to(cores: usize, is_quick: bool) -> Vec<usize> {
+pub fn up_to(cores: usize, is_quick: bool) -> Vec<usize> {
     let mut counts = match is_quick {
         true => vec![1, 2, cores / 2, cores],
         false => (0..).map(|power| 1 << power).take_while(|count| *count < cores).collect(),

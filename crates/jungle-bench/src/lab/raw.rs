@@ -10,6 +10,7 @@ use super::machine::Machine;
 use crate::Failure;
 use crate::args::Request;
 use crate::results::Row;
+use crate::systems::System;
 
 /// A file of `raw/`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -140,14 +141,28 @@ impl Raw {
 
     /// Where its figures come from.
     pub fn source(&self) -> String {
-        let (day, _) =
-            self.conditions.taken.split_once(' ').unwrap_or((&self.conditions.taken, ""));
-        format!("{}, revision {}, {day}", self.machine.processor, self.revision())
+        format!("{}, revision {}, {}", self.machine.processor, self.revision(), self.day())
+    }
+
+    /// The day on which it was begun.
+    pub fn day(&self) -> &str {
+        let taken = self.conditions.taken.as_str();
+        taken.split_once(' ').map_or(taken, |(day, _)| day)
+    }
+
+    /// Is this figure there, or why it is not?
+    pub fn tells(&self, case: &str, system: System, threads: usize) -> bool {
+        let is_row = |row: &Row| row.case == case && row.system == system && row.threads == threads;
+        self.rows.iter().any(is_row)
+            || self.left_out.iter().any(|left| left.is_of(case, system, threads))
     }
 
     /// The first of these that has figures here, and has none now.
     pub fn lost<'l>(&self, left_out: &'l [LeftOut]) -> Option<&'l LeftOut> {
-        left_out.iter().find(|left| self.rows.iter().any(|row| left.is_of(row)))
+        let has = |left: &&LeftOut| {
+            self.rows.iter().any(|row| left.is_of(row.case, row.system, row.threads))
+        };
+        left_out.iter().find(has)
     }
 
     /// Reads one.
@@ -174,11 +189,11 @@ impl Raw {
 }
 
 impl LeftOut {
-    /// Would this row have been measured with it?
-    fn is_of(&self, row: &Row) -> bool {
-        self.system == row.system.name()
-            && self.case.as_ref().is_none_or(|case| case == row.case)
-            && self.threads.is_none_or(|threads| threads == row.threads)
+    /// Would this figure have been measured with it?
+    fn is_of(&self, case: &str, system: System, threads: usize) -> bool {
+        self.system == system.name()
+            && self.case.as_ref().is_none_or(|of| of == case)
+            && self.threads.is_none_or(|of| of == threads)
     }
 
     /// What it is.

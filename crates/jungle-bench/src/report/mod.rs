@@ -4,6 +4,7 @@ mod claims;
 mod curves;
 mod document;
 mod fit;
+mod gaps;
 mod plot;
 mod published;
 mod scale;

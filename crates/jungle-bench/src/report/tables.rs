@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::claims::Outcome;
 use super::document::Block;
+use super::gaps;
 use super::published::{ALICE, FIGURES};
 use crate::lab::{Cause, Raw};
 use crate::results::{Row, find};
@@ -172,9 +173,19 @@ pub fn not_measured(raws: &[Raw], unread: &[String], blocks: &mut Vec<Block>) {
     }
     let missing = missing.into_iter().map(|(line, of)| format!("{line} (for {})", of.join(", ")));
     let others = others.into_iter().map(|(line, of)| format!("{line} ({})", of.join("; ")));
-    let all: Vec<String> = missing.chain(unread.iter().cloned()).chain(others).collect();
+    let gaps = gaps::lines(raws);
+    let has_gaps = !gaps.is_empty();
+    let all = missing.chain(unread.iter().cloned()).chain(others).chain(gaps);
+    let all: Vec<String> = all.collect();
     blocks.push(match all.is_empty() {
         true => Block::Text("Everything was measured.".to_owned()),
         false => Block::List(all),
     });
+    if has_gaps {
+        blocks.push(Block::Text(
+            "What was not there yet, or not asked for, comes with all of its experiment: `cargo \
+             run --release -p jungle-bench -- EXPERIMENT --report DIR --again`."
+                .to_owned(),
+        ));
+    }
 }

@@ -140,6 +140,65 @@ fn what_is_missing_is_told_with_the_way_to_get_it() {
     assert!(end.contains("- read: failed: cargo xtask peers (visit-aged, jungle)"), "{end}");
 }
 
+/// The lines of the file, behind its name.
+fn gaps(raw: &Raw) -> Vec<String> {
+    let raws = [raw.clone()];
+    let page = document(&raws, &[], &outcomes(&raws)).markdown();
+    let (_, end) = page.split_once("## Not measured").unwrap();
+    let lines = end.lines().filter_map(|line| line.strip_prefix("- read: not "));
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn what_was_not_there_yet_is_told() {
+    let mut raw = raw();
+    raw.machine.cores = 4;
+    raw.versions.insert("revision".to_owned(), "abc".to_owned());
+    let told = "there yet when this was taken, on 2026-01-01 at revision abc (\
+        all of haskell-intmap; all of imbl; \
+        count of jungle, threads 2, 4; count of haskell, threads 2, 4; \
+        visit of haskell, threads 2, 4; visit-attribute; visit-aged of haskell; summary)";
+    assert_eq!(gaps(&raw), [told]);
+    // Java is missing, which is told; without that line nothing is known of it.
+    raw.left_out.clear();
+    let told = told.replace("all of imbl; ", "all of imbl; all of java; ");
+    assert_eq!(gaps(&raw), [told.replace("visit-aged of haskell", "visit-aged")]);
+}
+
+#[test]
+fn what_was_not_asked_for_is_told() {
+    let mut raw = raw();
+    raw.left_out.clear();
+    raw.rows.retain(|row| row.system.name() == "jungle" && row.case == "visit");
+    raw.command = "jungle-bench read --report DIR --case visit --systems jungle".to_owned();
+    raw.settings.systems = vec!["jungle".to_owned()];
+    raw.settings.case = Some("visit".to_owned());
+    (raw.machine.cores, raw.settings.quick) = (8, true);
+    let lines = gaps(&raw);
+    let [new, unasked] = &lines[..] else { panic!("{lines:?}") };
+    assert!(new.ends_with("(visit-attribute; visit-aged)"), "{new}");
+    let told = "asked for when this was taken, on 2026-01-01 at revision – (\
+        all cases without `visit` in their names; all of haskell; all of haskell-intmap; \
+        all of java; all of imbl; 8 threads, which --quick leaves out)";
+    assert_eq!(unasked, told);
+}
+
+#[test]
+fn a_file_with_all_that_the_plan_has_lacks_nothing() {
+    let mut raw = raw();
+    raw.machine.cores = 4;
+    let systems = crate::args::usual_systems();
+    raw.settings.systems = systems.iter().map(|system| system.name().to_owned()).collect();
+    let row = raw.rows[0].clone();
+    raw.rows.clear();
+    for case in crate::plan::cases("read").unwrap() {
+        for (threads, system) in case.rows(&raw.settings.threads, &systems) {
+            raw.rows.push(crate::results::Row { case: case.name, threads, system, ..row.clone() });
+        }
+    }
+    assert_eq!(gaps(&raw), Vec::<String>::new());
+}
+
 #[test]
 fn the_page_stands_alone() {
     let raws = raws();
