@@ -5,6 +5,7 @@ mod curves;
 mod document;
 mod fit;
 mod gaps;
+mod not_here;
 mod plot;
 mod published;
 mod scale;
@@ -128,6 +129,7 @@ fn document(raws: &[Raw], unread: &[String], outcomes: &[Outcome]) -> Document {
     scale::section(raws, &mut blocks);
     tables::experiments(raws, &mut blocks);
     tables::published(raws, &mut blocks);
+    not_here::section(raws, &mut blocks);
     tables::not_measured(raws, unread, &mut blocks);
     Document { title: "Jungle, measured".to_owned(), blocks }
 }

@@ -200,6 +200,25 @@ fn a_file_with_all_that_the_plan_has_lacks_nothing() {
 }
 
 #[test]
+fn systems_that_are_not_run_here_stand_beside_ours() {
+    let row = serde_json::json!([{
+        "experiment": "flat", "case": "open-many", "system": "jungle", "threads": 1,
+        "unit": "us", "samples": [13.0, 12.0, 11.0],
+    }]);
+    let rows = serde_json::from_value(row).unwrap();
+    let raws = [Raw { experiment: "flat".to_owned(), rows, ..raw() }];
+    let page = document(&raws, &[], &outcomes(&raws)).markdown();
+    let (_, section) = page.split_once("## Not run here").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let beside = "| 18 µs | github.com/sirixdb/sirix, docs | flat open-many: 12.0 µs |";
+    assert!(section.contains(beside), "{section}");
+    assert!(section.contains("| commit bytes: not measured |"), "{section}");
+    for system in ["Irmin", "TerminusDB", "XTDB", "Datomic", "CouchDB", "Noms", "eXist-db"] {
+        assert!(section.contains(&format!("\n| {system} | ")), "{system}: {section}");
+    }
+}
+
+#[test]
 fn the_page_stands_alone() {
     let raws = raws();
     let document = document(&raws, &[], &outcomes(&raws));
