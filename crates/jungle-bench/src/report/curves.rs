@@ -43,7 +43,7 @@ pub const FIGURES: [Figure; 6] = [
     Figure {
         name: "read",
         title: "E1: walking through snapshots",
-        notes: &[published::ORIGINALS, published::READ_QUOTED],
+        notes: &[published::ORIGINALS, published::READ_QUOTED, published::ORIGINALS_SOURCE],
         experiment: "read",
         cases: &[
             ("count", Jungle),
@@ -57,7 +57,7 @@ pub const FIGURES: [Figure; 6] = [
     Figure {
         name: "write",
         title: "E2: building trees",
-        notes: &[published::ORIGINALS, published::WRITE_QUOTED],
+        notes: &[published::ORIGINALS, published::WRITE_QUOTED, published::ORIGINALS_SOURCE],
         experiment: "write",
         cases: &[
             ("nodes", Jungle),
@@ -92,6 +92,8 @@ pub const FIGURES: [Figure; 6] = [
         title: "E3: the board over HTTP",
         notes: &[
             published::ORIGINALS,
+            published::ORIGINALS_SOURCE,
+            "Their Java version has one point, at 12 processors",
             "Ours has one point, on all cores of this machine, which the load tool uses too",
         ],
         experiment: "board",
