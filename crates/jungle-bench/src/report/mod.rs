@@ -1,5 +1,6 @@
 //! The report: made of the raw files and nothing else, so that it can be made again from them.
 
+mod behind;
 mod claims;
 mod curves;
 mod document;
@@ -125,6 +126,7 @@ fn document(raws: &[Raw], unread: &[String], outcomes: &[Outcome]) -> Document {
             .to_owned(),
     ));
     blocks.push(tables::bars(outcomes));
+    behind::section(raws, &mut blocks);
     scaling(raws, &mut blocks);
     scale::section(raws, &mut blocks);
     tables::experiments(raws, &mut blocks);

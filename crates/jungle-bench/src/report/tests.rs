@@ -219,6 +219,29 @@ fn systems_that_are_not_run_here_stand_beside_ours() {
 }
 
 #[test]
+fn losses_are_a_section_of_their_own_the_worst_first() {
+    let mut raw = raw();
+    let count = |page: &[Raw]| {
+        let page = document(page, &[], &outcomes(page)).markdown();
+        let (_, section) = page.split_once("\n## Behind\n").unwrap();
+        section.split_once("\n## ").unwrap().0.to_owned()
+    };
+    let none = count(std::slice::from_ref(&raw));
+    assert!(none.contains("Of 2 figures") && !none.contains("| case |"), "{none}");
+    for row in raw.rows.iter_mut().filter(|row| row.system.name() == "haskell") {
+        let more = if row.case == "visit" { 2e9 } else { 3e9 };
+        row.samples.fill(more);
+    }
+    let both = count(&[raw]);
+    assert!(both.contains("it does better in 2:"), "{both}");
+    let rows: Vec<&str> = both.lines().filter(|line| line.starts_with("| read ")).collect();
+    // 3e9 over 1.1e9, 2e9 over 7e8.
+    assert!(rows[0].starts_with("| read visit | 1 | haskell |"), "{both}");
+    assert!(rows[0].contains("| 2.86 × (2.50 × to 3.33 ×) |"), "{both}");
+    assert!(rows[1].contains("| read count | 1 | haskell |"), "{both}");
+}
+
+#[test]
 fn the_page_stands_alone() {
     let raws = raws();
     let document = document(&raws, &[], &outcomes(&raws));

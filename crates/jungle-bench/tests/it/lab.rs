@@ -139,6 +139,31 @@ fn the_readme_quotes_the_figures_of_the_report() {
     }
 }
 
+/// Whoever reads how many times as fast trees are built looks for this one.
+#[test]
+fn the_readme_tells_where_java_is_ahead() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let report = read(&root, "docs/measurements/report/report.md");
+    let readme = read(&root, "README.md").replace('\n', " ");
+    let (_, behind) = report.split_once("\n## Behind\n").unwrap();
+    let (behind, _) = behind.split_once("\n## ").unwrap();
+    let times = behind.lines().filter_map(|line| {
+        let cells: Vec<&str> = line.split(" | ").collect();
+        let ["| write nodes" | "| write attributes", _, "java", .., last] = cells[..] else {
+            return None;
+        };
+        last.split_once(" ×")?.0.parse::<f64>().ok()
+    });
+    let most = times.fold(0.0, f64::max);
+    let told = format!("Java builds trees up to {most:.1} times as fast");
+    let is_told = match most > 1.0 {
+        true => readme.contains(&told),
+        false => !readme.contains("Java builds trees"),
+    };
+    assert!(is_told, "README.md is not of this report: {told}");
+    assert!(readme.contains("docs/measurements/report/report.md#behind"));
+}
+
 #[test]
 fn a_report_is_made_again_from_the_raw_files_alone() {
     let folder = folder("again");
