@@ -47,7 +47,8 @@ usage: cargo xtask TASK
                              faults at once (--schedules N, or --minutes N: one that is held)
   torture upgrade [ARGS]     servers of an earlier revision are replaced while clients post
                              (--from REVISION)
-  torture ledger             what all torture runs of this checkout sum up to
+  torture ledger [ARGS]      what all torture runs of this checkout sum up to (--report DIR: kept
+                             in DIR/raw, for the bars of a report)
   torture engine             10,000 durable segments while takers and the engine's leader are killed
   track [ARGS]               instructions of a few workloads beside the recorded figures, as `test`
                              tells them; --record writes them down (`jungle-bench track --help`)

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use crate::command::{cargo, command, need, root, run as run_command, target_dir};
-use crate::error::{Context, Result, fail, no_arguments};
+use crate::error::{Context, Result, fail};
 use crate::steps::Steps;
 use built::Build;
 use ledger::{Entry, children_cpu_seconds};
@@ -38,8 +38,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
         ));
     };
     if suite == "ledger" {
-        no_arguments("torture ledger", rest)?;
-        return ledger::sum();
+        return ledger::run(rest);
     }
     if suite == "http" {
         return http::run(rest);

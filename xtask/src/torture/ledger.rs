@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::command::target_dir;
-use crate::error::{Context, Result};
+use serde_json::{Map, Value, json};
+
+use crate::command::{command, output, target_dir};
+use crate::error::{Context, Result, fail};
 
 const HEADER: &str = "suite\tseed\tpassed\tfailed\tcpu_seconds";
 
@@ -73,15 +75,50 @@ impl Entry {
     }
 }
 
-/// Prints what each suite has done so far.
-pub fn sum() -> Result<()> {
-    let path = path();
-    let text = fs::read_to_string(&path).context(format!("cannot read {}", path.display()))?;
-    print!("{}", summed(&text));
+/// Tells what each suite has done so far, or keeps that beside the figures of a report, which has
+/// bars of it.
+pub fn run(arguments: &[String]) -> Result<()> {
+    match arguments {
+        [] => print!("{}", summed(&read()?)),
+        [option, report] if option == "--report" => keep(Path::new(report))?,
+        _ => return fail("usage: cargo xtask torture ledger [--report DIR]"),
+    }
     Ok(())
 }
 
-fn summed(text: &str) -> String {
+fn read() -> Result<String> {
+    let path = path();
+    fs::read_to_string(&path).context(format!("cannot read {}", path.display()))
+}
+
+fn keep(report: &Path) -> Result<()> {
+    let taken = output(command("date", ["-u", "+%Y-%m-%d %H:%M:%S UTC"]))?;
+    let revision = output(command("git", ["rev-parse", "--short=12", "HEAD"]))?;
+    let kept = kept(&read()?, taken.trim(), revision.trim());
+    let folder = report.join("raw");
+    fs::create_dir_all(&folder).context(format!("cannot make {}", folder.display()))?;
+    let path = folder.join("torture.json");
+    fs::write(&path, kept).context(format!("cannot write {}", path.display()))?;
+    println!("{}", path.display());
+    Ok(())
+}
+
+/// As `jungle-bench` reads it.
+fn kept(text: &str, taken: &str, revision: &str) -> String {
+    let suite = |(suite, (runs, sum)): (String, (u64, Entry))| {
+        let Entry { passed, failed, cpu_seconds, .. } = sum;
+        let sum = json!({
+            "runs": runs, "passed": passed, "failed": failed, "cpu_seconds": cpu_seconds,
+        });
+        (suite, sum)
+    };
+    let suites: Map<String, Value> = sums(text).into_iter().map(suite).collect();
+    let kept = json!({ "taken": taken, "revision": revision, "suites": suites });
+    format!("{kept:#}\n")
+}
+
+/// Of each suite how many runs there are, and what they come to.
+fn sums(text: &str) -> BTreeMap<String, (u64, Entry)> {
     let mut suites: BTreeMap<String, (u64, Entry)> = BTreeMap::new();
     for entry in text.lines().filter_map(Entry::parse) {
         let (runs, sum) = suites.entry(entry.suite).or_default();
@@ -90,8 +127,12 @@ fn summed(text: &str) -> String {
         sum.failed += entry.failed;
         sum.cpu_seconds += entry.cpu_seconds;
     }
+    suites
+}
+
+fn summed(text: &str) -> String {
     let mut lines = String::new();
-    for (suite, (runs, sum)) in suites {
+    for (suite, (runs, sum)) in sums(text) {
         let Entry { passed, failed, cpu_seconds, .. } = sum;
         let hours = cpu_seconds / 3600.0;
         lines += &format!(
@@ -195,6 +236,19 @@ mod tests {
             "b 1 runs 1 passed 0 failed 0.00 CPU hours",
         ];
         assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn what_is_kept_has_the_sums_of_each_suite() {
+        let text = format!("{HEADER}\nengine\t1\t10\t0\t1.5\nengine\t2\t5\t1\t2.0\n");
+        let kept = kept(&text, "2026-01-01 00:00:00 UTC", "abc");
+        let expected = json!({
+            "taken": "2026-01-01 00:00:00 UTC",
+            "revision": "abc",
+            "suites": { "engine": { "runs": 2, "passed": 15, "failed": 1, "cpu_seconds": 3.5 } },
+        });
+        assert_eq!(serde_json::from_str::<Value>(&kept).unwrap(), expected);
+        assert!(kept.ends_with("}\n"));
     }
 
     fn squeezed(line: &str) -> String {
