@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::torture::Torture;
 use crate::bars::{Bar, RULES, Rule};
 use crate::lab::{LeftOut, Raw};
 use crate::plan;
@@ -22,11 +23,12 @@ struct Claim {
 enum By {
     /// These rules hold all of it.
     Rules(fn(&Rule) -> bool),
-    /// By something else, or by nothing yet.
-    Elsewhere(&'static str),
+    /// A torture suite, which counts and does not time: so many points of it at least, and none
+    /// that failed.
+    Suite(&'static str, u64),
 }
 
-use By::{Elsewhere, Rules};
+use By::{Rules, Suite};
 
 /// What came out at a bar: a row of the table.
 #[derive(Clone, Debug)]
@@ -322,7 +324,7 @@ const CLAIMS: &[Claim] = &[
         ALICE,
         "10,000 remote segments, takers and the leader killed",
         "none lost, none twice",
-        Elsewhere("a torture suite, which counts and does not time: `cargo xtask torture engine`"),
+        Suite("engine", 10_000),
     ),
     claim(
         CLUSTER,
@@ -385,19 +387,14 @@ const CLAIMS: &[Claim] = &[
         "never stop: none takes 100 ms",
         Rules(|rule| is(rule, "cluster", &["reads"])),
     ),
-    claim(
-        CLUSTER,
-        "kill -9 of a server, of both, under load",
-        "none lost",
-        Elsewhere("a torture suite, without the clock: `cargo xtask torture machines`"),
-    ),
+    claim(CLUSTER, "kill -9 of a server, of both, under load", "none lost", Suite("machines", 6)),
 ];
 
 /// With fewer rounds there is no middle one that others lie about.
 pub const ROUNDS_MIN: usize = 3;
 
 /// What came out at every bar, by these files.
-pub fn outcomes(raws: &[Raw]) -> Vec<Outcome> {
+pub fn outcomes(raws: &[Raw], torture: &Torture) -> Vec<Outcome> {
     let rows: Vec<Row> = raws.iter().flat_map(|raw| raw.rows.iter().cloned()).collect();
     let verdicts = verdicts::all(&rows);
     let mut outcomes: Vec<Outcome> = CLAIMS
@@ -407,7 +404,7 @@ pub fn outcomes(raws: &[Raw]) -> Vec<Outcome> {
                 Rules(is_its) => {
                     together(RULES.iter().filter(|rule| is_its(rule)), &verdicts, raws)
                 }
-                Elsewhere(why) => (State::NotMeasured, why.to_owned()),
+                Suite(name, points_min) => torture.judge(name, points_min),
             };
             let (what, least) = (claim.what.to_owned(), claim.least.to_owned());
             Outcome { part: claim.part, what, least, measured, state }
@@ -533,7 +530,7 @@ fn why_not(rule: &Rule, raws: &[Raw]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{By, CLAIMS, RULES, State, claims_of, outcomes};
+    use super::{By, CLAIMS, RULES, State, Torture, claims_of, outcomes};
 
     #[test]
     fn every_rule_is_of_one_bar_and_every_bar_has_rules() {
@@ -549,7 +546,7 @@ mod tests {
 
     #[test]
     fn without_figures_nothing_passes_and_all_say_why() {
-        let outcomes = outcomes(&[]);
+        let outcomes = outcomes(&[], &Torture::default());
         assert!(outcomes.len() >= CLAIMS.len());
         for outcome in outcomes {
             assert_eq!(outcome.state, State::NotMeasured, "{outcome:?}");

@@ -11,12 +11,14 @@ mod plot;
 mod published;
 mod scale;
 mod tables;
+mod torture;
 
 use std::fs;
 use std::path::Path;
 
 use self::claims::{Outcome, State};
 use self::document::{Block, Document};
+use self::torture::Torture;
 use crate::Failure;
 use crate::lab::Raw;
 use crate::plan;
@@ -29,8 +31,12 @@ use crate::results::Row;
 /// When nothing was measured there, or the folder cannot be written to. A file of `raw` that cannot
 /// be read is a line of the report.
 pub fn write(folder: &Path) -> Result<(), Failure> {
-    let (raws, unread) = read(folder)?;
-    let outcomes = claims::outcomes(&raws);
+    let (raws, mut unread) = read(folder)?;
+    let torture = Torture::read(folder).unwrap_or_else(|error| {
+        unread.push(format!("raw/torture.json: {error}"));
+        Torture::default()
+    });
+    let outcomes = claims::outcomes(&raws, &torture);
     let document = document(&raws, &unread, &outcomes);
     let plots = folder.join("plots");
     fs::create_dir_all(&plots)?;

@@ -215,6 +215,29 @@ fn a_raw_file_that_is_damaged_is_a_line() {
     assert!(text(&output.stderr).contains("nothing was measured in"));
 }
 
+#[test]
+fn bars_of_torture_suites_are_judged_by_what_was_kept_of_them() {
+    let folder = folder("torture");
+    measure("read", &folder, READ);
+    let line = format!("report {}", folder.display());
+    let bars = |kept: &str| {
+        fs::write(folder.join("raw/torture.json"), kept).unwrap();
+        told(bench(&line));
+        let report = read(&folder, "report.md");
+        let of = |what: &str| report.lines().find(|line| line.contains(what)).unwrap().to_owned();
+        (of("| 10,000 remote segments"), of("| kill -9 of a server, of both"), report)
+    };
+    let kept = r#"{"taken": "2026-01-01 00:00:00 UTC", "revision": "abc", "suites": {
+        "engine": {"runs": 2, "passed": 20000, "failed": 0, "cpu_seconds": 1.0},
+        "machines": {"runs": 1, "passed": 5, "failed": 1, "cpu_seconds": 1.0}}}"#;
+    let (engine, machines, _) = bars(kept);
+    assert!(engine.contains("20000 passed, 0 failed in 2 runs"), "{engine}");
+    assert!(engine.ends_with("| pass |") && machines.ends_with("| FAIL |"), "{engine} {machines}");
+    let (engine, _, report) = bars("{");
+    assert!(engine.ends_with("| not measured |"), "{engine}");
+    assert!(report.contains("- raw/torture.json: EOF while parsing"), "{report}");
+}
+
 /// Ray is only there if somebody asked for it by name.
 #[test]
 fn a_peer_that_is_missing_is_a_line() {

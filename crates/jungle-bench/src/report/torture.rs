@@ -1,0 +1,92 @@
+//! What the torture suites have counted, as `cargo xtask torture ledger --report DIR` keeps it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::claims::State;
+use crate::Failure;
+
+/// `raw/torture.json`; of nothing, if there is none.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Torture {
+    /// When it was summed up, in universal time.
+    taken: String,
+    /// And at which revision: those of the runs are earlier ones, or this.
+    revision: String,
+    suites: BTreeMap<String, Sum>,
+}
+
+/// What all runs of a suite come to.
+#[derive(Clone, Debug, Deserialize)]
+struct Sum {
+    runs: u64,
+    passed: u64,
+    failed: u64,
+}
+
+impl Torture {
+    /// What lies in the folder of a report.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read.
+    pub fn read(report: &Path) -> Result<Torture, Failure> {
+        let path = report.join("raw/torture.json");
+        match path.is_file() {
+            true => Ok(serde_json::from_str(&fs::read_to_string(path)?)?),
+            false => Ok(Torture::default()),
+        }
+    }
+
+    /// Have so many points of a suite passed, and none failed? And what it came to.
+    pub fn judge(&self, suite: &str, points_min: u64) -> (State, String) {
+        let how = format!(
+            "`cargo xtask torture {suite}`, then `cargo xtask torture ledger --report DIR`"
+        );
+        let Some(Sum { runs, passed, failed }) = self.suites.get(suite) else {
+            return (State::NotMeasured, format!("not run: {how}"));
+        };
+        let Torture { taken, revision, .. } = self;
+        let sum = format!(
+            "{suite}: {passed} passed, {failed} failed in {runs} runs, until {taken}, revision \
+             {revision}"
+        );
+        match (*failed, *passed >= points_min) {
+            (0, true) => (State::Pass, sum),
+            (0, false) => (State::NotMeasured, format!("{sum}, of {points_min} at least: {how}")),
+            (_, _) => (State::Fail, format!("{sum} FAIL")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{State, Torture};
+
+    #[test]
+    fn enough_points_without_a_failure_pass() {
+        let judge = |passed: u64, failed: u64| {
+            let kept = serde_json::json!({
+                "taken": "2026-01-01 00:00:00 UTC", "revision": "abc", "suites": { "engine": {
+                    "runs": 2, "passed": passed, "failed": failed, "cpu_seconds": 3.5,
+                } },
+            });
+            let torture: Torture = serde_json::from_value(kept).unwrap();
+            assert_eq!(torture.judge("machines", 6).0, State::NotMeasured);
+            torture.judge("engine", 10_000)
+        };
+        let (state, told) = judge(10_000, 0);
+        assert_eq!(state, State::Pass);
+        let sum = "engine: 10000 passed, 0 failed in 2 runs, until 2026-01-01 00:00:00 UTC, \
+            revision abc";
+        assert_eq!(told, sum);
+        let (state, told) = judge(9_999, 0);
+        assert_eq!(state, State::NotMeasured);
+        assert!(told.contains("of 10000 at least: `cargo xtask torture engine`"), "{told}");
+        let (state, told) = judge(20_000, 1);
+        assert_eq!(state, State::Fail);
+        assert!(told.ends_with(" FAIL"), "{told}");
+    }
+}
