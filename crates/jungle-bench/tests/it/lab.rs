@@ -64,9 +64,15 @@ fn the_report_in_the_documents_says_what_its_raw_files_say() {
     }
     assert!(raw > 15, "{raw}");
     told(bench(&format!("report {}", folder.display())));
-    for file in ["report.md", "report.html"] {
-        let is_same = read(&folder, file) == read(&kept, file);
-        assert!(is_same, "{file}: `jungle-bench report docs/measurements/report` makes it anew");
+    let pictures = fs::read_dir(folder.join("plots")).unwrap();
+    let pictures = pictures.map(|file| Path::new("plots").join(file.unwrap().file_name()));
+    for file in ["report.md", "report.html"].into_iter().map(PathBuf::from).chain(pictures) {
+        let of = |folder: &Path| fs::read(folder.join(&file)).unwrap_or_default();
+        let file = file.display();
+        assert!(
+            of(&folder) == of(&kept),
+            "{file}: `jungle-bench report docs/measurements/report` makes it anew"
+        );
     }
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers are test code too")]
 
+mod derived;
 mod lab;
 mod load;
 mod track;
