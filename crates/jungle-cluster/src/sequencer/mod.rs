@@ -58,7 +58,8 @@ pub(crate) struct Appender {
 /// Guests are waited for no longer than this.
 const GATHER_MAX: Duration = Duration::from_millis(5);
 
-/// So long it is asked at most whether the log is still what was followed.
+/// So long it is asked before an append whether the log is still what was followed; and behind one
+/// at least.
 const LINK_WITHIN: Duration = Duration::from_secs(2);
 
 /// So often records are sent again behind messages that have nothing in them.
@@ -272,7 +273,7 @@ impl Appender {
     /// Refuses to append to a log that has become [another one](Self::check_link). Where that is
     /// not known, the append waits for the engine, and it is looked at behind it.
     fn look_before(&self, after: u64, message: &Bytes) -> Result<(), LogError> {
-        match self.check_link(after, message) {
+        match self.check_link(after, message, LINK_WITHIN) {
             Err(error @ LogError::Ended(_)) => Err(error),
             _ => Ok(()),
         }
@@ -284,10 +285,13 @@ impl Appender {
         message: &Bytes,
         within: Duration,
     ) -> Result<Appended, LogError> {
+        let begun = Instant::now();
         let appended = self.log.append(after, message, within)?;
         if let Appended::At(_) = appended {
-            // It may have become another one meanwhile.
-            self.check_link(after, message)?;
+            // It may have become another one meanwhile. The engine may have no leader for longer
+            // than is waited before an append.
+            let rest = within.saturating_sub(begun.elapsed());
+            self.check_link(after, message, rest.max(LINK_WITHIN))?;
         }
         Ok(appended)
     }
@@ -296,14 +300,14 @@ impl Appender {
     /// known. The engine compares where it ends only: one that has lost its end may have as many
     /// messages again. That it has another leader may have been told late, when more was written
     /// behind those, here and elsewhere: so some before the newest one are looked at, too.
-    fn check_link(&self, after: u64, message: &Bytes) -> Result<(), LogError> {
+    fn check_link(&self, after: u64, message: &Bytes, within: Duration) -> Result<(), LogError> {
         let leaders = self.log.leaders();
         if leaders == self.leaders.load(Ordering::SeqCst) {
             return Ok(());
         }
         let begun = Instant::now();
         let look = |sequence: u64| {
-            let found = self.log.get_within(sequence, LINK_WITHIN)?;
+            let found = self.log.get_within(sequence, within)?;
             Ok::<_, LogError>(found.filter(|found| message::is_whole(found)))
         };
         match look(after)? {

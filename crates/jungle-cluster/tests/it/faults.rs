@@ -263,6 +263,18 @@ fn a_server_appends_nothing_to_a_log_that_went_on_without_it() {
     assert!(matches!(&*fault, Fault::Unlinked { sequence } if *sequence == all as u64), "{fault}");
 }
 
+/// It is in the log; nobody can be asked about the messages before it until somebody leads again.
+#[test]
+fn a_commit_beside_an_election_is_waited_for_as_long_as_any() {
+    let engine = Arc::new(Engine::default());
+    let (jungle, cluster) = server(&engine.connect(&mut Rng::new(1), 0), "a");
+    let tree = jungle.create_tree("t").unwrap();
+    engine.leaders.fetch_add(1, Ordering::SeqCst);
+    *engine.elects_for.lock().unwrap() = Duration::from_secs(10);
+    tree.update(|tx| tx.put_attribute(&[], "n", 1)).unwrap();
+    assert!(cluster.fault().is_none());
+}
+
 /// As when that it has another leader comes later than the answer of that leader.
 #[test]
 fn a_server_that_is_told_late_of_an_election_notices_what_it_has_written_behind() {

@@ -28,6 +28,8 @@ pub struct Engine {
     pub damaged_at: Mutex<Option<usize>>,
     /// How often it had another leader.
     pub leaders: AtomicU64,
+    /// For so long it elects one: whoever reads a message and waits no longer gets no answer.
+    pub elects_for: Mutex<Duration>,
     /// What time it is there, if that is known.
     pub time: Mutex<Option<Timestamp>>,
     receivers: Mutex<BTreeMap<String, Got>>,
@@ -133,6 +135,13 @@ impl Log for FaultyLog {
         let messages = self.engine.messages();
         let found = messages.get(at).filter(|_| is_there);
         Ok(found.map(|message| self.engine.read(sequence, message)))
+    }
+
+    fn get_within(&self, sequence: u64, within: Duration) -> Result<Option<Bytes>, LogError> {
+        if within < *self.engine.elects_for.lock().unwrap() {
+            return Err(LogError::NoAnswer { within, last: None });
+        }
+        self.get(sequence)
     }
 
     fn bounds(&self) -> Result<(u64, u64), LogError> {

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-use super::{ANSWER_WITHIN, REST, get, hear};
+use super::{REST, get, hear};
 use crate::engine::log::{Appended, LogError};
 
 /// On subjects that begin so, the engine tells that a stream has a new leader.
@@ -90,7 +90,7 @@ impl Append {
             let last: Option<async_nats::Error> = match answered {
                 Some(Ok(ack)) => return Ok(Appended::At(ack.sequence)),
                 Some(Err(error)) => {
-                    if let Some(appended) = self.settle(&error).await? {
+                    if let Some(appended) = self.settle(&error, deadline).await? {
                         return Ok(appended);
                     }
                     let is_short = error.to_string().contains(&IN_FLIGHT.to_string());
@@ -121,7 +121,11 @@ impl Append {
     }
 
     /// What became of it, as an error tells; `None` where it is to be sent again.
-    async fn settle(&self, error: &PublishError) -> Result<Option<Appended>, LogError> {
+    async fn settle(
+        &self,
+        error: &PublishError,
+        deadline: Instant,
+    ) -> Result<Option<Appended>, LogError> {
         match error.kind() {
             PublishErrorKind::MaxPayloadExceeded => {
                 let (bytes, reason) = (self.message.len(), error.to_string());
@@ -129,7 +133,8 @@ impl Append {
             }
             PublishErrorKind::WrongLastSequence => {
                 // It may be our own, whose answer was lost.
-                let found = get(&self.stream, self.after + 1, ANSWER_WITHIN).await?;
+                let rest = deadline.saturating_duration_since(Instant::now());
+                let found = get(&self.stream, self.after + 1, rest).await?;
                 Ok(found.map(|found| match found == self.message {
                     true => Appended::At(self.after + 1),
                     false => Appended::Behind,

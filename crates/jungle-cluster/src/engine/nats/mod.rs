@@ -414,7 +414,9 @@ async fn get(stream: &Stream, sequence: u64, within: Duration) -> Result<Option<
             Err(error) if matches!(error.kind(), RawMessageErrorKind::NoMessageFound) => {
                 return Ok(None);
             }
-            Err(error) if Instant::now() > deadline => return Err(no_answer(error)),
+            Err(error) if Instant::now() > deadline => {
+                return Err(LogError::NoAnswer { within, last: Some(error.into()) });
+            }
             Err(_) => sleep(REST).await,
         }
     }
