@@ -290,8 +290,7 @@ impl Appender {
         if let Appended::At(_) = appended {
             // It may have become another one meanwhile. The engine may have no leader for longer
             // than is waited before an append.
-            let rest = within.saturating_sub(begun.elapsed());
-            self.check_link(after, message, rest.max(LINK_WITHIN))?;
+            self.check_link(after, message, within.saturating_sub(begun.elapsed()))?;
         }
         Ok(appended)
     }
@@ -305,9 +304,11 @@ impl Appender {
         if leaders == self.leaders.load(Ordering::SeqCst) {
             return Ok(());
         }
-        let begun = Instant::now();
+        let before = self.follower.place().before(after);
+        let deadline = Instant::now() + within;
         let look = |sequence: u64| {
-            let found = self.log.get_within(sequence, within)?;
+            let rest = deadline.saturating_duration_since(Instant::now());
+            let found = self.log.get_within(sequence, rest.max(LINK_WITHIN))?;
             Ok::<_, LogError>(found.filter(|found| message::is_whole(found)))
         };
         match look(after)? {
@@ -316,7 +317,8 @@ impl Appender {
             // The next message is looked at instead.
             None => return Ok(()),
         }
-        let before = self.follower.place().before(after);
+        // However long the first answer took.
+        let begun = Instant::now();
         for (sequence, hash) in before {
             if begun.elapsed() > LINK_WITHIN {
                 break;

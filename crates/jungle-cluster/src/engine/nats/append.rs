@@ -1,6 +1,7 @@
 //! Appending a message to the log, whoever leads it meanwhile.
 
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -25,41 +26,49 @@ const IN_FLIGHT: u64 = 10164;
 
 /// How often a leader of the log was elected, as far as the engine has told.
 #[derive(Clone)]
-pub(super) struct Elections(watch::Receiver<u64>);
+pub(super) struct Elections {
+    told: watch::Receiver<u64>,
+    client: Client,
+}
 
 impl Elections {
     /// Those from now on, and what counts them as long as it runs.
     pub(super) fn hear(client: Client, log: &str) -> (Elections, impl Future<Output = ()> + use<>) {
-        let (sender, receiver) = watch::channel(0);
+        let (sender, told) = watch::channel(0);
         let got = move |_: &[u8]| sender.send_modify(|count| *count += 1);
-        (Elections(receiver), hear(client, format!("{ELECTED}.{log}"), Arc::new(got)))
+        let counting = hear(client.clone(), format!("{ELECTED}.{log}"), Arc::new(got));
+        (Elections { told, client }, counting)
     }
 
     /// None, where nothing is appended.
-    pub(super) fn none() -> Elections {
-        Elections(watch::Sender::new(0).subscribe())
+    pub(super) fn none(client: Client) -> Elections {
+        Elections { told: watch::Sender::new(0).subscribe(), client }
     }
 
     /// How often that was, and there was another connection.
-    pub(super) fn count(&self, client: &Client) -> u64 {
-        *self.0.borrow() + client.statistics().connects.load(Ordering::Relaxed)
+    pub(super) fn count(&self) -> u64 {
+        *self.told.borrow() + self.connections()
     }
 
-    /// Waits until what was asked before this was called may never be answered: somebody else leads
-    /// the log now, or the connection is another one.
-    fn disturbed(&mut self, client: Client) -> impl Future<Output = ()> + use<'_> {
-        self.0.borrow_and_update();
-        let connections = move || client.statistics().connects.load(Ordering::Relaxed);
-        let before = connections();
-        async move {
-            loop {
-                tokio::select! {
-                    Ok(()) = self.0.changed() => return,
-                    () = sleep(REST) => {}
-                }
-                if connections() != before {
-                    return;
-                }
+    fn connections(&self) -> u64 {
+        self.client.statistics().connects.load(Ordering::Relaxed)
+    }
+
+    /// The answer to what is asked now; `None` where none may come any more: somebody else leads
+    /// the log meanwhile, or the connection is another one.
+    pub(super) async fn undisturbed<T>(&mut self, answer: impl Future<Output = T>) -> Option<T> {
+        self.told.borrow_and_update();
+        let before = self.connections();
+        let mut answer = pin!(answer);
+        loop {
+            tokio::select! {
+                biased;
+                answered = &mut answer => return Some(answered),
+                Ok(()) = self.told.changed() => return None,
+                () = sleep(REST) => {}
+            }
+            if self.connections() != before {
+                return None;
             }
         }
     }
@@ -105,24 +114,19 @@ impl Append {
         }
     }
 
-    /// The answer; `None` where none may come any more.
+    /// The answer, if one comes.
     async fn send(
         &mut self,
         publication: PublishMessage,
     ) -> Option<Result<PublishAck, PublishError>> {
-        let disturbed = self.elections.disturbed(self.jetstream.client());
-        match self.jetstream.send_publish(self.subject.clone(), publication).await {
-            Ok(answer) => tokio::select! {
-                answered = answer => Some(answered),
-                () = disturbed => None,
-            },
-            Err(error) => Some(Err(error)),
-        }
+        let (jetstream, subject) = (&self.jetstream, self.subject.clone());
+        let asking = async { jetstream.send_publish(subject, publication).await?.await };
+        self.elections.undisturbed(asking).await
     }
 
     /// What became of it, as an error tells; `None` where it is to be sent again.
     async fn settle(
-        &self,
+        &mut self,
         error: &PublishError,
         deadline: Instant,
     ) -> Result<Option<Appended>, LogError> {
@@ -134,7 +138,8 @@ impl Append {
             PublishErrorKind::WrongLastSequence => {
                 // It may be our own, whose answer was lost.
                 let rest = deadline.saturating_duration_since(Instant::now());
-                let found = get(&self.stream, self.after + 1, rest).await?;
+                let elections = Some(&mut self.elections);
+                let found = get(&self.stream, elections, self.after + 1, rest).await?;
                 Ok(found.map(|found| match found == self.message {
                     true => Appended::At(self.after + 1),
                     false => Appended::Behind,

@@ -152,7 +152,7 @@ async fn bounds(stream: &Stream) -> Result<(u64, u64), async_nats::Error> {
 }
 
 async fn message_of(stream: &Stream, sequence: u64) -> Result<Bytes, String> {
-    let found = get(stream, sequence, HELD_WITHIN).await;
+    let found = get(stream, None, sequence, HELD_WITHIN).await;
     found.ok().flatten().ok_or_else(|| format!("message {sequence} cannot be read of both"))
 }
 

@@ -149,7 +149,7 @@ impl NatsLog {
             stream,
             mirror: None,
             reach: Reach::new(&jetstream, &name),
-            elections: Elections::none(),
+            elections: Elections::none(jetstream.client()),
             depot,
             jetstream,
             cluster: cluster.to_owned(),
@@ -209,8 +209,9 @@ impl Log for NatsLog {
             // The engine takes that for a bad request.
             return Ok(None);
         }
-        let stream = self.stream.clone();
-        self.wait(within * 2, async move { get(&stream, sequence, within).await })?
+        let (stream, mut elections) = (self.stream.clone(), self.elections.clone());
+        let asking = async move { get(&stream, Some(&mut elections), sequence, within).await };
+        self.wait(within + ACK_WITHIN * 2, asking)?
     }
 
     fn search(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
@@ -319,7 +320,7 @@ impl Log for NatsLog {
     }
 
     fn leaders(&self) -> u64 {
-        self.elections.count(&self.jetstream.client())
+        self.elections.count()
     }
 
     fn outage(&self) -> Option<Duration> {
@@ -405,19 +406,31 @@ pub(crate) fn no_answer(error: impl Into<async_nats::Error>) -> LogError {
     LogError::NoAnswer { within: ANSWER_WITHIN, last: Some(error.into()) }
 }
 
-/// As the leader has it.
-async fn get(stream: &Stream, sequence: u64, within: Duration) -> Result<Option<Bytes>, LogError> {
+/// As the leader has it; where elections are heard of, whoever leads meanwhile is asked at once.
+async fn get(
+    stream: &Stream,
+    mut elections: Option<&mut Elections>,
+    sequence: u64,
+    within: Duration,
+) -> Result<Option<Bytes>, LogError> {
     let deadline = Instant::now() + within;
     loop {
-        match stream.get_raw_message(sequence).await {
-            Ok(message) => return Ok(Some(message.payload)),
-            Err(error) if matches!(error.kind(), RawMessageErrorKind::NoMessageFound) => {
+        let asking = stream.get_raw_message(sequence);
+        let answered = match &mut elections {
+            Some(elections) => elections.undisturbed(asking).await,
+            None => Some(asking.await),
+        };
+        let last: Option<async_nats::Error> = match answered {
+            Some(Ok(message)) => return Ok(Some(message.payload)),
+            Some(Err(error)) if matches!(error.kind(), RawMessageErrorKind::NoMessageFound) => {
                 return Ok(None);
             }
-            Err(error) if Instant::now() > deadline => {
-                return Err(LogError::NoAnswer { within, last: Some(error.into()) });
-            }
-            Err(_) => sleep(REST).await,
+            Some(Err(error)) => Some(error.into()),
+            None => None,
+        };
+        if Instant::now() > deadline {
+            return Err(LogError::NoAnswer { within, last });
         }
+        sleep(REST).await;
     }
 }

@@ -32,7 +32,7 @@ pub(super) async fn search(
     let (mut damaged, mut failed) = (None, None);
     for at in 0..TRIES {
         let found = match at % ROUND {
-            0 => get(stream, sequence, WITHIN).await,
+            0 => get(stream, None, sequence, WITHIN).await,
             _ => Ok(timeout(WITHIN, deliver(client, stream, sequence)).await.ok().flatten()),
         };
         match found {

@@ -101,7 +101,7 @@ impl Feed {
         self.retries = 0;
         let is_to_be_read = source == Source::Mirror && message::read(&bytes).is_err();
         let bytes = match is_to_be_read {
-            true => get(&self.log, sequence, ANSWER_WITHIN).await.ok()?.unwrap_or(bytes),
+            true => get(&self.log, None, sequence, ANSWER_WITHIN).await.ok()?.unwrap_or(bytes),
             false => bytes,
         };
         self.due = sequence + 1;
