@@ -6,6 +6,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::details::Details;
+
 /// A machine: results of one are not held against those of another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
@@ -19,10 +21,13 @@ pub struct Machine {
     pub kernel: String,
     /// What the disk is formatted with on which the experiments put their folders.
     pub file_system: String,
+    /// What else the kernel tells; files that were written before it was asked have nothing of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Details>,
 }
 
 /// Nothing is told about it.
-const UNKNOWN: &str = "unknown";
+pub(super) const UNKNOWN: &str = "unknown";
 
 impl Machine {
     /// This one.
@@ -36,7 +41,15 @@ impl Machine {
             memory_bytes: memory(&read("/proc/meminfo")).unwrap_or(0),
             kernel: format!("{} {}", std::env::consts::OS, kernel.trim()),
             file_system: file_system(&read("/proc/self/mounts"), &folder).unwrap_or(UNKNOWN).into(),
+            details: Some(Details::here()),
         }
+    }
+
+    /// Is it the same one, as far as both tell?
+    pub fn is(&self, other: &Machine) -> bool {
+        let briefly = |machine: &Machine| Machine { details: None, ..machine.clone() };
+        let is_told = self.details.is_some() && other.details.is_some();
+        briefly(self) == briefly(other) && (!is_told || self.details == other.details)
     }
 
     /// Its rows in the report.
@@ -49,7 +62,8 @@ impl Machine {
             ("kernel", self.kernel.clone()),
             ("file system", self.file_system.clone()),
         ];
-        rows.into_iter().collect()
+        let details = self.details.iter().flat_map(Details::rows);
+        rows.into_iter().chain(details).collect()
     }
 }
 
@@ -87,7 +101,7 @@ fn policy(stat: &str) -> Option<String> {
 }
 
 /// What stands behind a name and a colon.
-fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+pub(super) fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let mut fields = text.lines().filter_map(|line| line.split_once(':'));
     fields.find(|(found, _)| found.trim() == name).map(|(_, value)| value.trim())
 }
@@ -112,7 +126,7 @@ fn file_system<'t>(mounts: &'t str, file: &Path) -> Option<&'t str> {
 mod tests {
     use std::path::Path;
 
-    use super::{field, file_system, memory, policy};
+    use super::{Machine, UNKNOWN, field, file_system, memory, policy};
 
     #[test]
     fn the_systems_files_are_read() {
@@ -124,6 +138,23 @@ mod tests {
         let of = |file: &str| file_system(mounts, Path::new(file));
         assert_eq!((of("/data/x"), of("/database")), (Some("xfs"), Some("ext4")));
         assert_eq!(of("relative"), None);
+    }
+
+    /// So that what was measured before more was told is not measured again for that.
+    #[test]
+    fn a_machine_is_the_same_as_far_as_both_tell() {
+        let here = Machine::here();
+        let mut old = serde_json::to_value(&here).unwrap();
+        old.as_object_mut().unwrap().remove("details").unwrap();
+        let old: Machine = serde_json::from_value(old).unwrap();
+        assert!(old != here && old.is(&here) && here.is(&old) && here.is(&here));
+        assert!(!serde_json::to_string(&old).unwrap().contains("details"));
+        let mut other = here.clone();
+        other.details.as_mut().unwrap().model = "another".to_owned();
+        assert!(!other.is(&here) && other.is(&old));
+        assert!(!Machine { cores: here.cores + 1, ..old.clone() }.is(&here));
+        assert_eq!(here.rows().len(), old.rows().len() + 6);
+        assert!(here.rows().values().all(|told| !told.is_empty()), "{UNKNOWN} at least");
     }
 
     #[test]

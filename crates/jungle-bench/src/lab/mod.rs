@@ -1,6 +1,7 @@
 //! `jungle-bench EXPERIMENT --report FOLDER`: experiments one after the other, each in its share of
 //! the time, each kept as soon as it has ended; then the report of all that are there.
 
+mod details;
 mod machine;
 mod raw;
 mod shares;

@@ -129,9 +129,9 @@ impl Raw {
         versions: &BTreeMap<String, String>,
         settings: &Settings,
     ) -> bool {
-        let is_same =
-            (&self.machine, &self.versions, &self.settings) == (machine, versions, settings);
-        is_same && self.left_out.iter().all(|left| left.cause != Cause::Failed)
+        self.machine.is(machine)
+            && (&self.versions, &self.settings) == (versions, settings)
+            && self.left_out.iter().all(|left| left.cause != Cause::Failed)
     }
 
     /// The revision of this repository that was measured, as it was told.
