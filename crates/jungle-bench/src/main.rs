@@ -15,6 +15,7 @@ mod experiments;
 mod lab;
 mod occupy;
 mod plan;
+mod progress;
 mod report;
 mod results;
 mod runner;

@@ -2,11 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
-use std::io::IsTerminal;
 use std::process::{Command, Output};
 use std::time::Instant;
-
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::Failure;
 use crate::args::Request;
@@ -16,6 +13,7 @@ use crate::experiments::folder::Folder;
 use crate::lab::{Cause, LeftOut, Machine};
 use crate::occupy::Occupied;
 use crate::plan::{self, Case, Number};
+use crate::progress::Progress;
 use crate::results::Row;
 use crate::sample::Sample;
 use crate::stats::median;
@@ -80,7 +78,7 @@ pub struct Found {
 /// # Errors
 /// When a measurement fails or finds its own result wrong.
 pub fn run(cases: &[Case], request: &Request) -> Result<Found, Failure> {
-    let mut rounds = Rounds::new(cases, request, request.rounds());
+    let mut rounds = Rounds::new(cases, request, request.rounds(), None);
     for round in 0..request.rounds() {
         rounds.run_one(round, None, OnFailure::Stop);
         let left_out = |cell: &Cell| {
@@ -98,7 +96,7 @@ pub fn run(cases: &[Case], request: &Request) -> Result<Found, Failure> {
 /// time for one as long as the one before. What fails is told, and the rest goes on. In each round
 /// that comes first which the bars speak of.
 pub fn run_until(cases: &[Case], request: &Request, deadline: Instant) -> Found {
-    let mut rounds = Rounds::new(cases, request, request.rounds_max());
+    let mut rounds = Rounds::new(cases, request, request.rounds_max(), Some(deadline));
     rounds.order.sort_by_key(|at| !rounds.cells[*at].is_of_a_bar());
     for round in 0..request.rounds_max() {
         let begun = Instant::now();
@@ -122,22 +120,17 @@ struct Rounds {
     cells: Vec<Cell>,
     /// In which they are measured.
     order: Vec<usize>,
-    bar: ProgressBar,
+    progress: Progress,
 }
 
 impl Rounds {
-    fn new(cases: &[Case], request: &Request, rounds: usize) -> Rounds {
+    fn new(cases: &[Case], request: &Request, rounds: usize, deadline: Option<Instant>) -> Rounds {
         let wanted =
             |case: &&Case| request.case.as_ref().is_none_or(|part| case.name.contains(part));
         let cells: Vec<Cell> =
             cases.iter().filter(wanted).flat_map(|case| cells(*case, request)).collect();
-        let bar = ProgressBar::new((cells.len() * rounds) as u64);
-        if !std::io::stderr().is_terminal() {
-            bar.set_draw_target(ProgressDrawTarget::hidden());
-        }
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {msg}");
-        bar.set_style(style.expect("the template is a literal"));
-        Rounds { order: (0..cells.len()).collect(), cells, bar }
+        let progress = Progress::new(cells.len() * rounds, deadline);
+        Rounds { order: (0..cells.len()).collect(), cells, progress }
     }
 
     /// One sample more for each cell, of those that have not failed.
@@ -150,7 +143,7 @@ impl Rounds {
                 continue;
             }
             let (experiment, name) = (cell.case.experiment, cell.case.name);
-            self.bar.set_message(format!("{experiment} {name}, {}", cell.system.name()));
+            self.progress.begin(format!("{experiment} {name}, {}", cell.system.name()));
             if !measured.contains_key(&cell.program) {
                 measured.insert(cell.program.clone(), measure(&cell.program, deadline));
             }
@@ -165,7 +158,7 @@ impl Rounds {
             if is_failure && on_failure == OnFailure::Stop {
                 return;
             }
-            self.bar.inc(1);
+            self.progress.done();
         }
         self.refuse_other_content(&measured);
     }
@@ -198,7 +191,7 @@ impl Rounds {
     }
 
     fn end(self) -> Found {
-        self.bar.finish_and_clear();
+        self.progress.end();
         let left_out = self.cells.iter().filter_map(|cell| {
             let Reason { cause, why } = cell.left_out.clone()?;
             let why = without_places(&why);
@@ -400,7 +393,7 @@ mod tests {
         let Command::Run(request) = Args::parse_from(line.split(' ')).command() else {
             panic!("an experiment");
         };
-        let rounds = Rounds::new(&plan::cases("point").unwrap(), &request, 3);
+        let rounds = Rounds::new(&plan::cases("point").unwrap(), &request, 3, None);
         let systems = |round: usize| {
             let order = rounds.in_turn(round);
             assert_eq!(order.len(), rounds.cells.len());
@@ -425,7 +418,7 @@ mod tests {
             let Command::Run(request) = Args::parse_from(line.split(' ')).command() else {
                 panic!("an experiment");
             };
-            let rounds = Rounds::new(&plan::cases("board").unwrap(), &request, 1);
+            let rounds = Rounds::new(&plan::cases("board").unwrap(), &request, 1, None);
             assert!(rounds.cells.iter().any(|cell| cell.system == System::Jungle));
             for cell in rounds.cells {
                 assert!(
