@@ -42,6 +42,11 @@ impl Cell {
         };
         self.system == System::Jungle || RULES.iter().any(speaks)
     }
+
+    /// Those of whom this is the same must hold the same in the end.
+    fn content(&self) -> Content {
+        (self.case.experiment, self.case.name, self.threads)
+    }
 }
 
 /// Why something was not measured.
@@ -177,15 +182,22 @@ impl Rounds {
         self.order.chunk_by(|a, b| of(a) == of(b)).flat_map(turned).collect()
     }
 
-    /// Whoever tells what it holds in the end must hold the same: otherwise none of them counts.
+    /// Whoever tells what it holds in the end must hold the same, and where one of a case tells it
+    /// all must: otherwise it does not count.
     fn refuse_other_content(&mut self, measured: &HashMap<Program, Result<Sample, Reason>>) {
-        let samples = || measured.values().filter_map(|found| found.as_ref().ok());
-        let wrong = other_content(samples());
+        let told = |cell: &Cell| {
+            let sample = measured.get(&cell.program)?.as_ref().ok()?;
+            Some(sample.extra.get(CHECKSUM).copied())
+        };
+        let mut all: BTreeMap<Content, Vec<Option<f64>>> = BTreeMap::new();
+        for cell in &self.cells {
+            all.entry(cell.content()).or_default().extend(told(cell));
+        }
         for cell in &mut self.cells {
-            let found = measured.get(&cell.program).and_then(|found| found.as_ref().ok());
-            if let Some(why) = found.and_then(|sample| wrong.get(&of_content(sample))) {
+            let Some(its) = told(cell) else { continue };
+            if let Some(why) = wrong_content(&all[&cell.content()], its) {
                 cell.samples.clear();
-                cell.left_out = Some(Reason { cause: Cause::Failed, why: why.clone() });
+                cell.left_out = Some(Reason { cause: Cause::Failed, why });
             }
         }
     }
@@ -330,23 +342,17 @@ fn without_places(why: &str) -> String {
 /// What a sample may tell of what the system holds in the end.
 const CHECKSUM: &str = "checksum";
 
-/// What the content in the end depends on: the case, and on how many threads.
-type Content = (String, usize);
+/// What the content in the end depends on: the experiment, the case, and on how many threads.
+type Content = (&'static str, &'static str, usize);
 
-fn of_content(sample: &Sample) -> Content {
-    (sample.case.clone(), sample.threads)
-}
-
-/// The cases after which the systems do not hold the same, and what they hold.
-fn other_content<'s>(measured: impl Iterator<Item = &'s Sample>) -> BTreeMap<Content, String> {
-    let mut sums: BTreeMap<Content, Vec<f64>> = BTreeMap::new();
-    for sample in measured {
-        let told = sample.extra.get(CHECKSUM);
-        sums.entry(of_content(sample)).or_default().extend(told);
+/// What is wrong with one of a case, of whom this and of all of whom that is told.
+fn wrong_content(all: &[Option<f64>], its: Option<f64>) -> Option<String> {
+    let sums: Vec<f64> = all.iter().copied().flatten().collect();
+    let first = sums.first()?;
+    if sums.iter().any(|sum| sum != first) {
+        return Some(format!("the systems do not hold the same: checksums {sums:?}"));
     }
-    sums.retain(|_, sums| sums.iter().any(|sum| *sum != sums[0]));
-    let why = |sums| format!("the systems do not hold the same: checksums {sums:?}");
-    sums.into_iter().map(|(content, sums)| (content, why(sums))).collect()
+    its.is_none().then(|| "it does not tell what it holds in the end, as others do".to_owned())
 }
 
 fn number(sample: &Sample, system: System, number: Number) -> Result<f64, Reason> {
@@ -379,9 +385,11 @@ fn row(cell: Cell) -> Row {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use clap::Parser;
 
-    use super::{Rounds, number, other_content};
+    use super::{Cell, Rounds, number};
     use crate::args::{Args, Command};
     use crate::plan::{self, Number};
     use crate::sample::Sample;
@@ -444,15 +452,34 @@ mod tests {
 
     #[test]
     fn systems_that_hold_other_things_are_told() {
-        let of = |case: &str| Sample { case: case.to_owned(), ..Sample::value(1.0, "us") };
-        let held = |sum: f64| of("kept").with("checksum", sum);
-        let other = of("merge").with("checksum", 4.0);
-        let more = Sample { threads: 64, ..held(5.0) };
-        let same = [held(3.0), of("kept"), other.clone(), held(3.0), more];
-        assert!(other_content(same.iter()).is_empty());
-        let wrong = other_content([held(3.0), other, held(4.0)].iter());
-        let kept = ("kept".to_owned(), 1);
-        assert_eq!(wrong.keys().collect::<Vec<_>>(), [&kept]);
-        assert!(wrong[&kept].contains("do not hold the same"));
+        let line = "jungle-bench workloads --case merge-0-disk --systems jungle,doltlite,git";
+        let Command::Run(request) = Args::parse_from(line.split(' ')).command() else {
+            panic!("an experiment");
+        };
+        let cases = plan::cases("workloads").unwrap();
+        let left_out = |sums: [Option<f64>; 3]| {
+            let mut rounds = Rounds::new(&cases, &request, 1, None);
+            assert_eq!(rounds.cells.len(), sums.len());
+            let mut measured = HashMap::new();
+            for (cell, sum) in rounds.cells.iter_mut().zip(sums) {
+                let sample = Sample::value(1.0, "us");
+                let sample = sum.into_iter().fold(sample, |all, sum| all.with("checksum", sum));
+                measured.insert(cell.program.clone(), Ok(sample));
+                cell.samples.push(1.0);
+            }
+            rounds.refuse_other_content(&measured);
+            let why = |cell: Cell| {
+                assert_eq!(cell.samples.is_empty(), cell.left_out.is_some());
+                cell.left_out.map(|left| left.why).unwrap_or_default()
+            };
+            rounds.cells.into_iter().map(why).collect::<Vec<String>>()
+        };
+        assert_eq!(left_out([Some(3.0); 3]), [""; 3]);
+        assert_eq!(left_out([None; 3]), [""; 3]);
+        let other = left_out([Some(3.0), Some(3.0), Some(4.0)]);
+        assert!(other.iter().all(|why| why.contains("do not hold the same")), "{other:?}");
+        let silent = left_out([Some(3.0), None, Some(3.0)]);
+        assert_eq!((&*silent[0], &*silent[2]), ("", ""));
+        assert!(silent[1].contains("does not tell what it holds"), "{silent:?}");
     }
 }
