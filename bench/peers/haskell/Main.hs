@@ -9,10 +9,12 @@ import Data.Array.IO (IOUArray, newArray, readArray, writeArray)
 import Data.Array.Unboxed (UArray, (!))
 import Data.Array.Unsafe (unsafeFreeze)
 import Data.Bits (xor)
+import qualified Data.ByteString as Bytes
 import qualified Data.ByteString.Char8 as Char8
 import Data.IORef
 import Data.List (foldl')
 import qualified Data.Map.Strict as Map
+import Data.Word (Word32)
 import GHC.Stats
 import System.Environment (getArgs)
 import System.Exit
@@ -85,6 +87,21 @@ countAttributed = foldNodes visit 0
   where
     visit count node = if Map.null (attributes node) then count else count + 1
 
+-- | One number for a node and all below it, parents first: how many attributes it has, their keys
+-- and values, how many children, and before each of them its position. All systems tell the same.
+checksum :: Word32 -> Node -> Word32
+checksum start node = foldl' withChild withCount (Children.toAscList (children node))
+  where
+    withAttributes = foldl' withAttribute (mix start (Map.size held)) (Map.toAscList held)
+    withCount = mix withAttributes (Children.size (children node))
+    held = attributes node
+    withAttribute !acc (key, content) = Bytes.foldl' mixByte (Bytes.foldl' mixByte acc key) content
+    withChild !acc (position, child) = checksum (mix acc position) child
+    mixByte acc byte = mix acc (fromIntegral byte)
+
+mix :: Word32 -> Int -> Word32
+mix acc number = acc * 31 + fromIntegral number
+
 -- | One random overwrite; the stamp says which.
 overwrite :: Shape -> Rng -> Int -> Node -> (Node, Rng)
 overwrite shape rng stamp root = (putAttribute root path attributeKey value', rng')
@@ -103,12 +120,13 @@ readCase payload age options = do
   tree <- findTree jungle treeName
   dispenser <- newMVar (0, rngFrom (seed options))
   (elapsed, wrongs) <- timed $ runWorkers (threads options) $ \_ -> worker tree dispenser 0
+  content <- evaluate . checksum 0 =<< treeRoot tree
   let wrong = sum wrongs
       -- Every count was compared, so the visits are known: the base each time, and the added ones.
       visits = tasks options * base + tasks options * (tasks options + 1) `div` 2
   pure Outcome
     { seconds = elapsed, operations = visits, value = fromIntegral visits / elapsed
-    , unit = "1/s", extra = []
+    , unit = "1/s", extra = [("checksum", fromIntegral content)]
     , check = if wrong == 0 then "ok" else show wrong ++ " snapshots had a wrong count" }
   where
     shape = shapeRead options
@@ -158,11 +176,13 @@ writeCase payload options = do
   counts <- forM [0 .. tasks options - 1] $ \task -> do
     root <- getRootNode jungle (nameOf task)
     pure (countAll root == base && (payload == Bare || countAttributed root == base))
+  let goOn acc task = evaluate . checksum acc =<< getRootNode jungle (nameOf task)
+  content <- foldM goOn 0 [0 .. tasks options - 1]
   let nodes = base * tasks options
       wrong = length (filter not counts)
   pure Outcome
     { seconds = elapsed, operations = nodes, value = fromIntegral nodes / elapsed
-    , unit = "1/s", extra = []
+    , unit = "1/s", extra = [("checksum", fromIntegral content)]
     , check = if wrong == 0 then "ok" else show wrong ++ " trees had a wrong count" }
   where
     shape = shapeWrite options

@@ -18,7 +18,6 @@ import qualified Data.ByteString.Char8 as Char8
 import qualified Data.ByteString.Internal as Bytes
 import qualified Data.ByteString.Unsafe as Bytes
 import Data.Bits
-import Data.List (foldl')
 import Data.Word
 import Foreign.Ptr
 import Foreign.Storable
@@ -112,12 +111,16 @@ randomLeaf (Shape fanOuts) = go fanOuts 0
           !(positions, number', rng2) = go rest (number * fanOut + position) rng1
        in (position : positions, number', rng2)
 
--- | The path of a random inner node; its depth is uniform.
+-- | The path of a random inner node; its depth is uniform. Drawn from the root on.
 randomParent :: Shape -> Rng -> ([Int], Rng)
-randomParent (Shape fanOuts) rng = foldl' step ([], rng1) (reverse (take depth fanOuts))
+randomParent (Shape fanOuts) rng = go (take depth fanOuts) rng1
   where
     (depth, rng1) = below (length fanOuts) rng
-    step (path, r) fanOut = let (position, r') = below fanOut r in (position : path, r')
+    go [] !rng2 = ([], rng2)
+    go (fanOut : rest) rng2 =
+      let !(!position, !rng3) = below fanOut rng2
+          !(positions, rng4) = go rest rng3
+       in (position : positions, rng4)
 
 -- | 16 bytes.
 attributeKey :: ByteString

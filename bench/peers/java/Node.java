@@ -117,6 +117,26 @@ final class Node {
         }
     }
 
+    /**
+     * Goes on from a sum with this node and all below it, parents first: how many attributes it
+     * has, their keys and values, how many children, and before each of them its position. It is
+     * the same in all systems.
+     */
+    int checksum(int start) {
+        int sum = 31 * start + attributes.length / 2;
+        for (byte[] keyOrValue : attributes) {
+            for (byte one : keyOrValue) {
+                sum = 31 * sum + Byte.toUnsignedInt(one);
+            }
+        }
+        sum = 31 * sum + children.length;
+        for (int at = 0; at < children.length; at++) {
+            int position = positions == null ? at : positions[at];
+            sum = children[at].checksum(31 * sum + position);
+        }
+        return sum;
+    }
+
     private Node editAt(int[] path, int depth, UnaryOperator<Node> edit) {
         if (depth == path.length) {
             return edit.apply(this);

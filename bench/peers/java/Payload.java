@@ -18,7 +18,8 @@ final class Payload {
     private static final byte[] FILLING = new byte[100];
 
     static {
-        Arrays.fill(FILLING, (byte) 0x76);
+        // In front are two numbers of eight bytes each, of which the upper four stay zero.
+        Arrays.fill(FILLING, 16, FILLING.length, (byte) 0x76);
     }
 
     private Payload() {}

@@ -1,6 +1,7 @@
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -131,7 +132,8 @@ public final class Peer {
         // Every count was compared, so the visits are known: the base each time and what was added.
         long tasks = options.tasks();
         long visits = tasks * base + tasks * (tasks + 1) / 2;
-        return Outcome.rate(seconds, visits, okIfNone(wrong.get(), "snapshots had a wrong count"));
+        return Outcome.rate(seconds, visits, okIfNone(wrong.get(), "snapshots had a wrong count"))
+            .with("checksum", Integer.toUnsignedLong(tree.get().checksum(0)));
     }
 
     private void age(AtomicReference<Node> tree) {
@@ -156,15 +158,18 @@ public final class Peer {
             }
         });
         int wrong = 0;
+        int sum = 0;
         for (int task = 0; task < options.tasks(); task++) {
             Node root = jungle.getRootNode("tree-" + task);
+            sum = root.checksum(sum);
             boolean attributed = CountAttributed.of(root) == (attributes ? small.nodes() : 0);
             if (Count.of(root) != small.nodes() || !attributed) {
                 wrong++;
             }
         }
         long nodes = (long) small.nodes() * options.tasks();
-        return Outcome.rate(seconds, nodes, okIfNone(wrong, "trees had a wrong count"));
+        return Outcome.rate(seconds, nodes, okIfNone(wrong, "trees had a wrong count"))
+            .with("checksum", Integer.toUnsignedLong(sum));
     }
 
     /** Builds a tree from the root down, every edit by its path from the root. */
@@ -262,9 +267,7 @@ public final class Peer {
         if (check.equals("ok")) {
             check = checkLeaves(tree.get(), updates);
         }
-        return new Outcome(
-            updateSeconds[0], updates, updates / updateSeconds[0], "1/s", visitsPerSecond[0],
-            check);
+        return Outcome.rate(updateSeconds[0], updates, check).with("walker", visitsPerSecond[0]);
     }
 
     private Outcome memory(boolean attributes) throws Exception {
@@ -280,7 +283,8 @@ public final class Peer {
         int count = Count.of(tree.get());
         String check = count == shape.nodes() ? "ok" : "the tree has " + count + " nodes";
         return new Outcome(
-            seconds, shape.nodes(), (double) (after - before) / shape.nodes(), "B", null, check);
+            seconds, shape.nodes(), (double) (after - before) / shape.nodes(), "B", Map.of(),
+            check);
     }
 
     private Outcome wide() throws Exception {

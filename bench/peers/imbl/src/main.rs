@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use jungle::{Jungle, Key, Node, Position, Tree, Value, update_tree_with};
-use support::{KEY, Options, Outcome, Rng, Shape, ok_if_none, on_workers, read_value, value_of};
+use support::{
+    KEY, Options, Outcome, Rng, Shape, checksum, ok_if_none, on_workers, read_value, value_of,
+};
 
 #[global_allocator]
 static ALLOCATOR: heap::CountingAllocator = heap::CountingAllocator;
@@ -146,7 +148,7 @@ fn read_visit(options: &Options, payload: Payload, age: Age) -> Outcome {
     // Every count was compared, so the visits are known: the base each time, and the added ones.
     let visits = options.tasks * base + options.tasks * (options.tasks + 1) / 2;
     let check = ok_if_none(wrongs.iter().sum(), "snapshots had a wrong count");
-    Outcome::rate(seconds, visits, check)
+    Outcome::rate(seconds, visits, check).with("checksum", checksum(0, &tree.load()).into())
 }
 
 fn write(options: &Options, payload: Payload) -> Outcome {
@@ -170,18 +172,15 @@ fn write(options: &Options, payload: Payload) -> Outcome {
     let nodes = shape.nodes();
     let attributed = if payload == Payload::Bare { 0 } else { nodes };
     let is_right = |root: &Node| count_all(root) == nodes && count_attributed(root) == attributed;
-    let wrong = (0..options.tasks)
-        .filter(|task| {
-            !jungle
-                .get_root_node(&name_of(*task))
-                .is_some_and(|root| is_right(&root))
-        })
-        .count();
-    Outcome::rate(
-        seconds,
-        nodes * options.tasks,
-        ok_if_none(wrong, "trees had a wrong count"),
-    )
+    let (mut sum, mut wrong) = (0, 0);
+    for task in 0..options.tasks {
+        match jungle.get_root_node(&name_of(task)) {
+            Some(root) if is_right(&root) => sum = checksum(sum, &root),
+            _ => wrong += 1,
+        }
+    }
+    let check = ok_if_none(wrong, "trees had a wrong count");
+    Outcome::rate(seconds, nodes * options.tasks, check).with("checksum", sum.into())
 }
 
 /// Builds a tree from the root down, every edit by its path from the root.
@@ -310,11 +309,7 @@ fn walker_update(options: &Options) -> Outcome {
     } else {
         ok_if_none(wrong, "walks had a wrong count")
     };
-    let walker = Some(visits as f64 / walk_seconds);
-    Outcome {
-        walker,
-        ..Outcome::rate(seconds, updates as usize, check)
-    }
+    Outcome::rate(seconds, updates as usize, check).with("walker", visits as f64 / walk_seconds)
 }
 
 fn memory(options: &Options, payload: Payload) -> Outcome {
@@ -331,7 +326,7 @@ fn memory(options: &Options, payload: Payload) -> Outcome {
         operations: nodes,
         value,
         unit: "B",
-        walker: None,
+        extra: None,
         check,
     }
 }

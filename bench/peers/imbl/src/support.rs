@@ -54,7 +54,8 @@ pub struct Outcome {
     pub operations: usize,
     pub value: f64,
     pub unit: &'static str,
-    pub walker: Option<f64>,
+    /// A further number, by name.
+    pub extra: Option<(&'static str, f64)>,
     pub check: String,
 }
 
@@ -66,19 +67,26 @@ impl Outcome {
             operations,
             value,
             unit: "1/s",
-            walker: None,
+            extra: None,
             check,
         }
     }
 
+    pub fn with(self, name: &'static str, number: f64) -> Outcome {
+        Outcome {
+            extra: Some((name, number)),
+            ..self
+        }
+    }
+
     pub fn to_json(&self, options: &Options) -> String {
-        let walker = self
-            .walker
-            .map(|rate| format!(",\"walker\":{rate:.3}"))
+        let extra = self
+            .extra
+            .map(|(name, number)| format!(",\"{name}\":{number:.3}"))
             .unwrap_or_default();
         format!(
             "{{\"case\":\"{}\",\"threads\":{},\"seconds\":{:.6},\"operations\":{},\"value\":{:.3},\
-             \"unit\":\"{}\"{walker},\"check\":\"{}\"}}",
+             \"unit\":\"{}\"{extra},\"check\":\"{}\"}}",
             options.case,
             options.threads,
             self.seconds,
@@ -103,9 +111,9 @@ pub struct Rng(pub u64);
 
 impl Rng {
     pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let a = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let b = (a ^ (a >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         (((b ^ (b >> 31)) >> 32) * limit) >> 32
     }
 }
@@ -184,6 +192,24 @@ fn build_level(levels: &[u64], number: u64, key: Option<&Key>) -> Node {
         node.next_position = *fan_out;
     }
     node
+}
+
+/// Goes on from a sum with a node and all below it, parents first: how many attributes it has,
+/// their keys and values, how many children, and before each of them its position. It is the same
+/// in all systems.
+pub fn checksum(sum: u32, node: &Node) -> u32 {
+    let mix = |sum: u32, number: u32| sum.wrapping_mul(31).wrapping_add(number);
+    let mut sum = mix(sum, node.attributes.len() as u32);
+    for (key, value) in node.attributes.iter() {
+        for byte in key.bytes().chain(value.iter().copied()) {
+            sum = mix(sum, byte.into());
+        }
+    }
+    sum = mix(sum, node.children.len() as u32);
+    for (position, child) in node.children.iter() {
+        sum = checksum(mix(sum, *position as u32), child);
+    }
+    sum
 }
 
 /// 16 bytes.

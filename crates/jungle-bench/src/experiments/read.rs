@@ -8,11 +8,12 @@ use jungle_tree::{Arena, Snapshot, Tree};
 use super::Options;
 use crate::Failure;
 use crate::sample::Sample;
-use crate::workload::{Overwriter, Payload, Random, Shape, on_workers};
+use crate::workload::{Overwriter, Payload, Random, Shape, checksum, on_workers};
 
 /// Calls of the O(1) count in each task: one alone would be lost beside the edit.
 const SUMMARIES: u64 = 10_000;
 
+/// Visits a second; `checksum` = of the tree in the end.
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     let payload = match case {
         "count" | "visit" | "summary" => Payload::Bare,
@@ -27,7 +28,7 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
         (0..updates).try_for_each(|_| writer.publish_one(&mut tree))?;
     }
     let (base, tasks) = (shape.nodes(), options.tasks);
-    let (seconds, wrong) = match case {
+    let (seconds, wrong, sum) = match case {
         "count" => {
             run(options, tree, |snapshot, version| snapshot.root().recount() == base + version)
         }
@@ -46,7 +47,8 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
         // Every count was compared, so the visits are known.
         _ => tasks * base + tasks * (tasks + 1) / 2,
     };
-    Ok(Some(Sample::rate(seconds, operations).check_none(wrong, "snapshots had a wrong count")))
+    let sample = Sample::rate(seconds, operations).with("checksum", sum.into());
+    Ok(Some(sample.check_none(wrong, "snapshots had a wrong count")))
 }
 
 /// How many nodes there are, and how many of them have attributes.
@@ -59,8 +61,13 @@ fn visit(snapshot: &Snapshot) -> (u64, u64) {
     (nodes, attributed)
 }
 
-/// Runs the tasks; gives the seconds, and how many found something wrong in their snapshot.
-fn run(options: Options, tree: Tree, task: impl Fn(&Snapshot, u64) -> bool + Sync) -> (f64, u64) {
+/// Runs the tasks; gives the seconds, how many found something wrong in their snapshot, and the
+/// checksum of the tree in the end.
+fn run(
+    options: Options,
+    tree: Tree,
+    task: impl Fn(&Snapshot, u64) -> bool + Sync,
+) -> (f64, u64, u32) {
     struct Dispenser {
         tree: Tree,
         version: u64,
@@ -89,5 +96,29 @@ fn run(options: Options, tree: Tree, task: impl Fn(&Snapshot, u64) -> bool + Syn
         }
         wrong
     });
-    (seconds, wrongs.iter().sum())
+    let last = dispenser.into_inner().expect("a worker's panic ends the experiment").tree;
+    (seconds, wrongs.iter().sum(), checksum(0, last.snapshot().root()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Options, sample};
+
+    /// The sums were worked out apart from this, from the draws that all systems make.
+    #[test]
+    fn the_tree_in_the_end_is_that_of_the_peers() {
+        let sum = |case: &str, threads| {
+            let options = Options { threads, tasks: 3, seed: 7, quick: true, tiny: true };
+            let sample = sample(case, options).unwrap().unwrap();
+            assert_eq!(sample.check, "ok");
+            sample.extra["checksum"]
+        };
+        for threads in [1, 2] {
+            for case in ["count", "visit", "summary"] {
+                assert_eq!(sum(case, threads), 2_964_899_556.0, "{case}");
+            }
+            assert_eq!(sum("visit-attribute", threads), 3_930_971_544.0);
+            assert_eq!(sum("visit-aged", threads), 3_054_985_455.0);
+        }
+    }
 }

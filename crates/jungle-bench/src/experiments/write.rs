@@ -12,11 +12,12 @@ use jungle_tree::{Arena, Cursor, EditError, Editor, Key, Node, Path, Tree};
 use super::Options;
 use crate::Failure;
 use crate::sample::Sample;
-use crate::workload::{KEY, Payload, SHORT_VALUE, Shape, on_workers};
+use crate::workload::{KEY, Payload, SHORT_VALUE, Shape, checksum, on_workers};
 
 /// Builds one tree.
 type Grow = fn(&Arena, Shape, Payload) -> Result<Tree, EditError>;
 
+/// Nodes a second; `checksum` = of all trees, in the order of the tasks.
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     let (payload, grow): (Payload, Grow) = match case {
         "nodes" => (Payload::Bare, grow_by_calls),
@@ -34,7 +35,7 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
         forest.register(name_of(task), grow(&arena, shape, payload)?);
         Ok(())
     })?;
-    Ok(Some(checked(seconds, options, payload, |name| forest.counts(name))))
+    Ok(Some(checked(seconds, options, payload, |name, look| forest.look(name, look))))
 }
 
 /// The same through the database: each edit is a commit, to a tree that was made in a Jungle, which
@@ -46,8 +47,9 @@ fn commit_each(options: Options, payload: Payload) -> Result<Sample, Failure> {
         let mut tree = jungle.create_tree(&name_of(task)).map_err(|error| error.to_string())?;
         grow_root(&mut tree, shape, payload).map_err(|error| error.to_string())
     })?;
-    let counts_of = |name: &str| Some(counts(jungle.open_tree(name).ok()?.snapshot().root()));
-    Ok(checked(seconds, options, payload, counts_of))
+    Ok(checked(seconds, options, payload, |name, look| {
+        Some(look(jungle.open_tree(name).ok()?.snapshot().root()))
+    }))
 }
 
 fn name_of(task: u64) -> String {
@@ -73,19 +75,32 @@ fn on_tasks<E: Send>(
     Ok(seconds)
 }
 
-/// The rate, if each task has left its tree behind: `counts_of` gives how many nodes and attributes
-/// that of a name has.
+/// How many nodes and attributes a tree has, and the checksum that goes on with it.
+type Looked = (u64, u64, u32);
+
+/// The rate, if each task has left its tree behind: `at` has the root of that of a name looked at.
 fn checked(
     seconds: f64,
     options: Options,
     payload: Payload,
-    counts_of: impl Fn(&str) -> Option<(u64, u64)>,
+    at: impl Fn(&str, &dyn Fn(Node<'_>) -> Looked) -> Option<Looked>,
 ) -> Sample {
     let nodes = options.write_shape().nodes();
-    let expected = Some((nodes, if payload == Payload::Bare { 0 } else { nodes }));
-    let wrong = (0..options.tasks).filter(|task| counts_of(&name_of(*task)) != expected).count();
-    let sample = Sample::rate(seconds, nodes * options.tasks);
-    sample.check_none(wrong as u64, "trees had a wrong count")
+    let expected = (nodes, if payload == Payload::Bare { 0 } else { nodes });
+    let (mut sum, mut wrong) = (0, 0);
+    for task in 0..options.tasks {
+        let look = |root: Node<'_>| {
+            let (nodes, attributed) = counts(root);
+            (nodes, attributed, checksum(sum, root))
+        };
+        let looked = at(&name_of(task), &look);
+        match looked {
+            Some((nodes, attributed, next)) if (nodes, attributed) == expected => sum = next,
+            _ => wrong += 1,
+        }
+    }
+    let sample = Sample::rate(seconds, nodes * options.tasks).with("checksum", sum.into());
+    sample.check_none(wrong, "trees had a wrong count")
 }
 
 fn counts(root: Node<'_>) -> (u64, u64) {
@@ -117,9 +132,9 @@ impl Forest {
         self.shard(&name).insert(name, tree);
     }
 
-    /// Of a tree, if there is one.
-    fn counts(&self, name: &str) -> Option<(u64, u64)> {
-        self.shard(name).get(name).map(|tree| counts(tree.snapshot().root()))
+    /// Looks at the root of a tree, if there is one.
+    fn look(&self, name: &str, look: &dyn Fn(Node<'_>) -> Looked) -> Option<Looked> {
+        self.shard(name).get(name).map(|tree| look(tree.snapshot().root()))
     }
 }
 
@@ -266,4 +281,21 @@ fn grow_attributed(cursor: &mut Cursor<'_>, levels: &[u64]) -> Result<(), EditEr
         cursor.leave();
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Options, sample};
+
+    /// The sums were worked out apart from this.
+    #[test]
+    fn the_trees_are_those_of_the_peers() {
+        for (case, sum) in [("nodes", 3_411_009_321.0), ("attributes", 3_427_117_247.0)] {
+            for how in ["", "batch-", "cursor-", "db-"] {
+                let options = Options { threads: 2, tasks: 3, seed: 7, quick: true, tiny: true };
+                let sample = sample(&format!("{how}{case}"), options).unwrap().unwrap();
+                assert_eq!((sample.check.as_str(), sample.extra["checksum"]), ("ok", sum), "{how}");
+            }
+        }
+    }
 }
