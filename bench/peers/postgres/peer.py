@@ -110,7 +110,7 @@ def said(command, **options):
 
 
 def select(server, clients, tasks, seed, leaves):
-    seconds, scale = max(1, min(30, tasks // 33)), max(1, leaves // 10_000)
+    seconds, scale = max(1, min(10, tasks // 100)), max(1, leaves // 10_000)
     server.ask("pgbench", "-i", "-q", "-s", str(scale), "postgres")
     load = ["-S", "-c", str(clients), "-j", str(clients), f"--random-seed={seed}"]
     told = server.ask("pgbench", *load, "-T", str(seconds), "postgres")

@@ -1,6 +1,7 @@
 //! Idle cores kept busy: where they rest, the machine saves power and the others are slower, so
 //! that few threads are understated and a curve of speed-up flatters many. E7 measured that first;
-//! `--occupy-idle` and `jungle-bench idle-trap` show how much it is here.
+//! `--occupy-idle` and `jungle-bench idle-trap` show how much it is here. Whoever works beside busy
+//! cores is kept off them, which alone may change much: so that can be had without the loops, too.
 
 use std::hint::black_box;
 use std::io;
@@ -10,39 +11,54 @@ use std::thread::{self, JoinHandle};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Loops on the idle cores, until this is dropped.
-pub struct Occupied {
+/// Which cores a program may use, and what the others do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cores {
+    /// All of them.
+    All,
+    /// The first so many; the others rest.
+    Pinned(usize),
+    /// The first so many; the others are kept busy.
+    BesideBusy(usize),
+}
+
+/// Confines this thread, and whatever process it starts, to some cores, until this is dropped.
+pub struct Confined {
     /// Where this thread was allowed before.
     before: CpuSet,
     stop: Arc<AtomicBool>,
+    /// On each core that is kept busy.
     loops: Vec<JoinHandle<io::Result<()>>>,
 }
 
-impl Occupied {
-    /// Keeps this thread, and whatever process it starts, on the first so many cores of those that
-    /// it may use, and all the others busy. Where there is no other, nothing is done.
+impl Confined {
+    /// To these, of those that it may use. Where there is no other, nothing is done.
     ///
     /// # Errors
     /// When the system does not allow it.
-    pub fn beside(threads: usize) -> io::Result<Occupied> {
+    pub fn to(cores: Cores) -> io::Result<Confined> {
         let before = sched_getaffinity(None)?;
-        let (used, idle) = divide(&before, threads);
+        let (used, others) = match cores {
+            Cores::All => divide(&before, CpuSet::MAX_CPU),
+            Cores::Pinned(threads) | Cores::BesideBusy(threads) => divide(&before, threads),
+        };
+        let (is_all, is_busy) = (others.is_empty(), matches!(cores, Cores::BesideBusy(_)));
         let stop = Arc::new(AtomicBool::new(false));
         let spin_on = |core: usize| {
             let stop = Arc::clone(&stop);
             thread::spawn(move || spin(core, &stop))
         };
-        let loops: Vec<_> = idle.into_iter().map(spin_on).collect();
+        let loops: Vec<_> = others.into_iter().filter(|_| is_busy).map(spin_on).collect();
         // From here on what is dropped undoes it.
-        let occupied = Occupied { before, stop, loops };
-        if !occupied.loops.is_empty() {
+        let confined = Confined { before, stop, loops };
+        if !is_all {
             sched_setaffinity(None, &used)?;
         }
-        Ok(occupied)
+        Ok(confined)
     }
 }
 
-impl Drop for Occupied {
+impl Drop for Confined {
     fn drop(&mut self) {
         // The flag alone is handed over, nothing is behind it.
         self.stop.store(true, Ordering::Relaxed);
@@ -78,7 +94,7 @@ fn spin(core: usize, stop: &AtomicBool) -> io::Result<()> {
 mod tests {
     use rustix::thread::{CpuSet, sched_getaffinity};
 
-    use super::{Occupied, divide};
+    use super::{Confined, Cores, divide};
 
     #[test]
     fn the_first_cores_are_used_and_the_others_idle() {
@@ -93,10 +109,18 @@ mod tests {
     #[test]
     fn this_thread_is_free_again_afterwards() {
         let before = sched_getaffinity(None).unwrap();
-        let occupied = Occupied::beside(1).unwrap();
-        assert_eq!(occupied.loops.len() as u32, before.count() - 1);
-        assert_eq!(sched_getaffinity(None).unwrap().count(), 1);
-        drop(occupied);
-        assert_eq!(sched_getaffinity(None).unwrap(), before);
+        let all = before.count();
+        for (cores, used, busy) in [
+            (Cores::BesideBusy(1), 1, all - 1),
+            (Cores::Pinned(1), 1, 0),
+            (Cores::All, all, 0),
+            (Cores::BesideBusy(all as usize), all, 0),
+        ] {
+            let confined = Confined::to(cores).unwrap();
+            assert_eq!(confined.loops.len() as u32, busy, "{cores:?}");
+            assert_eq!(sched_getaffinity(None).unwrap().count(), used, "{cores:?}");
+            drop(confined);
+            assert_eq!(sched_getaffinity(None).unwrap(), before, "{cores:?}");
+        }
     }
 }

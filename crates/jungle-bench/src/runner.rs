@@ -10,8 +10,8 @@ use crate::args::Request;
 use crate::bars::{RULES, Rule};
 use crate::experiments::Options;
 use crate::experiments::folder::Folder;
-use crate::lab::{Cause, LeftOut, Machine};
-use crate::occupy::Occupied;
+use crate::lab::{Cause, LeftOut, Machine, cores};
+use crate::occupy::Confined;
 use crate::plan::{self, Case, Number};
 use crate::progress::Progress;
 use crate::results::Row;
@@ -223,6 +223,9 @@ impl Rounds {
 
 fn cells(case: Case, request: &Request) -> Vec<Cell> {
     let cell = |(threads, system)| {
+        if case.needs_idle_core() && threads >= cores() {
+            return None;
+        }
         let options = request.options(case.experiment, threads);
         let told = case.told(system)?;
         // Such are measured by our own program, in the run that is held against them.
@@ -239,7 +242,7 @@ fn cells(case: Case, request: &Request) -> Vec<Cell> {
                 Program { counted: Some(Counted { longer: long.argv, commits }), ..short }
             }
         };
-        program.beside = case.occupies_idle(request.occupy_idle).then_some(threads);
+        program.cores = case.cores(threads, request.occupy_idle);
         program.touched = case.touched.saturating_mul(options.tasks);
         Some(Cell { case, system, threads, program, samples: Vec::new(), left_out: None })
     };
@@ -263,8 +266,7 @@ fn measure(program: &Program, deadline: Option<Instant>) -> Result<Sample, Reaso
         return Err(Reason::no_time("the experiment's was over before it was begun"));
     }
     touch(program.touched, Machine::here().memory_bytes).map_err(|error| Reason::failed(&error))?;
-    let busy = program.beside.map(Occupied::beside).transpose();
-    let _busy = busy.map_err(|error| Reason::failed(&error))?;
+    let _confined = Confined::to(program.cores).map_err(|error| Reason::failed(&error))?;
     match &program.counted {
         None => once(program.command().map_err(|error| Reason::failed(&error))?, deadline),
         Some(counted) => syncs_of_a_commit(program, counted, deadline),
@@ -391,6 +393,8 @@ mod tests {
 
     use super::{Cell, Rounds, number};
     use crate::args::{Args, Command};
+    use crate::lab::cores;
+    use crate::occupy::Cores;
     use crate::plan::{self, Number};
     use crate::sample::Sample;
     use crate::systems::System;
@@ -414,6 +418,26 @@ mod tests {
         assert_eq!(systems(1), [Haskell, Java, Jungle]);
         assert_eq!(systems(2), [Java, Jungle, Haskell]);
         assert_eq!(systems(3), systems(0));
+    }
+
+    #[test]
+    fn the_trap_is_only_looked_for_where_a_core_is_idle() {
+        let line = "jungle-bench idle-trap --threads 1,9999 --systems jungle,postgres";
+        let Command::Run(request) = Args::parse_from(line.split(' ')).command() else {
+            panic!("an experiment");
+        };
+        let rounds = Rounds::new(&plan::cases("idle-trap").unwrap(), &request, 1, None);
+        let on = |threads: usize| {
+            let cells = rounds.cells.iter().filter(move |cell| cell.threads == threads);
+            cells.map(|cell| (cell.case.name, cell.program.cores)).collect::<Vec<_>>()
+        };
+        let free = [("free", Cores::All), ("select-free", Cores::All)];
+        assert_eq!(on(9999), free);
+        let kinds = ["pinned", "occupied", "select-pinned", "select-occupied"];
+        let names: Vec<&str> = on(1).into_iter().map(|(name, _)| name).collect();
+        for kind in kinds {
+            assert_eq!(names.contains(&kind), cores() > 1, "{kind}");
+        }
     }
 
     #[test]

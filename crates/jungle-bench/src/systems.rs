@@ -6,6 +6,7 @@ use std::process::Command;
 use clap::ValueEnum;
 
 use crate::experiments::Options;
+use crate::occupy::Cores;
 
 /// A system that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
@@ -70,8 +71,8 @@ pub struct Program {
     pub system: System,
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// On so many cores, with the others kept busy, if it is not free to use all of them.
-    pub beside: Option<usize>,
+    /// Which cores it may use.
+    pub cores: Cores,
     /// So many bytes of memory are touched before it.
     pub touched: u64,
     /// Its syncs are counted instead of its time.
@@ -281,7 +282,7 @@ impl System {
         let flags = if self == System::Jungle { &ours[..] } else { &theirs[..] };
         let flags = flags.iter().filter(|(on, _)| *on).flat_map(|(_, words)| *words);
         argv.extend(flags.map(|word| (*word).to_owned()));
-        Program { system: self, argv, beside: None, touched: 0, counted: None }
+        Program { system: self, argv, cores: Cores::All, touched: 0, counted: None }
     }
 }
 

@@ -1,5 +1,6 @@
 //! A case: what measures it on our side and on the peers', and which number it is.
 
+use crate::occupy::Cores;
 use crate::systems::System;
 
 /// A case of an experiment.
@@ -46,9 +47,11 @@ pub enum Number {
 pub enum Idle {
     /// They rest, or, where the number of threads is asked for, are kept busy if that is asked for.
     Asked,
-    /// They rest.
+    /// They rest, and it may use them.
     Rest,
-    /// They are kept busy.
+    /// They rest, and it is kept off them.
+    Pinned,
+    /// They are kept busy, and it is kept off them.
     Busy,
 }
 
@@ -118,13 +121,21 @@ impl Case {
         threads.into_iter().flat_map(on).collect()
     }
 
-    /// Are the cores that it leaves idle kept busy, if `asked` says what was asked for?
-    pub fn occupies_idle(&self, asked: bool) -> bool {
+    /// Which cores it may use on so many threads, if `asked` says whether those that it leaves idle
+    /// are to be kept busy.
+    pub fn cores(&self, threads: usize, asked: bool) -> Cores {
         match self.idle {
-            Idle::Asked => asked && self.threads == Threads::Asked,
-            Idle::Rest => false,
-            Idle::Busy => true,
+            Idle::Asked if asked && self.threads == Threads::Asked => Cores::BesideBusy(threads),
+            Idle::Asked | Idle::Rest => Cores::All,
+            Idle::Pinned => Cores::Pinned(threads),
+            Idle::Busy => Cores::BesideBusy(threads),
         }
+    }
+
+    /// Is it only there where it leaves a core idle? On all cores it would be what another one is,
+    /// and how far the two lie apart would be taken for what idle cores do.
+    pub fn needs_idle_core(&self) -> bool {
+        matches!(self.idle, Idle::Pinned | Idle::Busy)
     }
 
     pub(super) const fn from(self, ours: &'static str) -> Case {

@@ -77,6 +77,7 @@ mod tests {
 
     use super::case::Idle;
     use super::{CASES, LONG, NAMED, cases, experiments, find, peers, run};
+    use crate::occupy::Cores;
     use crate::systems::System;
 
     #[test]
@@ -182,11 +183,13 @@ mod tests {
 
     #[test]
     fn idle_cores_are_kept_busy_where_threads_are_asked_for() {
-        let occupies =
-            |experiment, name, asked| find(experiment, name).unwrap().occupies_idle(asked);
-        assert!(occupies("read", "visit", true) && !occupies("read", "visit", false));
-        assert!(!occupies("commit", "sync", true) && !occupies("idle-trap", "free", true));
-        assert!(occupies("idle-trap", "occupied", false));
+        let cores = |experiment, name, asked| find(experiment, name).unwrap().cores(3, asked);
+        assert_eq!(cores("read", "visit", true), Cores::BesideBusy(3));
+        assert_eq!(cores("read", "visit", false), Cores::All);
+        assert_eq!(cores("commit", "sync", true), Cores::All);
+        assert_eq!(cores("idle-trap", "free", true), Cores::All);
+        assert_eq!(cores("idle-trap", "pinned", true), Cores::Pinned(3));
+        assert_eq!(cores("idle-trap", "select-occupied", false), Cores::BesideBusy(3));
         assert_eq!(find("read", "visit").unwrap().idle, Idle::Asked);
     }
 }

@@ -577,7 +577,9 @@ pub const CASES: &[Case] = &[
     of_simulated("memory", "B"),
     of_simulated("took", "s"),
     case("idle-trap", "free", None).from("visit").idle(Idle::Rest),
+    case("idle-trap", "pinned", None).from("visit").idle(Idle::Pinned),
     case("idle-trap", "occupied", None).from("visit").idle(Idle::Busy),
     case("idle-trap", "select-free", Some("select")).from("").idle(Idle::Rest),
+    case("idle-trap", "select-pinned", Some("select")).from("").idle(Idle::Pinned),
     case("idle-trap", "select-occupied", Some("select")).from("").idle(Idle::Busy),
 ];

@@ -108,8 +108,10 @@ pub const FIGURES: [Figure; 6] = [
         experiment: "idle-trap",
         cases: &[
             ("free", Jungle),
+            ("pinned", Jungle),
             ("occupied", Jungle),
             ("select-free", Postgres),
+            ("select-pinned", Postgres),
             ("select-occupied", Postgres),
         ],
         published: &[published::IDLE_TRAP, published::IDLE_TRAP_OCCUPIED],
@@ -221,29 +223,37 @@ pub fn too_good_elsewhere(raw: &Raw) -> Vec<String> {
     curves.flat_map(|curve| curve.too_good(raw.settings.occupy_idle)).collect()
 }
 
-/// What busy cores change: the rate beside them over that beside idle ones, for each case and
-/// number of threads of `idle-trap`.
+/// What is held against what in `idle-trap`: being kept on some cores, and besides that others that
+/// are busy, and both at once.
+const LANES: [(&str, &str); 3] = [("pinned", "free"), ("occupied", "pinned"), ("occupied", "free")];
+
+/// What that changes, for each case and number of threads of `idle-trap` that leaves a core idle:
+/// on all cores there is nothing that could be changed.
 pub fn idle_trap(raw: &Raw) -> Vec<String> {
-    let pair = |free: &Row| {
-        let busy = free.case.replace("free", "occupied");
-        let busy = raw.rows.iter().find(|row| {
-            row.case == busy && row.system == free.system && row.threads == free.threads
-        })?;
-        let over = ratios(&busy.samples, &free.samples);
-        let (low, high) = spread(&over);
-        let rounds = match over.len() {
-            1 => "one round".to_owned(),
-            count => format!("{low:.2} to {high:.2}, {count} rounds"),
+    let has_idle = |row: &&Row| row.threads < raw.machine.cores;
+    let lines = |row: &Row| {
+        let line = |(one, other): (&str, &str)| {
+            let other = format!("{}{other}", row.case.strip_suffix(one)?);
+            let is_other =
+                |it: &&Row| (&*other, row.system, row.threads) == (it.case, it.system, it.threads);
+            raw.rows.iter().find(is_other).map(|other| over(row, other))
         };
-        let (name, threads) = (free.system.name(), free.threads);
-        Some(format!(
-            "{name} {} over {}, threads {threads}: {:.2} × ({rounds})",
-            busy.case,
-            free.case,
-            median(&over)
-        ))
+        LANES.into_iter().filter_map(line).collect::<Vec<_>>()
     };
-    raw.rows.iter().filter(|row| row.case.ends_with("free")).filter_map(pair).collect()
+    raw.rows.iter().filter(has_idle).flat_map(lines).collect()
+}
+
+/// How many times the rate of the other, round by round.
+fn over(row: &Row, other: &Row) -> String {
+    let over = ratios(&row.samples, &other.samples);
+    let (low, high) = spread(&over);
+    let rounds = match over.len() {
+        1 => "one round".to_owned(),
+        count => format!("{low:.2} to {high:.2}, {count} rounds"),
+    };
+    let (name, threads) = (row.system.name(), row.threads);
+    let (case, other, times) = (row.case, other.case, median(&over));
+    format!("{name} {case} over {other}, threads {threads}: {times:.2} × ({rounds})")
 }
 
 impl Curve {

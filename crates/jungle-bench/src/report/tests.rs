@@ -282,16 +282,33 @@ fn every_point_that_is_too_good_is_told() {
 
 #[test]
 fn busy_cores_are_held_against_idle_ones() {
-    let rows = [("free", 8.0e8), ("occupied", 6.0e8)].map(|(case, rate)| {
+    let row = |case: &str, threads: usize, rate: f64| {
         serde_json::json!({
-            "experiment": "idle-trap", "case": case, "system": "jungle", "threads": 1,
+            "experiment": "idle-trap", "case": case, "system": "jungle", "threads": threads,
             "unit": "1/s", "samples": [rate],
         })
-    });
-    let rows = serde_json::from_value(rows.to_vec().into()).unwrap();
-    let raw = Raw { experiment: "idle-trap".to_owned(), rows, ..raw() };
-    let told = curves::idle_trap(&raw);
-    assert_eq!(told, ["jungle occupied over free, threads 1: 0.75 × (one round)"]);
+    };
+    // Older files have both on all cores, too, and nothing that is pinned alone.
+    let mut rows = vec![
+        row("free", 1, 8.0e8),
+        row("occupied", 1, 6.0e8),
+        row("free", 2, 9.0e8),
+        row("occupied", 2, 1.0e9),
+    ];
+    let told = |rows: &[serde_json::Value]| {
+        let rows = serde_json::from_value(rows.to_vec().into()).unwrap();
+        let mut raw = Raw { experiment: "idle-trap".to_owned(), rows, ..raw() };
+        raw.machine.cores = 2;
+        curves::idle_trap(&raw)
+    };
+    let both = "jungle occupied over free, threads 1: 0.75 × (one round)";
+    assert_eq!(told(&rows), [both]);
+    rows.push(row("pinned", 1, 7.5e8));
+    let (busy, pinned) = (
+        "jungle occupied over pinned, threads 1: 0.80 × (one round)",
+        "jungle pinned over free, threads 1: 0.94 × (one round)",
+    );
+    assert_eq!(told(&rows), [busy, both, pinned]);
 }
 
 #[test]

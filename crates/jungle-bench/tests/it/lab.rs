@@ -342,7 +342,14 @@ fn busy_cores_are_measured_beside_idle_ones() {
     let folder = folder("idle");
     measure("idle-trap", &folder, "--threads 1,2 --systems jungle");
     let report = read(&folder, "report.md");
-    assert!(report.contains("| occupied | 1 | jungle |"), "{report}");
+    let cores = std::thread::available_parallelism().unwrap().get();
+    for case in ["free", "pinned", "occupied"] {
+        for threads in [1, 2] {
+            let is_there = case == "free" || threads < cores;
+            let row = format!("| {case} | {threads} | jungle |");
+            assert_eq!(report.contains(&row), is_there, "{row}: {report}");
+        }
+    }
     let picture = read(&folder, "plots/idle-trap-speedup.svg");
     assert!(picture.contains("PostgreSQL 9.2.4 (published)"), "{picture}");
 }
