@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::experiments::{self, placed};
 use crate::lab::cores;
@@ -130,9 +130,17 @@ pub struct Request {
     #[arg(long, requires = "report")]
     pub again: bool,
     /// Keep cores busy that a measurement on fewer threads leaves idle, and the measurement on the
-    /// others: idle cores may slow a machine down.
-    #[arg(long)]
-    pub occupy_idle: bool,
+    /// others: idle cores may slow a machine down. `=both` measures it with and without.
+    #[arg(
+        long,
+        value_name = "WHEN",
+        value_enum,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value = "never",
+        default_missing_value = "always"
+    )]
+    pub occupy_idle: OccupyIdle,
     /// Where the random draws begin.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -142,6 +150,17 @@ pub struct Request {
     /// Trees of a thousandth of the size: to try the programs, not to measure.
     #[arg(long, hide = true)]
     pub tiny: bool,
+}
+
+/// When cores are kept busy that a measurement leaves idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OccupyIdle {
+    /// They rest.
+    Never,
+    /// In each measurement that may be on fewer threads than there are cores.
+    Always,
+    /// In a second measurement of each of these.
+    Both,
 }
 
 impl Request {
@@ -171,7 +190,8 @@ impl Request {
             (self.report.is_some(), "report DIR"),
             (self.quick, "quick"),
             (self.tiny, "tiny"),
-            (self.occupy_idle, "occupy-idle"),
+            (self.occupy_idle == OccupyIdle::Always, "occupy-idle"),
+            (self.occupy_idle == OccupyIdle::Both, "occupy-idle=both"),
         ];
         let words = flags.into_iter().filter(|(on, _)| *on).map(|(_, word)| word.to_owned());
         let threads = self.threads.as_ref();
@@ -299,7 +319,7 @@ impl Args {
 mod tests {
     use clap::{CommandFactory, Parser};
 
-    use super::{Args, Command, Request, System, up_to};
+    use super::{Args, Command, OccupyIdle, Request, System, up_to};
 
     fn request(line: &str) -> Request {
         match Args::parse_from(line.split(' ')).command() {
@@ -349,7 +369,12 @@ mod tests {
         );
         let asked = request("jungle-bench read --threads 1,4 --systems jungle --occupy-idle");
         let line = "jungle-bench read --occupy-idle --threads 1,4 --systems jungle";
-        assert_eq!((asked.line().as_str(), asked.occupy_idle), (line, true));
+        assert_eq!((asked.line().as_str(), asked.occupy_idle), (line, OccupyIdle::Always));
+        let line = "jungle-bench read --occupy-idle=both";
+        let asked = request(line);
+        assert_eq!((asked.line().as_str(), asked.occupy_idle), (line, OccupyIdle::Both));
+        assert_eq!(request("jungle-bench --occupy-idle read").experiment, "read");
+        assert_eq!(request("jungle-bench read").occupy_idle, OccupyIdle::Never);
         assert!(Args::try_parse_from(["jungle-bench", "all", "--again"]).is_err());
         assert!(Args::try_parse_from(["jungle-bench", "read", "--threads", "0"]).is_err());
         let again = Args::parse_from(["jungle-bench", "report", "a/folder"]).command();

@@ -96,15 +96,18 @@ fn run(request: &args::Request) -> Result<(), Failure> {
     });
     request.systems = here.collect();
     let cases = plan::run(&request.experiment, request.quick)?;
-    let Found { rows, left_out } = runner::run(&cases, &request)?;
+    let Found { rows, occupied, left_out } = runner::run(&cases, &request)?;
     let verdicts = verdicts::all(&rows);
     print!("{}", table::render(&cases, &rows, &verdicts));
+    if !occupied.is_empty() {
+        print!("\nbeside busy cores\n{}", table::render(&[], &occupied, &[]));
+    }
     left_out.iter().for_each(|left| println!("{}: {}", left.what(), left.reason()));
     if let Some(beyond) = report::beyond(&rows) {
         print!("\n{beyond}");
     }
     if let Some(path) = &request.json {
-        std::fs::write(path, results::to_json_lines(&rows))
+        std::fs::write(path, results::to_json_lines(&rows, &occupied))
             .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     }
     Ok(())

@@ -70,10 +70,19 @@ fn by_name<S: serde::Serializer>(system: &System, serializer: S) -> Result<S::Ok
     serializer.serialize_str(system.name())
 }
 
-/// One row a line.
-pub fn to_json_lines(rows: &[Row]) -> String {
-    let line = |row| serde_json::to_string(row).expect("a row is plain data") + "\n";
-    rows.iter().map(line).collect()
+/// One row a line; those that were measured beside busy cores say so.
+pub fn to_json_lines(rows: &[Row], occupied: &[Row]) -> String {
+    let line = |line: Line<'_>| serde_json::to_string(&line).expect("a row is plain data") + "\n";
+    let lines = rows.iter().map(|row| Line { row, occupied: false });
+    lines.chain(occupied.iter().map(|row| Line { row, occupied: true })).map(line).collect()
+}
+
+#[derive(Serialize)]
+struct Line<'r> {
+    #[serde(flatten)]
+    row: &'r Row,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    occupied: bool,
 }
 
 /// The row of a system.
@@ -116,10 +125,11 @@ mod tests {
             unit: "1/s",
             samples: vec![1.0, 2.0],
         };
-        assert_eq!(
-            to_json_lines(&[row]),
-            "{\"experiment\":\"read\",\"case\":\"count\",\"system\":\"haskell-intmap\",\
-             \"threads\":2,\"value\":1.5,\"unit\":\"1/s\",\"samples\":[1.0,2.0]}\n"
-        );
+        let line = "{\"experiment\":\"read\",\"case\":\"count\",\"system\":\"haskell-intmap\",\
+            \"threads\":2,\"value\":1.5,\"unit\":\"1/s\",\"samples\":[1.0,2.0]}\n";
+        let rows = [row];
+        assert_eq!(to_json_lines(&rows, &[]), line);
+        let busy = line.replace("]}", "],\"occupied\":true}");
+        assert_eq!(to_json_lines(&rows, &rows), format!("{line}{busy}"));
     }
 }

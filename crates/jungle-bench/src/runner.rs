@@ -6,12 +6,12 @@ use std::process::{Command, Output};
 use std::time::Instant;
 
 use crate::Failure;
-use crate::args::Request;
+use crate::args::{OccupyIdle, Request};
 use crate::bars::{RULES, Rule};
 use crate::experiments::Options;
 use crate::experiments::folder::Folder;
-use crate::lab::{Cause, LeftOut, Machine, cores};
-use crate::occupy::Confined;
+use crate::lab::{Cause, LeftOut, Machine, beside_busy, cores};
+use crate::occupy::{Confined, Cores};
 use crate::plan::{self, Case, Number};
 use crate::progress::Progress;
 use crate::results::Row;
@@ -22,9 +22,19 @@ use crate::systems::{Counted, Program, System, root};
 use crate::touch::touch;
 use crate::watchdog;
 
+/// Of which of the rows of a case a measurement is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lane {
+    /// As it was asked for.
+    Main,
+    /// Beside busy cores, where both ways were asked for.
+    Busy,
+}
+
 /// What is to be measured for one row.
 struct Cell {
     case: Case,
+    lane: Lane,
     system: System,
     threads: usize,
     program: Program,
@@ -41,6 +51,14 @@ impl Cell {
                 && rule.bar.peer() == Some(self.system)
         };
         self.system == System::Jungle || RULES.iter().any(speaks)
+    }
+
+    /// What the case is called.
+    fn name(&self) -> String {
+        match self.lane {
+            Lane::Main => self.case.name.to_owned(),
+            Lane::Busy => beside_busy(self.case.name),
+        }
     }
 
     /// Those of whom this is the same must hold the same in the end.
@@ -74,6 +92,8 @@ impl Reason {
 pub struct Found {
     /// A row for each case, number of threads and system, in that order.
     pub rows: Vec<Row>,
+    /// The same beside busy cores, where both ways were asked for.
+    pub occupied: Vec<Row>,
     /// What has no row, or fewer samples than it would have.
     pub left_out: Vec<LeftOut>,
 }
@@ -147,7 +167,7 @@ impl Rounds {
             if cell.left_out.is_some() {
                 continue;
             }
-            let (experiment, name) = (cell.case.experiment, cell.case.name);
+            let (experiment, name) = (cell.case.experiment, cell.name());
             self.progress.begin(format!("{experiment} {name}, {}", cell.system.name()));
             if !measured.contains_key(&cell.program) {
                 measured.insert(cell.program.clone(), measure(&cell.program, deadline));
@@ -208,7 +228,7 @@ impl Rounds {
             let Reason { cause, why } = cell.left_out.clone()?;
             let why = without_places(&why);
             Some(LeftOut {
-                case: Some(cell.case.name.to_owned()),
+                case: Some(cell.name()),
                 system: cell.system.name().to_owned(),
                 threads: Some(cell.threads),
                 cause,
@@ -217,36 +237,56 @@ impl Rounds {
         });
         let left_out = left_out.collect();
         let cells = self.cells.into_iter().filter(|cell| !cell.samples.is_empty());
-        Found { rows: cells.map(row).collect(), left_out }
+        let (busy, main): (Vec<Cell>, Vec<Cell>) = cells.partition(|cell| cell.lane == Lane::Busy);
+        let rows = |cells: Vec<Cell>| cells.into_iter().map(row).collect();
+        Found { rows: rows(main), occupied: rows(busy), left_out }
     }
 }
 
 fn cells(case: Case, request: &Request) -> Vec<Cell> {
-    let cell = |(threads, system)| {
-        if case.needs_idle_core() && threads >= cores() {
-            return None;
+    let mut cells = Vec::new();
+    for (threads, system) in case.rows(&request.threads(), &request.systems) {
+        let Some(program) = program(&case, system, threads, request) else { continue };
+        for (lane, cores) in lanes(&case, threads, request.occupy_idle) {
+            let program = Program { cores, ..program.clone() };
+            let samples = Vec::new();
+            cells.push(Cell { case, lane, system, threads, program, samples, left_out: None });
         }
-        let options = request.options(case.experiment, threads);
-        let told = case.told(system)?;
-        // Such are measured by our own program, in the run that is held against them.
-        let runs = if case.system.is_some() { System::Jungle } else { system };
-        let program = |tasks| {
-            let mut program = runs.program(&told, Options { tasks, ..options });
-            program.argv.extend(peers(&case, request));
-            program
-        };
-        let [short, long] = syncs::TASKS.map(program);
-        let mut program = match case.counted {
-            None => program(options.tasks),
-            Some(commits) => {
-                Program { counted: Some(Counted { longer: long.argv, commits }), ..short }
-            }
-        };
-        program.cores = case.cores(threads, request.occupy_idle);
-        program.touched = case.touched.saturating_mul(options.tasks);
-        Some(Cell { case, system, threads, program, samples: Vec::new(), left_out: None })
+    }
+    cells
+}
+
+/// What measures a case, if the system takes part.
+fn program(case: &Case, system: System, threads: usize, request: &Request) -> Option<Program> {
+    let options = request.options(case.experiment, threads);
+    let told = case.told(system)?;
+    // Such are measured by our own program, in the run that is held against them.
+    let runs = if case.system.is_some() { System::Jungle } else { system };
+    let program = |tasks| {
+        let mut program = runs.program(&told, Options { tasks, ..options });
+        program.argv.extend(peers(case, request));
+        program
     };
-    case.rows(&request.threads(), &request.systems).into_iter().filter_map(cell).collect()
+    let [short, long] = syncs::TASKS.map(program);
+    let mut program = match case.counted {
+        None => program(options.tasks),
+        Some(commits) => Program { counted: Some(Counted { longer: long.argv, commits }), ..short },
+    };
+    program.touched = case.touched.saturating_mul(options.tasks);
+    Some(program)
+}
+
+/// In which ways a case is measured, and on which cores then: on all cores there is but one.
+fn lanes(case: &Case, threads: usize, asked: OccupyIdle) -> Vec<(Lane, Cores)> {
+    let has_idle = threads < cores();
+    if case.needs_idle_core() && !has_idle {
+        return Vec::new();
+    }
+    let main = case.cores(threads, asked == OccupyIdle::Always);
+    let busy = case.cores(threads, true);
+    let is_both = asked == OccupyIdle::Both && has_idle && busy != main;
+    let both = [(Lane::Main, main)].into_iter().chain(is_both.then_some((Lane::Busy, busy)));
+    both.collect()
 }
 
 /// What tells our own program which peers it is to ask in the same run, if there are any.
@@ -391,7 +431,7 @@ mod tests {
 
     use clap::Parser;
 
-    use super::{Cell, Rounds, number};
+    use super::{Cell, Lane, Rounds, number};
     use crate::args::{Args, Command};
     use crate::lab::cores;
     use crate::occupy::Cores;
@@ -437,6 +477,25 @@ mod tests {
         let names: Vec<&str> = on(1).into_iter().map(|(name, _)| name).collect();
         for kind in kinds {
             assert_eq!(names.contains(&kind), cores() > 1, "{kind}");
+        }
+    }
+
+    #[test]
+    fn both_ways_are_measured_where_a_core_is_idle() {
+        for (when, busy) in [("", 0), ("=both", 2)] {
+            let line = format!("jungle-bench read --case visit-aged --occupy-idle{when}");
+            let line = format!("{line} --threads 1,9999 --systems jungle,haskell");
+            let Command::Run(request) = Args::parse_from(line.split(' ')).command() else {
+                panic!("an experiment");
+            };
+            let mut rounds = Rounds::new(&plan::cases("read").unwrap(), &request, 1, None);
+            rounds.cells.iter_mut().for_each(|cell| cell.samples.push(1.0));
+            let lanes = rounds.cells.iter().map(|cell| (cell.lane, cell.program.cores));
+            let busy = if cores() > 1 { busy } else { 0 };
+            let is_busy = (Lane::Busy, Cores::BesideBusy(1));
+            assert_eq!(lanes.filter(|lane| *lane == is_busy).count(), busy, "{when}");
+            let found = rounds.end();
+            assert_eq!((found.rows.len(), found.occupied.len()), (4, busy), "{when}");
         }
     }
 

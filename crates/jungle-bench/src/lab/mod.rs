@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Instant;
 
 pub use self::machine::{Machine, cores};
-pub use self::raw::{Cause, Conditions, LeftOut, Raw, Settings};
+pub use self::raw::{Cause, Conditions, LeftOut, Raw, Settings, beside_busy};
 pub use self::versions::{engine, said};
 use crate::args::Request;
 use crate::plan::{self, Case};
@@ -60,7 +60,7 @@ pub fn run(request: &Request, folder: &Path) -> Result<(), Failure> {
         raw.write(folder)?;
         eprintln!(
             "{place}: {} figures in {:.0} s, {} left out",
-            raw.rows.len(),
+            raw.rows.len() + raw.occupied.len(),
             raw.conditions.seconds,
             raw.left_out.len()
         );
@@ -110,7 +110,8 @@ impl Lab {
     fn measure(&self, experiment: &'static str, cases: &[Case]) -> Result<Raw, Failure> {
         let (taken, load, begun) = (now(), machine::load(), Instant::now());
         let deadline = begun + shares::share(experiment, self.request.quick);
-        let Found { rows, mut left_out } = runner::run_until(cases, &self.request, deadline);
+        let Found { rows, occupied, mut left_out } =
+            runner::run_until(cases, &self.request, deadline);
         left_out.extend(self.missing(cases));
         let seconds = begun.elapsed().as_secs_f64();
         Ok(Raw {
@@ -121,6 +122,7 @@ impl Lab {
             settings: Settings::of(&self.asked, experiment),
             conditions: Conditions { taken, load, scheduling: machine::scheduling(), seconds },
             rows,
+            occupied,
             left_out,
         })
     }

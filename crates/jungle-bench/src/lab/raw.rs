@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::machine::Machine;
 use crate::Failure;
-use crate::args::Request;
+use crate::args::{OccupyIdle, Request};
 use crate::results::Row;
 use crate::systems::System;
 
@@ -29,6 +29,9 @@ pub struct Raw {
     pub conditions: Conditions,
     /// The figures.
     pub rows: Vec<Row>,
+    /// The same beside busy cores, where both ways were asked for and cores were idle.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub occupied: Vec<Row>,
     /// What was not measured, and why.
     pub left_out: Vec<LeftOut>,
 }
@@ -54,6 +57,9 @@ pub struct Settings {
     pub systems: Vec<String>,
     /// Were the idle cores kept busy?
     pub occupy_idle: bool,
+    /// Were they in a second measurement?
+    #[serde(default)]
+    pub occupied_too: bool,
 }
 
 /// What else it was like.
@@ -110,7 +116,8 @@ impl Settings {
             seed: options.seed,
             case: request.case.clone(),
             systems: request.systems.iter().map(|system| system.name().to_owned()).collect(),
-            occupy_idle: request.occupy_idle,
+            occupy_idle: request.occupy_idle == OccupyIdle::Always,
+            occupied_too: request.occupy_idle == OccupyIdle::Both,
         }
     }
 }
@@ -160,7 +167,9 @@ impl Raw {
     /// The first of these that has figures here, and has none now.
     pub fn lost<'l>(&self, left_out: &'l [LeftOut]) -> Option<&'l LeftOut> {
         let has = |left: &&LeftOut| {
-            self.rows.iter().any(|row| left.is_of(row.case, row.system, row.threads))
+            let is_of = |row: &Row, case: &str| left.is_of(case, row.system, row.threads);
+            self.rows.iter().any(|row| is_of(row, row.case))
+                || self.occupied.iter().any(|row| is_of(row, &beside_busy(row.case)))
         };
         left_out.iter().find(has)
     }
@@ -186,6 +195,11 @@ impl Raw {
         let written = fs::write(&half, text).and_then(|()| fs::rename(&half, &path));
         Ok(written.map_err(|error| format!("cannot write {}: {error}", path.display()))?)
     }
+}
+
+/// What a case is called where it is measured a second time, beside busy cores.
+pub fn beside_busy(case: &str) -> String {
+    format!("{case} beside busy cores")
 }
 
 impl LeftOut {

@@ -8,6 +8,7 @@ use crate::plan::{self, Threads};
 use crate::results::{Row, find};
 use crate::stats::{median, ratios, spread};
 use crate::systems::System;
+use crate::table::quantity;
 
 /// Curves that belong together.
 pub struct Figure {
@@ -243,17 +244,35 @@ pub fn idle_trap(raw: &Raw) -> Vec<String> {
     raw.rows.iter().filter(has_idle).flat_map(lines).collect()
 }
 
-/// How many times the rate of the other, round by round.
 fn over(row: &Row, other: &Row) -> String {
+    let (name, threads, case) = (row.system.name(), row.threads, row.case);
+    format!("{name} {case} over {}, threads {threads}: {}", other.case, times(row, other))
+}
+
+/// How many times the rate of the other, round by round.
+fn times(row: &Row, other: &Row) -> String {
     let over = ratios(&row.samples, &other.samples);
     let (low, high) = spread(&over);
     let rounds = match over.len() {
         1 => "one round".to_owned(),
         count => format!("{low:.2} to {high:.2}, {count} rounds"),
     };
-    let (name, threads) = (row.system.name(), row.threads);
-    let (case, other, times) = (row.case, other.case, median(&over));
-    format!("{name} {case} over {other}, threads {threads}: {times:.2} × ({rounds})")
+    format!("{:.2} × ({rounds})", median(&over))
+}
+
+/// What was measured beside busy cores and beside idle ones.
+pub fn both_ways(raw: &Raw) -> Vec<String> {
+    let line = |busy: &Row| {
+        let Row { experiment, case, system, threads, .. } = *busy;
+        let idle = find(&raw.rows, (experiment, case), system, threads)?;
+        let rate = |row: &Row| quantity(row.value, row.unit);
+        let (name, rates) = (system.name(), [rate(busy), rate(idle)].join(", of "));
+        let times = times(busy, idle);
+        Some(format!(
+            "{experiment} {case}, {name}, threads {threads}: {rates} beside idle ones: {times}"
+        ))
+    };
+    raw.occupied.iter().filter_map(line).collect()
 }
 
 impl Curve {

@@ -188,6 +188,11 @@ fn scaling(raws: &[Raw], blocks: &mut Vec<Block>) {
         blocks.push(Block::Part("More than linear, and not drawn".to_owned()));
         blocks.push(Block::List(elsewhere));
     }
+    let both_ways: Vec<String> = raws.iter().flat_map(curves::both_ways).collect();
+    if !both_ways.is_empty() {
+        blocks.push(Block::Part("Beside busy cores".to_owned()));
+        blocks.push(Block::List(both_ways));
+    }
 }
 
 #[cfg(test)]

@@ -45,6 +45,7 @@ fn raw() -> Raw {
             case: None,
             systems: vec!["jungle".to_owned(), "haskell".to_owned(), "java".to_owned()],
             occupy_idle: false,
+            occupied_too: false,
         },
         conditions: Conditions {
             taken: "2026-01-01".to_owned(),
@@ -53,6 +54,7 @@ fn raw() -> Raw {
             seconds: 60.0,
         },
         rows: serde_json::from_value(rows.into()).unwrap(),
+        occupied: Vec::new(),
         left_out: vec![
             left(None, "java", Cause::Missing),
             left(Some("visit-aged"), "jungle", Cause::Failed),
@@ -309,6 +311,25 @@ fn busy_cores_are_held_against_idle_ones() {
         "jungle pinned over free, threads 1: 0.94 × (one round)",
     );
     assert_eq!(told(&rows), [busy, both, pinned]);
+}
+
+#[test]
+fn what_was_measured_both_ways_is_told() {
+    let mut raw = raw();
+    let told = |raw: &Raw| {
+        let raws = [raw.clone()];
+        document(&raws, &[], &outcomes(&raws)).markdown()
+    };
+    let title = "### Beside busy cores";
+    assert!(!told(&raw).contains(title));
+    let mut busy = raw.rows[0].clone();
+    busy.samples.iter_mut().for_each(|sample| *sample *= 0.9);
+    raw.occupied.push(crate::results::Row { value: 0.9 * busy.value, ..busy });
+    let page = told(&raw);
+    let (_, section) = page.split_once(title).unwrap();
+    let line = "- read visit, jungle, threads 1: 630 M/s, of 700 M/s beside idle ones: \
+        0.90 × (0.90 to 0.90, 3 rounds)";
+    assert!(section.contains(line), "{section}");
 }
 
 #[test]

@@ -355,6 +355,19 @@ fn busy_cores_are_measured_beside_idle_ones() {
 }
 
 #[test]
+fn both_ways_are_in_one_raw_file() {
+    let folder = folder("both");
+    measure("read", &folder, "--case summary --threads 1 --systems jungle --occupy-idle=both");
+    let raw: serde_json::Value = serde_json::from_str(&read(&folder, "raw/read.json")).unwrap();
+    let has_idle = std::thread::available_parallelism().unwrap().get() > 1;
+    assert_eq!(raw["rows"].as_array().unwrap().len(), 1, "{raw}");
+    assert_eq!(raw["occupied"][0]["case"] == "summary", has_idle, "{raw}");
+    let report = read(&folder, "report.md");
+    assert_eq!(report.contains("- read summary, jungle, threads 1: "), has_idle, "{report}");
+    assert!(report.contains("--occupy-idle=both"), "{report}");
+}
+
+#[test]
 fn larger_clusters_are_predicted_simulated_and_drawn_as_such() {
     let folder = folder("scale");
     let line =
