@@ -164,7 +164,12 @@ mod tests {
     fn boards_are_asked_in_the_run_that_measures_ours() {
         assert_eq!(peers("board", "e3"), [System::Warp, System::Pocketbase, System::SqliteApp]);
         assert_eq!(peers("cassandra", "sync"), [System::Cassandra]);
-        for (experiment, ours) in [("board", "syncs-pocketbase"), ("board", "pages"), ("a", "b")] {
+        for (experiment, ours) in [
+            ("board", "syncs-pocketbase"),
+            ("cassandra", "syncs-cassandra"),
+            ("board", "pages"),
+            ("a", "b"),
+        ] {
             assert_eq!(peers(experiment, ours), [], "{experiment} {ours}");
         }
     }

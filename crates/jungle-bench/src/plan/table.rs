@@ -459,6 +459,9 @@ pub const CASES: &[Case] = &[
     beside_cassandra("write-local-unsynced", "unsynced", "write-local", &[3]),
     of_cassandra("write-local-unsynced", "unsynced", "cassandra-write-one", &[3]),
     beside_cassandra("write-local-settled-unsynced", "unsynced", "write-local-settled", &[3]),
+    beside_cassandra("floor", "sync", "floor", &[1, 3]).of(System::Machine),
+    one_of("cassandra", "syncs", "syncs", "x").counting(1),
+    one_of("cassandra", "syncs", "syncs-cassandra", "x").counting(1).of(System::Cassandra),
     of_neighbours("served-load", "served", Number::Named("load"), "1/s"),
     of_neighbours("served-commit", "served", Number::Value, "1/s").on_each(&[1, 64]),
     // Each is done in the tree before, too, and there twice.

@@ -28,6 +28,7 @@ pub fn sample(case: &str, options: Options, peers: &[System]) -> Result<Option<S
     Ok(Some(match case {
         "sync" => cassandra::sample(true, options, peers)?,
         "unsynced" => cassandra::sample(false, options, peers)?,
+        "syncs-cassandra" => cassandra::syncs(options)?,
         "e3" => e3::sample(options, peers)?,
         "watchers" => watchers::sample(&[], watchers::length(options), options)?,
         "watchers-bare" => watchers::sample(&["--memory"], watchers::length(options), options)?,

@@ -9,6 +9,7 @@ use jungle_testkit::NatsServers;
 
 use self::nodes::Nodes;
 use super::super::Options;
+use super::super::commit::Floor;
 use super::super::folder::Folder;
 use super::e3::{Count, SHOWN, furnish, messages};
 use super::load::Asking;
@@ -46,6 +47,13 @@ const LEAST: u64 = 10;
 /// A JVM is slow at first: nothing is counted for so long.
 const WARM_UP: Duration = Duration::from_secs(90);
 
+/// How long the disk's syncs are counted after each turn.
+const FLOOR: Duration = Duration::from_millis(500);
+
+/// Posts of a task where syncs are counted. A node syncs for itself as well when it starts, and not
+/// always as often: the posts must be many more.
+const TASK_POSTS: u64 = 25;
+
 /// Pages may differ by one byte in so many.
 const LENGTHS: usize = 50;
 
@@ -58,12 +66,13 @@ const POST: &str = "post?board=w&author=somebody&text=hello";
 /// QUORUM; of one server also with as many clients as the name ends in. Both sync before they
 /// answer, or neither does; `bytes` and `cassandra-bytes` = of the page that is shown. Of several
 /// servers of ours there are as many more that post at level local: `write-local` is what these
-/// answer, `write-local-settled` the same until all of them show all. Where Cassandra fails, its
-/// numbers are left out, and it is told why.
+/// answer, `write-local-settled` the same until all of them show all; `floor` = syncs a second of a
+/// bare file. Where Cassandra fails, its numbers are left out, and it is told why.
 pub fn sample(is_synced: bool, options: Options, peers: &[System]) -> Result<Sample, Failure> {
     let (folder, servers) = (Folder::new("cassandra")?, options.threads);
     let turns = if options.tiny { 1 } else { 4 };
     let load = Size::of(options, turns);
+    let mut floor = Floor::new(&folder.0)?;
     let mut theirs = Theirs::Absent;
     if peers.contains(&System::Cassandra) {
         theirs = Theirs::start(&folder, servers, is_synced, options.tiny);
@@ -93,11 +102,31 @@ pub fn sample(is_synced: bool, options: Options, peers: &[System]) -> Result<Sam
         if turn % 2 == 0 {
             boards.iter_mut().try_for_each(|board| board.turn(load))?;
         }
+        floor.overwrite(FLOOR)?;
     }
     let sample = Sample::value(median(&boards[0].loads[0].rates), "1/s");
+    let sample = sample.with("floor", floor.rate());
     let sample = boards.iter().fold(sample, |all, board| board.told(all));
     let lost = boards.iter().map(Board::lost).sum::<Result<u64, Failure>>()?;
     Ok(theirs.told(sample).check_none(lost, "posts are lost or doubled"))
+}
+
+/// How many posts one client makes durable in one node of Cassandra, one after the other; somebody
+/// else counts the syncs.
+///
+/// # Errors
+/// When Cassandra is not there, or does not do what it should.
+pub fn syncs(options: Options) -> Result<Sample, Failure> {
+    let folder = Folder::new("cassandra-syncs")?;
+    let nodes = Nodes::start(&folder.0, 1, true)?;
+    let mut board = Board::theirs(&nodes, 1, options.tiny)?;
+    let posts = options.tasks * TASK_POSTS;
+    let size = Size { requests: posts, connections: 1 };
+    let mut loads = board.loads.iter_mut();
+    let load = loads.find(|load| load.path.contains(POST)).ok_or("nothing is posted")?;
+    let rate = load.run(&board.servers, size)?;
+    let sample = Sample::rate(posts as f64 / rate, posts);
+    Ok(sample.check_none(board.lost()?, "posts are lost or doubled"))
 }
 
 /// Cassandra, and the board that is kept in it; ours go on where it fails.
