@@ -12,6 +12,12 @@ const EDITS: u64 = 1_000;
 /// Every so many-th edit is of a leaf that the other branch edits as well, where they overlap.
 const OVERLAP_EVERY: u64 = 10;
 
+/// Where the syncs of merges are counted: both branches commit so few values so many times, and are
+/// merged as often as there are tasks, so that all but merges is the same however many these are.
+pub const COUNTED: &str = "merge-disk-syncs";
+const COUNTED_TURNS: u64 = 60;
+const COUNTED_EDITS: u64 = 2;
+
 /// A leaf, and its value from then on.
 pub type Edit = (u32, Value);
 
@@ -48,8 +54,9 @@ struct Turn {
 impl Turn {
     /// No leaf twice on a branch. A leaf that both edit has its turn at the same time on either, so
     /// that who decides by clocks decides by names, of which the main branch has the greater one.
-    fn drawn(turn: u64, options: &Options, is_overlapping: bool) -> Turn {
-        let edits = EDITS.min(u64::from(options.leaves) / 10);
+    fn drawn(turn: u64, options: &Options, edits: u64) -> Turn {
+        let is_overlapping = options.case.starts_with("merge-10");
+        let edits = edits.min(u64::from(options.leaves) / 10);
         let mut random = Rng(options.seed + turn);
         let mut drawn = vec![false; options.leaves as usize];
         let mut leaf = || loop {
@@ -75,16 +82,25 @@ impl Turn {
 
 /// The median of the microseconds of a merge, until the result is committed; `conflicts` = leaves
 /// that both had changed and that it told of. The case is `merge-0` or `merge-10`, with `-disk`
-/// where that is said: how many of a hundred edits of a branch are of leaves of both.
+/// where that is said: how many of a hundred edits of a branch are of leaves of both. Or it is
+/// [`COUNTED`].
 pub fn run(options: &Options, store: &mut dyn Apart) -> Result<Outcome, Failure> {
     let mut held: Vec<Value> = (0..options.leaves).map(|leaf| value_of(leaf, 0)).collect();
     store.load(&held)?;
     let (mut times, mut told, mut wrong) = (Vec::new(), 0, 0);
-    for turn in 0..MERGES {
-        let turn = Turn::drawn(turn, options, options.case.starts_with("merge-10"));
+    let (turns, edits, merges) = match options.case.as_str() {
+        COUNTED => (COUNTED_TURNS, COUNTED_EDITS, options.tasks.min(COUNTED_TURNS)),
+        _ => (MERGES, EDITS, MERGES),
+    };
+    for number in 0..turns {
+        let turn = Turn::drawn(number, options, edits);
         store.part()?;
         store.commit(Side::Main, &turn.main)?;
         store.commit(Side::Side, &turn.side)?;
+        if number >= merges {
+            turn.main.iter().for_each(|(leaf, value)| held[*leaf as usize] = *value);
+            continue;
+        }
         let begun = Instant::now();
         let found = store.merge()?;
         times.push(1e6 * begun.elapsed().as_secs_f64());
@@ -105,7 +121,7 @@ pub fn run(options: &Options, store: &mut dyn Apart) -> Result<Outcome, Failure>
         wrong => format!("{wrong} leaves or lists of conflicts are not as they ought to be"),
     };
     let sum = checksum(values.into_iter());
-    let extra = vec![("conflicts", told as f64 / MERGES as f64), ("checksum", sum.into())];
-    let (value, operations) = (median(times), MERGES);
-    Ok(Outcome { value, unit: "us", seconds: 0.0, operations, extra, check })
+    let extra = vec![("conflicts", told as f64 / merges as f64), ("checksum", sum.into())];
+    let value = median(times);
+    Ok(Outcome { value, unit: "us", seconds: 0.0, operations: merges, extra, check })
 }

@@ -142,8 +142,16 @@ mod tests {
                 .map(System::name)
                 .collect::<Vec<_>>()
         };
+        // Of the disk alone, which our own run takes.
+        for name in ["merge-0-disk-floor", "readers-floor"] {
+            assert_eq!(racers(name), ["jungle"]);
+            assert!(find("workloads", name).unwrap().told(System::Machine).is_some());
+        }
         assert_eq!(racers("merge-10"), ["jungle", "loro", "automerge"]);
-        assert_eq!(racers("merge-10-disk-conflicts"), ["jungle", "doltlite", "git"]);
+        for name in ["merge-0-disk", "merge-10-disk-conflicts", "merge-disk-syncs"] {
+            assert_eq!(racers(name), ["jungle", "doltlite", "git"]);
+        }
+        assert_eq!(racers("merge-10-disk-synced"), ["jungle", "git"]);
         assert_eq!(
             racers("children-move-10000"),
             ["jungle", "doltlite", "sqlite", "loro", "automerge"]

@@ -124,6 +124,11 @@ const fn of_workload(
     case("workloads", name, Some(run)).from(run).number(number, unit).on(1)
 }
 
+/// Syncs a second of a bare file on the same disk, taken in the run of `EXPERIMENT RUN`.
+const fn of_floor(experiment: &'static str, name: &'static str, run: &'static str) -> Case {
+    one_of(experiment, name, run, "1/s").number(Number::Named("floor"), "1/s").of(System::Machine)
+}
+
 /// A number that the model of `scale` is fed with.
 const fn of_model(name: &'static str, unit: &'static str) -> Case {
     one_of("scale", name, "parameters", unit)
@@ -496,7 +501,14 @@ pub const CASES: &[Case] = &[
     of_workload("merge-10", "merge-10", Number::Value, "us"),
     of_workload("merge-10-conflicts", "merge-10", Number::Named("conflicts"), "x"),
     of_workload("merge-0-disk", "merge-0-disk", Number::Value, "us"),
+    of_workload("merge-0-disk-synced", "merge-0-disk-synced", Number::Value, "us")
+        .from("merge-0-disk"),
+    of_floor("workloads", "merge-0-disk-floor", "merge-0-disk"),
     of_workload("merge-10-disk", "merge-10-disk", Number::Value, "us"),
+    of_workload("merge-10-disk-synced", "merge-10-disk-synced", Number::Value, "us")
+        .from("merge-10-disk"),
+    of_floor("workloads", "merge-10-disk-floor", "merge-10-disk"),
+    of_workload("merge-disk-syncs", "merge-disk-syncs", Number::Value, "x").counting(1),
     of_workload("merge-10-disk-conflicts", "merge-10-disk", Number::Named("conflicts"), "x"),
     of_workload("children-front-10000", "children-10000", Number::Named("front"), "us"),
     of_workload("children-middle-10000", "children-10000", Number::Value, "us"),
@@ -539,6 +551,7 @@ pub const CASES: &[Case] = &[
     of_workload("readers-alone", "readers", Number::Named("alone"), "ns"),
     of_workload("readers-commits", "readers", Number::Named("commits"), "1/s"),
     of_workload("readers-commits-alone", "readers", Number::Named("commits-alone"), "1/s"),
+    of_floor("workloads", "readers-floor", "readers"),
     of_workload("space-took", "space", Number::Value, "ms"),
     of_workload("space-before", "space", Number::Named("before"), "B"),
     of_workload("space-after", "space", Number::Named("after"), "B"),

@@ -1,27 +1,37 @@
 //! git: a file for each leaf, five folders deep; a commit of its own for each revision. All of it
-//! by the plumbing of the `git` command, without a work tree.
+//! by the plumbing of the `git` command, without a work tree. By default it syncs packs, and not
+//! what a merge writes; where that is asked for, all that it writes.
 
 use std::ffi::OsStr;
 use std::io::Write;
 use std::process::{Command, ExitCode, Stdio};
 
-use peer_store::apart::{self, Apart, Edit, Side};
+use peer_store::apart::{self, Apart, COUNTED, Edit, Side};
 use peer_store::support::{Failure, Folder, Value};
 
 fn main() -> ExitCode {
-    peer_store::main(|options| match options.case.as_str() {
-        "merge-0-disk" | "merge-10-disk" => {
-            apart::run(options, &mut Git::new(Folder::new("git")?)?)
-        }
-        unknown => Err(format!("there is no case {unknown}").into()),
+    peer_store::main(|options| {
+        let synced = match options.case.as_str() {
+            "merge-0-disk" | "merge-10-disk" => Synced::Default,
+            "merge-0-disk-synced" | "merge-10-disk-synced" | COUNTED => Synced::All,
+            unknown => return Err(format!("there is no case {unknown}").into()),
+        };
+        apart::run(options, &mut Git::new(Folder::new("git")?, synced)?)
     })
 }
 
-struct Git(Folder);
+/// What git syncs of what it writes.
+#[derive(Clone, Copy)]
+enum Synced {
+    Default,
+    All,
+}
+
+struct Git(Folder, Synced);
 
 impl Git {
-    fn new(folder: Folder) -> Result<Git, Failure> {
-        let git = Git(folder);
+    fn new(folder: Folder, synced: Synced) -> Result<Git, Failure> {
+        let git = Git(folder, synced);
         git.ask(["init", "--quiet", "--bare", "--initial-branch=main"], b"")?;
         Ok(git)
     }
@@ -48,6 +58,9 @@ impl Git {
         git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
         for who in ["AUTHOR", "COMMITTER"] {
             git.env(format!("GIT_{who}_NAME"), "peer").env(format!("GIT_{who}_EMAIL"), "peer");
+        }
+        if let Synced::All = self.1 {
+            git.args(["-c", "core.fsync=all"]);
         }
         git.args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut git = git.spawn()?;

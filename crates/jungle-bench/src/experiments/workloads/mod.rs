@@ -13,7 +13,7 @@ use super::Options;
 use crate::Failure;
 use crate::sample::Sample;
 
-/// `merge-0`, `merge-10`, both also with `-disk`, `children-COUNT`, `subtree`, `history-COUNT`
+/// `merge-0`, `merge-10`, both also with `-disk`, `merge-disk-syncs`, `children-COUNT`, `subtree`, `history-COUNT`
 /// `readers` and `space`.
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     Ok(match case.split('-').next() {

@@ -6,6 +6,7 @@ use jungle::TreeHandle;
 
 use crate::Failure;
 use crate::experiments::Options;
+use crate::experiments::commit::Floor;
 use crate::experiments::folder::{Folder, options as open_options};
 use crate::experiments::readers::slow;
 use crate::experiments::store_peers::{TREE, Value, leaves, path, plant, put, value, value_of};
@@ -18,9 +19,10 @@ const TURN_TASKS: u64 = 100;
 
 /// Nanoseconds within which 99 of 100 reads of a random leaf are done beside a writer of durable
 /// commits; `alone` = of a reader beside whom nobody writes; `commits` = commits a second beside
-/// the reader, `commits-alone` = without it.
+/// the reader, `commits-alone` = without it; `floor` = syncs a second of a bare file.
 pub fn sample(options: Options) -> Result<Sample, Failure> {
-    let folder = Folder::new("readers-beside")?;
+    let (folder, other) = (Folder::new("readers-beside")?, Folder::new("readers-floor")?);
+    let mut floor = Floor::new(&other.0)?;
     let store = open_options().open(&folder.0)?;
     let tree = store.create_tree(TREE)?;
     plant(&tree, options)?;
@@ -37,6 +39,7 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
         reader.read(&mut alone);
         writer.beside(&mut commits, || reader.read(&mut beside))?;
         writer.beside(&mut commits_alone, || std::thread::sleep(TURN))?;
+        floor.overwrite(TURN)?;
     }
     let lost = (loaded + writer.commits).abs_diff(store.revision().number());
     let others = (0..).zip(&writer.held).filter(|(leaf, ought)| now(&tree, *leaf) != Some(**ought));
@@ -44,7 +47,8 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
     let sample = Sample { operations: writer.commits, ..Sample::value(slow(beside), "ns") }
         .with("alone", slow(alone))
         .with("commits", commits.value())
-        .with("commits-alone", commits_alone.value());
+        .with("commits-alone", commits_alone.value())
+        .with("floor", floor.rate());
     Ok(sample.check_none(wrong, "values or commits are not as they ought to be"))
 }
 
@@ -123,5 +127,6 @@ mod tests {
         let sample = sample(options).unwrap();
         assert_eq!(sample.check, "ok");
         assert!(sample.operations > 0 && sample.extra["alone"] > 0.0);
+        assert!(sample.extra["floor"] > 0.0);
     }
 }

@@ -9,6 +9,7 @@ mod subtree;
 
 use std::process::ExitCode;
 
+use peer_store::apart::COUNTED;
 use peer_store::run::run;
 use peer_store::support::{Failure, Folder, Options, Outcome};
 use peer_store::versions::{Place, Versions};
@@ -19,7 +20,7 @@ fn main() -> ExitCode {
 
 fn store(options: &Options) -> Result<Outcome, Failure> {
     match (options.case.as_str(), options.system.as_str()) {
-        ("merge-0-disk" | "merge-10-disk", "doltlite") => {
+        ("merge-0-disk" | "merge-10-disk" | COUNTED, "doltlite") => {
             let mut store = apart::DoltLite::new(Folder::new("doltlite")?)?;
             peer_store::apart::run(options, &mut store)
         }
