@@ -91,12 +91,26 @@ impl Floor {
     pub(super) fn overwrite(&mut self, turn: Duration) -> std::io::Result<()> {
         let begun = Instant::now();
         while begun.elapsed() < turn {
-            let at = self.overwritten as usize * BLOCK % FLOOR_FILE_BYTES;
-            self.filled.write_all_at(&[1; BLOCK], at as u64)?;
-            self.filled.sync_data()?;
-            self.overwritten += 1;
+            self.overwrite_block()?;
         }
         self.overwriting += begun.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    /// The same so many times, however long that takes: where somebody else counts syncs, these are
+    /// always as many.
+    pub(super) fn overwrite_blocks(&mut self, blocks: u64) -> std::io::Result<()> {
+        let begun = Instant::now();
+        (0..blocks).try_for_each(|_| self.overwrite_block())?;
+        self.overwriting += begun.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    fn overwrite_block(&mut self) -> std::io::Result<()> {
+        let at = self.overwritten as usize * BLOCK % FLOOR_FILE_BYTES;
+        self.filled.write_all_at(&[1; BLOCK], at as u64)?;
+        self.filled.sync_data()?;
+        self.overwritten += 1;
         Ok(())
     }
 
@@ -200,4 +214,19 @@ fn count(client: jungle::Node<'_>) -> Option<i64> {
 
 fn open(folder: &Path, retention: Retention) -> Result<Store, Failure> {
     Ok(folder::options().retention(retention).open(folder.join("jungle"))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Floor, Folder};
+
+    #[test]
+    fn a_floor_is_of_as_many_syncs_as_are_asked_for() {
+        let folder = Folder::new("floor-blocks").unwrap();
+        let mut floor = Floor::new(&folder.0).unwrap();
+        floor.overwrite_blocks(3).unwrap();
+        floor.overwrite_blocks(2).unwrap();
+        assert_eq!((floor.overwritten, floor.appended), (5, 0));
+        assert!(floor.rate() > 0.0);
+    }
 }

@@ -469,6 +469,7 @@ pub const CASES: &[Case] = &[
     one_of("cassandra", "syncs", "syncs-cassandra", "x").counting(1).of(System::Cassandra),
     of_neighbours("served-load", "served", Number::Named("load"), "1/s"),
     of_neighbours("served-commit", "served", Number::Value, "1/s").on_each(&[1, 64]),
+    of_floor("neighbours", "served-floor", "served").on_each(&[1, 64]),
     // Each is done in the tree before, too, and there twice.
     of_neighbours("served-syncs", "served", Number::Value, "x").counting(3),
     of_neighbours("served-read", "served", Number::Named("read"), "us"),
@@ -478,6 +479,7 @@ pub const CASES: &[Case] = &[
     of_neighbours("served-growth", "served", Number::Named("growth"), "B"),
     of_neighbours("embedded-load", "embedded", Number::Named("load"), "1/s"),
     of_neighbours("embedded-commit", "embedded", Number::Value, "1/s").on_each(&[1, 64]),
+    of_floor("neighbours", "embedded-floor", "embedded").on_each(&[1, 64]),
     of_neighbours("embedded-syncs", "embedded", Number::Value, "x").counting(3),
     of_neighbours("embedded-read", "embedded", Number::Named("read"), "us"),
     of_neighbours("embedded-read-old", "embedded", Number::Named("read-old"), "us"),

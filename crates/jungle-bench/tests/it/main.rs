@@ -68,7 +68,7 @@ fn neighbours_hold_what_was_committed() {
         bench("neighbours --quick --tiny --rounds 1 --tasks 3 --systems jungle --case embedded");
     assert!(output.status.success(), "{}", text(&output.stderr));
     let table = text(&output.stdout);
-    for case in ["load", "commit", "read", "read-old", "diff", "folder", "growth"] {
+    for case in ["load", "commit", "floor", "read", "read-old", "diff", "folder", "growth"] {
         assert!(table.contains(&format!("neighbours embedded-{case} ")), "{table}");
     }
 }

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use self::draws::{COMMIT_LEAVES, Edits, TREE, WARM, checksum, value_of};
 use super::Options;
 use super::board::watchers;
+use super::commit::Floor;
 use super::folder::Folder;
 use crate::Failure;
 use crate::sample::Sample;
@@ -24,11 +25,17 @@ use crate::workload::{Random, on_workers, timed};
 const OLD_READS: u64 = 2_000;
 const DIFFS: u64 = 500;
 
+/// Syncs of a bare file before the commits, and after. Not a time: `served-syncs` counts from
+/// outside, and these must be as many in each of its runs.
+const FLOOR_SYNCS: u64 = 300;
+const FLOOR_SYNCS_TINY: u64 = 3;
+
 /// For each task the tree that is watched is written to for so long.
 const TASK_WATCHED: Duration = Duration::from_millis(30);
 
 /// Commits a second of as many clients as `threads` says; `load` = leaves a second, a thousand in a
-/// commit; `folder` = bytes on disk in the end; `growth` = of these, what a commit added. With one
+/// commit; `folder` = bytes on disk in the end; `growth` = of these, what a commit added; `floor` =
+/// syncs a second of a bare file, just before the commits and just after. With one
 /// client also the median microseconds to read a leaf at the head (`read`), at a random old
 /// revision (`read-old`), and to compare a revision with the one before (`diff`).
 /// `watched` is [`watchers`] with durable commits, `three` is [`three::sample`].
@@ -83,9 +90,15 @@ fn measure(store: impl Store, folder: &Folder, options: Options) -> Result<Sampl
     let (load, loaded) = timed(|| load(&store, TREE, &edits));
     loaded?;
     let before = folder.size()?.allocated;
+    let other = Folder::new("neighbours-floor")?;
+    let mut floor = Floor::new(&other.0)?;
+    let floor_syncs = if options.tiny { FLOOR_SYNCS_TINY } else { FLOOR_SYNCS };
+    floor.overwrite_blocks(floor_syncs)?;
     let (seconds, revisions) = commit(&store, TREE, &edits)?;
+    floor.overwrite_blocks(floor_syncs)?;
     let mut sample = Sample::rate(seconds, edits.leaves.len() as u64)
-        .with("load", f64::from(edits.count) / load);
+        .with("load", f64::from(edits.count) / load)
+        .with("floor", floor.rate());
     let mut back = Back::new(&store, TREE, &edits, &revisions)?;
     if options.threads == 1 {
         let read = median(&back.read(2 * edits.leaves.len() as u64)?);
