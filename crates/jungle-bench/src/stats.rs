@@ -11,6 +11,19 @@ pub fn median(numbers: &[f64]) -> f64 {
     }
 }
 
+/// The sum over how many there are; 0 when there are none.
+pub fn mean(numbers: &[f64]) -> f64 {
+    numbers.iter().sum::<f64>() / numbers.len().max(1) as f64
+}
+
+/// The standard deviation of what these are samples of, over their mean; 0 when there is but one.
+pub fn deviation(numbers: &[f64]) -> f64 {
+    let mean = mean(numbers);
+    let squares: f64 = numbers.iter().map(|number| (number - mean).powi(2)).sum();
+    let degrees = numbers.len().saturating_sub(1).max(1);
+    (squares / degrees as f64).sqrt() / mean
+}
+
 /// The least number that is no less than this share of all; 0 when there are none.
 pub fn quantile(numbers: &[f64], share: f64) -> f64 {
     let mut sorted = numbers.to_vec();
@@ -32,13 +45,21 @@ pub fn ratios(a: &[f64], b: &[f64]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{median, quantile, ratios, spread};
+    use super::{deviation, mean, median, quantile, ratios, spread};
 
     #[test]
     fn the_median_is_the_middle() {
         assert_eq!(median(&[]), 0.0);
         assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
+    }
+
+    #[test]
+    fn a_deviation_is_over_the_mean() {
+        let numbers = [2.0, 4.0, 4.0, 6.0];
+        assert_eq!((mean(&numbers), mean(&[])), (4.0, 0.0));
+        assert!((deviation(&numbers) - (8.0_f64 / 3.0).sqrt() / 4.0).abs() < 1e-12);
+        assert_eq!(deviation(&[7.0]), 0.0);
     }
 
     #[test]

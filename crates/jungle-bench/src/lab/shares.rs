@@ -29,10 +29,11 @@ const SHARES: [(&str, u64); 20] = [
 
 /// Seconds of those that are not part of it.
 const LONG_SHARES: [(&str, u64); 3] =
-    [("cassandra", 1_100), ("neighbours", 900), ("workloads", 900)];
+    [("cassandra", 1_400), ("neighbours", 900), ("workloads", 900)];
 
 /// Seconds of those that take another part of the three hours than of the quarter of an hour.
-const FULL_SHARES: [(&str, u64); 2] = [("alice", 250), ("board", 1_000)];
+const FULL_SHARES: [(&str, u64); 4] =
+    [("point", 600), ("memory", 100), ("alice", 250), ("board", 1_000)];
 
 /// Of an experiment that has no share.
 const OTHERWISE: u64 = 20;

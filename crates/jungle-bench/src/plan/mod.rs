@@ -1,6 +1,7 @@
 //! What is run: the cases of an experiment, or of all.
 
 mod case;
+mod cassandra;
 mod table;
 
 use clap::ValueEnum;
@@ -179,6 +180,31 @@ mod tests {
             ("a", "b"),
         ] {
             assert_eq!(peers(experiment, ours), [], "{experiment} {ours}");
+        }
+    }
+
+    #[test]
+    fn the_board_in_cassandra_is_asked_by_as_many_clients_as_in_the_original() {
+        for clients in (10..=45).step_by(5) {
+            for word in ["read", "write"] {
+                for end in ["", "-unsynced"] {
+                    let name = |what: &str| format!("{word}-one{what}{end}");
+                    let rates = if clients == 10 { name("") } else { name(&format!("-{clients}")) };
+                    let mean = name(&format!("-{clients}-mean"));
+                    let deviation = name(&format!("-{clients}-deviation"));
+                    for (name, unit) in [(rates, "1/s"), (mean, "1/s"), (deviation, "x")] {
+                        let of = |case: &&super::Case| {
+                            (case.experiment, case.name, case.unit) == ("cassandra", &*name, unit)
+                        };
+                        let whose = CASES.iter().filter(of).map(|case| case.system);
+                        assert_eq!(
+                            whose.collect::<Vec<_>>(),
+                            [None, Some(System::Cassandra)],
+                            "{name}"
+                        );
+                    }
+                }
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! All cases there are.
 
 use super::case::{Case, Idle, Number, case};
+use super::cassandra::CASSANDRA;
 use crate::systems::System;
 
 /// A case of E2: each task leaves a tree behind, which takes 1.3 MB with attributes.
@@ -73,27 +74,6 @@ const fn of_slow(system: System, name: &'static str, number: &'static str) -> Ca
     of_board(name, "e3", "ms").number(Number::Named(number), "ms").of(system)
 }
 
-/// A number of ours on so many servers, in the run of `cassandra OURS`.
-const fn beside_cassandra(
-    name: &'static str,
-    ours: &'static str,
-    number: &'static str,
-    servers: &'static [usize],
-) -> Case {
-    let case = case("cassandra", name, None).from(ours).on_each(servers);
-    case.number(Number::Named(number), "1/s")
-}
-
-/// What Cassandra reaches on as many nodes in the same run, under this name there.
-const fn of_cassandra(
-    name: &'static str,
-    ours: &'static str,
-    number: &'static str,
-    servers: &'static [usize],
-) -> Case {
-    beside_cassandra(name, ours, number, servers).of(System::Cassandra)
-}
-
 /// A number of the run of `neighbours RUN`: with several clients, `value` only.
 const fn of_neighbours(
     name: &'static str,
@@ -147,8 +127,36 @@ const fn of_simulated(name: &'static str, unit: &'static str) -> Case {
 /// Bytes of a key and a value in tree R.
 const PAYLOAD_BYTES: f64 = 116.0;
 
+const PARTS: [&[Case]; 6] =
+    [BEFORE, CASSANDRA[0], CASSANDRA[1], CASSANDRA[2], CASSANDRA[3], BEHIND];
+
 /// Every case, those of an experiment one behind the other.
-pub const CASES: &[Case] = &[
+pub const CASES: &[Case] = &joined::<{ count(&PARTS) }>(&PARTS);
+
+const fn count(parts: &[&[Case]]) -> usize {
+    let (mut part, mut count) = (0, 0);
+    while part < parts.len() {
+        count += parts[part].len();
+        part += 1;
+    }
+    count
+}
+
+const fn joined<const COUNT: usize>(parts: &[&[Case]]) -> [Case; COUNT] {
+    let mut all = [parts[0][0]; COUNT];
+    let (mut part, mut at, mut next) = (0, 0, 0);
+    while part < parts.len() {
+        while at < parts[part].len() {
+            all[next] = parts[part][at];
+            (at, next) = (at + 1, next + 1);
+        }
+        (part, at) = (part + 1, 0);
+    }
+    all
+}
+
+/// Those in front of Cassandra's.
+const BEFORE: &[Case] = &[
     case("read", "count", Some("read-visit")),
     case("read", "visit", Some("read-visit")),
     case("read", "visit-attribute", Some("read-visit-attribute")),
@@ -422,51 +430,10 @@ pub const CASES: &[Case] = &[
     one_of("cluster", "checkpoint", "newcomer", "ms"),
     one_of("cluster", "tree-seen", "tree", "ms"),
     one_of("cluster", "tree-seen-p99", "tree", "ms"),
-    beside_cassandra("read-one", "sync", "read", &[1, 3]),
-    of_cassandra("read-one", "sync", "cassandra-read-one", &[1, 3]),
-    beside_cassandra("write-one", "sync", "write", &[1]),
-    of_cassandra("write-one", "sync", "cassandra-write-one", &[1, 3]),
-    beside_cassandra("read-one-25", "sync", "read-25", &[1]),
-    of_cassandra("read-one-25", "sync", "cassandra-read-one-25", &[1]),
-    beside_cassandra("write-one-25", "sync", "write-25", &[1]),
-    of_cassandra("write-one-25", "sync", "cassandra-write-one-25", &[1]),
-    beside_cassandra("read-one-45", "sync", "read-45", &[1]),
-    of_cassandra("read-one-45", "sync", "cassandra-read-one-45", &[1]),
-    beside_cassandra("write-one-45", "sync", "write-45", &[1]),
-    of_cassandra("write-one-45", "sync", "cassandra-write-one-45", &[1]),
-    beside_cassandra("read-quorum", "sync", "read", &[3]),
-    of_cassandra("read-quorum", "sync", "cassandra-read-quorum", &[3]),
-    beside_cassandra("read-newest", "sync", "read-newest", &[3]),
-    of_cassandra("read-newest", "sync", "cassandra-read-quorum", &[3]),
-    beside_cassandra("write-quorum", "sync", "write", &[3]),
-    of_cassandra("write-quorum", "sync", "cassandra-write-quorum", &[3]),
-    beside_cassandra("write-local", "sync", "write-local", &[3]),
-    of_cassandra("write-local", "sync", "cassandra-write-one", &[3]),
-    beside_cassandra("write-local-settled", "sync", "write-local-settled", &[3]),
-    beside_cassandra("read-one-unsynced", "unsynced", "read", &[1, 3]),
-    of_cassandra("read-one-unsynced", "unsynced", "cassandra-read-one", &[1, 3]),
-    beside_cassandra("write-one-unsynced", "unsynced", "write", &[1]),
-    of_cassandra("write-one-unsynced", "unsynced", "cassandra-write-one", &[1, 3]),
-    beside_cassandra("read-one-25-unsynced", "unsynced", "read-25", &[1]),
-    of_cassandra("read-one-25-unsynced", "unsynced", "cassandra-read-one-25", &[1]),
-    beside_cassandra("write-one-25-unsynced", "unsynced", "write-25", &[1]),
-    of_cassandra("write-one-25-unsynced", "unsynced", "cassandra-write-one-25", &[1]),
-    beside_cassandra("read-one-45-unsynced", "unsynced", "read-45", &[1]),
-    of_cassandra("read-one-45-unsynced", "unsynced", "cassandra-read-one-45", &[1]),
-    beside_cassandra("write-one-45-unsynced", "unsynced", "write-45", &[1]),
-    of_cassandra("write-one-45-unsynced", "unsynced", "cassandra-write-one-45", &[1]),
-    beside_cassandra("read-quorum-unsynced", "unsynced", "read", &[3]),
-    of_cassandra("read-quorum-unsynced", "unsynced", "cassandra-read-quorum", &[3]),
-    beside_cassandra("read-newest-unsynced", "unsynced", "read-newest", &[3]),
-    of_cassandra("read-newest-unsynced", "unsynced", "cassandra-read-quorum", &[3]),
-    beside_cassandra("write-quorum-unsynced", "unsynced", "write", &[3]),
-    of_cassandra("write-quorum-unsynced", "unsynced", "cassandra-write-quorum", &[3]),
-    beside_cassandra("write-local-unsynced", "unsynced", "write-local", &[3]),
-    of_cassandra("write-local-unsynced", "unsynced", "cassandra-write-one", &[3]),
-    beside_cassandra("write-local-settled-unsynced", "unsynced", "write-local-settled", &[3]),
-    beside_cassandra("floor", "sync", "floor", &[1, 3]).of(System::Machine),
-    one_of("cassandra", "syncs", "syncs", "x").counting(1),
-    one_of("cassandra", "syncs", "syncs-cassandra", "x").counting(1).of(System::Cassandra),
+];
+
+/// Those behind Cassandra's.
+const BEHIND: &[Case] = &[
     of_neighbours("served-load", "served", Number::Named("load"), "1/s"),
     of_neighbours("served-commit", "served", Number::Value, "1/s").on_each(&[1, 64]),
     of_floor("neighbours", "served-floor", "served").on_each(&[1, 64]),

@@ -17,7 +17,7 @@ use super::server::Serving;
 use super::share::{cluster, wait_for};
 use crate::Failure;
 use crate::sample::Sample;
-use crate::stats::median;
+use crate::stats::{deviation, mean, median};
 use crate::systems::System;
 
 /// A client of the originals: requests, and connections that are kept.
@@ -27,19 +27,27 @@ const CONNECTIONS: usize = 20;
 /// So many of them ask the one server of E4; each of several has one.
 const CLIENTS: usize = 10;
 
-/// And so many, as E4 goes on to 45; they send as much in all.
-const MORE_CLIENTS: [More; 2] = [
-    More {
-        clients: 25,
-        ours: ["read-25", "write-25"],
-        theirs: ["cassandra-read-one-25", "cassandra-write-one-25"],
-    },
-    More {
-        clients: 45,
-        ours: ["read-45", "write-45"],
-        theirs: ["cassandra-read-one-45", "cassandra-write-one-45"],
-    },
-];
+/// What so many clients of one server are called, as `15`.
+macro_rules! more {
+    ($clients:literal) => {
+        More {
+            clients: $clients,
+            ours: [concat!("read-", $clients), concat!("write-", $clients)],
+            theirs: [
+                concat!("cassandra-read-one-", $clients),
+                concat!("cassandra-write-one-", $clients),
+            ],
+        }
+    };
+}
+
+/// And so many, as E4 goes on to 45.
+const MORE_CLIENTS: [More; 7] =
+    [more!(15), more!(20), more!(25), more!(30), more!(35), more!(40), more!(45)];
+
+/// As many as these send two fifths of what the ten send, in all: one turn of each of them takes
+/// about as long as three of the ten.
+const MORE_SEND: (u64, u64) = (2, 5);
 
 /// At least so many requests are sent on a connection.
 const LEAST: u64 = 10;
@@ -63,7 +71,8 @@ const POST: &str = "post?board=w&author=somebody&text=hello";
 /// Answers a second of all servers together, as many as `threads` says: `read` and `write` of ours,
 /// `read-newest` of several shows all that was acknowledged anywhere before it was asked for, and
 /// `cassandra-read-one` and so on of Cassandra, at ONE and, where there are several nodes, at
-/// QUORUM; of one server also with as many clients as the name ends in. Both sync before they
+/// QUORUM; of one server also with as many clients as the name ends in; each is the median of the
+/// turns, `-mean` is their mean, `-deviation` their standard deviation over that. Both sync before they
 /// answer, or neither does; `bytes` and `cassandra-bytes` = of the page that is shown. Of several
 /// servers of ours there are as many more that post at level local: `write-local` is what these
 /// answer, `write-local-settled` the same until all of them show all; `floor` = syncs a second of a
@@ -241,8 +250,11 @@ impl Load {
 
     /// What is asked of each server, with enough on each connection that its making counts little.
     fn size(&self, size: Size) -> Size {
-        let connections = self.clients.map_or(size.connections, |clients| clients * CONNECTIONS);
-        let requests = size.requests.max(LEAST * connections as u64);
+        let (connections, requests) = match self.clients {
+            None => (size.connections, size.requests),
+            Some(clients) => (clients * CONNECTIONS, size.requests * MORE_SEND.0 / MORE_SEND.1),
+        };
+        let requests = requests.max(LEAST * connections as u64);
         Size { requests, connections }
     }
 
@@ -401,7 +413,11 @@ impl Board {
     fn told(&self, sample: Sample) -> Sample {
         let sample = sample.with(self.bytes.0, self.bytes.1 as f64);
         self.loads.iter().fold(sample, |all, load| {
-            let all = all.with(load.name, median(&load.rates));
+            let (name, rates) = (load.name, &load.rates);
+            let all = all
+                .with(name, median(rates))
+                .with(&format!("{name}-mean"), mean(rates))
+                .with(&format!("{name}-deviation"), deviation(rates));
             match &load.settled {
                 Some((name, rates)) => all.with(name, median(rates)),
                 None => all,
@@ -418,5 +434,40 @@ impl Board {
             Ok(posted.abs_diff(found) + SHOWN.abs_diff(shown))
         };
         self.servers.iter().map(lost).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CONNECTIONS, Load, MORE_CLIENTS, Size};
+    use crate::plan::{self, Number};
+
+    #[test]
+    fn what_more_clients_reach_is_asked_for_under_its_name() {
+        let cases = plan::cases("cassandra").unwrap();
+        let has = |name: &str| {
+            cases.iter().any(|case| matches!(case.number, Number::Named(it) if it == name))
+        };
+        for more in &MORE_CLIENTS {
+            for name in more.ours.iter().chain(&more.theirs) {
+                for end in ["", "-mean", "-deviation"] {
+                    assert!(has(&format!("{name}{end}")), "{name}{end}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn more_clients_send_less_each() {
+        let size = Size { requests: 50_000, connections: 200 };
+        let few = Load::new("read", "/").size(size);
+        assert_eq!((few.requests, few.connections), (50_000, 200));
+        let loads = Load::of_more(|more| more.ours, ["/", "/"]);
+        assert_eq!(loads.len(), 2 * MORE_CLIENTS.len());
+        let last = loads[loads.len() - 1].size(size);
+        assert_eq!((last.requests, last.connections), (20_000, 45 * CONNECTIONS));
+        // However few there are to be, a connection is not for one alone.
+        let few = loads[0].size(Size { requests: 100, ..size });
+        assert_eq!(few.requests, 10 * few.connections as u64);
     }
 }
