@@ -1,7 +1,7 @@
 /** The command line; see the README of the peers. */
 record Options(
         String caseName, int threads, int tasks, boolean quick, long seed, int children,
-        double seconds) {
+        double seconds, double warmUp) {
     static Options parse(String[] arguments) {
         if (arguments.length % 2 == 0) {
             throw new IllegalArgumentException(
@@ -13,6 +13,7 @@ record Options(
         long seed = 1;
         int children = 100_000;
         double seconds = 2;
+        double warmUp = 4;
         for (int i = 1; i < arguments.length; i += 2) {
             String value = arguments[i + 1];
             switch (arguments[i]) {
@@ -22,17 +23,18 @@ record Options(
                 case "--seed" -> seed = Long.parseLong(value);
                 case "--children" -> children = Integer.parseInt(value);
                 case "--seconds" -> seconds = Double.parseDouble(value);
+                case "--warm-up" -> warmUp = Double.parseDouble(value);
                 default -> throw new IllegalArgumentException("unknown option " + arguments[i]);
             }
         }
-        return new Options(arguments[0], threads, tasks, quick, seed, children, seconds);
+        return new Options(arguments[0], threads, tasks, quick, seed, children, seconds, warmUp);
     }
 
     Options withTasks(int other) {
-        return new Options(caseName, threads, other, quick, seed, children, seconds);
+        return new Options(caseName, threads, other, quick, seed, children, seconds, warmUp);
     }
 
     Options withSeconds(double other) {
-        return new Options(caseName, threads, tasks, quick, seed, children, other);
+        return new Options(caseName, threads, tasks, quick, seed, children, other, warmUp);
     }
 }

@@ -13,7 +13,6 @@ import java.util.function.Consumer;
 /** The Java peer: one case per run, one line of JSON. See the README beside this folder. */
 public final class Peer {
     private static final String TREE = "tree";
-    private static final double WARM_UP_SECONDS = 4;
 
     private final Options options;
     private final Shape shape;
@@ -59,7 +58,7 @@ public final class Peer {
     private static Outcome warm(Options options, Case measured) throws Exception {
         Options small = options.withTasks(Math.min(options.tasks(), 100)).withSeconds(1);
         long start = System.nanoTime();
-        for (int round = 0; round < 3 || secondsSince(start) < WARM_UP_SECONDS; round++) {
+        for (int round = 0; round < 3 || secondsSince(start) < options.warmUp(); round++) {
             measured.run(small);
         }
         return measured.run(options);
@@ -289,7 +288,8 @@ public final class Peer {
 
     private Outcome wide() throws Exception {
         // Warmed up by a list short enough that its cost, which grows with the square, is small.
-        for (int round = 0; round < 20; round++) {
+        long start = System.nanoTime();
+        for (int round = 0; round < 20 || secondsSince(start) < options.warmUp(); round++) {
             append(Math.min(options.children(), 2000));
         }
         settleHeap();

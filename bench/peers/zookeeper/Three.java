@@ -24,8 +24,8 @@ final class Three {
     private static final String HEAP = "512m";
 
     /**
-     * Reads of each client in a turn, for each task. The first turns warm up: a JVM needs tens of
-     * thousands of reads until one costs no less than the one before.
+     * Reads of each client in a turn, for each task. At least so many turns warm up: a JVM needs
+     * tens of thousands of reads until one costs no less than the one before.
      */
     private static final int TASK_READS = 10;
     private static final int WARM_TURNS = 10;
@@ -106,17 +106,21 @@ final class Three {
         // Before the clock starts, since each of them is a commit.
         List<List<Session>> clients = List.of(
             alone.sessions(options.threads()), cluster.sessions(options.threads()));
-        for (int turn = 0; turn < WARM_TURNS + READ_TURNS; turn++) {
+        long begun = System.nanoTime();
+        for (int turn = 0; turn < WARM_TURNS || secondsSince(begun) < options.warmUp(); turn++) {
+            for (List<Session> all : clients) {
+                readAll(all);
+            }
+        }
+        for (int turn = 0; turn < READ_TURNS; turn++) {
             for (int which = 0; which < 2; which++) {
                 List<Member> servers = (which == 0 ? alone : cluster).members();
                 double reads = clients.get(which).size() * tasks * TASK_READS;
                 double before = processorSeconds(servers);
                 double seconds = readAll(clients.get(which));
                 double cost = 1e6 * (processorSeconds(servers) - before) / reads;
-                if (turn >= WARM_TURNS) {
-                    rates[which][turn - WARM_TURNS] = reads / seconds;
-                    costs[which][turn - WARM_TURNS] = cost;
-                }
+                rates[which][turn] = reads / seconds;
+                costs[which][turn] = cost;
             }
         }
         for (List<Session> all : clients) {

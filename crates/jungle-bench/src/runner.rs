@@ -265,6 +265,10 @@ fn program(case: &Case, system: System, threads: usize, request: &Request) -> Op
     let program = |tasks| {
         let mut program = runs.program(&told, Options { tasks, ..options });
         program.argv.extend(peers(case, request));
+        // Where syncs are counted nothing is timed.
+        if case.counted.is_none() {
+            program.argv.extend(runs.warm_up(options));
+        }
         program
     };
     let [short, long] = syncs::TASKS.map(program);
@@ -458,6 +462,27 @@ mod tests {
         assert_eq!(systems(1), [Haskell, Java, Jungle]);
         assert_eq!(systems(2), [Java, Jungle, Haskell]);
         assert_eq!(systems(3), systems(0));
+    }
+
+    #[test]
+    fn a_jvm_warms_up_for_half_a_minute() {
+        let warmed = |line: &str| {
+            let line = format!("jungle-bench {line} --threads 1");
+            let Command::Run(request) = Args::parse_from(line.split(' ')).command() else {
+                panic!("an experiment");
+            };
+            let rounds = Rounds::new(&plan::cases(&request.experiment).unwrap(), &request, 1, None);
+            let is_warmed =
+                |cell: &Cell| cell.program.argv.windows(2).any(|two| two == ["--warm-up", "30"]);
+            let told = rounds.cells.iter().map(|cell| (cell.system.name(), is_warmed(cell)));
+            told.collect::<Vec<_>>()
+        };
+        let line = "read --case visit-aged --systems jungle,java";
+        assert_eq!(warmed(line), [("jungle", false), ("java", true)]);
+        assert_eq!(warmed(&format!("{line} --quick")), [("jungle", false), ("java", false)]);
+        let line = "neighbours --systems oak,zookeeper --case";
+        assert_eq!(warmed(&format!("{line} embedded-read-old")), [("oak", true)]);
+        assert_eq!(warmed(&format!("{line} served-syncs")), [("zookeeper", false)]);
     }
 
     #[test]

@@ -254,6 +254,16 @@ impl System {
         matches!(self, System::Jungle | System::Machine) || self.file().is_file()
     }
 
+    /// What tells a program on a JVM to warm up as long as it ought to, unless it is to be quick:
+    /// then it does so for a few seconds.
+    pub fn warm_up(self, options: Options) -> Vec<String> {
+        let is_jvm = matches!(self, System::Java | System::Zookeeper | System::Oak);
+        match is_jvm && !options.quick && !options.tiny {
+            true => ["--warm-up", WARM_UP].map(str::to_owned).into(),
+            false => Vec::new(),
+        }
+    }
+
     /// The program that measures a case (of ours, `experiment case`) once.
     pub fn program(self, case: &str, options: Options) -> Program {
         let mut argv: Vec<String> = match self {
@@ -286,6 +296,10 @@ impl System {
         Program { system: self, argv, cores: Cores::All, touched: 0, counted: None }
     }
 }
+
+/// Seconds for which a JVM does the work, or as much of it as can be done again and again, before
+/// the clock starts.
+const WARM_UP: &str = "30";
 
 impl Program {
     /// Ready to be started.

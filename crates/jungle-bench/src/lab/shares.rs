@@ -29,11 +29,21 @@ const SHARES: [(&str, u64); 20] = [
 
 /// Seconds of those that are not part of it.
 const LONG_SHARES: [(&str, u64); 3] =
-    [("cassandra", 1_400), ("neighbours", 900), ("workloads", 900)];
+    [("cassandra", 1_400), ("neighbours", 1_160), ("workloads", 900)];
 
 /// Seconds of those that take another part of the three hours than of the quarter of an hour.
-const FULL_SHARES: [(&str, u64); 4] =
-    [("point", 600), ("memory", 100), ("alice", 250), ("board", 1_000)];
+const FULL_SHARES: [(&str, u64); 10] = [
+    ("read", 1_620),
+    ("write", 780),
+    ("point", 600),
+    ("memory", 100),
+    ("wide", 130),
+    ("flat", 60),
+    ("reclaim", 150),
+    ("larger-than-memory", 250),
+    ("alice", 250),
+    ("board", 1_000),
+];
 
 /// Of an experiment that has no share.
 const OTHERWISE: u64 = 20;
