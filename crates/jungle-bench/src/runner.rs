@@ -560,7 +560,8 @@ mod tests {
 
     #[test]
     fn systems_that_hold_other_things_are_told() {
-        let line = "jungle-bench workloads --case merge-0-disk --systems jungle,doltlite,git";
+        let part = "merge-10-disk-conflicts";
+        let line = format!("jungle-bench workloads --case {part} --systems jungle,doltlite,git");
         let Command::Run(request) = Args::parse_from(line.split(' ')).command() else {
             panic!("an experiment");
         };

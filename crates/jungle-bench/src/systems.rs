@@ -197,8 +197,9 @@ impl System {
         }
     }
 
-    /// Documents merge in memory, git and DoltLite in their files, DoltLite always synced. Of those that move something in
-    /// memory, Automerge has no subtree, and redb would have to order children as SQLite does.
+    /// Documents merge in memory, git and DoltLite in their files, DoltLite always synced. Of those
+    /// that move something in memory, Automerge has no subtree, and redb would have to order
+    /// children as SQLite does.
     fn takes_part_in_workload(self, case: &str) -> bool {
         match case.split('-').next() {
             Some("merge") if case.ends_with("-synced") => self == System::Git,

@@ -32,13 +32,18 @@ const LONG_SHARES: [(&str, u64); 3] =
     [("cassandra", 1_400), ("neighbours", 1_160), ("workloads", 900)];
 
 /// Seconds of those that take another part of the three hours than of the quarter of an hour.
-const FULL_SHARES: [(&str, u64); 10] = [
-    ("read", 1_620),
+const FULL_SHARES: [(&str, u64); 15] = [
+    ("read", 1_900),
     ("write", 780),
     ("point", 600),
     ("memory", 100),
     ("wide", 130),
+    ("diff", 40),
+    ("merge", 40),
+    ("hot", 60),
+    ("revisions", 50),
     ("flat", 60),
+    ("open", 50),
     ("reclaim", 150),
     ("larger-than-memory", 250),
     ("alice", 250),

@@ -50,7 +50,9 @@ fn races(rows: &[Row]) -> Vec<Race<'_>> {
 
 fn race<'r>(its: &'r Row, rows: &'r [Row]) -> Option<Race<'r>> {
     let is_peer = !matches!(its.system, System::Jungle | System::Machine);
-    if !is_peer || NO_RACE.contains(&(its.experiment, its.case)) {
+    // How far turns lie apart is no race, and a mean stands beside its median.
+    let is_statistic = its.case.contains("-mean") || its.case.contains("-deviation");
+    if !is_peer || is_statistic || NO_RACE.contains(&(its.experiment, its.case)) {
         return None;
     }
     let ours = find(rows, (its.experiment, its.case), System::Jungle, its.threads)?;

@@ -208,6 +208,26 @@ fn a_file_with_all_that_the_plan_has_lacks_nothing() {
 }
 
 #[test]
+fn what_needs_an_idle_core_is_not_missed_on_all_cores() {
+    let row = |case: &str, threads: usize| {
+        serde_json::json!({
+            "experiment": "idle-trap", "case": case, "system": "jungle", "threads": threads,
+            "unit": "1/s", "samples": [1e8],
+        })
+    };
+    let rows = [row("free", 1), row("free", 2), row("pinned", 1), row("occupied", 1)];
+    let rows = serde_json::from_value(rows.to_vec().into()).unwrap();
+    let mut raw = Raw { experiment: "idle-trap".to_owned(), rows, ..raw() };
+    (raw.machine.cores, raw.settings.threads) = (2, vec![1, 2]);
+    raw.settings.systems = vec!["jungle".to_owned()];
+    raw.left_out.clear();
+    let told = |raw: &Raw| super::gaps::lines(std::slice::from_ref(raw));
+    assert!(told(&raw)[0].ends_with(" (all of postgres)"), "{:?}", told(&raw));
+    raw.rows.retain(|row| row.case != "pinned");
+    assert!(told(&raw)[0].ends_with(" (all of postgres; pinned)"), "{:?}", told(&raw));
+}
+
+#[test]
 fn systems_that_are_not_run_here_stand_beside_ours() {
     let row = serde_json::json!([{
         "experiment": "flat", "case": "open-many", "system": "jungle", "threads": 1,

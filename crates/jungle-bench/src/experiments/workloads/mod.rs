@@ -13,8 +13,8 @@ use super::Options;
 use crate::Failure;
 use crate::sample::Sample;
 
-/// `merge-0`, `merge-10`, both also with `-disk`, `merge-disk-syncs`, `children-COUNT`, `subtree`, `history-COUNT`
-/// `readers` and `space`.
+/// `merge-0`, `merge-10`, both also with `-disk`, `merge-disk-syncs`, `children-COUNT`, `subtree`,
+/// `history-COUNT`, `readers` and `space`.
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     Ok(match case.split('-').next() {
         Some("merge") => apart::sample(case, options)?,

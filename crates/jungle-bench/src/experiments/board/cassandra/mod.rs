@@ -45,8 +45,8 @@ macro_rules! more {
 const MORE_CLIENTS: [More; 7] =
     [more!(15), more!(20), more!(25), more!(30), more!(35), more!(40), more!(45)];
 
-/// As many as these send two fifths of what the ten send, in all: one turn of each of them takes
-/// about as long as three of the ten.
+/// So many, together, send two fifths of what the ten send: a turn of all seven takes about as long
+/// as three of the ten.
 const MORE_SEND: (u64, u64) = (2, 5);
 
 /// At least so many requests are sent on a connection.
@@ -72,11 +72,11 @@ const POST: &str = "post?board=w&author=somebody&text=hello";
 /// `read-newest` of several shows all that was acknowledged anywhere before it was asked for, and
 /// `cassandra-read-one` and so on of Cassandra, at ONE and, where there are several nodes, at
 /// QUORUM; of one server also with as many clients as the name ends in; each is the median of the
-/// turns, `-mean` is their mean, `-deviation` their standard deviation over that. Both sync before they
-/// answer, or neither does; `bytes` and `cassandra-bytes` = of the page that is shown. Of several
-/// servers of ours there are as many more that post at level local: `write-local` is what these
-/// answer, `write-local-settled` the same until all of them show all; `floor` = syncs a second of a
-/// bare file. Where Cassandra fails, its numbers are left out, and it is told why.
+/// turns, `-mean` is their mean, `-deviation` their standard deviation over that. Both sync before
+/// they answer, or neither does; `bytes` and `cassandra-bytes` = of the page that is shown. Of
+/// several servers of ours there are as many more that post at level local: `write-local` is what
+/// these answer, `write-local-settled` the same until all of them show all; `floor` = syncs a
+/// second of a bare file. Where Cassandra fails, its numbers are left out, and it is told why.
 pub fn sample(is_synced: bool, options: Options, peers: &[System]) -> Result<Sample, Failure> {
     let (folder, servers) = (Folder::new("cassandra")?, options.threads);
     let turns = if options.tiny { 1 } else { 4 };
