@@ -3,6 +3,7 @@
 
 mod alice;
 mod db;
+mod json;
 mod store;
 mod tree;
 
@@ -19,8 +20,8 @@ const SEED: u64 = 1;
 type Workload = fn(&mut Meter) -> Result<(), Failure>;
 
 /// All of them, in the order of the record. Another name is another workload: whoever changes what
-/// one does gives it another.
-const ALL: [(&str, Workload); 20] = [
+/// one does gives it another, and whoever adds one puts it last, where it moves no other.
+const ALL: [(&str, Workload); 21] = [
     ("add-child", tree::add_child),
     ("batch", tree::batch),
     ("cursor", tree::cursor),
@@ -41,6 +42,7 @@ const ALL: [(&str, Workload); 20] = [
     ("encode", store::encode_record),
     ("decode", store::decode_record),
     ("alice-chain", alice::chain),
+    ("json-in", json::read),
 ];
 
 /// Does all workloads, and prints for each what [`Done::parse`] reads.
