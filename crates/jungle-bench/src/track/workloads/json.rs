@@ -1,4 +1,4 @@
-//! Of documents: JSON in, in pieces.
+//! Of documents: JSON in and out, in pieces.
 
 use jungle::json::{ExportError, ExportOptions, ImportError, ImportOptions, export, import};
 use jungle_tree::{Arena, Node, Tree};
@@ -16,7 +16,19 @@ pub fn read(meter: &mut Meter) -> Result<(), Failure> {
     let (text, arena) = (document(), arena()?);
     let tree = meter.count(ENTRIES, || imported(&text, &arena))?.snapshot();
     expect("nodes", tree.root().recount(), NODES)?;
-    expect("it comes out as it went in", exported(tree.root())? == text.as_bytes(), true)
+    check(&text, &exported(tree.root())?)
+}
+
+/// The same again as text, for each entry.
+pub fn write(meter: &mut Meter) -> Result<(), Failure> {
+    let text = document();
+    let tree = imported(&text, &arena()?)?.snapshot();
+    let out = meter.count(ENTRIES, || exported(tree.root()))?;
+    check(&text, &out)
+}
+
+fn check(text: &str, out: &[u8]) -> Result<(), Failure> {
+    expect("it comes out as it went in", out == text.as_bytes(), true)
 }
 
 /// A list of entries as a program writes it: without white space, and the members of each in the
@@ -54,6 +66,8 @@ fn exported(node: Node<'_>) -> Result<Vec<u8>, ExportError> {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use super::*;
 
     #[test]
@@ -65,5 +79,26 @@ mod tests {
         tree.edit(|editor| import(text.as_bytes(), editor, &[], &options, &mut progress)).unwrap();
         // The last one is its end.
         assert!(pieces > 2, "{pieces}");
+    }
+
+    struct Pieces(u64);
+
+    impl io::Write for Pieces {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += 1;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_document_is_written_in_pieces() {
+        let tree = imported(&document(), &arena().unwrap()).unwrap().snapshot();
+        let mut pieces = Pieces(0);
+        export(tree.root(), &mut pieces, &ExportOptions::default()).unwrap();
+        assert!(pieces.0 > 1, "{}", pieces.0);
     }
 }

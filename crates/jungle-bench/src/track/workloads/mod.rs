@@ -21,7 +21,7 @@ type Workload = fn(&mut Meter) -> Result<(), Failure>;
 
 /// All of them, in the order of the record. Another name is another workload: whoever changes what
 /// one does gives it another, and whoever adds one puts it last, where it moves no other.
-const ALL: [(&str, Workload); 21] = [
+const ALL: [(&str, Workload); 22] = [
     ("add-child", tree::add_child),
     ("batch", tree::batch),
     ("cursor", tree::cursor),
@@ -43,6 +43,7 @@ const ALL: [(&str, Workload); 21] = [
     ("decode", store::decode_record),
     ("alice-chain", alice::chain),
     ("json-in", json::read),
+    ("json-out", json::write),
 ];
 
 /// Does all workloads, and prints for each what [`Done::parse`] reads.
