@@ -1,6 +1,10 @@
 //! Of the database in memory.
 
-use jungle_db::{CommitMeta, CommitOptions, Jungle, TreeHandle, UpdateError};
+use std::sync::Arc;
+
+use jungle_db::{
+    CommitMeta, CommitOptions, CommitRecord, Jungle, MemoryJournal, TreeHandle, UpdateError,
+};
 use jungle_tree::{EditError, Key, MergeOptions};
 
 use super::{Meter, SEED, expect, room};
@@ -59,6 +63,25 @@ pub fn merge_branch(meter: &mut Meter) -> Result<(), Failure> {
     let numbers = merged.root().children().map(|(_, child)| child.attribute("n")?.as_int());
     let numbers: Vec<Option<i64>> = numbers.take(children as usize).collect();
     expect("numbers", numbers, (0..children).map(|child| Some(child as i64 / 2)).collect())
+}
+
+/// What another Jungle committed, one attribute each, from its log in memory: as a server of a
+/// cluster does with the records of a message, once it has them.
+pub fn follow(meter: &mut Meter) -> Result<(), Failure> {
+    let log = Arc::new(MemoryJournal::default());
+    let leader = Jungle::builder().arena(room()).journal(Arc::clone(&log)).build()?;
+    let tree = plant(&leader)?;
+    put_all(&tree, WARM)?;
+    put_all(&tree, COMMITS)?;
+    let records = log.records();
+    let (earlier, counted) = records.split_at(records.len() - COMMITS as usize);
+    let jungle = Jungle::builder().arena(room()).build()?;
+    let follow =
+        |records: &[CommitRecord]| records.iter().try_for_each(|record| jungle.follow(record));
+    follow(earlier)?;
+    meter.count(COMMITS, || follow(counted))?;
+    expect("revision", jungle.revision(), leader.revision())?;
+    check(&jungle.open_tree("track")?, COMMITS)
 }
 
 /// A tree of which the root has [`CHILDREN`] children.

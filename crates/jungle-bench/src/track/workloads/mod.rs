@@ -21,7 +21,7 @@ type Workload = fn(&mut Meter) -> Result<(), Failure>;
 
 /// All of them, in the order of the record. Another name is another workload: whoever changes what
 /// one does gives it another, and whoever adds one puts it last, where it moves no other.
-const ALL: [(&str, Workload); 22] = [
+const ALL: [(&str, Workload); 23] = [
     ("add-child", tree::add_child),
     ("batch", tree::batch),
     ("cursor", tree::cursor),
@@ -44,6 +44,7 @@ const ALL: [(&str, Workload); 22] = [
     ("alice-chain", alice::chain),
     ("json-in", json::read),
     ("json-out", json::write),
+    ("follow", db::follow),
 ];
 
 /// Does all workloads, and prints for each what [`Done::parse`] reads.
