@@ -52,6 +52,7 @@ const ALL: &[&str] = &[
     "jungle-db",
     "jungle-tree",
     "jungle-json",
+    "jungle-words",
     "jungle-testkit",
 ];
 

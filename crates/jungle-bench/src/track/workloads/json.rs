@@ -8,8 +8,8 @@ use crate::Failure;
 use crate::workload::Random;
 
 const ENTRIES: u64 = 1_000;
-/// An entry has a place and a list, and that two elements.
-const NODES: u64 = 1 + 5 * ENTRIES;
+/// What the document makes: an entry has a place and a list, and that two elements.
+pub const NODES: u64 = 1 + 5 * ENTRIES;
 
 /// Into an empty tree, for each entry.
 pub fn read(meter: &mut Meter) -> Result<(), Failure> {
@@ -34,7 +34,7 @@ fn check(text: &str, out: &[u8]) -> Result<(), Failure> {
 /// A list of entries as a program writes it: without white space, and the members of each in the
 /// order of their names. (Any other order is looked up when it is written, by hashes that each
 /// process draws anew.)
-fn document() -> String {
+pub fn document() -> String {
     let mut random = Random(SEED);
     let entries: Vec<String> = (0..ENTRIES).map(|number| entry(number, &mut random)).collect();
     format!("[{}]", entries.join(","))
@@ -51,7 +51,8 @@ fn entry(number: u64, random: &mut Random) -> String {
     format!(r#"{{{words},"is_open":{is_open},"place":{place},{numbers}}}"#)
 }
 
-fn imported(text: &str, arena: &Arena) -> Result<Tree, ImportError> {
+/// The tree of a document.
+pub fn imported(text: &str, arena: &Arena) -> Result<Tree, ImportError> {
     let mut tree = Tree::new(arena);
     let options = ImportOptions::default();
     tree.edit(|editor| import(text.as_bytes(), editor, &[], &options, &mut |_| ()))?;

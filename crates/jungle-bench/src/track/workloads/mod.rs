@@ -3,6 +3,7 @@
 
 mod alice;
 mod db;
+mod find;
 mod json;
 mod store;
 mod tree;
@@ -21,7 +22,7 @@ type Workload = fn(&mut Meter) -> Result<(), Failure>;
 
 /// All of them, in the order of the record. Another name is another workload: whoever changes what
 /// one does gives it another, and whoever adds one puts it last, where it moves no other.
-const ALL: [(&str, Workload); 23] = [
+const ALL: [(&str, Workload); 24] = [
     ("add-child", tree::add_child),
     ("batch", tree::batch),
     ("cursor", tree::cursor),
@@ -45,6 +46,7 @@ const ALL: [(&str, Workload); 23] = [
     ("json-in", json::read),
     ("json-out", json::write),
     ("follow", db::follow),
+    ("find", find::walk),
 ];
 
 /// Does all workloads, and prints for each what [`Done::parse`] reads.
