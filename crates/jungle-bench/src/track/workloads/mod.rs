@@ -22,7 +22,7 @@ type Workload = fn(&mut Meter) -> Result<(), Failure>;
 
 /// All of them, in the order of the record. Another name is another workload: whoever changes what
 /// one does gives it another, and whoever adds one puts it last, where it moves no other.
-const ALL: [(&str, Workload); 24] = [
+const ALL: [(&str, Workload); 25] = [
     ("add-child", tree::add_child),
     ("batch", tree::batch),
     ("cursor", tree::cursor),
@@ -47,6 +47,7 @@ const ALL: [(&str, Workload); 24] = [
     ("json-out", json::write),
     ("follow", db::follow),
     ("find", find::walk),
+    ("find-index", find::index),
 ];
 
 /// Does all workloads, and prints for each what [`Done::parse`] reads.
