@@ -98,6 +98,7 @@ const PEERS: [Peer; 14] = [
             };
             let systems = [
                 ("peer", "redb", "kept"),
+                ("peer", "redb", "commit"),
                 ("peer", "lmdb", "kept"),
                 ("peer", "doltlite", "kept"),
                 ("peer", "doltlite", "merge-10-disk"),

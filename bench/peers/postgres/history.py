@@ -2,6 +2,7 @@
 of `bench/peers/store`, with the same draws and the same values.
 """
 
+import glob
 import re
 import statistics
 import struct
@@ -88,17 +89,35 @@ def commit(server, clients, tasks, seed, leaves):
     script = server.file("commit.sql", COMMIT.format(last=leaves - 1))
     seconds = max(1, round(tasks * TASK_MS / 1000))
     words = ["-n", "-M", "prepared", "-c", str(clients), "-j", "2", f"--random-seed={seed}"]
+    notes = f"{server.folder}/notes"
+    words += ["--log", f"--log-prefix={notes}"]
     told = server.ask("pgbench", *words, "-T", str(seconds), "-f", script, "postgres")
     rate = re.search(r"^tps = ([0-9.]+)", told, re.MULTILINE)
     done = int(re.search(r"actually processed: (\d+)", told)[1])
-    lost = abs(newest(server) - 1 - done)
+    times = noted(notes)
+    lost = abs(newest(server) - 1 - done) + abs(len(times) - done)
     return {
         "seconds": seconds,
         "operations": done,
         "value": float(rate[1]),
         "unit": "1/s",
+        "p50": quantile(times, 50),
+        "p99": quantile(times, 99),
         "check": "ok" if lost == 0 else f"{lost} commits are not there",
     }
+
+
+def noted(prefix):
+    """The microseconds of all commits, in order. Each has a line: its client, its number, its time."""
+    times = []
+    for path in glob.glob(f"{prefix}.*"):
+        with open(path, encoding="utf-8") as file:
+            times += [int(line.split()[2]) for line in file]
+    return sorted(times)
+
+
+def quantile(times, percent):
+    return times[max(1, -(-len(times) * percent // 100)) - 1]
 
 
 def kept(server, _clients, tasks, seed, leaves):

@@ -177,7 +177,9 @@ impl System {
             ("store-peers", "commit-memory") => self == System::Sqlite || self.is_document(),
             ("store-peers", "merge") => self.is_document(),
             ("store-peers", _) if self == System::Postgres => true,
-            ("store-peers", "commit" | "syncs") => self.is_store() && !self.is_document(),
+            ("store-peers", "commit" | "commit-p50" | "commit-p99" | "syncs") => {
+                self.is_store() && !self.is_document()
+            }
             ("store-peers", _) => self.is_store(),
             ("neighbours", "served-diff") => false,
             ("neighbours", "served-read-old") => self == System::Etcd,

@@ -98,6 +98,12 @@ pub fn median(mut numbers: Vec<f64>) -> f64 {
     f64::midpoint(at(numbers.len().saturating_sub(1) / 2), at(numbers.len() / 2))
 }
 
+/// The least of these, which are in order, that is no less than this share of them.
+pub fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let at = (sorted.len() as f64 * share).ceil() as usize;
+    sorted.get(at.saturating_sub(1)).copied().unwrap_or(0.0)
+}
+
 /// A folder beside the program, so on the disk that is built on; gone at the end.
 pub struct Folder(pub PathBuf);
 

@@ -110,6 +110,19 @@ mod tests {
     }
 
     #[test]
+    fn a_durable_commit_is_timed_by_all_who_make_one() {
+        let durable = ["redb", "lmdb", "doltlite", "sqlite", "postgres"].map(System::named);
+        let durable = [Some(System::Jungle)].into_iter().chain(durable).flatten();
+        let durable: Vec<System> = durable.collect();
+        for name in ["commit", "commit-p50", "commit-p99"] {
+            let case = find("store-peers", name).unwrap();
+            let rows = case.rows(&[1, 2], System::value_variants());
+            let ought = [1, 8, 64].map(|clients| durable.iter().map(move |it| (clients, *it)));
+            assert_eq!(rows, ought.into_iter().flatten().collect::<Vec<_>>(), "{name}");
+        }
+    }
+
+    #[test]
     fn neighbours_are_asked_for_what_they_have() {
         let takes_part = |system| {
             let told = |case: &&super::Case| case.told(system).is_some();

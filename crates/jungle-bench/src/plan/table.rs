@@ -29,6 +29,12 @@ const fn of_posts(name: &'static str, number: Number, unit: &'static str) -> Cas
     case("commit", name, None).from("post").number(number, unit).on_each(&[64, 1000])
 }
 
+/// A number of the runs of `store-peers commit`: microseconds of a commit.
+const fn of_store_commit(name: &'static str, number: &'static str) -> Case {
+    let case = case("store-peers", name, Some("commit")).from("commit");
+    case.number(Number::Named(number), "us").on_each(&[1, 8, 64])
+}
+
 /// A number of the run of `store-peers kept`.
 const fn of_kept(name: &'static str, number: Number, unit: &'static str) -> Case {
     case("store-peers", name, Some("kept")).from("kept").number(number, unit).on(1)
@@ -300,11 +306,13 @@ const BEFORE: &[Case] = &[
     of_larger("tree", "B"),
     of_larger("limit", "B"),
     of_larger("peak", "B"),
-    case("store-peers", "commit", Some("commit")).on_each(&[1, 64]),
+    case("store-peers", "commit", Some("commit")).on_each(&[1, 8, 64]),
+    of_store_commit("commit-p50", "p50"),
+    of_store_commit("commit-p99", "p99"),
     case("store-peers", "floor", None)
         .from("commit")
         .number(Number::Named("floor"), "1/s")
-        .on_each(&[1, 64])
+        .on_each(&[1, 8, 64])
         .of(System::Machine),
     case("store-peers", "syncs", Some("kept")).from("kept").counting(1),
     of_kept("read-old", Number::Value, "us"),

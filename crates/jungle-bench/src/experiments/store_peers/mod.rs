@@ -6,7 +6,6 @@ mod memory;
 
 use std::hint::black_box;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use jungle::{Change, EditError, Key, Revision, Store, TreeHandle, UpdateError, ValueRef};
@@ -16,7 +15,7 @@ use super::commit::Floor;
 use super::folder::{Folder, options as open_options};
 use crate::Failure;
 use crate::sample::Sample;
-use crate::stats::median;
+use crate::stats::{median, quantile};
 use crate::workload::{Random, on_workers};
 
 pub(super) const TREE: &str = "leaves";
@@ -34,7 +33,8 @@ const DIFFS: u64 = 500;
 
 pub(super) type Value = [u8; 32];
 
-/// `commit` = durable commits a second; `floor` = syncs a second of a bare file, just before and
+/// `commit` = durable commits a second; `p50` and `p99` = the microseconds within which half of
+/// them were acknowledged, and 99 of 100; `floor` = syncs a second of a bare file, just before and
 /// just after. `kept` = the median of the microseconds to read a leaf of an old revision; `diff` =
 /// to compare a revision with the one before; `folder` = bytes on disk in the end; `growth` = by
 /// how much a commit made them more; `growth-used` = the same without the zeros that the log has
@@ -108,22 +108,28 @@ fn commit(folder: &Folder, options: Options) -> Result<Sample, Failure> {
     let beside = Folder::new("commit-floor")?;
     let mut floor = Floor::new(&beside.0)?;
     floor.overwrite(turn / 4)?;
-    let (begun, done) = (Instant::now(), AtomicU64::new(0));
+    let begun = Instant::now();
     let (seconds, results) = on_workers(options.threads, |client| {
-        let mut random = Random(options.seed + client as u64);
+        let (mut random, mut times) = (Random(options.seed + client as u64), Vec::new());
         for stamp in (client as u64..).step_by(options.threads).skip(1) {
             if begun.elapsed() >= turn {
                 break;
             }
-            put(&tree, random.below(leaves(options).into()) as u32, stamp)?;
-            done.fetch_add(1, Ordering::Relaxed);
+            let leaf = random.below(leaves(options).into()) as u32;
+            let committing = Instant::now();
+            put(&tree, leaf, stamp)?;
+            times.push(1e6 * committing.elapsed().as_secs_f64());
         }
-        Ok(())
+        Ok(times)
     });
-    results.into_iter().collect::<Result<(), String>>()?;
+    let times: Vec<f64> = results.into_iter().collect::<Result<Vec<_>, String>>()?.concat();
     floor.overwrite(turn / 4)?;
-    let lost = (before.number() + done.load(Ordering::Relaxed)).abs_diff(store.revision().number());
-    let sample = Sample::rate(seconds, done.into_inner()).with("floor", floor.rate());
+    let done = times.len() as u64;
+    let lost = (before.number() + done).abs_diff(store.revision().number());
+    let sample = Sample::rate(seconds, done)
+        .with("p50", quantile(&times, 0.5))
+        .with("p99", quantile(&times, 0.99))
+        .with("floor", floor.rate());
     Ok(sample.check_none(lost, "commits are not there"))
 }
 
@@ -243,5 +249,22 @@ fn puts(change: &Change, leaf: u32, ought: &Value) -> bool {
             at[..] == path(leaf) && value.as_ref() == ValueRef::Bytes(ought)
         }
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Options, sample};
+
+    #[test]
+    fn each_commit_is_timed() {
+        let options = Options { threads: 8, tasks: 20, seed: 1, quick: true, tiny: true };
+        let sample = sample("commit", options).unwrap().unwrap();
+        let (half, most) = (sample.extra["p50"], sample.extra["p99"]);
+        assert_eq!(sample.check, "ok");
+        assert!(half > 0.0 && half <= most && most <= 1e6 * sample.seconds, "{sample:?}");
+        // A client waits for one commit at a time.
+        let each = 1e6 * sample.seconds * 8.0 / sample.operations as f64;
+        assert!(half <= 2.0 * each, "{sample:?}");
     }
 }
