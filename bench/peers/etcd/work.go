@@ -75,15 +75,17 @@ func measure(server *server, chosen options) (map[string]any, error) {
 		return nil, err
 	}
 	load := time.Since(begun)
-	took, revisions, err := commit(server, tree, &edits)
+	took, revisions, times, err := commit(server, tree, &edits)
 	if err != nil {
 		return nil, err
 	}
+	slices.Sort(times)
 	outcome := map[string]any{
 		"case": chosen.caseName, "threads": chosen.threads, "unit": "1/s",
 		"seconds": took.Seconds(), "operations": len(edits.leaves),
 		"value": float64(len(edits.leaves)) / took.Seconds(),
 		"load":  float64(edits.count) / load.Seconds(),
+		"p50":   quantile(times, 50), "p99": quantile(times, 99),
 	}
 	if chosen.threads == 1 {
 		if err := back.look(revisions, outcome); err != nil {
@@ -100,41 +102,48 @@ func measure(server *server, chosen options) (map[string]any, error) {
 }
 
 // All edits, by all clients at once, each of which has a connection and leaves of its own. Gives
-// the revisions, in order if there is one client.
-func commit(server *server, tree string, edits *edits) (time.Duration, []int64, error) {
+// the revisions, in order if there is one client, and the microseconds of each.
+func commit(
+	server *server, tree string, edits *edits,
+) (time.Duration, []int64, []float64, error) {
 	clients := make([]*clientv3.Client, edits.clients)
 	for number := range clients {
 		client, err := server.client()
 		if err != nil {
-			return 0, nil, err
+			return 0, nil, nil, err
 		}
 		defer client.Close()
 		clients[number] = client
 	}
 	revisions := make([]int64, len(edits.leaves))
+	times := make([]float64, len(edits.leaves))
 	errs := make([]error, edits.clients)
 	var all sync.WaitGroup
 	begun := time.Now()
 	for number, client := range clients {
 		all.Go(func() {
-			errs[number] = commitSome(client, tree, edits, number, revisions)
+			errs[number] = commitSome(client, tree, edits, number, revisions, times)
 		})
 	}
 	all.Wait()
-	return time.Since(begun), revisions, errors.Join(errs...)
+	return time.Since(begun), revisions, times, errors.Join(errs...)
 }
 
 func commitSome(
-	client *clientv3.Client, tree string, edits *edits, number int, revisions []int64,
+	client *clientv3.Client, tree string, edits *edits, number int,
+	revisions []int64, times []float64,
 ) error {
 	for at, leaf := range edits.leaves {
 		if leaf%edits.clients != number {
 			continue
 		}
-		put, err := client.Put(forever, key(tree, leaf), valueOf(leaf, at+1))
+		where, value := key(tree, leaf), valueOf(leaf, at+1)
+		begun := time.Now()
+		put, err := client.Put(forever, where, value)
 		if err != nil {
 			return err
 		}
+		times[at] = microseconds(begun)
 		revisions[at] = put.Header.Revision
 	}
 	return nil
@@ -157,7 +166,7 @@ func (back *back) warmUp(server *server, edits *edits) error {
 	if err := back.load(warm); err != nil {
 		return err
 	}
-	if _, _, err := commit(server, warm, edits); err != nil {
+	if _, _, _, err := commit(server, warm, edits); err != nil {
 		return err
 	}
 	before := *back
@@ -264,6 +273,11 @@ func (back *back) compare(found, ought string) {
 
 func microseconds(begun time.Time) float64 {
 	return float64(time.Since(begun).Nanoseconds()) / 1e3
+}
+
+// The least of these, which are in order, within which so many of 100 are.
+func quantile(sorted []float64, percent int) float64 {
+	return sorted[max(1, (len(sorted)*percent+99)/100)-1]
 }
 
 func median(numbers []float64) float64 {

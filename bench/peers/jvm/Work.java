@@ -81,12 +81,15 @@ final class Work {
         double load = secondsSince(begun);
         before = folder.allocated();
         String[] revisions = new String[edits.leaves.length + 1];
-        double seconds = commit(TREE, edits, revisions);
+        double[] times = new double[edits.leaves.length];
+        double seconds = commit(TREE, edits, revisions, times);
+        Arrays.sort(times);
         StringBuilder line = new StringBuilder(String.format(Locale.ROOT,
             "{\"case\":\"%s\",\"threads\":%d,\"seconds\":%.6f,\"operations\":%d,\"value\":%.3f,"
-                + "\"unit\":\"1/s\",\"load\":%.3f",
+                + "\"unit\":\"1/s\",\"load\":%.3f,\"p50\":%.3f,\"p99\":%.3f",
             options.caseName(), options.threads(), seconds, edits.leaves.length,
-            edits.leaves.length / seconds, edits.count / load));
+            edits.leaves.length / seconds, edits.count / load,
+            quantile(times, 50), quantile(times, 99)));
         try (Store.User user = store.user()) {
             if (options.threads() == 1) {
                 tell(line, "read", read(user, TREE, edits, 2 * edits.leaves.length));
@@ -108,10 +111,11 @@ final class Work {
     private void warmUp(Edits edits) throws Exception {
         long begun = System.nanoTime();
         load(store, WARM, edits);
-        commit(WARM, edits, new String[edits.leaves.length + 1]);
+        int count = edits.leaves.length;
+        commit(WARM, edits, new String[count + 1], new double[count]);
         try (Store.User user = store.user()) {
             do {
-                read(user, WARM, edits, edits.leaves.length);
+                read(user, WARM, edits, count);
             } while (secondsSince(begun) < options.warmUp());
         }
     }
@@ -126,9 +130,10 @@ final class Work {
 
     /**
      * All edits, by all clients at once, each of which has leaves of its own. Gives the seconds;
-     * the revisions are in order, from 1 on, if there is one client.
+     * the revisions are in order, from 1 on, if there is one client, and times in microseconds.
      */
-    private double commit(String tree, Edits edits, String[] revisions) throws Exception {
+    private double commit(String tree, Edits edits, String[] revisions, double[] times)
+            throws Exception {
         ExecutorService threads = Executors.newFixedThreadPool(edits.clients);
         List<Callable<Void>> all = new ArrayList<>();
         List<Callable<Void>> ends = new ArrayList<>();
@@ -136,7 +141,7 @@ final class Work {
             for (int client = 0; client < edits.clients; client++) {
                 int number = client;
                 Store.User user = store.user();
-                all.add(() -> commitSome(user, tree, edits, number, revisions));
+                all.add(() -> commitSome(user, tree, edits, number, revisions, times));
                 ends.add(() -> {
                     user.close();
                     return null;
@@ -154,12 +159,15 @@ final class Work {
     }
 
     private static Void commitSome(
-            Store.User user, String tree, Edits edits, int client, String[] revisions)
-            throws Exception {
+            Store.User user, String tree, Edits edits, int client, String[] revisions,
+            double[] times) throws Exception {
         for (int at = 0; at < edits.leaves.length; at++) {
             int leaf = edits.leaves[at];
             if (leaf % edits.clients == client) {
-                revisions[at + 1] = user.put(tree, leaf, Edits.value(leaf, at + 1));
+                String value = Edits.value(leaf, at + 1);
+                long begun = System.nanoTime();
+                revisions[at + 1] = user.put(tree, leaf, value);
+                times[at] = 1e6 * secondsSince(begun);
             }
         }
         return null;
@@ -227,6 +235,11 @@ final class Work {
 
     private void compare(String found, String ought) {
         wrong += found.equals(ought) ? 0 : 1;
+    }
+
+    /** The least of these, which are in order, within which so many of 100 are. */
+    private static double quantile(double[] sorted, int percent) {
+        return sorted[Math.max(1, (sorted.length * percent + 99) / 100) - 1];
     }
 
     private static void tell(StringBuilder line, String name, double[] times) {

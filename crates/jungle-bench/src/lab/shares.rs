@@ -29,10 +29,10 @@ const SHARES: [(&str, u64); 20] = [
 
 /// Seconds of those that are not part of it.
 const LONG_SHARES: [(&str, u64); 3] =
-    [("cassandra", 1_400), ("neighbours", 1_160), ("workloads", 900)];
+    [("cassandra", 1_400), ("neighbours", 1_300), ("workloads", 900)];
 
 /// Seconds of those that take another part of the three hours than of the quarter of an hour.
-const FULL_SHARES: [(&str, u64); 15] = [
+const FULL_SHARES: [(&str, u64); 16] = [
     ("read", 1_900),
     ("write", 780),
     ("point", 600),
@@ -42,6 +42,7 @@ const FULL_SHARES: [(&str, u64); 15] = [
     ("merge", 40),
     ("hot", 60),
     ("revisions", 50),
+    ("commit", 200),
     ("flat", 60),
     ("open", 50),
     ("reclaim", 150),

@@ -128,20 +128,22 @@ mod tests {
             let told = |case: &&super::Case| case.told(system).is_some();
             CASES.iter().filter(told).map(|case| case.name).collect::<Vec<_>>()
         };
-        let both = ["served-load", "served-commit", "served-syncs", "served-read"];
+        let both = ["load", "commit", "commit-p50", "commit-p99", "syncs", "read"];
+        let both = both.map(|name| format!("served-{name}"));
         let [etcd, zookeeper] = [System::Etcd, System::Zookeeper].map(takes_part);
         let watched = ["delivery", "half", "commit", "slowed", "rate"];
         let watched = watched.map(|name| format!("watched-{name}"));
-        let (served, rest) = etcd.split_at(6);
+        let (served, rest) = etcd.split_at(8);
         let (watching, three) = rest.split_at(watched.len());
         assert!(three.len() == 8 && three.iter().all(|name| name.starts_with("three-")));
-        assert_eq!(served, [&both[..], &["served-read-old", "served-folder"]].concat());
+        let with = |more: [&str; 2]| [&both[..], &more.map(str::to_owned)].concat();
+        assert_eq!(served, with(["served-read-old", "served-folder"]));
         assert_eq!(watching, watched);
-        let (served, together) = zookeeper.split_at(6);
-        assert_eq!(served, [&both[..], &["served-folder", "served-growth"]].concat());
+        let (served, together) = zookeeper.split_at(8);
+        assert_eq!(served, with(["served-folder", "served-growth"]));
         assert_eq!(together, three);
         assert!(takes_part(System::Oak).contains(&"embedded-diff"));
-        assert_eq!(takes_part(System::Oak).len(), 8);
+        assert_eq!(takes_part(System::Oak).len(), 10);
     }
 
     #[test]

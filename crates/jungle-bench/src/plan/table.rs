@@ -443,8 +443,10 @@ const BEFORE: &[Case] = &[
 /// Those behind Cassandra's.
 const BEHIND: &[Case] = &[
     of_neighbours("served-load", "served", Number::Named("load"), "1/s"),
-    of_neighbours("served-commit", "served", Number::Value, "1/s").on_each(&[1, 64]),
-    of_floor("neighbours", "served-floor", "served").on_each(&[1, 64]),
+    of_neighbours("served-commit", "served", Number::Value, "1/s").on_each(&[1, 8, 64]),
+    of_neighbours("served-commit-p50", "served", Number::Named("p50"), "us").on_each(&[1, 8, 64]),
+    of_neighbours("served-commit-p99", "served", Number::Named("p99"), "us").on_each(&[1, 8, 64]),
+    of_floor("neighbours", "served-floor", "served").on_each(&[1, 8, 64]),
     // Each is done in the tree before, too, and there twice.
     of_neighbours("served-syncs", "served", Number::Value, "x").counting(3),
     of_neighbours("served-read", "served", Number::Named("read"), "us"),
@@ -453,8 +455,12 @@ const BEHIND: &[Case] = &[
     of_neighbours("served-folder", "served", Number::Named("folder"), "B"),
     of_neighbours("served-growth", "served", Number::Named("growth"), "B"),
     of_neighbours("embedded-load", "embedded", Number::Named("load"), "1/s"),
-    of_neighbours("embedded-commit", "embedded", Number::Value, "1/s").on_each(&[1, 64]),
-    of_floor("neighbours", "embedded-floor", "embedded").on_each(&[1, 64]),
+    of_neighbours("embedded-commit", "embedded", Number::Value, "1/s").on_each(&[1, 8, 64]),
+    of_neighbours("embedded-commit-p50", "embedded", Number::Named("p50"), "us")
+        .on_each(&[1, 8, 64]),
+    of_neighbours("embedded-commit-p99", "embedded", Number::Named("p99"), "us")
+        .on_each(&[1, 8, 64]),
+    of_floor("neighbours", "embedded-floor", "embedded").on_each(&[1, 8, 64]),
     of_neighbours("embedded-syncs", "embedded", Number::Value, "x").counting(3),
     of_neighbours("embedded-read", "embedded", Number::Named("read"), "us"),
     of_neighbours("embedded-read-old", "embedded", Number::Named("read-old"), "us"),

@@ -18,7 +18,7 @@ use super::commit::Floor;
 use super::folder::Folder;
 use crate::Failure;
 use crate::sample::Sample;
-use crate::stats::median;
+use crate::stats::{median, quantile};
 use crate::workload::{Random, on_workers, timed};
 
 /// Old revisions that are read, and compared with the one before, each twice.
@@ -33,7 +33,8 @@ const FLOOR_SYNCS_TINY: u64 = 3;
 /// For each task the tree that is watched is written to for so long.
 const TASK_WATCHED: Duration = Duration::from_millis(30);
 
-/// Commits a second of as many clients as `threads` says; `load` = leaves a second, a thousand in a
+/// Commits a second of as many clients as `threads` says; `p50` and `p99` = the microseconds within
+/// which half of them were acknowledged, and 99 of 100; `load` = leaves a second, a thousand in a
 /// commit; `folder` = bytes on disk in the end; `growth` = of these, what a commit added; `floor` =
 /// syncs a second of a bare file, just before the commits and just after. With one
 /// client also the median microseconds to read a leaf at the head (`read`), at a random old
@@ -94,9 +95,11 @@ fn measure(store: impl Store, folder: &Folder, options: Options) -> Result<Sampl
     let mut floor = Floor::new(&other.0)?;
     let floor_syncs = if options.tiny { FLOOR_SYNCS_TINY } else { FLOOR_SYNCS };
     floor.overwrite_blocks(floor_syncs)?;
-    let (seconds, revisions) = commit(&store, TREE, &edits)?;
+    let Committed { seconds, revisions, times } = commit(&store, TREE, &edits)?;
     floor.overwrite_blocks(floor_syncs)?;
     let mut sample = Sample::rate(seconds, edits.leaves.len() as u64)
+        .with("p50", quantile(&times, 0.5))
+        .with("p99", quantile(&times, 0.99))
         .with("load", f64::from(edits.count) / load)
         .with("floor", floor.rate());
     let mut back = Back::new(&store, TREE, &edits, &revisions)?;
@@ -137,16 +140,30 @@ fn load(store: &impl Store, tree: &str, edits: &Edits) -> Result<(), Failure> {
     Ok(())
 }
 
-/// All edits, by all clients at once. Gives the seconds, and the revisions, in order if there is
-/// one client.
-fn commit(store: &impl Store, tree: &str, edits: &Edits) -> Result<(f64, Vec<u64>), Failure> {
+/// What came of commits.
+struct Committed {
+    /// That all of them took.
+    seconds: f64,
+    /// In order, if there is one client.
+    revisions: Vec<u64>,
+    /// The microseconds of each.
+    times: Vec<f64>,
+}
+
+/// All edits, by all clients at once.
+fn commit(store: &impl Store, tree: &str, edits: &Edits) -> Result<Committed, Failure> {
     let (seconds, done) = on_workers(edits.clients, |client| {
         let mut user = store.user()?;
-        let put = |(stamp, leaf)| user.put(tree, leaf, &value_of(leaf, stamp));
-        edits.of(client).map(put).collect::<Result<Vec<u64>, Failure>>()
+        let put = |(stamp, leaf)| {
+            let (value, begun) = (value_of(leaf, stamp), Instant::now());
+            let revision = user.put(tree, leaf, &value)?;
+            Ok((revision, 1e6 * begun.elapsed().as_secs_f64()))
+        };
+        edits.of(client).map(put).collect::<Result<Vec<(u64, f64)>, Failure>>()
     });
-    let revisions = done.into_iter().collect::<Result<Vec<_>, Failure>>()?;
-    Ok((seconds, revisions.concat()))
+    let done = done.into_iter().collect::<Result<Vec<_>, Failure>>()?.concat();
+    let (revisions, times) = done.into_iter().unzip();
+    Ok(Committed { seconds, revisions, times })
 }
 
 /// One who looks at what was committed.
