@@ -15,8 +15,13 @@ pub trait Versions: Sync {
     fn newest(&self) -> Result<u64, Failure>;
     /// The value of a leaf at a revision.
     fn read(&self, revision: u64, leaf: u32) -> Result<Value, Failure>;
+    /// In what a revision differs from an earlier one, each leaf once.
+    fn between(&self, from: u64, to: u64) -> Result<Vec<Change>, Failure>;
+
     /// In what a revision differs from the one before.
-    fn diff(&self, revision: u64) -> Result<Vec<Change>, Failure>;
+    fn diff(&self, revision: u64) -> Result<Vec<Change>, Failure> {
+        self.between(revision - 1, revision)
+    }
 
     /// The value of a leaf at the newest revision.
     fn now(&self, leaf: u32) -> Result<Value, Failure> {

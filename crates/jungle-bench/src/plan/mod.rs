@@ -176,6 +176,10 @@ mod tests {
         assert_eq!(racers("subtree-bare"), ["redb"]);
         assert_eq!(racers("readers-beside"), ["jungle", "redb", "lmdb", "sqlite"]);
         assert_eq!(racers("space-after"), ["jungle", "redb", "sqlite"]);
+        let stores = ["jungle", "redb", "lmdb", "doltlite", "sqlite", "loro", "automerge", "git"];
+        for name in ["diff-1", "diff-1000"] {
+            assert_eq!(racers(name), stores);
+        }
         let aged = ["jungle", "lmdb", "doltlite", "sqlite", "loro", "automerge"];
         assert_eq!(racers("history-old-100"), aged);
         assert_eq!(

@@ -530,6 +530,8 @@ const BEHIND: &[Case] = &[
     of_workload("history-reopen-100000", "history-100000", Number::Named("reopen"), "us"),
     of_workload("history-list-100000", "history-100000", Number::Named("list"), "us"),
     of_workload("history-commit-100000", "history-100000", Number::Named("commit"), "us"),
+    of_workload("diff-1", "diff", Number::Named("adjacent"), "us"),
+    of_workload("diff-1000", "diff", Number::Value, "us"),
     of_workload("readers-beside", "readers", Number::Value, "ns"),
     of_workload("readers-alone", "readers", Number::Named("alone"), "ns"),
     of_workload("readers-commits", "readers", Number::Named("commits"), "1/s"),

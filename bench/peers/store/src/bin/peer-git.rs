@@ -7,13 +7,19 @@ use std::io::Write;
 use std::process::{Command, ExitCode, Stdio};
 
 use peer_store::apart::{self, Apart, COUNTED, Edit, Side};
+use peer_store::between::{self, Compared};
 use peer_store::support::{Failure, Folder, Value};
+use peer_store::versions::Change;
 
 fn main() -> ExitCode {
     peer_store::main(|options| {
         let synced = match options.case.as_str() {
             "merge-0-disk" | "merge-10-disk" => Synced::Default,
             "merge-0-disk-synced" | "merge-10-disk-synced" | COUNTED => Synced::All,
+            "diff" => {
+                let git = Git::new(Folder::new("git")?, Synced::Default)?;
+                return between::run(options, &mut Named { git, hashes: Vec::new() });
+            }
             unknown => return Err(format!("there is no case {unknown}").into()),
         };
         apart::run(options, &mut Git::new(Folder::new("git")?, synced)?)
@@ -70,6 +76,19 @@ impl Git {
             git.wait_with_output()
         })?;
         Ok((output.stdout, output.status.success()))
+    }
+
+    /// What files hold, by their hashes, one a line.
+    fn contents(&self, hashes: &[u8]) -> Result<Vec<Value>, Failure> {
+        let mut told = &self.ask(["cat-file", "--batch"], hashes)?[..];
+        let mut values = Vec::new();
+        while !told.is_empty() {
+            let head = told.iter().position(|byte| *byte == b'\n').ok_or("a file has no head")?;
+            let (value, rest) = told[head + 1..].split_first_chunk().ok_or("a file is short")?;
+            values.push(*value);
+            told = rest.get(1..).ok_or("a file does not end")?;
+        }
+        Ok(values)
     }
 
     /// The tree of the merge, in which the main branch prevails, and the leaves of which both
@@ -154,15 +173,54 @@ impl Apart for Git {
     }
 
     fn values(&mut self, _leaves: u32) -> Result<Vec<Value>, Failure> {
-        let names = self.ask(["ls-tree", "-r", "--object-only", "main"], b"")?;
-        let mut told = &self.ask(["cat-file", "--batch"], &names)?[..];
-        let mut values = Vec::new();
-        while !told.is_empty() {
-            let head = told.iter().position(|byte| *byte == b'\n').ok_or("a file has no head")?;
-            let (value, rest) = told[head + 1..].split_first_chunk().ok_or("a file is short")?;
-            values.push(*value);
-            told = rest.get(1..).ok_or("a file does not end")?;
+        self.contents(&self.ask(["ls-tree", "-r", "--object-only", "main"], b"")?)
+    }
+}
+
+/// git, and the hash of each revision, oldest first.
+struct Named {
+    git: Git,
+    hashes: Vec<String>,
+}
+
+impl Named {
+    fn hash(&self, revision: u64) -> Result<&str, Failure> {
+        let at = revision.checked_sub(1).ok_or("revisions begin with 1")? as usize;
+        Ok(self.hashes.get(at).ok_or("there is no such revision")?)
+    }
+}
+
+impl Compared for Named {
+    fn load(&mut self, values: &[Value]) -> Result<(), Failure> {
+        self.git.load(values)
+    }
+
+    /// Packed well afterwards, as git would by itself sooner or later.
+    fn commit(&mut self, edits: &[Edit]) -> Result<(), Failure> {
+        self.git.commit(Side::Main, edits)?;
+        self.git.ask(["gc", "--quiet"], b"")?;
+        let hashes = text(self.git.ask(["rev-list", "--reverse", "main"], b"")?)?;
+        self.hashes = hashes.lines().map(str::to_owned).collect();
+        Ok(())
+    }
+
+    /// Which files, and what they hold now, of which a line tells the hash:
+    /// `:100644 100644 OLD NEW M<tab>PATH`.
+    fn between(&mut self, from: u64, to: u64) -> Result<Vec<Change>, Failure> {
+        let compare = ["diff-tree", "-r", self.hash(from)?, self.hash(to)?];
+        let told = text(self.git.ask(compare, b"")?)?;
+        let (mut leaves, mut hashes) = (Vec::new(), String::new());
+        for line in told.lines() {
+            let (told, path) = line.split_once('\t').ok_or("a change has no path")?;
+            hashes += told.split(' ').nth(3).ok_or("a change has no hash")?;
+            hashes.push('\n');
+            leaves.push(leaf(path));
         }
-        Ok(values)
+        let values = self.git.contents(hashes.as_bytes())?;
+        Ok(leaves.into_iter().zip(values).collect())
+    }
+
+    fn values(&mut self, leaves: u32) -> Result<Vec<Value>, Failure> {
+        self.git.values(leaves)
     }
 }

@@ -243,7 +243,7 @@ impl Old<'_> {
 }
 
 /// Does the change put this value on this leaf?
-fn puts(change: &Change, leaf: u32, ought: &Value) -> bool {
+pub(super) fn puts(change: &Change, leaf: u32, ought: &Value) -> bool {
     match change {
         Change::AttributePut { path: at, value, .. } => {
             at[..] == path(leaf) && value.as_ref() == ValueRef::Bytes(ought)

@@ -1,8 +1,9 @@
 //! Our side of the common workloads that `bench/peers/store` has as well: branches that overlap,
-//! one node of many ordered children, a subtree that is moved, long histories, reads beside a
-//! writer, and giving back what a history took.
+//! one node of many ordered children, a subtree that is moved, long histories, versions that are
+//! compared, reads beside a writer, and giving back what a history took.
 
 mod apart;
+mod between;
 mod children;
 mod history;
 mod readers;
@@ -14,11 +15,12 @@ use crate::Failure;
 use crate::sample::Sample;
 
 /// `merge-0`, `merge-10`, both also with `-disk`, `merge-disk-syncs`, `children-COUNT`, `subtree`,
-/// `history-COUNT`, `readers` and `space`.
+/// `history-COUNT`, `diff`, `readers` and `space`.
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     Ok(match case.split('-').next() {
         Some("merge") => apart::sample(case, options)?,
         Some("children") => Some(children::sample(case, options)?),
+        Some("diff") => Some(between::sample(options)?),
         Some("history") => Some(history::sample(case, options)?),
         Some("readers") => Some(readers::sample(options)?),
         Some("space") => Some(space::sample(options)?),

@@ -106,9 +106,9 @@ impl Versions for Automerge {
         value(&found.ok_or("it was not there")?.0)
     }
 
-    fn diff(&self, revision: u64) -> Result<Vec<Change>, Failure> {
+    fn between(&self, from: u64, to: u64) -> Result<Vec<Change>, Failure> {
         let mut open = self.lock();
-        let (before, after) = (open.version(revision - 1)?, open.version(revision)?);
+        let (before, after) = (open.version(from)?, open.version(to)?);
         let patches = open.document.diff(&before, &after);
         let change = |patch: &automerge::Patch| match &patch.action {
             PatchAction::PutMap { key, value: (found, _), .. } => Ok((key.parse()?, value(found)?)),

@@ -84,9 +84,8 @@ impl Versions for Loro {
         self.get(leaf)
     }
 
-    fn diff(&self, revision: u64) -> Result<Vec<Change>, Failure> {
-        let versions = (self.version(revision - 1)?, self.version(revision)?);
-        let found = self.document.diff(&versions.0, &versions.1)?;
+    fn between(&self, from: u64, to: u64) -> Result<Vec<Change>, Failure> {
+        let found = self.document.diff(&self.version(from)?, &self.version(to)?)?;
         let mut changes = Vec::new();
         for (_, diff) in found.iter() {
             let Diff::Map(map) = diff else { return Err("it is no map".into()) };

@@ -40,6 +40,7 @@ fn document(options: &Options) -> Result<Outcome, Failure> {
         (case, "automerge") if case.starts_with("children-") => {
             peer_store::children::run(options, &mut children::Automerge::new()?)
         }
+        ("diff", _) => peer_store::between::run_opened(options, open),
         (case, _) if case.starts_with("history-") => peer_store::history::run(options, open),
         _ => run(options, open),
     }

@@ -19,6 +19,7 @@ fn main() -> ExitCode {
 fn store(options: &Options) -> Result<Outcome, Failure> {
     match options.case.split('-').next() {
         Some("children") => peer_store::children::run(options, &mut children::Sqlite::new()?),
+        Some("diff") => peer_store::between::run_opened(options, open),
         Some("space") => peer_store::space::run(options, open),
         Some("readers") => peer_store::readers::run(options, open),
         Some("history") => peer_store::history::run(options, open),
@@ -100,6 +101,14 @@ const READ: &str = "
     )
 ";
 
+const BETWEEN: &str = "
+    SELECT path, coalesce(
+        (SELECT value FROM history
+            WHERE path = changed.path AND until > ?2 ORDER BY until LIMIT 1),
+        (SELECT value FROM nodes WHERE path = changed.path)
+    ) FROM (SELECT DISTINCT path FROM changes WHERE revision > ?1 AND revision <= ?2) AS changed
+";
+
 const DIFF: &str = "
     SELECT path, coalesce(
         (SELECT value FROM history
@@ -116,6 +125,10 @@ impl Sqlite {
 
 fn newest(connection: &Connection) -> Result<i64, Failure> {
     Ok(connection.prepare_cached(NEWEST)?.query_row((), |row| row.get(0))?)
+}
+
+fn change(row: &rusqlite::Row<'_>) -> rusqlite::Result<Change> {
+    Ok((leaf(&row.get::<_, [u8; 5]>(0)?), row.get(1)?))
 }
 
 impl Versions for Sqlite {
@@ -179,10 +192,16 @@ impl Versions for Sqlite {
         Ok(read.query_row((path(leaf), revision), |row| row.get(0))?)
     }
 
+    fn between(&self, from: u64, to: u64) -> Result<Vec<Change>, Failure> {
+        let (connection, from, to) = (self.lock(), i64::try_from(from)?, i64::try_from(to)?);
+        let mut between = connection.prepare_cached(BETWEEN)?;
+        let changes = between.query_map((from, to), change)?;
+        Ok(changes.collect::<Result<_, _>>()?)
+    }
+
     fn diff(&self, revision: u64) -> Result<Vec<Change>, Failure> {
         let (connection, revision) = (self.lock(), i64::try_from(revision)?);
         let mut diff = connection.prepare_cached(DIFF)?;
-        let change = |row: &rusqlite::Row<'_>| Ok((leaf(&row.get::<_, [u8; 5]>(0)?), row.get(1)?));
         let changes = diff.query_map((revision,), change)?;
         Ok(changes.collect::<Result<_, _>>()?)
     }

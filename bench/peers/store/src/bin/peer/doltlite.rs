@@ -111,10 +111,10 @@ impl Versions for DoltLite {
         Ok(row.get(0).and_then(Sql::as_blob).ok_or("it is no value")?.try_into()?)
     }
 
-    fn diff(&self, revision: u64) -> Result<Vec<Change>, Failure> {
+    fn between(&self, from: u64, to: u64) -> Result<Vec<Change>, Failure> {
         let mut open = self.lock();
-        let from = Sql::Text(open.hash(revision - 1)?.to_owned());
-        let to = Sql::Text(open.hash(revision)?.to_owned());
+        let from = Sql::Text(open.hash(from)?.to_owned());
+        let to = Sql::Text(open.hash(to)?.to_owned());
         let rows = open
             .connection
             .query("SELECT to_id, to_value FROM dolt_diff_leaves(?, ?)", &[from, to])?;
@@ -124,6 +124,7 @@ impl Versions for DoltLite {
         };
         rows.iter().map(|row| change(row).ok_or("it is no change".into())).collect()
     }
+
     /// In one query: one for each leaf takes twenty seconds.
     fn values(&self, _leaves: u32) -> Result<Vec<Value>, Failure> {
         let rows = self.lock().connection.query("SELECT value FROM leaves ORDER BY id", &[])?;

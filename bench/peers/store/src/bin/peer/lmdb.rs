@@ -1,5 +1,7 @@
 //! LMDB: a database of versions, and one that says what each revision changed.
 
+use std::collections::BTreeSet;
+use std::ops::Bound;
 use std::path::Path;
 
 use heed::types::Bytes;
@@ -92,6 +94,18 @@ impl Versions for Lmdb {
     fn read(&self, revision: u64, leaf: u32) -> Result<Value, Failure> {
         let reading = self.environment.read_txn()?;
         self.newest(&reading, leaf, revision)
+    }
+
+    fn between(&self, from: u64, to: u64) -> Result<Vec<Change>, Failure> {
+        let reading = self.environment.read_txn()?;
+        let [from, to_key] = [from, to].map(u64::to_be_bytes);
+        let bounds = (Bound::Excluded(&from[..]), Bound::Included(&to_key[..]));
+        let mut leaves = BTreeSet::new();
+        for change in self.changes.range(&reading, &bounds)? {
+            leaves.extend(change?.1.chunks(5).map(leaf));
+        }
+        let change = |leaf| Ok((leaf, self.newest(&reading, leaf, to)?));
+        leaves.into_iter().map(change).collect()
     }
 
     fn diff(&self, revision: u64) -> Result<Vec<Change>, Failure> {

@@ -34,6 +34,7 @@ fn store(options: &Options) -> Result<Outcome, Failure> {
         (case, "doltlite") if case.starts_with("children-") => {
             peer_store::children::run(options, &mut children::DoltLite::new()?)
         }
+        ("diff", _) => peer_store::between::run_opened(options, open),
         ("space", _) => peer_store::space::run(options, open),
         ("readers", _) => peer_store::readers::run(options, open),
         (case, _) if case.starts_with("history-") => peer_store::history::run(options, open),

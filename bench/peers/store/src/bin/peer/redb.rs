@@ -1,5 +1,6 @@
 //! redb: a table of versions, and one that says what each revision changed.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use redb::{Database, ReadOnlyTable, ReadableDatabase, ReadableTable, TableDefinition};
@@ -77,6 +78,17 @@ impl Versions for Redb {
 
     fn read(&self, revision: u64, leaf: u32) -> Result<Value, Failure> {
         newest(&self.0.begin_read()?.open_table(VERSIONS)?, leaf, revision)
+    }
+
+    fn between(&self, from: u64, to: u64) -> Result<Vec<Change>, Failure> {
+        let reading = self.0.begin_read()?;
+        let (changes, versions) = (reading.open_table(CHANGES)?, reading.open_table(VERSIONS)?);
+        let mut leaves = BTreeSet::new();
+        for change in changes.range(from + 1..=to)? {
+            leaves.extend(change?.1.value().chunks(5).map(leaf));
+        }
+        let change = |leaf| Ok((leaf, newest(&versions, leaf, to)?));
+        leaves.into_iter().map(change).collect()
     }
 
     fn diff(&self, revision: u64) -> Result<Vec<Change>, Failure> {
