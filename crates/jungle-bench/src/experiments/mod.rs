@@ -10,6 +10,7 @@ mod flat;
 pub mod folder;
 mod hot;
 mod larger;
+mod longest;
 mod memory;
 mod neighbours;
 mod newcomer;

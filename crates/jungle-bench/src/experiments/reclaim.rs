@@ -1,8 +1,6 @@
 //! A reader and a writer while what a long history held is given back: how long either must wait.
 
-use std::fs::File;
 use std::hint::black_box;
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -10,6 +8,7 @@ use jungle::{CommitOptions, Durability, Retention, Store, TreeHandle};
 
 use super::Options;
 use super::folder::{self, Folder};
+use super::longest::Longest;
 use crate::Failure;
 use crate::sample::Sample;
 use crate::workload::{KEY, LeafPath, Payload, Random, Shape, leaf_path, number_of, value_of};
@@ -18,8 +17,6 @@ use crate::workload::{KEY, LeafPath, Payload, Random, Shape, leaf_path, number_o
 const KEPT: usize = 100;
 /// Between the writer's commits: a writer at full speed would fill the disk rather than wait.
 const PAUSE: Duration = Duration::from_micros(50);
-/// What takes longer is looked at.
-const LONG: Duration = Duration::from_micros(200);
 
 /// The longest read, and the longest buffered commit, while revisions are dropped, memory is
 /// collected and a checkpoint is written, in milliseconds: `reader` and `writer`, without the time
@@ -93,23 +90,6 @@ fn reclaim(store: &Store, tree: &TreeHandle) -> Result<f64, Failure> {
     Ok(1e3 * begun.elapsed().as_secs_f64())
 }
 
-/// The longest of some operations, in milliseconds.
-#[derive(Clone, Copy, Default)]
-struct Longest {
-    wall: f64,
-    without_waiting: f64,
-}
-
-impl Longest {
-    /// One more, which took so long, and waited for so long of that.
-    fn add(&mut self, took: Duration, waited: Duration) {
-        let milliseconds = |time: Duration| 1e3 * time.as_secs_f64();
-        self.wall = self.wall.max(milliseconds(took));
-        let without = milliseconds(took.saturating_sub(waited));
-        self.without_waiting = self.without_waiting.max(without);
-    }
-}
-
 /// Those of a reader and a writer.
 struct Stalls {
     reader: Longest,
@@ -130,8 +110,8 @@ impl Both<'_> {
         let (mut reader, mut writer) =
             (Worker::new(self, self.seed), Worker::new(self, !self.seed));
         let stalls = std::thread::scope(|scope| {
-            let reading = scope.spawn(|| reader.until(&stop, Worker::read));
-            let writing = scope.spawn(|| writer.until(&stop, Worker::write_and_pause));
+            let reading = scope.spawn(|| Longest::until(&stop, || reader.read()));
+            let writing = scope.spawn(|| Longest::until(&stop, || writer.write_and_pause()));
             let done = other();
             stop.store(true, Ordering::Relaxed);
             let [reading, writing] = [reading, writing].map(std::thread::ScopedJoinHandle::join);
@@ -158,26 +138,6 @@ impl<'t> Worker<'t> {
     fn new(both: &Both<'t>, seed: u64) -> Worker<'t> {
         let Both { tree, shape, .. } = *both;
         Worker { tree, shape, random: Random(seed), path: leaf_path(), stamp: 0, wrong: 0 }
-    }
-
-    /// Does something again and again; gives the longest.
-    fn until(
-        &mut self,
-        stop: &AtomicBool,
-        mut each: impl FnMut(&mut Self) -> Result<(), Failure>,
-    ) -> Result<Longest, Failure> {
-        let mut longest = Longest::default();
-        let waiting = Waiting::of_this_thread();
-        while !stop.load(Ordering::Relaxed) {
-            // Read before each: what shorter ones have waited is not to be taken off a long one.
-            let (before, begun) = (waiting.so_far(), Instant::now());
-            each(self)?;
-            let took = begun.elapsed();
-            if took > LONG {
-                longest.add(took, waiting.so_far().saturating_sub(before));
-            }
-        }
-        Ok(longest)
     }
 
     fn read(&mut self) -> Result<(), Failure> {
@@ -208,50 +168,5 @@ impl<'t> Worker<'t> {
             std::hint::spin_loop();
         }
         Ok(())
-    }
-}
-
-/// For how long a thread has waited for a processor, as Linux tells; opened once, since it is read
-/// beside each operation.
-struct Waiting(Option<File>);
-
-impl Waiting {
-    fn of_this_thread() -> Waiting {
-        Waiting(File::open("/proc/thread-self/schedstat").ok())
-    }
-
-    fn so_far(&self) -> Duration {
-        let mut told = [0; 80];
-        let bytes = self.0.as_ref().and_then(|file| file.read_at(&mut told, 0).ok()).unwrap_or(0);
-        Duration::from_nanos(waited(&told[..bytes]).unwrap_or(0))
-    }
-}
-
-/// The second of the numbers, in nanoseconds.
-fn waited(told: &[u8]) -> Option<u64> {
-    std::str::from_utf8(told).ok()?.split(' ').nth(1)?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::{Longest, Waiting, waited};
-
-    #[test]
-    fn only_what_the_operation_waited_is_taken_off() {
-        let mut longest = Longest::default();
-        longest.add(Duration::from_millis(7), Duration::from_millis(6));
-        longest.add(Duration::from_millis(5), Duration::from_millis(1));
-        assert_eq!((longest.wall, longest.without_waiting), (7.0, 4.0));
-    }
-
-    #[test]
-    fn what_the_system_tells_is_read_again_and_again() {
-        assert_eq!(waited(b"12 345 6\n"), Some(345));
-        assert_eq!(waited(b""), None);
-        let waiting = Waiting::of_this_thread();
-        let before = waiting.so_far();
-        assert!(waiting.so_far() >= before);
     }
 }
