@@ -219,7 +219,11 @@ impl System {
             // Here DoltLite has one connection, in which a reader would wait for the writer's sync.
             Some("readers") => matches!(self, System::Redb | System::Lmdb | System::Sqlite),
             // LMDB's file becomes smaller only where it is copied.
-            Some("space") => matches!(self, System::Redb | System::Sqlite),
+            Some("space") => {
+                matches!(self, System::Redb | System::Sqlite | System::Doltlite)
+            }
+            // redb lets nobody read or write meanwhile.
+            Some("stall") => matches!(self, System::Sqlite | System::Doltlite | System::Git),
             // Loro puts commits of one writer together, so it has no list of them.
             Some("history") if case.contains("-list-") && self == System::Loro => false,
             Some("diff") => self.is_store(),

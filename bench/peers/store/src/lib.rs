@@ -11,6 +11,7 @@ pub mod history;
 pub mod readers;
 pub mod run;
 pub mod space;
+pub mod stall;
 pub mod subtree;
 pub mod support;
 pub mod versions;

@@ -28,9 +28,15 @@ pub trait Versions: Sync {
         self.read(self.newest()?, leaf)
     }
 
-    /// Forgets what was before this revision, and gives its place back to the disk.
-    fn keep(&mut self, _from: u64) -> Result<(), Failure> {
+    /// Gives place back to the disk, while others use it; forgets what was before this revision, if
+    /// it can.
+    fn forget(&self, _from: u64) -> Result<(), Failure> {
         Err("it is not asked to forget".into())
+    }
+
+    /// The same, while nobody uses it.
+    fn keep(&mut self, from: u64) -> Result<(), Failure> {
+        self.forget(from)
     }
 
     /// Another user of the same store, who reads beside it; `None` if it has no need of one.

@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn workloads_are_raced_by_those_who_have_them() {
-        let racers = |name| {
+        let racers = |name: &str| {
             let case = find("workloads", name).unwrap();
             let told = |system: &System| case.told(*system).is_some();
             System::value_variants()
@@ -175,7 +175,10 @@ mod tests {
         assert_eq!(racers("subtree"), ["jungle", "redb", "doltlite", "sqlite", "loro"]);
         assert_eq!(racers("subtree-bare"), ["redb"]);
         assert_eq!(racers("readers-beside"), ["jungle", "redb", "lmdb", "sqlite"]);
-        assert_eq!(racers("space-after"), ["jungle", "redb", "sqlite"]);
+        assert_eq!(racers("space-after"), ["jungle", "redb", "doltlite", "sqlite"]);
+        for name in ["reader", "reader-beside", "writer", "writer-beside", "took"] {
+            assert_eq!(racers(&format!("stall-{name}")), ["jungle", "doltlite", "sqlite", "git"]);
+        }
         let stores = ["jungle", "redb", "lmdb", "doltlite", "sqlite", "loro", "automerge", "git"];
         for name in ["diff-1", "diff-1000"] {
             assert_eq!(racers(name), stores);

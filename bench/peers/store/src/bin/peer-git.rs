@@ -3,11 +3,12 @@
 //! what a merge writes; where that is asked for, all that it writes.
 
 use std::ffi::OsStr;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read as _, Write};
 use std::process::{Command, ExitCode, Stdio};
 
 use peer_store::apart::{self, Apart, COUNTED, Edit, Side};
 use peer_store::between::{self, Compared};
+use peer_store::stall::{self, Busy, Read};
 use peer_store::support::{Failure, Folder, Value};
 use peer_store::versions::Change;
 
@@ -19,6 +20,9 @@ fn main() -> ExitCode {
             "diff" => {
                 let git = Git::new(Folder::new("git")?, Synced::Default)?;
                 return between::run(options, &mut Named { git, hashes: Vec::new() });
+            }
+            "stall" => {
+                return stall::run(options, &Git::new(Folder::new("git")?, Synced::Default)?);
             }
             unknown => return Err(format!("there is no case {unknown}").into()),
         };
@@ -58,6 +62,16 @@ impl Git {
         words: impl IntoIterator<Item = A>,
         input: &[u8],
     ) -> Result<(Vec<u8>, bool), Failure> {
+        let mut git = self.command(words).spawn()?;
+        let mut to = git.stdin.take().ok_or("git cannot be told anything")?;
+        let output = std::thread::scope(|scope| {
+            scope.spawn(move || to.write_all(input));
+            git.wait_with_output()
+        })?;
+        Ok((output.stdout, output.status.success()))
+    }
+
+    fn command<A: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = A>) -> Command {
         let mut git = Command::new("git");
         git.env("GIT_DIR", &self.0.0).env("GIT_INDEX_FILE", self.0.0.join("settled"));
         // Nothing of whoever runs this.
@@ -69,13 +83,32 @@ impl Git {
             git.args(["-c", "core.fsync=all"]);
         }
         git.args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut git = git.spawn()?;
-        let mut to = git.stdin.take().ok_or("git cannot be told anything")?;
-        let output = std::thread::scope(|scope| {
-            scope.spawn(move || to.write_all(input));
-            git.wait_with_output()
-        })?;
-        Ok((output.stdout, output.status.success()))
+        git
+    }
+
+    /// All leaves, in the first commit of the main branch.
+    fn plant(&self, values: &[Value]) -> Result<(), Failure> {
+        let all: Vec<Edit> = (0..).zip(values.iter().copied()).collect();
+        let mut told = Vec::new();
+        commit(&mut told, "main", "", &all)?;
+        self.ask(["fast-import", "--quiet"], &told)?;
+        Ok(())
+    }
+
+    /// Commits on a branch, one for each of these.
+    fn edit(&self, side: Side, edits: &[Edit]) -> Result<(), Failure> {
+        let branch = if side == Side::Main { "main" } else { "side" };
+        let (mut told, first) = (Vec::new(), format!("from refs/heads/{branch}^0\n"));
+        for (at, edit) in edits.chunks(1).enumerate() {
+            commit(&mut told, branch, if at == 0 { &first } else { "" }, edit)?;
+        }
+        self.ask(["fast-import", "--quiet"], &told)?;
+        Ok(())
+    }
+
+    /// What all leaves have on the main branch.
+    fn all(&self) -> Result<Vec<Value>, Failure> {
+        self.contents(&self.ask(["ls-tree", "-r", "--object-only", "main"], b"")?)
     }
 
     /// What files hold, by their hashes, one a line.
@@ -142,11 +175,7 @@ fn commit(into: &mut Vec<u8>, branch: &str, from: &str, edits: &[Edit]) -> Resul
 
 impl Apart for Git {
     fn load(&mut self, values: &[Value]) -> Result<(), Failure> {
-        let all: Vec<Edit> = (0..).zip(values.iter().copied()).collect();
-        let mut told = Vec::new();
-        commit(&mut told, "main", "", &all)?;
-        self.ask(["fast-import", "--quiet"], &told)?;
-        Ok(())
+        self.plant(values)
     }
 
     fn part(&mut self) -> Result<(), Failure> {
@@ -155,13 +184,7 @@ impl Apart for Git {
     }
 
     fn commit(&mut self, side: Side, edits: &[Edit]) -> Result<(), Failure> {
-        let branch = if side == Side::Main { "main" } else { "side" };
-        let (mut told, first) = (Vec::new(), format!("from refs/heads/{branch}^0\n"));
-        for (at, edit) in edits.chunks(1).enumerate() {
-            commit(&mut told, branch, if at == 0 { &first } else { "" }, edit)?;
-        }
-        self.ask(["fast-import", "--quiet"], &told)?;
-        Ok(())
+        self.edit(side, edits)
     }
 
     fn merge(&mut self) -> Result<Option<Vec<u32>>, Failure> {
@@ -173,7 +196,50 @@ impl Apart for Git {
     }
 
     fn values(&mut self, _leaves: u32) -> Result<Vec<Value>, Failure> {
-        self.contents(&self.ask(["ls-tree", "-r", "--object-only", "main"], b"")?)
+        self.all()
+    }
+}
+
+/// A reader has a process of its own, which stays; a commit takes one that imports it. The pruning
+/// of what is not needed waits for two weeks, as by default, since commits go on.
+impl Busy for Git {
+    fn fill(&self, values: &[Value], edits: &[Edit]) -> Result<(), Failure> {
+        self.plant(values)?;
+        self.edit(Side::Main, edits)
+    }
+
+    fn reader(&self) -> Result<Read<'_>, Failure> {
+        let mut git = self.command(["cat-file", "--batch"]).spawn()?;
+        let mut to = git.stdin.take().ok_or("git cannot be told anything")?;
+        let mut from = BufReader::new(git.stdout.take().ok_or("git says nothing")?);
+        let read = move |leaf: u32| -> Result<Value, Failure> {
+            to.write_all(format!("main:{}\n", path(leaf)).as_bytes())?;
+            let (mut head, mut file) = (String::new(), [0; 33]);
+            from.read_line(&mut head)?;
+            if !head.ends_with(" blob 32\n") {
+                return Err(format!("git says {head}").into());
+            }
+            from.read_exact(&mut file)?;
+            Ok(file[..32].try_into()?)
+        };
+        Ok(Box::new(read))
+    }
+
+    fn commit(&self, leaf: u32, value: &Value) -> Result<(), Failure> {
+        self.edit(Side::Main, &[(leaf, *value)])
+    }
+
+    fn reclaim(&self, _from: u64) -> Result<(), Failure> {
+        self.ask(["gc", "--quiet"], b"")?;
+        Ok(())
+    }
+
+    fn newest(&self) -> Result<u64, Failure> {
+        Ok(text(self.ask(["rev-list", "--count", "main"], b"")?)?.parse()?)
+    }
+
+    fn values(&self, _leaves: u32) -> Result<Vec<Value>, Failure> {
+        self.all()
     }
 }
 
@@ -192,12 +258,12 @@ impl Named {
 
 impl Compared for Named {
     fn load(&mut self, values: &[Value]) -> Result<(), Failure> {
-        self.git.load(values)
+        self.git.plant(values)
     }
 
     /// Packed well afterwards, as git would by itself sooner or later.
     fn commit(&mut self, edits: &[Edit]) -> Result<(), Failure> {
-        self.git.commit(Side::Main, edits)?;
+        self.git.edit(Side::Main, edits)?;
         self.git.ask(["gc", "--quiet"], b"")?;
         let hashes = text(self.git.ask(["rev-list", "--reverse", "main"], b"")?)?;
         self.hashes = hashes.lines().map(str::to_owned).collect();
@@ -220,7 +286,7 @@ impl Compared for Named {
         Ok(leaves.into_iter().zip(values).collect())
     }
 
-    fn values(&mut self, leaves: u32) -> Result<Vec<Value>, Failure> {
-        self.git.values(leaves)
+    fn values(&mut self, _leaves: u32) -> Result<Vec<Value>, Failure> {
+        self.git.all()
     }
 }

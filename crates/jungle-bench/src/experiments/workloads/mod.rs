@@ -1,6 +1,6 @@
 //! Our side of the common workloads that `bench/peers/store` has as well: branches that overlap,
 //! one node of many ordered children, a subtree that is moved, long histories, versions that are
-//! compared, reads beside a writer, and giving back what a history took.
+//! compared, reads beside a writer, giving back what a history took, and who waits for that.
 
 mod apart;
 mod between;
@@ -8,6 +8,7 @@ mod children;
 mod history;
 mod readers;
 mod space;
+mod stall;
 mod subtree;
 
 use super::Options;
@@ -15,7 +16,7 @@ use crate::Failure;
 use crate::sample::Sample;
 
 /// `merge-0`, `merge-10`, both also with `-disk`, `merge-disk-syncs`, `children-COUNT`, `subtree`,
-/// `history-COUNT`, `diff`, `readers` and `space`.
+/// `history-COUNT`, `diff`, `readers`, `space` and `stall`.
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     Ok(match case.split('-').next() {
         Some("merge") => apart::sample(case, options)?,
@@ -24,6 +25,7 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
         Some("history") => Some(history::sample(case, options)?),
         Some("readers") => Some(readers::sample(options)?),
         Some("space") => Some(space::sample(options)?),
+        Some("stall") => Some(stall::sample(options)?),
         Some("subtree") => Some(subtree::sample(options)?),
         _ => None,
     })

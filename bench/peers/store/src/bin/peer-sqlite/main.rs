@@ -21,6 +21,7 @@ fn store(options: &Options) -> Result<Outcome, Failure> {
         Some("children") => peer_store::children::run(options, &mut children::Sqlite::new()?),
         Some("diff") => peer_store::between::run_opened(options, open),
         Some("space") => peer_store::space::run(options, open),
+        Some("stall") => peer_store::stall::run_opened(options, open),
         Some("readers") => peer_store::readers::run(options, open),
         Some("history") => peer_store::history::run(options, open),
         Some("subtree") => peer_store::subtree::run(options, &mut subtree::Sqlite::new()?),
@@ -169,7 +170,7 @@ impl Versions for Sqlite {
         Ok(connection.prepare_cached(NOW)?.query_row((path(leaf),), |row| row.get(0))?)
     }
 
-    fn keep(&mut self, from: u64) -> Result<(), Failure> {
+    fn forget(&self, from: u64) -> Result<(), Failure> {
         let (mut connection, from) = (self.lock(), i64::try_from(from)?);
         let writing = connection.transaction()?;
         writing.execute(FORGET, (from,))?;

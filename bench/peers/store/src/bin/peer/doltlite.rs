@@ -101,6 +101,13 @@ impl Versions for DoltLite {
         Ok(Some(rows.iter().filter_map(number).collect()))
     }
 
+    /// It keeps all that was committed. In a connection of its own it would have to wait until
+    /// nobody reads or writes, and they for it.
+    fn forget(&self, _from: u64) -> Result<(), Failure> {
+        self.lock().connection.query("SELECT dolt_gc()", &[])?;
+        Ok(())
+    }
+
     fn read(&self, revision: u64, leaf: u32) -> Result<Value, Failure> {
         let mut open = self.lock();
         let asked = [Sql::Text(open.hash(revision)?.to_owned()), Sql::Integer(leaf.into())];

@@ -36,6 +36,7 @@ fn store(options: &Options) -> Result<Outcome, Failure> {
         }
         ("diff", _) => peer_store::between::run_opened(options, open),
         ("space", _) => peer_store::space::run(options, open),
+        ("stall", _) => peer_store::stall::run_opened(options, open),
         ("readers", _) => peer_store::readers::run(options, open),
         (case, _) if case.starts_with("history-") => peer_store::history::run(options, open),
         _ => run(options, open),
