@@ -71,6 +71,16 @@ enum Other {
         #[command(flatten)]
         options: experiments::Options,
     },
+    /// Commits to a folder that `sample workloads kill` has made: a line for each commit.
+    #[command(hide = true)]
+    CommitUntilKilled {
+        folder: PathBuf,
+        /// The first value's number.
+        #[arg(long)]
+        first: u64,
+        #[command(flatten)]
+        options: experiments::Options,
+    },
 }
 
 /// The systems that are measured if nothing else is said: not Ray, which is large.
@@ -280,6 +290,15 @@ pub enum Command {
         /// And how much.
         options: experiments::Options,
     },
+    /// Commits until it is killed.
+    CommitUntilKilled {
+        /// To this folder.
+        folder: PathBuf,
+        /// From this value on.
+        first: u64,
+        /// Of so many leaves.
+        options: experiments::Options,
+    },
     /// A load by clients that are placed.
     Load(placed::Request),
     /// One of them.
@@ -306,6 +325,9 @@ impl Args {
             (Some(Other::Reopen { folder, options }), _) => Command::Reopen { folder, options },
             (Some(Other::UseHot { folder, group, options }), _) => {
                 Command::UseHot { folder, group, options }
+            }
+            (Some(Other::CommitUntilKilled { folder, first, options }), _) => {
+                Command::CommitUntilKilled { folder, first, options }
             }
             (Some(Other::Load(request)), _) => Command::Load(request),
             (Some(Other::LoadNode { engine, label }), _) => Command::LoadNode { engine, label },

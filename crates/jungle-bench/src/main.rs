@@ -58,6 +58,9 @@ fn main() -> ExitCode {
         Command::UseHot { folder, group, options } => {
             experiments::hot(&folder, group.as_deref(), options).and_then(print)
         }
+        Command::CommitUntilKilled { folder, first, options } => {
+            experiments::commit_until_killed(&folder, first, options)
+        }
         Command::Report(folder) => report::write(&folder),
         Command::Track(request) => track::run(&request),
         Command::TrackWork => track::work(),

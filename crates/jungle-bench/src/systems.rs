@@ -224,6 +224,10 @@ impl System {
             }
             // redb lets nobody read or write meanwhile.
             Some("stall") => matches!(self, System::Sqlite | System::Doltlite | System::Git),
+            Some("kill") => {
+                let is_durable = self.is_store() && !self.is_document();
+                is_durable && self != System::Git
+            }
             // Loro puts commits of one writer together, so it has no list of them.
             Some("history") if case.contains("-list-") && self == System::Loro => false,
             Some("diff") => self.is_store(),

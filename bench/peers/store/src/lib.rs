@@ -8,6 +8,7 @@ pub mod apart;
 pub mod between;
 pub mod children;
 pub mod history;
+pub mod kill;
 pub mod readers;
 pub mod run;
 pub mod space;

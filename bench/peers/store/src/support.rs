@@ -17,13 +17,18 @@ pub struct Options {
     pub seed: u64,
     /// How many leaves there are.
     pub leaves: u32,
+    /// Where, and from which stamp on, a process commits that will be killed.
+    pub folder: Option<PathBuf>,
+    pub first: u64,
 }
 
 impl Options {
     pub fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
         let mut next = |what: &str| words.next().ok_or(format!("{what} is missing"));
         let (system, case) = (next("a system")?, next("a case")?);
-        let mut options = Options { system, case, threads: 1, tasks: 50, seed: 1, leaves: 100_000 };
+        let (threads, tasks, seed, leaves) = (1, 50, 1, 100_000);
+        let (folder, first) = (None, 1);
+        let mut options = Options { system, case, threads, tasks, seed, leaves, folder, first };
         while let Some(name) = words.next() {
             let value = words.next().ok_or(format!("{name} has no value"))?;
             let wrong = |error: &dyn std::fmt::Display| format!("{name}: {error}");
@@ -31,6 +36,9 @@ impl Options {
                 "--threads" => options.threads = value.parse().map_err(|e| wrong(&e))?,
                 "--tasks" => options.tasks = value.parse().map_err(|e| wrong(&e))?,
                 "--seed" => options.seed = value.parse().map_err(|e| wrong(&e))?,
+                "--leaves" => options.leaves = value.parse().map_err(|e| wrong(&e))?,
+                "--folder" => options.folder = Some(PathBuf::from(value)),
+                "--first" => options.first = value.parse().map_err(|e| wrong(&e))?,
                 "--nodes-scale" if value == "quick" => options.leaves = 1_000,
                 "--nodes-scale" => {}
                 _ => return Err(format!("unknown option {name}")),

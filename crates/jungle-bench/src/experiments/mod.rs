@@ -36,6 +36,7 @@ pub use self::board::placed;
 pub use self::larger::hot;
 pub use self::open::reopen;
 use self::processor::processor_us;
+pub use self::workloads::commit_until_killed;
 use crate::Failure;
 use crate::sample::Sample;
 use crate::systems::System;

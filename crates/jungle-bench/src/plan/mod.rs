@@ -179,6 +179,7 @@ mod tests {
         for name in ["reader", "reader-beside", "writer", "writer-beside", "took"] {
             assert_eq!(racers(&format!("stall-{name}")), ["jungle", "doltlite", "sqlite", "git"]);
         }
+        assert_eq!(racers("kill-reopen"), ["jungle", "redb", "lmdb", "doltlite", "sqlite"]);
         let stores = ["jungle", "redb", "lmdb", "doltlite", "sqlite", "loro", "automerge", "git"];
         for name in ["diff-1", "diff-1000"] {
             assert_eq!(racers(name), stores);

@@ -546,6 +546,7 @@ const BEHIND: &[Case] = &[
     of_workload("stall-writer", "stall", Number::Named("writer"), "ms"),
     of_workload("stall-writer-beside", "stall", Number::Named("writer-beside"), "ms"),
     of_workload("stall-took", "stall", Number::Named("took"), "ms"),
+    of_workload("kill-reopen", "kill", Number::Value, "ms"),
     of_model("prepare", "us"),
     of_model("joined", "us"),
     of_model("message", "us"),

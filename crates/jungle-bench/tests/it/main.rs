@@ -75,6 +75,16 @@ fn neighbours_hold_what_was_committed() {
     }
 }
 
+/// The process that is killed is this command, too.
+#[test]
+fn what_was_acknowledged_outlives_a_kill() {
+    let output = bench("sample workloads kill --tiny --quick --seed 3");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let sample: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&sample["check"], &sample["operations"]), (&"ok".into(), &2.into()));
+    assert!(sample["value"].as_f64().unwrap() > 0.0);
+}
+
 #[test]
 fn an_unknown_experiment_is_told() {
     let output = bench("tea --systems jungle");

@@ -6,6 +6,7 @@ mod subtree;
 use std::process::ExitCode;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use peer_store::kill::KILLED;
 use peer_store::run::run;
 use peer_store::support::{Failure, Options, Outcome, Value};
 use peer_store::versions::{Change, Place, Versions, leaf, path};
@@ -17,10 +18,14 @@ fn main() -> ExitCode {
 }
 
 fn store(options: &Options) -> Result<Outcome, Failure> {
+    if options.case == KILLED {
+        return peer_store::kill::run(options, open);
+    }
     match options.case.split('-').next() {
         Some("children") => peer_store::children::run(options, &mut children::Sqlite::new()?),
         Some("diff") => peer_store::between::run_opened(options, open),
         Some("space") => peer_store::space::run(options, open),
+        Some("kill") => peer_store::kill::run(options, open),
         Some("stall") => peer_store::stall::run_opened(options, open),
         Some("readers") => peer_store::readers::run(options, open),
         Some("history") => peer_store::history::run(options, open),

@@ -10,6 +10,7 @@ mod subtree;
 use std::process::ExitCode;
 
 use peer_store::apart::COUNTED;
+use peer_store::kill::KILLED;
 use peer_store::run::run;
 use peer_store::support::{Failure, Folder, Options, Outcome};
 use peer_store::versions::{Place, Versions};
@@ -36,6 +37,7 @@ fn store(options: &Options) -> Result<Outcome, Failure> {
         }
         ("diff", _) => peer_store::between::run_opened(options, open),
         ("space", _) => peer_store::space::run(options, open),
+        ("kill" | KILLED, _) => peer_store::kill::run(options, open),
         ("stall", _) => peer_store::stall::run_opened(options, open),
         ("readers", _) => peer_store::readers::run(options, open),
         (case, _) if case.starts_with("history-") => peer_store::history::run(options, open),
