@@ -98,8 +98,8 @@ pub fn usual_systems() -> Vec<System> {
 pub struct Request {
     /// read, write, point, memory, wide, diff, merge, hot, revisions, commit, flat, open,
     /// larger-than-memory, reclaim, store-peers, alice, board, cluster, cassandra, neighbours,
-    /// workloads, scale, idle-trap, or all; --quick leaves cassandra and neighbours out of all, and
-    /// workloads is never part of it.
+    /// workloads, scale, idle-trap, or all; --quick leaves cassandra, neighbours and workloads out
+    /// of all.
     #[arg(required = true)]
     pub experiment: String,
     /// Numbers of threads, where a case can use several; 1 and 2, or with --report up to as many

@@ -29,26 +29,29 @@ const SHARES: [(&str, u64); 20] = [
 
 /// Seconds of those that are not part of it.
 const LONG_SHARES: [(&str, u64); 3] =
-    [("cassandra", 1_400), ("neighbours", 1_300), ("workloads", 900)];
+    [("cassandra", 1_400), ("neighbours", 1_300), ("workloads", 1_200)];
 
 /// Seconds of those that take another part of the three hours than of the quarter of an hour.
-const FULL_SHARES: [(&str, u64); 16] = [
+const FULL_SHARES: [(&str, u64); 19] = [
     ("read", 1_900),
-    ("write", 780),
-    ("point", 600),
-    ("memory", 100),
-    ("wide", 130),
-    ("diff", 40),
-    ("merge", 40),
-    ("hot", 60),
-    ("revisions", 50),
+    ("write", 650),
+    ("point", 400),
+    ("memory", 60),
+    ("wide", 60),
+    ("diff", 30),
+    ("merge", 30),
+    ("hot", 40),
+    ("revisions", 30),
     ("commit", 200),
     ("flat", 60),
-    ("open", 50),
-    ("reclaim", 150),
-    ("larger-than-memory", 250),
+    ("open", 30),
+    ("reclaim", 100),
+    ("larger-than-memory", 150),
+    ("store-peers", 450),
     ("alice", 250),
     ("board", 1_000),
+    ("cluster", 650),
+    ("scale", 550),
 ];
 
 /// Of an experiment that has no share.

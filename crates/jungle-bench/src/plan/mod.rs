@@ -13,10 +13,7 @@ pub use case::{Case, Number, Threads};
 use table::CASES;
 
 /// Experiments that are no part of `all --quick`: what they start takes minutes.
-const LONG: [&str; 2] = ["cassandra", "neighbours"];
-
-/// Experiments that are no part of `all` at all: whoever wants them names them.
-const NAMED: [&str; 1] = ["workloads"];
+const LONG: [&str; 3] = ["cassandra", "neighbours", "workloads"];
 
 /// The cases of an experiment, or of `all`.
 ///
@@ -36,14 +33,13 @@ pub fn cases(experiment: &str) -> Result<Vec<Case>, Failure> {
     Ok(found)
 }
 
-/// Those that are run for `experiment`: of all, not those that must be named, and not the long ones
-/// where it is to be quick.
+/// Those that are run for `experiment`: of all, not the long ones where it is to be quick.
 ///
 /// # Errors
 /// As [`cases`].
 pub fn run(experiment: &str, is_quick: bool) -> Result<Vec<Case>, Failure> {
     let mut cases = cases(experiment)?;
-    let is_left_out = |name: &str| NAMED.contains(&name) || (is_quick && LONG.contains(&name));
+    let is_left_out = |name: &str| is_quick && LONG.contains(&name);
     cases.retain(|case| case.experiment == experiment || !is_left_out(case.experiment));
     Ok(cases)
 }
@@ -77,7 +73,7 @@ mod tests {
     use clap::ValueEnum;
 
     use super::case::Idle;
-    use super::{CASES, LONG, NAMED, cases, experiments, find, peers, run};
+    use super::{CASES, LONG, cases, experiments, find, peers, run};
     use crate::occupy::Cores;
     use crate::systems::System;
 
@@ -101,12 +97,7 @@ mod tests {
             };
             assert!(has("all", false) && !has("all", true) && has(long, true));
         }
-        for named in NAMED {
-            let has = |experiment, is_quick| {
-                experiments(&run(experiment, is_quick).unwrap()).contains(&named)
-            };
-            assert!(!has("all", false) && !has("all", true) && has(named, false));
-        }
+        assert_eq!(run("all", false).unwrap().len(), CASES.len());
     }
 
     #[test]
