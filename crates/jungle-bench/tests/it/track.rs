@@ -22,8 +22,8 @@ fn refusal(name: &str, record: Option<&str>) -> String {
 
 const RECORD: &str = "build\tdev\ncompiler\trustc 1\ncounter\tvalgrind-3\ncommit\t";
 
-/// Whoever renames a workload, or takes one away, records that. One that is new is told of by `track`
-/// until it is recorded.
+/// Whoever renames a workload, or takes one away, records that. One that is new is told of by
+/// `track` until it is recorded.
 #[test]
 fn every_workload_is_right_and_none_that_is_recorded_is_gone() {
     let output = bench("track-work");
