@@ -114,7 +114,6 @@ const PEERS: [Peer; 14] = [
                 ("peer", "lmdb", "kill"),
                 ("peer", "doltlite", "kill"),
                 ("peer-sqlite", "sqlite", "kill"),
-                ("peer", "doltlite", "stall"),
                 ("peer-sqlite", "sqlite", "stall"),
                 ("peer-git", "git", "stall"),
                 ("peer-sqlite", "sqlite", "kept"),

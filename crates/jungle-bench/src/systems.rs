@@ -222,8 +222,8 @@ impl System {
             Some("space") => {
                 matches!(self, System::Redb | System::Sqlite | System::Doltlite)
             }
-            // redb lets nobody read or write meanwhile.
-            Some("stall") => matches!(self, System::Sqlite | System::Doltlite | System::Git),
+            // redb lets nobody read or write meanwhile, and DoltLite gives nothing back then.
+            Some("stall") => matches!(self, System::Sqlite | System::Git),
             Some("kill") => {
                 let is_durable = self.is_store() && !self.is_document();
                 is_durable && self != System::Git

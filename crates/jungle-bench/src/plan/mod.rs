@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(racers("readers-beside"), ["jungle", "redb", "lmdb", "sqlite"]);
         assert_eq!(racers("space-after"), ["jungle", "redb", "doltlite", "sqlite"]);
         for name in ["reader", "reader-beside", "writer", "writer-beside", "took"] {
-            assert_eq!(racers(&format!("stall-{name}")), ["jungle", "doltlite", "sqlite", "git"]);
+            assert_eq!(racers(&format!("stall-{name}")), ["jungle", "sqlite", "git"]);
         }
         assert_eq!(racers("kill-reopen"), ["jungle", "redb", "lmdb", "doltlite", "sqlite"]);
         let stores = ["jungle", "redb", "lmdb", "doltlite", "sqlite", "loro", "automerge", "git"];
