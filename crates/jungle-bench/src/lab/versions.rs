@@ -32,10 +32,14 @@ pub fn of(systems: &[System]) -> BTreeMap<String, String> {
     all
 }
 
-/// The checkout's, and whether something in it was changed since.
+/// Of these files no program is made: what was measured stays what it is when they change.
+const TOLD: [&str; 5] = ["--", ".", ":!docs", ":!*.md", ":!xtask"];
+
+/// The checkout's last that changed a program, and whether something in one was changed since.
 fn revision() -> Option<String> {
-    let revision = said("git", &["rev-parse", "--short=12", "HEAD"])?;
-    let is_changed = said("git", &["status", "--porcelain", "--untracked-files=no"]).is_some();
+    let of_programs = |words: &[&str]| said("git", &[words, &TOLD].concat());
+    let revision = of_programs(&["log", "-1", "--format=%h", "--abbrev=12"])?;
+    let is_changed = of_programs(&["status", "--porcelain", "--untracked-files=no"]).is_some();
     Some(if is_changed { revision + ", changed" } else { revision })
 }
 
