@@ -48,10 +48,13 @@ impl<'a> Node<'a> {
         let mut stack = vec![self.content().kids];
         let mut count = 1;
         while let Some(block) = stack.pop() {
-            if block == 0 {
+            // What stands for no block is all zero: a leaf without anything in it.
+            let header = Header::shape(block::run(arena, block));
+            if header.is_bare_dense_leaf() {
+                // Most blocks: nothing is below them.
+                count += u64::from(header.present().count_ones());
                 continue;
             }
-            let header = Header::load(arena, block);
             if header.is_leaf() {
                 count += u64::from(header.present().count_ones());
             }
@@ -61,11 +64,11 @@ impl<'a> Node<'a> {
                 continue;
             }
             let first = header.names();
-            for entry in first..first + header.kids().count_ones() as usize {
-                let kid = block::entry(arena, block, entry);
+            let end = first + header.kids().count_ones() as usize;
+            block::each_entry(arena, block, first, end, |kid| {
                 block::prefetch(arena, kid);
                 stack.push(kid);
-            }
+            });
         }
         count
     }
