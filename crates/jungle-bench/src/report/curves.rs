@@ -1,6 +1,6 @@
 //! How work scales over threads: curves, laws fitted to them, and points that are too good.
 
-use super::fit::{AMDAHL_MIN, Amdahl, Point, SCALABILITY_MIN, Scalability};
+use super::fit::{AMDAHL_MIN, Amdahl, Point, SCALABILITY_MIN, Scalability, parallel_of_ratio};
 use super::plot::{Kind, Line, Mark, Plot, Scale};
 use super::published::{self, Published};
 use crate::lab::Raw;
@@ -340,7 +340,8 @@ impl Curve {
         let few = |least: usize| format!("{count} of the {least} points that a fit needs");
         let none = || "–".to_owned();
         let Some(amdahl) = Amdahl::fit(&points) else {
-            return vec![self.name.clone(), few(AMDAHL_MIN), none(), none(), none(), none()];
+            let parallel = self.parallel_of_two().unwrap_or_else(none);
+            return vec![self.name.clone(), few(AMDAHL_MIN), parallel, none(), none(), none()];
         };
         let parallel =
             format!("{:.2} % (± {:.1} %)", 100.0 * amdahl.parallel, 100.0 * amdahl.error);
@@ -354,6 +355,19 @@ impl Curve {
             None => [few(SCALABILITY_MIN), none(), none()],
         };
         vec![self.name.clone(), count.to_string(), parallel, contention, coherence, peak]
+    }
+
+    /// The parallel part that follows from two points, and from the rounds' ratios.
+    fn parallel_of_two(&self) -> Option<String> {
+        let [_, more] = self.speedups[..] else { return None };
+        let parallel = |times: f64| 100.0 * parallel_of_ratio(more.x, times);
+        let (low, high) = more.spread;
+        let rounds = match self.rounds {
+            0 => String::new(),
+            1 => "one round, ".to_owned(),
+            _ => format!("{:.1} % to {:.1} %, ", parallel(low), parallel(high)),
+        };
+        Some(format!("{:.2} % ({rounds}of one ratio)", parallel(more.y)))
     }
 
     /// Points at which a thread does more than at fewer threads, each with the likely cause.
@@ -445,5 +459,24 @@ mod tests {
         assert_eq!(curve.laws().len(), 2);
         let few = Curve { rates: curve.rates[..2].to_vec(), ..curve };
         assert!(few.fitted()[1].contains("2 of the 3 points") && few.laws().is_empty());
+    }
+
+    /// What the originals quote: of 12 processors over one.
+    #[test]
+    fn of_two_points_the_parallel_part_is_told_and_how_far_rounds_lie_apart() {
+        let Curve { rates, speedups, .. } = Curve::published(&READ);
+        let two = |marks: &[Mark]| vec![marks[0], marks[4]];
+        let mut curve = Curve {
+            name: "a".into(),
+            kind: Kind::Measured,
+            rates: two(&rates),
+            speedups: two(&speedups),
+            rounds: 1,
+        };
+        assert_eq!(curve.fitted()[2], "98.96 % (one round, of one ratio)");
+        (curve.rounds, curve.speedups[1].spread) = (3, (6.0, 13.0));
+        assert_eq!(curve.fitted()[2], "98.96 % (90.9 % to 100.0 %, of one ratio)");
+        curve.speedups.truncate(1);
+        assert_eq!(curve.fitted()[2], "–");
     }
 }

@@ -84,6 +84,13 @@ impl Scalability {
     }
 }
 
+/// The part that can be shared by Amdahl's law, from 0 to 1, if so many threads do so many times
+/// what one does: how the originals worked theirs out. One ratio says nothing of how well the law
+/// holds.
+pub fn parallel_of_ratio(threads: f64, times: f64) -> f64 {
+    ((1.0 - 1.0 / times) / (1.0 - 1.0 / threads)).clamp(0.0, 1.0)
+}
+
 /// The points that a law can be fitted to, if they are of enough numbers of threads.
 fn usable(points: &[Point], least: usize) -> Option<Vec<Point>> {
     let is_usable = |(threads, rate): &Point| *threads >= 1.0 && *rate > 0.0 && rate.is_finite();
@@ -160,7 +167,7 @@ fn solve<const N: usize>(mut matrix: [[f64; N]; N], mut right: [f64; N]) -> Opti
 
 #[cfg(test)]
 mod tests {
-    use super::{Amdahl, Point, Scalability};
+    use super::{Amdahl, Point, Scalability, parallel_of_ratio};
     use crate::workload::Random;
 
     const COUNTS: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 24.0];
@@ -190,6 +197,19 @@ mod tests {
             near(found.coherence, coherence, 1e-7, 0);
             near(found.alone / law.alone, 1.0, 1e-6, 0);
         }
+    }
+
+    #[test]
+    fn one_ratio_of_a_known_law_has_its_parallel_part() {
+        for parallel in [0.0, 0.5, 0.9896, 1.0] {
+            let law = Amdahl { alone: 13.4e6, parallel, error: 0.0 };
+            for threads in [2.0, 12.0, 24.0] {
+                let times = law.rate(threads) / law.rate(1.0);
+                near(parallel_of_ratio(threads, times), parallel, 1e-9, 0);
+            }
+        }
+        // More than linear, and slower than alone.
+        assert_eq!((parallel_of_ratio(2.0, 2.1), parallel_of_ratio(2.0, 0.9)), (1.0, 0.0));
     }
 
     /// With errors of up to 2 % in each point: the parallel part within 0.005 (that of 0.96: within

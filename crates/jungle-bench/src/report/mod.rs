@@ -150,7 +150,9 @@ fn scaling(raws: &[Raw], blocks: &mut Vec<Block>) {
          Amdahl's law has the part of the work that threads can share; the Universal Scalability \
          Law has contention (waiting for each other) and coherence (what each pair of threads \
          costs). Both are fitted by least squares of the relative errors, of which ± has the root \
-         of the mean square."
+         of the mean square. Where there are two points, the parallel part follows from their \
+         ratio alone, as the originals worked theirs out: no fit, and how well the law holds is \
+         not known. From where to where it lies is what the rounds' ratios come to."
             .to_owned(),
     ));
     for figure in &curves::FIGURES {

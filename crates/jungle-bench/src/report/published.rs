@@ -216,6 +216,7 @@ impl Published {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fit::parallel_of_ratio;
     use super::{BOARD, READ, WRITE};
 
     /// The rates and ratios that were published beside the seconds.
@@ -226,7 +227,7 @@ mod tests {
         assert!((write[0].1 / 190e3 - 1.0).abs() < 0.005, "{write:?}");
         let twelve = read[4].1 / read[0].1;
         assert!((twelve - 10.77).abs() < 0.005, "{twelve}");
-        let parallel = (1.0 - 1.0 / twelve) / (1.0 - 1.0 / 12.0);
+        let parallel = parallel_of_ratio(12.0, twelve);
         assert!((parallel - 0.9896).abs() < 0.0001, "Amdahl's from one point: {parallel}");
         assert!((write[4].1 / write[0].1 - 3.86).abs() < 0.01);
         let last = |board: usize| *BOARD[board].rates().last().unwrap();
