@@ -1,45 +1,227 @@
 //! The figures of the report in the documents, worked out a second time: from the raw files as
 //! plain JSON, by code that shares nothing with the program's.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn report() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/measurements/report")
 }
 
-#[test]
-fn every_figure_follows_from_the_samples() {
-    let page = fs::read_to_string(report().join("report.md")).unwrap();
-    let mut checked = 0;
+fn page() -> String {
+    fs::read_to_string(report().join("report.md")).unwrap()
+}
+
+/// The rows of each experiment.
+fn raws() -> BTreeMap<String, Vec<Value>> {
+    let mut raws = BTreeMap::new();
     for file in fs::read_dir(report().join("raw")).unwrap() {
         let text = fs::read_to_string(file.unwrap().path()).unwrap();
         let raw: Value = serde_json::from_str(&text).unwrap();
         // What torture suites counted has none.
         let Some(rows) = raw["rows"].as_array() else { continue };
-        let table = table(&page, text_of(&raw, "experiment"));
-        assert_eq!(table.len(), rows.len(), "{}", raw["experiment"]);
-        for row in rows {
-            check(row, rows, &table);
-        }
-        checked += rows.len();
+        raws.insert(text_of(&raw, "experiment").to_owned(), rows.clone());
     }
+    raws
+}
+
+#[test]
+fn every_figure_follows_from_the_samples() {
+    let (page, raws) = (page(), raws());
+    for (experiment, rows) in &raws {
+        let table = table(&page, experiment);
+        assert_eq!(table.len(), rows.len(), "{experiment}");
+        rows.iter().for_each(|row| check(row, rows, &table));
+    }
+    let checked: usize = raws.values().map(Vec::len).sum();
     assert!(checked > 400, "{checked}");
+}
+
+/// And whether they suffice is counted as it is told.
+#[test]
+fn the_figures_of_bars_follow_from_the_samples() {
+    let (page, raws) = (page(), raws());
+    let (mut counts, mut checked) = (BTreeMap::new(), 0);
+    for row in cells(section(&page, "Bars")) {
+        let [.., measured, state] = row[..] else { panic!("{row:?}") };
+        assert_eq!(measured.contains(" FAIL"), state == "FAIL", "{row:?}");
+        *counts.entry(state).or_insert(0) += 1;
+        for told in measured.split("; ").filter_map(Told::read) {
+            assert!(told.follows(&raws[told.experiment]), "{told:?}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 100, "{checked}");
+    let count = |state: &str| counts.get(state).copied().unwrap_or(0);
+    let (all, pass, fail) = (counts.values().sum::<i32>(), count("pass"), count("FAIL"));
+    let missing = count("not measured");
+    let summary = format!("\n{all} bars: {pass} pass, {fail} FAIL, {missing} not measured.\n");
+    assert!(page.contains(&summary), "{summary}");
+}
+
+#[test]
+fn all_that_is_behind_is_told() {
+    let (page, raws) = (page(), raws());
+    let section = section(&page, "Behind");
+    let (table, mut races, mut lost) = (cells(section), 0, 0);
+    for (experiment, rows) in &raws {
+        for row in rows.iter().filter(|row| is_race(row)) {
+            let Some(ours) = ours_beside(row, rows) else { continue };
+            races += 1;
+            lost += usize::from(is_behind(experiment, row, ours, &table));
+        }
+    }
+    assert_eq!(table.len(), lost);
+    let told = format!("Of {races} figures that a peer has beside ours it does better in {lost}:");
+    assert!(section.contains(&told), "{told}");
+}
+
+/// Amdahl's law, where there are two points.
+#[test]
+fn the_parallel_part_of_two_points_follows_from_their_ratio() {
+    let (page, raws) = (page(), raws());
+    for part in section(&page, "Scaling").split("\n### ").skip(1) {
+        let Some((_, picture)) = part.split_once("![") else { continue };
+        let (experiment, _) = picture.split_once("-throughput]").unwrap();
+        for row in cells(part).into_iter().filter(|row| row[1].starts_with("2 of the 3 points")) {
+            let (system, case) = row[0].split_once(' ').unwrap();
+            let is_its = |row: &&Value| row["system"] == system && row["case"] == case;
+            let both: Vec<&Value> = raws[experiment].iter().filter(is_its).collect();
+            let [one, more] = both[..] else { panic!("{row:?}") };
+            check_parallel(row[2], &over(more, one), more["threads"].as_f64().unwrap());
+        }
+    }
+}
+
+/// Is `91.65 % (89.6 % to 93.6 %, of one ratio)` that of these ratios?
+fn check_parallel(cell: &str, ratios: &[f64], threads: f64) {
+    let told = cell.strip_suffix("of one ratio)").unwrap();
+    let told = told.split(['(', ',']).flat_map(|told| told.split(" to "));
+    let mut told = told.filter_map(|told| told.trim().strip_suffix(" %"));
+    let mut is_next = |times: f64| {
+        let part = (1.0 - 1.0 / times) / (1.0 - 1.0 / threads);
+        is_number(told.next().unwrap(), 100.0 * part.clamp(0.0, 1.0))
+    };
+    assert!(is_next(middle(ratios)), "{cell}: {ratios:?}");
+    if ratios.len() > 1 {
+        assert!(is_next(least(ratios)) && is_next(most(ratios)), "{cell}: {ratios:?}");
+    }
+    assert_eq!(told.next(), None, "{cell}");
+}
+
+/// What stands below a heading.
+fn section<'p>(page: &'p str, heading: &str) -> &'p str {
+    let (_, behind) = page.split_once(&format!("\n## {heading}\n")).unwrap();
+    behind.split_once("\n## ").map_or(behind, |(section, _)| section)
 }
 
 /// The cells of an experiment's table among all figures, line by line.
 fn table<'p>(page: &'p str, experiment: &str) -> Vec<Vec<&'p str>> {
-    let (_, figures) = page.split_once("\n## All figures\n").unwrap();
-    let (figures, _) = figures.split_once("\n## ").unwrap();
-    let Some((_, section)) = figures.split_once(&format!("\n### {experiment}\n")) else {
+    let figures = section(page, "All figures");
+    let Some((_, its)) = figures.split_once(&format!("\n### {experiment}\n")) else {
         return Vec::new();
     };
-    let (section, _) = section.split_once("\n### ").unwrap_or((section, ""));
+    cells(its.split_once("\n### ").map_or(its, |(its, _)| its))
+}
+
+/// The cells of the one table there.
+fn cells(section: &str) -> Vec<Vec<&str>> {
     let lines = section.lines().filter(|line| line.starts_with("| "));
-    let cells = |line: &'p str| line.trim_matches('|').split('|').map(str::trim).collect();
-    lines.skip(1).map(cells).collect()
+    lines.skip(1).map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect()
+}
+
+/// A figure of a bar: `read count, 2 threads: 1.85 × of 1 thread (1.81 × to 1.88 ×, 2 rounds)`.
+#[derive(Debug)]
+struct Told<'p> {
+    experiment: &'p str,
+    case: &'p str,
+    threads: u64,
+    number: &'p str,
+    /// Of one round there is none.
+    spread: Option<(&'p str, &'p str)>,
+}
+
+impl<'p> Told<'p> {
+    /// `None` of a reason why there is no figure.
+    fn read(told: &'p str) -> Option<Told<'p>> {
+        let (name, told) = told.split_once(": ")?;
+        let (what, threads) = name.rsplit_once(", ")?;
+        let (experiment, case) = what.split_once(' ')?;
+        let threads = threads.split(' ').next()?.parse().ok()?;
+        let (number, behind) = told.split_once(" (")?;
+        let number = number.trim_end_matches(" of 1 thread");
+        number.split(' ').next()?.parse::<f64>().ok()?;
+        let (rounds, _) = behind.split_once(')')?;
+        let spread = rounds.split(", ").next()?.split_once(" to ");
+        Some(Told { experiment, case, threads, number, spread })
+    }
+
+    /// Is it ours, or ours over a peer's, over one thread's, or over what the disk syncs?
+    fn follows(&self, rows: &[Value]) -> bool {
+        let is_its = |row: &&Value| row["case"] == self.case && is_on(row, self.threads);
+        let ours = rows.iter().filter(is_its).find(|row| row["system"] == "jungle").unwrap();
+        let is_beside = |row: &&Value| match text_of(row, "system") {
+            "jungle" => row["case"] == self.case && is_on(row, 1) && self.threads > 1,
+            "machine" => row["case"] == "floor" && is_on(row, self.threads),
+            _ => is_its(row),
+        };
+        self.is(&samples(ours), text_of(ours, "unit"))
+            || rows.iter().filter(is_beside).any(|row| self.is(&over(ours, row), "x"))
+    }
+
+    fn is(&self, numbers: &[f64], unit: &str) -> bool {
+        let is_spread = match self.spread {
+            None => numbers.len() == 1,
+            Some((low, high)) => {
+                is_quantity(low, least(numbers), unit) && is_quantity(high, most(numbers), unit)
+            }
+        };
+        is_spread && is_quantity(self.number, middle(numbers), unit)
+    }
+}
+
+fn is_on(row: &Value, threads: u64) -> bool {
+    row["threads"].as_u64() == Some(threads)
+}
+
+/// Of these more is neither better nor worse.
+const NO_RACE: [&str; 3] = ["merge-10-conflicts", "merge-10-disk-conflicts", "watched-rate"];
+
+/// Is it of a peer, and better or worse than ours?
+fn is_race(row: &Value) -> bool {
+    let (case, system) = (text_of(row, "case"), text_of(row, "system"));
+    let is_statistic = case.contains("-mean") || case.contains("-deviation");
+    !["jungle", "machine"].contains(&system) && !is_statistic && !NO_RACE.contains(&case)
+}
+
+/// Is the peer ahead? Then the table must have it, once.
+fn is_behind(experiment: &str, row: &Value, ours: &Value, table: &[Vec<&str>]) -> bool {
+    let over = over(ours, row);
+    let unit = text_of(row, "unit");
+    let times = match unit {
+        "1/s" | "B/s" => [1.0 / middle(&over), 1.0 / most(&over), 1.0 / least(&over)],
+        _ => [middle(&over), least(&over), most(&over)],
+    };
+    if times[0] <= 1.0 {
+        return false;
+    }
+    let (case, threads) = (text_of(row, "case"), row["threads"].to_string());
+    let case = format!("{experiment} {case}");
+    let name = [&*case, &*threads, text_of(row, "system")];
+    let its: Vec<&Vec<&str>> = table.iter().filter(|cells| cells[..3] == name).collect();
+    assert_eq!(its.len(), 1, "{name:?}");
+    let (told, rounds) = its[0][5].split_once(" (").unwrap();
+    assert!(is_quantity(its[0][3], middle(&samples(ours)), unit), "{name:?}");
+    assert!(is_quantity(its[0][4], middle(&samples(row)), unit), "{name:?}");
+    assert!(is_quantity(told, times[0], "x"), "{name:?}: {times:?}");
+    if let Some((low, high)) = rounds.trim_end_matches(')').split_once(" to ") {
+        let is_told = is_quantity(low, times[1], "x") && is_quantity(high, times[2], "x");
+        assert!(is_told, "{name:?}: {times:?}");
+    }
+    true
 }
 
 /// Finds a row of a raw file in the table, once, and compares.
@@ -56,20 +238,29 @@ fn check(row: &Value, rows: &[Value], table: &[Vec<&str>]) {
         assert!(is_quantity(cell, number, unit), "{name:?}: {cell} is not {number}");
     }
     assert_eq!(cells[5], samples.len().to_string(), "{name:?}");
-    let is_ours = |other: &&Value| {
-        let is_beside = other["case"] == row["case"] && other["threads"] == row["threads"];
-        is_beside && other["system"] == "jungle" && system != "jungle"
-    };
-    let Some(ours) = rows.iter().find(is_ours) else {
+    let Some(ours) = ours_beside(row, rows) else {
         return assert_eq!(cells[6], "", "{name:?}");
     };
-    let over: Vec<f64> =
-        self::samples(ours).iter().zip(&samples).map(|(ours, its)| ours / its).collect();
+    let over = over(ours, row);
     let (ratio, spread) = cells[6].split_once(" (").unwrap();
     let (low, high) = spread.trim_end_matches(')').split_once('–').unwrap();
     for (cell, number) in [(ratio, middle(&over)), (low, least(&over)), (high, most(&over))] {
         assert!(is_number(cell, number), "{name:?}: {cell} is not {number}");
     }
+}
+
+/// Our figure of the same, if the row is a peer's.
+fn ours_beside<'r>(row: &Value, rows: &'r [Value]) -> Option<&'r Value> {
+    let is_ours = |other: &&Value| {
+        let is_beside = other["case"] == row["case"] && other["threads"] == row["threads"];
+        is_beside && other["system"] == "jungle" && row["system"] != "jungle"
+    };
+    rows.iter().find(is_ours)
+}
+
+/// The ratios of the rounds.
+fn over(one: &Value, other: &Value) -> Vec<f64> {
+    samples(one).iter().zip(samples(other)).map(|(one, other)| one / other).collect()
 }
 
 fn text_of<'v>(value: &'v Value, key: &str) -> &'v str {
@@ -124,4 +315,15 @@ fn another_figure_would_be_found() {
     assert!(is_quantity("1.72 G/s", 1.7249e9, "1/s") && !is_quantity("1.72 G/s", 1.7261e9, "1/s"));
     assert!(!is_quantity("1.72 k/s", 1.72e9, "1/s") && !is_quantity("12.0 ms", 12.0, "us"));
     assert_eq!((middle(&[3.0, 1.0, 2.0]), middle(&[4.0, 1.0, 2.0, 3.0])), (2.0, 2.5));
+    let row = |system: &str, sample: f64| {
+        let samples = [sample, sample];
+        json!({
+            "case": "count", "system": system, "threads": 2, "unit": "1/s", "samples": samples,
+        })
+    };
+    let rows = [row("jungle", 3.8), row("haskell", 1.9)];
+    let follows = |told| Told::read(told).unwrap().follows(&rows);
+    assert!(follows("read count, 2 threads: 2.00 × (2.00 × to 2.00 ×, 2 rounds)"));
+    assert!(!follows("read count, 2 threads: 2.01 × (2.00 × to 2.01 ×, 2 rounds) FAIL"));
+    assert!(!follows("read count, 2 threads: 2.00 × (one round)"));
 }
