@@ -20,6 +20,8 @@ const SIZES: [usize; 5] = [10, 30, 100, 300, 1_000];
 pub struct Beyond<'r> {
     rows: &'r [Row],
     parameters: Parameters,
+    /// The same, each with the least of its rounds, and each with the greatest.
+    range: [Parameters; 2],
     cores: f64,
     site: Site,
 }
@@ -42,24 +44,12 @@ pub fn section(raws: &[Raw], blocks: &mut Vec<Block>) {
 impl Beyond<'_> {
     /// `None` when a parameter was not measured.
     pub fn of(rows: &[Row], cores: usize) -> Option<Beyond<'_>> {
-        let number = |case| Some(find(rows, ("scale", case), System::Jungle, 1)?.value);
-        let parameters = Parameters {
-            prepare_us: number("prepare")?,
-            joined_us: number("joined")?,
-            message_us: number("message")?,
-            record_us: number("record")?,
-            message_bytes: number("message-bytes")?,
-            record_bytes: number("record-bytes")?,
-            publish_us: number("publish")?,
-            publish_byte_ns: number("publish-byte")?,
-            deliver_us: number("deliver")?,
-            engine_us: number("engine")?,
-            engine_byte_ns: number("engine-byte")?,
-            copy_us: number("copy")?,
-            receive_us: number("receive")?,
-            read_ns: number("read")?,
-        };
-        Some(Beyond { rows, parameters, cores: cores as f64, site: Site::default() })
+        let range = [
+            parameters(rows, |row| spread(&row.samples).0)?,
+            parameters(rows, |row| spread(&row.samples).1)?,
+        ];
+        let (parameters, site) = (parameters(rows, |row| row.value)?, Site::default());
+        Some(Beyond { rows, parameters, range, cores: cores as f64, site })
     }
 
     /// All of it but the pictures.
@@ -75,7 +65,8 @@ impl Beyond<'_> {
              all are connected to the three; tree: each passes messages on to {FAN_OUT} others; \
              ring: to its neighbour, both ways round; mesh: the leader to all, each of which has \
              an engine's server beside it. Reads are in the server's own process, without HTTP, \
-             while those that others published came over a network.",
+             while those that others published came over a network. By the rounds: with each \
+             parameter at the least that a round gave, and with each at the greatest.",
             hop_us / 1e3,
             bits_s / 1e9
         );
@@ -107,23 +98,24 @@ impl Beyond<'_> {
     }
 
     fn held_against(&self, blocks: &mut Vec<Block>) {
-        let rows: Vec<Vec<String>> = self
-            .rows_of("seen")
-            .filter_map(|seen| {
-                let commits = self.row("commits", seen.threads)?;
-                let predicted_us = self.here().seen_us(seen.threads);
-                let predicted = self.here().commits_s(seen.threads, CLIENTS as f64);
-                Some(vec![
-                    seen.threads.to_string(),
-                    milliseconds(seen.value),
-                    milliseconds(predicted_us),
-                    error(predicted_us, seen.value),
-                    quantity(commits.value, "1/s"),
-                    quantity(predicted, "1/s"),
-                    error(predicted, commits.value),
-                ])
-            })
-            .collect();
+        let (mut rows, mut errors) = (Vec::new(), [vec![], vec![]]);
+        for seen in self.rows_of("seen") {
+            let Some(commits) = self.row("commits", seen.threads) else { continue };
+            let predicted_us = self.here().seen_us(seen.threads);
+            let predicted = self.here().commits_s(seen.threads, CLIENTS as f64);
+            let (late, many) = (error(predicted_us, seen.value), error(predicted, commits.value));
+            rows.push(vec![
+                seen.threads.to_string(),
+                milliseconds(seen.value),
+                milliseconds(predicted_us),
+                percent(late),
+                quantity(commits.value, "1/s"),
+                quantity(predicted, "1/s"),
+                percent(many),
+            ]);
+            errors[0].push(late);
+            errors[1].push(many);
+        }
         if rows.is_empty() {
             return blocks.push(Block::Text("Not measured.".to_owned()));
         }
@@ -144,19 +136,33 @@ impl Beyond<'_> {
             "error",
         ];
         blocks.push(Block::Table(head, rows));
+        let [late, many] = errors.map(|errors| {
+            let (least, most) = spread(&errors);
+            format!("{} to {}", percent(least), percent(most))
+        });
+        blocks.push(Block::Text(format!(
+            "So the model is off by {late} in what is seen, and by {many} in commits. What it \
+             predicts below is no surer than that."
+        )));
     }
 
     fn predicted(&self) -> Block {
         let row = |topology: Topology, servers| {
             let one = self.predict(topology, servers, 1);
             let many = self.predict(topology, servers, CLIENTS);
+            let [fast, slow] = self.range.map(|parameters| {
+                let of = |group| predict(&parameters, &self.site, topology, servers, group);
+                (of(1.0).seen_us, of(CLIENTS as f64).commits_s)
+            });
             vec![
                 topology.name().to_owned(),
                 servers.to_string(),
                 topology.links(servers).to_string(),
                 milliseconds(one.seen_us),
+                format!("{} – {}", milliseconds(fast.0), milliseconds(slow.0)),
                 quantity(one.commits_s, "1/s"),
                 quantity(many.commits_s, "1/s"),
+                format!("{} – {}", quantity(slow.1, "1/s"), quantity(fast.1, "1/s")),
                 quantity(many.reads_s, "1/s"),
                 quantity(many.link_bytes_s, "B/s"),
                 quantity(many.out_bytes_s, "B/s"),
@@ -171,8 +177,10 @@ impl Beyond<'_> {
             "servers",
             "links",
             "seen on all",
+            "by the rounds",
             "commits, 1 a message",
             "commits, 64 a message",
+            "by the rounds",
             "reads beside them",
             "on a link",
             "from the busiest",
@@ -198,7 +206,7 @@ impl Beyond<'_> {
                     milliseconds(seen.value),
                     milliseconds(of("seen-p99")),
                     milliseconds(predicted),
-                    error(predicted, seen.value),
+                    percent(error(predicted, seen.value)),
                     format!("{:.2}", of("sent")),
                     format!("{:.2}", of("ran")),
                 ]);
@@ -322,13 +330,38 @@ fn milliseconds(micros: f64) -> String {
 }
 
 /// By how much of the measured number the predicted one is too large.
-fn error(predicted: f64, measured: f64) -> String {
-    format!("{:+.0} %", 100.0 * (predicted / measured - 1.0))
+fn error(predicted: f64, measured: f64) -> f64 {
+    predicted / measured - 1.0
+}
+
+fn percent(part: f64) -> String {
+    format!("{:+.0} %", 100.0 * part)
+}
+
+/// What the parts take, if `of` makes a number of what the rounds gave.
+fn parameters(rows: &[Row], of: fn(&Row) -> f64) -> Option<Parameters> {
+    let number = |case| Some(of(find(rows, ("scale", case), System::Jungle, 1)?));
+    Some(Parameters {
+        prepare_us: number("prepare")?,
+        joined_us: number("joined")?,
+        message_us: number("message")?,
+        record_us: number("record")?,
+        message_bytes: number("message-bytes")?,
+        record_bytes: number("record-bytes")?,
+        publish_us: number("publish")?,
+        publish_byte_ns: number("publish-byte")?,
+        deliver_us: number("deliver")?,
+        engine_us: number("engine")?,
+        engine_byte_ns: number("engine-byte")?,
+        copy_us: number("copy")?,
+        receive_us: number("receive")?,
+        read_ns: number("read")?,
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Beyond, section};
+    use super::{Beyond, milliseconds, section};
     use crate::report::document::Document;
     use crate::results::Row;
     use crate::scale::{Here, Site, Topology, predict};
@@ -394,6 +427,21 @@ mod tests {
             page.contains("| 1.25 | 1.05 |") && page.contains("took 1 MiB and 2.0 s"),
             "{page}"
         );
+    }
+
+    #[test]
+    fn how_far_rounds_lie_apart_is_carried_into_predictions() {
+        let mut rows = rows("");
+        let deliver = rows.iter_mut().find(|row| row.case == "deliver").unwrap();
+        deliver.samples = vec![deliver.value - 50.0, deliver.value, deliver.value + 2_000.0];
+        let beyond = Beyond::of(&rows, 2).unwrap();
+        let seen =
+            predict(&beyond.parameters, &Site::default(), Topology::Tree, 1_000, 1.0).seen_us;
+        let [least, median, most] = [seen - 50.0, seen, seen + 2_000.0].map(milliseconds);
+        let page = page(&rows).unwrap();
+        let cells = format!("| tree | 1000 | 1000 | {median} | {least} – {most} | ");
+        assert!(page.contains(&cells), "{cells}: {page}");
+        assert!(page.contains("off by -19 % to -19 % in what is seen, and by "), "{page}");
     }
 
     #[test]
