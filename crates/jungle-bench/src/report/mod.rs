@@ -50,8 +50,7 @@ pub fn write(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The raw files in the order of all experiments, also of those that are only run by name, and what
-/// could not be read.
+/// The raw files in the order of all experiments, and what could not be read.
 fn read(folder: &Path) -> Result<(Vec<Raw>, Vec<String>), Failure> {
     let (mut raws, mut unread) = (Vec::new(), Vec::new());
     for name in plan::experiments(&plan::cases("all")?) {

@@ -194,7 +194,7 @@ fn a_report_is_made_again_from_the_raw_files_alone() {
 }
 
 #[test]
-fn what_is_only_run_by_name_is_in_the_report() {
+fn what_quick_leaves_out_is_in_the_report_if_it_is_named() {
     let folder = folder("named");
     measure("workloads", &folder, "--case merge-0 --systems jungle");
     let report = read(&folder, "report.md");
