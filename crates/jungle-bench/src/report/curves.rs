@@ -3,7 +3,7 @@
 use super::fit::{AMDAHL_MIN, Amdahl, Point, SCALABILITY_MIN, Scalability, parallel_of_ratio};
 use super::plot::{Kind, Line, Mark, Plot, Scale};
 use super::published::{self, Published};
-use crate::lab::Raw;
+use crate::lab::{Raw, beside_busy};
 use crate::plan::{self, Threads};
 use crate::results::{Row, find};
 use crate::stats::{median, ratios, spread};
@@ -136,8 +136,11 @@ pub struct Curve {
 impl Figure {
     /// Its curves, of what the file has.
     pub fn curves(&self, raw: &Raw) -> Vec<Curve> {
-        let case = |(case, system): &(&str, System)| Curve::measured(raw, case, *system, self.x);
-        let measured = self.cases.iter().map(case).filter(|curve| !curve.rates.is_empty());
+        let case = |(case, system): &(&str, System)| {
+            let both = [Curve::measured(raw, case, *system, self.x)].into_iter();
+            both.chain(Curve::beside_busy(raw, case, *system))
+        };
+        let measured = self.cases.iter().flat_map(case).filter(|curve| !curve.rates.is_empty());
         measured.chain(self.published.iter().map(Curve::published)).collect()
     }
 
@@ -217,9 +220,13 @@ pub fn too_good_elsewhere(raw: &Raw) -> Vec<String> {
         let is_asked = case.is_some_and(|case| case.threads == Threads::Asked);
         row.threads == 1 && row.unit == "1/s" && is_asked && !is_drawn
     };
-    let curves = raw.rows.iter().filter(scales).map(|row| {
-        let curve = Curve::measured(raw, row.case, row.system, X::Threads);
-        Curve { name: format!("{}: {}", row.experiment, curve.name), ..curve }
+    let curves = raw.rows.iter().filter(scales).flat_map(|row| {
+        let both = [Curve::measured(raw, row.case, row.system, X::Threads)].into_iter();
+        both.chain(Curve::beside_busy(raw, row.case, row.system))
+    });
+    let curves = curves.map(|curve| {
+        let name = format!("{}: {}", raw.experiment, curve.name);
+        Curve { name, ..curve }
     });
     curves.flat_map(|curve| curve.too_good(raw.settings.occupy_idle)).collect()
 }
@@ -279,18 +286,36 @@ impl Curve {
     /// Of a case of a system, as the file has it.
     fn measured(raw: &Raw, case: &str, system: System, x: X) -> Curve {
         let of = |row: &&Row| row.case == case && row.system == system;
-        let mut rows: Vec<&Row> = raw.rows.iter().filter(of).collect();
-        rows.sort_by_key(|row| row.threads);
-        let first = find(&raw.rows, (&raw.experiment, case), system, 1);
         let place = |row: &Row| match x {
             X::Threads => row.threads as f64,
             X::Cores => raw.machine.cores as f64,
         };
+        let name = format!("{} {case}", system.name());
+        Curve::through(name, raw.rows.iter().filter(of).collect(), place)
+    }
+
+    /// The same beside busy cores, if both ways were asked for. On all cores both are one.
+    fn beside_busy(raw: &Raw, case: &str, system: System) -> Option<Curve> {
+        let of = |row: &&Row| row.case == case && row.system == system;
+        let busy: Vec<&Row> = raw.occupied.iter().filter(of).collect();
+        if busy.is_empty() {
+            return None;
+        }
+        let on_all = raw.rows.iter().filter(of).filter(|row| row.threads >= raw.machine.cores);
+        let name = format!("{} {}", system.name(), beside_busy(case));
+        let rows = busy.into_iter().chain(on_all).collect();
+        Some(Curve::through(name, rows, |row| row.threads as f64))
+    }
+
+    /// Through what these rows have, each at its place.
+    fn through(name: String, mut rows: Vec<&Row>, place: impl Fn(&Row) -> f64) -> Curve {
+        rows.sort_by_key(|row| row.threads);
+        let first = rows.first().filter(|row| row.threads == 1);
         let speedup =
             |row: &&Row| Some(mark(row.threads as f64, &ratios(&row.samples, &first?.samples)));
         let speedups = rows.iter().filter_map(speedup).filter(|mark| mark.y.is_finite());
         Curve {
-            name: format!("{} {case}", system.name()),
+            name,
             kind: Kind::Measured,
             speedups: speedups.collect(),
             rates: rows.iter().map(|row| mark(place(row), &row.samples)).collect(),
@@ -370,8 +395,11 @@ impl Curve {
         Some(format!("{:.2} % ({rounds}of one ratio)", parallel(more.y)))
     }
 
-    /// Points at which a thread does more than at fewer threads, each with the likely cause.
+    /// Points at which a thread does more than at fewer threads, each with the likely cause, which
+    /// is another one if all idle cores were kept busy, `occupied`, or they were for this curve.
     pub fn too_good(&self, occupied: bool) -> Vec<String> {
+        let is_busy = |end: &str| self.name.ends_with(end);
+        let occupied = occupied || is_busy("occupied") || is_busy(&beside_busy(""));
         let each = |mark: &Mark| mark.y / mark.x;
         let mut lines = Vec::new();
         for (at, mark) in self.rates.iter().enumerate() {

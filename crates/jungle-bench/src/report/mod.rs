@@ -171,10 +171,7 @@ fn scaling(raws: &[Raw], blocks: &mut Vec<Block>) {
         let head = vec!["curve", "points", "parallel", "contention", "coherence", "peak at"];
         let fitted = curves.iter().map(curves::Curve::fitted).collect();
         blocks.push(Block::Table(head, fitted));
-        let too_good = curves.iter().flat_map(|curve| {
-            let is_occupied = raw.settings.occupy_idle || curve.name.ends_with("occupied");
-            curve.too_good(is_occupied)
-        });
+        let too_good = curves.iter().flat_map(|curve| curve.too_good(raw.settings.occupy_idle));
         let too_good: Vec<String> = too_good.collect();
         if !too_good.is_empty() {
             blocks.push(Block::List(too_good));

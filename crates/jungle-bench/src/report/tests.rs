@@ -352,6 +352,29 @@ fn what_was_measured_both_ways_is_told() {
     assert!(section.contains(line), "{section}");
 }
 
+/// On idle cores 4 threads do 4.8 times what one does, beside busy ones 4 times.
+#[test]
+fn a_curve_is_drawn_beside_busy_cores_too_which_shows_the_trap() {
+    let mut raw = raw();
+    raw.machine.cores = 4;
+    raw.rows.retain(|row| row.case == "visit" && row.system.name() == "jungle");
+    for (row, rate) in raw.rows.iter_mut().zip([5.0e8, 1.1e9, 2.4e9]) {
+        row.samples.fill(rate);
+    }
+    let mut busy = raw.rows[..2].to_vec();
+    busy[0].samples.fill(6.0e8);
+    busy[1].samples.fill(1.2e9);
+    raw.occupied = busy;
+    let found = curves::FIGURES[0].curves(&raw);
+    let of = |name: &str| found.iter().find(|curve| curve.name == name).unwrap();
+    let (idle, busy) = (of("jungle visit"), of("jungle visit beside busy cores"));
+    let times = |curve: &curves::Curve| curve.speedups.iter().map(|mark| mark.y).collect();
+    let (idle_times, busy_times): (Vec<f64>, Vec<f64>) = (times(idle), times(busy));
+    assert_eq!((idle_times, busy_times), (vec![1.0, 2.2, 4.8], vec![1.0, 2.0, 4.0]));
+    assert_eq!(idle.too_good(false).len(), 2);
+    assert_eq!(busy.too_good(false), Vec::<String>::new());
+}
+
 #[test]
 fn three_points_are_fitted_and_drawn() {
     let raws = raws();
