@@ -29,10 +29,12 @@ use crate::{Failure, report};
 /// When there is no such experiment, or the folder cannot be written to. An experiment that fails
 /// is a line of the report.
 pub fn run(request: &Request, folder: &Path) -> Result<(), Failure> {
-    let names = plan::experiments(&plan::run(&request.experiment, request.quick)?);
+    let all = plan::run(&request.experiment, request.quick)?;
+    let names = plan::experiments(&all);
     let raw = folder.join("raw");
     fs::create_dir_all(&raw).map_err(|error| format!("cannot make {}: {error}", raw.display()))?;
     let lab = Lab::new(request);
+    lab.tell_absent(&all);
     for (at, name) in names.iter().enumerate() {
         let place = format!("[{}/{}] {name}", at + 1, names.len());
         if !request.again && lab.has(folder, name) {
@@ -98,13 +100,29 @@ impl Lab {
     }
 
     /// Who takes part in these cases, and is not there.
-    fn missing(&self, cases: &[Case]) -> Vec<LeftOut> {
-        let takes_part = |system: &&System| {
+    fn absent(&self, cases: &[Case]) -> Vec<System> {
+        let takes_part = |system: &System| {
             cases.iter().any(|case| {
-                case.system.map_or_else(|| case.told(**system).is_some(), |of| of == **system)
+                case.system.map_or_else(|| case.told(*system).is_some(), |of| of == *system)
             })
         };
-        self.missing.iter().filter(takes_part).map(|system| missing(*system)).collect()
+        self.missing.iter().copied().filter(takes_part).collect()
+    }
+
+    fn missing(&self, cases: &[Case]) -> Vec<LeftOut> {
+        self.absent(cases).into_iter().map(missing).collect()
+    }
+
+    /// Says so before hours are spent without them, and not only in the report.
+    fn tell_absent(&self, cases: &[Case]) {
+        let absent = self.absent(cases);
+        if absent.is_empty() {
+            return;
+        }
+        let names: Vec<&str> = absent.iter().map(|system| system.name()).collect();
+        let mut peers: Vec<&str> = absent.iter().map(|system| system.peer()).collect();
+        peers.dedup();
+        eprintln!("without {}, until `cargo xtask peers {}`", names.join(", "), peers.join(" "));
     }
 
     fn measure(&self, experiment: &'static str, cases: &[Case]) -> Result<Raw, Failure> {

@@ -248,12 +248,14 @@ fn bars_of_torture_suites_are_judged_by_what_was_kept_of_them() {
 #[test]
 fn a_peer_that_is_missing_is_a_line() {
     let folder = folder("missing");
-    measure("alice", &folder, "--case chain --systems jungle,ray");
+    let (_, stderr) = measure("alice", &folder, "--case chain --systems jungle,ray");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     let is_there = root.join("target/peers/ray/bin/python").is_file();
     let report = read(&folder, "report.md");
     let line = "- ray: it is not built: `cargo xtask peers ray` (for alice)";
     assert_eq!(report.contains(line), !is_there, "{report}");
+    let told = "without ray, until `cargo xtask peers ray`\n";
+    assert_eq!(stderr.starts_with(told), !is_there, "{stderr}");
     assert!(report.contains("| chain | 2 | jungle |"), "{report}");
 }
 
