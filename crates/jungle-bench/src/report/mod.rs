@@ -2,6 +2,7 @@
 
 mod behind;
 mod claims;
+mod clients;
 mod curves;
 mod document;
 mod fit;
@@ -181,6 +182,7 @@ fn scaling(raws: &[Raw], blocks: &mut Vec<Block>) {
             blocks.push(Block::List(curves::idle_trap(raw)));
         }
     }
+    clients::part(raws, blocks);
     let elsewhere: Vec<String> = raws.iter().flat_map(curves::too_good_elsewhere).collect();
     if !elsewhere.is_empty() {
         blocks.push(Block::Part("More than linear, and not drawn".to_owned()));
