@@ -64,6 +64,8 @@ fn the_report_in_the_documents_says_what_its_raw_files_say() {
     }
     assert!(raw > 15, "{raw}");
     told(bench(&format!("report {}", folder.display())));
+    let count = |folder: &Path| fs::read_dir(folder.join("plots")).unwrap().count();
+    assert_eq!(count(&kept), count(&folder), "pictures that nothing makes any more");
     let pictures = fs::read_dir(folder.join("plots")).unwrap();
     let pictures = pictures.map(|file| Path::new("plots").join(file.unwrap().file_name()));
     for file in ["report.md", "report.html"].into_iter().map(PathBuf::from).chain(pictures) {
