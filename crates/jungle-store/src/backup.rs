@@ -257,8 +257,8 @@ impl Store {
             return Err(BackupError::Source(damaged));
         }
         if !is_checked {
-            let options = OpenOptions::new().read_only().progress(checking);
-            options.read_best(&to, Some(mark)).map_err(BackupError::Target)?;
+            let options = OpenOptions::new().arena(self.arena_beside()).progress(checking);
+            options.read_only().read_best(&to, Some(mark)).map_err(BackupError::Target)?;
         }
         mark.write(&*lock)?;
         drop((lock, still));

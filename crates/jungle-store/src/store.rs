@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use jungle_db::{CommitRecord, Durability, Journal, JournalError, Jungle, Revision};
+use jungle_tree::ArenaOptions;
 
 use crate::checkpoint::{Background, CheckpointError, CheckpointReport, Checkpoints, Waker};
 use crate::disk::Disk;
@@ -47,6 +48,8 @@ pub struct Store {
     pub(crate) log: Arc<OpenLog>,
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) report: OpenReport,
+    /// The folder that its trees spill into, if they do.
+    pub(crate) spill: Option<PathBuf>,
 }
 
 impl Store {
@@ -204,6 +207,12 @@ impl Store {
             true => Err(OpenError::Locked { folder: self.disk.place().into() }),
             false => Ok(()),
         }
+    }
+
+    /// For what is made once more, to be held against this: it is as large, so it spills if this
+    /// does.
+    pub(crate) fn arena_beside(&self) -> ArenaOptions {
+        ArenaOptions { spill: self.spill.clone(), ..ArenaOptions::default() }
     }
 
     pub(crate) fn is_read_only(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Whether a folder is whole.
 
 use jungle_db::{ArchiveError, Jungle, NoSuchRevision, Revision, Snapshot, TreeHandle};
-use jungle_tree::{ArenaOptions, SlabError, diff, loading};
+use jungle_tree::{SlabError, diff, loading};
 
 use crate::checkpoint::{LoadError, load};
 use crate::error::{Damage, IoError, OpenError};
@@ -192,8 +192,9 @@ enum Versions {
 
 impl Store {
     /// Reads all there is and checks it: each byte of the log, each value of the checkpoint, the
-    /// form of each tree; and that what the log says from its beginning on, done again in memory
-    /// beside this, is what the checkpoint has. Others may commit meanwhile.
+    /// form of each tree; and that what the log says from its beginning on, done again beside this,
+    /// is what the checkpoint has. That takes memory for all trees once more, unless this
+    /// [spills](crate::OpenOptions::spill). Others may commit meanwhile.
     ///
     /// Checksums tell damage, not forgery: whoever changes a checkpoint can put them right. What is
     /// badly formed then is told, and what the log says otherwise, as far back as that goes; but
@@ -281,7 +282,10 @@ impl Store {
         let firsts = segments(&**self.disk())?;
         verified.log_is_complete = firsts.first().is_none_or(|&first| first == 1);
         let (again, from) = match verified.log_is_complete {
-            true => (Jungle::builder().build().map_err(OpenError::from)?, None),
+            true => {
+                let again = Jungle::builder().arena(self.arena_beside()).build();
+                (again.map_err(OpenError::from)?, None)
+            }
             false => self.again_from_checkpoint(progress)?,
         };
         let end = self.read_log(&again, from, progress)?;
@@ -309,7 +313,7 @@ impl Store {
         let what = "state";
         let loaded = load(&**pages).map_err(OpenError::from)?;
         let loaded = loaded.ok_or(LoadError::Lacks { what }).map_err(OpenError::from)?;
-        let again = loaded.restore(Jungle::builder(), &ArenaOptions::default(), pages);
+        let again = loaded.restore(Jungle::builder(), &self.arena_beside(), pages);
         let again = again.map_err(OpenError::from)?;
         check_trees::<VerifyError>(&again, progress)?;
         Ok((again, Some(loaded.log)))

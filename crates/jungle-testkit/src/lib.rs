@@ -1,7 +1,7 @@
 //! What Jungle's tests share: repeatable randomness, the way a failure names its seed, the
 //! reference model of a tree, servers of the engine under Alice, an authority for certificates,
-//! machines to run them on, and the
-//! tally of what became of commits.
+//! machines to run them on, the tally of what became of commits, and the files that trees spill
+//! into.
 //!
 //! A random test takes its [`Rng`] from [`for_each_seed`]. When the test panics, the seed is
 //! printed; `JUNGLE_SEED=<seed>` in the environment then runs that one case again.
@@ -18,6 +18,7 @@
 //! ```
 
 mod machines;
+mod maps;
 mod model;
 mod nats;
 mod pebble;
@@ -26,6 +27,7 @@ mod rng;
 mod tally;
 
 pub use machines::Machines;
+pub use maps::spilled_files;
 pub use model::{
     MODEL_NAME_BYTES_MAX, MODEL_POSITIONS, ModelError, ModelKey, ModelNode, ModelValue,
 };

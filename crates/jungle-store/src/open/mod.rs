@@ -149,7 +149,8 @@ impl OpenOptions {
             true => None,
             false => Some(Keeping::start(&jungle, &log, &checkpoints, self.checkpoint_every)?),
         };
-        Ok(Store { keeping, checkpoints, jungle, log, disk, report })
+        let spill = self.arena.spill;
+        Ok(Store { keeping, checkpoints, jungle, log, disk, report, spill })
     }
 
     /// Reads what is there, without the checkpoint if that is damaged and not needed; tells why.

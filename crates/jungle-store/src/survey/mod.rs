@@ -102,7 +102,8 @@ impl Store {
         let _still = self.checkpoints.still();
         let written = (!self.is_read_only()).then(|| self.log().position());
         let pages = self.checkpoints.opened().cloned();
-        let surveyor = Surveyor::new(self.disk(), written, OpenOptions::new(), progress);
+        let options = OpenOptions::new().arena(self.arena_beside());
+        let surveyor = Surveyor::new(self.disk(), written, options, progress);
         surveyor.look(pages)?.had_room()
     }
 }

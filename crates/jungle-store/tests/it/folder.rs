@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use jungle_db::{NotWritten, UpdateError};
 use jungle_store::{LogError, OpenError, OpenOptions, Store};
+#[cfg(target_os = "linux")]
+use jungle_testkit::spilled_files;
 use jungle_tree::{ArenaOptions, EditError, loading};
 
 use crate::support::Folder;
@@ -141,6 +143,41 @@ fn what_spills_is_the_same_and_leaves_nothing() {
         assert_eq!(found.unwrap(), hash);
         store.close().unwrap();
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_folder_that_spills_is_held_against_spills_too() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use jungle_store::{BackupProgress, Durability, Progress};
+
+    let (folder, copy) = (Folder::new(), Folder::new());
+    let options = OpenOptions::new().spill().durability(Durability::Buffered);
+    let store = options.checkpoint_every(u64::MAX).open(folder.path()).unwrap();
+    let tree = store.create_tree("t").unwrap();
+    // More than are made again before that is told.
+    for n in 0..1_100_i64 {
+        tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap();
+    }
+    let own = spilled_files(folder.path());
+    assert!(own > 0);
+    let most = Arc::new(AtomicUsize::new(0));
+    let progress = || {
+        let (most, place) = (Arc::clone(&most), folder.path().to_owned());
+        Progress::new(move |_, _| {
+            most.fetch_max(spilled_files(&place), Ordering::SeqCst);
+        })
+    };
+    let check = |what: &str| assert!(most.swap(0, Ordering::SeqCst) > own, "{what}");
+    store.verify_telling(&progress()).unwrap();
+    check("verify");
+    store.survey(&progress()).unwrap();
+    check("survey");
+    let checking = BackupProgress { checking: progress(), ..BackupProgress::default() };
+    store.backup_telling(copy.path(), checking).unwrap();
+    check("backup");
 }
 
 #[test]
