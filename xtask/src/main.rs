@@ -47,6 +47,7 @@ usage: cargo xtask TASK
                              faults at once (--schedules N, or --minutes N: one that is held)
   torture upgrade [ARGS]     servers of an earlier revision are replaced while clients post
                              (--from REVISION)
+  torture supply [ARGS]      as `supply`, package by package, counted and entered in the ledger
   torture ledger [ARGS]      what all torture runs of this checkout sum up to (--report DIR: kept
                              in DIR/raw, for the bars of a report)
   torture engine             10,000 durable segments while takers and the engine's leader are killed

@@ -19,6 +19,7 @@ use std::process::Stdio;
 use crate::command::{cargo, command, need, root, run as run_command, target_dir};
 use crate::error::{Context, Result, fail};
 use crate::steps::Steps;
+use crate::supply;
 use built::Build;
 use ledger::{Entry, children_cpu_seconds};
 
@@ -32,13 +33,16 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let Some((suite, rest)) = arguments.split_first() else {
         return fail(format!(
             "no suite given; there are {}, `http`, `hostile`, `posts`, `soak`, `published`, \
-             `engine`, `lin`, `cluster`, `machines`, `upgrade`, `local` \
+             `engine`, `lin`, `cluster`, `machines`, `upgrade`, `local`, `supply` \
              and `ledger`",
             SUITES.join(", ")
         ));
     };
     if suite == "ledger" {
         return ledger::run(rest);
+    }
+    if suite == "supply" {
+        return supplied(rest);
     }
     if suite == "http" {
         return http::run(rest);
@@ -120,6 +124,19 @@ fn scheduled() -> Result<PathBuf> {
     build.env("RUSTFLAGS", "--cfg shuttle -Dwarnings -Ctarget-cpu=x86-64-v2");
     run_command(build)?;
     Ok(folder.join("release/jungle-torture"))
+}
+
+/// Looks at the packages that we use, and enters that in the ledger.
+fn supplied(arguments: &[String]) -> Result<()> {
+    let cpu_before = children_cpu_seconds();
+    let mut entry = Entry::default();
+    let looked = supply::suite(arguments, &mut |line: &str| {
+        println!("{line}");
+        entry.read(line);
+    });
+    entry.cpu_seconds = children_cpu_seconds() - cpu_before;
+    entry.append()?;
+    looked
 }
 
 /// Runs a suite, shows what it prints, and enters it in the ledger.

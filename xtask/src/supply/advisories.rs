@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use semver::{Version, VersionReq};
 
-use super::{Package, allowed};
+use super::{Looked, Package, allowed};
 use crate::command::{command, need, run as run_command};
-use crate::error::{Context, Result, fail};
+use crate::error::{Context, Result};
 
 /// An advisory as the snapshot has it: a page whose head is TOML.
 struct Advisory {
@@ -26,8 +26,8 @@ enum Kind {
     Withdrawn,
 }
 
-/// Fails when an advisory touches a package and is not in the allow list.
-pub fn check(packages: &[Package], archive: &Path) -> Result<()> {
+/// Finds packages that an advisory touches which is not in the allow list.
+pub fn look(packages: &[Package], archive: &Path) -> Result<Looked> {
     let folder = TemporaryFolder::new()?;
     need("xz", "xz-utils")?;
     let mut unpack = command("tar", ["-xJf"]);
@@ -66,7 +66,7 @@ pub fn check(packages: &[Package], archive: &Path) -> Result<()> {
         packages.len(),
         defects.len()
     );
-    if defects.is_empty() { Ok(()) } else { fail(defects.join("\n")) }
+    Ok(Looked { packages: packages.len(), defects })
 }
 
 /// The snapshot's folder with a folder for each crate, wherever in the archive it lies.

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::allowed;
-use crate::error::{Context, Result, fail};
+use super::{Looked, allowed};
+use crate::error::{Context, Result};
 
 /// Licences that ask for no more than a notice.
 const ALLOWED: [&str; 12] = [
@@ -21,12 +21,13 @@ const ALLOWED: [&str; 12] = [
     "Zlib",
 ];
 
-/// Fails when a package offers none of the allowed licences and is not in the allow list.
-pub fn check(metadata: &Value) -> Result<()> {
+/// Finds packages that offer none of the allowed licences and are not in the allow list.
+pub fn look(metadata: &Value) -> Result<Looked> {
     let packages = metadata["packages"].as_array().context("cargo's metadata has no packages")?;
     let exceptions = allowed()?;
-    let mut bad = Vec::new();
+    let (mut looked, mut bad) = (0, Vec::new());
     for package in packages.iter().filter(|package| !package["source"].is_null()) {
+        looked += 1;
         let name = package["name"].as_str().unwrap_or_default();
         let licence = package["license"].as_str().unwrap_or("none named");
         let excepted = exceptions.iter().any(|(subject, _)| subject == name);
@@ -34,8 +35,8 @@ pub fn check(metadata: &Value) -> Result<()> {
             bad.push(format!("{name}: its licence is {licence}"));
         }
     }
-    println!("licences: {} packages, {} refused", packages.len(), bad.len());
-    if bad.is_empty() { Ok(()) } else { fail(bad.join("\n")) }
+    println!("licences: {looked} packages, {} refused", bad.len());
+    Ok(Looked { packages: looked, defects: bad })
 }
 
 /// Reads an SPDX expression: `OR` needs one side, `AND` both. An old-style `/` is an `OR`. An
