@@ -28,7 +28,7 @@ pub fn run(options: &Options) -> Outcome {
     let (mut acknowledged, mut looks) = (0, 0);
     println!("kill: {rounds} points from seed {}", options.seed);
     let mut folder = Folder::new("kill");
-    let mut counts = [0; WRITERS];
+    let (mut counts, mut failure) = ([0; WRITERS], None);
     for round in 0..rounds {
         if round % ROUNDS_A_FOLDER == 0 {
             folder = Folder::new("kill");
@@ -46,17 +46,22 @@ pub fn run(options: &Options) -> Outcome {
                 looks += looked;
             }
             Err(wrong) => {
-                outcome.failed += 1;
-                println!("round {round}: {wrong}");
-                // The moments are drawn one after the other, so it takes all up to this one.
-                println!("failed; again: {}", again_with(options, options.seed, round + 1));
+                failure = Some((round, wrong));
                 break;
             }
         }
         acknowledged += counts.iter().sum::<i64>() - before;
     }
+    // Whoever woke a bug ends this as soon as it has failed.
+    drop(folder);
+    if let Some((round, wrong)) = &failure {
+        outcome.failed += 1;
+        println!("round {round}: {wrong}");
+        // The moments are drawn one after the other, so it takes all up to this one.
+        println!("failed; again: {}", again_with(options, options.seed, round + 1));
+    }
     println!("kill: {acknowledged} commits were acknowledged; {looks} looks beside them");
-    if acknowledged == 0 || looks == 0 && rounds > 2 {
+    if failure.is_none() && (acknowledged == 0 || looks == 0 && rounds > 2) {
         // No process came far enough to be killed, or looked at, while it wrote.
         outcome.failed += 1;
     }

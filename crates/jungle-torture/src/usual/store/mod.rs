@@ -14,7 +14,7 @@ mod rot;
 // What is to be erased is that of the tests of the store, as it is.
 #[path = "../../../../jungle-store/tests/it/secrets.rs"]
 mod secrets;
-mod syncs;
+pub mod syncs;
 mod trace;
 pub mod workload;
 

@@ -13,9 +13,14 @@ use super::trace::{CALLS, Seen};
 use crate::options::Options;
 use crate::suite::{Outcome, again_with};
 
-pub fn run(options: &Options) -> Outcome {
+/// Is there what it is counted with?
+pub fn can_be_counted() -> bool {
     let is_there = Command::new("strace").arg("-V").stdout(Stdio::null()).status();
-    if !is_there.is_ok_and(|status| status.success()) {
+    is_there.is_ok_and(|status| status.success())
+}
+
+pub fn run(options: &Options) -> Outcome {
+    if !can_be_counted() {
         println!("syncs: SKIPPED, there is no strace (Debian's package `strace` has it)");
         return Outcome { skipped: 1, ..Outcome::default() };
     }
