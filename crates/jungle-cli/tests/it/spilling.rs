@@ -25,7 +25,14 @@ fn what_is_only_read_spills_into_the_folder_for_temporary_files() {
         refused.check_code(1);
         assert!(refused.err.contains("the folder that it spills to"), "{}", refused.err);
     }
-    for args in [&["stat", "d", "t"][..], &["du", "d"], &["verify", "d"], &["gc", "d"]] {
+    for args in [
+        &["stat", "d", "t"][..],
+        &["du", "d"],
+        &["verify", "d"],
+        &["backup", "d", "copy"],
+        &["restore", "copy", "e"],
+        &["gc", "d"],
+    ] {
         spilling(args, &temporary).check_code(0);
     }
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "the files have no names");
