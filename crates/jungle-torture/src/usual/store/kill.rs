@@ -23,7 +23,7 @@ use crate::suite::{Outcome, again_with};
 const ROUNDS_A_FOLDER: u64 = 20;
 
 pub fn run(options: &Options) -> Outcome {
-    let rounds = options.points(200);
+    let rounds = options.points(500);
     let (mut rng, mut outcome) = (Rng::new(options.seed), Outcome::default());
     let (mut acknowledged, mut looks) = (0, 0);
     println!("kill: {rounds} points from seed {}", options.seed);
