@@ -88,7 +88,7 @@ impl OpenOptions {
         let folder = folder.as_ref();
         let disk = FolderDisk::create(folder);
         let disk = disk.map_err(doing("create", &folder.to_string_lossy()))?;
-        self.adopt_on(Arc::new(disk), jungle)
+        self.spilling_in(folder).adopt_on(Arc::new(disk), jungle)
     }
 
     /// As [`adopt`](OpenOptions::adopt), on a disk.

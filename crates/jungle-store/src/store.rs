@@ -200,6 +200,26 @@ impl Store {
         CheckpointStatus { of: Arc::clone(&self.checkpoints) }
     }
 
+    /// How an arena is made for something beside this that is as large: it spills where this does
+    /// ([`OpenOptions::spill`]), and may have as many bytes as usual.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// use jungle_store::OpenOptions;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-store-aside-{}", std::process::id()));
+    /// let store = OpenOptions::new().spill().open(&dir)?;
+    /// assert_eq!(store.arena_beside().spill.as_ref(), Some(&dir));
+    /// let another = Jungle::builder().arena(store.arena_beside()).build()?;
+    /// assert!(another.list_trees().is_empty());
+    /// # drop((another, store));
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn arena_beside(&self) -> ArenaOptions {
+        ArenaOptions { spill: self.spill.clone(), ..ArenaOptions::default() }
+    }
+
     /// Refuses what reads the folder anew where somebody else writes to it: what is there now is
     /// not what was seen.
     pub(crate) fn must_stand_still(&self) -> Result<(), OpenError> {
@@ -207,12 +227,6 @@ impl Store {
             true => Err(OpenError::Locked { folder: self.disk.place().into() }),
             false => Ok(()),
         }
-    }
-
-    /// For what is made once more, to be held against this: it is as large, so it spills if this
-    /// does.
-    pub(crate) fn arena_beside(&self) -> ArenaOptions {
-        ArenaOptions { spill: self.spill.clone(), ..ArenaOptions::default() }
     }
 
     pub(crate) fn is_read_only(&self) -> bool {

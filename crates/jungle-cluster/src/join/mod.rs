@@ -204,7 +204,8 @@ impl Cluster {
     ) -> Result<(Store, Cluster), JoinError> {
         let store = open.clone().open(folder)?;
         let here = store.revision();
-        let (builder, arena) = (Jungle::builder(), ArenaOptions::default());
+        // For a checkpoint, which is as large as the folder will be.
+        let (builder, arena) = (Jungle::builder(), store.arena_beside());
         if options.found && here.number() > 0 && newcomer::may_found(&*log, here, &options.server)?
         {
             let Restored { sequence, hash, .. } = newcomer::found(&*log, &store, options)?;

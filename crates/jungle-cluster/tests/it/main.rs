@@ -18,6 +18,8 @@ mod nats;
 mod outbox;
 mod reclaim;
 mod schedule;
+#[cfg(target_os = "linux")]
+mod spilling;
 mod support;
 mod tip;
 mod torture;
