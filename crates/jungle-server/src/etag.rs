@@ -9,16 +9,22 @@ use axum::http::header::{ETAG, HeaderName, IF_MATCH, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use jungle::{Clock, Revision, SystemClock};
-use jungle_cluster::LocalId;
+use jungle_cluster::{Cluster, LocalId, LogId};
 use serde::Serialize;
 
 use crate::api::written;
 use crate::app::App;
 use crate::problem::{Kind, Problem};
 
-/// A mark of this run of the server. The revisions of another run may be those of another Jungle
-/// behind the same address, whose answers a client may still have.
-pub(crate) struct Mark(u32);
+/// What is behind a revision in an `ETag`: the revisions of another run of the server may be those
+/// of another Jungle behind the same address, whose answers a client may still have.
+pub(crate) struct Mark {
+    /// Of this run.
+    run: u32,
+    /// Of the log that is followed, here and by the other servers of the cluster; 0 where it is
+    /// alone.
+    log: u32,
+}
 
 /// What an answer shows: a revision, and on a server that commits by itself what has none yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,13 +66,33 @@ impl fmt::Display for Edition {
 }
 
 impl Mark {
-    pub(crate) fn new() -> Mark {
-        Mark(SystemClock.now().as_micros() as u32)
+    pub(crate) fn new(cluster: Option<&Cluster>) -> Mark {
+        let log = cluster.map_or(0, |cluster| {
+            // It is drawn at random, so that any part of it will do.
+            let LogId([a, b, c, d, ..]) = cluster.log_id();
+            u32::from_be_bytes([a, b, c, d]).max(1)
+        });
+        Mark { run: SystemClock.now().as_micros() as u32, log }
+    }
+
+    fn number(&self) -> u64 {
+        (u64::from(self.log) << 32) | u64::from(self.run)
+    }
+
+    /// Is it another one that a client has sent back, as far as that is known? The servers of a
+    /// cluster have the same commits, whatever their runs.
+    fn is_other(&self, said: &str) -> bool {
+        let Ok(said) = u64::from_str_radix(said, 16) else { return true };
+        match (self.log, (said >> 32) as u32) {
+            (0, _) => said != self.number(),
+            // Servers that were built before there was that do not say it.
+            (log, of) => of != 0 && of != log,
+        }
     }
 
     /// `"12.1f3a"`, or `"12-37.1f3a"`
     pub(crate) fn tag(&self, edition: impl fmt::Display) -> HeaderValue {
-        quoted(format_args!("{edition}.{:x}", self.0))
+        quoted(format_args!("{edition}.{:x}", self.number()))
     }
 
     /// Says in a header which revision an answer shows.
@@ -132,19 +158,16 @@ fn quoted(name: impl fmt::Display) -> HeaderValue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Expected {
     pub(crate) revision: Revision,
-    /// Another run of the server has shown it: it may have been another commit.
-    is_of_other_run: bool,
+    /// Another run of the server, or another cluster, has shown it: it may be another commit.
+    is_of_other: bool,
 }
 
 /// What must be the newest, if the client says so.
 pub(crate) fn expected(app: &App, headers: &HeaderMap) -> Result<Option<Expected>, Problem> {
-    // The servers of a cluster have the same commits, and each has a mark of its own.
-    let mark = app.cluster.is_none().then_some(&app.mark);
-    expected_by(mark, headers)
+    expected_by(&app.mark, headers)
 }
 
-/// The same, where marks other than this one are of other runs.
-fn expected_by(mark: Option<&Mark>, headers: &HeaderMap) -> Result<Option<Expected>, Problem> {
+fn expected_by(mark: &Mark, headers: &HeaderMap) -> Result<Option<Expected>, Problem> {
     let mut tags = list(headers, &IF_MATCH);
     let wrong = || Problem::bad("If-Match is not one ETag of this server").hint("\"12\"");
     let Some(tag) = tags.next() else {
@@ -160,12 +183,8 @@ fn expected_by(mark: Option<&Mark>, headers: &HeaderMap) -> Result<Option<Expect
     let number = text.split('.').next().unwrap_or_default();
     let revision = Revision::new(number.parse().map_err(|_| wrong())?);
     // Who names a number alone means whatever has it.
-    let said = text.rsplit_once('.').map(|(_, said)| said);
-    let is_of_other_run = match (mark, said) {
-        (Some(mark), Some(said)) => said != format!("{:x}", mark.0),
-        _ => false,
-    };
-    Ok(Some(Expected { revision, is_of_other_run }))
+    let is_of_other = text.rsplit_once('.').is_some_and(|(_, said)| mark.is_other(said));
+    Ok(Some(Expected { revision, is_of_other }))
 }
 
 /// Refuses to go on if there is a newer revision than the client expects, or one that it may not
@@ -173,8 +192,9 @@ fn expected_by(mark: Option<&Mark>, headers: &HeaderMap) -> Result<Option<Expect
 pub(crate) fn check(expected: Option<Expected>, newest: Revision) -> Result<(), Problem> {
     match expected {
         Some(Expected { revision, .. }) if revision != newest => Err(changed(newest)),
-        Some(Expected { is_of_other_run: true, .. }) => {
-            let detail = "the server was started since, and the revision may be another one";
+        Some(Expected { is_of_other: true, .. }) => {
+            let detail = "the server was started since, or its cluster anew, and the revision \
+                          may be another one";
             Err(unexpected(newest, detail))
         }
         _ => Ok(()),
@@ -209,7 +229,7 @@ mod tests {
 
     #[test]
     fn known_revision_is_not_sent_again() {
-        let mark = Mark(0x1f3a);
+        let mark = Mark { run: 0x1f3a, log: 0 };
         let is_known = |value: &str| {
             mark.unchanged(&headers(IF_NONE_MATCH, value), Revision::new(12)).is_some()
         };
@@ -228,22 +248,35 @@ mod tests {
 
     #[test]
     fn expected_revision_is_read_with_and_without_the_mark() {
-        let mark = Mark(0x1f3a);
-        let by = |mark, value: &str| expected_by(mark, &headers(IF_MATCH, value)).ok();
-        let of = |value: &str| by(Some(&mark), value);
-        let seen =
-            |is_of_other_run| Some(Some(Expected { revision: Revision::new(12), is_of_other_run }));
+        let mark = Mark { run: 0x1f3a, log: 0 };
+        let of = |value: &str| expected_by(&mark, &headers(IF_MATCH, value)).ok();
         for own in ["\"12\"", "\"12.1f3a\"", "W/\"12.1f3a\"", "\"12.00ff.1f3a\""] {
             assert_eq!(of(own), seen(false), "{own}");
         }
-        for other in ["\"12.1f3b\"", "\"12.1f3a.1f3b\"", "\"12.\""] {
+        for other in ["\"12.1f3b\"", "\"12.1f3a.1f3b\"", "\"12.\"", "\"12.5c0700001f3a\""] {
             assert_eq!(of(other), seen(true), "{other}");
-            // In a cluster it may be another server's.
-            assert_eq!(by(None, other), seen(false), "{other}");
         }
         assert_eq!(of("*"), Some(None));
         for wrong in ["12", "\"\"", "\"x\"", "\"1\", \"2\"", "\"-1\""] {
             assert_eq!(of(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn expected_revision_may_be_of_any_server_of_the_cluster() {
+        let mark = Mark { run: 0x1f3a, log: 0x5c07 };
+        assert_eq!(mark.tag(Revision::new(12)), "\"12.5c0700001f3a\"");
+        let of = |value: &str| expected_by(&mark, &headers(IF_MATCH, value)).ok();
+        let of_before = "\"12.1f3b\"";
+        for own in ["\"12\"", "\"12.5c0700001f3a\"", "\"12.00ff.5c0700001f3b\"", of_before] {
+            assert_eq!(of(own), seen(false), "{own}");
+        }
+        for other in ["\"12.5c0800001f3a\"", "\"12.x\""] {
+            assert_eq!(of(other), seen(true), "{other}");
+        }
+    }
+
+    fn seen(is_of_other: bool) -> Option<Option<Expected>> {
+        Some(Some(Expected { revision: Revision::new(12), is_of_other }))
     }
 }

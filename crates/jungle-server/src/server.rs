@@ -330,7 +330,7 @@ fn app(
             board::Level::local(local, panics()).map_err(StartError::Threads)?
         }
     };
-    let limits = &options.limits;
+    let (limits, mark) = (&options.limits, Mark::new(cluster.as_deref()));
     Ok(App {
         samples: Samples::new(jungle.clone()),
         trees: Trees::new(jungle),
@@ -347,7 +347,7 @@ fn app(
         rate: Rate::new(limits.requests_per_second_max),
         audit: Audit::new(),
         once: Arc::default(),
-        mark: Mark::new(),
+        mark,
         pages: board::Cache::default(),
         writers: Arc::new(Semaphore::new(limits.commits_max)),
         readers: Arc::new(Semaphore::new(limits.long_reads_max)),

@@ -15,7 +15,7 @@ use crate::checkpoint::keeper::Keeper;
 use crate::cluster::elsewhere::Elsewhere;
 use crate::cluster::requests::Requests;
 use crate::cluster::survey::{MirrorStatus, Role, Survey};
-use crate::engine::log::{Log, LogError};
+use crate::engine::log::{Log, LogError, LogId};
 use crate::error::{CheckpointError, Fault};
 use crate::follow::{Follower, Standing, compare, vote};
 use crate::local::Local;
@@ -140,6 +140,24 @@ impl Cluster {
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.follower.standing().revision
+    }
+
+    /// Which log is followed. That of another cluster has another id, and so has the log that a
+    /// cluster was [begun anew](crate::Options::found) with.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use jungle_cluster::{Cluster, Log, MemoryLog, Options};
+    /// # use jungle_db::Jungle;
+    /// # let log = MemoryLog::new();
+    /// # let jungle = Jungle::builder().build()?;
+    /// # let cluster = Cluster::follow(Arc::new(log.connect()), &jungle, &Options::default())?;
+    /// assert_eq!(cluster.log_id(), log.id());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn log_id(&self) -> LogId {
+        self.log.id()
     }
 
     /// Writes a checkpoint now of what was followed here, unless there is one; removes those before

@@ -1,6 +1,8 @@
+use jungle_cluster::MemoryLog;
 use serde_json::{Value as Json, json};
 
-use crate::support::{Answer, Served, limits};
+use crate::stopped::follow;
+use crate::support::{Answer, Folder, Served, limits};
 
 const COMMITS: &str = "/api/v1/trees/t/commits";
 
@@ -160,6 +162,29 @@ fn compare_and_set_is_refused_upon_what_another_run_has_shown() {
     assert_eq!((refused.status.as_u16(), refused.problem()), (412, "changed".to_owned()));
     assert_eq!(tag(&now), own);
     put(&own).expect(200);
+}
+
+#[test]
+fn compare_and_set_is_refused_upon_what_another_cluster_has_shown() {
+    let folders = ["one", "two", "other"].map(|name| Folder::new(&format!("tags-{name}")));
+    let log = MemoryLog::new();
+    let (one, _first) = follow(log.connect(), &folders[0]);
+    one.post("/api/v1/trees", r#"{"name":"t"}"#).expect(201);
+    let (two, _second) = follow(log, &folders[1]);
+    let (other, _third) = follow(MemoryLog::new(), &folders[2]);
+    other.post("/api/v1/trees", r#"{"name":"t"}"#).expect(201);
+    let tag = |served: &Served| served.get("/api/v1/trees/t/node").header("etag").to_owned();
+    let (seen, own) = (tag(&one), tag(&other));
+    assert_eq!(seen.split('.').next(), own.split('.').next());
+    let put = |served: &Served, tag: &str| {
+        let body = json!({"edits": [{"op": "put", "attribute": "n", "value": 1}]}).to_string();
+        served.send("POST", COMMITS, &[("if-match", tag)], Some(&body))
+    };
+    let refused = put(&other, &seen);
+    assert_eq!((refused.status.as_u16(), refused.problem()), (412, "changed".to_owned()));
+    put(&other, &own).expect(200);
+    // Each server of its own cluster knows it.
+    put(&two, &seen).expect(200);
 }
 
 #[test]
