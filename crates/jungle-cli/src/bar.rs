@@ -26,7 +26,8 @@ pub(crate) fn show_for(format: Format) {
     IS_HIDDEN.store(format == Format::Json, Ordering::SeqCst);
 }
 
-fn is_shown() -> bool {
+/// Is there somebody who sees bars?
+pub(crate) fn is_shown() -> bool {
     !IS_HIDDEN.load(Ordering::SeqCst) && !is_quiet() && io::stderr().is_terminal()
 }
 

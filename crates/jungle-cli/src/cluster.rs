@@ -4,13 +4,14 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use jungle::{OpenOptions, Revision, Store};
 use jungle_cluster::{
     Cluster, ConnectError, ConnectOptions, JoinError, Joining, LaterLog, NatsLog, Options,
 };
 
-use crate::bar::Bar;
+use crate::bar::{self, Bar};
 use crate::failure::{Exit, Failure, failed};
 use crate::folder;
 use crate::output::say;
@@ -213,10 +214,19 @@ impl Link {
     }
 }
 
-/// Shows how far joining is, where that takes long.
+/// Shows how far joining is, where that takes long: by a bar on a terminal, and elsewhere by notes,
+/// for whoever looks after the server.
 fn joining() -> impl Fn(Joining) + Send + Sync {
     let bar: Mutex<Option<Bar<'static>>> = Mutex::default();
+    let notes = Mutex::new(Seldom { last: Instant::now() });
     move |joining| {
+        if !bar::is_shown() {
+            let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+            if notes.is_due(Instant::now()) {
+                note(joining);
+            }
+            return;
+        }
         let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
         match joining {
             Joining::Checkpoint { bytes, of } => {
@@ -230,6 +240,32 @@ fn joining() -> impl Fn(Joining) + Send + Sync {
             }
             _ => {}
         }
+    }
+}
+
+fn note(joining: Joining) {
+    match joining {
+        Joining::Checkpoint { bytes, of } => tracing::info!(bytes, of, "reading a checkpoint"),
+        Joining::Log { messages, of } => tracing::info!(messages, of, "following the log"),
+        _ => {}
+    }
+}
+
+/// When something is noted that goes on for long.
+struct Seldom {
+    /// When it was noted last, or began.
+    last: Instant,
+}
+
+impl Seldom {
+    const EVERY: Duration = Duration::from_secs(10);
+
+    fn is_due(&mut self, now: Instant) -> bool {
+        let is_due = now.duration_since(self.last) >= Seldom::EVERY;
+        if is_due {
+            self.last = now;
+        }
+        is_due
     }
 }
 
@@ -251,5 +287,19 @@ fn not_joined(error: &JoinError) -> Failure {
              another folder with --data",
         ),
         _ => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_on_for_long_is_noted_every_ten_seconds() {
+        let begun = Instant::now();
+        let mut notes = Seldom { last: begun };
+        let is_due = [0, 9, 12, 13, 21, 22, 60, 61];
+        let is_due = is_due.map(|seconds| notes.is_due(begun + Duration::from_secs(seconds)));
+        assert_eq!(is_due, [false, false, true, false, false, true, true, false]);
     }
 }
