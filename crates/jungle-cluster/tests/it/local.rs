@@ -2,6 +2,7 @@
 
 mod copied;
 mod crossed;
+mod hours;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
