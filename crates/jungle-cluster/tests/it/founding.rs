@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use jungle_cluster::{Appended, Cluster, Fault, JoinError, Log, LogError, LogId, Options, Tail};
+use jungle_cluster::{Cluster, Fault, JoinError, Log, Options};
 use jungle_db::Jungle;
 use jungle_store::{OpenOptions, Store};
 use jungle_testkit::Rng;
 use jungle_tree::ArenaOptions;
 
+use crate::appending::Appending;
 use crate::memory::Engine;
 
 const LONG: Duration = Duration::from_secs(30);
@@ -83,40 +84,15 @@ fn a_founder_that_ends_before_its_checkpoint_is_written_goes_on_with_it() {
     assert!(newcomer(&engine).unwrap().0.open_tree("kept").is_ok());
 }
 
-/// A log that is empty when it is looked at, and in which somebody is first.
-struct Hasty(Arc<dyn Log>);
-
-impl Log for Hasty {
-    fn id(&self) -> LogId {
-        self.0.id()
-    }
-
-    fn append(&self, after: u64, message: &Bytes, within: Duration) -> Result<Appended, LogError> {
-        self.0.append(0, &Bytes::from_static(b"first"), within)?;
-        self.0.append(after, message, within)
-    }
-
-    fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
-        self.0.get(sequence)
-    }
-
-    fn bounds(&self) -> Result<(u64, u64), LogError> {
-        self.0.bounds()
-    }
-
-    fn tail(&self, from: u64) -> Tail {
-        self.0.tail(from)
-    }
-
-    fn close(&self) {
-        self.0.close();
-    }
-}
-
 #[test]
 fn of_two_who_begin_a_log_one_is_refused() {
     let (engine, folder) = (Arc::new(Engine::default()), Folder::new("founded-hasty"));
-    let hasty = Hasty(engine.connect(&mut Rng::new(6), 0));
+    let log = engine.connect(&mut Rng::new(6), 0);
+    // It is empty when it is looked at, and somebody is first.
+    let hasty = Appending::new(log, |log, after, message, within| {
+        log.append(0, &Bytes::from_static(b"first"), within)?;
+        log.append(after, message, within)
+    });
     let refused = found(Arc::new(hasty), &folder.0, "one");
     assert!(matches!(refused, Err(JoinError::Begun)), "{refused:?}");
     assert!(engine.checkpoints().is_empty());

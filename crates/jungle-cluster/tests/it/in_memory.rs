@@ -5,9 +5,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use jungle_cluster::{Appended, Cluster, Depot, Local, Log, LogError, LogId, MemoryLog, Tail};
+use jungle_cluster::{Appended, Cluster, Depot, Local, Log, LogError, MemoryLog};
 use jungle_db::{CommitOptions, Jungle, NotWritten, UpdateError};
 
+use crate::appending::Appending;
 use crate::support::{agree, int, newcomer, put, server};
 
 const LONG: Duration = Duration::from_secs(30);
@@ -60,41 +61,20 @@ fn a_log_in_memory_is_trimmed_and_newcomers_begin_with_its_checkpoint() {
 }
 
 /// A log that takes no long messages.
-struct Short(MemoryLog);
-
-impl Log for Short {
-    fn id(&self) -> LogId {
-        self.0.id()
-    }
-
-    fn append(&self, after: u64, message: &Bytes, within: Duration) -> Result<Appended, LogError> {
+fn short() -> Arc<impl Log + 'static> {
+    let log = Arc::new(MemoryLog::new());
+    Arc::new(Appending::new(log, |log, after, message, within| {
         let (bytes, reason) = (message.len(), "it is too long".to_owned());
         if bytes > 1 << 19 {
             return Err(LogError::Refused { bytes, reason });
         }
-        self.0.append(after, message, within)
-    }
-
-    fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
-        self.0.get(sequence)
-    }
-
-    fn bounds(&self) -> Result<(u64, u64), LogError> {
-        self.0.bounds()
-    }
-
-    fn tail(&self, from: u64) -> Tail {
-        self.0.tail(from)
-    }
-
-    fn close(&self) {
-        self.0.close();
-    }
+        log.append(after, message, within)
+    }))
 }
 
 #[test]
 fn a_commit_that_is_too_long_has_nothing_refused_that_waits_with_it() {
-    let (jungle, _cluster) = server(&Arc::new(Short(MemoryLog::new())), "one");
+    let (jungle, _cluster) = server(&short(), "one");
     let tree = jungle.create_tree("t").unwrap();
     let long = "long ".repeat(300_000);
     let placed = jungle.in_series(&[&tree], |series| {
@@ -115,7 +95,7 @@ fn a_commit_that_is_too_long_has_nothing_refused_that_waits_with_it() {
 /// It is tried again now and then, and not all the time.
 #[test]
 fn a_local_commit_that_is_too_long_is_told_of_where_others_wait_behind_it() {
-    let (jungle, cluster) = server(&Arc::new(Short(MemoryLog::new())), "one");
+    let (jungle, cluster) = server(&short(), "one");
     let (tree, outbox) = (jungle.create_tree("t").unwrap(), Arc::new(Jungle::new().unwrap()));
     let local = Local::open(&cluster, Arc::clone(&outbox)).unwrap();
     let long = "long ".repeat(120_000);

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod appending;
 mod clocks;
 mod faults;
 mod founding;

@@ -5,6 +5,9 @@
 
 mod access;
 mod acme;
+// That of the tests of the cluster.
+#[path = "../../../jungle-cluster/tests/it/appending.rs"]
+mod appending;
 mod bad_requests;
 mod board;
 mod board_local;

@@ -5,48 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use bytes::Bytes;
 use jungle::{CommitOptions, Jungle, OpenOptions};
-use jungle_cluster::{Appended, Cluster, Log, LogError, LogId, MemoryLog, Options, Tail};
+use jungle_cluster::{Cluster, LogError, MemoryLog, Options};
 use jungle_server::{Access, Data, Role};
 
+use crate::appending::Appending;
 use crate::people::grant;
 use crate::support::{Folder, Served};
-
-/// A log to which nothing comes from here for a while.
-struct Cut {
-    log: MemoryLog,
-    is_away: AtomicBool,
-}
-
-impl Log for Cut {
-    fn id(&self) -> LogId {
-        self.log.id()
-    }
-
-    fn append(&self, after: u64, message: &Bytes, within: Duration) -> Result<Appended, LogError> {
-        match self.is_away.load(Ordering::SeqCst) {
-            true => Err(LogError::NoAnswer { within, last: None }),
-            false => self.log.append(after, message, within),
-        }
-    }
-
-    fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
-        self.log.get(sequence)
-    }
-
-    fn bounds(&self) -> Result<(u64, u64), LogError> {
-        self.log.bounds()
-    }
-
-    fn tail(&self, from: u64) -> Tail {
-        self.log.tail(from)
-    }
-
-    fn close(&self) {
-        self.log.close();
-    }
-}
 
 /// What one who may read, and one who administers all trees, are answered who want a commit
 /// forgotten of which the tree is no more.
@@ -65,10 +30,17 @@ fn forgotten(test: &str, read_only: bool) -> [u16; 2] {
     let elsewhere = Jungle::builder().build().unwrap();
     let other = Cluster::follow(Arc::new(log.connect()), &elsewhere, &Options::default()).unwrap();
     elsewhere.create_tree("t").unwrap();
-    let cut = Arc::new(Cut { log, is_away: AtomicBool::new(false) });
     let (open, data) = (OpenOptions::new(), folder.0.join("data"));
-    let log = Arc::<Cut>::clone(&cut);
-    let joined = Cluster::follow_in_folder(log, &data, &open, &Options::default());
+    // Nothing comes to the log from here for a while.
+    let is_away = Arc::new(AtomicBool::new(false));
+    let is_cut = Arc::clone(&is_away);
+    let log = Appending::new(Arc::new(log), move |log, after, message, within| {
+        if is_cut.load(Ordering::SeqCst) {
+            return Err(LogError::NoAnswer { within, last: None });
+        }
+        log.append(after, message, within)
+    });
+    let joined = Cluster::follow_in_folder(Arc::new(log), &data, &open, &Options::default());
     let (store, cluster) = joined.unwrap();
     cluster.local(open.open(folder.0.join("outbox")).unwrap()).unwrap();
     let cluster = Arc::new(cluster);
@@ -78,12 +50,12 @@ fn forgotten(test: &str, read_only: bool) -> [u16; 2] {
 
     let long = Duration::from_secs(60);
     cluster.sync(long).unwrap();
-    cut.is_away.store(true, Ordering::SeqCst);
+    is_away.store(true, Ordering::SeqCst);
     let (local, tree) = (cluster.opened_local().unwrap(), served.server.jungle().open_tree("t"));
     local.update(&tree.unwrap(), &CommitOptions::default(), |draft| draft.append(&[])).unwrap();
     elsewhere.delete_tree("t").unwrap();
     other.sync(long).unwrap();
-    cut.is_away.store(false, Ordering::SeqCst);
+    is_away.store(false, Ordering::SeqCst);
     while local.status().pending > 0 {
         thread::yield_now();
     }

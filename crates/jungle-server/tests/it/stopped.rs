@@ -3,16 +3,17 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use jungle::OpenOptions;
-use jungle_cluster::{Appended, Cluster, Log, LogError, LogId, MemoryLog, Options, Tail};
+use jungle_cluster::{Cluster, Log, LogError, MemoryLog, Options};
 use jungle_server::{Access, Data, Role};
 use serde_json::json;
 
+use crate::appending::Appending;
 use crate::people::{Granted, grant};
 use crate::status::fact;
 use crate::support::{Folder, Served, limits};
@@ -149,48 +150,6 @@ fn many_that_wait_leave_threads_for_others() {
     }
 }
 
-/// A log that is silent until somebody has it give no answer, or goes away.
-struct Silent {
-    log: MemoryLog,
-    is_silent: Arc<AtomicBool>,
-    /// Told of each message.
-    asked: Sender<()>,
-    fails: Mutex<Receiver<()>>,
-}
-
-impl Log for Silent {
-    fn id(&self) -> LogId {
-        self.log.id()
-    }
-
-    fn append(&self, after: u64, message: &Bytes, within: Duration) -> Result<Appended, LogError> {
-        if self.is_silent.load(Ordering::SeqCst) {
-            let _ = self.asked.send(());
-            let fails = self.fails.lock().unwrap_or_else(PoisonError::into_inner);
-            if fails.recv().is_ok() {
-                return Err(LogError::NoAnswer { within, last: None });
-            }
-        }
-        self.log.append(after, message, within)
-    }
-
-    fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
-        self.log.get(sequence)
-    }
-
-    fn bounds(&self) -> Result<(u64, u64), LogError> {
-        self.log.bounds()
-    }
-
-    fn tail(&self, from: u64) -> Tail {
-        self.log.tail(from)
-    }
-
-    fn close(&self) {
-        self.log.close();
-    }
-}
-
 /// Asks for a commit, and does not wait for it.
 fn begin_commit(served: &Served, edits: &str) -> TcpStream {
     let (mut stream, length) = (served.connect(), edits.len() + r#"{"edits":[]}"#.len());
@@ -203,10 +162,21 @@ fn begin_commit(served: &Served, edits: &str) -> TcpStream {
 
 #[test]
 fn commits_that_contradict_each_other_leave_threads_for_who_reads() {
-    let ((asked, is_asked), (fail, fails)) = (channel(), channel());
+    let ((asked, is_asked), (fail, fails)) = (channel::<()>(), channel::<()>());
     let (folder, is_silent) = (Folder::new("many-contradict"), Arc::new(AtomicBool::new(false)));
-    let (log, fails) = (MemoryLog::new(), Mutex::new(fails));
-    let log = Silent { log, is_silent: Arc::clone(&is_silent), asked, fails };
+    let (log, fails) = (Arc::new(MemoryLog::new()), Mutex::new(fails));
+    // It tells of each message, and is silent until somebody has it give no answer, or goes away.
+    let is_asleep = Arc::clone(&is_silent);
+    let log = Appending::new(log, move |log, after, message, within| {
+        if is_asleep.load(Ordering::SeqCst) {
+            let _ = asked.send(());
+            let fails = fails.lock().unwrap_or_else(PoisonError::into_inner);
+            if fails.recv().is_ok() {
+                return Err(LogError::NoAnswer { within, last: None });
+            }
+        }
+        log.append(after, message, within)
+    });
     let (served, _cluster) = follow(log, &folder);
     served.post("/api/v1/trees", r#"{"name":"t"}"#).expect(201);
     is_silent.store(true, Ordering::SeqCst);
