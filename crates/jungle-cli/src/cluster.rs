@@ -51,7 +51,7 @@ pub(crate) struct Membership {
     /// The cluster's name: servers that say the same one share their trees
     #[arg(long, value_name = "NAME", default_value = "jungle", requires = "cluster")]
     cluster_name: String,
-    /// What this server is called in messages and reports [default: its process]
+    /// What this server is called in messages and reports [default: its machine and its folder]
     #[arg(long, value_name = "NAME", requires = "cluster")]
     server_name: Option<String>,
     /// Follow a copy of the log nearby, which the leaf node with this JetStream domain keeps, so
@@ -134,8 +134,8 @@ impl Membership {
             progress: Some(Arc::new(joining())),
             ..Options::default()
         };
-        if let Some(server) = &self.server_name {
-            options.server.clone_from(server);
+        if let Some(server) = self.server_name.clone().or_else(|| own_name(folder)) {
+            options.server = server;
         }
         let log = NatsLog::connect(engine, &options).map_err(JoinError::from);
         let follow = |log| Cluster::follow_in_folder(Arc::new(log), folder, open, &options);
@@ -156,6 +156,18 @@ impl Membership {
         }
         Ok(Some((store, Arc::new(cluster))))
     }
+}
+
+/// What a server is called where that is not said. When it is started again it has the same name:
+/// by that, one that has begun a log knows that it was itself, if it ended before its checkpoint.
+fn own_name(folder: &Path) -> Option<String> {
+    // Where the system is another one, the folder has to do.
+    let machine = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let place = fs::canonicalize(folder).unwrap_or_default();
+    let place = place.file_name().unwrap_or_default().to_string_lossy();
+    let parts = [machine.trim(), &*place].into_iter().filter(|part| !part.is_empty());
+    let parts: Vec<&str> = parts.collect();
+    (!parts.is_empty()).then(|| parts.join("-"))
 }
 
 /// Where within the data commits at level local wait for their places.
@@ -293,6 +305,13 @@ fn not_joined(error: &JoinError) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_is_called_by_its_folder() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let [one, other] = [".", "src"].map(|place| own_name(&here.join(place)).unwrap());
+        assert!(one.ends_with("jungle-cli") && other.ends_with("src"), "{one}, {other}");
+    }
 
     #[test]
     fn what_goes_on_for_long_is_noted_every_ten_seconds() {
