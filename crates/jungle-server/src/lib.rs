@@ -15,6 +15,7 @@
 //! - [`Server`]: listens until it is stopped, and loses nothing then.
 //! - [`Options`], [`Limits`]: where it listens and how much it accepts. By default nobody but this
 //!   machine reaches it.
+//! - [`Board`]: a bulletin board, for programs that have the Jungle themselves.
 
 mod accept;
 mod access;
@@ -57,6 +58,7 @@ pub mod verify;
 
 pub use access::{Access, AccessError, Grant, NoSuchRole, Person, Role};
 pub use acme::{Acme, AcmeError};
+pub use board::{Board, BoardError};
 pub use limits::{LimitError, Limits};
 pub use options::{BoardLevel, Options, StartError};
 pub use server::{Data, Server, StopError};

@@ -7,8 +7,8 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
 use jungle::{
-    CommitError, CommitMeta, CommitOptions, Draft, Key, Node, Path, Revision, Snapshot, TreeHandle,
-    ValueRef,
+    Clock, CommitError, CommitMeta, CommitOptions, Draft, Key, Node, Path, Revision, Snapshot,
+    SystemClock, TreeHandle, ValueRef,
 };
 
 use super::create::form;
@@ -181,12 +181,7 @@ impl Edit {
         if says == Some(&words.text) {
             return Ok(Ok(()));
         }
-        words.put(draft, path)?;
-        draft.put_attribute(path, "edits", edits.saturating_add(1))?;
-        if let Some(before) = before {
-            let before = i64::try_from(before.number()).unwrap_or(i64::MAX);
-            draft.put_attribute(path, "before", before)?;
-        }
+        words.replace(draft, path, (edits, before), SystemClock.now())?;
         Ok(Ok(()))
     }
 }

@@ -1,8 +1,7 @@
 //! A message: what its node holds, and how it is shown.
 
 use jungle::{
-    Clock, Draft, EditError, Key, KeyRef, Node, Path, Revision, SystemClock, Timestamp, TreeHandle,
-    ValueRef,
+    Draft, EditError, Key, KeyRef, Node, Path, Revision, Timestamp, TreeHandle, ValueRef,
 };
 use jungle_words::time;
 
@@ -70,20 +69,33 @@ impl Words {
     }
 
     /// Puts a new message behind the others.
-    pub(super) fn post(&self, draft: &mut Draft) -> Result<Key, EditError> {
+    pub(super) fn post(&self, draft: &mut Draft, time: Timestamp) -> Result<Key, EditError> {
         let key = draft.append(&[])?;
         let path = std::slice::from_ref(&key);
         draft.put_attribute(path, "author", &*self.author)?;
         draft.put_attribute(path, "text", &*self.text)?;
-        draft.put_attribute(path, "time", SystemClock.now().as_micros())?;
+        draft.put_attribute(path, "time", time.as_micros())?;
         Ok(key)
     }
 
-    /// Makes a message say this. It stays that of its author, from when it was written.
-    pub(super) fn put(&self, draft: &mut Draft, path: &[Key]) -> Result<(), EditError> {
+    /// Makes a message say this. It stays that of its author, from when it was written. It had so
+    /// many edits, and the version that this one replaces is found at revision `before`.
+    pub(super) fn replace(
+        &self,
+        draft: &mut Draft,
+        path: &[Key],
+        (edits, before): (i64, Option<Revision>),
+        time: Timestamp,
+    ) -> Result<(), EditError> {
         draft.put_attribute(path, "text", &*self.text)?;
         draft.put_attribute(path, "edited_by", &*self.author)?;
-        draft.put_attribute(path, "edited", SystemClock.now().as_micros())
+        draft.put_attribute(path, "edited", time.as_micros())?;
+        draft.put_attribute(path, "edits", edits.saturating_add(1))?;
+        if let Some(before) = before {
+            let before = i64::try_from(before.number()).unwrap_or(i64::MAX);
+            draft.put_attribute(path, "before", before)?;
+        }
+        Ok(())
     }
 }
 

@@ -10,6 +10,7 @@ mod bench;
 mod cache;
 mod create;
 mod edit;
+mod embed;
 mod level;
 mod list;
 mod message;
@@ -33,6 +34,7 @@ use crate::query::Query;
 
 pub(crate) use cache::Cache;
 pub(crate) use create::form_within;
+pub use embed::{Board, BoardError};
 pub(crate) use level::Level;
 pub(crate) use sorry::{Sorry, html};
 

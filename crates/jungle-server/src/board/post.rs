@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::Request;
 use axum::response::Redirect;
-use jungle::{CommitMeta, CommitOptions, TreeHandle};
+use jungle::{Clock, CommitMeta, CommitOptions, SystemClock, TreeHandle};
 
 use super::create::form;
 use super::message::Words;
@@ -30,10 +30,11 @@ pub(super) async fn post(
 pub(super) async fn add(app: &Visitor, board: &TreeHandle, words: &Words) -> Result<(), Problem> {
     let meta = CommitMeta::new().author(&words.author).message("a message");
     if let Some(outbox) = app.boards.outbox() {
-        let kept = outbox.add(board, &meta, |tx| Ok(words.post(tx)?))?;
+        let kept = outbox.add(board, &meta, |tx| Ok(words.post(tx, SystemClock.now())?))?;
         return outbox.wait(kept).await;
     }
     let words = words.clone();
-    app.update(board, CommitOptions::from(&meta), move |tx| Ok(words.post(tx)?)).await?;
+    app.update(board, CommitOptions::from(&meta), move |tx| Ok(words.post(tx, SystemClock.now())?))
+        .await?;
     Ok(())
 }
