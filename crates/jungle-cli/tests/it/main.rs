@@ -11,6 +11,7 @@ mod cheat;
 mod cluster;
 mod csv;
 mod curl;
+mod demo;
 mod diff;
 mod documents;
 mod drawings;

@@ -1,4 +1,6 @@
-//! `jungle demo`: published versions of a real document as revisions of one tree.
+//! `jungle demo`: published versions of a real document as revisions of one tree; or a board.
+
+mod board;
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -16,12 +18,17 @@ use crate::failure::{Exit, Failure, failed};
 use crate::folder;
 use crate::output::{Format, count, grouped, json_line, size, stdout};
 
-/// Keep published versions of a large document as revisions of one tree, and look at them
+/// Keep published versions of a large document as revisions of one tree, and look at them; or fill
+/// a bulletin board
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// How many versions, the newest ones
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     versions: usize,
+    /// Fill a board instead, the tree `garden`, with a history and a branch: needs no npm and no
+    /// network
+    #[arg(long, conflicts_with = "versions")]
+    board: bool,
     /// Where the documents are kept, and the folder `jungle` with the tree `compat`
     #[arg(long, value_name = "DIR", default_value = "target/demo")]
     dir: String,
@@ -55,10 +62,12 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let dir = FilePath::new(&args.dir);
     folder::create_private(dir)
         .map_err(|error| failure(format!("cannot make {}", args.dir), &error))?;
-    let versions = newest_versions(args.versions)?;
     let place = dir.join("jungle");
-    let store = folder::open(&place.to_string_lossy(), context.opening.clone())?;
-    takes_commits(&place)?;
+    if args.board {
+        return board::run(&open(&place, context)?, &place, context.format);
+    }
+    let versions = newest_versions(args.versions)?;
+    let store = open(&place, context)?;
     let tree = match store.open_tree("compat") {
         Ok(tree) => tree,
         Err(_) => store.create_tree("compat").map_err(failed)?,
@@ -96,6 +105,12 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         Format::Text => explore(&mut out, &tree, &versions, &place, &sizes)?,
     }
     Ok(out.flush()?)
+}
+
+fn open(place: &FilePath, context: &Context<'_>) -> Result<Store, Failure> {
+    let store = folder::open(&place.to_string_lossy(), context.opening.clone())?;
+    takes_commits(place)?;
+    Ok(store)
 }
 
 fn count_versions(versions: &[String]) -> String {
@@ -233,19 +248,22 @@ fn explore(
         let line = change.to_string();
         writeln!(out, "  {}", line.chars().take(96).collect::<String>())?;
     }
-    writeln!(out)?;
-    writeln!(out, "Look further:")?;
-    for command in [
+    let commands = [
         format!("log {place} compat"),
         format!("diff --stat {place} compat {a} {b}"),
         format!("get --pretty {place} compat /browsers/firefox/name --at {a}"),
         format!("find --limit 5 {place} compat 'version_added = \"preview\"'"),
         format!("backup {place} {place}-copy"),
         format!("verify {place}-copy"),
-    ] {
-        writeln!(out, "  cargo run --release -- {command}")?;
-    }
-    Ok(())
+    ];
+    Ok(look_further(out, &commands)?)
+}
+
+/// Commands to go on with.
+fn look_further(out: &mut impl Write, commands: &[String]) -> std::io::Result<()> {
+    writeln!(out)?;
+    writeln!(out, "Look further:")?;
+    commands.iter().try_for_each(|it| writeln!(out, "  cargo run --release -- {it}"))
 }
 
 fn memory_bytes(store: &Store) -> u64 {
