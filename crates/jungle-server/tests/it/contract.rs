@@ -185,6 +185,19 @@ fn document_has_the_methods_that_there_are_and_no_others() {
     }
 }
 
+/// Generators make the names of functions of these.
+#[test]
+fn operations_are_named_in_one_way() {
+    let contract = Contract::read();
+    let ids: Vec<&str> = contract.operation_ids().map(|(.., id)| id).collect();
+    let is_usual = |id: &str| {
+        id.starts_with(|it: char| it.is_ascii_lowercase())
+            && id.chars().all(|it| it.is_ascii_alphabetic())
+    };
+    assert_eq!(ids.iter().find(|id| !is_usual(id)), None);
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "one name for two");
+}
+
 #[test]
 fn bodies_have_examples_that_fit() {
     let contract = Contract::read();
