@@ -16,6 +16,7 @@ use serde_json::Value as Json;
 use crate::access::Visitor;
 use crate::api::OPENAPI;
 use crate::app::App;
+use crate::problem::Kind;
 use text::{Text, kind, prose};
 
 /// Where the examples find a server: where one is that was given no other address.
@@ -32,6 +33,7 @@ const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 #[template(path = "docs.html")]
 struct Page {
     sections: Vec<Section>,
+    problems: Vec<Refusal>,
     schemas: Vec<Schema>,
 }
 
@@ -69,6 +71,13 @@ struct Answer {
     description: Text,
     /// What its body is, where it has one.
     body: Option<Text>,
+}
+
+/// A kind of problem.
+struct Refusal {
+    name: &'static str,
+    status: u16,
+    title: &'static str,
 }
 
 struct Schema {
@@ -121,6 +130,7 @@ impl Page {
         let schemas = members(&document["components"]["schemas"]);
         Page {
             sections: tags.map(section).collect(),
+            problems: Kind::ALL.iter().map(|&kind| Refusal::of(kind)).collect(),
             schemas: schemas.map(|(name, schema)| Schema::of(document, name, schema)).collect(),
         }
     }
@@ -159,6 +169,13 @@ impl Field {
             kind: kind(&parameter["schema"]),
             description: prose(&parameter["description"]),
         }
+    }
+}
+
+impl Refusal {
+    fn of(kind: Kind) -> Refusal {
+        let (name, status, title) = kind.row();
+        Refusal { name, status: status.as_u16(), title }
     }
 }
 

@@ -15,98 +15,60 @@ use super::Problem;
 use crate::access::AccessError;
 use crate::etag::changed;
 
-/// The kinds of problems.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    BadRequest,
-    Unauthorized,
-    Forbidden,
-    NoSuchAddress,
-    NoSuchTree,
-    NoSuchBranch,
-    NoSuchRevision,
-    NoSuchNode,
-    NoSuchAttribute,
-    NoSuchIndex,
-    MethodNotAllowed,
-    TimedOut,
-    Exists,
-    Conflict,
-    Busy,
-    UnderWay,
-    NotUnderWay,
-    Gone,
-    Changed,
-    TestFailed,
-    TooLarge,
-    UnsupportedMedia,
-    Misdirected,
-    Elsewhere,
-    OtherRequest,
-    TooMany,
-    Failed,
-    Stopped,
-    Full,
-    NoRoom,
+/// The kinds of problems: what they are called here and in `type`, the status, and what they mean.
+macro_rules! kinds {
+    ($($kind:ident $name:literal $status:ident $title:literal,)*) => {
+        /// The kinds of problems.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Kind {
+            $($kind,)*
+        }
+
+        impl Kind {
+            /// All that there are.
+            pub(crate) const ALL: &[Kind] = &[$(Kind::$kind,)*];
+
+            /// Its name in `type`, the status, and what it means. Names never change.
+            pub(crate) fn row(self) -> (&'static str, StatusCode, &'static str) {
+                match self {
+                    $(Kind::$kind => ($name, StatusCode::$status, $title),)*
+                }
+            }
+        }
+    };
 }
 
-impl Kind {
-    /// Its name in `type`, the status, and what it means. Names never change.
-    pub(crate) fn row(self) -> (&'static str, StatusCode, &'static str) {
-        use StatusCode as S;
-        match self {
-            Kind::BadRequest => ("bad-request", S::BAD_REQUEST, "The request is not as it must be"),
-            Kind::Unauthorized => {
-                ("unauthorized", S::UNAUTHORIZED, "Who you are must be said first")
-            }
-            Kind::Forbidden => ("forbidden", S::FORBIDDEN, "This is not allowed"),
-            Kind::NoSuchAddress => ("no-such-address", S::NOT_FOUND, "Nothing has this address"),
-            Kind::NoSuchTree => ("no-such-tree", S::NOT_FOUND, "There is no such tree"),
-            Kind::NoSuchBranch => {
-                ("no-such-branch", S::NOT_FOUND, "There is no such branch or tag")
-            }
-            Kind::NoSuchRevision => ("no-such-revision", S::NOT_FOUND, "There is no such revision"),
-            Kind::NoSuchNode => ("no-such-node", S::NOT_FOUND, "There is no such node"),
-            Kind::NoSuchAttribute => {
-                ("no-such-attribute", S::NOT_FOUND, "The node has no such attribute")
-            }
-            Kind::NoSuchIndex => ("no-such-index", S::NOT_FOUND, "The tree has no such index"),
-            Kind::MethodNotAllowed => {
-                ("method-not-allowed", S::METHOD_NOT_ALLOWED, "This address has no such method")
-            }
-            Kind::TimedOut => ("timed-out", S::REQUEST_TIMEOUT, "The request came too slowly"),
-            Kind::Exists => ("exists", S::CONFLICT, "There is one of this name already"),
-            Kind::Conflict => ("conflict", S::CONFLICT, "Changes contradict each other"),
-            Kind::Busy => ("busy", S::CONFLICT, "The same request is still being worked on"),
-            Kind::UnderWay => ("under-way", S::CONFLICT, "This is being done already"),
-            Kind::NotUnderWay => ("not-under-way", S::CONFLICT, "This is not being done"),
-            Kind::Gone => ("gone", S::GONE, "The history does not have that any more"),
-            Kind::Changed => {
-                ("changed", S::PRECONDITION_FAILED, "The newest revision is another one")
-            }
-            Kind::TestFailed => ("test-failed", S::PRECONDITION_FAILED, "A test was not met"),
-            Kind::TooLarge => ("too-large", S::PAYLOAD_TOO_LARGE, "The request is too large"),
-            Kind::UnsupportedMedia => {
-                ("unsupported-media", S::UNSUPPORTED_MEDIA_TYPE, "The body has another form")
-            }
-            Kind::Misdirected => {
-                ("misdirected", S::MISDIRECTED_REQUEST, "This server has not that name")
-            }
-            Kind::Elsewhere => {
-                ("elsewhere", S::MISDIRECTED_REQUEST, "Servers of another cluster have this tree")
-            }
-            Kind::OtherRequest => {
-                ("other-request", S::UNPROCESSABLE_ENTITY, "Another request had this key")
-            }
-            Kind::TooMany => ("too-many", S::TOO_MANY_REQUESTS, "Too many requests"),
-            Kind::Failed => ("failed", S::INTERNAL_SERVER_ERROR, "The server failed"),
-            Kind::Stopped => {
-                ("stopped", S::SERVICE_UNAVAILABLE, "Nothing is written at the moment")
-            }
-            Kind::Full => ("full", S::SERVICE_UNAVAILABLE, "There is no place for a connection"),
-            Kind::NoRoom => ("no-room", S::INSUFFICIENT_STORAGE, "There is no room"),
-        }
-    }
+kinds! {
+    BadRequest "bad-request" BAD_REQUEST "The request is not as it must be",
+    Unauthorized "unauthorized" UNAUTHORIZED "Who you are must be said first",
+    Forbidden "forbidden" FORBIDDEN "This is not allowed",
+    NoSuchAddress "no-such-address" NOT_FOUND "Nothing has this address",
+    NoSuchTree "no-such-tree" NOT_FOUND "There is no such tree",
+    NoSuchBranch "no-such-branch" NOT_FOUND "There is no such branch or tag",
+    NoSuchRevision "no-such-revision" NOT_FOUND "There is no such revision",
+    NoSuchNode "no-such-node" NOT_FOUND "There is no such node",
+    NoSuchAttribute "no-such-attribute" NOT_FOUND "The node has no such attribute",
+    NoSuchIndex "no-such-index" NOT_FOUND "The tree has no such index",
+    MethodNotAllowed "method-not-allowed" METHOD_NOT_ALLOWED "This address has no such method",
+    TimedOut "timed-out" REQUEST_TIMEOUT "The request came too slowly",
+    Exists "exists" CONFLICT "There is one of this name already",
+    Conflict "conflict" CONFLICT "Changes contradict each other",
+    Busy "busy" CONFLICT "The same request is still being worked on",
+    UnderWay "under-way" CONFLICT "This is being done already",
+    NotUnderWay "not-under-way" CONFLICT "This is not being done",
+    Gone "gone" GONE "The history does not have that any more",
+    Changed "changed" PRECONDITION_FAILED "The newest revision is another one",
+    TestFailed "test-failed" PRECONDITION_FAILED "A test was not met",
+    TooLarge "too-large" PAYLOAD_TOO_LARGE "The request is too large",
+    UnsupportedMedia "unsupported-media" UNSUPPORTED_MEDIA_TYPE "The body has another form",
+    Misdirected "misdirected" MISDIRECTED_REQUEST "This server has not that name",
+    Elsewhere "elsewhere" MISDIRECTED_REQUEST "Servers of another cluster have this tree",
+    OtherRequest "other-request" UNPROCESSABLE_ENTITY "Another request had this key",
+    TooMany "too-many" TOO_MANY_REQUESTS "Too many requests",
+    Failed "failed" INTERNAL_SERVER_ERROR "The server failed",
+    Stopped "stopped" SERVICE_UNAVAILABLE "Nothing is written at the moment",
+    Full "full" SERVICE_UNAVAILABLE "There is no place for a connection",
+    NoRoom "no-room" INSUFFICIENT_STORAGE "There is no room",
 }
 
 /// Errors that are of one kind whatever is in them.

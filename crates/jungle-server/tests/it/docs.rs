@@ -36,6 +36,19 @@ fn page_has_every_operation_with_an_example() {
 }
 
 #[test]
+fn page_has_every_problem() {
+    let served = Served::memory();
+    let page = served.get("/docs").text;
+    let names = quoted(&page, "<dt id=\"problem-");
+    assert!(names.len() > 25, "{names:?}");
+    for (path, status) in [("/api/v1/trees/none", 404), ("/api/v1/trees?limit=x", 400)] {
+        let name = served.get(path).problem();
+        let row = format!("<code>urn:jungle:{name}</code> <span class=\"quiet\">{status}</span>");
+        assert!(page.contains(&row), "{row}");
+    }
+}
+
+#[test]
 fn links_within_the_page_lead_somewhere() {
     let page = Served::memory().get("/docs").text;
     let ids = quoted(&page, " id=\"");
