@@ -6,6 +6,7 @@ pub(crate) mod words;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
+use clap::CommandFactory;
 use jungle::Store;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
@@ -24,7 +25,9 @@ use complete::Complete;
 const HELP: &str = "\
 Each line is a command without `jungle` and without the folder: `get board /title`, `put board \
 /title '\"Hello\"'`, `help`. Tab completes commands, trees and paths; the arrows go back to lines \
-before; `exit` or the end of the input ends it. Nobody else can open the folder meanwhile.";
+before; `exit` or the end of the input ends it. From a line `\\at REV` on, what takes --at tells \
+how it was then, unless it says another revision; `\\at` alone goes back to what is newest. \
+Nobody else can open the folder meanwhile.";
 
 /// Give commands one after the other, with completion and history
 #[derive(clap::Args)]
@@ -40,6 +43,9 @@ pub(crate) struct Args {
 /// Commands that take no folder first.
 const WITHOUT_FOLDER: [&str; 7] =
     ["help", "man", "completions", "cheat", "config", "demo", "restore"];
+
+/// The word before a revision at which all is looked at from then on.
+const AT: &str = r"\at";
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     if context.held.is_some() {
@@ -62,8 +68,9 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     }
     let mut failed_last = None;
     let mut is_kept = true;
+    let mut at = String::new();
     loop {
-        let line = match editor.readline("jungle> ") {
+        let line = match editor.readline(prompt(&at).as_str()) {
             Ok(line) => line,
             Err(ReadlineError::Interrupted) => continue,
             Err(ReadlineError::Eof) => break,
@@ -73,7 +80,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         if let Some(file) = history.as_ref().filter(|_| is_kept) {
             is_kept = keep(&mut editor, file);
         }
-        let done = one(&line, &args.dir, &context);
+        let done = one(&line, &args.dir, &mut at, &context);
         be_quiet(is_quiet);
         draw_tables(false);
         match done {
@@ -92,6 +99,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     }
 }
 
+fn prompt(at: &str) -> String {
+    if at.is_empty() { "jungle> ".to_owned() } else { format!("jungle at {at}> ") }
+}
+
 /// Keeps the newest line, behind those of other shells; says once if that cannot be.
 fn keep(editor: &mut Editor<Complete<'_>, FileHistory>, file: &Path) -> bool {
     let kept = file.parent().map_or(Ok(()), std::fs::create_dir_all);
@@ -104,8 +115,13 @@ enum Next {
     End,
 }
 
-/// Does what one line says.
-fn one(line: &str, dir: &str, context: &Context<'_>) -> Result<Next, Failure> {
+/// Does what one line says; what is looked at is as it was at a revision, if there is one.
+fn one(line: &str, dir: &str, at: &mut String, context: &Context<'_>) -> Result<Next, Failure> {
+    let mut said = line.split_whitespace();
+    if said.next() == Some(AT) {
+        *at = said.collect::<Vec<_>>().join(" ");
+        return Ok(Next::Go);
+    }
     let mut words = words::split(line).map_err(Failure::usage)?;
     let Some(first) = words.first().cloned() else { return Ok(Next::Go) };
     match &*first {
@@ -113,6 +129,9 @@ fn one(line: &str, dir: &str, context: &Context<'_>) -> Result<Next, Failure> {
         "shell" => return Err(Failure::usage("this is a shell already")),
         first if WITHOUT_FOLDER.contains(&first) || first.starts_with('-') => {}
         _ => words.insert(1, dir.to_owned()),
+    }
+    if !at.is_empty() && may_take_at(&first, &words) {
+        words.push(format!("--at={at}"));
     }
     words.insert(0, "jungle".into());
     let args = match args::Args::of(words.into_iter().map(Into::into)) {
@@ -132,6 +151,15 @@ fn one(line: &str, dir: &str, context: &Context<'_>) -> Result<Next, Failure> {
     let opening = args.opening(context.opening.clone());
     commands::run(&args.command, &Context { format, opening, held: context.held })?;
     Ok(Next::Go)
+}
+
+/// Can it be said of this command at which revision, and is it not?
+fn may_take_at(command: &str, words: &[String]) -> bool {
+    let all = args::Args::command();
+    let is_at = |arg: &clap::Arg| arg.get_long() == Some("at");
+    let is_taken = all.find_subcommand(command).is_some_and(|it| it.get_arguments().any(is_at));
+    let is_said = |word: &String| word == "--" || word == "--at" || word.starts_with("--at=");
+    is_taken && !words.iter().any(is_said)
 }
 
 fn editor(store: &Store) -> Result<Editor<Complete<'_>, FileHistory>, Failure> {
