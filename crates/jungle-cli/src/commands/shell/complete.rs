@@ -1,16 +1,19 @@
-//! Completion: commands, then trees, then paths, tags and branches.
+//! Completion: commands, then trees, then paths, tags and branches; and colours for these.
 
+use std::borrow::Cow;
+
+use anstyle::{AnsiColor, Style};
 use clap::CommandFactory;
 use jungle::{Path, Store, TreeHandle};
 use jungle_json::{Member, Shape, shape, value_at};
 use jungle_tree::Key;
 use rustyline::completion::Completer;
-use rustyline::highlight::Highlighter;
+use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::Hinter;
 use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
 
-use super::words::so_far;
+use super::words::{places, so_far};
 use crate::args;
 
 /// More than these are of no help.
@@ -26,7 +29,8 @@ impl<'s> Complete<'s> {
     pub(super) fn new(store: &'s Store) -> Complete<'s> {
         let whole = args::Args::command();
         let names = whole.get_subcommands().map(|command| command.get_name().to_owned());
-        let commands = names.filter(|name| name != "shell").chain(["help".into(), "exit".into()]);
+        let ours = ["help", "exit", "quit"].map(str::to_owned);
+        let commands = names.filter(|name| name != "shell").chain(ours);
         Complete { store, commands: commands.collect() }
     }
 
@@ -93,6 +97,41 @@ fn quoted(text: String) -> String {
     if text.contains(is_special) { format!("'{}'", text.replace('\'', r"'\''")) } else { text }
 }
 
+/// The same line with colours: the command, options, paths and what is in quotes.
+fn colored(line: &str, commands: &[String]) -> String {
+    let (mut text, mut done) = (String::new(), 0);
+    for (at, place) in places(line).into_iter().enumerate() {
+        let word = &line[place.clone()];
+        let style = if at == 0 { style_of_command(word, commands) } else { style(word) };
+        text += &line[done..place.start];
+        text += &format!("{style}{word}{style:#}");
+        done = place.end;
+    }
+    text + &line[done..]
+}
+
+/// Red where no command begins like this.
+fn style_of_command(word: &str, commands: &[String]) -> Style {
+    if commands.iter().any(|name| name == word) {
+        return Style::new().bold();
+    }
+    let may_be = word.starts_with(['-', '\\']) || commands.iter().any(|it| it.starts_with(word));
+    if may_be { Style::new() } else { of_color(AnsiColor::Red) }
+}
+
+fn style(word: &str) -> Style {
+    match word.chars().next() {
+        Some('-') => of_color(AnsiColor::Yellow),
+        Some('/') => of_color(AnsiColor::Cyan),
+        Some('\'' | '"') => of_color(AnsiColor::Green),
+        _ => Style::new(),
+    }
+}
+
+fn of_color(color: AnsiColor) -> Style {
+    Style::new().fg_color(Some(color.into()))
+}
+
 impl Completer for Complete<'_> {
     type Candidate = String;
 
@@ -111,7 +150,17 @@ impl Hinter for Complete<'_> {
     type Hint = String;
 }
 
-impl Highlighter for Complete<'_> {}
+impl Highlighter for Complete<'_> {
+    fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
+        Cow::Owned(colored(line, &self.commands))
+    }
+
+    /// With each letter a word may become another one.
+    fn highlight_char(&self, _: &str, _: usize, kind: CmdKind) -> bool {
+        !matches!(kind, CmdKind::MoveCursor)
+    }
+}
+
 impl Validator for Complete<'_> {}
 impl Helper for Complete<'_> {}
 
@@ -150,5 +199,19 @@ mod tests {
         check("get other /", &[]);
         drop((store, tree));
         std::fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn words_have_colours_and_stay_as_they_are() {
+        let commands = ["get", "gc"].map(str::to_owned);
+        let check = |line: &str, expected: &str| {
+            let expected = expected.replace('<', "\u{1b}[").replace('>', "\u{1b}[0m");
+            assert_eq!(colored(line, &commands), expected);
+        };
+        check("", "");
+        check("g", "g");
+        check("go on", "<31mgo> on");
+        check(r"\at main~2", r"\at main~2");
+        check(" get  board /a --at '/x y ", " <1mget>  board <36m/a> <33m--at> <32m'/x y >");
     }
 }

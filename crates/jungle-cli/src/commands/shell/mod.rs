@@ -10,7 +10,7 @@ use clap::CommandFactory;
 use jungle::Store;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
-use rustyline::{Config, Editor};
+use rustyline::{ColorMode, Config, Editor};
 
 use crate::args;
 use crate::bar;
@@ -18,7 +18,7 @@ use crate::commands;
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder;
-use crate::output::{Format, be_data, be_quiet, draw_tables, is_quiet, say};
+use crate::output::{Format, be_data, be_quiet, draw_tables, is_colored, is_quiet, say};
 
 use complete::Complete;
 
@@ -163,7 +163,8 @@ fn may_take_at(command: &str, words: &[String]) -> bool {
 }
 
 fn editor(store: &Store) -> Result<Editor<Complete<'_>, FileHistory>, Failure> {
-    let config = Config::builder().auto_add_history(false).build();
+    let color = if is_colored() { ColorMode::Enabled } else { ColorMode::Disabled };
+    let config = Config::builder().auto_add_history(false).color_mode(color).build();
     let mut editor = Editor::with_config(config).map_err(failed)?;
     editor.set_helper(Some(Complete::new(store)));
     Ok(editor)

@@ -1,5 +1,7 @@
 //! A line as words: with quotes as shells have them.
 
+use std::ops::Range;
+
 /// The words of a line.
 pub(crate) fn split(line: &str) -> Result<Vec<String>, &'static str> {
     let (words, open) = parse(line);
@@ -14,15 +16,20 @@ pub(crate) fn split(line: &str) -> Result<Vec<String>, &'static str> {
 pub(super) fn so_far(line: &str) -> (Vec<String>, usize) {
     let (mut words, open) = parse(line);
     if !open && (words.is_empty() || line.ends_with(char::is_whitespace)) {
-        words.push((line.len(), String::new()));
+        words.push((line.len()..line.len(), String::new()));
     }
-    let start = words.last().map_or(0, |(start, _)| *start);
+    let start = words.last().map_or(0, |(place, _)| place.start);
     (words.into_iter().map(|(_, word)| word).collect(), start)
 }
 
-/// Words and where they begin, and whether the last one has a quote that is not closed.
-fn parse(line: &str) -> (Vec<(usize, String)>, bool) {
-    let mut words: Vec<(usize, String)> = Vec::new();
+/// Where the words of a line are, with their quotes.
+pub(super) fn places(line: &str) -> Vec<Range<usize>> {
+    parse(line).0.into_iter().map(|(place, _)| place).collect()
+}
+
+/// Words and where they are, and whether the last one has a quote that is not closed.
+fn parse(line: &str) -> (Vec<(Range<usize>, String)>, bool) {
+    let mut words: Vec<(Range<usize>, String)> = Vec::new();
     let (mut in_word, mut quote) = (false, None);
     let mut chars = line.char_indices();
     while let Some((at, char)) = chars.next() {
@@ -31,10 +38,10 @@ fn parse(line: &str) -> (Vec<(usize, String)>, bool) {
             continue;
         }
         if !in_word {
-            words.push((at, String::new()));
+            words.push((at..at, String::new()));
             in_word = true;
         }
-        let (_, word) = words.last_mut().expect("just begun");
+        let (place, word) = words.last_mut().expect("just begun");
         match (quote, char) {
             (Some(open), char) if open == char => quote = None,
             (Some('\''), char) => word.push(char),
@@ -42,6 +49,7 @@ fn parse(line: &str) -> (Vec<(usize, String)>, bool) {
             (None, '\'' | '"') => quote = Some(char),
             (_, char) => word.push(char),
         }
+        place.end = chars.offset();
     }
     (words, quote.is_some())
 }
@@ -61,5 +69,6 @@ mod tests {
         assert_eq!(so_far("get bo"), (vec!["get".into(), "bo".into()], 4));
         assert_eq!(so_far("get "), (vec!["get".into(), String::new()], 4));
         assert_eq!(so_far("get '/a b"), (vec!["get".into(), "/a b".into()], 4));
+        assert_eq!(places(r#" get  "é x"'y' a\ b"#), [1..4, 6..15, 16..20]);
     }
 }
