@@ -211,6 +211,44 @@ fn folder_is_made_for_its_owner_only() {
     }
 }
 
+/// Nothing is said but that it is to serve. It has a usual port, and takes another where that is
+/// taken.
+#[cfg(target_os = "linux")]
+#[test]
+fn fresh_server_listens_to_this_machine_only() {
+    let folder = Folder::new("serve-fresh");
+    let mut command = folder.command(&["serve", "--json"]);
+    command.env("XDG_DATA_HOME", &folder.0);
+    let serving = Serving::start_by(command);
+    let data = folder.0.join("jungle");
+    assert_eq!(serving.told["data"], data.to_str().unwrap());
+    let port = serving.address().strip_prefix("127.0.0.1:").unwrap();
+    let port: u16 = port.parse().unwrap();
+    assert_eq!(listening(serving.child.id()), [format!("0100007F:{port:04X}")]);
+}
+
+/// Where a process listens, in the words of the system.
+#[cfg(target_os = "linux")]
+fn listening(process: u32) -> Vec<String> {
+    let files = fs::read_dir(format!("/proc/{process}/fd")).unwrap();
+    // One may be closed meanwhile.
+    let links = files.filter_map(|file| fs::read_link(file.unwrap().path()).ok());
+    let links: Vec<String> = links.map(|link| link.to_string_lossy().into_owned()).collect();
+    let mut found = Vec::new();
+    for table in ["tcp", "tcp6"] {
+        // There is none of what the system does not have.
+        let table = format!("/proc/{process}/net/{table}");
+        for socket in fs::read_to_string(table).unwrap_or_default().lines().skip(1) {
+            let fields: Vec<&str> = socket.split_whitespace().collect();
+            let (local, state, link) = (fields[1], fields[3], format!("socket:[{}]", fields[9]));
+            if state == "0A" && links.contains(&link) {
+                found.push(local.to_owned());
+            }
+        }
+    }
+    found
+}
+
 #[test]
 fn address_that_others_reach_is_refused_with_a_hint() {
     let folder = Folder::new("serve-expose");

@@ -1,7 +1,5 @@
 use std::io::{Read, Write};
 
-use jungle::{Jungle, Memory};
-use jungle_server::{Data, Options, Server, StartError};
 use serde_json::json;
 
 use crate::support::{Folder, Served};
@@ -75,22 +73,4 @@ fn request_that_is_under_way_is_done_when_the_server_stops() {
     stop.join().unwrap();
     let served = Served::folder(&folder);
     assert_eq!(served.get("/api/v1/trees/t/node").expect(200)["child_count"], 1);
-}
-
-#[test]
-fn nobody_is_reached_by_others_unasked() {
-    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
-        let options = Options { listen: address.parse().unwrap(), ..Options::default() };
-        let data = Data::Memory(Jungle::memory().unwrap());
-        let refused = Server::start(data, options);
-        assert!(matches!(refused, Err(StartError::Exposed { .. })), "{address}");
-    }
-}
-
-#[test]
-fn address_that_is_taken_is_told() {
-    let served = Served::memory();
-    let options = Options { listen: served.address(), ..Options::default() };
-    let data = Data::Memory(Jungle::memory().unwrap());
-    assert!(matches!(Server::start(data, options), Err(StartError::Listen { .. })));
 }

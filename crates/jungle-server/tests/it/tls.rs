@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jungle::{Jungle, Memory};
-use jungle_server::{Access, Certificate, Data, Options, Role, Server, StartError, Tls, TlsError};
+use jungle_server::{Certificate, Data, Options, Role, Server, StartError, Tls, TlsError};
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::{
@@ -22,7 +22,7 @@ fn file(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/tls").join(name)
 }
 
-fn tls() -> Option<Certificate> {
+pub(crate) fn tls() -> Option<Certificate> {
     Some(Certificate::Files(Tls { cert: file("cert.pem"), key: file("key.pem") }))
 }
 
@@ -103,41 +103,6 @@ fn key_and_certificate_must_fit() {
     assert!(matches!(start("nothing.pem", "key.pem"), TlsError::Read { .. }));
     assert!(matches!(start("cert.pem", "cert.pem"), TlsError::Read { .. }));
     assert!(matches!(start("key.pem", "key.pem"), TlsError::Use { .. }));
-}
-
-#[test]
-fn others_reach_it_only_encrypted_and_asked_or_where_that_is_said() {
-    let guarded = Guarded::new("exposed", &[("ana", "*", "/", Role::Admin)]);
-    let access = || Some(guarded.file.clone());
-    let start = |options: Options| {
-        let options = Options { listen: "0.0.0.0:0".parse().unwrap(), ..options };
-        match Server::start(Data::Memory(Jungle::memory().unwrap()), options) {
-            Err(StartError::Exposed { why, .. }) => why,
-            Err(other) => panic!("{other}"),
-            Ok(server) => {
-                server.stop().unwrap();
-                "started"
-            }
-        }
-    };
-    let usual = Options::default;
-    for (options, expected) in [
-        (usual(), "nothing is encrypted, and nobody is asked who they are"),
-        (Options { tls: tls(), ..usual() }, "nobody is asked who they are"),
-        (Options { access: access(), ..usual() }, "what is sent is not encrypted"),
-        (Options { tls: tls(), access: access(), ..usual() }, "started"),
-        (Options { expose: true, ..usual() }, "started"),
-    ] {
-        assert_eq!(start(options), expected);
-    }
-    // Nobody is left who may make a tree.
-    let mut access = Access::read(&guarded.file).unwrap();
-    for who in ["ana", "ended"] {
-        access.revoke(who, None).unwrap();
-    }
-    access.write(&guarded.file).unwrap();
-    let options = Options { tls: tls(), access: Some(guarded.file.clone()), ..usual() };
-    assert_eq!(start(options), "nobody is made an admin in the access file");
 }
 
 #[test]
