@@ -28,6 +28,9 @@ struct Shown<'a> {
     attributes: Attributes<'a>,
     #[serde(skip_serializing_if = "is_zero")]
     attributes_left_out: usize,
+    /// What to send as `attributes_after` for more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attributes_next: Option<&'a str>,
     child_count: u64,
     subtree_count: u64,
     next_position: i64,
@@ -39,7 +42,7 @@ pub(crate) async fn show(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let query = Query::of(&uri, &["path", "branch", "at"])?;
+    let query = Query::of(&uri, &["path", "attributes_after", "branch", "at"])?;
     let path = query.path()?;
     let found = app.version(&name, &query, &path).await?;
     let revision = found.snapshot.revision();
@@ -47,13 +50,14 @@ pub(crate) async fn show(
     if let Some(unchanged) = app.mark.unchanged(&headers, revision) {
         return Ok(unchanged);
     }
-    let attributes = Attributes::long(node);
+    let attributes = Attributes::long(node, query.text("attributes_after")?);
     let answer = json(&Shown {
         tree: &name,
         branch: found.tree.branch_name(),
         revision: revision.number(),
         path: path.to_string(),
         attributes_left_out: attributes.left_out(),
+        attributes_next: attributes.last(),
         attributes,
         child_count: node.child_count(),
         subtree_count: node.subtree_count(),

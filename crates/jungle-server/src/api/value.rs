@@ -70,31 +70,45 @@ impl Serialize for Shown<'_> {
 pub(crate) struct Attributes<'a> {
     node: Node<'a>,
     bytes_max: usize,
+    /// How many are in front of those that are told.
+    skipped: usize,
     count_max: usize,
 }
 
 impl<'a> Attributes<'a> {
-    /// Those of a single node, about a page of bytes.
-    pub(crate) fn long(node: Node<'a>) -> Attributes<'a> {
+    /// Those of a single node, behind this key if there is one, about a page of bytes.
+    pub(crate) fn long(node: Node<'a>, after: Option<&str>) -> Attributes<'a> {
+        let is_before = |(key, _): &(&str, ValueRef<'_>)| after.is_some_and(|after| *key <= after);
+        let skipped = node.attributes().take_while(is_before).count();
         let (bytes_max, mut bytes) = (VALUE_BYTES_MAX, 0);
         let begins = |(key, value): &(&str, ValueRef<'_>)| {
             let begins = bytes < PAGE_BYTES;
             bytes += key.len() + ATTRIBUTE_BYTES + length(*value).min(bytes_max);
             begins
         };
-        let count_max = node.attributes().take_while(begins).count();
-        Attributes { node, bytes_max, count_max }
+        let count_max = node.attributes().skip(skipped).take_while(begins).count();
+        Attributes { node, bytes_max, skipped, count_max }
     }
 
     /// Those for a page.
     pub(crate) fn short(node: Node<'a>) -> Attributes<'a> {
         let (bytes_max, count_max) = (SHORT_VALUE_BYTES_MAX, SHORT_ATTRIBUTES_MAX);
-        Attributes { node, bytes_max, count_max }
+        Attributes { node, bytes_max, skipped: 0, count_max }
     }
 
-    /// How many are not told.
+    /// How many behind them are not told.
     pub(crate) fn left_out(&self) -> usize {
-        self.node.attributes().skip(self.count_max).count()
+        self.node.attributes().skip(self.skipped + self.count_max).count()
+    }
+
+    /// The key of the last one, if there are more.
+    pub(crate) fn last(&self) -> Option<&'a str> {
+        let last = self.told().last().filter(|_| self.left_out() > 0);
+        last.map(|(key, _)| key)
+    }
+
+    fn told(&self) -> impl Iterator<Item = (&'a str, ValueRef<'a>)> {
+        self.node.attributes().skip(self.skipped).take(self.count_max)
     }
 }
 
@@ -110,7 +124,7 @@ fn length(value: ValueRef<'_>) -> usize {
 impl Serialize for Attributes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        for (key, value) in self.node.attributes().take(self.count_max) {
+        for (key, value) in self.told() {
             map.serialize_entry(key, &Shown { value, bytes_max: self.bytes_max })?;
         }
         map.end()

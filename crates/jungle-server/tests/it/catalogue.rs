@@ -34,7 +34,7 @@ fn reads() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
     let branch = |more: &[(&'static str, &'static str)]| [&[("branch", BRANCHES)], more].concat();
     vec![
         ("/api/v1/trees?", vec![("limit", COUNTS)]),
-        ("/api/v1/trees/t/node?", with(&[])),
+        ("/api/v1/trees/t/node?", with(&[("attributes_after", "%FF")])),
         ("/api/v1/trees/t/value?attribute=n&", with(&[])),
         ("/api/v1/trees/t/document?", with(&[("layout", WORDS)])),
         (

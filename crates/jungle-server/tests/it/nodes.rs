@@ -115,6 +115,17 @@ fn node_with_very_many_attributes_tells_a_page_of_them() {
     let told = long["attributes"].as_object().unwrap().len();
     assert_eq!(long["attributes"]["long-00"]["bytes"], 70_000);
     assert_eq!((told, &long["attributes_left_out"]), (16, &json!(84)));
+    let mut keys = Vec::new();
+    let mut page = long;
+    loop {
+        keys.extend(page["attributes"].as_object().unwrap().keys().cloned());
+        let Some(next) = page["attributes_next"].as_str() else { break };
+        page = node(&format!("/0&attributes_after={next}"));
+    }
+    assert_eq!(page.get("attributes_left_out"), None);
+    assert_eq!(keys, (0..100).map(|n| format!("long-{n:02}")).collect::<Vec<_>>());
+    let behind = node("/0&attributes_after=long-990");
+    assert_eq!(behind["attributes"], json!({}));
     let short = node("/");
     assert_eq!(short["attributes"].as_object().unwrap().len(), 9_000);
     assert_eq!(short.get("attributes_left_out"), None);
