@@ -5,6 +5,7 @@ pub(crate) mod alice;
 pub(crate) mod apply;
 pub(crate) mod at;
 pub(crate) mod backup;
+pub(crate) mod bench;
 pub(crate) mod blame;
 pub(crate) mod branch;
 pub(crate) mod cheat;
@@ -90,6 +91,7 @@ pub(crate) enum Command {
     Alice(alice::Args),
     Shell(shell::Args),
     Demo(demo::Args),
+    Bench(bench::Args),
     Cheat(cheat::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -179,6 +181,7 @@ fn run_loaded(command: &Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Alice(args) => alice::run(args, context),
         Command::Shell(args) => shell::run(args, context),
         Command::Demo(args) => demo::run(args, context),
+        Command::Bench(args) => bench::run(args, context),
         Command::Cheat(args) => cheat::run(args, context),
         Command::Completions(args) => completions::run(args, context),
         Command::Man(args) => man::run(args, context),

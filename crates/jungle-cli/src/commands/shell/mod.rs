@@ -41,8 +41,8 @@ pub(crate) struct Args {
 }
 
 /// Commands that take no folder first.
-const WITHOUT_FOLDER: [&str; 7] =
-    ["help", "man", "completions", "cheat", "config", "demo", "restore"];
+const WITHOUT_FOLDER: [&str; 8] =
+    ["help", "man", "completions", "cheat", "config", "demo", "bench", "restore"];
 
 /// The word before a revision at which all is looked at from then on.
 const AT: &str = r"\at";
