@@ -189,9 +189,16 @@ impl Renumbering {
         let mut keys: BTreeMap<Path, Key> = known.collect();
         let placed = self.placed.iter().map(|(said, at)| (at, said));
         let placed: HashMap<&Path, &Path> = placed.collect();
-        let others: HashSet<&[Key]> = self.nodes.iter().map(|node| &*node.path).collect();
+        // The topmost of them, in order: what is in one is in the last that is not behind it.
+        let mut others: Vec<&Path> = self.nodes.iter().map(|node| &node.path).collect();
+        others.retain(|path| !path.is_empty());
+        others.sort_unstable();
+        others.dedup_by(|path, top| path.starts_with(top));
         // Is what ours calls so elsewhere? Then it is a node that ours does not have.
-        let is_other = |at: &Path| (1..=at.len()).any(|end| others.contains(&at[..end]));
+        let is_other = |at: &Path| {
+            let end = others.partition_point(|other| *other <= at);
+            others[..end].last().is_some_and(|other| at.starts_with(other))
+        };
         for (at, now) in renamed {
             let said = match placed.get(at) {
                 Some(said) => *said,

@@ -34,6 +34,24 @@ fn renumbered(nodes: &[(&str, i64)]) -> Vec<Renumbered> {
     nodes.iter().map(node).collect()
 }
 
+/// What was renamed in such a node, or in one that is in such a node, was theirs alone.
+#[test]
+fn only_nodes_of_ours_are_renumbered_by_what_comes_between() {
+    let path = |text: &str| text.parse::<Path>().unwrap();
+    let told = renumbered(&[("/1", 2), ("/1/0", 1), ("/1/0/2", 5), ("/3", 4)]);
+    let known = Renumbering::from(told.iter().rev().cloned().collect::<Vec<_>>());
+    for (from, to) in [("/1/0/3", "/1/0/4"), ("/1/7/7", "/1/7/8"), ("/3", "/5"), ("/3/0", "/3/1")] {
+        assert_eq!(known.then(&[(path(from), path(to))]), told, "{from}");
+    }
+    for (from, to) in [("/0/7", 8), ("/2", 9), ("/2/0/2", 3), ("/4/1", 2)] {
+        let (from, key) = (path(from), Key::from(to));
+        let now = from.parent().unwrap().join(key.clone());
+        let nodes = known.then(&[(from.clone(), now)]);
+        assert_eq!(nodes.len(), told.len() + 1, "{from}");
+        assert!(nodes.contains(&Renumbered { path: from, key }));
+    }
+}
+
 #[test]
 fn nodes_get_their_other_keys_all_at_once() {
     let base = marked(&["/0", "/0/0", "/0/1", "/1", "/2", "/3"]);
