@@ -136,14 +136,16 @@ impl Sketch {
     }
 }
 
-fn key_of(said: &Answer) -> Option<&Key> {
+/// The key that a new child got.
+pub fn key_of(said: &Answer) -> Option<&Key> {
     match said {
         Answer::Key(key) => Some(key),
         _ => None,
     }
 }
 
-fn elsewhere(new: &[(Path, Path)], path: &Path) -> Path {
+/// Where a path leads, with new nodes where they are instead of where they were seen.
+pub fn elsewhere(new: &[(Path, Path)], path: &Path) -> Path {
     let nearest = new.iter().filter(|(seen, _)| path.starts_with(seen));
     match nearest.max_by_key(|(seen, _)| seen.len()) {
         Some((seen, is)) => Path::from([is, &path[seen.len()..]].concat()),

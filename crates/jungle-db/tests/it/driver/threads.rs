@@ -8,11 +8,12 @@ use std::thread;
 
 use jungle_db::{Jungle, Revision, TreeHandle};
 use jungle_testkit::Rng;
-use jungle_tree::EditError;
+use jungle_tree::{EditError, Path};
 
 use super::content::{self, Content};
 use super::op::{Answer, Op};
 use super::shared::Follower;
+use super::sketch::{elsewhere, key_of};
 use super::some_retention;
 
 /// What every thread asked and did, by the revision that it was committed in.
@@ -73,7 +74,8 @@ fn check(trees: &[&TreeHandle], log: Log) {
     let mut content = content::bare();
     for (revision, steps) in log.into_inner().expect("nobody panicked") {
         for (op, said) in steps {
-            assert_eq!(op.to_content(&mut content, None), said, "{op:?} in revision {revision}");
+            let again = op.to_content(&mut content, key_of(&said));
+            assert_eq!(again, said, "{op:?} in revision {revision}");
         }
         for snapshot in trees.iter().filter_map(|tree| tree.at(revision).ok()) {
             assert_eq!(content::whole(&snapshot), content, "revision {revision}");
@@ -83,13 +85,14 @@ fn check(trees: &[&TreeHandle], log: Log) {
 }
 
 fn update(rng: &mut Rng, tree: &TreeHandle, log: &Log) {
+    let next: fn(&mut Rng, &Content) -> Op = if rng.chance(1, 3) { growing } else { fixed };
     let done = tree.update(|tx| {
         let mut local = content::of(tx.base().root());
         let mut steps = Vec::new();
         for _ in 0..rng.range(1..5) {
-            let op = fixed(rng, &local);
+            let op = next(rng, &local);
             let said = op.to_draft(tx);
-            assert_eq!(op.to_content(&mut local, None), said, "{op:?}");
+            assert_eq!(op.to_content(&mut local, key_of(&said)), said, "{op:?}");
             steps.push((op, said));
             thread::yield_now();
         }
@@ -97,16 +100,54 @@ fn update(rng: &mut Rng, tree: &TreeHandle, log: &Log) {
     });
     let done = done.expect("there is room");
     if let Some(steps) = done.value {
+        let steps = placed(steps, &done.renamed);
         let twice = log.lock().expect("nobody panics").insert(done.revision, steps);
         assert!(twice.is_none(), "revision {} was given twice", done.revision);
     }
+}
+
+/// The steps as they were done where they were committed: what others have appended meanwhile has
+/// given our new nodes other keys, which we were told.
+fn placed(steps: Vec<(Op, Answer)>, renamed: &[(Path, Path)]) -> Vec<(Op, Answer)> {
+    // The new nodes, where the closure saw them and where they are.
+    let mut new: Vec<(Path, Path)> = Vec::new();
+    let (mut placed, mut told) = (Vec::new(), 0);
+    for (op, said) in steps {
+        let there = op.elsewhere(|path| elsewhere(&new, path));
+        let Some(seen) = op.new_child(&said) else {
+            placed.push((there, said));
+            continue;
+        };
+        let now = renamed.iter().find(|(from, _)| *from == seen).map(|(_, now)| now);
+        told += usize::from(now.is_some());
+        let key = now.unwrap_or(&seen).last().expect("no root").clone();
+        let parent = elsewhere(&new, &seen.parent().expect("no root"));
+        new.push((seen, parent.join(key.clone())));
+        placed.push((there, Answer::Key(key)));
+    }
+    assert_eq!(told, renamed.len(), "{renamed:?} tells of others than {new:?}");
+    placed
 }
 
 /// Nothing that depends on where others have carried a node, or on who appended first.
 fn fixed(rng: &mut Rng, content: &Content) -> Op {
     loop {
         let op = Op::random(rng, content, &[]);
-        if !op.carries() && !op.names_position() && !matches!(op, Op::Append(_)) {
+        let is_new = matches!(op, Op::Append(_) | Op::At(..));
+        if !op.carries() && !op.names_position() && !is_new {
+            return op;
+        }
+    }
+}
+
+/// What is appended, which may get another key, and attributes of it and of what is there. Nothing
+/// is asked for that is not there: it may be, under the key that one of ours gets.
+fn growing(rng: &mut Rng, content: &Content) -> Op {
+    loop {
+        let op = Op::random(rng, content, &[]);
+        if let Op::Append(at) | Op::Put(at, ..) = &op
+            && content.contains_key(at)
+        {
             return op;
         }
     }
