@@ -2,6 +2,7 @@
 
 pub(crate) mod merge;
 pub(crate) mod origin;
+pub(crate) mod other_keys;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

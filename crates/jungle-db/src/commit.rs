@@ -17,14 +17,14 @@ pub(crate) mod turn;
 pub(crate) mod write;
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use jungle_tree::{
-    Change, ChangeSet, Conflict, Editor, Key, MergeOptions, Node, Path, Rebased, Renumbered,
-    Renumbering, Snapshot, Tree, apply, diff, rebase_onto, stands,
+    Change, ChangeSet, Conflict, Editor, Key, MergeOptions, Node, Path, Rebased, Renumbering,
+    Snapshot, Tree, apply, diff, rebase_onto, stands,
 };
 
-use crate::branch::origin::{Common, Merges, are_too_many, too_many};
+use crate::branch::origin::{Common, Merges};
+use crate::branch::other_keys::OtherKeys;
 use crate::commit::draft::{Draft, Parts};
 use crate::commit::log::Log;
 use crate::commit::read::Read;
@@ -73,19 +73,24 @@ pub(crate) struct MergedBranch<'h> {
     /// Which they had in common before, of those that were merged, as it was worked out; `None` for
     /// a merge that was committed before, and is done again.
     pub(crate) after: Option<Option<Revision>>,
-    /// Which of its nodes have other keys on the branch that it is merged into.
-    pub(crate) renumbering: Renumbering,
+    pub(crate) keys: MergedKeys,
+}
+
+/// Which nodes of a branch that is merged have other keys on the branch that it is merged into.
+pub(crate) enum MergedKeys {
+    /// As the merge was worked out, which may be rebased.
+    WorkedOut(Renumbering),
+    /// As it was told of a merge that was committed before.
+    Told(OtherKeys),
 }
 
 impl MergedBranch<'_> {
     /// The nodes that have other keys, where some were renamed as the merge was rebased.
-    fn renumbered(&self, renamed: &[(Path, Path)]) -> Arc<[Renumbered]> {
-        let renumbered = self.renumbering.then(renamed);
-        // Of one that is done again it was decided before.
-        if self.after.is_some() && are_too_many(&renumbered) {
-            return [too_many()].into();
+    fn renumbered(&self, renamed: &[(Path, Path)]) -> OtherKeys {
+        match &self.keys {
+            MergedKeys::WorkedOut(renumbering) => OtherKeys::of(renumbering.then(renamed)),
+            MergedKeys::Told(keys) => keys.clone(),
         }
-        renumbered.into()
     }
 
     fn note(&self, into: BranchId, renamed: &[(Path, Path)]) {

@@ -4,10 +4,10 @@
 pub(crate) mod copy;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 use jungle_tree::{Change, ChangeSet, EditError, Key, Path, Renumbered, Snapshot, Tree, diff};
 
+use crate::branch::other_keys::OtherKeys;
 use crate::journal::{BranchEdit, CommitRecord, Event, TreeId};
 use crate::jungle::Jungle;
 use crate::restore::replay::{ReplayError, does_not_fit};
@@ -119,10 +119,12 @@ impl Erasure {
     }
 
     /// Takes it out of the nodes that have other keys on another branch.
-    pub(crate) fn forget(&self, renumbered: &mut Arc<[Renumbered]>) {
+    pub(crate) fn forget(&self, renumbered: &mut OtherKeys) {
         let stays = |node: &&Renumbered| !node.path.starts_with(&self.path);
-        if !renumbered.iter().all(|node| stays(&node)) {
-            *renumbered = renumbered.iter().filter(stays).cloned().collect();
+        if let OtherKeys::Told(nodes) = renumbered
+            && !nodes.iter().all(|node| stays(&node))
+        {
+            *nodes = nodes.iter().filter(stays).cloned().collect();
         }
     }
 
@@ -279,7 +281,7 @@ impl Eraser {
         let tree = self.erasure.tree;
         for edit in edits.iter_mut().filter(|edit| edit.tree == tree) {
             if let Some(merged) = &mut edit.merged {
-                self.note_other_keys(record.revision, &merged.renumbered);
+                self.note_other_keys(record.revision, merged.renumbered.nodes());
                 self.erasure.forget(&mut merged.renumbered);
             }
             self.note_moves(record.revision, &edit.changes);
@@ -352,9 +354,7 @@ impl Eraser {
         };
         let known = self.erased.moves.iter().map(|known| (&known.from, &known.to));
         let known: HashSet<(&Path, &Path)> = known.collect();
-        // The root stands for more than are told, and is nowhere else.
-        let nodes = renumbered.iter().filter(|node| !node.path.is_empty());
-        let paths = nodes.map(|node| (&node.path, there(&node.path)));
+        let paths = renumbered.iter().map(|node| (&node.path, there(&node.path)));
         let new = paths.filter(|(from, to)| !known.contains(&(*from, to)));
         let moves = new.map(|(from, to)| Change::Moved { from: from.clone(), to });
         let moves: Vec<Change> = moves.collect();

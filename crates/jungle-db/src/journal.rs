@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use jungle_tree::{ChangeSet, Renumbered};
+use jungle_tree::ChangeSet;
 
+use crate::branch::other_keys::OtherKeys;
 use crate::commit::durability::Durability;
 use crate::history::retention::Retention;
 use crate::revision::{CommitMeta, Revision, Timestamp};
@@ -218,7 +219,7 @@ pub struct BranchEdit {
 /// let record = journal.records().pop().expect("there are five");
 /// let Event::Edited(edits) = record.event else { panic!("a merge is an edit") };
 /// // The node of the draft has another key on the main branch.
-/// let node = &edits[0].merged.as_ref().expect("it is a merge").renumbered[0];
+/// let node = &edits[0].merged.as_ref().expect("it is a merge").renumbered.nodes()[0];
 /// assert_eq!((node.path.to_string(), node.key.to_string()), ("/0".into(), "1".into()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -228,10 +229,8 @@ pub struct MergedVersion {
     pub branch: BranchId,
     /// Its revision.
     pub revision: Revision,
-    /// The nodes of that version that have another key on the branch it was merged into: at most
-    /// [`RENUMBERED_MAX`](crate::RENUMBERED_MAX). Where there are too many for another merge, it is
-    /// the root alone, which has no key.
-    pub renumbered: Arc<[Renumbered]>,
+    /// The nodes of that version that have another key on the branch it was merged into.
+    pub renumbered: OtherKeys,
 }
 
 /// The journal could not take a record, or not make it last.

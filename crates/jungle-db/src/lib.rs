@@ -57,7 +57,7 @@ mod sync;
 mod watch;
 
 pub use branch::merge::{Merge, MergeBranchError};
-pub use branch::origin::RENUMBERED_MAX;
+pub use branch::other_keys::{OtherKeys, RENUMBERED_MAX};
 pub use branch::{BranchError, MAIN_BRANCH, NoSuchBranch};
 pub use commit::draft::{Draft, Isolation};
 pub use commit::durability::Durability;

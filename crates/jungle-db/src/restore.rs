@@ -263,7 +263,7 @@ impl Restore<'_> {
                     return Err(RestoreError::BadNumber { what, id: of.0, next });
                 }
             };
-            merges.note(into, Common { of: *of, snapshot, renumbered: Arc::clone(renumbered) });
+            merges.note(into, Common { of: *of, snapshot, renumbered: renumbered.clone() });
         }
         Ok(TreeState {
             id: saved.id,

@@ -9,10 +9,10 @@ use jungle_tree::{
 };
 
 use crate::branch::NoSuchBranch;
-use crate::branch::origin::RENUMBERED_MAX;
+use crate::branch::other_keys::RENUMBERED_MAX;
 use crate::commit::transaction::{CommitError, Conflicts};
 use crate::commit::write::NotWritten;
-use crate::commit::{Attempt, Failure, MergedBranch, version_of};
+use crate::commit::{Attempt, Failure, MergedBranch, MergedKeys, version_of};
 use crate::handle::{Committed, TreeHandle, UpdateError, committed};
 use crate::head::Head;
 use crate::revision::{CommitMeta, Revision};
@@ -314,7 +314,7 @@ impl Merge {
                     from: &from,
                     base: merging,
                     after: Some(after),
-                    renumbering: merged.renumbering,
+                    keys: MergedKeys::WorkedOut(merged.renumbering),
                 });
             let _turn = merges.turn();
             let done =

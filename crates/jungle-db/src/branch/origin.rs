@@ -3,44 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use jungle_tree::{Key, KeyRef, MergeBase, MergeError, Path, Renumbered};
+use jungle_tree::{MergeBase, MergeError};
 
+use crate::branch::other_keys::OtherKeys;
 use crate::head::{Head, lock};
 use crate::journal::BranchId;
 use crate::planted::{Bug, is_awake};
 use crate::revision::Revision;
 use crate::snapshot::Snapshot;
 use crate::sync::{Mutex, MutexGuard};
-
-/// So many nodes of two branches may have other keys on the one than on the other, if they are to
-/// be merged again: each merge writes all of them down. Fewer where their paths are long, some
-/// 600 kB of keys in all.
-pub const RENUMBERED_MAX: usize = 1 << 16;
-
-/// With more, each further merge, however small, would be longer than what the log of a cluster
-/// takes at once.
-const RENUMBERED_BYTES_MAX: usize = 640 << 10;
-
-/// Are these too many, or their paths too long?
-pub(crate) fn are_too_many(renumbered: &[Renumbered]) -> bool {
-    let bytes = |key: &Key| match key.as_ref() {
-        KeyRef::Name(name) => 4 + name.len(),
-        // Seven bits a byte, of which three are its sign and its kind; and how many digits.
-        KeyRef::Position(index, digits) => {
-            let bits = 3 + 64 - index.unsigned_abs().leading_zeros();
-            bits.div_ceil(7) as usize + 1 + digits.len()
-        }
-    };
-    let keys = renumbered.iter().flat_map(|node| node.path.iter().chain([&node.key]));
-    renumbered.len() > RENUMBERED_MAX || keys.map(bytes).sum::<usize>() > RENUMBERED_BYTES_MAX
-}
-
-/// Stands for more nodes than may be: the root, which has no key, so that it is never one of them.
-/// Not some of them do, since those that are not told would be taken for others as soon as so many
-/// of the told ones are erased that they are not too many any more.
-pub(crate) fn too_many() -> Renumbered {
-    Renumbered { path: Path::root(), key: Key::from(0) }
-}
 
 /// Where a branch left another one, which may have been deleted since.
 pub(crate) struct Origin {
@@ -67,7 +38,7 @@ pub(crate) struct Common {
     pub(crate) of: BranchId,
     pub(crate) snapshot: Snapshot,
     /// The nodes of it that have other keys on the other branch.
-    pub(crate) renumbered: Arc<[Renumbered]>,
+    pub(crate) renumbered: OtherKeys,
 }
 
 /// The newest version that two branches have in common since one was merged into the other.
@@ -96,12 +67,13 @@ impl Base {
 
     /// Have too many nodes other keys on the one branch than on the other?
     pub(crate) fn is_renumbered_too_much(&self) -> bool {
-        self.common.renumbered.first().is_some_and(|first| first.path.is_empty())
+        self.common.renumbered == OtherKeys::TooMany
     }
 
     /// The version, for a merge of this branch.
     pub(crate) fn seen_from(&self, ours: BranchId) -> Result<MergeBase, MergeError> {
         let Common { of, snapshot, renumbered } = &self.common;
+        let renumbered = renumbered.nodes();
         match self.merged {
             None => Ok(MergeBase::new(snapshot)),
             Some(_) if *of == ours => MergeBase::of_ours(snapshot, renumbered),
@@ -155,7 +127,7 @@ impl Merges {
             return Some(Base { common: common.clone(), merged });
         }
         let snapshot = common_origin(from, into)?;
-        let common = Common { of: from.id, snapshot, renumbered: Arc::default() };
+        let common = Common { of: from.id, snapshot, renumbered: OtherKeys::default() };
         Some(Base { common, merged: None })
     }
 }

@@ -6,7 +6,7 @@ use jungle_tree::{ApplyError, Editor, apply};
 
 use crate::branch::{BranchError, MAIN_BRANCH};
 use crate::commit::write::NotWritten;
-use crate::commit::{Attempt, Failure, MergedBranch, Moment, lock_all, publish};
+use crate::commit::{Attempt, Failure, MergedBranch, MergedKeys, Moment, lock_all, publish};
 use crate::handle::TreeHandle;
 use crate::head::Head;
 use crate::index::IndexError;
@@ -239,7 +239,7 @@ impl Jungle {
                     from,
                     base,
                     after: None,
-                    renumbering: merged.renumbered.to_vec().into(),
+                    keys: MergedKeys::Told(merged.renumbered.clone()),
                 });
             }
             attempts.push(attempt);

@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
-use jungle_tree::{Renumbered, VersionId};
+use jungle_tree::VersionId;
 
+use crate::branch::other_keys::OtherKeys;
 use crate::history::retention::Retention;
 use crate::history::{HISTORY_PIECE, HistoryEntry};
 use crate::journal::{BranchId, TreeId};
@@ -155,7 +156,7 @@ pub struct SavedMerge {
     /// The one of them that it is a version of.
     pub of: BranchId,
     /// The nodes of that version that have other keys on the other one.
-    pub renumbered: Arc<[Renumbered]>,
+    pub renumbered: OtherKeys,
 }
 
 /// An index of a [`SavedTree`].

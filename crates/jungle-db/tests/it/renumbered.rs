@@ -288,7 +288,7 @@ fn what_is_erased_has_no_other_key() {
     for jungle in [erased_log(&journal, node.clone()), erased_copy(&jungle, &node)] {
         let state = jungle.checkpoint();
         let merges = &state.state().trees[0].merges;
-        assert_eq!((merges.len(), merges[0].renumbered.len()), (1, 0));
+        assert_eq!((merges.len(), merges[0].renumbered.nodes().len()), (1, 0));
         let main = jungle.open_tree("t").unwrap();
         let side = main.on_branch("side").unwrap();
         put(&side, "/0", "n", 7);

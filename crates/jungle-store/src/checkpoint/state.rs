@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use jungle_db::{
-    BranchId, CommitMeta, HistoryAnchor, HistoryEntry, JungleState, Retention, Revision,
+    BranchId, CommitMeta, HistoryAnchor, HistoryEntry, JungleState, OtherKeys, Retention, Revision,
     SavedBranch, SavedBuilt, SavedHistory, SavedIndex, SavedMerge, SavedOrigin, SavedTag,
     SavedTree, SavedVersion, Timestamp, TreeId,
 };
@@ -30,7 +30,7 @@ pub(super) fn encode_state(state: &JungleState, log: LogPosition) -> Vec<u8> {
     }
     put_list(&mut out, &state.trees, put_tree);
     let merges = || state.trees.iter().flat_map(|tree| &tree.merges);
-    let are_renumbered = merges().any(|merge| !merge.renumbered.is_empty());
+    let are_renumbered = merges().any(|merge| merge.renumbered != OtherKeys::default());
     // Where there are none the bytes are those that they were before there were indexes.
     if are_renumbered || state.trees.iter().any(|tree| !tree.indexes.is_empty()) {
         for tree in &state.trees {
@@ -148,7 +148,7 @@ fn tree(input: &mut Input<'_>) -> Result<SavedTree, DecodeError> {
         merges: list(input, |input| {
             let branches = (branch(input)?, branch(input)?);
             // What it is a version of makes a difference only where it is told.
-            let (of, renumbered) = (branches.0, Arc::default());
+            let (of, renumbered) = (branches.0, OtherKeys::default());
             Ok(SavedMerge { branches, at: version(input)?, of, renumbered })
         })?,
         indexes: Vec::new(),

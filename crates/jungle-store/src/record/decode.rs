@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use jungle_db::{
-    BranchEdit, BranchId, CommitMeta, CommitRecord, Event, MergedVersion, RequestId, Retention,
-    Revision, Timestamp, TreeId,
+    BranchEdit, BranchId, CommitMeta, CommitRecord, Event, MergedVersion, OtherKeys, RequestId,
+    Retention, Revision, Timestamp, TreeId,
 };
 use jungle_tree::{Arena, Change, ChangeSet, Fraction, Key, Path, Position, Renumbered, Value};
 
@@ -153,7 +153,7 @@ fn branch_edit(input: &mut Input<'_>, arena: &Arena) -> Result<BranchEdit, Decod
             branch: branch(input)?,
             revision: revision(input)?,
             renumbered: match kind {
-                kind::MERGED => Arc::default(),
+                kind::MERGED => OtherKeys::default(),
                 _ => get_renumbered(input)?,
             },
         }),
@@ -166,13 +166,14 @@ fn branch_edit(input: &mut Input<'_>, arena: &Arena) -> Result<BranchEdit, Decod
     Ok(BranchEdit { tree, branch: branch_id, changes, merged })
 }
 
-/// Nodes that have other keys on another branch.
-pub(crate) fn get_renumbered(input: &mut Input<'_>) -> Result<Arc<[Renumbered]>, DecodeError> {
-    let mut renumbered = Vec::new();
+/// Nodes that have other keys on another branch, or the root alone, which stands for too many.
+pub(crate) fn get_renumbered(input: &mut Input<'_>) -> Result<OtherKeys, DecodeError> {
+    let mut nodes = Vec::new();
     for _ in 0..input.varint()? {
-        renumbered.push(Renumbered { path: path(input)?, key: key(input)? });
+        nodes.push(Renumbered { path: path(input)?, key: key(input)? });
     }
-    Ok(renumbered.into())
+    let is_root_alone = matches!(&*nodes, [only] if only.path.is_empty());
+    Ok(if is_root_alone { OtherKeys::TooMany } else { OtherKeys::Told(nodes.into()) })
 }
 
 fn change(input: &mut Input<'_>, arena: &Arena) -> Result<Change, DecodeError> {

@@ -1,7 +1,9 @@
 //! Records into bytes.
 
-use jungle_db::{BranchEdit, CommitMeta, CommitRecord, Event, MergedVersion, RequestId, Retention};
-use jungle_tree::{Change, Key, KeyRef, Renumbered, ValueRef};
+use jungle_db::{
+    BranchEdit, CommitMeta, CommitRecord, Event, MergedVersion, OtherKeys, RequestId, Retention,
+};
+use jungle_tree::{Change, Key, KeyRef, Path, Renumbered, ValueRef};
 
 use super::{HAS_AUTHOR, HAS_MESSAGE, HAS_REQUEST, RECORD_BYTES_MAX, kind, put_retention, subtree};
 use crate::wire::{put_bytes, put_varint, zigzag};
@@ -138,7 +140,7 @@ fn branch_edit(edit: &BranchEdit, out: &mut Vec<u8>) -> Result<(), EncodeError> 
     match &edit.merged {
         None => out.push(kind::NOT_MERGED),
         Some(MergedVersion { branch, revision, renumbered }) => {
-            let none = renumbered.is_empty();
+            let none = *renumbered == OtherKeys::default();
             out.push(if none { kind::MERGED } else { kind::MERGED_RENUMBERED });
             put_varint(out, branch.0);
             put_varint(out, revision.number());
@@ -151,10 +153,16 @@ fn branch_edit(edit: &BranchEdit, out: &mut Vec<u8>) -> Result<(), EncodeError> 
     edit.changes.iter().try_for_each(|it| change(it, out))
 }
 
-/// Nodes that have other keys on another branch.
-pub(crate) fn put_renumbered(out: &mut Vec<u8>, renumbered: &[Renumbered]) {
-    put_varint(out, renumbered.len() as u64);
-    for Renumbered { path: at, key: other } in renumbered {
+/// Nodes that have other keys on another branch. The root, which is never one of them, stands for
+/// too many.
+pub(crate) fn put_renumbered(out: &mut Vec<u8>, renumbered: &OtherKeys) {
+    let root = [Renumbered { path: Path::root(), key: Key::from(0) }];
+    let nodes = match renumbered {
+        OtherKeys::Told(nodes) => &nodes[..],
+        OtherKeys::TooMany => &root[..],
+    };
+    put_varint(out, nodes.len() as u64);
+    for Renumbered { path: at, key: other } in nodes {
         path(at, out);
         key(other.as_ref(), out);
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jungle_db::{CommitRecord, Event, Jungle, MemoryJournal, Retention, Revision};
+use jungle_db::{CommitRecord, Event, Jungle, MemoryJournal, OtherKeys, Retention, Revision};
 use jungle_store::{decode, encode};
 use jungle_testkit::for_each_seed;
 use jungle_tree::{Arena, Change, Editor, Key, Subtree, Tree};
@@ -65,14 +65,25 @@ fn only_a_merge_of_nodes_with_other_keys_is_of_the_new_kind() {
     let mut plain = record.clone();
     let Event::Edited(edits) = &mut plain.event else { panic!("{record:?}") };
     let merged = edits[0].merged.as_mut().unwrap();
-    assert_eq!(merged.renumbered.len(), 1);
-    merged.renumbered = Arc::default();
+    assert_eq!(merged.renumbered.nodes().len(), 1);
+    merged.renumbered = OtherKeys::default();
     let (plain, bytes) = (encoded(&plain), encoded(&record));
     let differs = plain.iter().zip(&bytes).find(|(a, b)| a != b);
     assert_eq!(differs, Some((&1, &2)));
     let again = decode(&plain, record.revision, jungle.arena()).unwrap();
     let Event::Edited(edits) = again.event else { panic!("an edit") };
-    assert!(edits[0].merged.as_ref().unwrap().renumbered.is_empty());
+    assert_eq!(edits[0].merged.as_ref().unwrap().renumbered, OtherKeys::default());
+}
+
+#[test]
+fn that_other_keys_are_too_many_is_read_as_it_was_written() {
+    let (journal, jungle) = records();
+    let mut record = journal.records().pop().unwrap();
+    let Event::Edited(edits) = &mut record.event else { panic!("an edit") };
+    edits[0].merged.as_mut().unwrap().renumbered = OtherKeys::TooMany;
+    let again = decode(&encoded(&record), record.revision, jungle.arena()).unwrap();
+    let Event::Edited(edits) = again.event else { panic!("an edit") };
+    assert_eq!(edits[0].merged.as_ref().unwrap().renumbered, OtherKeys::TooMany);
 }
 
 #[test]

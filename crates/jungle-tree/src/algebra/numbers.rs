@@ -215,13 +215,6 @@ impl Renumbering {
     }
 }
 
-impl From<Vec<Renumbered>> for Renumbering {
-    /// Of nodes that are known, after all that happened.
-    fn from(nodes: Vec<Renumbered>) -> Renumbering {
-        Renumbering { nodes, placed: Vec::new() }
-    }
-}
-
 /// A version in the numbers of the other side.
 struct Numbered {
     version: Snapshot,
