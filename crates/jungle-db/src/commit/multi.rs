@@ -17,7 +17,7 @@ use crate::head::Head;
 use crate::journal::BranchId;
 use crate::jungle::{Jungle, NoSuchTree, Shared, no_such_tree};
 use crate::revision::Revision;
-use crate::snapshot::JungleSnapshot;
+use crate::snapshot::{JungleSnapshot, Snapshot};
 
 /// Edits of several trees that become one commit, or none: see [`Jungle::begin`].
 ///
@@ -39,9 +39,25 @@ pub struct JungleTransaction {
     /// The newest revision that it has looked at.
     seen: Revision,
     /// In the order in which their heads are locked.
-    drafts: BTreeMap<BranchId, (TreeHandle, Draft)>,
+    drafts: BTreeMap<BranchId, Seen>,
     /// Of branches of other Jungles, whose ids may be the same as here.
-    others: Vec<(TreeHandle, Draft)>,
+    others: Vec<Seen>,
+}
+
+/// A branch that it has looked at.
+struct Seen {
+    branch: TreeHandle,
+    /// What made the version that the draft began with.
+    revision: Revision,
+    draft: Draft,
+}
+
+impl Seen {
+    fn new(branch: TreeHandle, base: Snapshot, options: &CommitOptions) -> Seen {
+        let revision = base.revision();
+        let draft = Draft::of_head(base.into_tree(), &branch.shared, options.clone());
+        Seen { branch, revision, draft }
+    }
 }
 
 /// Of each branch, the nodes that got another key: from where it was seen to where it is.
@@ -250,12 +266,11 @@ impl JungleTransaction {
     /// ```
     pub fn tree(&mut self, name: &str) -> Result<&mut Draft, NoSuchTree> {
         let (state, snapshot) = self.base.trees.get(name).ok_or_else(|| no_such_tree(name))?;
-        let (_, draft) = self.drafts.entry(state.main.id).or_insert_with(|| {
-            let base = jungle_tree::Snapshot::clone(snapshot);
-            let draft = Draft::of_head(base, &self.jungle.shared, self.options.clone());
-            (TreeHandle::main(&self.jungle.shared, state), draft)
+        let seen = self.drafts.entry(state.main.id).or_insert_with(|| {
+            let branch = TreeHandle::main(&self.jungle.shared, state);
+            Seen::new(branch, snapshot.clone(), &self.options)
         });
-        Ok(draft)
+        Ok(&mut seen.draft)
     }
 
     /// Any branch, as it was when the transaction began, to be read and edited. Of one that was
@@ -276,29 +291,50 @@ impl JungleTransaction {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn on(&mut self, branch: &TreeHandle) -> &mut Draft {
-        if !Arc::ptr_eq(&branch.shared, &self.jungle.shared) {
-            return self.on_other(branch);
-        }
-        let (_, draft) = self.drafts.entry(branch.branch_id()).or_insert_with(|| {
-            let base = self.base.on(branch);
-            self.seen = self.seen.max(base.revision());
-            let base = base.into_tree();
-            let draft = Draft::of_head(base, &self.jungle.shared, self.options.clone());
-            (branch.clone(), draft)
-        });
-        draft
+        &mut self.look(branch).draft
     }
 
-    /// A draft of another Jungle's branch, which is never committed.
-    fn on_other(&mut self, branch: &TreeHandle) -> &mut Draft {
-        let is_it = |(other, _): &(TreeHandle, Draft)| Arc::ptr_eq(&other.head, &branch.head);
+    /// The newest revision of a branch in the version that [`on`](JungleTransaction::on) gives. Who
+    /// expects a certain one compares it with this, and reads the [root](Draft::root): then nothing
+    /// is committed on top of another one.
+    ///
+    /// ```
+    /// use jungle_db::{CommitError, CommitOptions, Jungle};
+    /// let jungle = Jungle::new()?;
+    /// let (stock, orders) = (jungle.create_tree("stock")?, jungle.create_tree("orders")?);
+    /// let expected = stock.snapshot().revision();
+    /// let mut tx = jungle.begin(CommitOptions::default());
+    /// assert_eq!(tx.revision_of(&stock), expected);
+    /// let _ = tx.on(&stock).root();
+    /// tx.on(&orders).append(&[])?;
+    /// stock.update(|theirs| theirs.append(&[]))?;
+    /// assert_eq!(tx.revision_of(&stock), expected);
+    /// assert!(matches!(tx.commit(), Err(CommitError::Conflict(_))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn revision_of(&mut self, branch: &TreeHandle) -> Revision {
+        self.look(branch).revision
+    }
+
+    fn look(&mut self, branch: &TreeHandle) -> &mut Seen {
+        if !Arc::ptr_eq(&branch.shared, &self.jungle.shared) {
+            return self.look_elsewhere(branch);
+        }
+        self.drafts.entry(branch.branch_id()).or_insert_with(|| {
+            let base = self.base.on(branch);
+            self.seen = self.seen.max(base.revision());
+            Seen::new(branch.clone(), base, &self.options)
+        })
+    }
+
+    /// Looks at another Jungle's branch, whose draft is never committed.
+    fn look_elsewhere(&mut self, branch: &TreeHandle) -> &mut Seen {
+        let is_it = |other: &Seen| Arc::ptr_eq(&other.branch.head, &branch.head);
         let at = self.others.iter().position(is_it).unwrap_or_else(|| {
-            let base = branch.snapshot().into_tree();
-            let draft = Draft::of_head(base, &branch.shared, self.options.clone());
-            self.others.push((branch.clone(), draft));
+            self.others.push(Seen::new(branch.clone(), branch.snapshot(), &self.options));
             self.others.len() - 1
         });
-        &mut self.others[at].1
+        &mut self.others[at]
     }
 
     /// Makes its edits one commit, on top of what others committed since it began. What was only
@@ -331,7 +367,7 @@ impl JungleTransaction {
 
     /// The branches that it has looked at.
     fn concerned(&self) -> BTreeMap<BranchId, TreeHandle> {
-        self.drafts.iter().map(|(id, (tree, _))| (*id, tree.clone())).collect()
+        self.drafts.iter().map(|(id, seen)| (*id, seen.branch.clone())).collect()
     }
 
     fn publish(self) -> Result<Published, Failure> {
@@ -339,8 +375,9 @@ impl JungleTransaction {
             return Err(NotWritten::OtherJungle.into());
         }
         let (seen, began_at) = (self.seen, self.base.revision());
-        let is_bare = !self.drafts.values().any(|(_, draft)| draft.is_to_commit());
-        let (handles, drafts): (Vec<_>, Vec<_>) = self.drafts.into_values().unzip();
+        let is_bare = !self.drafts.values().any(|seen| seen.draft.is_to_commit());
+        let all = self.drafts.into_values().map(|seen| (seen.branch, seen.draft));
+        let (handles, drafts): (Vec<_>, Vec<_>) = all.unzip();
         let mut options = self.options;
         let mut attempts = Vec::with_capacity(drafts.len());
         for (handle, draft) in handles.iter().zip(drafts) {

@@ -166,6 +166,21 @@ fn branches_that_are_looked_at_one_after_the_other_are_of_one_revision() {
 }
 
 #[test]
+fn revision_of_a_branch_is_that_of_the_version_that_is_seen() {
+    let jungle = bank();
+    let [a, b] = ["a", "b"].map(|name| jungle.open_tree(name).unwrap());
+    let side = b.branch("side", b.snapshot().revision()).unwrap();
+    put(&side, "/0", "money", 50);
+    let branches = [&a, &b, &side];
+    let before = branches.map(|branch| branch.snapshot().revision());
+    let mut tx = jungle.begin(CommitOptions::default());
+    branches.iter().for_each(|branch| put(branch, "/0", "money", 1));
+    assert_eq!(branches.map(|branch| tx.revision_of(branch)), before);
+    assert_eq!(branches.map(|branch| money_in(&mut tx, branch)), [100, 100, 50]);
+    assert!(branches.iter().all(|branch| branch.snapshot().revision() > tx.began_at()));
+}
+
+#[test]
 fn what_was_read_beside_a_younger_branch_is_looked_at_again() {
     let jungle = bank();
     let [a, b] = ["a", "b"].map(|name| jungle.open_tree(name).unwrap());
