@@ -68,14 +68,15 @@ pub(crate) struct First {
     key: Key,
 }
 
-/// What is known of a request when its answer is not any more: of whose it is, the branch that it
+/// What is known of a request when its answer is not any more: of whose it is, the branches that it
 /// is for, and its key; and of what it says. The same on all servers, and after a restart.
 pub(crate) fn request(
-    (user, BranchId(branch), key): (Option<&str>, BranchId, &str),
+    (user, branches, key): (Option<&str>, &[BranchId], &str),
     said: &Said,
 ) -> RequestId {
     let user = user.map_or_else(|| "-".to_owned(), |user| format!("{}:{user}", user.len()));
-    let of = format!("{user} {branch} {key}");
+    let branches: Vec<String> = branches.iter().map(|BranchId(id)| id.to_string()).collect();
+    let of = format!("{user} {} {key}", branches.join(","));
     RequestId { key: hash(blake3::Hasher::new().update(of.as_bytes())), fingerprint: hash(&said.0) }
 }
 

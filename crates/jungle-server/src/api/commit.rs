@@ -183,7 +183,7 @@ fn parse_and_do(
 ) -> Result<Answer, Problem> {
     let batch: Batch = body::json(body)?;
     let options = CommitOptions { durability: batch.durability(), ..batch.options(app)? };
-    once(app, tree, keyed, options, |options| do_it(app, tree, &batch, options, expected))
+    once(app, &[tree], keyed, options, |options| do_it(app, tree, &batch, options, expected))
 }
 
 fn do_it(

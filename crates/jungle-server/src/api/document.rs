@@ -154,7 +154,7 @@ impl Import {
             Err(error) => return Err(not_read(error)),
         };
         may()?;
-        once(app, &tree, body.keyed, commit, |options| {
+        once(app, &[&tree], body.keyed, commit, |options| {
             let summary = summary?;
             check(expected, tx.began_at())?;
             if let Some(request) = options.meta.request() {

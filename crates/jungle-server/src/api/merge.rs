@@ -141,7 +141,7 @@ pub(crate) async fn merge(
     let meta = app.meta(wanted.author.as_deref(), wanted.message.as_deref())?;
     let visitor = app.clone();
     let answer = app.in_line(move || {
-        once(&visitor, &into, keyed, CommitOptions::from(&meta), |options| {
+        once(&visitor, &[&into], keyed, CommitOptions::from(&meta), |options| {
             do_it(&into, &wanted, expected, &options.meta)
         })
     });

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderName, Method, Request};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use jungle::{CommitOptions, Revision, TreeHandle};
+use jungle::{BranchId, CommitOptions, Revision, TreeHandle};
 use serde_json::json;
 
 use crate::access::Visitor;
@@ -98,10 +98,11 @@ impl Asked {
     }
 }
 
-/// Does it, on a thread that may wait; where there is a key, only if it was not done before.
+/// Does it, on a thread that may wait; where there is a key, only if it was not done before: then
+/// none of the branches that it is for has it in its history.
 pub(super) fn once(
     app: &Visitor,
-    tree: &TreeHandle,
+    trees: &[&TreeHandle],
     keyed: Option<Keyed>,
     mut options: CommitOptions,
     f: impl FnOnce(CommitOptions) -> Result<Answer, Problem>,
@@ -109,14 +110,18 @@ pub(super) fn once(
     let Some(Keyed { key, said }) = keyed else {
         return f(options);
     };
-    let branch = tree.branch_id();
-    let request = once::request((app.name(), branch, &key), &said);
-    let first = match app.once.begin(app.name(), &key, (branch, request.fingerprint))? {
+    let branches: Vec<BranchId> = trees.iter().map(|tree| tree.branch_id()).collect();
+    let request = once::request((app.name(), &branches, &key), &said);
+    let first = match app.once.begin(app.name(), &key, (branches, request.fingerprint))? {
         Turn::Done(answer) => return Ok(answer),
         Turn::First(first) => first,
     };
     let durability = options.durability;
-    let done_before = || tree.find_request(request).map(|found| found.map(repeated));
+    let done_before = || {
+        // A branch that it was for and did not change knows nothing of it.
+        let found = trees.iter().find_map(|tree| tree.find_request(request).transpose());
+        found.transpose().map(|found| found.map(repeated))
+    };
     let answer = match done_before()? {
         Some(answer) => answer,
         None => {

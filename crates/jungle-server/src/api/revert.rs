@@ -49,7 +49,7 @@ pub(crate) async fn revert(
     }
     let meta = app.meta(wanted.author.as_deref(), wanted.message.as_deref())?;
     let answer = app.write(move |app| {
-        once(app, &tree, keyed, CommitOptions::from(&meta), |options| {
+        once(app, &[&tree], keyed, CommitOptions::from(&meta), |options| {
             do_it(&tree, &wanted, expected, &options.meta)
         })
     });
