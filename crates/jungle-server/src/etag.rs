@@ -169,19 +169,27 @@ pub(crate) fn expected(app: &App, headers: &HeaderMap) -> Result<Option<Expected
 
 fn expected_by(mark: &Mark, headers: &HeaderMap) -> Result<Option<Expected>, Problem> {
     let mut tags = list(headers, &IF_MATCH);
-    let wrong = || Problem::bad("If-Match is not one ETag of this server").hint("\"12\"");
-    let Some(tag) = tags.next() else {
-        return if headers.contains_key(IF_MATCH) { Err(wrong()) } else { Ok(None) };
-    };
-    if tags.next().is_some() {
-        return Err(wrong());
+    match (tags.next(), tags.next()) {
+        (Some(tag), None) => expected_tag(mark, tag),
+        (None, _) if !headers.contains_key(IF_MATCH) => Ok(None),
+        _ => Err(no_tag()),
     }
+}
+
+fn no_tag() -> Problem {
+    Problem::bad("If-Match is not one ETag of this server").hint("\"12\"")
+}
+
+/// What must be the newest by a tag.
+pub(crate) fn expected_tag(mark: &Mark, tag: &str) -> Result<Option<Expected>, Problem> {
     if tag == "*" {
         return Ok(None);
     }
-    let text = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).ok_or_else(wrong)?;
+    let text = strong(tag).strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
+    // One that has more quotes is several.
+    let text = text.filter(|text| !text.contains('"')).ok_or_else(no_tag)?;
     let number = text.split('.').next().unwrap_or_default();
-    let revision = Revision::new(number.parse().map_err(|_| wrong())?);
+    let revision = Revision::new(number.parse().map_err(|_| no_tag())?);
     // Who names a number alone means whatever has it.
     let is_of_other = text.rsplit_once('.').is_some_and(|(_, said)| mark.is_other(said));
     Ok(Some(Expected { revision, is_of_other }))
@@ -213,10 +221,12 @@ fn unexpected(newest: Revision, detail: impl fmt::Display) -> Problem {
 
 fn list<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'h str> {
     let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).map(|tag| {
-        let tag = tag.trim();
-        tag.strip_prefix("W/").unwrap_or(tag)
-    })
+    values.flat_map(|value| value.split(',')).map(|tag| strong(tag.trim()))
+}
+
+/// A tag as it was before a proxy on the way made it a weak one.
+fn strong(tag: &str) -> &str {
+    tag.strip_prefix("W/").unwrap_or(tag)
 }
 
 #[cfg(test)]
@@ -259,6 +269,10 @@ mod tests {
         assert_eq!(of("*"), Some(None));
         for wrong in ["12", "\"\"", "\"x\"", "\"1\", \"2\"", "\"-1\""] {
             assert_eq!(of(wrong), None, "{wrong}");
+        }
+        assert_eq!(expected_tag(&mark, "W/\"12.1f3a\"").ok(), seen(false));
+        for wrong in ["\"12.1f3a\", \"12.1f3a\"", "\"12.1f3a\"\"", "\"12", "\""] {
+            assert!(expected_tag(&mark, wrong).is_err(), "{wrong}");
         }
     }
 

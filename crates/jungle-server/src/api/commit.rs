@@ -1,6 +1,7 @@
 //! Commits: edits in one step, all or none.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use axum::body::Body;
 use axum::http::Request;
@@ -34,58 +35,89 @@ pub(super) struct Batch {
     pub(super) edits: Vec<Edit>,
 }
 
-/// No more than may be in a batch: the others would take ten times the memory of their text.
-fn some_edits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Edit>, D::Error> {
-    struct Listed;
+/// No more than may be in a batch.
+pub(super) fn some_edits<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<Edit>, D::Error> {
+    let mut count = 0;
+    listed(deserializer, |_: &Edit| {
+        count += 1;
+        limit_edits(count)
+    })
+}
 
-    impl<'de> de::Visitor<'de> for Listed {
-        type Value = Vec<Edit>;
+pub(super) fn limit_edits(count: usize) -> Result<(), String> {
+    if count <= EDITS_MAX { Ok(()) } else { Err(format!("more than {EDITS_MAX} edits")) }
+}
+
+/// A list of which each thing must be let in: the others would take ten times the memory of their
+/// text.
+pub(super) fn listed<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+    let_in: impl FnMut(&T) -> Result<(), String>,
+) -> Result<Vec<T>, D::Error> {
+    struct Listed<T, F>(F, PhantomData<T>);
+
+    impl<'de, T, F> de::Visitor<'de> for Listed<T, F>
+    where
+        T: Deserialize<'de>,
+        F: FnMut(&T) -> Result<(), String>,
+    {
+        type Value = Vec<T>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a list of edits")
+            f.write_str("a list")
         }
 
-        fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Vec<Edit>, A::Error> {
-            let mut edits = Vec::new();
-            while let Some(edit) = all.next_element()? {
-                if edits.len() == EDITS_MAX {
-                    let detail = format_args!("more than {EDITS_MAX} edits");
-                    return Err(de::Error::custom(detail));
-                }
-                edits.push(edit);
+        fn visit_seq<A: SeqAccess<'de>>(mut self, mut all: A) -> Result<Vec<T>, A::Error> {
+            let mut list = Vec::new();
+            while let Some(thing) = all.next_element::<T>()? {
+                (self.0)(&thing).map_err(<A::Error as de::Error>::custom)?;
+                list.push(thing);
             }
-            Ok(edits)
+            Ok(list)
         }
     }
 
-    deserializer.deserialize_seq(Listed)
+    deserializer.deserialize_seq(Listed(let_in, PhantomData))
 }
 
 /// What the commit has to survive.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Level {
+pub(super) enum Level {
     Memory,
     Buffered,
     Sync,
 }
 
+impl Level {
+    pub(super) fn durability(self) -> Durability {
+        match self {
+            Level::Memory => Durability::Memory,
+            Level::Buffered => Durability::Buffered,
+            Level::Sync => Durability::Sync,
+        }
+    }
+}
+
 impl Batch {
     pub(super) fn options(&self, app: &Visitor) -> Result<CommitOptions, Problem> {
-        if self.edits.is_empty() {
-            let detail = format_args!("0 edits; from 1 to {EDITS_MAX} make a commit");
-            return Err(Problem::bad(detail));
-        }
+        some(&self.edits)?;
         let meta = app.meta(self.author.as_deref(), self.message.as_deref())?;
         Ok(CommitOptions::from(&meta))
     }
 
     pub(super) fn durability(&self) -> Option<Durability> {
-        self.durability.map(|level| match level {
-            Level::Memory => Durability::Memory,
-            Level::Buffered => Durability::Buffered,
-            Level::Sync => Durability::Sync,
-        })
+        self.durability.map(Level::durability)
+    }
+}
+
+/// Refuses to commit nothing.
+pub(super) fn some(edits: &[Edit]) -> Result<(), Problem> {
+    match edits {
+        [] => Err(Problem::bad(format_args!("0 edits; from 1 to {EDITS_MAX} make a commit"))),
+        _ => Ok(()),
     }
 }
 
@@ -201,10 +233,15 @@ fn do_it(
 }
 
 fn answer(created: &Created, done: &Done) -> Answer {
-    let mut answer = done.json();
+    Answer { revision: done.revision, body: told(created, done).to_string().into() }
+}
+
+/// What a commit came to, with what each edit has made.
+pub(super) fn told(created: &Created, done: &Done) -> Json {
+    let mut told = done.json();
     let paths = created.iter().map(|made| made.as_ref().map(|made| done.place(made).to_string()));
-    answer["created"] = paths.collect::<Vec<_>>().into();
-    Answer { revision: done.revision, body: answer.to_string().into() }
+    told["created"] = paths.collect::<Vec<_>>().into();
+    told
 }
 
 /// Commits on top of whatever others did meanwhile.

@@ -90,12 +90,20 @@ pub(crate) struct Edits<'b> {
 impl Edits<'_> {
     /// Does all edits, or tells which one cannot be done; the draft must be dropped then.
     pub(crate) fn apply(&self, draft: &mut Draft) -> Result<Created, Problem> {
+        self.apply_beside(draft, &mut 0)
+    }
+
+    /// The same beside other batches, whose paths have taken so many bytes, as these do then.
+    pub(super) fn apply_beside(
+        &self,
+        draft: &mut Draft,
+        bytes: &mut usize,
+    ) -> Result<Created, Problem> {
         let mut created = Vec::with_capacity(self.batch.len());
-        let mut bytes = 0;
         for (index, edit) in self.batch.iter().enumerate() {
             let made = self.one(draft, edit, &created).and_then(|made| {
-                bytes += made.as_ref().map_or(0, made_bytes);
-                limit_made(bytes)?;
+                *bytes += made.as_ref().map_or(0, made_bytes);
+                limit_made(*bytes)?;
                 Ok(made)
             });
             created.push(made.map_err(|problem| problem.within(format_args!("edit {index}")))?);
