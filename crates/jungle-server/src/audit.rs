@@ -128,6 +128,7 @@ mod tests {
             assert!(!is_told(&Method::GET, path), "{path}");
         }
         for (method, path) in [
+            (Method::POST, "commits"),
             (Method::POST, "trees/t/commits"),
             (Method::POST, "trees/t/local"),
             (Method::PUT, "trees/t/document"),

@@ -223,6 +223,8 @@ pub(crate) const MESSAGE_BYTES_MAX: usize = 4096;
 pub(crate) const MADE_BYTES_MAX: usize = 8 << 20;
 /// Edits in a batch.
 pub(crate) const EDITS_MAX: usize = 10_000;
+/// Branches in a commit of several trees.
+pub(crate) const TREES_MAX: usize = 100;
 /// Things on a page.
 pub(crate) const PAGE_MAX: usize = 1000;
 /// Things on a page when nothing is said.

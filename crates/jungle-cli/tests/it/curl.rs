@@ -57,6 +57,7 @@ fn the_introduction_is_right_about_curl() {
         r#""value":"buy two cartons of oat milk""#,
         "somebody was quicker",
         r#""done":{"type":"bool","value":true}"#,
+        r#""tree":"done""#,
     ]);
     check("docs/api.md", &answers);
 }

@@ -8,8 +8,8 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use jungle::{
-    CommitMeta, CommitOptions, Committed, Draft, Durability, Jungle, Key, NoSuchTree, Path,
-    Revision, TreeHandle,
+    CommitMeta, CommitOptions, Committed, CommittedTrees, Draft, Durability, Jungle,
+    JungleTransaction, Key, NoSuchTree, Path, Revision, TreeHandle, UpdateError,
 };
 use jungle_cluster::Local;
 use jungle_words::Found;
@@ -448,6 +448,16 @@ impl Visitor {
             disk.wait(committed.revision, durability).await?;
         }
         Ok(committed)
+    }
+
+    /// Commits to several trees on top of whatever others do, and waits until that survives what it
+    /// has to: on a thread that may wait.
+    pub(crate) fn update_trees<T>(
+        &self,
+        options: &CommitOptions,
+        f: impl FnMut(&mut JungleTransaction) -> Result<T, Problem>,
+    ) -> Result<CommittedTrees<T>, UpdateError<Problem>> {
+        self.trees.0.update(options, f)
     }
 
     /// Does something short that commits with [`Durability::Memory`], at once, and waits then until

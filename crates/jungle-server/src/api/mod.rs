@@ -22,6 +22,7 @@ mod revert;
 mod revisions;
 mod search;
 pub(crate) mod seen;
+mod several;
 mod status;
 mod trees;
 mod value;
@@ -60,6 +61,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/api/v1/folder/verify", folder::of(Work::Verify).post(folder::verify))
         .route("/api/v1/folder/gc", folder::of(Work::Gc).post(folder::gc))
         .route("/api/v1/folder/du", folder::of(Work::Du).post(folder::du))
+        .route("/api/v1/commits", axum::routing::post(several::commit))
         .nest("/api/v1", Router::new().route("/trees", get(trees::list).post(trees::create)))
         .nest("/api/v1/trees/{tree}", of_a_tree())
         .route_layer(from_fn(repeat::relied_on))

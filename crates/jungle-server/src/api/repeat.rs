@@ -27,6 +27,9 @@ const DOES: [(Method, &str); 4] = [
     (Method::POST, "/api/v1/trees/{tree}/reverts"),
 ];
 
+/// What is done once. Its body says upon which revisions.
+const DOES_ONCE: (Method, &str) = (Method::POST, "/api/v1/commits");
+
 /// Refuses what relies on a header that does nothing where it was sent.
 pub(super) async fn relied_on(request: Request<Body>, next: Next) -> Response {
     match unheard(&request) {
@@ -40,10 +43,13 @@ pub(super) async fn relied_on(request: Request<Body>, next: Next) -> Response {
 
 fn unheard(request: &Request<Body>) -> Option<HeaderName> {
     let route = request.extensions().get().map_or("", MatchedPath::as_str);
-    if request.method().is_safe() || DOES.contains(&(request.method().clone(), route)) {
+    let asked = (request.method().clone(), route);
+    if request.method().is_safe() || DOES.contains(&asked) {
         return None;
     }
-    [IF_MATCH, IDEMPOTENCY_KEY].into_iter().find(|name| request.headers().contains_key(name))
+    let key = (asked != DOES_ONCE).then_some(IDEMPOTENCY_KEY);
+    let mut names = [Some(IF_MATCH), key].into_iter().flatten();
+    names.find(|name| request.headers().contains_key(name))
 }
 
 /// A key, and what the request with it says.

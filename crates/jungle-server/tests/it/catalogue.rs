@@ -75,9 +75,10 @@ fn reads() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
 }
 
 /// Addresses that take JSON, and a member that is missing in none of the bodies below.
-const WRITES: [(&str, &str); 10] = [
+const WRITES: [(&str, &str); 11] = [
     ("POST", "/api/v1/trees"),
     ("PATCH", "/api/v1/trees/t"),
+    ("POST", "/api/v1/commits"),
     ("POST", "/api/v1/trees/t/commits"),
     ("POST", "/api/v1/trees/t/reverts"),
     ("POST", "/api/v1/trees/t/branches"),

@@ -30,6 +30,7 @@ mod nodes;
 mod outbox;
 mod people;
 mod repeated;
+mod several;
 mod starting;
 mod status;
 mod stopped;

@@ -70,6 +70,9 @@ const MATRIX: &[Row] = &[
     ("GET", "/api/v1/folder/du", "", "", "? ? x x x x x x x x +"),
     ("POST", "/api/v1/folder/du", "", "", "? ? x x x x x x x x +"),
     ("DELETE", "/api/v1/folder/du", "", "", "? ? x x x x x x x x !"),
+    ("POST", "/api/v1/commits", "", OF_T_PUT_ROOT, "? ? - x + + x x x x +"),
+    ("POST", "/api/v1/commits", "", OF_T_PUT_A, "? ? - x + + x + x x +"),
+    ("POST", "/api/v1/commits", "", OF_T_AND_U, "? ? - x - - x - - x +"),
     ("GET", "/api/v1/trees", "", "", "? ? + + + + + + + + +"),
     ("POST", "/api/v1/trees", "", r#"{"name":"t2"}"#, "? ? x x x + x x x x +"),
     ("POST", "/api/v1/trees", "", r#"{"name":"v"}"#, "? ? x x x x x x x x +"),
@@ -160,6 +163,15 @@ const MATRIX: &[Row] = &[
 
 const PUT_ROOT: &str = r#"{"edits":[{"op":"put","attribute":"n","value":9}]}"#;
 const PUT_A: &str = r#"{"edits":[{"op":"put","path":"/a","attribute":"n","value":9}]}"#;
+
+/// The same, as of several trees.
+const OF_T_PUT_ROOT: &str =
+    r#"{"trees":[{"tree":"t","edits":[{"op":"put","attribute":"n","value":9}]}]}"#;
+const OF_T_PUT_A: &str =
+    r#"{"trees":[{"tree":"t","edits":[{"op":"put","path":"/a","attribute":"n","value":9}]}]}"#;
+const OF_T_AND_U: &str = r#"{"trees":[
+    {"tree":"t","edits":[{"op":"put","path":"/a","attribute":"n","value":9}]},
+    {"tree":"u","edits":[{"op":"put","attribute":"n","value":9}]}]}"#;
 
 /// A served folder in which all that the rows ask for is there: `t` is a board with a message, two
 /// revisions, a branch that can be merged, and a tag.
