@@ -9,11 +9,12 @@ use jungle_db::{
 };
 use jungle_tree::{
     ApplyError, Change, ChangeSet, ConflictKind, Editor, Key, MergeOptions, Node, Resolution,
-    Snapshot, Tree, apply, rebase_onto, stands,
+    Snapshot, Tree, apply, diff, rebase_onto, skip_positions, stands,
 };
 
 use super::ENTRY_BYTES_MAX;
 use super::error::{self, LocalError};
+use super::places::Places;
 
 /// The entries of one branch.
 pub(super) struct Line {
@@ -25,6 +26,10 @@ pub(super) struct Line {
     pub(super) pending: VecDeque<Arc<Pending>>,
     /// The newest version, with all entries.
     tip: Tree,
+    places: Places,
+    /// How much was put below the tip since it was made anew: that it does not share with what the
+    /// log has.
+    slid: usize,
 }
 
 /// An entry without a place.
@@ -96,12 +101,14 @@ pub(super) struct Moved {
     pub(super) refused: Vec<(u64, String)>,
     /// Are the others written otherwise now?
     pub(super) is_rewritten: bool,
+    /// How many entries were held against what others did.
+    pub(super) rebased: usize,
 }
 
 impl Line {
     pub(super) fn new(branch: TreeHandle, base: Snapshot, at: Revision) -> Line {
         let tip = Tree::from_snapshot(&base);
-        Line { branch, base, at, pending: VecDeque::new(), tip }
+        Line { branch, base, at, pending: VecDeque::new(), tip, places: Places::default(), slid: 0 }
     }
 
     /// The newest version.
@@ -130,21 +137,81 @@ impl Line {
         head: &Snapshot,
         now: Revision,
     ) -> Result<Moved, LocalError> {
-        let mut moved = Moved::default();
-        let is_settled = |entry: &Arc<Pending>| entry.number <= settled;
-        let count = self.pending.iter().take_while(|entry| is_settled(entry)).count();
+        let count = self.pending.iter().take_while(|entry| entry.number <= settled).count();
         if count == 0 && self.base.root().is_equal(head.root()) {
             (self.base, self.at) = (head.clone(), now);
-            return Ok(moved);
+            return Ok(Moved::default());
         }
+        match self.slide(count, head, now)? {
+            Some(moved) => Ok(moved),
+            None => self.rebase((settled, handed), head, now),
+        }
+    }
+
+    /// The same, where `count` entries have their places and the others need not be looked at: what
+    /// others did is beside all of them, and is put below. It takes as long as that is much, so it
+    /// is done only while that is less than the entries are; then all is made anew at last, which
+    /// is no more work for each change of theirs, and the tip shares with the head again.
+    ///
+    /// It comes to what a look at each does. Nobody else has moved anything, or added, removed or
+    /// changed what an entry moves, removes or sets, or added or removed what an entry speaks of or
+    /// something around that. So each path means the same node before and after, each entry finds
+    /// what it found, and none is refused. An attribute that both change is as the entry says
+    /// either way. Only where others have said the same does a look leave that out of the entry, so
+    /// that it is what they say next: here the entry says it still, as it does when it gets its
+    /// place before that is seen.
+    fn slide(
+        &mut self,
+        count: usize,
+        head: &Snapshot,
+        now: Revision,
+    ) -> Result<Option<Moved>, LocalError> {
+        let left = self.pending.len() - count;
+        if self.slid + count >= left {
+            return Ok(None);
+        }
+        let mut then = Then::new(self.base.clone());
+        self.pending.range(..count).for_each(|entry| then.pass(entry));
+        let below = frozen(then.editor()?);
+        let theirs = diff(&below, head);
+        let slid = self.slid + count + theirs.len();
+        if slid >= left {
+            return Ok(None);
+        }
+        self.places.follow(&self.pending, count);
+        let slides = self.places.beside(theirs).is_some_and(|theirs| {
+            let put = self.tip.edit(|editor| {
+                apply(editor, &theirs)?;
+                skip_positions(editor, &below, head)
+            });
+            put.is_ok()
+        });
+        if !slides {
+            self.places = Places::default();
+            return Ok(None);
+        }
+        let gone = self.pending.drain(..count).map(|entry| entry.number).collect();
+        (self.base, self.at, self.slid) = (head.clone(), now, slid);
+        Ok(Some(Moved { gone, ..Moved::default() }))
+    }
+
+    /// The same, with a look at each entry.
+    fn rebase(
+        &mut self,
+        (settled, handed): (u64, u64),
+        head: &Snapshot,
+        now: Revision,
+    ) -> Result<Moved, LocalError> {
+        let mut moved = Moved::default();
         // What it was without those that have their places, and what it is with them.
         let mut then = Then::new(self.base.clone());
         let mut onto = Editor::new(head.clone());
-        let mut pending = VecDeque::with_capacity(self.pending.len() - count);
+        let mut pending = VecDeque::with_capacity(self.pending.len());
         for entry in &self.pending {
-            if is_settled(entry) {
+            if entry.number <= settled {
                 moved.gone.push(entry.number);
             } else {
+                moved.rebased += 1;
                 match moved_onto(&mut then, entry, &mut onto)? {
                     Ok(changes) => {
                         let entry = changes.map_or_else(
@@ -164,7 +231,9 @@ impl Line {
                         apply(&mut onto, &entry.changes).map_err(LocalError::NoRoom)?;
                         pending.push_back(entry);
                     }
-                    Err(_) if entry.number <= handed => return Ok(Moved::default()),
+                    Err(_) if entry.number <= handed => {
+                        return Ok(Moved { rebased: moved.rebased, ..Moved::default() });
+                    }
                     Err(why) => moved.refused.push((entry.number, why)),
                 }
             }
@@ -173,6 +242,7 @@ impl Line {
         self.tip = Tree::from_snapshot(head);
         self.tip.publish(onto);
         (self.base, self.at, self.pending) = (head.clone(), now, pending);
+        (self.places, self.slid) = (Places::default(), 0);
         Ok(moved)
     }
 
@@ -182,6 +252,7 @@ impl Line {
         if self.pending.iter().any(|entry| settled < entry.number && entry.number <= handed) {
             return moved;
         }
+        self.places = Places::default();
         for number in self.pending.drain(..).map(|entry| entry.number) {
             match number <= settled {
                 true => moved.gone.push(number),
@@ -207,7 +278,8 @@ fn moved_onto(
     if stands(&entry.changes, then.root(), onto.root()) {
         return Ok(Ok(None));
     }
-    Ok(rebased(&frozen(then), &entry.changes, &frozen(onto)))
+    let rebased = rebased(&frozen(then), &entry.changes, &frozen(onto));
+    Ok(rebased.map(|changes| changes.filter(|changes| *changes != entry.changes)))
 }
 
 /// Does an entry put one node, with all that it does, where there is none? That
@@ -261,51 +333,4 @@ pub(super) fn is_full(error: &ApplyError) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use jungle_tree::{Arena, Position, Signature, Value};
-
-    use super::*;
-
-    fn changes(text: &[(&str, &[Key])]) -> Vec<Change> {
-        let change = |(kind, path): &(&str, &[Key])| match *kind {
-            "+" => Change::ChildAdded { path: path.to_vec().into() },
-            "-" => Change::ChildRemoved { path: path.to_vec().into() },
-            key => {
-                let (path, value) = (path.to_vec().into(), Value::from("x"));
-                Change::AttributePut { path, key: key.into(), value }
-            }
-        };
-        text.iter().map(change).collect()
-    }
-
-    /// What adds one node stands, and only where the parent is and the node is not.
-    #[test]
-    fn what_adds_one_node_is_known_by_itself() {
-        let mut tree = Tree::new(&Arena::new().unwrap());
-        tree.insert_child(&[], &Key::from("there")).unwrap();
-        let (then, now) = (tree.snapshot(), tree.snapshot());
-        let signed = Position::signed_between(None, None, &Signature::new(1, 7)).unwrap();
-        let [signed, there, new, child] =
-            [Key::from(signed), Key::from("there"), Key::from("new"), Key::from(0)];
-        let key = std::slice::from_ref::<Key>;
-        let below = [new.clone(), child.clone()];
-        let adds = |text: &[(&str, &[Key])]| {
-            let changes = changes(text);
-            let adds = adds_one(&changes, now.root());
-            assert!(!adds || stands(&changes, then.root(), now.root()), "{changes:?}");
-            adds
-        };
-        assert!(adds(&[("+", key(&signed)), ("text", key(&signed))]));
-        assert!(adds(&[("+", key(&new)), ("text", key(&new)), ("+", &below), ("text", &below)]));
-        // Others may be given that position; it is there already; its parent is not.
-        assert!(!adds(&[("+", key(&child))]));
-        assert!(!adds(&[("+", key(&there))]));
-        assert!(!adds(&[("+", &below)]));
-        // It does something besides.
-        assert!(!adds(&[("+", key(&new)), ("text", &[])]));
-        assert!(!adds(&[("+", key(&new)), ("text", key(&there))]));
-        assert!(!adds(&[("+", key(&new)), ("-", key(&new))]));
-        assert!(!adds(&[("text", key(&there))]));
-        assert!(!adds(&[]));
-    }
-}
+mod tests;

@@ -4,6 +4,7 @@ mod error;
 mod id;
 mod line;
 mod outbox;
+mod places;
 mod publish;
 mod state;
 mod writers;
@@ -139,6 +140,10 @@ pub struct LocalStatus {
     pub oldest: Option<Timestamp>,
     /// How many were refused, and are kept.
     pub refused: usize,
+    /// How often an entry was held against what others did, since the outbox was opened. Where they
+    /// are at other nodes that is at most once for each change of theirs, and for each entry that
+    /// gets its place; where they are at the same ones, all entries of the branch are each time.
+    pub rebased: u64,
     /// Why the oldest one could not be published when that was tried last.
     pub error: Option<Arc<LocalError>>,
 }
@@ -215,6 +220,7 @@ impl Local {
             handed: 0,
             // All that is in it was read from disk.
             kept: Revision::default(),
+            rebased: 0,
             unsaved: Unsaved::default(),
             error: None,
             is_copied: false,
@@ -398,6 +404,7 @@ impl Local {
             pending: entries().count(),
             oldest: entries().map(|entry| entry.time).min(),
             refused: state.outbox.count_refused() + state.unsaved.refused.len(),
+            rebased: state.rebased,
             error: failed.or_else(|| state.error.clone()),
         }
     }
@@ -553,6 +560,7 @@ impl Local {
                 Some(branch) => line.advance(known, &Snapshot::clone(&*branch.at(now)?), now)?,
                 None => line.end(known),
             };
+            state.rebased += moved.rebased as u64;
             state.unsaved.note(id, moved);
         }
         state.lines.retain(|_, line| !line.pending.is_empty());

@@ -31,6 +31,8 @@ pub(super) struct State {
     pub(super) handed: u64,
     /// The revision of the outbox that has the newest entry.
     pub(super) kept: Revision,
+    /// How often an entry was held against what others did.
+    pub(super) rebased: u64,
     /// What the outbox does not know yet.
     pub(super) unsaved: Unsaved,
     pub(super) error: Option<Arc<LocalError>>,
@@ -66,7 +68,7 @@ impl Unsaved {
     }
 
     pub(super) fn note(&mut self, branch: BranchId, moved: Moved) {
-        let Moved { gone, refused, is_rewritten } = moved;
+        let Moved { gone, refused, is_rewritten, rebased: _ } = moved;
         self.gone.extend(gone);
         self.refused.extend(refused);
         let unsaved = self.lines.entry(branch).or_insert(Rewrite::Base);
@@ -124,6 +126,7 @@ impl State {
                 && let Some((head, by_then)) = at_base(&line.branch, writer, entry.base, jungle)?
             {
                 let moved = line.advance((by_then, 0), &head, entry.base)?;
+                self.rebased += moved.rebased as u64;
                 self.unsaved.note(id, moved);
             }
             let (number, time, meta, bytes) = (entry.number, entry.time, entry.meta, entry.bytes);

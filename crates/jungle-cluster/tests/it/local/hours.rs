@@ -16,6 +16,9 @@ const ENTRIES: usize = 4_320;
 /// So often it is started again meanwhile.
 const STARTS: usize = 3;
 
+/// So many entries are made while others do as much.
+const BESIDE: usize = 600;
+
 /// Appends below a node, and renames one of ten; gives what there is then.
 fn work(server: &Server, at: &str, number: usize, made: &mut Vec<(Path, String)>) {
     if number % 10 < 9 {
@@ -91,4 +94,35 @@ fn what_was_made_in_hours_is_published_though_the_log_was_trimmed() {
         Some(info.meta.message_text()?.starts_with('m'))
     });
     assert_eq!(messages.filter(|is_made| *is_made).count(), made.len());
+}
+
+/// A server that hears the log and has nothing appended: what others do costs it as much as that
+/// is, and not as much as there are entries, each time. So does what it reads back.
+#[test]
+fn what_others_do_beside_many_entries_is_no_work_for_each_of_them() {
+    let rng = &mut Rng::new(1);
+    let (engine, mut servers) = world(rng, &["a", "b"], 0);
+    let (theirs, mut made) = (servers[1].tree(), Vec::new());
+    for number in 0..BESIDE {
+        work(&servers[0], "/", number, &mut made);
+        theirs.update(|tx| tx.append(&[])).unwrap();
+        servers[0].tree();
+    }
+    let check = |server: &Server, pending: usize, rebased: usize| {
+        let status = server.local().status();
+        assert_eq!((status.pending, status.refused), (pending, 0));
+        assert!(status.rebased <= rebased as u64, "{status:?}");
+    };
+    check(&servers[0], BESIDE, BESIDE);
+    servers[0].restart(&engine, rng, 0);
+    check(&servers[0], BESIDE, BESIDE);
+    servers[0].publish();
+    // Each of them has got its place since.
+    check(&servers[0], 0, 2 * BESIDE);
+    all_agree(&mut servers);
+    let now = theirs.snapshot();
+    for (path, name) in &made {
+        assert_eq!(name_at(now.root(), path).as_deref(), Some(name.as_str()), "{path}");
+    }
+    assert_eq!(now.root().child_count(), (made.len() + BESIDE) as u64);
 }
