@@ -141,6 +141,7 @@ pub(crate) fn health(cluster: &Cluster) -> Value {
     }
     if let Some(status) = outbox(cluster) {
         health["pending"] = status.pending.into();
+        health["oldest"] = json!(status.oldest.map(jungle_words::time::text));
         health["refused"] = status.refused.into();
     }
     health

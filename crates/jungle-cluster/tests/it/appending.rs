@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use jungle_cluster::{Appended, Log, LogError, LogId, Tail};
+use jungle_cluster::{Appended, Log, LogError, LogId, Survey, Tail, Tell};
 
 /// A log that is appended to as a test says; all else is as it is.
 pub struct Appending<F> {
@@ -47,5 +47,13 @@ where
 
     fn close(&self) {
         self.log.close();
+    }
+
+    fn answer(&self, tell: Tell) {
+        self.log.answer(tell);
+    }
+
+    fn survey(&self, within: Duration) -> Result<Option<Survey>, LogError> {
+        self.log.survey(within)
     }
 }

@@ -53,6 +53,15 @@ fn forgotten(test: &str, read_only: bool) -> [u16; 2] {
     is_away.store(true, Ordering::SeqCst);
     let (local, tree) = (cluster.opened_local().unwrap(), served.server.jungle().open_tree("t"));
     local.update(&tree.unwrap(), &CommitOptions::default(), |draft| draft.append(&[])).unwrap();
+    let oldest = local.status().oldest.unwrap();
+    let get = |path| served.send("GET", path, &[("authorization", &who[1])], None).json();
+    let health = &get("/health")["cluster"];
+    assert_eq!(health["pending"], 1, "{health}");
+    assert_eq!(health["oldest"], jungle_words::time::text(oldest), "{health}");
+    let told = get("/api/v1/cluster");
+    let of_all = told["servers"].as_array().unwrap();
+    let waiting = of_all.iter().filter_map(|server| server["outbox"]["oldest"].as_i64());
+    assert_eq!(waiting.collect::<Vec<_>>(), [oldest.as_micros()], "{told}");
     elsewhere.delete_tree("t").unwrap();
     other.sync(long).unwrap();
     is_away.store(false, Ordering::SeqCst);

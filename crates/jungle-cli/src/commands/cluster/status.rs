@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
+use jungle::Timestamp;
 use jungle_cluster::{
     ConnectError, LogStatus, MirrorStatus, Options, OutboxStatus, Replica, ServerStatus, Survey,
 };
+use jungle_words::time;
 
 use crate::cluster::{Link, VARIABLE};
 use crate::context::Context;
@@ -18,7 +20,8 @@ ROLE is what a server does: the one that appends has written the newest commits,
 of its guests; who follows has committed nothing of late. LAG is by how many messages of the log a \
 server is behind; HASH is that of the newest one it has followed, in which is that of the one \
 before, so it is the same on all servers that are at the same message. That their trees are the \
-same, too, is looked at as each message is followed. It ends with code 6 when a server has \
+same, too, is looked at as each message is followed. Of an OUTBOX that has commits without a place \
+in the log it is said since when the oldest one waits. It ends with code 6 when a server has \
 stopped, or two differ.";
 
 /// Show how the servers of a cluster stand, and the engine's log
@@ -133,11 +136,8 @@ fn print(out: &mut impl Write, survey: &Survey) -> std::io::Result<()> {
         )?;
     }
     for server in &survey.servers {
-        if let Some(OutboxStatus { pending, refused, error, .. }) = &server.outbox {
-            let pending = count(*pending as u64, "commit");
-            let why = error.as_ref().map(|why| format!(" ({})", plain(why))).unwrap_or_default();
-            let name = plain(&server.server);
-            writeln!(out, "outbox   {name}: {pending} without a place{why}, {refused} refused")?;
+        if let Some(status) = &server.outbox {
+            writeln!(out, "outbox   {}: {}", plain(&server.server), outbox(status))?;
         }
         if let Some(MirrorStatus { domain, error, .. }) = &server.mirror {
             let (name, domain) = (plain(&server.server), plain(domain));
@@ -155,6 +155,16 @@ fn line(out: &mut impl Write, cells: [String; 7]) -> std::io::Result<()> {
     let [server, address, role, revision, message, lag, hash] = cells;
     let ends = format!("{revision:>10} {message:>10} {lag:>6}  {hash}");
     writeln!(out, "{server:<16} {address:<28} {role:<8} {ends}")
+}
+
+/// What has no place yet, and since when and why.
+fn outbox(status: &OutboxStatus) -> String {
+    let OutboxStatus { pending, oldest, refused, error, .. } = status;
+    let pending = count(*pending as u64, "commit");
+    let oldest = oldest.map(|oldest| time::text(Timestamp::from_micros(oldest)));
+    let since = oldest.map(|oldest| format!(" since {oldest}")).unwrap_or_default();
+    let why = error.as_ref().map(|why| format!(" ({})", plain(why))).unwrap_or_default();
+    format!("{pending} without a place{since}{why}, {refused} refused")
 }
 
 fn role(server: &ServerStatus) -> String {
@@ -177,4 +187,25 @@ fn replica(replica: &Replica) -> String {
 /// Without what would move the cursor: others say it.
 fn plain(text: &str) -> String {
     text.chars().filter(|char| !char.is_control()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value as Json, json};
+
+    use super::*;
+
+    #[test]
+    fn outbox_says_since_when_it_waits_and_why() {
+        let check = |pending: u64, oldest: Json, error: Json, told: &str| {
+            let status = json!({"writer": 1, "pending": pending, "oldest": oldest, "refused": 3,
+                                "error": error});
+            let status: OutboxStatus = serde_json::from_value(status).unwrap();
+            assert_eq!(outbox(&status), told);
+        };
+        check(0, Json::Null, Json::Null, "0 commits without a place, 3 refused");
+        let since = "1 commit without a place since 1970-01-01T00:00:01.500000Z";
+        check(1, 1_500_000.into(), Json::Null, &format!("{since}, 3 refused"));
+        check(1, 1_500_000.into(), "no\nanswer".into(), &format!("{since} (noanswer), 3 refused"));
+    }
 }
