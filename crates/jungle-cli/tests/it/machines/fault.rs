@@ -1,12 +1,12 @@
 //! What happens to machines and what runs on them, several things at once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use jungle_testkit::Rng;
 
-use super::SERVERS;
 use super::world::World;
+use super::{PATIENCE, RESUMED_MS, SERVERS, told};
 
 /// What happens, for a while.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,6 +46,16 @@ pub(crate) const KINDS: [Kind; 10] = [
     Kind::Unheard,
 ];
 
+/// One of these happens by itself, before others do: posts are to go on soon.
+pub(crate) const ALONE: [Kind; 3] = [Kind::Killed, Kind::LeaderKilled, Kind::PowerLost];
+
+/// How long after a fault another one counts as one that happens by itself: what was killed is
+/// there again, and has what it missed.
+const CALM: Duration = Duration::from_secs(8);
+
+/// How long at most no post was acknowledged after something was killed by itself.
+pub(crate) type Resumed = BTreeMap<&'static str, Duration>;
+
 /// What at most one fault has at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
@@ -64,11 +74,30 @@ struct Fault {
     over: Instant,
     /// The longest time meanwhile in which no post was acknowledged.
     gap: Duration,
+    /// Nothing else has happened since it began, nor shortly before.
+    is_alone: bool,
+}
+
+impl Fault {
+    /// What was killed, if that is all there was to it.
+    fn killed(&self) -> Option<&'static str> {
+        match (self.kind, &self.parts[..]) {
+            (Kind::Killed, _) => Some("a server"),
+            (Kind::LeaderKilled, _) | (Kind::PowerLost, [_]) => Some("the log's leader"),
+            (Kind::PowerLost, _) => Some("both"),
+            _ => None,
+        }
+    }
 }
 
 /// Those that last.
 pub(crate) struct Faults {
     now: Vec<Fault>,
+    /// Those that are over, until a post is acknowledged behind so many.
+    ended: Vec<(u64, Fault)>,
+    /// When that was so of all, if there were any.
+    calm: Option<Instant>,
+    pub(crate) resumed: Resumed,
     /// The machine of which the server of ours is left alone.
     spared: Option<usize>,
     /// How many there were at once, at most.
@@ -79,17 +108,47 @@ pub(crate) struct Faults {
 
 impl Faults {
     pub(crate) fn new(spared: Option<usize>) -> Faults {
-        Faults { now: Vec::new(), spared, most: 0, gap: Duration::ZERO }
+        Faults {
+            now: Vec::new(),
+            ended: Vec::new(),
+            calm: None,
+            resumed: Resumed::new(),
+            spared,
+            most: 0,
+            gap: Duration::ZERO,
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.now.is_empty()
     }
 
-    /// For so long no post was acknowledged.
-    pub(crate) fn note(&mut self, gap: Duration) {
+    /// Are all over, and was a post acknowledged since?
+    pub(crate) fn are_past(&self) -> bool {
+        self.now.is_empty() && self.ended.is_empty()
+    }
+
+    /// For so long no post was acknowledged; of those that are, so many were before that was known.
+    pub(crate) fn note(&mut self, gap: Duration, acknowledged: u64) {
         self.gap = self.gap.max(gap);
-        self.now.iter_mut().for_each(|fault| fault.gap = fault.gap.max(gap));
+        let ended = self.ended.iter_mut().map(|(_, fault)| fault);
+        self.now.iter_mut().chain(ended).for_each(|fault| fault.gap = fault.gap.max(gap));
+        let is_past = |(before, _): &mut (u64, Fault)| *before < acknowledged;
+        let past: Vec<(u64, Fault)> = self.ended.extract_if(.., is_past).collect();
+        for (_, fault) in past {
+            self.judge(&fault);
+            self.calm = Some(Instant::now());
+        }
+    }
+
+    /// Did posts go on soon after something was killed, if nothing else happened?
+    fn judge(&mut self, fault: &Fault) {
+        let Some(killed) = fault.killed().filter(|_| fault.is_alone) else { return };
+        let (gap, limit) = (fault.gap, told(RESUMED_MS, PATIENCE.as_millis()));
+        println!("  kill of {killed} by itself: resumed after {gap:.1?}");
+        assert!(gap.as_millis() <= limit, "kill of {killed}: resumed only after {gap:.1?}");
+        let longest = self.resumed.entry(killed).or_default();
+        *longest = gap.max(*longest);
     }
 
     /// Begins one somewhere; tells whether there was a place for it.
@@ -100,10 +159,15 @@ impl Faults {
         world: &World<'_>,
         rng: &mut Rng,
     ) -> bool {
+        let is_calm = self.calm.is_none_or(|calm| calm.elapsed() >= CALM);
+        let is_alone = self.are_past() && is_calm;
         let at = match kind {
-            Kind::LeaderKilled => world.leader().unwrap_or_else(|| rng.index(SERVERS)),
-            _ => rng.index(SERVERS),
+            Kind::LeaderKilled => world.leader(),
+            // By itself it takes the leader along.
+            Kind::PowerLost if is_alone => world.leader(),
+            _ => None,
         };
+        let at = at.unwrap_or_else(|| rng.index(SERVERS));
         let parts = self.parts(kind, at);
         if !self.is_free(kind, at, &parts) {
             return false;
@@ -112,7 +176,9 @@ impl Faults {
         println!("  {}: {kind:?} at m{at} for {lasts:.1?}", world.progress());
         self.strike(kind, at, world, rng);
         let (over, gap) = (Instant::now() + lasts, Duration::ZERO);
-        self.now.push(Fault { kind, at, parts, over, gap });
+        let ended = self.ended.iter_mut().map(|(_, fault)| fault);
+        self.now.iter_mut().chain(ended).for_each(|fault| fault.is_alone = false);
+        self.now.push(Fault { kind, at, parts, over, gap, is_alone });
         self.most = self.most.max(self.now.len());
         true
     }
@@ -172,8 +238,8 @@ impl Faults {
         for fault in self.now.extract_if(.., |fault| fault.over <= now) {
             let Fault { kind, at, gap, .. } = fault;
             println!("  {}: {kind:?} at m{at} is over, no post for {gap:.1?}", world.progress());
-            for part in fault.parts {
-                match (fault.kind, part) {
+            for &part in &fault.parts {
+                match (kind, part) {
                     (Kind::EnginePaused, Part::Engine(at)) => world.engine().resume(at),
                     (_, Part::Engine(at)) => world.engine().restart(at),
                     (Kind::Paused, Part::Ours(at)) => world.server(at).resume(),
@@ -182,6 +248,7 @@ impl Faults {
                     (_, Part::Ways) => world.machines.mend(),
                 }
             }
+            self.ended.push((world.tally.counts().acknowledged, fault));
         }
     }
 }

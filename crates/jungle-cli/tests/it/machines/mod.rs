@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use jungle_testkit::{Back, Machines, Rng, for_each_seed};
 
-use self::fault::{Faults, Kind};
+use self::fault::{Faults, Kind, Resumed};
 use self::memory::Memory;
 use self::world::World;
 
@@ -37,6 +37,8 @@ const FAULTS: &str = "MACHINES_FAULTS";
 const LASTS_MS: &str = "MACHINES_LASTS_MS";
 /// How soon after the last one a post must be acknowledged, in milliseconds.
 const BACK_MS: &str = "MACHINES_BACK_MS";
+/// How soon one must be after something was killed, and nothing else happened.
+const RESUMED_MS: &str = "MACHINES_RESUMED_MS";
 /// How long one schedule is held instead, with a fault every twenty seconds.
 const MINUTES: &str = "MACHINES_MINUTES";
 
@@ -56,12 +58,16 @@ fn posts_survive_whatever_happens_to_machines() {
     let ran = Machines::run(TEST, SERVERS, |machines| {
         let (schedules, first) = (told(SCHEDULES, 2), told(SEED, 0));
         println!("machines: {schedules} points from seed {first}");
-        let mut points = Points { passed: 0, seed: first, minutes };
+        let mut points = Points { passed: 0, seed: first, minutes, resumed: Resumed::new() };
         for_each_seed(schedules, |rng| {
             points.seed = first + rng.seed();
             let begun = Instant::now();
             let world = World::new(machines, points.seed);
-            let memory = Schedule::new(&world, points.seed, minutes).run();
+            let (memory, resumed) = Schedule::new(&world, points.seed, minutes).run();
+            for (killed, after) in resumed {
+                let longest = points.resumed.entry(killed).or_default();
+                *longest = after.max(*longest);
+            }
             world.check();
             memory.iter().for_each(Memory::judge);
             points.passed += 1;
@@ -77,11 +83,17 @@ fn told<T: FromStr<Err: std::fmt::Debug>>(name: &str, usual: T) -> T {
     std::env::var(name).map_or(usual, |told| told.parse().unwrap())
 }
 
+/// How long the longest faults last.
+fn longest() -> Duration {
+    Duration::from_millis(told(LASTS_MS, 2_000))
+}
+
 /// Says how many schedules passed, and what repeats the one that did not.
 struct Points {
     passed: u64,
     seed: u64,
     minutes: u64,
+    resumed: Resumed,
 }
 
 impl Drop for Points {
@@ -93,6 +105,9 @@ impl Drop for Points {
                 minutes => format!("--minutes {minutes}"),
             };
             println!("again: cargo xtask torture machines {held} --seed {}", self.seed);
+        }
+        for (killed, after) in &self.resumed {
+            println!("kill of {killed}: resumed after at most {after:.1?}");
         }
         println!("{} passed, {failed} failed", self.passed);
     }
@@ -127,7 +142,7 @@ impl<'w> Schedule<'w> {
         Schedule { world, rng, seed, kinds, faults, memory }
     }
 
-    fn run(mut self) -> Option<Memory> {
+    fn run(mut self) -> (Option<Memory>, Resumed) {
         let world = self.world;
         let begun = Instant::now();
         thread::scope(|scope| {
@@ -138,6 +153,7 @@ impl<'w> Schedule<'w> {
                 scope.spawn(|| world.sweep());
             }
             assert!(world.tally.wait(100, PATIENCE), "no posts\n{}", world.said());
+            self.suffer_one();
             self.suffer();
             let back = self.back();
             let (counts, rate) = (world.tally.counts(), world.rate(begun.elapsed()));
@@ -148,7 +164,20 @@ impl<'w> Schedule<'w> {
             );
             println!("  the slowest read of a server that was there: {:.1?}", world.slowest());
         });
-        self.memory
+        (self.memory, self.faults.resumed)
+    }
+
+    /// Lets one thing be killed, and nothing else happen until posts go on and it is there again.
+    fn suffer_one(&mut self) {
+        let kinds = fault::ALONE;
+        let (kind, longest) = (kinds[self.seed as usize % kinds.len()], longest());
+        let begun = Instant::now();
+        while !self.faults.begin(kind, longest, self.world, &mut self.rng) {}
+        while !self.faults.are_past() {
+            self.tick();
+            self.faults.end_over(self.world);
+            assert!(begun.elapsed() < longest + PATIENCE, "no posts\n{}", self.world.said());
+        }
     }
 
     /// Lets everything happen, and come to its end.
@@ -161,7 +190,7 @@ impl<'w> Schedule<'w> {
                 continue;
             }
             let Some(&kind) = self.kinds.last() else { continue };
-            let longest = Duration::from_millis(told(LASTS_MS, 2_000));
+            let longest = longest();
             // What it takes may be taken by another one: then it waits for that.
             if self.faults.begin(kind, longest, self.world, &mut self.rng) {
                 self.kinds.pop();
@@ -173,7 +202,9 @@ impl<'w> Schedule<'w> {
 
     fn tick(&mut self) {
         self.world.tally.wait(u64::MAX, TICK);
-        self.faults.note(self.world.tally.gap());
+        // In this order: the gap before each of these is known then.
+        let acknowledged = self.world.tally.counts().acknowledged;
+        self.faults.note(self.world.tally.gap(), acknowledged);
         self.world.tend();
         if let Some(memory) = &mut self.memory {
             memory.look(self.world);
