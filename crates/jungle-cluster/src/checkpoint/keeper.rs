@@ -85,7 +85,9 @@ impl Keeper {
 
     /// Writes one that is due, unless another server has, or does, and notes what went wrong.
     pub(crate) fn keep_one(&self) {
-        if let Err(error) = self.write_if_first() {
+        let Err(error) = self.write_if_first() else { return };
+        // Whoever leaves gives up what it does: others write the next one.
+        if self.follower.place().jungle.is_some() {
             tracing::warn!(%error, "no checkpoint was written: the log grows");
             *lock(&self.failed) = Some(Arc::new(error));
         }
@@ -95,7 +97,15 @@ impl Keeper {
     fn write_if_first(&self) -> Result<(), CheckpointError> {
         let depot = self.log.depot().ok_or(CheckpointError::NoDepot)?;
         self.look(depot)?;
-        if !self.follower.place().is_due() || !depot.claim(&self.server)? {
+        if !self.follower.place().is_due() {
+            return Ok(());
+        }
+        let claimed = depot.claim(&self.server);
+        if matches!(claimed, Err(LogError::Closed)) {
+            // It may be had all the same. Where it is another server's, two may write one.
+            depot.release();
+        }
+        if !claimed? {
             return Ok(());
         }
         // It may have been written before that was released.

@@ -299,7 +299,8 @@ impl Cluster {
     }
 
     /// Leaves the cluster, as dropping this does: the Jungle can be read on as it is, and takes no
-    /// more commits.
+    /// more commits. No answer of the engine is waited for: what is being committed is
+    /// [undecided](jungle_db::NotWritten::Undecided).
     ///
     /// ```
     /// # use std::sync::Arc;

@@ -65,7 +65,8 @@ pub trait Log: Send + Sync {
     /// All messages from this sequence on, as they come. It ends when the log is closed.
     fn tail(&self, from: u64) -> Tail;
 
-    /// Ends all tails.
+    /// Ends all tails, and what is waited for, with [`LogError::Closed`]: a message that was being
+    /// appended may have been, or be yet.
     fn close(&self);
 
     /// Where its checkpoints are kept; without that there are none, and it is never trimmed.
@@ -281,7 +282,7 @@ pub enum LogError {
     /// This server follows the log no further.
     #[error("this server follows the log no further: {0}")]
     Ended(#[source] Arc<Fault>),
-    /// It was closed.
+    /// It was closed. If a message was sent before, it may have been appended, or be yet.
     #[error("the log was closed: this server has left its cluster")]
     Closed,
 }

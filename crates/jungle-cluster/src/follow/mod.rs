@@ -348,8 +348,12 @@ impl Follower {
         stepped
     }
 
-    /// Nothing more is followed, for this reason.
+    /// Nothing more is followed, for this reason. That is not noted of a server that has left: what
+    /// it asked was ended, which says nothing of the log.
     pub(crate) fn fail(&self, fault: Fault) -> Result<(), Arc<Fault>> {
+        if self.place().jungle.is_none() {
+            return Err(Arc::new(fault));
+        }
         self.step(|_| Err(fault))
     }
 

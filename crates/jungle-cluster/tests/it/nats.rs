@@ -462,6 +462,32 @@ fn a_cluster_is_restored_from_a_backup_of_a_folder() {
     std::fs::remove_dir_all(&dir).unwrap();
 }
 
+/// Nobody is left who needs the answers; the others are to write checkpoints.
+#[test]
+fn closing_ends_what_is_waited_for_and_lets_a_claim_go() {
+    const AGES: Duration = Duration::from_hours(1);
+    let mut engine = NatsServers::start(1);
+    let (leaving, staying) = (connect(&engine, 1), connect(&engine, 1));
+    let claim = |log: &NatsLog| log.depot().unwrap().claim("one");
+    assert!(claim(&leaving).unwrap() && !claim(&staying).unwrap());
+    leaving.close();
+    leaving.depot().unwrap().release();
+    assert!(claim(&staying).unwrap());
+    engine.kill(0);
+    thread::scope(|scope| {
+        let (log, message) = (&staying, bytes::Bytes::from_static(b"message"));
+        let waiting = [
+            scope.spawn(move || log.append(0, &message, AGES).map(drop)),
+            scope.spawn(move || log.get_within(1, AGES).map(drop)),
+            scope.spawn(move || log.bounds().map(drop)),
+        ];
+        log.close();
+        for waited in waiting.map(|thread| thread.join().unwrap()) {
+            assert!(matches!(waited, Err(LogError::Closed)), "{waited:?}");
+        }
+    });
+}
+
 #[test]
 fn one_server_at_a_time_writes_checkpoints() {
     let engine = NatsServers::start(1);

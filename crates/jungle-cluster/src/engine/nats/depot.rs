@@ -20,7 +20,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{ANSWER_WITHIN, NatsLog, QUIET, REST, no_answer};
+use super::{ACK_WITHIN, ANSWER_WITHIN, NatsLog, QUIET, REST, no_answer, wait};
 use crate::engine::depot::{Depot, Stored, WriteCheckpoint};
 use crate::engine::log::LogError;
 
@@ -185,16 +185,21 @@ impl NatsLog {
         F: Future<Output = Result<T, async_nats::Error>> + Send + 'static,
     {
         let depot = self.depot.clone().ok_or(LogError::Closed)?;
-        self.wait(ANSWER_WITHIN * 2, async move {
-            let deadline = Instant::now() + ANSWER_WITHIN;
-            loop {
-                match ask(depot.clone()).await {
-                    Ok(answer) => break Ok(answer),
-                    Err(error) if Instant::now() > deadline => break Err(no_answer(error)),
-                    Err(_) => sleep(REST).await,
-                }
-            }
-        })?
+        self.wait(ANSWER_WITHIN * 2, asked(depot, ask))?
+    }
+}
+
+async fn asked<T, F>(depot: NatsDepot, ask: impl Fn(NatsDepot) -> F) -> Result<T, LogError>
+where
+    F: Future<Output = Result<T, async_nats::Error>>,
+{
+    let deadline = Instant::now() + ANSWER_WITHIN;
+    loop {
+        match ask(depot.clone()).await {
+            Ok(answer) => break Ok(answer),
+            Err(error) if Instant::now() > deadline => break Err(no_answer(error)),
+            Err(_) => sleep(REST).await,
+        }
     }
 }
 
@@ -247,7 +252,18 @@ impl Depot for NatsLog {
         let object = object.ok_or(LogError::Checkpoint { sequence, source })?;
         let bytes = object.info.size as u64;
         let (sender, receiver) = mpsc::channel(PARTS_AHEAD);
-        threads.spawn(receive(object, sender));
+        let mut closed = self.closed.subscribe();
+        threads.spawn(async move {
+            let is_closed = async { drop(closed.wait_for(|closed| *closed).await) };
+            let is_cut = tokio::select! {
+                () = receive(object, sender.clone()) => false,
+                () = is_closed => true,
+            };
+            if is_cut {
+                // What came so far must not be taken for all.
+                let _ = sender.send(Err(io::Error::other(LogError::Closed))).await;
+            }
+        });
         Ok(Stored { bytes, content: Box::new(PartReader { receiver, part: Bytes::new() }) })
     }
 
@@ -281,9 +297,24 @@ impl Depot for NatsLog {
         })
     }
 
+    /// Also when it was closed, for a moment: whoever leaves while it writes lets others write.
     fn release(&self) {
-        // If it fails, the entry fades.
-        let _ = self.ask(|depot| async move { Ok(depot.claims.delete(WRITER).await?) });
+        let (Some(threads), Some(depot)) = (&self.threads, self.depot.clone()) else { return };
+        let mut closed = self.closed.subscribe();
+        let released = async move {
+            let asking =
+                asked(depot, |depot| async move { Ok(depot.claims.delete(WRITER).await?) });
+            let late = async {
+                drop(closed.wait_for(|closed| *closed).await);
+                sleep(ACK_WITHIN).await;
+            };
+            // If it fails, the entry fades.
+            tokio::select! {
+                _ = asking => {}
+                () = late => {}
+            }
+        };
+        let _ = wait(threads, ANSWER_WITHIN * 2, released);
     }
 }
 

@@ -159,13 +159,22 @@ impl NatsLog {
         }
     }
 
+    /// Waits for an answer until the log is closed: then nobody needs it any more.
     fn wait<T: Send + 'static>(
         &self,
         within: Duration,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, LogError> {
         let threads = self.threads.as_ref().ok_or(LogError::Closed)?;
-        wait(threads, within, future).ok_or(LogError::NoAnswer { within, last: None })
+        let mut closed = self.closed.subscribe();
+        let answer = async move {
+            tokio::select! {
+                biased;
+                answer = future => Ok(answer),
+                _ = closed.wait_for(|closed| *closed) => Err(LogError::Closed),
+            }
+        };
+        wait(threads, within, answer).unwrap_or(Err(LogError::NoAnswer { within, last: None }))
     }
 }
 
