@@ -333,6 +333,16 @@ test('the servers of a cluster are listed, and have the same trees', { timeout: 
     await told.getByRole('cell', { name: 'up to date' }).nth(1).waitFor()
     await cut.unroute('**/api/v1/cluster', refuse)
     await away.waitFor({ state: 'detached' })
+
+    // As it is told of a server that commits by itself, and is to follow a copy of the log.
+    const survey = await new Api(cluster.urls[1]).get('/cluster')
+    survey.log.syncs = false
+    survey.servers[0].outbox = { writer: 1, pending: 3, oldest: (Date.now() - 3_600_000) * 1000, refused: 0, error: null }
+    survey.servers[0].mirror = { domain: 'west', error: 'it does not answer' }
+    await cut.route('**/api/v1/cluster', (route) => route.fulfill({ json: survey }))
+    await told.getByText('outbox: 3 commits without a place, the oldest made 1 hour ago').waitFor()
+    await told.locator('small.warning', { hasText: 'not its copy in domain west: it does not answer' }).waitFor()
+    await told.getByText('Commits are promised before they are synced.').waitFor()
     await context.close()
 
     const shop = await serveAlone(cluster.engine, 'shop')

@@ -148,6 +148,8 @@ export interface Log {
   bytes: number
   leader: string | null
   replicas: { name: string; current: boolean; offline: boolean; lag: number }[]
+  /** Whether the engine syncs before it answers; none where it does not say. */
+  syncs: boolean | null
 }
 
 export interface Server {
@@ -159,6 +161,18 @@ export interface Server {
   fault: string | null
   /** None where it is too old to say. */
   role: 'appends' | 'guest' | 'follows' | null
+  /** What it has committed by itself, if it does. */
+  outbox?: Outbox
+  /** The copy of the log that it follows, if there is to be one. */
+  mirror?: { domain: string; error: string | null }
+}
+
+export interface Outbox {
+  pending: number
+  /** When the oldest of them was made, in microseconds since 1970. */
+  oldest: number | null
+  refused: number
+  error: string | null
 }
 
 export interface Cluster {

@@ -3,8 +3,8 @@
 import { keyOf } from './path.ts'
 
 /** How long ago, roughly. */
-export function ago(time: string, now: number): string {
-  const seconds = Math.max(0, Math.round((now - Date.parse(time)) / 1000))
+export function ago(time: string | number, now: number): string {
+  const seconds = Math.max(0, Math.round((now - new Date(time).getTime()) / 1000))
   const units: [number, string][] = [[86_400, 'day'], [3600, 'hour'], [60, 'minute']]
   for (const [length, name] of units) {
     const many = Math.floor(seconds / length)

@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import * as api from '../api/client.ts'
-import type { Cluster as Told, Elsewhere, Log, Server } from '../api/types.ts'
+import type { Cluster as Told, Elsewhere } from '../api/types.ts'
 import { HOME, writeAddress } from '../model/address.ts'
+import { besides, kept, state, synced } from '../model/cluster.ts'
 import { count, size } from '../model/value.ts'
 
 /** How often the servers are asked, in milliseconds. */
@@ -12,6 +13,7 @@ export function Cluster() {
   const { told, isAway } = useCluster()
   if (!told?.log) return null
   const { log, servers } = told
+  const sync = synced(log)
   return (
     <section class="cluster" aria-label="Servers">
       <h2>Servers</h2>
@@ -31,7 +33,10 @@ export function Cluster() {
               <td class="number">{server.revision}</td>
               <td class="number">{server.followed}</td>
               <td>{server.role}</td>
-              <td>{state(server, log)}</td>
+              <td>
+                {state(server, log)}
+                {besides(server, Date.now()).map(({ text, isBad }) => <small key={text} class={isBad ? 'warning' : ''}>{text}</small>)}
+              </td>
               <td class="quiet"><code>{server.hash?.slice(0, 12)}</code></td>
             </tr>
           ))}
@@ -40,7 +45,8 @@ export function Cluster() {
       <p class="quiet">
         The log <code>{log.stream}</code> has {count(log.last + 1 - log.first)} messages in {size(log.bytes)}
         {log.leader !== null && <>, led by {log.leader}</>}
-        {log.replicas.map((replica) => `, ${replica.name} ${kept(replica)}`)}.
+        {log.replicas.map((replica) => `, ${replica.name} ${kept(replica)}`)}.{' '}
+        <span class={sync.isBad ? 'warning' : ''}>{sync.text}</span>{' '}
         At the same message all servers have the same hash.
       </p>
       {told.elsewhere.length > 0 && <Others servers={told.elsewhere} />}
@@ -111,15 +117,4 @@ function useCluster(): { told: Told | undefined; isAway: boolean } {
 /** Servers say themselves where they are. */
 function isLink(address: string | null): boolean {
   return address !== null && /^https?:\/\//.test(address)
-}
-
-function state(server: Server, log: Log): string {
-  if (server.fault !== null) return `stopped: ${server.fault}`
-  const lag = log.last - server.followed
-  return lag > 0 ? `${count(lag)} behind` : 'up to date'
-}
-
-function kept({ offline, current, lag }: Log['replicas'][number]): string {
-  if (offline) return 'is not reached'
-  return current ? 'keeps it, too' : `is ${count(lag)} behind`
 }
