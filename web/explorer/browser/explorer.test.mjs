@@ -554,6 +554,31 @@ visit('what changed is shown beside the tree, and taken back', garden('diff', '&
   assert.equal(child_count, 4)
 })
 
+visit('what was and what is stand side by side where there is room', async () => {
+  await plant(api, 'sides')
+  const { revisions } = await api.get('/trees/sides/revisions')
+  return `?tree=sides&view=changes&from=${revisions[2].revision}`
+}, async (page) => {
+  const [older, newer] = ['Water them in the morning', 'Water them early in the morning']
+  const note = page.locator('.change dl > div', { has: page.locator('dt', { hasText: /^note$/ }) })
+  const sides = note.locator('.sides > span')
+  await sides.nth(1).filter({ hasText: newer }).waitFor()
+  const said = async (side, what) => (await sides.nth(side).locator(what).allTextContents()).map((text) => text.trim())
+  assert.deepEqual([await said(0, 'del'), await said(0, 'ins')], [['take the', 'off'], []])
+  assert.deepEqual([await said(1, 'del'), await said(1, 'ins')], [[], ['early', 'leave some', 'on']])
+  assert.ok((await sides.nth(0).textContent()).startsWith(older))
+  const [left, right] = [await sides.nth(0).boundingBox(), await sides.nth(1).boundingBox()]
+  assert.ok(left.x + left.width <= right.x && left.y === right.y, JSON.stringify([left, right]))
+  const heads = page.locator('.heads span')
+  const under = [await heads.nth(0).boundingBox(), await heads.nth(1).boundingBox()].map(({ x }) => Math.round(x))
+  assert.deepEqual(under, [Math.round(left.x), Math.round(right.x)], 'each column has its head')
+
+  await page.setViewportSize({ width: 800, height: 800 })
+  await page.locator('.sides').first().waitFor({ state: 'detached' })
+  await note.locator('.words ins', { hasText: 'leave some' }).waitFor()
+  assert.equal(await note.locator('.words del', { hasText: 'take the' }).count(), 1)
+})
+
 visit('nothing is taken back before it is shown', garden('undo', '&view=changes'), async (page) => {
   const undo = page.getByRole('button', { name: /^Take back revision/ })
   await undo.waitFor()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { changeRows, marks, wordDiff } from '../src/model/changes.ts'
+import { changeRows, marks, sides, wordDiff } from '../src/model/changes.ts'
 import { layout, LINE } from '../src/model/graph.ts'
 import { ago, expression, hue } from '../src/model/words.ts'
 
@@ -53,8 +53,7 @@ test.each([
   const pieces = wordDiff(old, now)
   const written = { same: (text: string) => text, old: (text: string) => `[${text}]`, new: (text: string) => `{${text}}` }
   expect(pieces.map(({ kind, text }) => written[kind](text)).join('')).toBe(expected)
-  const side = (not: string) => pieces.filter(({ kind }) => kind !== not).map(({ text }) => text).join('')
-  expect([side('new'), side('old')]).toEqual([old, now])
+  expect(sides(pieces).map((side) => side.map(({ text }) => text).join(''))).toEqual([old, now])
 })
 
 test('a node of the picture stands in the middle of its children', () => {

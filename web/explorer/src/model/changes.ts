@@ -75,6 +75,11 @@ export interface Piece {
   text: string
 }
 
+/** Each text by itself, with what both have. */
+export function sides(pieces: readonly Piece[]): [old: Piece[], now: Piece[]] {
+  return [pieces.filter(({ kind }) => kind !== 'new'), pieces.filter(({ kind }) => kind !== 'old')]
+}
+
 /** Texts longer than this many words are shown whole, one after the other. */
 const WORDS_MAX = 400
 

@@ -76,7 +76,7 @@ export function ChangesPanel({ app, session }: PanelProps) {
       {loaded && (
         <>
           <Totals signs={rows.map(({ sign }) => sign)} isAll={loaded.next === null} total={loaded.total} />
-          <ChangeList app={app} rows={rows} />
+          <ChangeList app={app} rows={rows} heads={[`revision ${loaded.from}`, `revision ${loaded.to}`]} />
           {isCurrent && loaded.next !== null && <button type="button" onClick={() => void more()}>More</button>}
           {isCurrent && <Undo app={app} session={session} revision={to.revision} isOne={from === before} />}
         </>

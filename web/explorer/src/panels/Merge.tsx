@@ -94,7 +94,7 @@ export function MergePanel({ app, session }: PanelProps) {
       {preview && differs && (
         <>
           <h2>{count(preview.total)} {preview.total === 1 ? 'change' : 'changes'}</h2>
-          <ChangeList app={app} rows={changeRows(preview.changes)} />
+          <ChangeList app={app} rows={changeRows(preview.changes)} heads={[into, `${into} with ${from}`]} />
           {preview.total > preview.changes.length && <p class="quiet">… and {count(preview.total - preview.changes.length)} more.</p>}
           <p class="actions sticky">
             {isOld
