@@ -800,6 +800,40 @@ visit('a long value that somebody else has changed is not written over', async (
   }
 })
 
+visit('attributes behind the first page are shown, and stay while others commit', async () => {
+  await api.create('attributes')
+  const put = (attribute, value) => ({ op: 'put', path: '/', attribute, value: { type: 'text', value } })
+  // Some 64 KiB are told of each, and 1 MiB of all.
+  const long = Array.from({ length: 20 }, (_, at) => put(`long-${at + 10}`, 'x'.repeat(70_000)))
+  await api.commit('attributes', 'ana', 'very much', [...long, put('short', 'the last')])
+  return '?tree=attributes'
+}, async (page) => {
+  const names = page.locator('.attributes dt')
+  const told = page.getByText('too much to be shown at once')
+  await told.waitFor()
+  const first = await names.count()
+  assert.ok(first > 1 && first < 21, `${first}`)
+  assert.match(await told.innerText(), new RegExp(`and ${21 - first} more`))
+  await page.getByRole('button', { name: 'More', exact: true }).click()
+  await told.waitFor({ state: 'detached' })
+  assert.equal(await names.count(), 21)
+  await page.getByRole('button', { name: 'edit short: "the last"' }).click()
+  const field = page.getByLabel('value of short', { exact: true })
+  await field.fill('the last of all')
+  const again = page.waitForResponse(/\/node\?.*attributes_after=/)
+  await api.commit('attributes', 'bo', 'elsewhere', [{ op: 'insert', path: '/there' }])
+  await again
+  await drawn(page)
+  assert.equal(await field.inputValue(), 'the last of all')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('button', { name: 'edit short: "the last of all"' }).waitFor()
+  // Another node begins with its first page, and so does this one when somebody comes back.
+  await row(page, 'there').click()
+  await page.getByRole('heading', { name: 'there' }).waitFor()
+  await page.getByRole('tree').press('Home')
+  await told.waitFor()
+})
+
 visit('words and expressions are searched for', garden('find'), async (page) => {
   await row(page, 'beds').waitFor()
   await page.keyboard.press('/')

@@ -102,8 +102,20 @@ export const renameTree = (tree: string, name: string) =>
   write<Tree>('PATCH', address(tree, ''), { name })
 export const deleteTree = (tree: string) => write<void>('DELETE', address(tree, ''))
 
-export const node = ({ tree, branch, at }: Version, path: string, signal?: AbortSignal) =>
-  get<Node>(address(tree, '/node', { path, branch, at }), signal)
+/** A node, with so many pages of attributes: nearly all nodes have one. */
+export async function node(
+  { tree, branch, at }: Version, path: string, signal?: AbortSignal, pages = 1,
+): Promise<Node> {
+  const ask = (attributes_after?: string) => (
+    get<Node>(address(tree, '/node', { path, branch, at, attributes_after }), signal)
+  )
+  let found = await ask()
+  for (let page = 1; page < pages && found.attributes_next !== undefined; page += 1) {
+    const next = await ask(found.attributes_next)
+    found = { ...next, attributes: { ...found.attributes, ...next.attributes } }
+  }
+  return found
+}
 
 /** The whole of a value that a node shows cut. */
 export async function whole(version: Version, path: string, attribute: string): Promise<Response> {

@@ -25,8 +25,10 @@ export interface Node {
   revision: number
   path: string
   attributes: Attributes
-  /** So many are too much to be told with the others. */
-  attributes_left_out: number
+  /** So many behind these are too much to be told with them. */
+  attributes_left_out?: number
+  /** Where those go on, if there are any. */
+  attributes_next?: string
   child_count: number
   subtree_count: number
   next_position: number

@@ -137,7 +137,12 @@ function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolea
           )
         })}
       </dl>
-      {node.attributes_left_out > 0 && <p class="quiet">… and {count(node.attributes_left_out)} more: too much to be shown at once.</p>}
+      {node.attributes_next !== undefined && (
+        <p class="line">
+          <span class="quiet">… and {count(node.attributes_left_out ?? 0)} more: too much to be shown at once.</span>
+          <button type="button" onClick={() => void session.moreAttributes()}>More</button>
+        </p>
+      )}
       {!isRead && <NewAttribute taken={names} onKeep={keep} />}
     </>
   )

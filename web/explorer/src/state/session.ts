@@ -45,6 +45,8 @@ export class Session {
   node: Node | undefined
   /** Of which version it is. */
   private nodeOf: AbortSignal | undefined
+  /** How many pages of its attributes are looked at. */
+  private nodePages = 1
   /** Why there is no node. */
   missing: api.Problem | undefined
   live: Live = 'connecting'
@@ -133,8 +135,15 @@ export class Session {
   }
 
   async select(path: string): Promise<void> {
+    if (path !== this.path) this.nodePages = 1
     this.path = path
     await this.loadNode(path)
+  }
+
+  /** Loads one more page of the node's attributes. The others are there: the browser only asks whether they are new. */
+  async moreAttributes(): Promise<void> {
+    this.nodePages += 1
+    await this.loadNode(this.path)
   }
 
   /** Loads anew what is seen. */
@@ -253,7 +262,7 @@ export class Session {
     const { signal } = this.version
     const asked = ++this.nodeAsked
     try {
-      const node = await api.node(this.shown, path, signal)
+      const node = await api.node(this.shown, path, signal, this.nodePages)
       if (asked !== this.nodeAsked) return
       this.node = node
       this.nodeOf = signal
