@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { Api, launch, logIn, open, openGuarded, serve, serveAlone, serveCluster, turn } from './browser.mjs'
 import { plant, sow } from './garden.mjs'
@@ -273,6 +273,20 @@ visit('a program is copied, or selected where there is no clipboard', garden('co
   assert.equal(selected, `curl '${server.url}/api/v1/trees/copy/node?path=%2Ftools'`)
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
+})
+
+visit('a node is downloaded in either layout, with all below it', garden('saved', '&path=/beds'), async (page) => {
+  const saved = async (name) => {
+    const asked = page.waitForEvent('download')
+    await page.getByRole('link', { name }).click()
+    const download = await asked
+    assert.equal(download.suggestedFilename(), 'saved.json')
+    return readFileSync(await download.path(), 'utf8')
+  }
+  const [pretty, compact] = [await saved('Download as JSON to read'), await saved('Download as compact JSON')]
+  assert.ok(pretty.trim().split('\n').length > 10 && compact.trim().split('\n').length === 1, `${pretty}\n${compact}`)
+  assert.deepEqual(JSON.parse(pretty), JSON.parse(compact))
+  assert.match(compact, /Chard/)
 })
 
 visit('a node is dragged below another', garden('drag'), async (page) => {

@@ -195,8 +195,11 @@ export const merge = (
 ) => write<Committed>('POST', address(tree, '/merges'),
   { from, into, from_revision: ours, ...settled, ...told }, upon(tag))
 
-export const documentAddress = ({ tree, branch, at }: Version, path: string) =>
-  address(tree, '/document', { path, branch, at, layout: 'pretty' })
+/** How the server lays a document out: with line ends, to be read, or as short as it can be. */
+export type Layout = 'pretty' | 'compact'
+
+export const documentAddress = ({ tree, branch, at }: Version, path: string, layout: Layout) =>
+  address(tree, '/document', { path, branch, at, layout })
 
 export const watchAddress = (tree: string, branch: string, path: string, after: number) =>
   address(tree, '/watch', { branch, path, after })

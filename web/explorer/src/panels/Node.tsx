@@ -195,6 +195,9 @@ function NewAttribute({ taken, onKeep }: { taken: string[]; onKeep: (name: strin
   )
 }
 
+/** A document is JSON; what can be chosen is its white space. */
+const LAYOUTS: readonly [api.Layout, string][] = [['pretty', 'JSON to read'], ['compact', 'compact JSON']]
+
 /** The same for programs. */
 function Programs({ app, session, node }: NodeProps) {
   const { tree, branch } = session
@@ -204,7 +207,9 @@ function Programs({ app, session, node }: NodeProps) {
   return (
     <>
       <p class="programs">
-        <a href={api.documentAddress(session.shown, node.path)} download={`${tree}.json`}>Download as JSON</a>
+        {LAYOUTS.map(([layout, called]) => (
+          <a key={layout} href={api.documentAddress(session.shown, node.path, layout)} download={`${tree}.json`}>Download as {called}</a>
+        ))}
         <a href={url.href}>This node as the interface tells it</a>
         <button type="button" class="link" onClick={() => copy(true)}>Copy as …</button>
       </p>
