@@ -519,6 +519,7 @@ visit('the slider shows the past, by hand and by key', garden('past'), async (pa
   await slider.press('ArrowRight')
   await row(page, 'tools').waitFor()
   assert.match(await slider.getAttribute('aria-valuetext'), /ana.*the garden gets its name/)
+  assert.equal(await page.locator('.marks line').count(), revisions.length)
   await page.getByRole('tree').press(']')
   await page.locator('.told', { hasText: 'herbs are planted' }).waitFor()
   await page.getByRole('link', { name: 'to the newest' }).click()

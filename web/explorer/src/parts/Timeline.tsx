@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Revision } from '../api/types.ts'
+import { type Mark, most, timeMarks } from '../model/timeline.ts'
+import { count } from '../model/value.ts'
 import { ago, clock, hue } from '../model/words.ts'
 import { step } from '../state/shortcuts.ts'
 import type { PanelProps } from './Explorer.tsx'
@@ -10,6 +11,8 @@ import { Person } from './Person.tsx'
 const PLAY_MS = 700
 /** Marks on the slider: with more revisions, neighbours share one. */
 const MARKS_MAX = 240
+/** Half the height of a tag's mark. */
+const TALLEST = 9
 
 /** The slider over revisions: who, when and what. */
 export function Timeline({ app, session }: PanelProps) {
@@ -17,6 +20,8 @@ export function Timeline({ app, session }: PanelProps) {
   const [isPlaying, play] = useState(false)
   const frame = useRef(0)
   const last = revisions.length - 1
+  const marks = timeMarks(revisions, MARKS_MAX)
+  const share = most(marks)
   const found = session.upTo(session.revision)
   const before = session.before(found)
   const isPast = app.address.at !== undefined
@@ -48,9 +53,10 @@ export function Timeline({ app, session }: PanelProps) {
         <button type="button" class="plain" aria-label={isPlaying ? 'pause' : 'play'} title="Play the history" disabled={place < 0} onClick={start}>{isPlaying ? '❚❚' : '▶'}</button>
         <button type="button" class="plain" aria-label="older revision" title="Older ([)" disabled={before === undefined} onClick={() => step(app, -1)}>‹</button>
         <div class="track">
-          <Marks session={session} />
+          <Marks marks={marks} last={last} />
           <input
             type="range" min={0} max={Math.max(0, last)} value={Math.max(0, place)} aria-label="revision" aria-valuetext={told}
+            title="The taller a mark, the faster revisions came"
             onInput={(event) => slide(Number(event.currentTarget.value))}
           />
         </div>
@@ -68,6 +74,7 @@ export function Timeline({ app, session }: PanelProps) {
         )}
         {found && place < 0 && last >= 0 && <span class="quiet">older than the slider goes</span>}
         <span class="grow" />
+        {share > 1 && <span class="quiet share">{count(share)} revisions to a mark</span>}
         {session.older !== null && <button type="button" class="link" onClick={() => void session.loadRevisions().catch(app.failed)}>older ones</button>}
         {before && app.address.view !== 'changes' && <Link app={app} to={{ view: 'changes', from: undefined }} then={() => { app.pane = 'panel' }}>what changed</Link>}
         {isPast ? <Link app={app} class="newest" to={{ at: undefined }}>to the newest</Link> : <span class="newest quiet">newest</span>}
@@ -76,21 +83,14 @@ export function Timeline({ app, session }: PanelProps) {
   )
 }
 
-/** A mark for each revision, in the colour of who made it; a tag stands out. */
-function Marks({ session }: Pick<PanelProps, 'session'>) {
-  const { revisions } = session
-  const each = Math.max(1, Math.ceil(revisions.length / MARKS_MAX))
-  const width = Math.max(1, revisions.length - 1)
-  const marks: [at: number, one: Revision][] = []
-  revisions.forEach((one, at) => {
-    if (at % each === 0 || one.tags.length > 0) marks.push([at, one])
-  })
+/** In the colour of who made it; the taller, the faster they came. A tag stands out. */
+function Marks({ marks, last }: { marks: readonly Mark[]; last: number }) {
   return (
     <svg class="marks" viewBox="0 0 1000 20" preserveAspectRatio="none" aria-hidden="true">
-      {marks.map(([at, one]) => {
-        const x = (at / width) * 1000
-        const isTagged = one.tags.length > 0
-        return <line key={one.revision} class={`hue-${hue(one.author)}`} x1={x} x2={x} y1={isTagged ? 1 : 6} y2={isTagged ? 19 : 14} vector-effect="non-scaling-stroke" />
+      {marks.map(({ place, one, pace }) => {
+        const x = (place / Math.max(1, last)) * 1000
+        const half = one.tags.length > 0 ? TALLEST : 2.5 + 4.5 * pace
+        return <line key={one.revision} class={`hue-${hue(one.author)}`} x1={x} x2={x} y1={10 - half} y2={10 + half} vector-effect="non-scaling-stroke" />
       })}
     </svg>
   )
