@@ -22,15 +22,15 @@ after(async () => {
   await server?.stop()
 })
 
-/** One test: a page of `who`, at an address of the explorer. */
+/** One test: a page of `who`, at an address of the explorer. It is run with the test, to tell of it. */
 function visit(name, query, run, options = {}) {
-  test(name, { timeout: 180_000 }, async () => {
+  test(name, { timeout: 180_000 }, async (context) => {
     const at = typeof query === 'function' ? await query() : query
-    const { who = 'ana', ...context } = options
-    const visitor = await open(browser, `${server.url}/explorer/${at}`, who, context)
+    const { who = 'ana', ...seen } = options
+    const visitor = await open(browser, `${server.url}/explorer/${at}`, who, seen)
     visitor.page.setDefaultTimeout(45_000)
     try {
-      await run(visitor.page)
+      await run(visitor.page, context)
       assert.deepEqual(visitor.complaints, [])
     } finally {
       await visitor.close()
@@ -158,6 +158,24 @@ visit('an address shows a node far down in a million, and a revision', async () 
   await page.locator('.attributes dt', { hasText: 'no name' }).waitFor()
   assert.equal(await page.getByRole('alert').count(), 0, 'nothing is wrong before anything was written')
   assert.ok(await chosen(page).isVisible())
+})
+
+/** Far more than it takes: the machine may have other work. */
+const SHOWN_WITHIN_MS = 5_000
+
+visit('the first and the last of a million children are shown within seconds', '?tree=million', async (page, context) => {
+  await page.locator('#row-5 .key').waitFor()
+  // Since the browser was told where to go.
+  const first = await page.evaluate(() => performance.now())
+  const tree = page.getByRole('tree')
+  await tree.focus()
+  const pressed = performance.now()
+  await tree.press('End')
+  await page.locator('#row-1000000.chosen .key').waitFor()
+  const last = performance.now() - pressed
+  const told = `the first rows after ${Math.round(first)} ms, the last ${Math.round(last)} ms after the key`
+  context.diagnostic(told)
+  assert.ok(Math.max(first, last) <= SHOWN_WITHIN_MS, told)
 })
 
 visit('attributes of all types are edited', garden('types', '&path=/tools/0'), async (page) => {
