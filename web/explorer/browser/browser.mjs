@@ -128,6 +128,14 @@ export async function openGuarded(browser, people, place, run, options = {}) {
   }
 }
 
+/** Of the explorer: a row that says this, the one that is chosen, and what its address asks for. */
+export const row = (page, text) => page.getByRole('treeitem').filter({ hasText: text }).first()
+export const chosen = (page) => page.locator('.row.chosen')
+export const query = (page) => new URLSearchParams(new URL(page.url()).search)
+
+/** As a server answers that is asked too often. */
+export const refuse = (route) => route.fulfill({ status: 429, contentType: 'application/problem+json', body: '{}' })
+
 /** The browser of the tests shows all tabs, so a tab is told what one in a window is told. */
 export async function turn(page, isHidden) {
   await page.evaluate((isHidden) => {
