@@ -53,6 +53,7 @@ func serve(folder, synchronous string) error {
 		starting.InstallerFunc = nil
 		starting.Listener = listener
 		starting.Router.GET("/board", show)
+		starting.Router.GET("/post", post)
 		fmt.Println("http://" + address)
 		return starting.Next()
 	})

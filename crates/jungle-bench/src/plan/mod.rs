@@ -186,6 +186,7 @@ mod tests {
     #[test]
     fn boards_are_asked_in_the_run_that_measures_ours() {
         assert_eq!(peers("board", "e3"), [System::Warp, System::Pocketbase, System::SqliteApp]);
+        assert_eq!(peers("board", "mixed-pocketbase"), [System::Pocketbase]);
         assert_eq!(peers("cassandra", "sync"), [System::Cassandra]);
         for (experiment, ours) in [
             ("board", "syncs-pocketbase"),
@@ -195,6 +196,15 @@ mod tests {
         ] {
             assert_eq!(peers(experiment, ours), [], "{experiment} {ours}");
         }
+    }
+
+    /// Where it takes too long, it is stopped, and all else of the experiment is there.
+    #[test]
+    fn the_mix_of_pocketbase_comes_behind_all_else() {
+        let runs: Vec<&str> = cases("board").unwrap().iter().map(|case| case.ours).collect();
+        let (others, last) = runs.split_at(runs.len() - 2);
+        assert_eq!(last, ["mixed-pocketbase"; 2]);
+        assert!(!others.contains(&"mixed-pocketbase"));
     }
 
     #[test]

@@ -415,6 +415,13 @@ const BEFORE: &[Case] = &[
     one_of("board", "last", "pages", "x"),
     one_of("board", "start", "start", "ms").number(Number::Value, "ms"),
     one_of("board", "start-cold", "start", "ms"),
+    // In a run of their own, and behind all others, which must not be lost where it takes long.
+    of_board("mixed", "mixed-pocketbase", "1/s")
+        .number(Number::Named("pocketbase-mixed"), "1/s")
+        .of(System::Pocketbase),
+    of_board("mixed-p99", "mixed-pocketbase", "ms")
+        .number(Number::Named("pocketbase-mixed-p99"), "ms")
+        .of(System::Pocketbase),
     one_of("cluster", "one", "quorum", "us"),
     one_of("cluster", "bare-one", "quorum", "us"),
     one_of("cluster", "quorum", "quorum", "x"),

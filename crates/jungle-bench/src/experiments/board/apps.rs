@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::super::Options;
 use super::super::folder::Folder;
-use super::e3::{Board, FEWER, Load, POST, SHOWN};
+use super::e3::{Board, FEWER, Load, POST, SHOWN, Turns};
 use super::server::Serving;
 use crate::Failure;
 use crate::sample::Sample;
@@ -80,6 +80,27 @@ pub fn syncs(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     let rate = load.run(&board.serving, posts, 1)?;
     let sample = Sample::rate(posts as f64 / rate, posts);
     Ok(Some(sample.check_none(board.lost()?, "posts are lost or doubled")))
+}
+
+/// PocketBase's answers a second where every tenth request posts and the others show what was
+/// posted, and their `…-p99`. In a run of its own: however long it takes, no other figure is lost.
+///
+/// # Errors
+/// When it is not there, or does not do what it should.
+pub fn mixed_pocketbase(options: Options) -> Result<Sample, Failure> {
+    let folder = Folder::new("board-mixed")?;
+    let mut board = pocketbase(&folder, Level::Synced)?;
+    let post = "/post?board=w&author=somebody&text=hello";
+    board.loads = vec![Load::mixed("pocketbase-mixed", post, "/board?board=w").fewer(FEWER)];
+    board.warm_up(options.threads)?;
+    let turns = Turns::of(options);
+    for _ in 0..turns.count {
+        board.turn(turns)?;
+    }
+    let lost = board.lost()?;
+    let sample = board.told(Sample::value(0.0, "1/s"));
+    let value = sample.extra["pocketbase-mixed"];
+    Ok(Sample { value, ..sample }.check_none(lost, "posts are lost or doubled"))
 }
 
 /// Its posts go by its own API; its page is rendered in its process, and `read-api` is what its API

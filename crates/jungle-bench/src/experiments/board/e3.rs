@@ -60,13 +60,11 @@ pub fn sample(options: Options, peers: &[System]) -> Result<Sample, Failure> {
     let (mut boards, bytes) = ours(&folder)?;
     let start = |system: &System| Peer::start(*system, &folder, bytes);
     let mut peers: Vec<Peer> = peers.iter().map(start).collect();
-    let requests = options.tasks * TASK;
-    let turns = if options.tiny { 1 } else { (requests / TURN).clamp(1, 10) };
-    let timed = if options.quick { 1 } else { TIMED };
+    let turns = Turns::of(options);
     boards.iter_mut().try_for_each(|board| board.warm_up(options.threads))?;
     peers.iter_mut().for_each(|peer| peer.each(|board| board.warm_up(options.threads)));
-    for turn in 0..turns {
-        let mut ask = |board: &mut Board| board.turn(requests / turns, options.threads, timed);
+    for turn in 0..turns.count {
+        let mut ask = |board: &mut Board| board.turn(turns);
         // Neither is always the first.
         if turn % 2 == 0 {
             boards.iter_mut().try_for_each(&mut ask)?;
@@ -88,6 +86,26 @@ pub fn sample(options: Options, peers: &[System]) -> Result<Sample, Failure> {
     let sample = peers.into_iter().fold(sample, |all, peer| peer.told(all));
     let lost = boards.iter().map(Board::lost).sum::<Result<u64, Failure>>()?;
     Ok(sample.check_none(lost, "posts are lost or doubled"))
+}
+
+/// How often all are asked, and for how much.
+#[derive(Clone, Copy)]
+pub struct Turns {
+    pub count: u64,
+    /// Requests of each load, about.
+    requests: u64,
+    connections: usize,
+    /// In so many each answer is timed.
+    timed: usize,
+}
+
+impl Turns {
+    pub fn of(options: Options) -> Turns {
+        let requests = options.tasks * TASK;
+        let count = if options.tiny { 1 } else { (requests / TURN).clamp(1, 10) };
+        let timed = if options.quick { 1 } else { TIMED };
+        Turns { count, requests: requests / count, connections: options.threads, timed }
+    }
 }
 
 /// A server with two boards: `b` is shown, `w` is posted to.
@@ -293,12 +311,13 @@ impl Board {
         })
     }
 
-    /// Asks for so much of each of its loads, less where it waits; in so many turns each answer is
+    /// Asks for so much of each of its loads, less where it waits; in some turns each answer is
     /// timed.
     ///
     /// # Errors
     /// As [`Load::run`].
-    pub fn turn(&mut self, requests: u64, connections: usize, timed: usize) -> Result<(), Failure> {
+    pub fn turn(&mut self, turns: Turns) -> Result<(), Failure> {
+        let Turns { requests, connections, timed, .. } = turns;
         for load in &mut self.loads {
             let many = load.requests(requests, connections);
             let rate = load.run(&self.serving, many, connections)?;

@@ -30,6 +30,7 @@ pub fn sample(case: &str, options: Options, peers: &[System]) -> Result<Option<S
         "unsynced" => cassandra::sample(false, options, peers)?,
         "syncs-cassandra" => cassandra::syncs(options)?,
         "e3" => e3::sample(options, peers)?,
+        "mixed-pocketbase" => apps::mixed_pocketbase(options)?,
         "watchers" => watchers::sample(&[], watchers::length(options), options)?,
         "watchers-bare" => watchers::sample(&["--memory"], watchers::length(options), options)?,
         "pages" => pages::sample(options)?,
