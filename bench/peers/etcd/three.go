@@ -19,6 +19,8 @@ import (
 const (
 	// Servers of the cluster.
 	members = 3
+	// Clusters that are read from: of one server, two and three.
+	sizes = 3
 	// Reads of each client in a turn, for each task; the first turn warms up.
 	taskReads = 10
 	readTurns = 5
@@ -45,9 +47,9 @@ const (
 	killKeys = "kill/"
 )
 
-// Reads of one server and of three, from each one's own copy; how long a commit through one takes
-// to be seen on another; how long commits stand still when the leader is killed. See jungle-bench's
-// experiment `neighbours`, its `three`.
+// Reads of one server, of two and of three, from each one's own copy; how long a commit through one
+// takes to be seen on another; how long commits stand still when the leader is killed. See
+// jungle-bench's experiment `neighbours`, its `three`.
 func three(chosen options) (map[string]any, error) {
 	folder, err := newFolder()
 	if err != nil {
@@ -59,6 +61,11 @@ func three(chosen options) (map[string]any, error) {
 		return nil, err
 	}
 	defer stopAll(alone)
+	two, err := startMembers(filepath.Join(folder, "two"), 2, chosen)
+	if err != nil {
+		return nil, err
+	}
+	defer stopAll(two)
 	cluster, err := startMembers(filepath.Join(folder, "cluster"), members, chosen)
 	if err != nil {
 		return nil, err
@@ -69,7 +76,7 @@ func three(chosen options) (map[string]any, error) {
 	outcome := map[string]any{
 		"case": chosen.caseName, "threads": chosen.threads, "unit": "1/s", "seconds": 0,
 	}
-	wrong, err := readBoth(alone, cluster, chosen, outcome)
+	wrong, err := readInTurns([sizes][]*server{alone, two, cluster}, chosen, outcome)
 	if err != nil {
 		return nil, err
 	}
@@ -113,14 +120,14 @@ func loadLeaves(server *server, chosen options) error {
 	return back.load(tree)
 }
 
-// Reads of one server, and of three that are asked at once, in turns.
-func readBoth(
-	alone, cluster []*server, chosen options, outcome map[string]any,
+// Reads of clusters of one server, two and three, all of which are asked at once, in turns.
+func readInTurns(
+	clusters [sizes][]*server, chosen options, outcome map[string]any,
 ) (int, error) {
-	var rates, costs [2][]float64
+	var rates, costs [sizes][]float64
 	wrong := 0
 	for turn := range readTurns + 1 {
-		for which, servers := range [2][]*server{alone, cluster} {
+		for which, servers := range clusters {
 			before, err := processorTime(servers)
 			if err != nil {
 				return 0, err
@@ -145,9 +152,10 @@ func readBoth(
 		}
 	}
 	outcome["operations"] = chosen.threads * chosen.tasks * taskReads
-	outcome["value"] = median(rates[1])
-	outcome["read-alone"], outcome["read"] = median(rates[0]), median(rates[1])
-	outcome["read-cpu-alone"], outcome["read-cpu"] = median(costs[0]), median(costs[1])
+	outcome["value"] = median(rates[sizes-1])
+	for which, size := range [sizes]string{"-alone", "-two", ""} {
+		outcome["read"+size], outcome["read-cpu"+size] = median(rates[which]), median(costs[which])
+	}
 	return wrong, nil
 }
 

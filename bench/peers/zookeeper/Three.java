@@ -14,8 +14,8 @@ import java.util.concurrent.TimeUnit;
 import org.apache.zookeeper.KeeperException;
 
 /**
- * Reads of one server and of three, from each one's own copy; how long a commit through one takes
- * to be seen on another; how long commits stand still when the leader is killed. See
+ * Reads of one server, of two and of three, from each one's own copy; how long a commit through
+ * one takes to be seen on another; how long commits stand still when the leader is killed. See
  * {@code jungle-bench}'s experiment {@code neighbours}, its {@code three}.
  */
 final class Three {
@@ -47,8 +47,12 @@ final class Three {
     private static final String SEEN = "seen";
     private static final String KILLED = "killed";
 
+    /** What is told of reads ends so: of one server, two and three. */
+    private static final List<String> SIZES = List.of("-alone", "-two", "");
+
     private final Options options;
-    private final Ensemble alone;
+    /** As many as there are sizes; all but the last are only read from. */
+    private final List<Ensemble> clusters;
     private final Ensemble cluster;
     private final StringBuilder line;
     /** Tasks of all but killing. */
@@ -57,9 +61,9 @@ final class Three {
     /** The last number that was committed while leaders were killed. */
     private int number;
 
-    private Three(Options options, Ensemble alone, Ensemble cluster) {
+    private Three(Options options, Ensemble alone, Ensemble two, Ensemble cluster) {
         this.options = options;
-        this.alone = alone;
+        clusters = List.of(alone, two, cluster);
         this.cluster = cluster;
         tasks = Math.min(options.tasks(), TASKS_MAX);
         line = new StringBuilder(String.format(Locale.ROOT,
@@ -73,9 +77,10 @@ final class Three {
         String check;
         try (Folder folder = Folder.make("zookeeper");
                 Ensemble alone = start(folder, "alone", 1, options);
+                Ensemble two = start(folder, "two", 2, options);
                 Ensemble cluster = start(folder, "cluster", MEMBERS, options)) {
-            Three three = new Three(options, alone, cluster);
-            three.readBoth();
+            Three three = new Three(options, alone, two, cluster);
+            three.readInTurns();
             three.seenElsewhere();
             three.leadersKilled();
             check = three.check(three.lost());
@@ -99,22 +104,24 @@ final class Three {
         return started;
     }
 
-    /** Reads of one server, and of three that are asked at once, in turns. */
-    private void readBoth() throws Exception {
-        double[][] rates = new double[2][READ_TURNS];
-        double[][] costs = new double[2][READ_TURNS];
+    /** Reads of one server, of two and of three, all of which are asked at once, in turns. */
+    private void readInTurns() throws Exception {
+        double[][] rates = new double[SIZES.size()][READ_TURNS];
+        double[][] costs = new double[SIZES.size()][READ_TURNS];
         // Before the clock starts, since each of them is a commit.
-        List<List<Session>> clients = List.of(
-            alone.sessions(options.threads()), cluster.sessions(options.threads()));
+        List<List<Session>> clients = new ArrayList<>();
+        for (Ensemble ensemble : clusters) {
+            clients.add(ensemble.sessions(options.threads()));
+        }
         long begun = System.nanoTime();
         for (int turn = 0; turn < WARM_TURNS || secondsSince(begun) < options.warmUp(); turn++) {
-            for (List<Session> all : clients) {
-                readAll(all);
+            for (List<Session> sessions : clients) {
+                readAll(sessions);
             }
         }
         for (int turn = 0; turn < READ_TURNS; turn++) {
-            for (int which = 0; which < 2; which++) {
-                List<Member> servers = (which == 0 ? alone : cluster).members();
+            for (int which = 0; which < SIZES.size(); which++) {
+                List<Member> servers = clusters.get(which).members();
                 double reads = clients.get(which).size() * tasks * TASK_READS;
                 double before = processorSeconds(servers);
                 double seconds = readAll(clients.get(which));
@@ -123,16 +130,16 @@ final class Three {
                 costs[which][turn] = cost;
             }
         }
-        for (List<Session> all : clients) {
-            for (Session session : all) {
+        for (List<Session> sessions : clients) {
+            for (Session session : sessions) {
                 session.close();
             }
         }
-        tell("value", median(rates[1]));
-        tell("read-alone", median(rates[0]));
-        tell("read", median(rates[1]));
-        tell("read-cpu-alone", median(costs[0]));
-        tell("read-cpu", median(costs[1]));
+        tell("value", median(rates[SIZES.size() - 1]));
+        for (int which = 0; which < SIZES.size(); which++) {
+            tell("read" + SIZES.get(which), median(rates[which]));
+            tell("read-cpu" + SIZES.get(which), median(costs[which]));
+        }
     }
 
     /** All clients of all servers at once. Gives the seconds. */

@@ -126,7 +126,7 @@ mod tests {
         let watched = watched.map(|name| format!("watched-{name}"));
         let (served, rest) = etcd.split_at(8);
         let (watching, three) = rest.split_at(watched.len());
-        assert!(three.len() == 8 && three.iter().all(|name| name.starts_with("three-")));
+        assert!(three.len() == 10 && three.iter().all(|name| name.starts_with("three-")));
         let with = |more: [&str; 2]| [&both[..], &more.map(str::to_owned)].concat();
         assert_eq!(served, with(["served-read-old", "served-folder"]));
         assert_eq!(watching, watched);

@@ -1,6 +1,6 @@
 //! Three servers that are one cluster, each with a server of the engine, all on loopback: what they
-//! read from their own copies, when a commit through one is seen on another, and how long commits
-//! stand still when one is killed.
+//! read from their own copies, beside one and two, when a commit through one is seen on another,
+//! and how long commits stand still when one is killed.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -49,21 +49,23 @@ const KILLED: &str = "killed";
 const JSON: &str = "application/json";
 
 /// Reads a second of as many clients for each server as `threads` says: `read-alone` of a server
-/// that is alone in its cluster, `read` of three that are asked at once; `read-cpu…` =
-/// microseconds of these servers' processor time for each. `seen` = the median milliseconds from
-/// before a commit is sent to one server until another answers who waits for it there, `seen-p99`;
-/// `resume` = the median seconds without an acknowledged commit when the engine's server that leads
-/// the log is killed with the server beside it, `resume-most`.
+/// that is alone in its cluster, `read-two` of a cluster of two, `read` of three that are asked at
+/// once; `read-cpu…` = microseconds of these servers' processor time for each. `seen` = the median
+/// milliseconds from before a commit is sent to one server until another answers who waits for it
+/// there, `seen-p99`; `resume` = the median seconds without an acknowledged commit when the server
+/// of the engine that leads the log is killed with the server beside it, `resume-most`.
 pub fn sample(options: Options) -> Result<Sample, Failure> {
     let folder = Folder::new("neighbours-three")?;
     // On the disk where the peers' logs are.
     let mut engine = NatsServers::start_in(&folder.0, SERVERS);
     let edits = Edits::drawn(options.seed, Edits::new(options).count, options.threads, 0);
-    let alone = Cluster::start(&engine, &folder, ("alone", 1), &edits)?;
-    let mut cluster = Cluster::start(&engine, &folder, ("three", SERVERS), &edits)?;
-    let (mut rates, mut costs, mut wrong) = ([vec![], vec![]], [vec![], vec![]], 0);
+    let start = |name, count| Cluster::start(&engine, &folder, (name, count), &edits);
+    let (alone, two) = (start("alone", 1)?, start("two", 2)?);
+    let mut cluster = start("three", SERVERS)?;
+    let [mut rates, mut costs]: [[Vec<f64>; SERVERS]; 2] = Default::default();
+    let mut wrong = 0;
     for turn in 0..=READ_TURNS {
-        for (which, servers) in [&alone, &cluster].into_iter().enumerate() {
+        for (which, servers) in [&alone, &two, &cluster].into_iter().enumerate() {
             let read = servers.read(&edits, options)?;
             wrong += read.wrong;
             // The first one warms up.
@@ -73,15 +75,17 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
             }
         }
     }
-    drop(alone);
+    drop((alone, two));
     let seen = cluster.seen(options.tasks.min(TASKS_MAX) * TASK_SEEN)?;
     let gaps = cluster.killed(&mut engine, (options.tasks / TASKS_KILL).clamp(1, KILLS_MAX))?;
     let lost = cluster.lost()?;
-    let sample = Sample::value(median(&rates[1]), "1/s")
+    let sample = Sample::value(median(&rates[2]), "1/s")
         .with("read-alone", median(&rates[0]))
-        .with("read", median(&rates[1]))
+        .with("read-two", median(&rates[1]))
+        .with("read", median(&rates[2]))
         .with("read-cpu-alone", median(&costs[0]))
-        .with("read-cpu", median(&costs[1]))
+        .with("read-cpu-two", median(&costs[1]))
+        .with("read-cpu", median(&costs[2]))
         .with("seen", median(&seen))
         .with("seen-p99", quantile(&seen, 0.99))
         .with("resume", median(&gaps))
