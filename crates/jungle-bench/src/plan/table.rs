@@ -569,6 +569,7 @@ const BEHIND: &[Case] = &[
     of_model("engine-byte", "ns"),
     of_model("copy", "us"),
     of_model("receive", "us"),
+    of_model("wake", "us"),
     of_model("read", "ns"),
     of_servers("seen", "us"),
     of_servers("seen-p99", "us"),

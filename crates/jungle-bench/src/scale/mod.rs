@@ -29,5 +29,7 @@ pub const SIMULATED: Parameters = Parameters {
     engine_byte_ns: 10.0,
     copy_us: 10.0,
     receive_us: 10.0,
+    // There are no threads that would be woken.
+    wake_us: 0.0,
     read_ns: 200.0,
 };

@@ -4,7 +4,8 @@
 //! ```text
 //! bytes(g)   = message_bytes + g record_bytes
 //! publish(g) = publish + publish_byte (bytes(g) - bytes(1))       a majority has it
-//! apply(g)   = receive + message + g record                       a server that follows has it
+//! apply(g)   = receive + message + g record                       a server that follows has it,
+//!                                                                 once its thread runs: wake
 //! work(g)    = prepare for g = 1, else g joined                   where it is committed
 //! ```
 //!
@@ -17,26 +18,29 @@
 //! ring   n/4 h       ceil(n/2) (h + s) + s                       half of that
 //! mesh   h           h + n s                                     h + n s / 2
 //!
-//! seen      = work(1) + up + publish(1) + 2 h + deliver + down + apply(1)
-//! cycle(g)  = work(g) + up + publish(g) + 2 h + deliver + half-way down + apply(g)
+//! seen      = work(1) + up + publish(1) + 2 h + deliver + down + apply(1) + 2 wake
+//! cycle(g)  = work(g) + up + publish(g) + 2 h + deliver + half-way down + apply(g) + 2 wake
 //! commits/s = min(g / cycle(g), g / (out s(g)), 1 / (apply(g) / g))
 //! reads/s   = n (cores - commits/s apply(g) / g) / read
 //! bytes/s   = commits/s bytes(g) / g on each link, `out` times that from the busiest sender
 //! ```
 //! `2 h` is the engine's own round trip, which is in `publish` on one machine, but without a
 //! network. There is one message under way at a time, since each says which one it comes after; the
-//! next one is sent by a server half-way down, which has followed the one before. `out` is how many
-//! the busiest sender passes a message on to.
+//! next one is sent by a server half-way down, which has followed the one before: its thread that
+//! follows is woken, and then the one that waits for it. `out` is how many servers the busiest
+//! sender passes a message on to.
 //!
 //! **On the cores of one machine** ([`Here`]), which all servers and the engine share, `n` servers
 //! do, for each message,
 //! ```text
 //! cpu(n, g) = engine + engine_byte (bytes(g) - bytes(1)) + n (copy + receive)
 //!           + g joined + (n - 1) (message + g record)
-//! beside(g) = (copy + apply(g)) / cores              for each of the n - 1 others
-//! seen      = work(1) + publish(1) + deliver + (n - 1) beside(1)      (n = 1: no deliver)
+//! beside(g) = (copy + wake + apply(g)) / cores       for each of the n - 1 others
+//! seen      = work(1) + publish(1) + deliver + (n - 1) (beside(1) + wake / cores)
+//!                                                            (n = 1: no deliver)
 //! commits/s = g / max(publish(g) + g joined + (n - 1) beside(g), cpu(n, g) / cores)
 //! ```
+//! Nobody waits on those others for the commits, but for the lone one.
 //! The engine's three servers keep the cores busy while a message is under way, so what follows
 //! does not hide behind that.
 
@@ -72,6 +76,8 @@ pub struct Parameters {
     pub copy_us: f64,
     /// Microseconds of processor that the client of who follows needs.
     pub receive_us: f64,
+    /// Microseconds until a thread that waits for a message, or for one who follows it, goes on.
+    pub wake_us: f64,
     /// Nanoseconds of a read.
     pub read_ns: f64,
 }
@@ -192,10 +198,11 @@ pub fn predict(
         let engine = parameters.publish(commits) + 2.0 * site.hop_us + parameters.deliver_us;
         parameters.work(commits) + way(commits).up + engine
     };
-    let seen_us = placed(1.0) + way(1.0).down + parameters.apply(1.0);
+    let woken = 2.0 * parameters.wake_us;
+    let seen_us = placed(1.0) + way(1.0).down + parameters.apply(1.0) + woken;
     let Way { halfway, out, .. } = way(group);
     let apply = parameters.apply(group);
-    let cycle = placed(group) + halfway + apply;
+    let cycle = placed(group) + halfway + apply + woken;
     let commits_s = 1e6 * group / cycle.max(out * send(group)).max(apply);
     let following = (commits_s * apply / group / 1e6).min(site.cores);
     let reads_s = servers as f64 * (site.cores - following) * 1e9 / parameters.read_ns;
@@ -227,7 +234,7 @@ impl Here<'_> {
     /// Microseconds until all others have done a message.
     fn others(&self, servers: usize, group: f64) -> f64 {
         let p = self.parameters;
-        (servers as f64 - 1.0) * (p.copy_us + p.apply(group)) / self.cores
+        (servers as f64 - 1.0) * (p.copy_us + p.wake_us + p.apply(group)) / self.cores
     }
 
     /// Commits a second of `group` clients on one server, all of which all servers do.
@@ -241,7 +248,8 @@ impl Here<'_> {
     pub fn seen_us(&self, servers: usize) -> f64 {
         let p = self.parameters;
         let deliver = if servers > 1 { p.deliver_us } else { 0.0 };
-        p.work(1.0) + p.publish(1.0) + deliver + self.others(servers, 1.0)
+        let waiting = (servers as f64 - 1.0) * p.wake_us / self.cores;
+        p.work(1.0) + p.publish(1.0) + deliver + self.others(servers, 1.0) + waiting
     }
 }
 
@@ -268,6 +276,7 @@ mod tests {
         engine_byte_ns: 0.0,
         copy_us: 10.0,
         receive_us: 5.0,
+        wake_us: 0.0,
         read_ns: 1_000.0,
     };
 
@@ -335,6 +344,19 @@ mod tests {
         let busy = Parameters { engine_us: 10_000.0, ..EASY };
         let here = Here { parameters: &busy, cores: 2.0 };
         near(here.commits_s(1, 64.0), 64e6 / ((10_000.0 + 15.0 + 128.0) / 2.0));
+    }
+
+    #[test]
+    fn threads_are_woken_by_a_message_and_by_who_has_followed_it() {
+        let (still, woken) = (EASY, Parameters { wake_us: 6.0, ..EASY });
+        let of = |p: &Parameters| predict(p, &SITE, Topology::Star, 10, 1.0);
+        near(of(&woken).seen_us, of(&still).seen_us + 12.0);
+        near(1e6 / of(&woken).commits_s, 1e6 / of(&still).commits_s + 12.0);
+        let here = |parameters| Here { parameters, cores: 2.0 };
+        near(here(&woken).seen_us(1), here(&still).seen_us(1));
+        near(here(&woken).seen_us(5), here(&still).seen_us(5) + 4.0 * 12.0 / 2.0);
+        let cycle = |here: Here<'_>| 64e6 / here.commits_s(5, 64.0);
+        near(cycle(here(&woken)), cycle(here(&still)) + 4.0 * 6.0 / 2.0);
     }
 
     #[test]

@@ -377,8 +377,8 @@ fn larger_clusters_are_predicted_simulated_and_drawn_as_such() {
     let line =
         format!("scale --report {} --quick --tiny --rounds 1 --systems jungle", folder.display());
     let (_, stderr) = told(bench(&line));
-    // Fourteen parameters, four numbers of four numbers of servers, and 18 of three.
-    assert!(stderr.contains("scale: 84 figures in "), "{stderr}");
+    // Fifteen parameters, four numbers of four numbers of servers, and 18 of three.
+    assert!(stderr.contains("scale: 85 figures in "), "{stderr}");
     let report = read(&folder, "report.md");
     let (_, section) = report.split_once("## Scale beyond this machine").unwrap();
     assert!(section.contains("| tree | 1000 | 1000 | "), "{section}");

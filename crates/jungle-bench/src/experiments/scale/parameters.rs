@@ -2,14 +2,15 @@
 
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use async_nats::jetstream::consumer::{DeliverPolicy, push};
 use async_nats::jetstream::{self, stream};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use jungle_cluster::{Cluster, Log, NatsLog, Options as Member};
-use jungle_db::{Jungle, TreeHandle};
+use jungle_db::{Jungle, Revision, TreeHandle};
 use jungle_testkit::NatsServers;
 use jungle_tree::Key;
 use tokio::runtime::Runtime;
@@ -31,6 +32,10 @@ const TURNS: usize = 3;
 /// So many connections publish in turns: each is to one of the engine's servers, which need not be
 /// the one that leads the log.
 const CONNECTIONS: usize = 6;
+/// Threads that are woken have waited for about so long: as for the engine.
+const ASLEEP: Duration = Duration::from_millis(1);
+/// No message takes so long, unless something is wrong.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// The log of what is published without a cluster.
 const BARE: &str = "bare";
 
@@ -39,15 +44,20 @@ struct Size {
     commits: u64,
     turns: u64,
     published: usize,
+    woken: usize,
     reads: u64,
 }
 
 /// The parameters of the model, by their names there.
 pub fn sample(options: Options) -> Result<Sample, Failure> {
     let size = match (options.tiny, options.quick) {
-        (true, _) => Size { commits: 64, turns: 1, published: 8, reads: 1_000 },
-        (_, true) => Size { commits: 8_192, turns: 4, published: 1_000, reads: 2_000_000 },
-        _ => Size { commits: 65_536, turns: 40, published: 10_000, reads: 20_000_000 },
+        (true, _) => Size { commits: 64, turns: 1, published: 8, woken: 8, reads: 1_000 },
+        (_, true) => {
+            Size { commits: 8_192, turns: 4, published: 1_000, woken: 500, reads: 2_000_000 }
+        }
+        _ => {
+            Size { commits: 65_536, turns: 40, published: 10_000, woken: 5_000, reads: 20_000_000 }
+        }
     };
     let (prepare_us, single) = alone(&size)?;
     let engine = NatsServers::start(3);
@@ -62,6 +72,7 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
     let read_ns = read_ns(servers.tree(), size.reads);
     let (message_us, record_us) =
         parts(follow_us(&single)?, follow_us(&grouped)?, &single, &grouped);
+    let wake_us = wake_us(followed_us(&single, size.woken)?, message_us + record_us);
     let (message_bytes, record_bytes) = parts(single.bytes(), grouped.bytes(), &single, &grouped);
     drop(servers);
     let mut numbers = vec![
@@ -71,6 +82,7 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
         ("record", record_us),
         ("message-bytes", message_bytes),
         ("record-bytes", record_bytes),
+        ("wake", wake_us),
         ("read", read_ns),
     ];
     let sizes = [1.0, CLIENTS as f64].map(|records| message_bytes + records * record_bytes);
@@ -145,6 +157,33 @@ fn follow_us(messages: &Messages) -> Result<f64, Failure> {
     let turn = |_| Ok::<_, Failure>(follow(&messages.all)? - follow(setup)?);
     let turns = (0..5).map(turn).collect::<Result<Vec<_>, _>>()?;
     Ok(median(&turns))
+}
+
+/// Microseconds from when a message comes by itself until who waits for it to be followed goes on:
+/// the median of so many.
+fn followed_us(messages: &Messages, count: usize) -> Result<f64, Failure> {
+    let (setup, others) = messages.all.split_at(messages.setup);
+    let (jungle, log) = (Jungle::new()?, Arc::new(Kept::new(setup)));
+    let member = Member::default();
+    let cluster = Cluster::follow(Arc::clone(&log) as Arc<dyn Log>, &jungle, &member)?;
+    let mut times = Vec::new();
+    for (after, message) in (setup.len() as u64..).zip(others).take(count) {
+        thread::sleep(ASLEEP);
+        let due = Revision::new(jungle.revision().number() + 1);
+        let begun = Instant::now();
+        log.append(after, message, PATIENCE)?;
+        if !cluster.wait_for(due, PATIENCE) {
+            return Err("a message was not followed".into());
+        }
+        times.push(1e6 * begun.elapsed().as_secs_f64());
+    }
+    Ok(median(&times))
+}
+
+/// What each of two threads takes that are woken for a message, the one that follows it and the one
+/// that waits for that, if it takes so long with them and so long where nobody has to be woken.
+fn wake_us(with_us: f64, without_us: f64) -> f64 {
+    ((with_us - without_us) / 2.0).max(0.0)
 }
 
 fn read_log(engine: &NatsServers) -> Result<Vec<Bytes>, Failure> {
@@ -321,7 +360,7 @@ fn connect(runtime: &Runtime, engine: &NatsServers) -> Result<jetstream::Context
 mod tests {
     use bytes::Bytes;
 
-    use super::{Messages, alone, follow_us, parts};
+    use super::{Messages, alone, follow_us, followed_us, parts, wake_us};
 
     #[test]
     fn two_kinds_of_messages_tell_what_each_part_takes() {
@@ -337,10 +376,17 @@ mod tests {
 
     #[test]
     fn what_was_committed_in_memory_is_followed() {
-        let size = super::Size { commits: 64, turns: 1, published: 0, reads: 0 };
+        let size = super::Size { commits: 64, turns: 1, published: 0, woken: 0, reads: 0 };
         let (prepare_us, messages) = alone(&size).unwrap();
         assert!(prepare_us > 0.0);
         assert_eq!((messages.count(), messages.records), (64.0, 64));
         follow_us(&messages).unwrap();
+        assert!(followed_us(&messages, 8).unwrap() > 0.0);
+    }
+
+    #[test]
+    fn two_threads_are_woken_for_a_message() {
+        assert_eq!(wake_us(50.0, 10.0), 20.0);
+        assert_eq!(wake_us(9.0, 10.0), 0.0);
     }
 }
