@@ -16,11 +16,13 @@
 //! - [`Options`], [`Limits`]: where it listens and how much it accepts. By default nobody but this
 //!   machine reaches it.
 //! - [`Board`]: a bulletin board, for programs that have the Jungle themselves.
+//! - [`Answers`]: what a server answers, without connections.
 
 mod accept;
 mod access;
 mod acknowledge;
 mod acme;
+mod answers;
 mod api;
 mod app;
 mod asset;
@@ -58,6 +60,7 @@ pub mod verify;
 
 pub use access::{Access, AccessError, Grant, NoSuchRole, Person, Role};
 pub use acme::{Acme, AcmeError};
+pub use answers::{Answer, Answers, AskError};
 pub use board::{Board, BoardError};
 pub use limits::{LimitError, Limits};
 pub use options::{BoardLevel, Options, StartError};

@@ -62,14 +62,14 @@ pub enum Data {
 
 /// The same, while others work on the folder, too.
 #[derive(Debug)]
-enum Served {
+pub(crate) enum Served {
     Memory(Jungle),
     Folder(Arc<Store>),
     Cluster(Arc<Store>, Arc<Cluster>),
 }
 
 impl Served {
-    fn new(data: Data) -> Served {
+    pub(crate) fn new(data: Data) -> Served {
         match data {
             Data::Memory(jungle) => Served::Memory(jungle),
             Data::Folder(store) => Served::Folder(Arc::new(store)),
@@ -301,7 +301,7 @@ fn listen(runtime: &Runtime, options: &Options) -> std::io::Result<TcpListener> 
     socket.listen(u32::try_from(options.limits.connections_max).unwrap_or(u32::MAX))
 }
 
-fn app(
+pub(crate) fn app(
     data: &Served,
     (gate, encryption): (Option<Gate>, Option<Encryption>),
     options: Options,
@@ -376,7 +376,7 @@ async fn kept(app: Arc<App>) {
     tokio::join!(granted, encrypted, app.samples.keep(&app));
 }
 
-fn router(app: &Arc<App>) -> Router {
+pub(crate) fn router(app: &Arc<App>) -> Router {
     let mut routes = api::routes().merge(board::routes()).merge(explorer::routes());
     routes = routes.merge(access::routes()).merge(status::routes()).merge(docs::routes());
     if app.options.bench {
