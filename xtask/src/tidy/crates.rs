@@ -47,6 +47,7 @@ const ALL: &[&str] = &[
     "alice",
     "alice-nats",
     "jungle",
+    "jungle-server",
     "jungle-cluster",
     "jungle-store",
     "jungle-db",

@@ -5,6 +5,7 @@ mod alice;
 mod db;
 mod find;
 mod json;
+mod serve;
 mod store;
 mod tree;
 
@@ -22,7 +23,7 @@ type Workload = fn(&mut Meter) -> Result<(), Failure>;
 
 /// All of them, in the order of the record. Another name is another workload: whoever changes what
 /// one does gives it another, and whoever adds one puts it last, where it moves no other.
-const ALL: [(&str, Workload); 25] = [
+const ALL: [(&str, Workload); 28] = [
     ("add-child", tree::add_child),
     ("batch", tree::batch),
     ("cursor", tree::cursor),
@@ -48,6 +49,9 @@ const ALL: [(&str, Workload); 25] = [
     ("follow", db::follow),
     ("find", find::walk),
     ("find-index", find::index),
+    ("serve-node", serve::node),
+    ("serve-page", serve::page),
+    ("serve-post", serve::post),
 ];
 
 /// Does all workloads, and prints for each what [`Done::parse`] reads.
