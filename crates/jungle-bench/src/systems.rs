@@ -174,6 +174,9 @@ impl System {
         match (experiment, case) {
             ("idle-trap", _) => self == System::Postgres,
             ("store-peers", _) if self == System::Git => false,
+            ("store-peers", "commit-bare") => {
+                matches!(self, System::Redb | System::Lmdb | System::Sqlite)
+            }
             ("store-peers", "commit-memory") => self == System::Sqlite || self.is_document(),
             ("store-peers", "merge") => self.is_document(),
             ("store-peers", _) if self == System::Postgres => true,

@@ -5,6 +5,7 @@
 //! functions of the same names.
 
 pub mod apart;
+pub mod bare;
 pub mod between;
 pub mod children;
 pub mod history;

@@ -38,16 +38,51 @@ fn load(store: &dyn Versions, options: &Options) -> Result<(), Failure> {
     store.load(&values)
 }
 
-/// Durable commits of one value a second; `p50` and `p99` = the microseconds within which half of
-/// them were acknowledged, and 99 of 100.
+/// Durable commits of one value, each the next revision.
 fn commit(options: &Options, open: Open) -> Result<Outcome, Failure> {
     let folder = Folder::new(&options.system)?;
     let store = open(&options.system, Place::Folder(&folder.0))?;
     load(&*store, options)?;
+    let committed = commit_all(options, |leaf, value| store.commit(leaf, value))?;
+    let lost = (committed.count() + 1).abs_diff(store.newest()?);
+    Ok(committed.outcome(check_none(lost, "commits are not there")))
+}
+
+/// What several clients have committed.
+pub(crate) struct Committed {
+    seconds: f64,
+    /// Of each client the leaves and stamps, in its order.
+    pub(crate) edits: Vec<Vec<(u32, u64)>>,
+    /// The microseconds of each commit.
+    times: Vec<f64>,
+}
+
+impl Committed {
+    fn count(&self) -> u64 {
+        self.times.len() as u64
+    }
+
+    /// Commits a second; `p50` and `p99` = the microseconds within which half of them were
+    /// acknowledged, and 99 of 100.
+    pub(crate) fn outcome(self, check: String) -> Outcome {
+        let (operations, seconds, mut times) = (self.count(), self.seconds, self.times);
+        times.sort_by(f64::total_cmp);
+        let extra = vec![("p50", quantile(&times, 0.5)), ("p99", quantile(&times, 0.99))];
+        let value = operations as f64 / seconds;
+        Outcome { value, unit: "1/s", seconds, operations, extra, check }
+    }
+}
+
+/// As many clients as there are threads put values of random leaves for a time, one at a time.
+pub(crate) fn commit_all(
+    options: &Options,
+    put: impl Fn(u32, &Value) -> Result<(), Failure> + Sync,
+) -> Result<Committed, Failure> {
     let turn = Duration::from_millis(options.tasks * TASK_MS);
     let begun = Instant::now();
     let client = |client: usize| {
-        let (mut random, mut times) = (Rng(options.seed + client as u64), Vec::new());
+        let mut random = Rng(options.seed + client as u64);
+        let (mut edits, mut times) = (Vec::new(), Vec::new());
         // No value twice: DoltLite refuses a commit without a change.
         for stamp in (client as u64..).step_by(options.threads).skip(1) {
             if begun.elapsed() >= turn {
@@ -55,28 +90,25 @@ fn commit(options: &Options, open: Open) -> Result<Outcome, Failure> {
             }
             let leaf = random.below(options.leaves.into()) as u32;
             let committing = Instant::now();
-            store.commit(leaf, &value_of(leaf, stamp))?;
+            put(leaf, &value_of(leaf, stamp))?;
             times.push(1e6 * committing.elapsed().as_secs_f64());
+            edits.push((leaf, stamp));
         }
-        Ok::<_, Failure>(times)
+        Ok::<_, Failure>((edits, times))
     };
-    let times = std::thread::scope(|scope| {
+    let done = std::thread::scope(|scope| {
         let client = &client;
         let clients: Vec<_> =
             (0..options.threads).map(|number| scope.spawn(move || client(number))).collect();
-        let times = clients.into_iter().map(|client| client.join().expect("a panic aborts"));
-        times.collect::<Result<Vec<_>, Failure>>()
+        let done = clients.into_iter().map(|client| client.join().expect("a panic aborts"));
+        done.collect::<Result<Vec<_>, Failure>>()
     })?;
-    let (seconds, mut times) = (begun.elapsed().as_secs_f64(), times.concat());
-    times.sort_by(f64::total_cmp);
-    let operations = times.len() as u64;
-    let check = check_none((operations + 1).abs_diff(store.newest()?), "commits are not there");
-    let value = operations as f64 / seconds;
-    let extra = vec![("p50", quantile(&times, 0.5)), ("p99", quantile(&times, 0.99))];
-    Ok(Outcome { value, unit: "1/s", seconds, operations, extra, check })
+    let seconds = begun.elapsed().as_secs_f64();
+    let (edits, times): (Vec<_>, Vec<_>) = done.into_iter().unzip();
+    Ok(Committed { seconds, edits, times: times.concat() })
 }
 
-/// The same in memory, in one thread, a fixed number of them; all that was before is kept.
+/// Commits in memory, in one thread, a fixed number of them; all that was before is kept.
 fn commit_memory(options: &Options, open: Open) -> Result<Outcome, Failure> {
     let store = open(&options.system, Place::Memory)?;
     load(&*store, options)?;
@@ -126,7 +158,7 @@ pub fn merge(options: &Options, ours: &impl Branches) -> Result<Outcome, Failure
     Ok(Outcome { value, unit: "us", seconds: 0.0, operations, extra, check })
 }
 
-fn check_none(wrong: u64, what: &str) -> String {
+pub(crate) fn check_none(wrong: u64, what: &str) -> String {
     if wrong == 0 { "ok".to_owned() } else { format!("{wrong} {what}") }
 }
 

@@ -114,6 +114,15 @@ mod tests {
     }
 
     #[test]
+    fn who_can_do_without_history_is_told_apart() {
+        let case = find("store-peers", "commit-bare").unwrap();
+        let without = ["redb", "lmdb", "sqlite"].map(|name| System::named(name).unwrap());
+        let rows = case.rows(&[1, 2], System::value_variants());
+        let ought = [1, 8, 64].map(|clients| without.map(|system| (clients, system)));
+        assert_eq!(rows, ought.concat());
+    }
+
+    #[test]
     fn neighbours_are_asked_for_what_they_have() {
         let takes_part = |system| {
             let told = |case: &&super::Case| case.told(system).is_some();

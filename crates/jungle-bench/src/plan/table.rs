@@ -322,6 +322,8 @@ const BEFORE: &[Case] = &[
     one_of("store-peers", "growth-used", "kept", "B"),
     case("store-peers", "commit-memory", Some("commit-memory")).on(1),
     case("store-peers", "merge", Some("merge")).number(Number::Value, "us").on(1),
+    // Without history, which ours never is: they stand beside their own `commit`.
+    case("store-peers", "commit-bare", Some("commit-bare")).from("").on_each(&[1, 8, 64]),
     of_alice_and_peers("chain", "chain", "us"),
     of_alice("here", "chain", "us"),
     of_alice("pool", "chain", "us"),

@@ -1,5 +1,6 @@
 //! SQLite: nodes as they are, what they were before, and which of them each revision changed.
 
+mod bare;
 mod children;
 mod subtree;
 
@@ -8,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use peer_store::kill::KILLED;
 use peer_store::run::run;
-use peer_store::support::{Failure, Options, Outcome, Value};
+use peer_store::support::{Failure, Folder, Options, Outcome, Value};
 use peer_store::versions::{Change, Place, Versions, leaf, path};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
@@ -20,6 +21,11 @@ fn main() -> ExitCode {
 fn store(options: &Options) -> Result<Outcome, Failure> {
     if options.case == KILLED {
         return peer_store::kill::run(options, open);
+    }
+    if options.case == "commit-bare" {
+        let folder = Folder::new("sqlite")?;
+        let store = bare::Sqlite::open(&folder.0)?;
+        return peer_store::bare::run(options, &store);
     }
     match options.case.split('-').next() {
         Some("children") => peer_store::children::run(options, &mut children::Sqlite::new()?),

@@ -10,7 +10,7 @@ use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, RoTxn};
 use peer_store::support::{Failure, Value};
 use peer_store::versions::{Change, Versions, key, leaf, path};
 
-type Table = Database<'static, Bytes, Bytes>;
+pub type Table = Database<'static, Bytes, Bytes>;
 
 pub struct Lmdb {
     environment: Env,
@@ -18,32 +18,36 @@ pub struct Lmdb {
     changes: Table,
 }
 
-impl Lmdb {
-    pub fn open(folder: &Path, is_synced: bool) -> Result<Lmdb, Failure> {
-        let mut options = EnvOpenOptions::new();
-        options.map_size(16 << 30).max_dbs(2).max_readers(256);
-        if !is_synced {
-            // SAFETY: the system does not go down while it is measured.
-            unsafe { options.flags(EnvFlags::NO_SYNC) };
-        }
-        // SAFETY: nothing else touches the files of this run.
-        let environment = unsafe { options.open(folder) }?;
-        let table = |name: &str| -> Result<Table, Failure> {
-            let made = environment.create_databases_and_commit(
-                environment.write_txn()?,
-                |opener, writing| {
-                    let table = opener.create_database(writing, Some(name))?;
-                    Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(table))
-                },
-            );
-            Ok(made?.unwrap_commit())
-        };
-        let (versions, changes) = (table("versions")?, table("changes")?);
-        Ok(Lmdb { environment, versions, changes })
+/// The environment of a folder.
+pub fn environment(folder: &Path, is_synced: bool) -> Result<Env, Failure> {
+    let mut options = EnvOpenOptions::new();
+    options.map_size(16 << 30).max_dbs(2).max_readers(256);
+    if !is_synced {
+        // SAFETY: the system does not go down while it is measured.
+        unsafe { options.flags(EnvFlags::NO_SYNC) };
     }
+    // SAFETY: nothing else touches the files of this run.
+    Ok(unsafe { options.open(folder) }?)
+}
+
+/// A table, made if it is not there.
+pub fn table(environment: &Env, name: &str) -> Result<Table, Failure> {
+    let made =
+        environment.create_databases_and_commit(environment.write_txn()?, |opener, writing| {
+            let table = opener.create_database(writing, Some(name))?;
+            Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(table))
+        });
+    Ok(made?.unwrap_commit())
 }
 
 impl Lmdb {
+    pub fn open(folder: &Path, is_synced: bool) -> Result<Lmdb, Failure> {
+        let environment = environment(folder, is_synced)?;
+        let (versions, changes) =
+            (table(&environment, "versions")?, table(&environment, "changes")?);
+        Ok(Lmdb { environment, versions, changes })
+    }
+
     fn newest(&self, reading: &RoTxn<'_>, leaf: u32, revision: u64) -> Result<Value, Failure> {
         let found = self.versions.get_lower_than_or_equal_to(reading, &key(leaf, revision))?;
         match found {

@@ -1,6 +1,7 @@
 //! redb, LMDB and DoltLite.
 
 mod apart;
+mod bare;
 mod children;
 mod doltlite;
 mod lmdb;
@@ -34,6 +35,16 @@ fn store(options: &Options) -> Result<Outcome, Failure> {
         }
         (case, "doltlite") if case.starts_with("children-") => {
             peer_store::children::run(options, &mut children::DoltLite::new()?)
+        }
+        ("commit-bare", "redb") => {
+            let folder = Folder::new("redb")?;
+            let store = bare::Redb::open(&folder.0)?;
+            peer_store::bare::run(options, &store)
+        }
+        ("commit-bare", "lmdb") => {
+            let folder = Folder::new("lmdb")?;
+            let store = bare::Lmdb::open(&folder.0)?;
+            peer_store::bare::run(options, &store)
         }
         ("diff", _) => peer_store::between::run_opened(options, open),
         ("space", _) => peer_store::space::run(options, open),
