@@ -9,8 +9,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     no_arguments("check", arguments)?;
     let mut steps = Steps::new("check");
     all(&mut steps)?;
-    steps.finish();
-    Ok(())
+    steps.finish()
 }
 
 /// The steps of `check`, the quickest first.

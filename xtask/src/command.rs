@@ -39,6 +39,14 @@ pub fn command<I: AsRef<OsStr>>(
     command
 }
 
+/// The same at the lowest priority: it has what others leave of the processors.
+pub fn idle(program: &Command) -> Command {
+    let mut idle = command("nice", ["-n", "19"]);
+    idle.arg(program.get_program()).args(program.get_args());
+    idle.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    idle
+}
+
 /// Runs a program with its output let through.
 pub fn run(mut command: Command) -> Result<()> {
     let shown = show(&command);
@@ -107,7 +115,8 @@ fn is_installed(program: &str) -> bool {
     std::env::split_paths(&path).any(|dir| dir.join(program).is_file())
 }
 
-fn show(command: &Command) -> String {
+/// As it may be typed.
+pub fn show(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let mut words = vec![program.file_name().unwrap_or_default().to_string_lossy()];
     words.extend(command.get_args().map(OsStr::to_string_lossy));

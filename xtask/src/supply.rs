@@ -38,8 +38,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let archive = snapshot(arguments, "supply")?;
     let mut steps = Steps::new("supply");
     all(&mut steps, archive)?;
-    steps.finish();
-    Ok(())
+    steps.finish()
 }
 
 /// The snapshot that the caller names, which must be there.

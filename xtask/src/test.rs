@@ -1,9 +1,10 @@
 //! `test`: everything.
 
 use std::num::NonZero;
+use std::process::Command;
 use std::thread::available_parallelism;
 
-use crate::command::{cargo, need, root, run as run_command, target_dir};
+use crate::command::{cargo, idle, need, run as run_command, target_dir};
 use crate::error::{Result, fail};
 use crate::steps::Steps;
 use crate::{check, nats, pebble, peers, supply, torture, track, web};
@@ -22,17 +23,30 @@ pub fn run(arguments: &[String]) -> Result<()> {
     steps.step("pebble", || pebble::run(&[]))?;
     // What the documents say to type is tried with it.
     steps.step("curl", || need("curl", "curl"))?;
+    build_ahead(&mut steps)?;
     cargo_tests(&mut steps)?;
     torture_suites(&mut steps)?;
-    loom(&mut steps)?;
+    steps.step("loom", || run_command(loom()))?;
     web::all(&mut steps)?;
     supply::all(&mut steps, None)?;
     if with_peers {
         steps.step("peers", || peers::run(&[]))?;
         steps.step("peers' smoke", peers::smoke)?;
     }
-    steps.finish();
-    Ok(())
+    steps.finish()
+}
+
+/// Begins to build in release what runs behind the tests: these, and a cluster's faults, leave the
+/// processors idle for minutes. Who needs it sooner waits at cargo's locks.
+fn build_ahead(steps: &mut Steps) -> Result<()> {
+    if torture::is_there() {
+        for (what, build) in torture::builds() {
+            steps.begin(&format!("build of {what}"), idle(&build))?;
+        }
+    }
+    let mut build = loom();
+    build.arg("--no-run");
+    steps.begin("build of loom", idle(&build))
 }
 
 /// So many published versions of a document are fetched and imported: as there is npm for the
@@ -100,19 +114,11 @@ fn torture_suites(steps: &mut Steps) -> Result<()> {
     Ok(())
 }
 
-/// The interleavings of the root cell's and the pins' small tests. `--cfg loom` changes every
-/// crate, so this builds into a folder of its own, or each run would build everything twice.
-fn loom(steps: &mut Steps) -> Result<()> {
-    for name in ["jungle-tree", "jungle-db"] {
-        if !root().join("crates").join(name).join("tests/loom.rs").is_file() {
-            continue;
-        }
-        steps.step(&format!("loom {name}"), || {
-            let mut command = cargo(["test", "--release", "-p", name, "--test", "loom"]);
-            command.arg("--target-dir").arg(target_dir().join("loom"));
-            command.env("RUSTFLAGS", "--cfg loom -Dwarnings");
-            run_command(command)
-        })?;
-    }
-    Ok(())
+/// The interleavings of small tests of `jungle-tree`. `--cfg loom` changes every crate, so this
+/// builds into a folder of its own, or each run would build everything twice.
+fn loom() -> Command {
+    let mut loom = cargo(["test", "--release", "-p", "jungle-tree", "--test", "loom"]);
+    loom.arg("--target-dir").arg(target_dir().join("loom"));
+    loom.env("RUSTFLAGS", "--cfg loom -Dwarnings");
+    loom
 }

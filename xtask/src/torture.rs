@@ -14,7 +14,7 @@ mod upgrade;
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::command::{cargo, command, need, root, run as run_command, target_dir};
 use crate::error::{Context, Result, fail};
@@ -91,7 +91,8 @@ pub fn histories() -> Result<PathBuf> {
 }
 
 /// Whether there is an order for those histories, and the schedules of a cluster under faults that
-/// `test` runs, alone on the machine: short ones, in which each kind of fault comes at least once.
+/// `test` runs, alone on the machine but for what is built with what they leave: short ones, in
+/// which each kind of fault comes at least once.
 pub fn clusters(steps: &mut Steps, histories: &Path) -> Result<()> {
     match need("go", "golang-go") {
         Ok(()) => steps.step("torture lin", || lin::check_tested(histories))?,
@@ -109,21 +110,34 @@ pub fn is_there() -> bool {
 
 const BUILD: [&str; 5] = ["build", "--release", "--quiet", "-p", "jungle-torture"];
 
+/// What builds those that `test` runs, by what it builds.
+pub fn builds() -> [(&'static str, Command); 2] {
+    [("torture suites", cargo(BUILD)), ("torture shuttle", build_scheduled())]
+}
+
 /// Builds the suites, and gives the program.
 fn usual() -> Result<PathBuf> {
     run_command(cargo(BUILD))?;
     Ok(target_dir().join("release/jungle-torture"))
 }
 
-/// As [`usual`], with shuttle's locks in the database. `--cfg shuttle` changes every crate, so
-/// this builds into a folder of its own, or each run would build everything twice.
+/// As [`usual`], with shuttle's locks in the database.
 fn scheduled() -> Result<PathBuf> {
-    let folder = target_dir().join("shuttle");
+    run_command(build_scheduled())?;
+    Ok(scheduled_dir().join("release/jungle-torture"))
+}
+
+fn build_scheduled() -> Command {
     let mut build = cargo(BUILD);
-    build.arg("--target-dir").arg(&folder);
+    build.arg("--target-dir").arg(scheduled_dir());
     build.env("RUSTFLAGS", "--cfg shuttle -Dwarnings -Ctarget-cpu=x86-64-v2");
-    run_command(build)?;
-    Ok(folder.join("release/jungle-torture"))
+    build
+}
+
+/// `--cfg shuttle` changes every crate, so they are built into a folder of their own, or each run
+/// would build everything twice.
+fn scheduled_dir() -> PathBuf {
+    target_dir().join("shuttle")
 }
 
 /// Looks at the packages that we use, and enters that in the ledger.
@@ -140,7 +154,7 @@ fn supplied(arguments: &[String]) -> Result<()> {
 }
 
 /// Runs a suite, shows what it prints, and enters it in the ledger.
-fn noted(mut suite: std::process::Command) -> Result<()> {
+fn noted(mut suite: Command) -> Result<()> {
     let cpu_before = children_cpu_seconds();
     let mut child = suite.stdout(Stdio::piped()).spawn().context("cannot start the suite")?;
     let mut entry = Entry::default();
