@@ -25,9 +25,9 @@ pub fn run(arguments: &[String]) -> Result<()> {
     steps.step("curl", || need("curl", "curl"))?;
     build_ahead(&mut steps)?;
     cargo_tests(&mut steps)?;
+    web::all(&mut steps)?;
     torture_suites(&mut steps)?;
     steps.step("loom", || run_command(loom()))?;
-    web::all(&mut steps)?;
     supply::all(&mut steps, None)?;
     if with_peers {
         steps.step("peers", || peers::run(&[]))?;

@@ -16,7 +16,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::command::{cargo, command, need, root, run as run_command, target_dir};
+use crate::command::{cargo, command, idle, need, root, run as run_command, target_dir};
 use crate::error::{Context, Result, fail};
 use crate::steps::Steps;
 use crate::supply;
@@ -82,7 +82,8 @@ pub fn run(arguments: &[String]) -> Result<()> {
     if suite == "planted" {
         run.arg("--shuttle-program").arg(scheduled()?);
     }
-    noted(run)
+    // It takes all processors, and gives way to what waits most of the time beside it.
+    noted(idle(&run))
 }
 
 /// A folder into which tests of a cluster's registers write their histories, with nothing in it.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
-use crate::command::{cargo, command, need, root, run as run_command, target_dir};
+use crate::command::{command, need, root, run as run_command, target_dir};
 use crate::error::{Context, Result, fail, no_arguments};
 use crate::steps::Steps;
 
@@ -21,12 +21,14 @@ pub fn run(arguments: &[String]) -> Result<()> {
     run_command(npm(["run", "--silent", "build"]))
 }
 
-/// Unit tests, whether the files are current, and what people do, in a browser.
+/// Unit tests, whether the files are current, and what people do, in a browser: that waits most of
+/// the time, so it goes on beside what follows.
 pub fn all(steps: &mut Steps) -> Result<()> {
     steps.step("explorer, packages", install)?;
     steps.step("explorer, unit tests", || run_command(npm(["run", "--silent", "test"])))?;
     steps.step("explorer, files are current", are_current)?;
-    steps.step("explorer, in a browser", browser)
+    steps.step("explorer, a browser", || need("chromium", "chromium"))?;
+    steps.begin("explorer, in a browser", browser())
 }
 
 fn install() -> Result<()> {
@@ -56,14 +58,11 @@ fn built() -> Result<BTreeMap<String, Vec<u8>>> {
     Ok(files)
 }
 
-/// Debian's Chromium against the real server.
-fn browser() -> Result<()> {
-    need("chromium", "chromium")?;
-    // As the other tests have built it.
-    run_command(cargo(["test", "--workspace", "--all-features", "--no-run", "--quiet"]))?;
+/// Debian's Chromium against the real server, as the other tests have built it.
+fn browser() -> Command {
     let mut tests = npm(["run", "--silent", "browser"]);
     tests.env("JUNGLE_COMMAND", target_dir().join("debug/jungle"));
-    run_command(tests)
+    tests
 }
 
 fn npm<const N: usize>(arguments: [&str; N]) -> Command {
