@@ -29,8 +29,8 @@ pub const SUITES: [&str; 7] = ["crash", "io", "rot", "erase", "kill", "syncs", "
 
 /// Crash points that a seed of `crash` stands for, about.
 pub const CRASHES_OF_SEED: u64 = 950;
-/// Failing calls that a seed of `io` stands for, about.
-pub const CALLS_OF_SEED: u64 = 450;
+/// Failing calls that a seed of `io` stands for, about: 550 to 850 were seen, over tens of seeds.
+pub const CALLS_OF_SEED: u64 = 640;
 
 pub fn run(options: &Options) -> Outcome {
     match options.suite.as_str() {
