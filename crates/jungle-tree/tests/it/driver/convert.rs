@@ -27,6 +27,13 @@ pub fn model_key(key: KeyRef<'_>) -> ModelKey {
     }
 }
 
+pub fn key_ref(key: &ModelKey) -> KeyRef<'_> {
+    match key {
+        ModelKey::Name(name) => KeyRef::Name(name),
+        ModelKey::Position(index, digits) => KeyRef::Position(*index, digits),
+    }
+}
+
 pub fn value(value: &ModelValue) -> ValueRef<'_> {
     match value {
         ModelValue::Null => ValueRef::Null,

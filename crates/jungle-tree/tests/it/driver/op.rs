@@ -13,7 +13,14 @@ use super::random::{self, ModelPath};
 pub struct Source {
     pub snapshot: Snapshot,
     pub path: ModelPath,
-    pub model: ModelNode,
+    /// What the whole version should be.
+    of: Arc<ModelNode>,
+}
+
+impl Source {
+    fn model(&self) -> ModelNode {
+        at(&self.of, &self.path).clone()
+    }
 }
 
 impl std::fmt::Debug for Source {
@@ -164,8 +171,8 @@ impl Op {
             Op::Put(at, key, value) => none(model.put(at, key, value.clone())),
             Op::Unput(at, key) => model.unput(at, key).map(Done::Was),
             Op::Move(from, to, key) => none(model.move_node(from, to, key)),
-            Op::Set(at, source) => none(model.set(at, source.model.clone())),
-            Op::Graft(at, key, source) => none(model.insert(at, key, source.model.clone())),
+            Op::Set(at, source) => none(model.set(at, source.model())),
+            Op::Graft(at, key, source) => none(model.insert(at, key, source.model())),
             Op::Push(key) => none(model.push_root(key)),
             Op::Pop(at) => none(model.pop_root(at)),
         };
@@ -287,7 +294,5 @@ fn add(model: &mut ModelNode, path: &[ModelKey], said: &Outcome) -> Result<Done,
 
 /// What `sources` are made of.
 pub fn source(rng: &mut Rng, snapshot: &Snapshot, model: &Arc<ModelNode>) -> Source {
-    let path = random::path(rng, model);
-    let model = at(model, &path).clone();
-    Source { snapshot: snapshot.clone(), path, model }
+    Source { snapshot: snapshot.clone(), path: random::path(rng, model), of: Arc::clone(model) }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jungle_testkit::{ModelKey, ModelNode, Rng};
-use jungle_tree::{AttributeIndex, ContentHash, EditError, Node, Snapshot, Tree};
+use jungle_tree::{AttributeIndex, ContentHash, EditError, KeyRef, Node, Snapshot, Tree};
 
 use super::{convert, random};
 
@@ -17,10 +17,10 @@ pub fn content(node: Node<'_>, model: &ModelNode) {
         let mut children = node.children();
         for (key, child) in &model.children {
             let Some((found, node)) = children.next() else { panic!("child {key:?} is missing") };
-            assert_eq!(convert::model_key(found), *key);
+            assert_eq!(found, convert::key_ref(key));
             stack.push((node, child));
         }
-        let more = children.next().map(|(key, _)| convert::model_key(key));
+        let more = children.next().map(|(key, _)| key);
         assert_eq!(more, None, "children that should not be there");
         assert_eq!(node.child_count(), model.children.len() as u64);
         assert_eq!(node.has_children(), !model.children.is_empty());
@@ -60,33 +60,35 @@ pub fn iteration(rng: &mut Rng, snapshot: &Snapshot, model: &ModelNode) {
     let path = random::path(rng, model);
     let node = snapshot.root().at(&convert::path(&path)).expect("the model has it");
     let model = model.at(&path).expect("picked from there");
-    let keys: Vec<ModelKey> = model.children.keys().cloned().collect();
-    let forward = |from: usize| keys[from..].to_vec();
-    let backward = |to: usize| keys[..to].iter().rev().cloned().collect::<Vec<_>>();
-    let found = |children: jungle_tree::Children<'_>| -> Vec<ModelKey> {
-        children.map(|(key, _)| convert::model_key(key)).collect()
-    };
-    assert_eq!(found(node.children_backward()), backward(keys.len()));
-    let mut positions = keys.iter().filter(|key| matches!(key, ModelKey::Position(..)));
-    let last = node.last_child().map(|(key, _)| convert::model_key(key));
+    let ordered: Vec<&ModelKey> = model.children.keys().collect();
+    let forward: Vec<KeyRef<'_>> = ordered.iter().map(|key| convert::key_ref(key)).collect();
+    let backward: Vec<KeyRef<'_>> = forward.iter().rev().copied().collect();
+    assert_eq!(keys(node.children_backward()), backward);
+    let mut positions = forward.iter().filter(|key| matches!(key, KeyRef::Position(..)));
+    let last = node.last_child().map(|(key, _)| key);
     assert_eq!(last.as_ref(), positions.next_back(), "last child");
     for _ in 0..3 {
         let key = random::key(rng, model);
-        let at = keys.partition_point(|it| *it < key);
+        let at = ordered.partition_point(|it| **it < key);
         let is_there = model.children.contains_key(&key);
         let from = convert::key(&key);
         if from.check().is_err() {
             continue;
         }
         assert_eq!(node.child(&from).is_some(), is_there, "lookup of {key:?}");
-        assert_eq!(found(node.children_from(&from)), forward(at), "forward from {key:?}");
-        let to = at + usize::from(is_there);
-        assert_eq!(found(node.children_backward_from(&from)), backward(to), "back from {key:?}");
-        let skipped = rng.index(keys.len() + 2);
-        let skips = node.children_from(&from).skip(skipped);
-        let skips: Vec<_> = skips.map(|(key, _)| convert::model_key(key)).collect();
-        assert_eq!(skips, forward((at + skipped).min(keys.len())), "{skipped} behind {key:?}");
+        assert_eq!(keys(node.children_from(&from)), forward[at..], "forward from {key:?}");
+        let behind = forward.len() - at - usize::from(is_there);
+        let back = keys(node.children_backward_from(&from));
+        assert_eq!(back, backward[behind..], "back from {key:?}");
+        let skipped = rng.index(forward.len() + 2);
+        let skips = keys(node.children_from(&from).skip(skipped));
+        let rest = (at + skipped).min(forward.len());
+        assert_eq!(skips, forward[rest..], "{skipped} behind {key:?}");
     }
+}
+
+fn keys<'n>(children: impl Iterator<Item = (KeyRef<'n>, Node<'n>)>) -> Vec<KeyRef<'n>> {
+    children.map(|(key, _)| key).collect()
 }
 
 /// An index of one version, brought to another, finds what the other holds, and nothing else.
