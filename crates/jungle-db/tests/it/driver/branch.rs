@@ -133,17 +133,20 @@ impl Branch {
             assert_eq!(found.err(), Some(NoSuchRevision::NotYet { newest }));
             return;
         }
-        self.check_found(found, |version| version.revision <= revision);
+        self.check_found(found, content::whole, |version| version.revision <= revision);
     }
 
+    /// The tree as it was at some time. That it is whole is looked at by its revision.
     pub fn check_at_time(&self, time: Timestamp) {
-        self.check_found(self.handle.at_time(time), |version| version.time <= time);
+        let content = |snapshot: &Snapshot| content::of(snapshot.root());
+        self.check_found(self.handle.at_time(time), content, |version| version.time <= time);
     }
 
     #[track_caller]
     fn check_found(
         &self,
         found: Result<Snapshot, NoSuchRevision>,
+        content: impl Fn(&Snapshot) -> Content,
         fits: impl Fn(&Version) -> bool,
     ) {
         let oldest = self.kept()[0].revision;
@@ -151,7 +154,7 @@ impl Branch {
             Some(version) => {
                 let found = found.expect("it is kept");
                 assert_eq!(found.revision(), version.revision);
-                assert_eq!(content::whole(&found), *version.content, "{}", version.revision);
+                assert_eq!(content(&found), *version.content, "{}", version.revision);
             }
             None if self.first_kept > 0 => {
                 assert_eq!(found.err(), Some(NoSuchRevision::TooOld { oldest }));
@@ -201,8 +204,8 @@ impl Branch {
         let index = self.versions.iter().rposition(|version| version.revision <= seen);
         let index = index.unwrap_or(0);
         let same = |from: usize, to: usize| {
-            let [from, to] = [from, to].map(|at| content::below(&self.versions[at].content, path));
-            from == to
+            let [from, to] = [from, to].map(|at| &*self.versions[at].content);
+            content::is_same_below(from, to, path)
         };
         let nothing_until = |end: usize| {
             for at in index + 1..end {

@@ -42,11 +42,33 @@ pub fn below(content: &Content, path: &[Key]) -> Content {
     inside.collect()
 }
 
-/// Takes out the node at a path and all below it.
+/// Do both have the same at a path and below it?
+pub fn is_same_below(one: &Content, other: &Content, path: &[Key]) -> bool {
+    inside(one, path).eq(inside(other, path))
+}
+
+fn inside<'c>(
+    content: &'c Content,
+    path: &'c [Key],
+) -> impl Iterator<Item = (&'c Path, &'c Attributes)> {
+    content.iter().filter(move |(at, _)| at.starts_with(path))
+}
+
+/// How many nodes there are at a path and below it.
+pub fn count(content: &Content, path: &[Key]) -> u64 {
+    inside(content, path).count() as u64
+}
+
+/// Takes out the node at a path and all below it, and gives them.
 pub fn cut(content: &mut Content, path: &[Key]) -> Content {
     let taken = below(content, path);
-    content.retain(|at, _| !at.starts_with(path));
+    remove(content, path);
     taken
+}
+
+/// Takes out the node at a path and all below it.
+pub fn remove(content: &mut Content, path: &[Key]) {
+    content.retain(|at, _| !at.starts_with(path));
 }
 
 /// Puts a node and all below it at a path.

@@ -245,7 +245,7 @@ impl Op {
             }
             Op::Remove(at) if at.is_empty() || !is_there(content, at) => Answer::Refused,
             Op::Remove(at) => {
-                content::cut(content, at);
+                content::remove(content, at);
                 Answer::Done
             }
             Op::Move(from, to, key) => {
@@ -260,7 +260,7 @@ impl Op {
                 Answer::Done
             }
             Op::Set(at, source) if is_there(content, at) => {
-                content::cut(content, at);
+                content::remove(content, at);
                 content::put(content, at, source.content.clone());
                 Answer::Done
             }
@@ -283,9 +283,7 @@ impl Op {
             }
             Op::Exists(at) => Answer::Is(is_there(content, at)),
             Op::Keys(at) if is_there(content, at) => Answer::Keys(content::keys(content, at)),
-            Op::Count(at) if is_there(content, at) => {
-                Answer::Count(content::below(content, at).len() as u64)
-            }
+            Op::Count(at) if is_there(content, at) => Answer::Count(content::count(content, at)),
             _ => self.to_attributes(content),
         }
     }
