@@ -1,6 +1,7 @@
 //! Do the suites see what they are there to see? Each planted bug is woken in a process of its
 //! own, where one of them must fail.
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -101,6 +102,8 @@ pub fn run(options: &Options) -> Outcome {
         skipped = (before - bugs.len()) as u64;
         println!("planted: SKIPPED, nobody looks for {skipped}, since there is no strace");
     }
+    // Those first that may take longest, so that no thread waits for another one's last.
+    bugs.sort_by_key(|bug| Reverse(bug.points));
     let outcome = Mutex::new(Outcome { skipped, ..Outcome::default() });
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
