@@ -144,10 +144,12 @@ enum NameChange {
     Rename(String, String),
 }
 
+/// Bytes are shared, with each other and with those of other disks, until they are written to: most
+/// of what a crash leaves never is.
 #[derive(Default)]
 struct Content {
-    now: Vec<u8>,
-    durable: Vec<u8>,
+    now: Arc<Vec<u8>>,
+    durable: Arc<Vec<u8>>,
     pending: Vec<PendingWrite>,
     shared: usize,
     exclusive: bool,
@@ -202,11 +204,9 @@ impl SimDisk {
         let mut world = World::default();
         for (name, bytes) in files {
             let file = world.files.len();
-            world.files.push(Content {
-                now: bytes.clone(),
-                durable: bytes.clone(),
-                ..Content::default()
-            });
+            let durable = Arc::new(bytes.clone());
+            let now = Arc::clone(&durable);
+            world.files.push(Content { now, durable, ..Content::default() });
             let (folder, name) = split(name);
             if !folder.is_empty() {
                 world.root.durable.insert(folder.to_owned(), Entry::Folder);
@@ -234,7 +234,7 @@ impl SimDisk {
         });
         for (name, entry) in root.chain(below) {
             if let Entry::File(file) = entry {
-                files.insert(name, world.files[file].now.clone());
+                files.insert(name, world.files[file].now.to_vec());
             }
         }
         files
@@ -298,7 +298,7 @@ impl World {
         self.time += 1;
         let write = PendingWrite { time: self.time, offset, bytes, is_end };
         let content = &mut self.files[file];
-        write.apply(&mut content.now);
+        write.apply(Arc::make_mut(&mut content.now));
         content.pending.push(write);
     }
 
@@ -320,10 +320,10 @@ impl World {
             folder.pending[..kept].iter().for_each(|(_, change)| change.apply(&mut names));
             for entry in names.values_mut() {
                 if let Entry::File(file) = entry {
-                    let content = self.files[*file].after(keep, until, below);
+                    let durable = self.files[*file].after(keep, until, below);
                     *entry = Entry::File(after.files.len());
-                    let now = content.clone();
-                    after.files.push(Content { now, durable: content, ..Content::default() });
+                    let now = Arc::clone(&durable);
+                    after.files.push(Content { now, durable, ..Content::default() });
                 }
             }
             Folder { now: names.clone(), durable: names, pending: Vec::new() }
@@ -365,29 +365,30 @@ impl Content {
             if write.bytes.len() > len {
                 for (from, to) in write.sectors().take(len / SECTOR) {
                     let bytes = &write.bytes[from - write.offset..to - write.offset];
-                    put(&mut self.durable, from, bytes);
+                    put(Arc::make_mut(&mut self.durable), from, bytes);
                 }
                 return;
             }
             len -= write.bytes.len();
-            write.apply(&mut self.durable);
+            write.apply(Arc::make_mut(&mut self.durable));
         }
     }
 
     /// What is in the file after a crash.
-    fn after(&self, keep: Keep, until: u64, below: &mut dyn FnMut(u64) -> u64) -> Vec<u8> {
-        let mut after = self.durable.clone();
+    fn after(&self, keep: Keep, until: u64, below: &mut dyn FnMut(u64) -> u64) -> Arc<Vec<u8>> {
+        let mut after = Arc::clone(&self.durable);
         match keep {
             Keep::Nothing => {}
             Keep::All | Keep::Prefix => {
                 for write in self.pending.iter().filter(|write| write.time < until) {
-                    write.apply(&mut after);
+                    write.apply(Arc::make_mut(&mut after));
                 }
                 // What was being written at that moment; a length is set wholly or not at all.
                 let at_it = |write: &&PendingWrite| write.time == until && !write.is_end;
                 if let Some(write) = self.pending.iter().find(at_it) {
                     write.sectors().filter(|_| below(2) == 0).for_each(|(from, to)| {
-                        put(&mut after, from, &write.bytes[from - write.offset..to - write.offset]);
+                        let bytes = &write.bytes[from - write.offset..to - write.offset];
+                        put(Arc::make_mut(&mut after), from, bytes);
                     });
                 }
             }
@@ -397,7 +398,7 @@ impl Content {
     }
 
     /// A sector is written as the system saw it at some moment, so it has all writes up to that.
-    fn any_sectors(&self, after: &mut Vec<u8>, below: &mut dyn FnMut(u64) -> u64) {
+    fn any_sectors(&self, after: &mut Arc<Vec<u8>>, below: &mut dyn FnMut(u64) -> u64) {
         let mut sectors: BTreeMap<usize, Vec<(usize, &[u8])>> = BTreeMap::new();
         for write in &self.pending {
             for (from, to) in write.sectors() {
@@ -407,16 +408,18 @@ impl Content {
         }
         for parts in sectors.values() {
             let kept = below(parts.len() as u64 + 1) as usize;
-            parts[..kept].iter().for_each(|(from, bytes)| put(after, *from, bytes));
+            for (from, bytes) in &parts[..kept] {
+                put(Arc::make_mut(after), *from, bytes);
+            }
         }
         if below(2) == 0 && after.len() < self.now.len() {
-            after.resize(self.now.len(), 0);
+            Arc::make_mut(after).resize(self.now.len(), 0);
         }
         let ends = self.pending.iter().filter(|write| write.is_end).map(|write| write.offset);
         let mut ends: Vec<usize> = ends.collect();
         if !ends.is_empty() {
             ends.extend([self.durable.len(), self.now.len()]);
-            after.resize(ends[below(ends.len() as u64) as usize], 0);
+            Arc::make_mut(after).resize(ends[below(ends.len() as u64) as usize], 0);
         }
     }
 }
@@ -585,7 +588,7 @@ impl DiskFile for SimFile {
             _ => {}
         }
         for write in std::mem::take(&mut content.pending) {
-            write.apply(&mut content.durable);
+            write.apply(Arc::make_mut(&mut content.durable));
         }
         Ok(())
     }
