@@ -81,6 +81,8 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let mut run = command(program, arguments);
     if suite == "planted" {
         run.arg("--shuttle-program").arg(scheduled()?);
+    } else if suite != "fuzz" {
+        run.envs(KEPT_MEMORY);
     }
     // It takes all processors, and gives way to what waits most of the time beside it.
     noted(idle(&run))
@@ -108,6 +110,12 @@ pub fn clusters(steps: &mut Steps, histories: &Path) -> Result<()> {
 pub fn is_there() -> bool {
     root().join("crates/jungle-torture").is_dir()
 }
+
+/// What a suite has taken of the system it keeps: each of its points would give back what it had,
+/// and the next one take it again, page by page. (Not where what is in use is bounded.) This is for
+/// glibc, which by itself keeps 128 KiB; the second number is the largest it takes.
+const KEPT_MEMORY: [(&str, &str); 2] =
+    [("MALLOC_TRIM_THRESHOLD_", "1073741824"), ("MALLOC_MMAP_THRESHOLD_", "33554432")];
 
 const BUILD: [&str; 5] = ["build", "--release", "--quiet", "-p", "jungle-torture"];
 
