@@ -290,15 +290,16 @@ impl World {
         assert_eq!(snapshot.root().is_equal(newest.root()), equal, "equality by hash");
     }
 
+    /// Everything is there still. In other ways it is gone through at each step, a part at a time.
     fn check_all(&mut self, rng: &mut Rng) {
         for line in &self.lines {
-            verify::version(&line.tree.snapshot(), &line.model);
+            verify::whole(&line.tree.snapshot(), &line.model);
             for (id, model) in &line.kept {
-                verify::version(&line.tree.reader().held(*id), model);
+                verify::whole(&line.tree.reader().held(*id), model);
             }
         }
         for (snapshot, model) in &self.held {
-            verify::version(snapshot, model);
+            verify::whole(snapshot, model);
         }
         for (editor, model) in &self.open {
             verify::content(editor.root(), model);

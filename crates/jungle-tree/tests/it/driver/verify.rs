@@ -38,15 +38,23 @@ fn attributes(node: Node<'_>, model: &ModelNode) {
     assert_eq!(node.has_attributes(), !model.attributes.is_empty());
 }
 
-/// Counts, walks and the integrity checker, for a whole version.
+/// The integrity checker, the content and how much there is of it, for a whole version; gives the
+/// number of its nodes.
 #[track_caller]
-pub fn version(snapshot: &Snapshot, model: &ModelNode) {
+pub fn whole(snapshot: &Snapshot, model: &ModelNode) -> u64 {
     let count = model.count();
     let report = snapshot.check().unwrap_or_else(|error| panic!("integrity: {error}"));
     assert_eq!(report.nodes, count, "nodes that the checker saw");
     let root = snapshot.root();
     content(root, model);
     assert_eq!(root.subtree_count(), count, "remembered count");
+    count
+}
+
+/// The same, and what goes through it in other ways.
+#[track_caller]
+pub fn version(snapshot: &Snapshot, model: &ModelNode) {
+    let (count, root) = (whole(snapshot, model), snapshot.root());
     assert_eq!(root.recount(), count, "recount");
     let mut visited = 0;
     root.visit(|_| visited += 1);
