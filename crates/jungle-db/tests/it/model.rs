@@ -19,3 +19,8 @@ fn jungles_that_follow_one_log_are_equal() {
 fn a_jungle_does_what_the_model_does() {
     for_each_seed(100, |rng| driver::run(rng, 100));
 }
+
+#[test]
+fn merges_come_to_what_plain_maps_say() {
+    for_each_seed(200, |rng| driver::merges::run(rng, 60));
+}

@@ -78,13 +78,15 @@ pub fn run(options: &Options) -> Outcome {
     }
 }
 
-/// The two parts take turns: trees with even seeds, whole Jungles with odd ones.
+/// The two parts take turns: trees with even seeds; with odd ones whole Jungles, and then branches
+/// of one tree.
 fn model(rng: &mut Rng) {
     const STEPS: u64 = 100;
     if rng.seed().is_multiple_of(2) {
         tree_driver::run(rng, tree_driver::Settings { steps: STEPS, check_all_every: 25 });
     } else {
         jungle_driver::run(rng, STEPS);
+        jungle_driver::merges::run(rng, STEPS / 2);
     }
 }
 

@@ -10,6 +10,7 @@ use jungle_testkit::Rng;
 use jungle_tree::{Editor, Path, Renumbered, Tree, apply};
 
 use super::content::{self, Content};
+use super::plain::{self, Outcome, Rules};
 
 /// One revision of a branch.
 #[derive(Clone)]
@@ -60,6 +61,25 @@ pub struct Origin {
     pub is_of_it: bool,
     /// The nodes of the base that have other keys on the other one.
     pub renumbered: Vec<Renumbered>,
+}
+
+impl Origin {
+    /// What a merge of ours into theirs should come to, where plain maps say it: since the base
+    /// nothing was carried on either side, and each node has the same key on both.
+    pub fn merged(&self, [ours, theirs]: [&Branch; 2], rules: &Rules) -> Option<Outcome> {
+        let since = self.base.revision();
+        let is_carried = |it: &Version| it.revision > since && it.carried;
+        let is_plain = |side: &Branch| !side.versions.iter().any(is_carried);
+        if !self.renumbered.is_empty() || !is_plain(ours) || !is_plain(theirs) {
+            return None;
+        }
+        let base = content::of(self.base.root());
+        let [ours, theirs] =
+            [ours, theirs].map(|side| (side.handle.snapshot(), &*side.newest().content));
+        let (ours, theirs) = ((&ours.0, ours.1), (&theirs.0, theirs.1));
+        plain::says((&self.base, &base), ours, theirs, !self.is_merged)
+            .then(|| plain::merged(&base, ours.1, theirs.1, rules))
+    }
 }
 
 impl Branch {

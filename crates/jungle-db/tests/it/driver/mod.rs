@@ -5,9 +5,11 @@
 mod branch;
 mod content;
 mod edits;
+pub mod merges;
 mod names;
 mod op;
 mod past;
+mod plain;
 pub mod shared;
 mod sketch;
 pub mod threads;

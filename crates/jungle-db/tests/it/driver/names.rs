@@ -7,10 +7,11 @@ use jungle_db::{
     BranchError, CommitMeta, CreateTreeError, IndexError, RenameTreeError, Timestamp, UpdateError,
 };
 use jungle_testkit::Rng;
-use jungle_tree::{MergeBase, MergeOptions, Path, Resolution, Rule, merge_again};
+use jungle_tree::{MergeBase, Path, Resolution, merge_again};
 
 use super::branch::{Branch, Origin, Version};
 use super::op::ATTRIBUTES;
+use super::plain::{self, How, Rules};
 use super::{Tree, World, content, some_meta};
 
 const TREES: [&str; 4] = ["t", "u", "v", "w"];
@@ -216,8 +217,10 @@ impl World {
         let (from, into) = if rng.chance(2, 3) { (&child, parent) } else { (parent, &child) };
         let [ours, theirs] = [from, into].map(|name| tree.branches[name].handle.snapshot());
         let resolutions = [Resolution::Ours, Resolution::Theirs, Resolution::Symmetric];
-        let options = MergeOptions::new().resolution(*rng.pick(&resolutions));
-        let options = if rng.chance(1, 2) { options.rule("n", Rule::Counter) } else { options };
+        let resolution = *rng.pick(&resolutions);
+        let counter = rng.chance(1, 2).then_some(("n", How::Counter));
+        let rules = Rules { resolution, of: counter.into_iter().collect() };
+        let options = rules.options();
         let base = match (from == parent) == origin.is_of_it {
             _ if !origin.is_merged => Ok(MergeBase::new(&origin.base)),
             true => MergeBase::of_ours(&origin.base, &origin.renumbered),
@@ -231,6 +234,11 @@ impl World {
         let text = |conflicts: &[_]| format!("{conflicts:?}");
         assert_eq!(text(preview.conflicts()), text(&expected.conflicts), "the conflicts");
         assert_eq!(preview.changes().to_string(), expected.changes.to_string(), "the changes");
+        let told = origin.merged([from, into].map(|name| &tree.branches[name]), &rules);
+        if let Some(told) = &told {
+            assert_eq!(plain::told(preview.conflicts()), told.conflicts, "{rules:?}");
+            assert!(preview.renamed().is_empty(), "{:?}", preview.renamed());
+        }
         if rng.chance(1, 6) {
             return;
         }
@@ -241,12 +249,17 @@ impl World {
         let mut line = jungle_tree::Tree::from_snapshot(&theirs);
         line.publish(expected.editor);
         let content = Rc::new(content::of(line.read().root()));
+        if let Some(told) = &told {
+            assert_eq!(*content, told.content, "{rules:?}");
+        }
         let target = tree.branches.get_mut(into).expect("looked at before");
         if is_changed {
             let revision = self.now.next();
             assert_eq!(done.revision, revision);
             let time = self.now.time().max(target.newest().time);
-            target.committed(Version { revision, time, meta, content, ..Version::anywhere() });
+            let carried = told.is_none();
+            let anywhere = Version::anywhere();
+            target.committed(Version { revision, time, meta, content, carried, ..anywhere });
         } else {
             assert_eq!((done.revision, &*content), (theirs.revision(), &*target.newest().content));
         }

@@ -1,13 +1,15 @@
 //! Looking back, and going back; and whether a replay of the journal gives the same.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use jungle_db::{CommitMeta, Jungle, RevertError, Revision, SetRootError, Timestamp};
 use jungle_testkit::Rng;
-use jungle_tree::{MergeOptions, merge};
+use jungle_tree::{Resolution, merge};
 
 use super::branch::{Branch, Version};
 use super::content::Content;
+use super::plain::{self, Rules};
 use super::{Now, World, content, some_meta, some_retention};
 
 impl World {
@@ -125,7 +127,17 @@ impl World {
         let [was, is] =
             [&before, &after].map(|it| branch.handle.at(it.revision).expect("it is kept"));
         let now = branch.handle.snapshot();
-        let merged = merge(&is, &was, &now, &MergeOptions::new()).expect("there is room");
+        let rules = Rules { resolution: Resolution::Theirs, of: BTreeMap::new() };
+        let merged = merge(&is, &was, &now, &rules.options()).expect("there is room");
+        let (base, ours) = ((&is, &*after.content), (&was, &*before.content));
+        let theirs = (&now, &*branch.newest().content);
+        let is_plain = !branch.kept()[at..].iter().any(|it| it.carried);
+        let told = (is_plain && plain::says(base, ours, theirs, true))
+            .then(|| plain::merged(base.1, ours.1, theirs.1, &rules));
+        if let Some(told) = &told {
+            assert_eq!(plain::told(&merged.conflicts), told.conflicts, "{}", after.revision);
+            assert!(merged.renamed.is_empty(), "{:?}", merged.renamed);
+        }
         let done = branch.handle.revert(after.revision, &meta);
         // It would be beside itself.
         let is_back = merged.renamed.iter().any(|(was, is)| {
@@ -144,6 +156,7 @@ impl World {
         line.publish(merged.editor);
         let content = content::of(line.read().root());
         assert!(!is_newest || content == *before.content, "it takes back all of it");
+        assert!(told.is_none_or(|told| told.content == content), "by plain maps");
         let revision = done.expect("nothing contradicts it").revision;
         if !is_changed {
             assert_eq!(revision, branch.newest().revision, "nothing was done");
