@@ -76,6 +76,10 @@ planted_bugs! {
     MergeTakesSides,
     /// A rebase does not tell what contradicts each other.
     ConflictForgotten,
+    /// A counter that both added to is the greater of the two: what one of them added is lost.
+    CounterTakesGreater,
+    /// The function that merges an attribute is not told what was there before both.
+    RuleSeesNoBase,
     /// An index that is brought to another version keeps what was removed.
     IndexKeepsRemoved,
     /// A collection takes what it did not load for dead.
