@@ -5,10 +5,11 @@
 //! still the same word, the pin was there before any later publication, and holds. A writer
 //! stores the new head, passes a full barrier, and only then reads the pins: it sees each pin
 //! that holds (Dekker's argument, as for hazard pointers). `tests/loom.rs` checks it exhaustively:
-//! this file and `pin.rs` as they are, so all that they share goes through `sync.rs`.
+//! this file and `pin.rs` as they are, so all that they share goes through `sync.rs`; and this one
+//! also beside other pins, so it names both by where they lie.
 
-use crate::pin::Pins;
-use crate::sync::{AtomicU64, Ordering, fence};
+use super::pin::Pins;
+use super::sync::{AtomicU64, Ordering, fence};
 
 /// The newest root of a line, and the newest version that a reader ever pinned; or all, while a
 /// history is kept.

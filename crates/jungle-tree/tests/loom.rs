@@ -1,6 +1,8 @@
 //! The protocol of pins and publications, in every interleaving and with every order of memory
 //! that the orderings used allow; with two readers, of which there are too many, in those
-//! interleavings in which threads are interrupted at most twice where they could have gone on.
+//! interleavings in which threads are interrupted at most twice where they could have gone on. What
+//! two readers are to each other is in models of its own, in every interleaving: the note of the
+//! newest pin (`loom/small.rs`), and the search for a slot (`two_pins`).
 //!
 //! The root cell and the pins are the real ones, compiled once more with loom's atomics. The rest
 //! is a model: all of memory is a few blocks with a birth and a payload, since the real ones lie
@@ -9,7 +11,8 @@
 //! does not show is a relaxed store of the head, as it never stops between a store and the barrier
 //! behind it.)
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test --release -p jungle-tree --test loom`
+//! `RUSTFLAGS="--cfg loom" cargo test --release -p jungle-tree --test loom`; with
+//! `LOOM_MAX_PREEMPTIONS=3` threads are interrupted so often at most, whatever a model says here.
 #![cfg(loom)]
 
 #[path = "../src/pin.rs"]
@@ -17,6 +20,8 @@ mod pin;
 #[allow(dead_code, reason = "what turns for ever, or is not asked for, is not in the model")]
 #[path = "../src/root.rs"]
 mod root;
+#[path = "loom/small.rs"]
+mod small;
 
 /// What the two find in the place of `src/sync.rs`.
 mod sync {
@@ -226,10 +231,11 @@ fn pins_now(shared: &Shared) -> Option<Vec<u64>> {
     Some(pins)
 }
 
-/// Goes through all interleavings, or through those with so many interruptions at most.
+/// Goes through all interleavings, or through those with so many interruptions at most, unless the
+/// environment says how many.
 fn explore(preemptions: Option<usize>, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = preemptions;
+    builder.preemption_bound = builder.preemption_bound.or(preemptions);
     builder.check(model);
 }
 
@@ -303,6 +309,45 @@ fn moved_pin(left_out: LeftOut) {
         line.reclaim(&shared);
         reader.join().expect("it said why already");
     });
+}
+
+/// Two threads want a slot that is taken: one gets the next, the other one makes a new chunk. A pin
+/// is seen from when its thread says that it has it.
+fn two_pins() {
+    explore(None, || {
+        let pins = Arc::new(Pins::default());
+        let held = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
+        let of_another_line = u64::MAX;
+        pins.set(of_another_line, 0);
+        let threads = [0, 1].map(|number: usize| {
+            let (pins, held) = (Arc::clone(&pins), Arc::clone(&held));
+            spawn(move || {
+                pins.set(number as u64 + 1, 0);
+                held[number].store(1, Ordering::Release);
+            })
+        });
+        let is_held = [0, 1].map(|number: usize| held[number].load(Ordering::Acquire) == 1);
+        let seen = all(&pins);
+        for (version, is_held) in [1, 2].into_iter().zip(is_held) {
+            assert!(!is_held || seen.contains(&version), "a pin was missed");
+        }
+        for thread in threads {
+            thread.join().expect("it said why already");
+        }
+        assert_eq!(all(&pins), [1, 2, of_another_line]);
+    });
+}
+
+fn all(pins: &Pins) -> Vec<u64> {
+    let mut all = Vec::new();
+    pins.each(|version, _| all.push(version));
+    all.sort_unstable();
+    all
+}
+
+#[test]
+fn two_pins_that_want_the_same_slot_are_both_seen() {
+    two_pins();
 }
 
 #[test]
