@@ -10,6 +10,7 @@ mod full;
 mod image;
 mod model;
 mod plain_maps;
+mod plain_moves;
 mod plain_places;
 mod reuse;
 mod skips;
