@@ -39,10 +39,19 @@ impl Version {
     }
 }
 
+/// Where a step goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Way {
+    Undo,
+    Redo,
+}
+
 /// A branch, with all versions it ever had.
 pub struct Branch {
     pub handle: TreeHandle,
     pub versions: Vec<Version>,
+    /// Which of them each stands at: an undo, or a redo, at where it went, any other at itself.
+    stands: Vec<usize>,
     /// Older ones are not kept.
     first_kept: usize,
     retention: Retention,
@@ -84,8 +93,9 @@ impl Origin {
 
 impl Branch {
     pub fn new(handle: TreeHandle, first: Version, retention: Retention) -> Branch {
-        let versions = vec![first];
-        Branch { handle, versions, first_kept: 0, retention, watches: Vec::new(), origin: None }
+        let (versions, stands) = (vec![first], vec![0]);
+        let (first_kept, watches, origin) = (0, Vec::new(), None);
+        Branch { handle, versions, stands, first_kept, retention, watches, origin }
     }
 
     pub fn newest(&self) -> &Version {
@@ -103,8 +113,42 @@ impl Branch {
         assert_eq!(snapshot.revision(), version.revision, "the newest revision");
         assert_eq!(content::whole(&snapshot), *version.content, "{}", version.revision);
         let time = version.time;
+        self.stands.push(self.versions.len());
         self.versions.push(version);
         self.retain(time);
+    }
+
+    /// An undo, or a redo, to one of the versions was committed.
+    #[track_caller]
+    pub fn stepped(&mut self, to: usize, version: Version) {
+        self.committed(version);
+        *self.stands.last_mut().expect("it was committed") = to;
+    }
+
+    /// The version that so many steps lead to, and the revisions that they go past; or how many
+    /// steps there are. All versions are kept.
+    pub fn course(&self, way: Way, steps: usize) -> Result<(usize, Vec<Revision>), usize> {
+        let before = |&at: &usize| Some(self.stands[at.checked_sub(1)?]);
+        let line = |newest| std::iter::successors(Some(newest), before).collect::<Vec<usize>>();
+        let newest = self.stands.len() - 1;
+        let here = self.stands[newest];
+        let (line, from, to) = match way {
+            Way::Undo => (line(here), 0, Some(steps)),
+            Way::Redo => {
+                let is_no_step = |at: &usize| self.stands[*at] == *at;
+                let line = line((0..=newest).rfind(is_no_step).expect("the first is none"));
+                let from = line.iter().position(|at| *at == here).expect("it was undone to there");
+                (line, from, from.checked_sub(steps))
+            }
+        };
+        let possible = if way == Way::Undo { line.len() - 1 } else { from };
+        let to = to.filter(|to| *to < line.len()).ok_or(possible)?;
+        let mut past = line[from.min(to)..from.max(to)].to_vec();
+        if way == Way::Redo {
+            past.reverse();
+        }
+        let past = past.into_iter().map(|at| self.versions[at].revision);
+        Ok((line[to], past.collect()))
     }
 
     pub fn set_retention(&mut self, retention: Retention, now: Timestamp) {

@@ -154,7 +154,7 @@ impl World {
         if self.trees.is_empty() {
             return self.create_tree(rng);
         }
-        match rng.below(60) {
+        match rng.below(62) {
             0 => self.create_tree(rng),
             1 => self.rename_tree(rng),
             2 if rng.chance(1, 4) => self.delete_tree(rng),
@@ -177,6 +177,7 @@ impl World {
             54 => self.some_branch(rng).watch(rng),
             55 => drop(self.jungle.collect().expect("all is in memory")),
             56 => self.check_snapshot(),
+            60 | 61 => self.undo(rng),
             _ => self.look_back(rng),
         }
     }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use jungle_db::{CommitMeta, Jungle, RevertError, Revision, SetRootError, Timestamp};
+use jungle_db::{CommitMeta, Jungle, RevertError, Revision, SetRootError, Timestamp, UndoError};
 use jungle_testkit::Rng;
 use jungle_tree::{Resolution, merge};
 
-use super::branch::{Branch, Version};
+use super::branch::{Branch, Version, Way};
 use super::content::Content;
 use super::plain::{self, Rules};
 use super::{Now, World, content, some_meta, some_retention};
@@ -138,7 +138,10 @@ impl World {
             assert_eq!(plain::told(&merged.conflicts), told.conflicts, "{}", after.revision);
             assert!(merged.renamed.is_empty(), "{:?}", merged.renamed);
         }
-        let done = branch.handle.revert(after.revision, &meta);
+        let done = match rng.chance(1, 3) {
+            true => branch.handle.compare_and_revert(&now, after.revision, &meta),
+            false => branch.handle.revert(after.revision, &meta),
+        };
         // It would be beside itself.
         let is_back = merged.renamed.iter().any(|(was, is)| {
             let (key, parent) = (was.last().expect("no root"), is.parent().expect("no root"));
@@ -163,6 +166,46 @@ impl World {
         } else {
             assert_eq!(revision, self.now.next());
             went(&self.now, branch, revision, meta, Rc::new(content));
+        }
+    }
+
+    /// Undoes some revisions of a branch, or does them again.
+    pub fn undo(&mut self, rng: &mut Rng) {
+        let (meta, steps) = (some_meta(rng), rng.range(1..4) as usize);
+        let way = if rng.chance(3, 5) { Way::Undo } else { Way::Redo };
+        let tree = rng.index(self.trees.len());
+        let branches = &mut self.trees[tree].branches;
+        let at = rng.index(branches.len());
+        let branch = branches.values_mut().nth(at).expect("counted");
+        if branch.kept().len() < branch.versions.len() {
+            return; // How far it goes back then is not said here.
+        }
+        let course = branch.course(way, steps);
+        let done = match way {
+            Way::Undo => branch.handle.undo(steps, &meta),
+            Way::Redo => branch.handle.redo(steps, &meta),
+        };
+        let possible = |error| match error {
+            UndoError::NothingToUndo { possible } | UndoError::NothingToRedo { possible } => {
+                possible
+            }
+            error => panic!("{way:?} of {steps}: {error}"),
+        };
+        match (course, done.map_err(possible)) {
+            (Ok((to, past)), Ok(done)) => {
+                let revision = self.now.next();
+                assert_eq!((done.revision, done.value), (revision, past), "{way:?} of {steps}");
+                let newest = branch.handle.history(..).next().expect("it was committed");
+                // It says in its own words what it did.
+                let meta_told = newest.expect("all is in memory").meta;
+                assert_eq!(meta_told.author_name(), meta.author_name());
+                let time = self.now.time().max(branch.newest().time);
+                let (content, meta) = (Rc::clone(&branch.versions[to].content), meta_told);
+                let version = Version { revision, time, meta, content, ..Version::anywhere() };
+                branch.stepped(to, version);
+            }
+            (Err(possible), Err(told)) => assert_eq!(told, possible, "{way:?} of {steps}"),
+            (course, done) => panic!("{way:?} of {steps}: {done:?} where it is {course:?}"),
         }
     }
 
