@@ -47,7 +47,11 @@ pub enum Op {
     Exists(Path),
     Attributes(Path),
     Keys(Path),
+    Last(Path),
+    Kids(Path),
     Count(Path),
+    /// A put that counts as having read all there is.
+    Bulk(Path, &'static str, Value),
 }
 
 /// What a call said.
@@ -60,6 +64,7 @@ pub enum Answer {
     Copied(Option<Value>),
     Attributes(Attributes),
     Keys(Vec<Key>),
+    Last(Option<Key>),
     Count(u64),
 }
 
@@ -70,7 +75,7 @@ impl Op {
         if content.len() > NODES_MAX && rng.chance(1, 2) {
             return Op::Remove(path);
         }
-        match rng.below(32) {
+        match rng.below(36) {
             0..5 => Op::Append(path),
             5..8 => Op::Insert(path, key(rng)),
             8 => beside(rng, content, &path).map_or(Op::Append(path.clone()), |sibling| match rng
@@ -93,6 +98,9 @@ impl Op {
             28 => Op::Attributes(path),
             29 => Op::Keys(path),
             30 => Op::Count(path),
+            32 | 33 => Op::Last(path),
+            34 => Op::Kids(path),
+            35 if rng.chance(1, 4) => Op::Bulk(path, name, value(rng)),
             _ => Op::Put(path, name, value(rng)),
         }
     }
@@ -104,7 +112,8 @@ impl Op {
     }
 
     pub fn only_looks(&self) -> bool {
-        matches!(self, Op::Exists(_) | Op::Attributes(_) | Op::Keys(_) | Op::Count(_))
+        use Op::{Attributes, Count, Exists, Keys, Kids, Last};
+        matches!(self, Exists(_) | Attributes(_) | Keys(_) | Last(_) | Kids(_) | Count(_))
     }
 
     /// All that it looks at or touches is at one of these paths, below or right above.
@@ -119,10 +128,9 @@ impl Op {
             }
             Op::Copy(from, to, _) => vec![from.clone(), to.clone()],
             Op::Move(from, to, key) => vec![from.clone(), to.join(key.clone()), to.clone()],
-            Op::Push(_) | Op::Pop(_) => vec![Path::root()],
-            Op::Exists(at) | Op::Attributes(at) | Op::Keys(at) | Op::Count(at) => {
-                vec![at.clone()]
-            }
+            Op::Push(_) | Op::Pop(_) | Op::Bulk(..) => vec![Path::root()],
+            Op::Exists(at) | Op::Attributes(at) | Op::Keys(at) => vec![at.clone()],
+            Op::Last(at) | Op::Kids(at) | Op::Count(at) => vec![at.clone()],
         }
     }
 
@@ -170,7 +178,10 @@ impl Op {
             | Op::Exists(a)
             | Op::Attributes(a)
             | Op::Keys(a)
-            | Op::Count(a) => *a = to(a),
+            | Op::Last(a)
+            | Op::Kids(a)
+            | Op::Count(a)
+            | Op::Bulk(a, ..) => *a = to(a),
         }
         op
     }
@@ -210,6 +221,11 @@ impl Op {
             }),
             Op::Keys(at) => {
                 tx.child_keys(at).map_or(Answer::Refused, |keys| Answer::Keys(keys.collect()))
+            }
+            Op::Last(at) => tx.last_child(at).map_or(Answer::Refused, Answer::Last),
+            Op::Kids(at) => tx.child_count(at).map_or(Answer::Refused, Answer::Count),
+            Op::Bulk(at, key, value) => {
+                done(tx.bulk(|editor| editor.put_attribute(at, key, value)))
             }
             Op::Count(at) => {
                 tx.get(at).map_or(Answer::Refused, |node| Answer::Count(node.subtree_count()))
@@ -284,16 +300,26 @@ impl Op {
             Op::Exists(at) => Answer::Is(is_there(content, at)),
             Op::Keys(at) if is_there(content, at) => Answer::Keys(content::keys(content, at)),
             Op::Count(at) if is_there(content, at) => Answer::Count(content::count(content, at)),
-            _ => self.to_attributes(content),
+            _ => self.to_node(content),
         }
     }
 
-    fn to_attributes(&self, content: &mut Content) -> Answer {
+    fn to_node(&self, content: &mut Content) -> Answer {
         match self {
-            Op::Put(at, key, value) => content.get_mut(at).map_or(Answer::Refused, |node| {
-                node.insert((*key).into(), value.clone());
-                Answer::Done
-            }),
+            Op::Put(at, key, value) | Op::Bulk(at, key, value) => {
+                content.get_mut(at).map_or(Answer::Refused, |node| {
+                    node.insert((*key).into(), value.clone());
+                    Answer::Done
+                })
+            }
+            Op::Last(at) | Op::Kids(at) if content.contains_key(at) => {
+                let keys = content::keys(content, at);
+                match self {
+                    Op::Kids(_) => Answer::Count(keys.len() as u64),
+                    // Names come behind positions, and none of them is the last.
+                    _ => Answer::Last(keys.into_iter().rfind(|key| !matches!(key, Key::Name(_)))),
+                }
+            }
             Op::Unput(at, key) => content
                 .get_mut(at)
                 .map_or(Answer::Refused, |node| Answer::Is(node.remove(*key).is_some())),
