@@ -106,6 +106,16 @@ impl Branch {
         &self.versions[self.first_kept..]
     }
 
+    /// Of those that are kept, the newest up to a revision.
+    pub fn at(&self, revision: Revision) -> Option<&Version> {
+        self.kept().iter().rfind(|version| version.revision <= revision)
+    }
+
+    /// Is everything kept that there ever was?
+    pub fn is_whole(&self) -> bool {
+        self.first_kept == 0
+    }
+
     /// A commit was made; what it should hold is compared with what it does.
     #[track_caller]
     pub fn committed(&mut self, version: Version) {

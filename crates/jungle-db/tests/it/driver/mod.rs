@@ -176,7 +176,10 @@ impl World {
             53 => self.set_retention(rng),
             54 => self.some_branch(rng).watch(rng),
             55 => drop(self.jungle.collect().expect("all is in memory")),
-            56 => self.check_snapshot(),
+            56 => {
+                self.check_snapshot();
+                self.check_then(rng);
+            }
             60 | 61 => self.undo(rng),
             _ => self.look_back(rng),
         }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use jungle_db::{CommitMeta, Jungle, RevertError, Revision, SetRootError, Timestamp, UndoError};
+use jungle_db::{
+    CommitMeta, Jungle, NoSuchRevision, RevertError, Revision, SetRootError, Timestamp, UndoError,
+};
 use jungle_testkit::Rng;
 use jungle_tree::{Resolution, merge};
 
@@ -67,6 +69,31 @@ impl World {
             let found = snapshot.tree(&tree.name).expect("it is there");
             assert_eq!(found.revision(), newest.revision);
             assert_eq!(content::of(found.root()), *newest.content);
+        }
+    }
+
+    /// All trees at once, as they were at some revision.
+    pub fn check_then(&self, rng: &mut Rng) {
+        let newest = self.now.revision;
+        let revision = Revision::new(rng.below(newest.number() + 3));
+        let found = self.jungle.at(revision);
+        if revision > newest {
+            return assert_eq!(found.err(), Some(NoSuchRevision::NotYet { newest }));
+        }
+        let mains = self.trees.iter().map(|tree| (&*tree.name, &tree.branches["main"]));
+        let mains: Vec<(&str, &Branch)> = mains.collect();
+        if mains.iter().any(|(_, main)| main.at(revision).is_none() && !main.is_whole()) {
+            let error = found.err();
+            return assert!(matches!(error, Some(NoSuchRevision::TooOld { .. })), "{error:?}");
+        }
+        let found = found.expect("all of it is kept");
+        let there = mains.into_iter().filter_map(|(name, main)| Some((name, main.at(revision)?)));
+        let there: Vec<(&str, &Version)> = there.collect();
+        assert_eq!(found.iter().count(), there.len(), "the trees at {revision}");
+        for (name, version) in there {
+            let tree = found.tree(name).expect("it was there then");
+            assert_eq!(tree.revision(), version.revision);
+            assert_eq!(content::of(tree.root()), *version.content, "{name} at {revision}");
         }
     }
 
@@ -177,7 +204,7 @@ impl World {
         let branches = &mut self.trees[tree].branches;
         let at = rng.index(branches.len());
         let branch = branches.values_mut().nth(at).expect("counted");
-        if branch.kept().len() < branch.versions.len() {
+        if !branch.is_whole() {
             return; // How far it goes back then is not said here.
         }
         let course = branch.course(way, steps);
