@@ -1,14 +1,16 @@
 //! Taking back what a revision did, or going back to one.
 
-use jungle_tree::{MergeOptions, Path, diff, merge};
+use jungle_tree::{MergeOptions, Merged, Path, apply, diff, merge};
 
 use super::set_root::{Replace, SetRootError};
 use super::{CommitOptions, Committed, TreeHandle, committed};
+use crate::commit::draft::Draft;
 use crate::commit::transaction::Conflicts;
 use crate::commit::write::NotWritten;
 use crate::commit::{Attempt, Failure, Overlap};
 use crate::history::past::NoSuchRevision;
 use crate::revision::{CommitMeta, Revision};
+use crate::snapshot::Snapshot;
 
 /// Why a revision was not taken back.
 ///
@@ -159,28 +161,12 @@ impl TreeHandle {
         revision: Revision,
         meta: &CommitMeta,
     ) -> Result<Committed<()>, RevertError> {
-        let after = self.at(revision)?;
-        let own = after.revision();
-        if own != revision {
-            return Err(RevertError::OfAnother { revision, own });
-        }
-        let before = self.at(Revision::new(after.revision().number().saturating_sub(1)))?;
+        let step = self.made_of(revision)?;
         let now = self.head.snapshot();
         if expected.is_some_and(|expected| !expected.is_same(&now)) {
             return Err(RevertError::Changed { newest: now.revision() });
         }
-        let merged = merge(&after, &before, &now, &MergeOptions::new());
-        let merged = merged.map_err(NotWritten::NoRoom)?;
-        let overlap = |overlap: Overlap| RevertError::Conflict(Conflicts::new(vec![overlap]));
-        let taken = taken(&now, &merged.renamed);
-        if !merged.conflicts.is_empty() || taken.is_some() {
-            return Err(overlap(Overlap {
-                branch: self.head.id,
-                read: taken,
-                conflicts: merged.conflicts,
-                changes: diff(&after, &before),
-            }));
-        }
+        let merged = self.taken_back(&step, &now)?;
         if !merged.editor.is_changed() {
             self.shared.rely_on(now.revision(), None)?;
             return Ok(committed(now.revision()));
@@ -200,9 +186,99 @@ impl TreeHandle {
             Err(Failure::Overlap(_)) if expected.is_some() => {
                 Err(RevertError::Changed { newest: self.head.snapshot().revision() })
             }
-            Err(Failure::Overlap(found)) => Err(overlap(found)),
+            Err(Failure::Overlap(found)) => Err(in_the_way(found)),
         }
     }
+
+    /// As [`revert`](TreeHandle::revert), in a draft, for whoever keeps its changes elsewhere: on
+    /// top of the version that it began with.
+    ///
+    /// # Errors
+    /// As there; the draft is as it was then, unless there is no room.
+    ///
+    /// # Panics
+    /// When the draft has been edited before.
+    ///
+    /// ```
+    /// use jungle_db::{CommitOptions, Draft, Jungle};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let title = tree.update(|tx| tx.put_attribute(&[], "title", "Hello"))?;
+    /// let mut draft = Draft::signed(&tree.snapshot(), CommitOptions::default(), 1, 7);
+    /// tree.revert_in(&mut draft, title.revision)?;
+    /// let mut line = jungle_tree::Tree::from_snapshot(&tree.snapshot());
+    /// let (changes, _) = draft.into_changes(&mut line);
+    /// assert_eq!(changes.len(), 1);
+    /// assert!(!line.snapshot().root().has_attributes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn revert_in(&self, draft: &mut Draft, revision: Revision) -> Result<(), RevertError> {
+        assert!(!draft.is_changed(), "what was edited before would not be looked at");
+        let merged = self.taken_back(&self.made_of(revision)?, draft.base())?;
+        let applied = draft.bulk(|editor| apply(editor, &merged.changes));
+        Ok(applied.map_err(NotWritten::NoRoom)?)
+    }
+
+    /// As [`restore`](TreeHandle::restore), in a draft, for whoever keeps its changes elsewhere.
+    ///
+    /// # Errors
+    /// As there; the draft is as it was then, unless there is no room.
+    ///
+    /// # Panics
+    /// When the draft has been edited before.
+    ///
+    /// ```
+    /// use jungle_db::{CommitOptions, Draft, Jungle};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let good = tree.update(|tx| tx.put_attribute(&[], "title", "good"))?;
+    /// tree.update(|tx| tx.put_attribute(&[], "title", "bad"))?;
+    /// let mut draft = Draft::signed(&tree.snapshot(), CommitOptions::default(), 1, 7);
+    /// tree.restore_in(&mut draft, good.revision)?;
+    /// let mut line = jungle_tree::Tree::from_snapshot(&tree.snapshot());
+    /// assert_eq!(draft.into_changes(&mut line).0.to_string(), "~ / @title = \"good\"\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn restore_in(&self, draft: &mut Draft, revision: Revision) -> Result<(), RevertError> {
+        assert!(!draft.is_changed(), "what was edited before would not be looked at");
+        let old = self.at(revision)?;
+        let changes = diff(draft.base(), &old);
+        let applied = draft.bulk(|editor| apply(editor, &changes));
+        Ok(applied.map_err(NotWritten::NoRoom)?)
+    }
+
+    /// What a revision of this branch was made of, and it.
+    fn made_of(&self, revision: Revision) -> Result<[Snapshot; 2], RevertError> {
+        let after = self.at(revision)?;
+        let own = after.revision();
+        if own != revision {
+            return Err(RevertError::OfAnother { revision, own });
+        }
+        let before = self.at(Revision::new(own.number().saturating_sub(1)))?;
+        Ok([before, after])
+    }
+
+    /// A version without what a revision did, if nothing is in the way of that.
+    fn taken_back(
+        &self,
+        [before, after]: &[Snapshot; 2],
+        now: &jungle_tree::Snapshot,
+    ) -> Result<Merged, RevertError> {
+        let merged = merge(after, before, now, &MergeOptions::new());
+        let merged = merged.map_err(NotWritten::NoRoom)?;
+        let taken = taken(now, &merged.renamed);
+        if merged.conflicts.is_empty() && taken.is_none() {
+            return Ok(merged);
+        }
+        Err(in_the_way(Overlap {
+            branch: self.head.id,
+            read: taken,
+            conflicts: merged.conflicts,
+            changes: diff(after, before),
+        }))
+    }
+}
+
+fn in_the_way(overlap: Overlap) -> RevertError {
+    RevertError::Conflict(Conflicts::new(vec![overlap]))
 }
 
 /// Where a node was to come back, and is one: it is back already, and would be there twice.
