@@ -19,6 +19,7 @@ use crate::access::{Need, Visitor, Whose, share};
 use crate::app::aside_with;
 use crate::body::{self, Incoming, Outgoing};
 use crate::etag::{Expected, changed, check, expected};
+use crate::limits::Limits;
 use crate::once::Answer;
 use crate::places::Place;
 use crate::problem::{Kind, Problem};
@@ -95,14 +96,7 @@ pub(crate) async fn import(
     let limits = app.options.limits.clone();
     let (head, body) = request.into_parts();
     let body = Incoming::new(body, &limits);
-    let options = ImportOptions {
-        limits: JsonLimits {
-            bytes_max: limits.document_bytes_max,
-            value_bytes_max: limits.value_bytes_max.min(jungle::VALUE_BYTES_MAX),
-            ..JsonLimits::default()
-        },
-        ..ImportOptions::default()
-    };
+    let options = within(&limits);
     let commit = CommitOptions { meta, ..CommitOptions::default() };
     // It may have come for hours.
     let may = {
@@ -114,6 +108,18 @@ pub(crate) async fn import(
     let visitor = app.clone();
     let answer = aside_with(place, move || import.read(&visitor, (body, &options), may)).await?;
     Ok(app.mark.show(answer.revision, written(answer.body)))
+}
+
+/// How a document is read here.
+pub(super) fn within(limits: &Limits) -> ImportOptions {
+    ImportOptions {
+        limits: JsonLimits {
+            bytes_max: limits.document_bytes_max,
+            value_bytes_max: limits.value_bytes_max.min(jungle::VALUE_BYTES_MAX),
+            ..JsonLimits::default()
+        },
+        ..ImportOptions::default()
+    }
 }
 
 struct Import {

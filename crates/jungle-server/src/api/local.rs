@@ -11,7 +11,9 @@ use jungle_cluster::{Local, LocalId, LocalOutcome, Refused};
 use serde_json::{Value, json};
 
 use super::commit::Batch;
+use super::document;
 use super::edit::Edits;
+use super::revert::Wanted;
 use super::status::of_all;
 use super::{Named, json};
 use crate::access::{Need, Role, Visitor};
@@ -30,22 +32,87 @@ pub(crate) async fn commit(
     let local = outbox(&app)?;
     body::must_be(request.headers(), "application/json")?;
     let body = body::whole(request, &app.options.limits).await?;
-    let answer = app.write(move |app| {
+    kept(&app, move |app| {
         let batch: Batch = body::json(&body)?;
         let options = CommitOptions { durability: batch.durability(), ..batch.options(app)? };
         let edits = Edits { batch: &batch.edits, app, tree: &branch.name() };
         let kept = local.update(&branch, &options, |draft| edits.apply(draft))?;
         let created = kept.value.iter().map(|made| made.as_ref().map(Path::to_string));
-        Ok(json!({
-            "entry": kept.id.map(|id| id.to_string()),
-            "created": created.collect::<Vec<_>>(),
-        }))
-    });
-    let answer = answer.await?;
+        let mut told = of_entry(kept.id);
+        told["created"] = created.collect::<Vec<_>>().into();
+        Ok(told)
+    })
+    .await
+}
+
+/// Imports a document. All of it is there before anybody is kept out: as an entry it may not be
+/// long anyhow.
+pub(crate) async fn import(
+    app: Visitor,
+    Named(name): Named<String>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    let query = Query::of(request.uri(), &["path", "branch", "author", "message"])?;
+    let path = query.path()?;
+    let branch = app.branch(&name, &query, Need::write(&path))?;
+    let meta = app.meta(query.text("author")?, query.long_text("message"))?;
+    let local = outbox(&app)?;
+    body::must_be(request.headers(), "application/json")?;
+    let body = body::whole(request, &app.options.limits).await?;
+    kept(&app, move |app| {
+        let options = document::within(&app.options.limits);
+        let kept = local.update(&branch, &CommitOptions::from(&meta), |draft| {
+            draft.bulk(|editor| {
+                let read = jungle::json::import(&body[..], editor, &path, &options, &mut |_| ());
+                read.map_err(Problem::from)
+            })
+        });
+        Ok(of_entry(kept?.id))
+    })
+    .await
+}
+
+/// Takes back a revision, or goes back to one, on top of all that was done on this server.
+pub(crate) async fn revert(
+    app: Visitor,
+    Named(name): Named<String>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    Query::of(request.uri(), &[])?;
+    let tree = app.tree(&name, Need::whole(Role::Write))?;
+    let local = outbox(&app)?;
+    let wanted: Wanted = body::asked(request, &app.options.limits).await?;
+    let (branch, meta) = (wanted.branch(tree)?, wanted.meta(&app)?);
+    kept(&app, move |_| {
+        let revision = wanted.revision();
+        // While an entry is settled what is shown may be older than what is there: nothing of a
+        // revision that is not in it can be taken back from it.
+        if branch.at(revision).is_ok() && local.snapshot(&branch)?.revision() < revision {
+            let detail = "what was committed here is not on top of that revision yet";
+            return Err(Problem::new(Kind::Conflict, detail).hint("send it again in a moment"));
+        }
+        let kept = local.update(&branch, &CommitOptions::from(&meta), |draft| {
+            wanted.apply(&branch, draft).map_err(Problem::from)
+        });
+        Ok(of_entry(kept?.id))
+    })
+    .await
+}
+
+/// Keeps something in the outbox, and has it published.
+async fn kept(
+    app: &Visitor,
+    f: impl FnOnce(&Visitor) -> Result<Value, Problem> + Send + 'static,
+) -> Result<Response, Problem> {
+    let told = app.write(f).await?;
     if let Some(outbox) = app.boards.outbox() {
         outbox.tell();
     }
-    Ok((StatusCode::ACCEPTED, json(&answer)).into_response())
+    Ok((StatusCode::ACCEPTED, json(&told)).into_response())
+}
+
+fn of_entry(id: Option<LocalId>) -> Value {
+    json!({"entry": id.map(|id| id.to_string())})
 }
 
 /// How the outbox stands, and what was refused.

@@ -36,7 +36,7 @@ use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::http::request::Parts;
 use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get};
+use axum::routing::{delete, get, put};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -76,6 +76,8 @@ fn of_a_tree() -> Router<Arc<App>> {
         .route("/search", get(search::search))
         .route("/commits", axum::routing::post(commit::commit))
         .route("/local", get(live::watch).post(local::commit))
+        .route("/local/document", put(local::import))
+        .route("/local/reverts", axum::routing::post(local::revert))
         .route("/document", get(document::export).put(document::import))
         .route("/revisions", get(revisions::list))
         .route("/revisions/{revision}", get(revisions::show))

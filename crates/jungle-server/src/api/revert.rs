@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::Request;
 use axum::response::Response;
-use jungle::{CommitMeta, CommitOptions, Revision, TreeHandle};
+use jungle::{CommitMeta, CommitOptions, Draft, RevertError, Revision, TreeHandle};
 use serde::Deserialize;
 
 use super::commit::Done;
@@ -18,7 +18,7 @@ use crate::query::Query;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+pub(super) struct Wanted {
     revision: u64,
     #[serde(default)]
     mode: Mode,
@@ -35,6 +35,32 @@ enum Mode {
     Restore,
 }
 
+impl Wanted {
+    pub(super) fn revision(&self) -> Revision {
+        Revision::new(self.revision)
+    }
+
+    /// The branch on which it is wanted.
+    pub(super) fn branch(&self, tree: TreeHandle) -> Result<TreeHandle, Problem> {
+        match &self.branch {
+            Some(branch) => Ok(tree.on_branch(branch)?),
+            None => Ok(tree),
+        }
+    }
+
+    pub(super) fn meta(&self, app: &Visitor) -> Result<CommitMeta, Problem> {
+        app.meta(self.author.as_deref(), self.message.as_deref())
+    }
+
+    /// Does it in a draft of that branch.
+    pub(super) fn apply(&self, branch: &TreeHandle, draft: &mut Draft) -> Result<(), RevertError> {
+        match self.mode {
+            Mode::Undo => branch.revert_in(draft, self.revision()),
+            Mode::Restore => branch.restore_in(draft, self.revision()),
+        }
+    }
+}
+
 pub(crate) async fn revert(
     app: Visitor,
     Named(name): Named<String>,
@@ -43,11 +69,8 @@ pub(crate) async fn revert(
     Query::of(request.uri(), &[])?;
     let Asked { body, expected, keyed } = Asked::by(request, &app).await?;
     let wanted: Wanted = body::json(&body)?;
-    let mut tree = app.tree(&name, Need::whole(Role::Write))?;
-    if let Some(branch) = &wanted.branch {
-        tree = tree.on_branch(branch)?;
-    }
-    let meta = app.meta(wanted.author.as_deref(), wanted.message.as_deref())?;
+    let tree = wanted.branch(app.tree(&name, Need::whole(Role::Write))?)?;
+    let meta = wanted.meta(&app)?;
     let answer = app.write(move |app| {
         once(app, &[&tree], keyed, CommitOptions::from(&meta), |options| {
             do_it(&tree, &wanted, expected, &options.meta)
@@ -63,7 +86,7 @@ fn do_it(
     expected: Option<Expected>,
     meta: &CommitMeta,
 ) -> Result<Answer, Problem> {
-    let revision = Revision::new(wanted.revision);
+    let revision = wanted.revision();
     let before = tree.snapshot();
     check(expected, before.revision())?;
     let committed = match (wanted.mode, expected) {

@@ -267,6 +267,10 @@ fn everything_wrong_about_a_cluster_is_refused() {
     asking.read("/api/v1/cluster/checkpoint?", &[("wait", WAITS)]);
     asking.write("POST", "/api/v1/cluster/checkpoint", true);
     asking.write("POST", "/api/v1/trees/t/local", false);
+    asking.write("PUT", "/api/v1/trees/t/local/document", false);
+    asking.write("POST", "/api/v1/trees/t/local/reverts", false);
+    let tomorrow = r#"{"revision":99}"#;
+    asking.refused("POST", "/api/v1/trees/t/local/reverts", &[], Some(tomorrow));
     for entry in ENTRIES.split('|') {
         let address = format!("/api/v1/local/{entry}");
         asking.refused("GET", &address, &[], None);

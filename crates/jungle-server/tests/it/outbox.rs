@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
 
 use jungle::{CommitOptions, Jungle, OpenOptions};
 use jungle_cluster::{Cluster, LogError, MemoryLog, Options};
@@ -11,7 +10,30 @@ use jungle_server::{Access, Data, Role};
 
 use crate::appending::Appending;
 use crate::people::grant;
-use crate::support::{Folder, Served};
+use crate::support::{Folder, PATIENCE, Served};
+
+/// A server with an outbox, and whether nothing comes to the log from it.
+fn serve(
+    log: MemoryLog,
+    folder: &Folder,
+    options: jungle_server::Options,
+) -> (Served, Arc<Cluster>, Arc<AtomicBool>) {
+    let (open, data) = (OpenOptions::new(), folder.0.join("data"));
+    let is_away = Arc::new(AtomicBool::new(false));
+    let is_cut = Arc::clone(&is_away);
+    let log = Appending::new(Arc::new(log), move |log, after, message, within| {
+        if is_cut.load(Ordering::SeqCst) {
+            return Err(LogError::NoAnswer { within, last: None });
+        }
+        log.append(after, message, within)
+    });
+    let joined = Cluster::follow_in_folder(Arc::new(log), &data, &open, &Options::default());
+    let (store, cluster) = joined.unwrap();
+    cluster.local(open.open(folder.0.join("outbox")).unwrap()).unwrap();
+    let cluster = Arc::new(cluster);
+    let data = Data::Cluster(store, Arc::clone(&cluster));
+    (Served::start(data, options), cluster, is_away)
+}
 
 /// What one who may read, and one who administers all trees, are answered who want a commit
 /// forgotten of which the tree is no more.
@@ -30,26 +52,10 @@ fn forgotten(test: &str, read_only: bool) -> [u16; 2] {
     let elsewhere = Jungle::builder().build().unwrap();
     let other = Cluster::follow(Arc::new(log.connect()), &elsewhere, &Options::default()).unwrap();
     elsewhere.create_tree("t").unwrap();
-    let (open, data) = (OpenOptions::new(), folder.0.join("data"));
-    // Nothing comes to the log from here for a while.
-    let is_away = Arc::new(AtomicBool::new(false));
-    let is_cut = Arc::clone(&is_away);
-    let log = Appending::new(Arc::new(log), move |log, after, message, within| {
-        if is_cut.load(Ordering::SeqCst) {
-            return Err(LogError::NoAnswer { within, last: None });
-        }
-        log.append(after, message, within)
-    });
-    let joined = Cluster::follow_in_folder(Arc::new(log), &data, &open, &Options::default());
-    let (store, cluster) = joined.unwrap();
-    cluster.local(open.open(folder.0.join("outbox")).unwrap()).unwrap();
-    let cluster = Arc::new(cluster);
-    let data = Data::Cluster(store, Arc::clone(&cluster));
     let options = jungle_server::Options { access: Some(file), read_only, ..Default::default() };
-    let served = Served::start(data, options);
+    let (served, cluster, is_away) = serve(log, &folder, options);
 
-    let long = Duration::from_secs(60);
-    cluster.sync(long).unwrap();
+    cluster.sync(PATIENCE).unwrap();
     is_away.store(true, Ordering::SeqCst);
     let (local, tree) = (cluster.opened_local().unwrap(), served.server.jungle().open_tree("t"));
     local.update(&tree.unwrap(), &CommitOptions::default(), |draft| draft.append(&[])).unwrap();
@@ -63,16 +69,78 @@ fn forgotten(test: &str, read_only: bool) -> [u16; 2] {
     let waiting = of_all.iter().filter_map(|server| server["outbox"]["oldest"].as_i64());
     assert_eq!(waiting.collect::<Vec<_>>(), [oldest.as_micros()], "{told}");
     elsewhere.delete_tree("t").unwrap();
-    other.sync(long).unwrap();
-    is_away.store(false, Ordering::SeqCst);
-    while local.status().pending > 0 {
-        thread::yield_now();
-    }
+    other.sync(PATIENCE).unwrap();
+    settle(&cluster, &is_away);
     let entry = local.refused().unwrap()[0].id;
     who.map(|who| {
         let path = format!("/api/v1/local/{entry}");
         served.send("DELETE", &path, &[("authorization", &who)], None).status.as_u16()
     })
+}
+
+/// Lets all that waits come to the log.
+fn settle(cluster: &Cluster, is_away: &AtomicBool) {
+    is_away.store(false, Ordering::SeqCst);
+    while cluster.opened_local().unwrap().status().pending > 0 {
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn imports_and_reverts_are_done_while_cut_off() {
+    let (folder, log) = (Folder::new("outbox-import"), MemoryLog::new());
+    let elsewhere = Jungle::builder().build().unwrap();
+    let other = Cluster::follow(Arc::new(log.connect()), &elsewhere, &Options::default()).unwrap();
+    let tree = elsewhere.create_tree("t").unwrap();
+    tree.update(|tx| tx.insert_child(&[], &"doc".into())).unwrap();
+    tree.update(|tx| tx.put_attribute(&[], "n", 1)).unwrap();
+    let wrong = tree.update(|tx| tx.put_attribute(&[], "n", 2)).unwrap().revision;
+    let (served, cluster, is_away) = serve(log, &folder, jungle_server::Options::default());
+    cluster.sync(PATIENCE).unwrap();
+    is_away.store(true, Ordering::SeqCst);
+
+    let of_tree = |rest: &str| format!("/api/v1/trees/t/{rest}");
+    let own = |rest: &str| {
+        served.send("GET", &of_tree(rest), &[("jungle-consistency", "own")], None).expect(200)
+    };
+    let n = || own("node")["attributes"]["n"]["value"].clone();
+    let undo = format!(r#"{{"revision":{wrong},"message":"it was one"}}"#);
+    let restore = format!(r#"{{"revision":{wrong},"mode":"restore"}}"#);
+    let put = r#"{"edits":[{"op":"put","attribute":"n","value":7}]}"#;
+    let revert = |body: &str| served.post(&of_tree("local/reverts"), body);
+    assert!(revert(&undo).expect(202)["entry"].is_string());
+    assert_eq!(n(), 1);
+    served.post(&of_tree("local"), put).expect(202);
+    assert_eq!(revert(&undo).problem(), "conflict");
+    assert_eq!(n(), 7);
+    revert(&restore).expect(202);
+    assert_eq!(n(), 2);
+    revert(&undo).expect(202);
+    let import = |body: &str| {
+        let path = of_tree("local/document?path=/doc&author=ana");
+        served.send("PUT", &path, &[], Some(body))
+    };
+    let document = r#"{"b":[1,2]}"#;
+    assert!(import(document).expect(202)["entry"].is_string());
+    assert_eq!(import(document).expect(202)["entry"], serde_json::Value::Null);
+    let long = format!(r#"["{}"]"#, "x".repeat(1_000_000));
+    assert_eq!(import(&long).problem(), "too-large");
+    assert_eq!(import("[1").problem(), "bad-request");
+    assert_eq!(own("document?path=/doc").to_string(), document);
+    let theirs = || served.get(&of_tree("node")).expect(200)["attributes"]["n"]["value"].clone();
+    assert_eq!(theirs(), 2);
+
+    settle(&cluster, &is_away);
+    other.sync(PATIENCE).unwrap();
+    assert_eq!(theirs(), 1);
+    let root = tree.snapshot();
+    assert_eq!(root.root().attribute("n").and_then(|n| n.as_int()), Some(1));
+    let list = root.root().child("doc").and_then(|node| node.child("b"));
+    assert_eq!(list.map(|list| list.child_count()), Some(2));
+    let newest = served.get(&of_tree("revisions/main")).expect(200);
+    assert_eq!(newest["author"], "ana");
+    let refused = &served.get("/api/v1/local").expect(200)["refused"];
+    assert_eq!(refused, &serde_json::json!([]));
 }
 
 #[test]
