@@ -3,6 +3,7 @@
 mod copied;
 mod crossed;
 mod hours;
+mod reverts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
