@@ -245,8 +245,8 @@ pub(crate) fn publish(
             let newest = guards.iter().map(|state| state.history.newest().revision).max();
             return Ok(newest.unwrap_or_default());
         }
-        let mut written = attempts.iter().zip(&mut guards).filter(|(attempt, _)| attempt.writes);
-        written.try_for_each(|(_, state)| state.refuse_repeated(meta))?;
+        // What it would do now may leave out the branch that knows of it.
+        guards.iter_mut().try_for_each(|state| state.refuse_repeated(meta))?;
     }
     // Times of a history never go down, whatever the clock does.
     let newest = guards.iter().map(|state| state.history.newest().time).max();
@@ -582,9 +582,9 @@ impl<'h> Attempt<'h> {
         self.head.newest_time()
     }
 
-    /// Refuses what was asked for before.
+    /// Refuses what was asked for before, whether or not it changes this branch now.
     pub(crate) fn refuse_repeated(&self, meta: &CommitMeta) -> Result<(), NotWritten> {
-        if self.writes { self.head.lock().refuse_repeated(meta) } else { Ok(()) }
+        self.head.lock().refuse_repeated(meta)
     }
 
     pub(crate) fn editor_of_head(&self) -> Editor {

@@ -185,8 +185,10 @@ impl CommitMeta {
     /// Asked for by this request. Edits of a branch with it are committed once: if it is that of
     /// one of the newest [`REQUESTS_MAX`](crate::REQUESTS_MAX) revisions of the branch that are
     /// kept, they are refused as [`NotWritten::Repeated`], whoever committed that, and whether or
-    /// not the Jungle was opened since. What changes nothing makes no revision, and so is not known
-    /// again; what a [`Series`](crate::Series) commits is not looked up.
+    /// not the Jungle was opened since. So are those of several branches, if it is that of any
+    /// branch which the transaction looked at, whether or not it changes that one. What changes
+    /// nothing makes no revision, and so is not known again; what a [`Series`](crate::Series)
+    /// commits is not looked up.
     ///
     /// ```
     /// use jungle_db::{CommitMeta, CommitOptions, Jungle, NotWritten, RequestId, UpdateError};

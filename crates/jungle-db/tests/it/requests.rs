@@ -72,6 +72,30 @@ fn repeated_request_is_told_of_its_commit_whatever_it_would_do_now() {
     assert!(once(&side, 1) > first);
 }
 
+/// What it would do now is nothing to the branch that has it in its history.
+#[test]
+fn request_of_several_trees_is_known_by_those_that_it_would_not_change() {
+    let (jungle, a) = tree_of(0);
+    let b = jungle.create_tree("b").unwrap();
+    b.update(|tx| tx.put_attribute(&[], "n", 2)).unwrap();
+    let options = CommitOptions::from(&meta(1));
+    let send = || {
+        jungle.update(&options, |tx| {
+            tx.on(&a).put_attribute(&[], "n", 1)?;
+            tx.on(&b).put_attribute(&[], "n", 2)
+        })
+    };
+    let first = send().unwrap().revision;
+    assert!(b.snapshot().revision() < first);
+    b.update(|tx| tx.put_attribute(&[], "n", 3)).unwrap();
+    let again = send();
+    let Err(UpdateError::NotWritten(NotWritten::Repeated { revision })) = again else {
+        panic!("{again:?}");
+    };
+    assert_eq!(revision, first);
+    assert_eq!(b.read().root().attribute("n").and_then(|n| n.as_int()), Some(3));
+}
+
 #[test]
 fn what_is_not_kept_and_what_is_long_ago_is_not_known() {
     let (_jungle, tree) = tree_of(0);

@@ -247,6 +247,36 @@ fn same_key_is_done_once_in_all_trees() {
     }
 }
 
+/// Each key goes to both servers at once, of which neither knows what the other has done.
+#[test]
+fn same_key_is_done_once_by_two_servers() {
+    let folders = ["one", "two"].map(|name| Folder::new(&format!("several-keyed-{name}")));
+    let log = MemoryLog::new();
+    let (one, _first) = follow(log.connect(), &folders[0]);
+    let one = filled(one);
+    let (two, second) = follow(log, &folders[1]);
+    second.sync(PATIENCE).unwrap();
+    let edits = [json!({"op": "append"})];
+    let body = json!({"trees": [part("a", &edits), part("b", &edits)]}).to_string();
+    for key in 0..10 {
+        let key = key.to_string();
+        let send = |served: &Served| {
+            let headers = [("idempotency-key", &*key)];
+            served.send("POST", COMMITS, &headers, Some(&body)).expect(200)["revision"].clone()
+        };
+        let (by_one, by_two) = std::thread::scope(|scope| {
+            let by_two = scope.spawn(|| send(&two));
+            (send(&one), by_two.join().unwrap())
+        });
+        assert_eq!(by_one, by_two, "{key}");
+    }
+    second.sync(PATIENCE).unwrap();
+    for tree in ["a", "b"] {
+        let node = two.get(&format!("/api/v1/trees/{tree}/node")).expect(200);
+        assert_eq!(node["child_count"], 10, "{tree}");
+    }
+}
+
 /// Moves one from a tree to the other, if both are as they were seen; tells whether it did.
 fn moves_one(served: &Served, [from, to]: [&str; 2]) -> bool {
     let seen = [from, to].map(|tree| n(served, tree));
