@@ -404,6 +404,11 @@ impl Access {
         self.of(who).any(|grant| grant.role >= role && grant.is_for(tree))
     }
 
+    /// May somebody do this in some part of any tree?
+    pub(super) fn may_anywhere(&self, who: &str, role: Role) -> bool {
+        self.of(who).any(|grant| grant.role >= role)
+    }
+
     /// May somebody do this everywhere?
     pub(super) fn may_everywhere(&self, who: &str, role: Role) -> bool {
         self.of(who).any(|grant| grant.role >= role && grant.tree == "*" && grant.path.is_empty())

@@ -290,6 +290,23 @@ impl Visitor {
         self.administer(what)
     }
 
+    /// Refuses whoever may change nothing in any tree, before it is read which ones are wanted.
+    pub(crate) fn check_writes(&self) -> Result<(), Problem> {
+        if self.is_withheld(Need::part(Role::Write)) {
+            return Err(withheld());
+        }
+        let may = match &self.who {
+            Who::Anybody => true,
+            Who::Stranger => false,
+            Who::Known(known) => known.access.may_anywhere(&known.name, Role::Write),
+        };
+        may.then_some(()).ok_or_else(|| {
+            let who = self.name().unwrap_or("nobody");
+            let detail = format_args!("{who} has the role {} for no tree", Role::Write);
+            Problem::new(Kind::Forbidden, detail)
+        })
+    }
+
     /// The highest role for the whole of a tree, or (`None`) for some part of it.
     pub(crate) fn role(&self, tree: &str, place: Option<&[Key]>) -> Option<Role> {
         let roles = [Role::Admin, Role::Write, Role::Read];

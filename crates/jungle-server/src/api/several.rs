@@ -73,6 +73,7 @@ struct Made {
 
 pub(crate) async fn commit(app: Visitor, request: Request<Body>) -> Result<Response, Problem> {
     Query::of(request.uri(), &[])?;
+    app.check_writes()?;
     let Asked { body, keyed, .. } = Asked::by(request, &app).await?;
     let answer = app.write(move |app| parse_and_do(app, &body, keyed)).await?;
     Ok(app.mark.show(answer.revision, written(answer.body)))
