@@ -33,6 +33,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) address: Option<IpAddr>,
     pub(crate) method: &'a Method,
     pub(crate) path: &'a str,
+    /// The tree that was refused, where the path does not say it.
+    pub(crate) tree: Option<&'a str>,
     pub(crate) status: u16,
     /// What went wrong, where the server could not do it.
     pub(crate) failure: Option<&'a str>,
@@ -55,13 +57,15 @@ impl Audit {
             return;
         }
         let left_out = Some(self.left_out.swap(0, Ordering::Relaxed)).filter(|&count| count > 0);
-        let &Asked { who, address, method, path, status, failure } = asked;
+        let &Asked { who, address, method, path, tree, status, failure } = asked;
         let who = who.unwrap_or("nobody known");
         let address = address.map(tracing::field::display);
         let path = path.char_indices().nth(PATH_CHARS).map_or(path, |(end, _)| &path[..end]);
         match status {
             400.. => {
-                tracing::warn!(who, address, %method, path, status, failure, left_out, "refused");
+                tracing::warn!(
+                    who, address, %method, path, tree, status, failure, left_out, "refused"
+                );
             }
             _ => tracing::info!(who, address, %method, path, status, left_out, "asked for"),
         }
@@ -104,8 +108,8 @@ mod tests {
                 Some(page) => page.to_owned(),
                 None => format!("/api/v1/{path}"),
             };
-            let asked =
-                Asked { who: None, address: None, method, path, status: 200, failure: None };
+            let (who, address, tree, failure) = (None, None, None, None);
+            let asked = Asked { who, address, method, path, tree, status: 200, failure };
             asked.is_told()
         };
         for (method, path) in [
@@ -144,8 +148,9 @@ mod tests {
     fn nobody_fills_the_notes() {
         let (audit, start) = (Audit::new(), Instant::now());
         let ask = |(address, status): ([u8; 4], u16), seconds: u64| {
-            let (who, address, method) = (None, Some(address.into()), &Method::GET);
-            let asked = Asked { who, address, method, path: "/", status, failure: None };
+            let (who, tree, failure, path) = (None, None, None, "/");
+            let (address, method) = (Some(address.into()), &Method::GET);
+            let asked = Asked { who, address, method, path, tree, status, failure };
             assert!(asked.is_told());
             let before = audit.left_out.load(Ordering::Relaxed);
             audit.note(&asked, start + Duration::from_secs(seconds));

@@ -26,7 +26,7 @@ use crate::client::Client;
 use crate::cluster::{self, Asked};
 use crate::elsewhere;
 use crate::options::Options;
-use crate::problem::{Bug, Failure, Kind, Problem};
+use crate::problem::{About, Bug, Failure, Kind, Problem};
 use crate::tls::Certificate;
 
 /// The names by which the server may be asked for. A page of another site can make its own name
@@ -117,6 +117,7 @@ pub(crate) async fn guard(
     }
     let status = response.status();
     let failure = response.extensions_mut().remove::<Failure>();
+    let about = response.extensions_mut().remove::<About>();
     let headers = response.headers_mut();
     let always = [
         (CONTENT_SECURITY_POLICY, POLICY),
@@ -134,7 +135,9 @@ pub(crate) async fn guard(
         let (micros, status) = (time.as_micros(), status.as_u16());
         let (who, address) = (who.as_deref(), client);
         let failure = failure.as_ref().map(|Failure(why)| &**why);
-        let asked = audit::Asked { who, address, method: &method, path: &path, status, failure };
+        let tree = about.as_ref().map(|About(tree)| &**tree);
+        let (method, path) = (&method, &*path);
+        let asked = audit::Asked { who, address, method, path, tree, status, failure };
         match status {
             500 => tracing::error!(%method, path, status, failure, micros, "failed"),
             _ if asked.is_told() => app.audit.note(&asked, began),

@@ -111,6 +111,7 @@ fn who_was_refused_what_is_noted() {
     let folder = Folder::new("serve-audit");
     let reader = folder.run(&["access", "add-token", "data", "reader"]);
     folder.run(&["access", "grant", "data", "reader", "b", "read"]).check_code(0);
+    folder.run(&["access", "grant", "data", "reader", "other", "write"]).check_code(0);
     let (serving, token, place) = serve(&folder, &["--log", "info"]);
     use_all(&serving, &token);
     folder.run(&["access", "add-token", "data", "later"]).check_code(0);
@@ -122,6 +123,10 @@ fn who_was_refused_what_is_noted() {
     let bearer = |token: &str| format!("Authorization: Bearer {}\r\n", token.trim());
     ask(&serving, "DELETE /api/v1/trees/b", &bearer(&reader.out), "", 403);
     ask(&serving, "DELETE /api/v1/folder/verify", &bearer(&reader.out), "", 403);
+    // They may change another one, so it is read what is wanted.
+    let several = r#"{"trees":[{"tree":"b","edits":[{"op":"append"}]}]}"#;
+    let refused = serving.send_with("POST /api/v1/commits", &bearer(&reader.out), several);
+    assert!(refused.starts_with("HTTP/1.1 403 "), "{refused}");
     let verify = serving.send_with("POST /api/v1/folder/verify", &bearer(&token), "");
     assert!(verify.starts_with("HTTP/1.1 202 "), "{verify}");
     // Ten attempts may follow each other, and one more every twelve seconds.
@@ -152,6 +157,8 @@ fn who_was_refused_what_is_noted() {
         );
         assert!(notes.contains(&line), "{line}{notes}");
     }
+    let several = "method=POST path=\"/api/v1/commits\" tree=\"b\" status=403\n";
+    assert!(notes.contains(several), "{notes}");
     assert!(notes.contains("INFO logged in user=\"ana\" address=127.0.0.1\n"), "{notes}");
     assert!(!notes.contains("path=\"/boards/"), "commits are in the history: {notes}");
 }

@@ -37,6 +37,10 @@ pub(crate) struct Bug;
 #[derive(Clone, Debug)]
 pub(crate) struct Failure(pub(crate) Arc<str>);
 
+/// In an answer: of several trees, the name of the one that was refused, for the server's log.
+#[derive(Clone, Debug)]
+pub(crate) struct About(pub(crate) Arc<str>);
+
 impl Problem {
     /// `detail` says what is wrong here.
     pub(crate) fn new(kind: Kind, detail: impl std::fmt::Display) -> Problem {
@@ -114,6 +118,9 @@ impl Problem {
         }
         if let Some(missing) = &self.0.missing {
             answer.extensions_mut().insert(missing.clone());
+        }
+        if let Some(Value::String(tree)) = self.0.more.get("tree") {
+            answer.extensions_mut().insert(About(tree.as_str().into()));
         }
         if self.status().is_server_error() {
             answer.extensions_mut().insert(Failure(self.detail().into()));
