@@ -25,7 +25,7 @@ struct Spoken {
     times: usize,
     /// So often of all below it, too.
     whole: usize,
-    attributes: Vec<(Box<str>, usize)>,
+    attributes: BTreeMap<Box<str>, usize>,
 }
 
 /// What a change is about.
@@ -90,8 +90,7 @@ impl Places {
         else {
             return false;
         };
-        let spoken = self.nodes.get(path);
-        spoken.is_some_and(|spoken| spoken.attributes.iter().any(|(known, _)| known == key))
+        self.nodes.get(path).is_some_and(|spoken| spoken.attributes.contains_key(key))
     }
 
     fn add(&mut self, changes: &[Change]) {
@@ -104,9 +103,11 @@ impl Places {
             spoken.times += 1;
             spoken.whole += whole;
             let Some(key) = attribute else { continue };
-            match spoken.attributes.iter_mut().find(|(known, _)| **known == *key) {
-                Some((_, times)) => *times += 1,
-                None => spoken.attributes.push((key.into(), 1)),
+            match spoken.attributes.get_mut(key) {
+                Some(times) => *times += 1,
+                None => {
+                    spoken.attributes.insert(key.into(), 1);
+                }
             }
         }
     }
@@ -122,11 +123,10 @@ impl Places {
             spoken.times -= 1;
             spoken.whole -= whole;
             if let Some(key) = attribute {
-                let known = spoken.attributes.iter().position(|(known, _)| **known == *key);
-                let at = known.expect("it was added");
-                spoken.attributes[at].1 -= 1;
-                if spoken.attributes[at].1 == 0 {
-                    spoken.attributes.swap_remove(at);
+                let times = spoken.attributes.get_mut(key).expect("it was added");
+                *times -= 1;
+                if *times == 0 {
+                    spoken.attributes.remove(key);
                 }
             }
             if spoken.times == 0 {
