@@ -126,6 +126,7 @@ impl fmt::Debug for Rule {
 pub struct MergeOptions {
     resolution: Resolution,
     rules: BTreeMap<Box<str>, Rule>,
+    says_again: bool,
 }
 
 impl MergeOptions {
@@ -149,6 +150,28 @@ impl MergeOptions {
         self
     }
 
+    /// Has ours say again what theirs say of an attribute, too; else that is dropped, since it is
+    /// done. It is for changes that are rebased again and again before they are done: ours is the
+    /// later one then, whatever others say between.
+    ///
+    /// ```
+    /// use jungle_tree::{Change, MergeOptions, rebase};
+    /// let put = [Change::AttributePut { path: [0].into(), key: "n".into(), value: 1_i64.into() }];
+    /// let left = |options| rebase(&put, &put, &options).changes.len();
+    /// let usual = MergeOptions::new();
+    /// assert_eq!([left(usual.clone()), left(usual.says_again())], [0, 1]);
+    /// ```
+    #[must_use]
+    pub fn says_again(mut self) -> MergeOptions {
+        self.says_again = true;
+        self
+    }
+
+    /// Is this said of an attribute by ours, although it is so?
+    pub(super) fn repeats(&self, result: Option<&Value>, ours: Option<&Value>) -> bool {
+        self.says_again && result == ours
+    }
+
     pub(super) fn prevails(&self) -> Resolution {
         if is_awake(Bug::MergeTakesSides) && self.resolution == Resolution::Symmetric {
             return Resolution::Ours;
@@ -170,7 +193,7 @@ impl MergeOptions {
             }
         };
         let rules = self.rules.iter().map(|(key, rule)| (key.clone(), mirrored(rule)));
-        MergeOptions { resolution: self.resolution, rules: rules.collect() }
+        MergeOptions { rules: rules.collect(), ..*self }
     }
 
     pub(super) fn rule_of(&self, key: &str) -> Option<&Rule> {

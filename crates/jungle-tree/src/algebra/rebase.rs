@@ -329,7 +329,9 @@ impl<'a> Rebaser<'a> {
                 conflict.base = base.flatten();
             }
         }
-        if self.effect.attribute(at, key) != Some(result.clone()) {
+        if self.effect.attribute(at, key) != Some(result.clone())
+            || self.options.repeats(result.as_ref(), ours)
+        {
             self.emit_attribute(at, key, result);
         }
         Some(())
