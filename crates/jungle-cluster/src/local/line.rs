@@ -157,9 +157,7 @@ impl Line {
     /// changed what an entry moves, removes or sets, or added or removed what an entry speaks of or
     /// something around that. So each path means the same node before and after, each entry finds
     /// what it found, and none is refused. An attribute that both change is as the entry says
-    /// either way. Only where others have said the same does a look leave that out of the entry, so
-    /// that it is what they say next: here the entry says it still, as it does when it gets its
-    /// place before that is seen.
+    /// either way, also where others have said the same: the entry is later.
     fn slide(
         &mut self,
         count: usize,
@@ -314,7 +312,7 @@ pub(super) fn rebased(
     if base.root().is_equal(onto.root()) {
         return Ok(None);
     }
-    let options = MergeOptions::new().resolution(Resolution::Ours);
+    let options = MergeOptions::new().resolution(Resolution::Ours).says_again();
     let rebased = rebase_onto(base, ours, onto, &options);
     let mut conflicts = rebased.conflicts.iter();
     if let Some(conflict) = conflicts.find(|conflict| conflict.kind != ConflictKind::Attribute) {

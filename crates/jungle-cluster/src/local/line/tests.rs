@@ -12,8 +12,8 @@ struct Pair {
     /// The number of the next drawing or entry.
     next: u64,
     settled: u64,
-    /// No value is put twice: of two that are the same, one is nothing new.
-    value: i64,
+    /// How many names were given.
+    named: u64,
 }
 
 impl Pair {
@@ -21,13 +21,16 @@ impl Pair {
         let head = tree.snapshot();
         let line = || Line::new(tree.clone(), Snapshot::clone(&head), head.revision());
         let (quick, slow) = (line(), line());
-        Pair { tree: tree.clone(), quick, slow, next: 1, settled: 0, value: 0 }
+        Pair { tree: tree.clone(), quick, slow, next: 1, settled: 0, named: 0 }
     }
 
     fn add(&mut self, rng: &mut Rng) {
         let tip = self.quick.tip();
         let mut draft = Draft::signed(&tip, CommitOptions::default(), 1, self.next);
-        edit(&mut draft, rng, &mut self.value).unwrap();
+        edit(&mut draft, rng, &mut self.named).unwrap();
+        if !draft.is_changed() {
+            return;
+        }
         let (changes, number) = draft.into_changes(&mut Tree::from_snapshot(&tip));
         for line in [&mut self.quick, &mut self.slow] {
             let (time, meta) = (Timestamp::from_micros(0), CommitMeta::new());
@@ -52,14 +55,19 @@ impl Pair {
         let quick = self.quick.advance(known, &head, now).unwrap();
         let slow = self.slow.rebase(known, &head, now).unwrap();
         assert_eq!((&quick.gone, &quick.refused), (&slow.gone, &slow.refused));
+        let said = |line: &Line| {
+            let entries = line.pending.iter();
+            entries.map(|entry| (entry.number, entry.changes.to_string())).collect::<Vec<_>>()
+        };
+        assert_eq!(said(&self.quick), said(&self.slow));
         let (is, wanted) = (self.quick.tip(), self.slow.tip());
         assert!(is.root().is_equal(wanted.root()), "{}", diff(&wanted, &is));
         self.quick.slid > slid
     }
 }
 
-/// Does something at some node.
-fn edit(tx: &mut Draft, rng: &mut Rng, value: &mut i64) -> Result<(), EditError> {
+/// Does something at some node. Of an attribute many say the same.
+fn edit(tx: &mut Draft, rng: &mut Rng, named: &mut u64) -> Result<(), EditError> {
     let mut path = Path::root();
     while rng.chance(3, 4) {
         let keys: Vec<Key> = tx.child_keys(&path).unwrap().collect();
@@ -68,14 +76,16 @@ fn edit(tx: &mut Draft, rng: &mut Rng, value: &mut i64) -> Result<(), EditError>
         }
         path.push(rng.pick(&keys).clone());
     }
-    *value += 1;
-    let name = Key::from(format!("n{value}"));
-    match rng.below(16) {
+    *named += 1;
+    let name = Key::from(format!("n{named}"));
+    let attribute = *rng.pick(&["x", "y"]);
+    match rng.below(18) {
         0 if !path.is_empty() => tx.remove(&path),
         1 if !path.is_empty() => tx.move_node(&path, &[], &name),
         2 => tx.insert_child(&path, &name),
         3..=8 => tx.append(&path).map(drop),
-        _ => tx.put_attribute(&path, ["x", "y"][rng.index(2)], *value),
+        9 => tx.remove_attribute(&path, attribute).map(drop),
+        _ => tx.put_attribute(&path, attribute, *rng.pick(&[1, 2])),
     }
 }
 
