@@ -1,12 +1,14 @@
 //! Was the newest commit of a folder the one that the log has in its place?
 
 use jungle_db::{CommitMeta, CommitRecord, Event, Jungle, Revision, Timestamp, TreeHandle, TreeId};
+use jungle_tree::{Change, Tree, apply, diff, loading};
 
 use crate::message::Message;
 
 /// Was the newest commit here the one that a message has, as far as that is known still? Nothing
 /// came after it, so all that it has done is still so; when and by whom is kept of edits and of new
-/// trees.
+/// trees. That is not enough: times never go down, so while a clock is behind the newest commit,
+/// what comes next has the time of that one.
 pub(crate) fn was_done(jungle: &Jungle, message: &Message<'_>) -> bool {
     let here = jungle.revision();
     let before = Revision::new(here.number().saturating_sub(1));
@@ -19,7 +21,9 @@ fn is_so(jungle: &Jungle, event: &Event, stamp: (Timestamp, &CommitMeta)) -> boo
     match event {
         Event::Edited(edits) => edits.iter().all(|edit| {
             let branch = jungle.branch_with_id(edit.tree, edit.branch);
-            branch.is_some_and(|branch| is_stamped(jungle, &branch, stamp))
+            branch.is_some_and(|branch| {
+                is_stamped(jungle, &branch, stamp) && come_to_newest(&branch, &edit.changes)
+            })
         }),
         Event::TreeCreated { tree, branch, name, .. } => jungle.open_tree(name).is_ok_and(|made| {
             (made.id(), made.branch_id()) == (*tree, *branch) && is_stamped(jungle, &made, stamp)
@@ -60,6 +64,22 @@ fn is_stamped(jungle: &Jungle, branch: &TreeHandle, stamp: (Timestamp, &CommitMe
         Some(Err(_)) => true,
         None => false,
     }
+}
+
+/// Do changes come to the newest version of a branch, done on the one before? Also if that is not
+/// kept, or one of them cannot be read now.
+fn come_to_newest(branch: &TreeHandle, changes: &[Change]) -> bool {
+    let newest = branch.snapshot();
+    let before = Revision::new(newest.revision().number().saturating_sub(1));
+    let Ok(before) = branch.at(before) else { return true };
+    let is_so = loading(|| {
+        let mut again = Tree::from_snapshot(&before);
+        match again.edit(|editor| apply(editor, changes)) {
+            Ok(()) => diff(&again.snapshot(), &newest).is_empty(),
+            Err(error) => error.source.is_full(),
+        }
+    });
+    is_so.unwrap_or(true)
 }
 
 fn tree_with_id(jungle: &Jungle, id: TreeId) -> Option<TreeHandle> {

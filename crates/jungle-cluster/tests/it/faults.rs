@@ -97,15 +97,18 @@ fn a_server_with_another_tree_follows_no_further() {
     let (ours, _cluster) = server(&engine.connect(rng, 0), "ours");
     let tree = ours.create_tree("t").unwrap();
     put(&tree, "/", "n", 1);
-    // As many commits, but one of them is another.
+    put(&tree, "/", "last", 1);
+    // As many commits, but one before the last is another.
     let copy = Jungle::new().unwrap();
-    put(&copy.create_tree("t").unwrap(), "/", "n", 2);
+    let other = copy.create_tree("t").unwrap();
+    put(&other, "/", "n", 2);
+    put(&other, "/", "last", 1);
     assert_eq!(copy.revision(), ours.revision());
     let cluster = join(&engine, rng, &copy).unwrap();
     put(&tree, "/", "n", 3);
     assert!(cluster.sync(Duration::from_secs(30)).is_err());
     let fault = cluster.status().fault.unwrap();
-    assert!(matches!(&*fault, Fault::Diverged { sequence: 3, .. }), "{fault:?}");
+    assert!(matches!(&*fault, Fault::Diverged { sequence: 4, .. }), "{fault:?}");
     let refused = copy.open_tree("t").unwrap().update(|tx| tx.append(&[]));
     assert!(matches!(refused, Err(UpdateError::NotWritten(NotWritten::Refused(_)))));
 }
@@ -190,8 +193,10 @@ fn a_folder_does_not_join_whose_newest_commit_is_another_one() {
     };
     let tree = |jungle: &Jungle| jungle.open_tree("t").unwrap();
     let now = |jungle: &Jungle| tree(jungle).snapshot().revision();
-    let done: [(&str, Last<'_>); 12] = [
+    let done: [(&str, Last<'_>); 14] = [
         ("edited", &|jungle| put(&tree(jungle), "/", "n", 1)),
+        ("edited otherwise", &|jungle| put(&tree(jungle), "/", "n", 2)),
+        ("edited elsewhere", &|jungle| put(&tree(jungle), "/", "m", 1)),
         ("created", &|jungle| drop(jungle.create_tree("new").unwrap())),
         ("created otherwise", &|jungle| drop(jungle.create_tree("other").unwrap())),
         ("renamed", &|jungle| jungle.rename_tree("gone", "renamed").unwrap()),
@@ -233,6 +238,44 @@ fn a_folder_does_not_join_whose_newest_commit_is_another_one() {
     folder.create_tree("t").unwrap();
     let joined = join(&engine, rng, &folder).err();
     assert!(matches!(joined, Some(JoinError::Overtaken { .. })), "{joined:?}");
+}
+
+/// An engine loses what it had not synced, and as many commits come in the place of that. No clock
+/// tells them apart, nor who made them.
+#[test]
+fn a_folder_does_not_join_where_as_many_commits_say_something_else() {
+    let mut told = 0;
+    for_each_seed(100, |rng| {
+        let engine = Arc::new(Engine::default());
+        let ours = server(&engine.connect(rng, 0), "ours");
+        let folder = Jungle::new().unwrap();
+        let trees = [&ours.0, &folder].map(|jungle| jungle.create_tree("t").unwrap());
+        let (count, mut n) = (1 + rng.index(6), 0);
+        for _ in 0..count {
+            n += 1 + rng.below(2) as i64;
+            trees.iter().for_each(|tree| put(tree, "/", "n", n));
+        }
+        drop((trees, ours));
+        let kept = 1 + rng.index(count + 1);
+        engine.messages().truncate(kept);
+        let others = server(&engine.connect(rng, 0), "others");
+        let tree = others.0.open_tree("t").unwrap();
+        let mut other = int(&tree, "/", "n").unwrap_or(0);
+        for _ in kept..=count {
+            other += 1 + rng.below(2) as i64;
+            put(&tree, "/", "n", other);
+        }
+        assert_eq!(others.0.revision(), folder.revision());
+        match join(&engine, rng, &folder) {
+            Ok(_cluster) => assert_eq!(n, other),
+            Err(JoinError::Overtaken { .. }) => {
+                assert_ne!(n, other);
+                told += 1;
+            }
+            other => panic!("{other:?}"),
+        }
+    });
+    assert!(told > 0 || std::env::var_os("JUNGLE_SEED").is_some());
 }
 
 /// As when an engine is restored to what it had before, and others are quicker to go on with that

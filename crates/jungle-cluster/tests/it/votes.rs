@@ -23,13 +23,18 @@ fn servers(sound: usize, connect: impl Fn(&str) -> Arc<dyn Log>) -> (Vec<Server>
     let names = ["a", "b", "c"];
     let sound: Vec<Server> =
         names[..sound].iter().map(|name| join(name, Jungle::new().unwrap())).collect();
-    put(&sound[0].0.create_tree("t").unwrap(), "/", "n", 1);
+    let commit = |jungle: &Jungle, n: i64| {
+        let tree = jungle.create_tree("t").unwrap();
+        put(&tree, "/", "n", n);
+        put(&tree, "/", "last", 1);
+    };
+    commit(&sound[0].0, 1);
     for (_, cluster) in &sound {
         cluster.sync(LONG).unwrap();
     }
-    // As many commits, but one of them is another.
+    // As many commits, and the same last one, but one of them is another.
     let damaged = Jungle::new().unwrap();
-    put(&damaged.create_tree("t").unwrap(), "/", "n", 2);
+    commit(&damaged, 2);
     (sound, join("damaged", damaged))
 }
 
@@ -92,7 +97,7 @@ fn a_damaged_server_that_only_follows_stops_alone() {
     let tree = sound[1].0.open_tree("t").unwrap();
     put(&tree, "/", "m", 3);
     let fault = fault_of(&damaged);
-    assert!(matches!(*fault, Fault::Diverged { sequence: 3, .. }), "{fault:?}");
+    assert!(matches!(*fault, Fault::Diverged { sequence: 4, .. }), "{fault:?}");
     put(&tree, "/", "m", 4);
     agree(&sound);
 }
@@ -102,7 +107,7 @@ fn of_two_servers_that_differ_both_say_so() {
     let (sound, damaged) = servers(1, in_memory());
     write_on(&damaged);
     let fault = fault_of(&sound[0]);
-    assert!(matches!(*fault, Fault::Diverged { sequence: 3, .. }), "{fault:?}");
+    assert!(matches!(*fault, Fault::Diverged { sequence: 4, .. }), "{fault:?}");
     let fault = fault_of(&damaged);
     assert!(matches!(*fault, Fault::Disputed { alike: 0, other: 1, .. }), "{fault:?}");
 }
