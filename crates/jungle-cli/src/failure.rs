@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use jungle::{ArchiveError, PagesError};
+use jungle_formats::ndjson;
 use jungle_json::ExportError;
 use jungle_words::with_causes;
 use serde::Serialize;
@@ -153,6 +154,17 @@ pub(crate) fn not_loaded(error: &(dyn Error + 'static)) -> Failure {
         true => Failure::of(Exit::Damaged, error)
             .with_hint("`jungle verify DIR` says whether the rest of the folder is whole"),
         false => Failure::of(Exit::Error, error),
+    }
+}
+
+/// Revisions that cannot be written.
+impl From<ndjson::WriteError> for Failure {
+    fn from(error: ndjson::WriteError) -> Failure {
+        match error {
+            ndjson::WriteError::Write(error) => error.into(),
+            ndjson::WriteError::History(error) => error.into(),
+            error => failed(error),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::error::{Context, Result};
 
 /// Who may use whom, as ARCHITECTURE.md draws it: nothing points back. A crate that is not here
 /// is refused, because a new arrow is a decision about the design.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("alice", &[]),
     ("alice-nats", &["alice"]),
     ("jungle-testkit", &[]),
@@ -21,6 +21,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("jungle-cluster", &["jungle-store", "jungle-db", "jungle-tree"]),
     ("jungle", &["jungle-store", "jungle-db", "jungle-tree", "jungle-json"]),
     ("jungle-words", &["jungle-db", "jungle-tree", "jungle-json"]),
+    ("jungle-formats", &["jungle-db", "jungle-tree", "jungle-json", "jungle-words"]),
     ("jungle-server", &["jungle", "jungle-cluster", "jungle-words"]),
     (
         "jungle-cli",
@@ -30,6 +31,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
             "jungle-db",
             "jungle-tree",
             "jungle-json",
+            "jungle-formats",
             "jungle-words",
             "jungle-server",
             "jungle-cluster",
@@ -53,6 +55,7 @@ const ALL: &[&str] = &[
     "jungle-db",
     "jungle-tree",
     "jungle-json",
+    "jungle-formats",
     "jungle-words",
     "jungle-testkit",
 ];

@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path as FilePath;
 
+use jungle_formats::ndjson;
 use jungle_json::{ExportOptions, Layout, Member, export, value_at};
 use jungle_words::Found;
 use serde::Serialize;
@@ -13,9 +14,7 @@ use crate::context::Context;
 use crate::document::path;
 use crate::failure::{Exit, Failure};
 use crate::folder::tree;
-use crate::formats::{
-    Writable, csv, dot, drawing, folder, html, markdown, ndjson, not_a_table, xml, yaml,
-};
+use crate::formats::{Writable, dot, drawing, folder, not_written};
 use crate::near;
 use crate::output::{Format, done, json, stdout};
 use crate::replacing::Replacing;
@@ -124,29 +123,16 @@ fn write(args: &Args, found: &Found, out: &mut impl Write) -> Result<(), Failure
             return Err(Failure::usage("all revisions are of the whole tree")
                 .with_hint("`jungle watch` tells what happened below a path"));
         }
-        return ndjson::write(&found.tree, found.snapshot.revision(), out);
+        return Ok(ndjson::write(&found.tree, found.snapshot.revision(), out)?);
     }
     let Some(member) = value_at(root, &path) else {
         return Err(near::not_found(root, &path));
     };
-    let no_table = |form| not_a_table(form, &path, "no array or object");
+    if let Some(form) = args.format.document() {
+        return jungle_formats::write(form, member, &path, out)
+            .map_err(|error| not_written(form, error));
+    }
     match (args.format, member) {
-        (Writable::Yaml, member) => {
-            let mut yaml = yaml::Yaml::new(out);
-            match member {
-                Member::Node(node) => export(node, &mut yaml, &ExportOptions::default())?,
-                value => yaml.write_all(json(value).as_bytes())?,
-            }
-            return Ok(yaml.end()?);
-        }
-        (Writable::Xml, Member::Node(node)) => return xml::write(node, &path, out),
-        (Writable::Xml, Member::Value(_)) => return Err(xml::not_xml(&path)),
-        (Writable::Html, Member::Node(node)) => return html::write(node, &path, out),
-        (Writable::Html, Member::Value(_)) => return Err(html::not_html(&path)),
-        (Writable::Csv, Member::Node(node)) => return csv::write(node, &path, out),
-        (Writable::Markdown, Member::Node(node)) => return markdown::write(node, &path, out),
-        (Writable::Csv, Member::Value(_)) => return Err(no_table(csv::NAME)),
-        (Writable::Markdown, Member::Value(_)) => return Err(no_table(markdown::NAME)),
         (Writable::Tree | Writable::Dot, member) => {
             let name = if path.is_empty() { args.tree.clone() } else { path.to_string() };
             match args.format {

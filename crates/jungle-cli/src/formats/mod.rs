@@ -1,29 +1,23 @@
-//! The forms that trees come from and go to, besides JSON itself.
+//! The forms that trees come from and go to, besides JSON itself: folders and drawings, and what
+//! people are told of those of `jungle-formats`.
 
-pub(crate) mod csv;
 pub(crate) mod dot;
 pub(crate) mod drawing;
 pub(crate) mod folder;
-pub(crate) mod html;
 mod items;
-mod limited;
-pub(crate) mod markdown;
 pub(crate) mod ndjson;
 mod shown;
-mod table;
-pub(crate) mod xml;
-pub(crate) mod yaml;
 
 use std::path::Path;
 
 use clap::ValueEnum;
+use jungle_formats::{ReadForm, WriteError, WriteForm, wrong};
 use jungle_json::ImportError;
 
 use crate::document::shown;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, failed};
 
 pub(crate) use shown::push_shown;
-pub(crate) use table::not_a_table;
 
 /// What a tree is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -49,6 +43,24 @@ pub(crate) enum Writable {
     Tree,
     /// A graph for Graphviz
     Dot,
+}
+
+impl Writable {
+    /// The form, if it is one of a document besides JSON.
+    pub(crate) fn document(self) -> Option<WriteForm> {
+        match self {
+            Writable::Yaml => Some(WriteForm::Yaml),
+            Writable::Xml => Some(WriteForm::Xml),
+            Writable::Html => Some(WriteForm::Html),
+            Writable::Csv => Some(WriteForm::Csv),
+            Writable::Markdown => Some(WriteForm::Markdown),
+            Writable::Json
+            | Writable::Ndjson
+            | Writable::Folder
+            | Writable::Tree
+            | Writable::Dot => None,
+        }
+    }
 }
 
 /// What a file is read as.
@@ -99,17 +111,40 @@ pub(crate) fn only_written(file: &str) -> Failure {
         .with_hint("--format says what else a file is; `jungle import --help` lists what is read")
 }
 
-/// What is wrong with a document that is translated into JSON while it is read. Places are told by
-/// what translates it only: those of the import are places in the JSON.
-pub(crate) fn refused(file: &str, error: &ImportError) -> Failure {
-    let file = shown(file);
+/// What is wrong with a document that is translated into JSON while it is read.
+pub(crate) fn refused(file: &str, form: ReadForm, error: &ImportError) -> Failure {
+    let failure = Failure::new(Exit::Error, format_args!("{}: {}", shown(file), wrong(error)));
+    match (form, error) {
+        (ReadForm::Xml | ReadForm::Html, ImportError::Limit { .. }) => {
+            failure.with_hint("an element counts as two; --depth-max accepts more")
+        }
+        _ => failure,
+    }
+}
+
+/// Why a document is not written.
+pub(crate) fn not_written(form: WriteForm, error: WriteError) -> Failure {
     match error {
-        ImportError::Limit { limit, .. } => {
-            Failure::new(Exit::Error, format_args!("{file}: {limit}"))
+        WriteError::Write(error) => error.into(),
+        WriteError::NoRoom(error) => failed(error),
+        WriteError::NotRead(error) => failed(error),
+        WriteError::Limit(what) => {
+            Failure::new(Exit::Error, what).with_hint("a part of it can be exported by its path")
         }
-        ImportError::Edit { source, .. } => {
-            Failure::new(Exit::Error, format_args!("{file}: {source}"))
+        error => Failure::new(Exit::Error, error)
+            .with_hint(format_args!("{}; --format json takes all", taken(form))),
+    }
+}
+
+/// What can be written in a form.
+fn taken(form: WriteForm) -> &'static str {
+    match form {
+        WriteForm::Yaml => "any tree is YAML",
+        WriteForm::Xml => "only what was imported from XML comes out as XML",
+        WriteForm::Html => "only what was imported from HTML is sure to come out as HTML",
+        WriteForm::Csv => "CSV is made of an array or object of objects of scalars",
+        WriteForm::Markdown => {
+            "A Markdown table is made of an array or object of objects of scalars"
         }
-        error => Failure::new(Exit::Error, format_args!("{file}: {error}")),
     }
 }

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use jungle_formats::{escape_hidden, is_hidden};
 use jungle_json::Member;
 use jungle_tree::ValueRef;
 
@@ -75,29 +76,4 @@ pub(crate) fn push_shown(c: char, out: &mut String) {
         c if c.is_control() => drop(write!(out, "\\u{:04x}", u32::from(c))),
         c => escape_hidden(c, out),
     }
-}
-
-/// JSON takes it as it is, and so would not show it.
-pub(super) fn escape_hidden(c: char, out: &mut String) {
-    if is_hidden(c) {
-        // A string takes everything.
-        let _ = write!(out, "\\u{:04x}", u32::from(c));
-    } else {
-        out.push(c);
-    }
-}
-
-/// JSON takes these as they are: controls, line ends of Unicode, what changes the direction of
-/// what follows, byte order marks, and what is no character.
-fn is_hidden(c: char) -> bool {
-    matches!(
-        c,
-        '\u{7f}'..='\u{9f}'
-            | '\u{61c}'
-            | '\u{200e}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}'
-            | '\u{feff}'
-            | '\u{fffe}'..='\u{ffff}'
-    )
 }

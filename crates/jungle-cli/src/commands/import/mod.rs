@@ -10,7 +10,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 use jungle::{BranchError, CommitMeta, CommitOptions, Editor, Jungle, Revision, TreeHandle};
-use jungle_json::{ImportError, ImportOptions, MemberOrder, import};
+use jungle_formats::{ReadForm, csv_without, json};
+use jungle_json::{ImportOptions, MemberOrder, import};
 use jungle_words::check_name;
 use serde::Serialize;
 
@@ -21,7 +22,7 @@ use crate::context::Context;
 use crate::document::{cannot_read, import_into, options, reader, refused, shown};
 use crate::failure::{Exit, Failure, failed};
 use crate::folder::{not_committed, on_branch};
-use crate::formats::{self, Readable, csv, folder, html, ndjson, only_written, xml, yaml};
+use crate::formats::{self, Readable, folder, ndjson, only_written};
 use crate::output::{Format, count, json_line, notice, size, stdout};
 
 use preview::Preview;
@@ -213,50 +214,39 @@ impl Work<'_> {
             Readable::Json => self.commit(out, meta, of, |editor| {
                 import_into(editor, file, &self.options).map(|imported| imported.summary.bytes)
             }),
-            Readable::Xml => self.commit(out, meta, of, |editor| {
-                let read = self.translated(editor, file, |reader, _| xml::Json::new(reader))?;
-                read.map_err(|error| xml::refused(file, &error))
-            }),
-            Readable::Html => self.commit(out, meta, of, |editor| {
-                let json = |reader, _| html::Json::new(reader, self.options.limits.depth_max);
-                let read = self.translated(editor, file, json)?;
-                read.map_err(|error| html::refused(file, &error))
-            }),
-            Readable::Yaml => self.commit(out, meta, of, |editor| {
-                let json = |reader, _| yaml::Json::new(reader, self.options.limits.depth_max);
-                let read = self.translated(editor, file, json)?;
-                read.map_err(|error| formats::refused(file, &error))
-            }),
-            Readable::Csv => self.commit(out, meta, of, |editor| {
-                let read = self.translated(editor, file, |reader, bar| {
-                    let json = csv::Json::new(reader);
-                    match self.args.skip_errors {
-                        true => json.leaving_out(self.leave_out_rows(file, bar)),
-                        false => json,
-                    }
-                })?;
-                read.map_err(|error| formats::refused(file, &error))
-            }),
+            Readable::Yaml => self.translated(out, meta, of, ReadForm::Yaml),
+            Readable::Xml => self.translated(out, meta, of, ReadForm::Xml),
+            Readable::Html => self.translated(out, meta, of, ReadForm::Html),
+            Readable::Csv => self.translated(out, meta, of, ReadForm::Csv),
             Readable::Folder => self.commit(out, meta, of, |editor| folder::import(editor, file)),
             Readable::Nothing => Err(only_written(file)),
         }
     }
 
-    /// Reads what `json` makes JSON of; gives the bytes of the file.
-    fn translated<'f, J: Read>(
+    /// Commits what is translated into JSON while it is read.
+    fn translated(
         &self,
-        editor: &mut Editor,
-        file: &'f str,
-        json: impl FnOnce(BufReader<Box<dyn Read>>, Rc<RefCell<Bar<'f>>>) -> J,
-    ) -> Result<Result<u64, ImportError>, Failure> {
-        let (reader, bytes) = reader(file)?;
-        let bar = Rc::new(RefCell::new(Bar::new(file, bytes)));
-        let taken = Rc::default();
-        let reader = Metered { reader, taken: Rc::clone(&taken) };
-        let json = json(BufReader::new(Box::new(reader)), Rc::clone(&bar));
-        let mut done = |_| bar.borrow_mut().set(taken.get());
-        let read = import(json, editor, &[], &self.options, &mut done);
-        Ok(read.map(|_| taken.get()))
+        out: &mut impl Write,
+        meta: CommitMeta,
+        (file, tags): (&str, &[String]),
+        form: ReadForm,
+    ) -> Result<(), Failure> {
+        self.commit(out, meta, (file, tags), |editor| {
+            let (reader, bytes) = reader(file)?;
+            let bar = Rc::new(RefCell::new(Bar::new(file, bytes)));
+            let taken: Rc<Cell<u64>> = Rc::default();
+            let reader = BufReader::new(Metered { reader, taken: Rc::clone(&taken) });
+            let json = match form {
+                ReadForm::Csv if self.args.skip_errors => {
+                    csv_without(reader, self.leave_out_rows(file, Rc::clone(&bar)))
+                }
+                form => json(form, reader, self.options.limits.depth_max),
+            };
+            let mut done = |_| bar.borrow_mut().set(taken.get());
+            let read = import(json, editor, &[], &self.options, &mut done);
+            read.map_err(|error| formats::refused(file, form, &error))?;
+            Ok(taken.get())
+        })
     }
 
     /// Tells each row that is left out, with the bar out of the way.
@@ -297,7 +287,7 @@ impl Work<'_> {
         place: &str,
         otherwise: &CommitMeta,
     ) -> Result<(), Failure> {
-        let (text, meta) = (line.value.get(), line.meta(otherwise.clone()));
+        let (text, meta) = (line.value.get(), ndjson::meta(line, otherwise.clone()));
         let mut seen = BTreeSet::new();
         let tags = line.tags.iter().filter(|tag| seen.insert(*tag));
         let tags: Vec<String> = tags.cloned().collect();
@@ -311,7 +301,7 @@ impl Work<'_> {
                 read.map(|summary| summary.bytes).map_err(|error| refused(place, &error))
             })
         };
-        match line.time(place) {
+        match ndjson::time(line, place) {
             Ok(time) => clock::at(time, commit),
             Err(failure) => self.leave_out(failure),
         }

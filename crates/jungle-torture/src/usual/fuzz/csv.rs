@@ -1,6 +1,6 @@
-//! The command's reader of CSV, as it is.
+//! The reader of CSV, as it is.
 
-#[path = "../../../../jungle-cli/src/formats/csv/read.rs"]
+#[path = "../../../../jungle-formats/src/csv/read.rs"]
 mod read;
 
 pub(super) use read::Json;

@@ -1,12 +1,12 @@
-//! The command's reader of HTML, as it is.
+//! The reader of HTML, as it is.
 
 use std::io::BufRead;
 
-#[path = "../../../../jungle-cli/src/formats/html/page.rs"]
+#[path = "../../../../jungle-formats/src/html/page.rs"]
 mod page;
-#[path = "../../../../jungle-cli/src/formats/html/read.rs"]
+#[path = "../../../../jungle-formats/src/html/read.rs"]
 mod read;
-#[path = "../../../../jungle-cli/src/formats/html/tags.rs"]
+#[path = "../../../../jungle-formats/src/html/tags.rs"]
 mod tags;
 
 use super::xml::names;

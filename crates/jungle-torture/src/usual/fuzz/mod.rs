@@ -14,10 +14,10 @@ mod folders;
 mod guard;
 mod html;
 mod mutate;
-// Of the command, as they are: they need nothing else of it.
-#[path = "../../../../jungle-cli/src/formats/limited.rs"]
+// As they are: they need nothing else of their crate.
+#[path = "../../../../jungle-formats/src/limited.rs"]
 mod limited;
-#[path = "../../../../jungle-cli/src/formats/ndjson/line.rs"]
+#[path = "../../../../jungle-formats/src/ndjson/line.rs"]
 mod line;
 mod xml;
 mod yaml;

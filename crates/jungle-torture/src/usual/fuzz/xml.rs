@@ -1,8 +1,8 @@
-//! The command's reader of XML, as it is.
+//! The reader of XML, as it is.
 
-#[path = "../../../../jungle-cli/src/formats/xml/names.rs"]
+#[path = "../../../../jungle-formats/src/xml/names.rs"]
 pub(super) mod names;
-#[path = "../../../../jungle-cli/src/formats/xml/read.rs"]
+#[path = "../../../../jungle-formats/src/xml/read.rs"]
 mod read;
 
 pub(super) use read::Json;

@@ -1,12 +1,12 @@
-//! The command's reader of YAML, as it is.
+//! The reader of YAML, as it is.
 
-#[path = "../../../../jungle-cli/src/formats/yaml/anchors.rs"]
+#[path = "../../../../jungle-formats/src/yaml/anchors.rs"]
 mod anchors;
-#[path = "../../../../jungle-cli/src/formats/yaml/chars.rs"]
+#[path = "../../../../jungle-formats/src/yaml/chars.rs"]
 mod chars;
-#[path = "../../../../jungle-cli/src/formats/yaml/read.rs"]
+#[path = "../../../../jungle-formats/src/yaml/read.rs"]
 mod read;
-#[path = "../../../../jungle-cli/src/formats/yaml/scalar.rs"]
+#[path = "../../../../jungle-formats/src/yaml/scalar.rs"]
 mod scalar;
 
 pub(super) use read::Json;

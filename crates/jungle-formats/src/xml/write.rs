@@ -8,12 +8,11 @@ use jungle_tree::{Children, KeyRef, Node, Path, ValueRef};
 use super::names::{
     CDATA, CHILDREN, COMMENT, DECLARATION, DOCTYPE, ENTITY, INSTRUCTION, NAME, ORDER,
 };
-use crate::failure::{Exit, Failure};
+use crate::error::WriteError;
 
 /// There is something that XML has no form for.
-pub(crate) fn not_xml(path: &Path) -> Failure {
-    Failure::new(Exit::Error, format_args!("what is at {path} is not XML"))
-        .with_hint("only what was imported from XML comes out as XML; --format json takes all")
+fn not_xml(path: &Path) -> WriteError {
+    WriteError::no_place(path, "not XML")
 }
 
 /// An element that is being written, or the document.
@@ -26,7 +25,7 @@ struct Open<'t> {
 }
 
 /// Writes a document, or an element of one, without a line feed at its end.
-pub(crate) fn write(node: Node<'_>, path: &Path, out: &mut impl Write) -> Result<(), Failure> {
+pub(crate) fn write(node: Node<'_>, path: &Path, out: &mut impl Write) -> Result<(), WriteError> {
     let mut open = Vec::new();
     match shape(node) {
         Shape::Array(children) => open.push(Open { children, here: None, name: None }),

@@ -6,27 +6,19 @@ use std::collections::HashMap;
 use jungle_json::{Member, Members, Shape, shape, write_value};
 use jungle_tree::{Key, KeyRef, Node, Path, ValueRef};
 
-use crate::failure::{Exit, Failure};
+use crate::error::WriteError;
 
 /// The column that has the names of the rows, where they have names.
 const NAME: &str = "";
 
-/// There is something that has no place in a table.
-pub(crate) fn not_a_table(form: &str, path: &Path, what: &str) -> Failure {
-    Failure::new(Exit::Error, format_args!("what is at {path} is {what}")).with_hint(format_args!(
-        "{form} is made of an array or object of objects of scalars; --format json takes all",
-    ))
-}
-
 /// Gives the cells of the header, and then those of each row. The table is gone through twice: for
 /// the columns, and so that nothing is given if there is anything else in it. It may be empty.
 pub(super) fn write(
-    form: &str,
     node: Node<'_>,
     path: &Path,
     mut write: impl FnMut(&[Cow<'_, str>]) -> std::io::Result<()>,
-) -> Result<(), Failure> {
-    let columns = columns(form, node, path)?;
+) -> Result<(), WriteError> {
+    let columns = columns(node, path)?;
     if columns.is_empty() {
         return Ok(());
     }
@@ -49,12 +41,8 @@ pub(super) fn write(
 }
 
 /// The names of all columns, each with its place: in the order in which they first come.
-fn columns<'t>(
-    form: &str,
-    node: Node<'t>,
-    path: &Path,
-) -> Result<HashMap<&'t str, usize>, Failure> {
-    let rows = rows(node).ok_or_else(|| not_a_table(form, path, "no array or object"))?;
+fn columns<'t>(node: Node<'t>, path: &Path) -> Result<HashMap<&'t str, usize>, WriteError> {
+    let rows = rows(node).ok_or_else(|| WriteError::no_place(path, "no array or object"))?;
     let mut columns = HashMap::new();
     let mut first = None;
     for (key, row) in rows {
@@ -63,7 +51,8 @@ fn columns<'t>(
         if has_name {
             columns.insert(NAME, 0);
         }
-        for (name, member) in members(row).ok_or_else(|| not_a_table(form, &path, "no object"))? {
+        let members = members(row).ok_or_else(|| WriteError::no_place(&path, "no object"))?;
+        for (name, member) in members {
             let wrong = match cell(member) {
                 None => "no text, number, truth value or null",
                 Some(_) if has_name && name == NAME => "in the column of the names",
@@ -73,12 +62,14 @@ fn columns<'t>(
                     continue;
                 }
             };
-            return Err(not_a_table(form, &path.join(Key::from(name)), wrong));
+            return Err(WriteError::no_place(&path.join(Key::from(name)), wrong));
         }
         first.get_or_insert(path);
     }
     match first {
-        Some(path) if columns.is_empty() => Err(not_a_table(form, &path, "a row without columns")),
+        Some(path) if columns.is_empty() => {
+            Err(WriteError::no_place(&path, "a row without columns"))
+        }
         _ => Ok(columns),
     }
 }

@@ -9,6 +9,5 @@ mod write;
 
 use super::xml::names;
 
-pub(crate) use super::xml::refused;
 pub(crate) use read::Json;
-pub(crate) use write::{not_html, write};
+pub(crate) use write::write;

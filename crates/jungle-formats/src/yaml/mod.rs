@@ -10,4 +10,4 @@ mod tests;
 mod write;
 
 pub(crate) use read::Json;
-pub(crate) use write::Yaml;
+pub(crate) use write::write;

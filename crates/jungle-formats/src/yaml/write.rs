@@ -2,7 +2,10 @@
 
 use std::io::{self, Write};
 
-use super::super::shown::escape_hidden;
+use jungle_json::{ExportOptions, Member, export, write_value};
+
+use crate::error::WriteError;
+use crate::hidden::escape_hidden;
 
 /// A key that is longer needs a sign in front of it: readers look no further than 1,024 characters
 /// for the colon behind one.
@@ -15,8 +18,22 @@ const PLAIN_BYTES_MAX: usize = 100;
 const WORDS: [&str; 11] =
     ["null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf"];
 
+/// Writes a document, with a line feed at its end.
+pub(crate) fn write(member: Member<'_>, out: &mut impl Write) -> Result<(), WriteError> {
+    let mut yaml = Yaml::new(out);
+    match member {
+        Member::Node(node) => export(node, &mut yaml, &ExportOptions::default())?,
+        Member::Value(value) => {
+            let mut json = String::new();
+            write_value(value, &mut json);
+            yaml.write_all(json.as_bytes())?;
+        }
+    }
+    Ok(yaml.end()?)
+}
+
 /// Takes a document as JSON without white space, and passes it on as YAML: a line for each value.
-pub(crate) struct Yaml<W> {
+struct Yaml<W> {
     out: W,
     open: Vec<Open>,
     pen: Pen,
@@ -51,12 +68,12 @@ enum Text {
 }
 
 impl<W: Write> Yaml<W> {
-    pub(crate) fn new(out: W) -> Yaml<W> {
+    fn new(out: W) -> Yaml<W> {
         Yaml { out, open: Vec::new(), pen: Pen::Place, token: Vec::new(), text: Text::Outside }
     }
 
     /// The document has ended.
-    pub(crate) fn end(mut self) -> io::Result<()> {
+    fn end(mut self) -> io::Result<()> {
         self.scalar()
     }
 

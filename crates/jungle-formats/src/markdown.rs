@@ -4,16 +4,13 @@ use std::io::{self, Write};
 
 use jungle_tree::{Node, Path};
 
-use super::table;
-use crate::failure::Failure;
-
-/// What it is called to people.
-pub(crate) const NAME: &str = "A Markdown table";
+use crate::error::WriteError;
+use crate::table;
 
 /// Writes an array or object of objects of scalars, or nothing if there is anything else in it.
-pub(crate) fn write(node: Node<'_>, path: &Path, out: &mut impl Write) -> Result<(), Failure> {
+pub(crate) fn write(node: Node<'_>, path: &Path, out: &mut impl Write) -> Result<(), WriteError> {
     let mut is_header = true;
-    table::write(NAME, node, path, |cells| {
+    table::write(node, path, |cells| {
         for cell in cells {
             write!(out, "| ")?;
             write_cell(cell, out)?;

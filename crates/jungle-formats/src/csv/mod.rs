@@ -7,4 +7,4 @@ mod tests;
 mod write;
 
 pub(crate) use read::Json;
-pub(crate) use write::{NAME, write};
+pub(crate) use write::write;

@@ -9,7 +9,7 @@ use jungle_tree::{Arena, Children, KeyRef, Node, Path, Tree};
 use super::item::{Element, Item};
 use super::names::CHILDREN;
 use super::read::{Form, Json, Refused, Why, is_void};
-use crate::failure::{Exit, Failure, failed};
+use crate::error::WriteError;
 
 /// No page is read that is longer.
 const PAGE_BYTES_MAX: usize = jungle_tree::VALUE_BYTES_MAX;
@@ -28,14 +28,12 @@ const PREFORMATTED: [&str; 3] = ["pre", "textarea", "listing"];
 const POINTS: [&str; 8] = ["foreignObject", "desc", "title", "mi", "mo", "mn", "ms", "mtext"];
 
 /// There is something that HTML has no form for.
-pub(crate) fn not_html(path: &Path) -> Failure {
-    Failure::new(Exit::Error, format_args!("what is at {path} is not HTML")).with_hint(
-        "only what was imported from HTML is sure to come out as HTML; --format json takes all",
-    )
+fn not_html(path: &Path) -> WriteError {
+    WriteError::no_place(path, "not HTML")
 }
 
 /// Writes a document, or an element of one, without a line feed at its end.
-pub(crate) fn write(node: Node<'_>, path: &Path, out: &mut impl Write) -> Result<(), Failure> {
+pub(crate) fn write(node: Node<'_>, path: &Path, out: &mut impl Write) -> Result<(), WriteError> {
     let page = text(node, path)?;
     check(&page, node, path)?;
     Ok(out.write_all(page.as_bytes())?)
@@ -55,7 +53,7 @@ struct Open<'t> {
     leaves_out: bool,
 }
 
-fn text(node: Node<'_>, path: &Path) -> Result<String, Failure> {
+fn text(node: Node<'_>, path: &Path) -> Result<String, WriteError> {
     let mut page = Written::default();
     let mut open = Vec::new();
     match shape(node) {
@@ -99,8 +97,8 @@ enum Stop {
 }
 
 impl Stop {
-    fn at(&self, path: &Path) -> Failure {
-        let message = match self {
+    fn at(&self, path: &Path) -> WriteError {
+        WriteError::Limit(match self {
             Stop::NotHtml => return not_html(path),
             Stop::Long => {
                 format!("a page has less than {PAGE_BYTES_MAX} bytes; it would end at {path}")
@@ -110,12 +108,9 @@ impl Stop {
                     "a page has at most {DEPTH_MAX} elements in one another; one more is {path}"
                 )
             }
-        };
-        Failure::new(Exit::Error, message).with_hint(IN_PARTS)
+        })
     }
 }
-
-const IN_PARTS: &str = "a part of it can be exported by its path";
 
 /// A page so far, which is always short enough to be read.
 #[derive(Default)]
@@ -228,11 +223,11 @@ fn has_html(element: &Element<'_>) -> bool {
 }
 
 /// Reads a page again, and looks whether it is the tree that it was made of.
-fn check(page: &str, node: Node<'_>, path: &Path) -> Result<(), Failure> {
+fn check(page: &str, node: Node<'_>, path: &Path) -> Result<(), WriteError> {
     let is_document = matches!(shape(node), Shape::Array(_));
     let is_root = matches!(Item::of(node), Some(Item::Element(Element { name: "html", .. })));
     let form = if is_document || is_root { Form::Document } else { Form::Part };
-    let mut tree = Tree::new(&Arena::new().map_err(failed)?);
+    let mut tree = Tree::new(&Arena::new()?);
     let limits = Limits { depth_max: usize::MAX, bytes_max: u64::MAX, ..Limits::default() };
     let options = ImportOptions { limits, member_order: MemberOrder::Ignore };
     // An element counts as two. No tree that is written is deeper, so one that is differs from it.
@@ -256,7 +251,7 @@ fn check(page: &str, node: Node<'_>, path: &Path) -> Result<(), Failure> {
 }
 
 /// Why what was written cannot be read again.
-fn not_read(error: ImportError, path: &Path) -> Failure {
+fn not_read(error: ImportError, path: &Path) -> WriteError {
     let refused = match &error {
         ImportError::Read(error) => error.get_ref().and_then(|error| error.downcast_ref()),
         _ => None,
@@ -265,10 +260,9 @@ fn not_read(error: ImportError, path: &Path) -> Failure {
         (Some(Refused { why: Why::Deep(_), .. }), _)
         | (_, ImportError::Syntax { .. } | ImportError::DuplicateName { .. }) => not_html(path),
         (_, ImportError::Read(_) | ImportError::Limit { .. }) => {
-            let message = format_args!("what is at {path} makes a page that is not read: {error}");
-            Failure::new(Exit::Error, message).with_hint(IN_PARTS)
+            WriteError::Limit(format!("what is at {path} makes a page that is not read: {error}"))
         }
-        _ => failed(error),
+        _ => WriteError::NotRead(error),
     }
 }
 

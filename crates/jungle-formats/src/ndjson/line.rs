@@ -9,17 +9,31 @@ use serde_json::value::RawValue;
 pub(crate) const LINE_BYTES_MAX: usize = 1 << 30;
 
 /// A revision to be made.
-#[derive(Deserialize)]
-pub(crate) struct Line<'l> {
+///
+/// ```
+/// use jungle_formats::ndjson::{LineError, read};
+/// let text = br#"{"author":"ana","tags":["v1"],"value":{"a":1}}"#;
+/// read(&mut &text[..], |line, _| {
+///     let line = line?;
+///     assert_eq!((line.author.as_deref(), line.value.get()), (Some("ana"), r#"{"a":1}"#));
+///     Ok::<(), LineError>(())
+/// })?;
+/// # Ok::<(), LineError>(())
+/// ```
+#[derive(Debug, Deserialize)]
+pub struct Line<'l> {
     /// When it was made.
-    pub(crate) time: Option<String>,
-    pub(crate) author: Option<String>,
-    pub(crate) message: Option<String>,
+    pub time: Option<String>,
+    /// Who made it.
+    pub author: Option<String>,
+    /// Why.
+    pub message: Option<String>,
+    /// Its tags.
     #[serde(default)]
-    pub(crate) tags: Vec<String>,
+    pub tags: Vec<String>,
     /// The text of the document.
     #[serde(borrow)]
-    pub(crate) value: &'l RawValue,
+    pub value: &'l RawValue,
 }
 
 impl Line<'_> {
