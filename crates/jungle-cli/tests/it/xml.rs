@@ -73,6 +73,16 @@ fn depth_is_limited_until_more_is_asked_for() {
 }
 
 #[test]
+fn attributes_keep_their_order_however_many_there_are() {
+    let folder = Folder::new("xml_attributes");
+    let attributes: String = (0..20_000).rev().map(|i| format!(" a{i}=\"{i}\"")).collect();
+    let text = format!("<a{attributes}/>");
+    folder.write("a.xml", &text);
+    folder.run(&["import", "d", "t", "a.xml"]).check_code(0);
+    folder.run(&["export", "d", "t", "--format", "xml"]).check(0, &text, "");
+}
+
+#[test]
 fn lines_end_with_line_feeds_however_a_file_ends_them() {
     let folder = Folder::new("xml_lines");
     let text = |space: &str| {

@@ -1,5 +1,6 @@
 //! A tree that is XML as XML, streaming.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use jungle_json::{Member, Shape, shape};
@@ -104,8 +105,9 @@ fn item<'t>(
             write_only(key, text, out)
         }
         (Some(name), None) if is_name(name) => {
-            let rank = |key: &str| order.and_then(|all| all.split(' ').position(|it| it == key));
-            attributes.sort_by_key(|(key, _)| rank(key));
+            let names = order.into_iter().flat_map(|all| all.split(' '));
+            let ranks: HashMap<&str, usize> = names.zip(0..).collect();
+            attributes.sort_by_key(|(key, _)| ranks.get(key));
             write!(out, "<{name}")?;
             for (key, value) in attributes {
                 write!(out, " {key}=\"")?;
