@@ -63,8 +63,9 @@ pub enum WriteForm {
 /// little more; the import has a limit of its own. In XML and HTML an element counts as two.
 ///
 /// # Errors
-/// Reading it fails when reading the document does, and with the kind `InvalidData` when that is
-/// not what its form says, or passes a limit: the message has the place.
+/// Reading it fails when reading the document does, of whatever kind that is; with the kind
+/// `FileTooLarge` when too much would be held, also of what aliases of YAML stand for; and with
+/// `InvalidData` when it is not what its form says. The message has the place.
 ///
 /// ```
 /// use std::io::Read;

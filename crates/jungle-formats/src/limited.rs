@@ -24,6 +24,14 @@ impl<R> Limited<R> {
     pub(super) fn go_on(&mut self) {
         self.left = BYTES_MAX;
     }
+
+    /// Of which kind is what has gone wrong: was it too much?
+    pub(super) fn kind(&self) -> io::ErrorKind {
+        match self.left {
+            0 => io::ErrorKind::FileTooLarge,
+            _ => io::ErrorKind::InvalidData,
+        }
+    }
 }
 
 impl<R: BufRead> Read for Limited<R> {

@@ -146,7 +146,7 @@ impl<R: BufRead> Read for Json<'_, R> {
         while self.taken == self.json.len() && !self.ended {
             self.json.clear();
             self.taken = 0;
-            self.step().map_err(|what| io::Error::new(io::ErrorKind::InvalidData, what))?;
+            self.step().map_err(|what| io::Error::new(self.reader.get_ref().kind(), what))?;
         }
         let rest = &self.json.as_bytes()[self.taken..];
         let taken = rest.len().min(bytes.len());
@@ -204,6 +204,13 @@ impl<R: BufRead> Checked<R> {
 
     fn go_on(&mut self) {
         self.reader.get_mut().1.go_on();
+    }
+
+    fn kind(&self) -> io::ErrorKind {
+        match self.rows.columns.is_none() && self.rows.cells > COLUMNS_MAX {
+            true => io::ErrorKind::FileTooLarge,
+            false => self.reader.get_ref().1.kind(),
+        }
     }
 
     /// Takes a byte order mark, if there is one.

@@ -1,5 +1,5 @@
 use std::collections::HashSet;
-use std::io::{BufReader, Read};
+use std::io::{self, BufReader, ErrorKind, Read};
 
 use jungle_testkit::{Rng, for_each_seed};
 use serde_json::{Map, Value};
@@ -130,6 +130,8 @@ fn cells_are_counted_before_they_take_memory() {
     let commas = ",".repeat(1 << 20);
     let header = read(commas.as_bytes(), 1 << 13);
     assert_eq!(header, Err("line 1: more than 65536 columns".into()));
+    let header = io::copy(&mut Json::new(commas.as_bytes()), &mut io::sink());
+    assert_eq!(header.unwrap_err().kind(), ErrorKind::FileTooLarge);
     let row = read(format!("a,b\n1,2\n{commas}").as_bytes(), 1 << 13);
     assert_eq!(row, Err("line 3: more than the 2 cells of the header".into()));
     let names: Vec<String> = (0..65_536).map(|name| name.to_string()).collect();

@@ -199,7 +199,7 @@ impl<R: BufRead> Read for Json<R> {
             self.taken = 0;
             self.step().map_err(|what| {
                 let at = self.reader.buffer_position();
-                io::Error::new(io::ErrorKind::InvalidData, format!("byte {at}: {what}"))
+                io::Error::new(self.reader.get_ref().kind(), format!("byte {at}: {what}"))
             })?;
         }
         let rest = &self.json.as_bytes()[self.taken..];

@@ -44,13 +44,22 @@ impl Anchors {
             self.held += text.len();
             self.ended.insert(open.number, text.into());
         }
-        if self.json.len() > BYTES_MAX || self.held > BYTES_MAX {
+        if self.hold_too_much() {
             return Err(format!("anchors hold more than {BYTES_MAX} bytes of JSON"));
         }
         if self.open.is_empty() {
             self.json.clear();
         }
         Ok(())
+    }
+
+    fn hold_too_much(&self) -> bool {
+        self.json.len() > BYTES_MAX || self.held > BYTES_MAX
+    }
+
+    /// Was one of the limits passed?
+    pub(super) fn are_over(&self) -> bool {
+        self.hold_too_much() || self.said > BYTES_MAX
     }
 
     /// What an alias stands for.

@@ -25,6 +25,11 @@ impl Left {
     pub(super) fn go_on(&self) {
         self.0.set(VALUE_BYTES_MAX);
     }
+
+    /// Was all of it given?
+    pub(super) fn is_over(&self) -> bool {
+        self.0.get() == 0
+    }
 }
 
 impl<R: BufRead> Chars<R> {

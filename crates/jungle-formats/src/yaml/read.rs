@@ -79,6 +79,14 @@ impl<R: BufRead> Json<R> {
         written.map_err(|what| at(&span.start, &what))
     }
 
+    /// Of which kind is what has gone wrong: was it too much?
+    fn kind(&self) -> io::ErrorKind {
+        match self.left.is_over() || self.anchors.are_over() {
+            true => io::ErrorKind::FileTooLarge,
+            false => io::ErrorKind::InvalidData,
+        }
+    }
+
     fn write(&mut self, event: Event<'_>) -> Result<(), String> {
         match event {
             Event::DocumentStart(..) if self.has_document => {
@@ -256,7 +264,7 @@ impl<R: BufRead> Read for Json<R> {
         while self.taken == self.json.len() && !self.ended {
             self.json.clear();
             self.taken = 0;
-            self.step().map_err(|what| io::Error::new(io::ErrorKind::InvalidData, what))?;
+            self.step().map_err(|what| io::Error::new(self.kind(), what))?;
         }
         let rest = &self.json.as_bytes()[self.taken..];
         let taken = rest.len().min(bytes.len());

@@ -1,4 +1,4 @@
-use std::io::{BufReader, Read};
+use std::io::{self, BufReader, ErrorKind, Read};
 
 use jungle_testkit::for_each_seed;
 
@@ -37,4 +37,13 @@ fn damaged_documents_are_read_or_refused() {
             }
         }
     });
+}
+
+#[test]
+fn what_is_too_much_is_told_from_what_is_wrong() {
+    let long = format!("- &a {}\n{}", "x".repeat(1 << 20), "- *a\n".repeat(64));
+    for (text, kind) in [(&*long, ErrorKind::FileTooLarge), ("- *a\n", ErrorKind::InvalidData)] {
+        let read = io::copy(&mut Json::new(text.as_bytes(), 8), &mut io::sink());
+        assert_eq!(read.unwrap_err().kind(), kind, "{text:.20}");
+    }
 }
