@@ -1,12 +1,12 @@
 //! The forms, and what is read and written of each.
 
-use std::io::{BufRead, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 
 use jungle_json::Member;
 use jungle_tree::Path;
 
 use crate::error::WriteError;
-use crate::{csv, html, markdown, xml, yaml};
+use crate::{csv, html, markdown, table, xml, yaml};
 
 /// What a document is read as, where it is not JSON.
 ///
@@ -149,5 +149,26 @@ pub fn write(
         (WriteForm::Csv | WriteForm::Markdown, Member::Value(_)) => {
             Err(WriteError::no_place(path, "no array or object"))
         }
+    }
+}
+
+/// Looks whether the form has a place for all that is at a path, so that nothing is begun where it
+/// has none. It takes what [`write()`] does, of a table what the first look at it takes.
+///
+/// # Errors
+/// As with [`write()`], but for the writer's.
+///
+/// ```
+/// use jungle_formats::{WriteForm, fits};
+/// use jungle_json::Member;
+/// use jungle_tree::Path;
+/// let fits = |form| fits(form, Member::Value(7.into()), &Path::root()).is_ok();
+/// assert!(fits(WriteForm::Yaml) && !fits(WriteForm::Xml));
+/// ```
+pub fn fits(form: WriteForm, member: Member<'_>, path: &Path) -> Result<(), WriteError> {
+    match (form, member) {
+        (WriteForm::Yaml, _) => Ok(()),
+        (WriteForm::Csv | WriteForm::Markdown, Member::Node(node)) => table::fits(node, path),
+        _ => write(form, member, path, &mut io::sink()),
     }
 }

@@ -40,6 +40,11 @@ pub(super) fn write(
     Ok(())
 }
 
+/// Is there nothing else than a table?
+pub(super) fn fits(node: Node<'_>, path: &Path) -> Result<(), WriteError> {
+    columns(node, path).map(drop)
+}
+
 /// The names of all columns, each with its place: in the order in which they first come.
 fn columns<'t>(node: Node<'t>, path: &Path) -> Result<HashMap<&'t str, usize>, WriteError> {
     let rows = rows(node).ok_or_else(|| WriteError::no_place(path, "no array or object"))?;

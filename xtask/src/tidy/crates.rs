@@ -22,7 +22,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("jungle", &["jungle-store", "jungle-db", "jungle-tree", "jungle-json"]),
     ("jungle-words", &["jungle-db", "jungle-tree", "jungle-json"]),
     ("jungle-formats", &["jungle-db", "jungle-tree", "jungle-json", "jungle-words"]),
-    ("jungle-server", &["jungle", "jungle-cluster", "jungle-words"]),
+    ("jungle-server", &["jungle", "jungle-cluster", "jungle-formats", "jungle-words"]),
     (
         "jungle-cli",
         &[

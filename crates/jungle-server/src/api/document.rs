@@ -1,4 +1,4 @@
-//! Documents: subtrees as JSON, streamed out and in.
+//! Documents: subtrees as JSON or in other forms, and histories, streamed out; JSON in.
 
 use std::error::Error;
 use std::io::{self, BufReader, ErrorKind, Read};
@@ -8,15 +8,18 @@ use axum::http::header::HeaderMap;
 use axum::http::{Request, Uri};
 use axum::response::Response;
 use jungle::json::{
-    ExportOptions, ImportError, ImportOptions, ImportSummary, Layout, Limits as JsonLimits,
+    ExportOptions, ImportError, ImportOptions, ImportSummary, Limits as JsonLimits, Member,
 };
 use jungle::{CommitError, CommitOptions, Path, Revision, TreeHandle};
+use jungle_formats::{WriteForm, fits, ndjson};
+use jungle_words::Found;
 use serde_json::json;
 
+use super::form::{Asked, Form};
 use super::repeat::{Keyed, once};
 use super::{Named, written};
 use crate::access::{Need, Visitor, Whose, share};
-use crate::app::aside_with;
+use crate::app::{aside, aside_with};
 use crate::body::{self, Incoming, Outgoing};
 use crate::etag::{Expected, changed, check, expected};
 use crate::limits::Limits;
@@ -31,21 +34,53 @@ pub(crate) async fn export(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let query = Query::of(&uri, &["path", "branch", "at", "layout"])?;
+    let query = Query::of(&uri, &["path", "branch", "at", "format", "layout"])?;
     let path = query.path()?;
-    let layout =
-        [Layout::Compact, Layout::Pretty][query.one_of("layout", &["compact", "pretty"])?];
+    let asked = Asked::of(&query)?;
+    let is_history = matches!(asked.form, Form::Ndjson);
+    if is_history && !path.is_empty() {
+        let problem = Problem::bad("all revisions are of the whole tree, and path is a part");
+        return Err(problem.hint("other forms have a part of one revision"));
+    }
     let found = app.version(&name, &query, &path).await?;
     let revision = found.snapshot.revision();
     found.snapshot.root().at(&path)?;
-    if let Some(unchanged) = app.mark.unchanged(&headers, revision) {
+    // Tags come and go without a revision.
+    if !is_history && let Some(unchanged) = app.mark.unchanged(&headers, revision) {
         return Ok(unchanged);
     }
-    let body = sent(&app, move |out| {
+    let body = match asked.form {
+        Form::Json(layout) => sent(&app, move |out| {
+            let node = found.snapshot.root().at(&path)?;
+            Ok(jungle::json::export(node, out, &ExportOptions { layout })?)
+        })?,
+        Form::Ndjson => {
+            let body = sent(&app, move |out| Ok(ndjson::write(&found.tree, revision, out)?))?;
+            return Ok(asked.answer(body));
+        }
+        Form::Other(form) => fitting(&app, form, found, path).await?,
+    };
+    Ok(app.mark.show(revision, asked.answer(body)))
+}
+
+/// What is there in a form, which is known to have a place for it before the head is sent: it could
+/// only break off then.
+async fn fitting(
+    app: &Visitor,
+    form: WriteForm,
+    found: Found,
+    path: Path,
+) -> Result<Body, Problem> {
+    let place = place(app)?;
+    let (place, found, path) = aside(move || {
+        fits(form, Member::Node(found.snapshot.root().at(&path)?), &path)?;
+        Ok((place, found, path))
+    })
+    .await?;
+    Ok(sent_in(place, app, move |out| {
         let node = found.snapshot.root().at(&path)?;
-        Ok(jungle::json::export(node, out, &ExportOptions { layout })?)
-    })?;
-    Ok(app.mark.show(revision, written(body)))
+        Ok(jungle_formats::write(form, Member::Node(node), &path, out)?)
+    }))
 }
 
 /// What is written there, as the body of an answer, in one of the places for documents.
@@ -53,7 +88,15 @@ pub(super) fn sent(
     app: &Visitor,
     write: impl FnOnce(&mut Outgoing) -> Result<(), Box<dyn Error>> + Send + 'static,
 ) -> Result<Body, Problem> {
-    let place = place(app)?;
+    Ok(sent_in(place(app)?, app, write))
+}
+
+/// The same, in a place that is taken.
+fn sent_in(
+    place: Place<Whose>,
+    app: &Visitor,
+    write: impl FnOnce(&mut Outgoing) -> Result<(), Box<dyn Error>> + Send + 'static,
+) -> Body {
     let (mut out, body) = Outgoing::new(&app.options.limits);
     let watched = app.clone();
     tokio::task::spawn_blocking(move || {
@@ -70,7 +113,7 @@ pub(super) fn sent(
         }
         drop(place);
     });
-    Ok(body)
+    body
 }
 
 /// Exports and imports take a thread each for as long as the client likes.

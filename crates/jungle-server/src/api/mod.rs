@@ -10,6 +10,7 @@ mod document;
 pub(crate) mod edit;
 pub(crate) mod event;
 mod folder;
+mod form;
 mod indexes;
 mod keep;
 mod live;

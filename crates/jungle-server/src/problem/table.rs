@@ -9,6 +9,7 @@ use jungle::{
     WatchError,
 };
 use jungle_cluster::{LocalError, LocalUpdateError};
+use jungle_formats::WriteError;
 use jungle_words::FindError;
 
 use super::Problem;
@@ -49,6 +50,7 @@ kinds! {
     NoSuchNode "no-such-node" NOT_FOUND "There is no such node",
     NoSuchAttribute "no-such-attribute" NOT_FOUND "The node has no such attribute",
     NoSuchIndex "no-such-index" NOT_FOUND "The tree has no such index",
+    NoForm "no-form" NOT_ACCEPTABLE "What is there does not fit the form",
     MethodNotAllowed "method-not-allowed" METHOD_NOT_ALLOWED "This address has no such method",
     TimedOut "timed-out" REQUEST_TIMEOUT "The request came too slowly",
     Exists "exists" CONFLICT "There is one of this name already",
@@ -321,6 +323,17 @@ impl From<ImportError> for Problem {
             _ => Kind::BadRequest,
         };
         Problem::new(kind, error)
+    }
+}
+
+impl From<WriteError> for Problem {
+    fn from(error: WriteError) -> Problem {
+        match error {
+            WriteError::NoPlace { .. } => {
+                Problem::new(Kind::NoForm, error).hint("format=json takes all")
+            }
+            error => Problem::new(Kind::Failed, error),
+        }
     }
 }
 

@@ -36,7 +36,7 @@ fn reads() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
         ("/api/v1/trees?", vec![("limit", COUNTS)]),
         ("/api/v1/trees/t/node?", with(&[("attributes_after", "%FF")])),
         ("/api/v1/trees/t/value?attribute=n&", with(&[])),
-        ("/api/v1/trees/t/document?", with(&[("layout", WORDS)])),
+        ("/api/v1/trees/t/document?", with(&[("format", WORDS), ("layout", WORDS)])),
         (
             "/api/v1/trees/t/children?",
             with(&[

@@ -34,7 +34,8 @@ impl Contract {
         };
         let media = answer.header("content-type").split(';').next().unwrap();
         let schema = content.get(media).unwrap_or_else(|| panic!("{method} {path}: {media}"));
-        if method != "HEAD" && media.ends_with("json") {
+        let is_json = media == "application/json" || media.ends_with("+json");
+        if method != "HEAD" && is_json {
             let wrong = self.wrong(&schema["schema"], &answer.json(), "");
             assert_eq!(wrong, None, "{method} {path}: {}", answer.text);
         }

@@ -1,6 +1,7 @@
 use std::io::{Read, Write};
 use std::time::Duration;
 
+use jungle_formats::ndjson::{self, LineError};
 use serde_json::json;
 
 use crate::support::{Served, limits};
@@ -21,6 +22,69 @@ fn document_comes_out_as_it_went_in() {
     assert_eq!((&again["edits"], &again["changed"]), (&json!(0), &json!(false)));
     let old = served.get(&format!("{DOCUMENT}?at=1"));
     assert_eq!(old.text, "{}");
+}
+
+#[test]
+fn document_comes_out_in_other_forms() {
+    let served = Served::memory().tree("t");
+    let text = r##"{"t":[{"name":"ana","age":"7"},{"name":"ben","age":"8"}],
+        "x":[{"#name":"a","b":"<"}]}"##;
+    served.send("PUT", DOCUMENT, &[], Some(text)).expect(200);
+    let yaml = "- name: ana\n  age: \"7\"\n- name: ben\n  age: \"8\"\n";
+    let markdown = "| name | age |\n| --- | --- |\n| ana | 7 |\n| ben | 8 |\n";
+    for (query, media, expected) in [
+        ("path=/x&format=json", "application/json", r##"[{"#name":"a","b":"<"}]"##),
+        ("path=/x&format=xml", "application/xml", "<a b=\"&lt;\"/>"),
+        ("path=/t&format=yaml", "application/yaml", yaml),
+        ("path=/t&format=csv", "text/csv; charset=utf-8", "name,age\nana,7\nben,8\n"),
+        ("path=/t&format=markdown", "text/markdown; charset=utf-8", markdown),
+    ] {
+        let address = format!("{DOCUMENT}?{query}");
+        let answer = served.get(&address);
+        assert_eq!((&*answer.text, answer.header("content-type")), (expected, media));
+        let is_saved = answer.headers.contains_key("content-disposition");
+        assert_eq!(is_saved, media != "application/json", "{query}");
+        let known = [("if-none-match", answer.header("etag"))];
+        assert_eq!(served.send("GET", &address, &known, None).status, 304, "{query}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_a_form_is_refused_before_anything_is_sent() {
+    let served = Served::memory().tree("t");
+    served.send("PUT", DOCUMENT, &[], Some("{\"a\":1}")).expect(200);
+    for format in ["xml", "csv", "markdown"] {
+        let answer = served.get(&format!("{DOCUMENT}?format={format}"));
+        assert_eq!((answer.status.as_u16(), &*answer.problem()), (406, "no-form"), "{format}");
+    }
+    for query in ["format=html", "format=yaml&layout=pretty", "format=ndjson&path=/a"] {
+        assert_eq!(served.get(&format!("{DOCUMENT}?{query}")).problem(), "bad-request", "{query}");
+    }
+}
+
+#[test]
+fn history_comes_out_as_lines_that_can_be_read() {
+    let served = Served::memory().tree("t");
+    for text in ["{\"a\":1}", "[2]"] {
+        served.send("PUT", &format!("{DOCUMENT}?author=ana"), &[], Some(text)).expect(200);
+    }
+    served.post("/api/v1/trees/t/tags", r#"{"name":"v1"}"#).expect(201);
+    let all = ["{}", "{\"a\":1}", "[2]"];
+    for (at, expected) in [("main", &all[..]), ("2", &all[..2])] {
+        let answer = served.get(&format!("{DOCUMENT}?format=ndjson&at={at}"));
+        assert_eq!(answer.header("content-type"), "application/x-ndjson");
+        assert!(!answer.headers.contains_key("etag"));
+        let (mut values, mut last) = (Vec::new(), None);
+        let read = ndjson::read(&mut answer.text.as_bytes(), |line, _| {
+            let line = line?;
+            values.push(line.value.get().to_owned());
+            last = Some((line.author, line.tags.len()));
+            Ok::<(), LineError>(())
+        });
+        read.unwrap();
+        assert_eq!(values, expected);
+        assert_eq!(last, Some((Some("ana".to_owned()), usize::from(at == "main"))));
+    }
 }
 
 #[test]

@@ -121,6 +121,8 @@ const MATRIX: &[Row] = &[
     ("GET", "/api/v1/trees/{tree}/document", "?path=/a", "", "? ? - + + + + + x + +"),
     ("GET", "/api/v1/trees/{tree}/document", "?at=main~1", "", "? ? - + + + x x x + +"),
     ("GET", "/api/v1/trees/{tree}/document", "?path=/a&at=main~1", "", "? ? - + + + + + x + +"),
+    ("GET", "/api/v1/trees/{tree}/document", "?path=/a&format=yaml", "", "? ? - + + + + + x + +"),
+    ("GET", "/api/v1/trees/{tree}/document", "?format=ndjson", "", "? ? - + + + x x x + +"),
     ("PUT", "/api/v1/trees/{tree}/document", "", "[1]", "? ? - x + + x x x x +"),
     ("PUT", "/api/v1/trees/{tree}/document", "?path=/a", "[1]", "? ? - x + + x + x x +"),
     ("GET", "/api/v1/trees/{tree}/revisions", "", "", "? ? - + + + x x x + +"),

@@ -1,0 +1,61 @@
+//! The forms of documents: what they are called in an address, and of which types they are.
+
+use axum::body::Body;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use jungle::json::Layout;
+use jungle_formats::WriteForm;
+
+use super::written;
+use crate::problem::Problem;
+use crate::query::Query;
+
+/// What is written.
+#[derive(Clone, Copy)]
+pub(super) enum Form {
+    Json(Layout),
+    /// All revisions, a line each.
+    Ndjson,
+    Other(WriteForm),
+}
+
+/// What each is called, and its type. No page of HTML is among them: it would be held whole, and
+/// read again, which takes up to a gigabyte.
+const WRITTEN: [(&str, Form, &str); 6] = [
+    ("json", Form::Json(Layout::Compact), "application/json"),
+    ("ndjson", Form::Ndjson, "application/x-ndjson"),
+    ("yaml", Form::Other(WriteForm::Yaml), "application/yaml"),
+    ("xml", Form::Other(WriteForm::Xml), "application/xml"),
+    ("csv", Form::Other(WriteForm::Csv), "text/csv; charset=utf-8"),
+    ("markdown", Form::Other(WriteForm::Markdown), "text/markdown; charset=utf-8"),
+];
+
+/// The form that is asked for.
+pub(super) struct Asked {
+    pub(super) form: Form,
+    media: &'static str,
+}
+
+impl Asked {
+    pub(super) fn of(query: &Query) -> Result<Asked, Problem> {
+        let at = query.one_of("format", &WRITTEN.map(|(word, ..)| word))?;
+        let layout = query.one_of("layout", &["compact", "pretty"])?;
+        let (_, form, media) = WRITTEN[at];
+        let form = match form {
+            Form::Json(_) => Form::Json([Layout::Compact, Layout::Pretty][layout]),
+            _ if layout > 0 => return Err(Problem::bad("layout is for JSON")),
+            form => form,
+        };
+        Ok(Asked { form, media })
+    }
+
+    /// An answer with this body. A browser that is led there shows JSON, and saves anything else:
+    /// what an outsider put there must never be a page.
+    pub(super) fn answer(&self, body: Body) -> Response {
+        let head = [(CONTENT_TYPE, self.media), (CONTENT_DISPOSITION, "attachment")];
+        match self.form {
+            Form::Json(_) => written(body),
+            _ => (head, body).into_response(),
+        }
+    }
+}
