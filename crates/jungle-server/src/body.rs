@@ -86,14 +86,20 @@ pub(crate) fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
 
 /// Refuses a body that says it is something else. A form of another site cannot say that it is
 /// JSON without asking first, which no answer here allows.
-pub(crate) fn must_be(headers: &HeaderMap, wanted: &'static str) -> Result<(), Problem> {
+pub(crate) fn must_be(headers: &HeaderMap, wanted: &str) -> Result<(), Problem> {
+    must_be_one_of(headers, &[wanted]).map(drop)
+}
+
+/// The same where it may be several things; tells which of them it is.
+pub(crate) fn must_be_one_of(headers: &HeaderMap, wanted: &[&str]) -> Result<usize, Problem> {
     let found = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let media = found.split(';').next().unwrap_or_default().trim();
-    if media.eq_ignore_ascii_case(wanted) {
-        return Ok(());
-    }
-    let detail = format_args!("Content-Type is {found:?}");
-    Err(Problem::new(Kind::UnsupportedMedia, detail).hint(format_args!("send {wanted}")))
+    let at = wanted.iter().position(|wanted| media.eq_ignore_ascii_case(wanted));
+    at.ok_or_else(|| {
+        let detail = format_args!("Content-Type is {found:?}");
+        let hint = format!("send {}", wanted.join(" or "));
+        Problem::new(Kind::UnsupportedMedia, detail).hint(hint)
+    })
 }
 
 /// Refuses a body that was compressed, or changed otherwise: it is taken as it comes.

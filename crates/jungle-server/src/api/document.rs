@@ -1,4 +1,4 @@
-//! Documents: subtrees as JSON or in other forms, and histories, streamed out; JSON in.
+//! Documents: subtrees as JSON or in other forms, streamed out and in, and histories, out only.
 
 use std::error::Error;
 use std::io::{self, BufReader, ErrorKind, Read};
@@ -11,16 +11,16 @@ use jungle::json::{
     ExportOptions, ImportError, ImportOptions, ImportSummary, Limits as JsonLimits, Member,
 };
 use jungle::{CommitError, CommitOptions, Path, Revision, TreeHandle};
-use jungle_formats::{WriteForm, fits, ndjson};
+use jungle_formats::{ReadForm, WriteForm, fits, ndjson, wrong};
 use jungle_words::Found;
 use serde_json::json;
 
-use super::form::{Asked, Form};
+use super::form::{Asked, Form, read_as};
 use super::repeat::{Keyed, once};
 use super::{Named, written};
 use crate::access::{Need, Visitor, Whose, share};
 use crate::app::{aside, aside_with};
-use crate::body::{self, Incoming, Outgoing};
+use crate::body::{Incoming, Outgoing};
 use crate::etag::{Expected, changed, check, expected};
 use crate::limits::Limits;
 use crate::once::Answer;
@@ -130,11 +130,13 @@ pub(crate) async fn import(
     let path = query.path()?;
     let tree = app.branch(&name, &query, Need::write(&path))?;
     let meta = app.meta(query.text("author")?, query.long_text("message"))?;
-    body::must_be(request.headers(), "application/json")?;
+    let (media, form) = read_as(request.headers())?;
     let expected = expected(&app, request.headers())?;
     let said = request.uri().query().unwrap_or_default();
     let keyed = Keyed::of(request.headers(), expected)?;
-    let keyed = keyed.map(|keyed| keyed.and(format!("{said}\n").as_bytes()));
+    // That it is JSON is not said: it was all that there was, and answers to it outlast the server.
+    let media = form.map_or_else(String::new, |_| format!("{media}\n"));
+    let keyed = keyed.map(|keyed| keyed.and(format!("{said}\n{media}").as_bytes()));
     let place = place(&app)?;
     let limits = app.options.limits.clone();
     let (head, body) = request.into_parts();
@@ -147,7 +149,7 @@ pub(crate) async fn import(
         // By the name that the tree has by then: there may be other rules for that.
         move || visitor.asked_again(&head.headers)?.check(&tree.name(), Need::write(&path))
     };
-    let import = Import { tree, path, expected, keyed, commit };
+    let import = Import { tree, path, form, expected, keyed, commit };
     let visitor = app.clone();
     let answer = aside_with(place, move || import.read(&visitor, (body, &options), may)).await?;
     Ok(app.mark.show(answer.revision, written(answer.body)))
@@ -168,6 +170,8 @@ pub(super) fn within(limits: &Limits) -> ImportOptions {
 struct Import {
     tree: TreeHandle,
     path: Path,
+    /// Where it is not JSON.
+    form: Option<ReadForm>,
     expected: Option<Expected>,
     keyed: Option<Keyed>,
     commit: CommitOptions,
@@ -180,15 +184,20 @@ impl Import {
         (body, options): (Incoming, &ImportOptions),
         may: impl FnOnce() -> Result<(), Problem>,
     ) -> Result<Answer, Problem> {
-        let Import { tree, path, expected, keyed, commit } = self;
+        let Import { tree, path, form, expected, keyed, commit } = self;
         let mut tx = tree.begin(commit.clone());
         if keyed.is_none() {
             check(expected, tx.began_at())?;
         }
-        let mut body = Heard { body, keyed };
+        let mut body = Heard { body, keyed, bytes: 0, failed: None };
         let buffered = BufReader::with_capacity(64 << 10, &mut body);
+        let document: Box<dyn Read + '_> = match form {
+            None => Box::new(buffered),
+            // Deeper by one, so that it is the import that refuses what is too deep.
+            Some(form) => jungle_formats::json(form, buffered, options.limits.depth_max + 1),
+        };
         let read =
-            tx.bulk(|editor| jungle::json::import(buffered, editor, &path, options, &mut |_| ()));
+            tx.bulk(|editor| jungle::json::import(document, editor, &path, options, &mut |_| ()));
         let summary = match read {
             Ok(summary) => Ok(summary),
             // What the tree refuses now may have been done before. Which request it is, is known
@@ -197,11 +206,12 @@ impl Import {
                 if body.keyed.is_some() =>
             {
                 io::copy(&mut body, &mut io::sink())
-                    .map_err(|cause| not_read(ImportError::Read(cause)))?;
-                Err(not_read(error))
+                    .map_err(|cause| not_read(ImportError::Read(cause), form, body.failed))?;
+                Err(not_read(error, form, None))
             }
-            Err(error) => return Err(not_read(error)),
+            Err(error) => return Err(not_read(error, form, body.failed)),
         };
+        let bytes = body.bytes;
         may()?;
         once(app, &[&tree], body.keyed, commit, |options| {
             let summary = summary?;
@@ -211,7 +221,7 @@ impl Import {
             }
             let is_changed = tx.is_changed();
             let committed = tx.commit().map_err(|error| refused(error, &tree, expected))?;
-            Ok(answer(committed.revision, is_changed, &summary))
+            Ok(answer(committed.revision, is_changed, bytes, &summary))
         })
     }
 }
@@ -220,11 +230,17 @@ impl Import {
 struct Heard {
     body: Incoming,
     keyed: Option<Keyed>,
+    /// How many were read.
+    bytes: u64,
+    /// Why it could not be read further: what translates it passes on words only.
+    failed: Option<ErrorKind>,
 }
 
 impl Read for Heard {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let bytes = self.body.read(buffer)?;
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.body.read(buffer);
+        let bytes = read.inspect_err(|error| self.failed = Some(error.kind()))?;
+        self.bytes += bytes as u64;
         if let Some(keyed) = &mut self.keyed {
             keyed.hear(&buffer[..bytes]);
         }
@@ -232,11 +248,11 @@ impl Read for Heard {
     }
 }
 
-fn answer(revision: Revision, is_changed: bool, summary: &ImportSummary) -> Answer {
+fn answer(revision: Revision, is_changed: bool, bytes: u64, summary: &ImportSummary) -> Answer {
     let body = json!({
         "revision": revision.number(),
         "changed": is_changed,
-        "bytes": summary.bytes,
+        "bytes": bytes,
         "nodes": summary.nodes,
         "edits": summary.edits,
     });
@@ -254,14 +270,24 @@ fn refused(error: CommitError, tree: &TreeHandle, expected: Option<Expected>) ->
     }
 }
 
-/// What went wrong with a body is told by the kind of the error that reading it gave.
-fn not_read(error: ImportError) -> Problem {
-    let ImportError::Read(cause) = &error else {
-        return error.into();
+/// What went wrong with a body is told by the kind of the error that reading it gave, if it did.
+fn not_read(error: ImportError, form: Option<ReadForm>, failed: Option<ErrorKind>) -> Problem {
+    let (kind, detail) = match failed {
+        Some(ErrorKind::TimedOut) => (Kind::TimedOut, "the document came too slowly"),
+        Some(ErrorKind::FileTooLarge) => (Kind::TooLarge, "the document is too large"),
+        Some(_) => (Kind::BadRequest, "the body ended early or is not what HTTP says"),
+        None if form.is_some() => return not_translated(error),
+        None => return error.into(),
     };
-    match cause.kind() {
-        ErrorKind::TimedOut => Problem::new(Kind::TimedOut, "the document came too slowly"),
-        ErrorKind::FileTooLarge => Problem::new(Kind::TooLarge, "the document is too large"),
-        _ => Problem::bad("the body ended early or is not what HTTP says"),
+    Problem::new(kind, detail)
+}
+
+/// What translates a document has its places; those of the import are places in the JSON.
+fn not_translated(error: ImportError) -> Problem {
+    let detail = wrong(&error).to_string();
+    let is_too_much = |cause: &io::Error| cause.kind() == ErrorKind::FileTooLarge;
+    match error {
+        ImportError::Read(cause) if is_too_much(&cause) => Problem::new(Kind::TooLarge, detail),
+        error => Problem::new(Problem::from(error).kind(), detail),
     }
 }

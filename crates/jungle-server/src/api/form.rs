@@ -1,12 +1,14 @@
 //! The forms of documents: what they are called in an address, and of which types they are.
 
 use axum::body::Body;
+use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use jungle::json::Layout;
-use jungle_formats::WriteForm;
+use jungle_formats::{ReadForm, WriteForm};
 
 use super::written;
+use crate::body;
 use crate::problem::Problem;
 use crate::query::Query;
 
@@ -29,6 +31,21 @@ const WRITTEN: [(&str, Form, &str); 6] = [
     ("csv", Form::Other(WriteForm::Csv), "text/csv; charset=utf-8"),
     ("markdown", Form::Other(WriteForm::Markdown), "text/markdown; charset=utf-8"),
 ];
+
+/// The types of what is read, and as what; JSON is no other form. A history is not among them: it
+/// is many commits, of which some would be done where it breaks off, and has times of its own.
+const READ: [(&str, Option<ReadForm>); 4] = [
+    ("application/json", None),
+    ("application/yaml", Some(ReadForm::Yaml)),
+    ("application/xml", Some(ReadForm::Xml)),
+    ("text/csv", Some(ReadForm::Csv)),
+];
+
+/// Of which type a body says that it is, and as what it is read.
+pub(super) fn read_as(headers: &HeaderMap) -> Result<(&'static str, Option<ReadForm>), Problem> {
+    let at = body::must_be_one_of(headers, &READ.map(|(media, _)| media))?;
+    Ok(READ[at])
+}
 
 /// The form that is asked for.
 pub(super) struct Asked {

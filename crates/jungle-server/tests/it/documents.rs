@@ -1,6 +1,9 @@
 use std::io::{Read, Write};
 use std::time::Duration;
 
+use jungle::json::{ExportOptions, ImportOptions, export, import};
+use jungle::{Arena, Tree};
+use jungle_formats::ReadForm;
 use jungle_formats::ndjson::{self, LineError};
 use serde_json::json;
 
@@ -47,6 +50,83 @@ fn document_comes_out_in_other_forms() {
         let known = [("if-none-match", answer.header("etag"))];
         assert_eq!(served.send("GET", &address, &known, None).status, 304, "{query}");
     }
+}
+
+/// What the command makes of a document, as JSON.
+fn read_by_the_command(form: ReadForm, text: &str) -> String {
+    let mut tree = Tree::new(&Arena::new().unwrap());
+    let json = jungle_formats::json(form, text.as_bytes(), 512);
+    let options = ImportOptions::default();
+    tree.edit(|editor| import(json, editor, &[], &options, &mut |_| ())).unwrap();
+    let mut out = Vec::new();
+    export(tree.snapshot().root(), &mut out, &ExportOptions::default()).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn document_goes_in_as_its_type_says_and_comes_out_the_same() {
+    for (media, format, form, text) in [
+        ("application/yaml", "yaml", ReadForm::Yaml, "b: 1.50\na:\n  - x\n  - \"7\"\n"),
+        ("Application/XML", "xml", ReadForm::Xml, "<a y=\"1\" x=\"&lt;\">t<b/><!--c--></a>"),
+        ("text/csv; charset=utf-8", "csv", ReadForm::Csv, "name,age\nana,7\n\"b,\n\",\n"),
+    ] {
+        let served = Served::memory().tree("t");
+        let put = || served.send("PUT", DOCUMENT, &[("content-type", media)], Some(text));
+        let done = put().expect(200);
+        assert_eq!((&done["bytes"], &done["changed"]), (&json!(text.len()), &json!(true)));
+        assert_eq!(served.get(DOCUMENT).text, read_by_the_command(form, text), "{format}");
+        assert_eq!(served.get(&format!("{DOCUMENT}?format={format}")).text, text);
+        let again = put().expect(200);
+        assert_eq!((&again["edits"], &again["changed"]), (&json!(0), &json!(false)), "{format}");
+    }
+}
+
+#[test]
+fn what_is_no_document_of_its_form_is_refused_and_changes_nothing() {
+    let served = Served::with(|options| {
+        options.limits = limits(|limits| limits.document_bytes_max = 10_000);
+    });
+    let served = served.tree("t");
+    let deep_yaml = format!("{}{}", "[".repeat(513), "]".repeat(513));
+    let deep_xml = "<a>".repeat(257);
+    let list = |name: &str| format!("[{}]", [name; 10].join(","));
+    let bomb = [("a: &a ", "x"), ("b: &b ", "*a"), ("c: &c ", "*b"), ("d: ", "*c")];
+    let bomb = bomb.map(|(begin, item)| format!("{begin}{}\n", list(item))).concat();
+    let long = format!("<a>{}</a>", "x".repeat(10_000));
+    for (media, text, problem, told) in [
+        ("application/xml", "", "bad-request", "byte 0: the document has no element"),
+        ("application/xml", "<a></b>", "bad-request", "byte "),
+        ("application/xml", &deep_xml, "too-large", "more than 512 objects and arrays"),
+        ("application/xml", &long, "too-large", "the document is too large"),
+        ("application/yaml", "a: [", "bad-request", "line "),
+        ("application/yaml", &deep_yaml, "too-large", "more than 512 objects and arrays"),
+        ("application/yaml", &bomb, "too-large", "the document is larger than 10000 bytes"),
+        ("text/csv", "", "bad-request", "there is no header"),
+        ("text/csv", "a,b\n1\n", "bad-request", "line 2: 1 cells, where the header has 2"),
+        ("text/plain", "a", "unsupported-media", "Content-Type"),
+        ("text/html", "<p>", "unsupported-media", "Content-Type"),
+        ("application/x-ndjson", "{\"value\":1}", "unsupported-media", "Content-Type"),
+    ] {
+        let answer = served.send("PUT", DOCUMENT, &[("content-type", media)], Some(text));
+        assert_eq!(answer.problem(), problem, "{media}: {text:.20}");
+        let detail = answer.json()["detail"].as_str().unwrap().to_owned();
+        assert!(detail.starts_with(told), "{media}: {text:.20}: {detail}");
+    }
+    assert_eq!(served.get("/api/v1/trees/t").json()["revision"], 1);
+}
+
+#[test]
+fn import_with_a_key_is_another_one_when_it_has_another_type() {
+    let served = Served::memory().tree("t");
+    let put = |media| {
+        let headers = [("content-type", media), ("idempotency-key", "k")];
+        served.send("PUT", DOCUMENT, &headers, Some("a\n1\n"))
+    };
+    let first = put("text/csv");
+    assert_eq!(first.expect(200)["changed"], true);
+    assert_eq!(put("application/yaml").problem(), "other-request");
+    assert_eq!(put("text/csv").text, first.text);
+    assert_eq!(served.get(DOCUMENT).text, r#"[{"a":"1"}]"#);
 }
 
 #[test]
@@ -169,15 +249,22 @@ fn import_that_stops_coming_is_given_up() {
         options.limits = limits(|limits| limits.piece_time = Duration::from_millis(50));
     });
     let served = served.tree("t");
-    let mut stream = served.connect();
-    let head = format!(
-        "PUT {DOCUMENT} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
-         Content-Length: 100\r\nConnection: close\r\n\r\n{{\"a\":"
-    );
-    stream.write_all(head.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    for (media, begin) in [
+        ("application/json", "{\"a\":"),
+        ("application/yaml", "a: b"),
+        ("application/xml", "<a>b"),
+        ("text/csv", "a,b\n1"),
+    ] {
+        let mut stream = served.connect();
+        let head = format!(
+            "PUT {DOCUMENT} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media}\r\n\
+             Content-Length: 100\r\nConnection: close\r\n\r\n{begin}"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    }
     assert_eq!(served.get("/api/v1/trees/t").json()["revision"], 1);
 }
 
