@@ -18,7 +18,8 @@
 //! - [`Store`] is an open folder, [`OpenOptions`] say how it is opened, [`OpenReport`] what was
 //!   found.
 //! - What is acknowledged has been synced, unless the caller chose a weaker [`Durability`].
-//! - [`Store::backup`] copies a Jungle, or what is new of it, into another folder.
+//! - [`Store::backup`] copies a Jungle, or what is new of it, into another folder, and
+//!   [`Store::write_backup`] into a stream that [`OpenOptions::take_backup`] makes such a copy of.
 //! - [`OpenOptions::erase`] takes a node out of all revisions there ever were.
 //! - [`OpenOptions::repair`] saves what can be read of a damaged folder into a new one.
 //! - [`write_checkpoint`] turns a whole Jungle into one stream of bytes, [`read_checkpoint`] makes

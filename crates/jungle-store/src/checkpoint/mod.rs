@@ -19,6 +19,7 @@ mod stream;
 pub(crate) use background::{Background, Waker};
 pub(crate) use load::{Loaded, PagedHistory, load};
 pub(crate) use save::Checkpoints;
+pub(crate) use stream::{Input, Output};
 
 pub use load::LoadError;
 pub use save::{CheckpointError, CheckpointReport};

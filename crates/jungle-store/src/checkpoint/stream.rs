@@ -31,13 +31,13 @@ use crate::record::DecodeError;
 
 const MAGIC: &[u8; 8] = b"JUNGCKP\n";
 
-/// The version of the format that this program writes; it reads no other yet.
+/// The version of the format of streams that this program writes; it reads no other yet.
 const FORMAT: u32 = 1;
 
 /// The checkpoint that all values say they were put by.
 const NUMBER: u64 = 1;
 
-/// Why a checkpoint was not written to a stream, or not read from one.
+/// Why a checkpoint or a backup was not written to a stream, or not read from one.
 ///
 /// ```
 /// use jungle_db::Jungle;
@@ -56,27 +56,28 @@ const NUMBER: u64 = 1;
 #[non_exhaustive]
 pub enum StreamError {
     /// The stream failed.
-    #[error("the stream of the checkpoint failed")]
+    #[error("the stream failed")]
     Io(#[from] io::Error),
     /// It ends early.
-    #[error("the checkpoint ends early")]
+    #[error("the stream ends early")]
     Short,
-    /// It does not begin as one.
+    /// It does not begin as a checkpoint.
     #[error("the bytes are no checkpoint")]
     NoCheckpoint,
+    /// It does not begin as a backup.
+    #[error("the bytes are no backup")]
+    NoBackup,
     /// It was written in a format that this version does not know.
-    #[error(
-        "the checkpoint has format {found}, this program reads format {FORMAT}: use a newer one"
-    )]
+    #[error("the stream has format {found}, this program reads format {FORMAT}: use a newer one")]
     UnknownFormat {
         /// The number of its format.
         found: u32,
     },
     /// It is not what was written.
-    #[error("the checkpoint is damaged: it does not have its hash")]
+    #[error("the stream is damaged: it does not have its hash")]
     Hash,
     /// A value in it is not what was written.
-    #[error("the checkpoint is damaged: {0}")]
+    #[error("the stream is damaged: {0}")]
     Value(#[from] PagesError),
     /// It makes no sense.
     #[error("the checkpoint cannot be loaded")]
@@ -141,9 +142,7 @@ pub fn write_checkpoint(
     checkpoint: &Checkpoint,
     out: impl Write,
 ) -> Result<(), StreamError> {
-    let mut out = Output { out, hash: blake3::Hasher::new() };
-    out.write(MAGIC)?;
-    out.write(&FORMAT.to_le_bytes())?;
+    let mut out = Output::begin(out, MAGIC)?;
     let image = loading(|| {
         jungle.arena().save(&SavedImage::default(), |id, slab| match slab {
             Some(bytes) => out.put(Table::Slabs, id.number(), bytes),
@@ -159,10 +158,8 @@ pub fn write_checkpoint(
     }
     out.put(Table::Image, ONLY, &image.to_bytes())?;
     out.put(Table::State, ONLY, &encode_state(state, LogPosition::default()))?;
-    out.write(&0u32.to_le_bytes())?;
-    let hash = *out.hash.finalize().as_bytes();
-    out.write(&hash)?;
-    Ok(out.out.flush()?)
+    out.no_more()?;
+    out.end()
 }
 
 /// The Jungle of which [`write_checkpoint`] wrote this (its example reads it again), in memory; it
@@ -216,22 +213,46 @@ pub fn check_checkpoint(input: impl Read) -> Result<(), StreamError> {
     })
 }
 
-/// What is written, and its hash.
-struct Output<W> {
+/// What is written, and its hash, with which it ends.
+pub(crate) struct Output<W> {
     out: W,
     hash: blake3::Hasher,
 }
 
 impl<W: Write> Output<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.hash.update(bytes);
-        self.out.write_all(bytes)
+    pub(crate) fn begin(out: W, magic: &[u8; 8]) -> Result<Output<W>, StreamError> {
+        let mut out = Output { out, hash: blake3::Hasher::new() };
+        out.write(magic)?;
+        out.write(&FORMAT.to_le_bytes())?;
+        Ok(out)
     }
 
-    fn put(&mut self, table: Table, key: u64, value: &[u8]) -> Result<(), StreamError> {
-        let stored = Place::new(table, key, NUMBER).seal(value)?;
-        self.write(&(stored.len() as u32).to_le_bytes())?;
-        Ok(self.write(&stored)?)
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), StreamError> {
+        self.hash.update(bytes);
+        Ok(self.out.write_all(bytes)?)
+    }
+
+    /// A piece, which has a byte at least, behind its length.
+    pub(crate) fn piece(&mut self, bytes: &[u8]) -> Result<(), StreamError> {
+        let length = u32::try_from(bytes.len()).expect("no value and no segment is so long");
+        self.write(&length.to_le_bytes())?;
+        self.write(bytes)
+    }
+
+    /// A value of a checkpoint.
+    pub(crate) fn put(&mut self, table: Table, key: u64, value: &[u8]) -> Result<(), StreamError> {
+        self.piece(&Place::new(table, key, NUMBER).seal(value)?)
+    }
+
+    /// Says that no piece follows here.
+    pub(crate) fn no_more(&mut self) -> Result<(), StreamError> {
+        self.write(&0u32.to_le_bytes())
+    }
+
+    pub(crate) fn end(mut self) -> Result<(), StreamError> {
+        let hash = *self.hash.finalize().as_bytes();
+        self.out.write_all(&hash)?;
+        Ok(self.out.flush()?)
     }
 }
 
@@ -241,36 +262,38 @@ fn read_values(
     input: impl Read,
     mut give: impl FnMut(Table, u64, Vec<u8>) -> Result<(), StreamError>,
 ) -> Result<(), StreamError> {
-    let mut input = Input { input, hash: blake3::Hasher::new() };
-    if input.array()? != *MAGIC {
-        return Err(StreamError::NoCheckpoint);
-    }
-    match u32::from_le_bytes(input.array()?) {
-        FORMAT => {}
-        found => return Err(StreamError::UnknownFormat { found }),
-    }
-    loop {
-        let length = u32::from_le_bytes(input.array()?) as usize;
-        if length == 0 {
-            break;
-        }
-        let stored = input.bytes(length)?;
+    let mut input = Input::begin(input, MAGIC, StreamError::NoCheckpoint)?;
+    while let Some(stored) = input.piece(STORED_BYTES_MAX)? {
         let (table, key) = said(&stored).ok_or(StreamError::Hash)?;
         give(table, key, stored)?;
     }
-    let hash = input.hash.finalize();
-    let is_whole = input.array()? == *hash.as_bytes();
-    if is_whole { Ok(()) } else { Err(StreamError::Hash) }
+    input.end()
 }
 
 /// What is read, and its hash.
-struct Input<R> {
+pub(crate) struct Input<R> {
     input: R,
     hash: blake3::Hasher,
 }
 
 impl<R: Read> Input<R> {
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], StreamError> {
+    /// Refuses with `other` what does not begin so.
+    pub(crate) fn begin(
+        input: R,
+        magic: &[u8; 8],
+        other: StreamError,
+    ) -> Result<Input<R>, StreamError> {
+        let mut input = Input { input, hash: blake3::Hasher::new() };
+        if input.array()? != *magic {
+            return Err(other);
+        }
+        match u32::from_le_bytes(input.array()?) {
+            FORMAT => Ok(input),
+            found => Err(StreamError::UnknownFormat { found }),
+        }
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], StreamError> {
         let mut bytes = [0; N];
         self.input.read_exact(&mut bytes).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => StreamError::Short,
@@ -280,18 +303,44 @@ impl<R: Read> Input<R> {
         Ok(bytes)
     }
 
-    /// Takes as much memory as there are bytes.
-    fn bytes(&mut self, length: usize) -> Result<Vec<u8>, StreamError> {
-        let mut bytes = Vec::new();
-        if length > STORED_BYTES_MAX {
+    /// The next piece, unless none follows here. Takes as much memory as there are bytes.
+    pub(crate) fn piece(&mut self, bytes_max: usize) -> Result<Option<Vec<u8>>, StreamError> {
+        let length = u32::from_le_bytes(self.array()?) as usize;
+        if length == 0 {
+            return Ok(None);
+        }
+        if length > bytes_max {
             return Err(StreamError::Hash);
         }
+        let mut bytes = Vec::new();
         self.input.by_ref().take(length as u64).read_to_end(&mut bytes)?;
         if bytes.len() < length {
             return Err(StreamError::Short);
         }
         self.hash.update(&bytes);
-        Ok(bytes)
+        Ok(Some(bytes))
+    }
+
+    /// The next value of a checkpoint, unless none follows.
+    pub(crate) fn value(&mut self) -> Result<Option<(Table, u64, Vec<u8>)>, StreamError> {
+        let Some(stored) = self.piece(STORED_BYTES_MAX)? else { return Ok(None) };
+        let (table, key) = said(&stored).ok_or(StreamError::Hash)?;
+        Ok(Some((table, key, Place::new(table, key, NUMBER).open(&stored)?)))
+    }
+
+    /// Holds all that was read against the hash that it ends with.
+    pub(crate) fn end(&mut self) -> Result<(), StreamError> {
+        let hash = self.hash.finalize();
+        let is_whole = self.array()? == *hash.as_bytes();
+        if is_whole { Ok(()) } else { Err(StreamError::Hash) }
+    }
+
+    /// Refuses what goes on behind that, and what ends otherwise than it should.
+    pub(crate) fn must_be_over(&mut self) -> Result<(), StreamError> {
+        match io::copy(&mut self.input.by_ref().take(1), &mut io::sink())? {
+            0 => Ok(()),
+            _ => Err(StreamError::Hash),
+        }
     }
 }
 

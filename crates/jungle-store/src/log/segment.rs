@@ -12,6 +12,8 @@
 //! ```
 //! The file was filled to its length, and synced, before it got its name: a shorter one was cut.
 
+use std::io;
+
 use super::frame::{FRAME_BYTES_MAX, u32_at, u64_at};
 use crate::disk::{Disk, DiskFile, Mode, read_full, write_full};
 use crate::error::{Damage, IoError, OpenError, doing};
@@ -47,7 +49,7 @@ pub(crate) fn read_file(disk: &dyn Disk, name: &str) -> Result<Vec<u8>, OpenErro
 
 const MAGIC: &[u8; 8] = b"JUNGLOG\n";
 
-/// So many zeros are written and synced at a time.
+/// So many zeros are written at a time.
 const CHUNK: u64 = 1 << 20;
 
 /// What a segment's header says.
@@ -106,6 +108,18 @@ pub(crate) fn first_of(file: &str) -> Option<u64> {
     is_name.then(|| digits.parse().ok())?
 }
 
+/// Writes zeros from one place of a file up to another.
+pub(crate) fn fill(file: &dyn DiskFile, from: u64, up_to: u64) -> io::Result<()> {
+    let zeros = vec![0; CHUNK.min(up_to - from) as usize];
+    let mut filled = from;
+    while filled < up_to {
+        let chunk = CHUNK.min(up_to - filled);
+        write_full(file, &zeros[..chunk as usize], filled)?;
+        filled += chunk;
+    }
+    Ok(())
+}
+
 /// A file of zeros that will become a segment.
 pub(crate) struct Blank {
     pub(crate) file: Box<dyn DiskFile>,
@@ -124,11 +138,10 @@ impl Blank {
     /// written over it later need not write the file's length and place as well.
     pub(crate) fn fill_piece(&mut self, up_to: u64) -> Result<(), IoError> {
         if self.filled < up_to.min(self.bytes) {
-            let chunk = CHUNK.min(self.bytes - self.filled);
-            let zeros = vec![0; chunk as usize];
-            write_full(&*self.file, &zeros, self.filled).map_err(doing("fill", NEXT))?;
+            let filled = self.bytes.min(self.filled + CHUNK);
+            fill(&*self.file, self.filled, filled).map_err(doing("fill", NEXT))?;
             self.file.sync_data().map_err(doing("sync", NEXT))?;
-            self.filled += chunk;
+            self.filled = filled;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod backup;
+mod backup_stream;
 mod beside;
 mod checkpoints;
 #[cfg(feature = "sim")]

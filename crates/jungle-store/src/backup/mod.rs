@@ -13,6 +13,10 @@
 //! Each frame has the checksum of the one before. So the end of a copy is found in the log only if
 //! all of the copy is the beginning of that log, and neither is read from its beginning again: what
 //! goes on costs what is new, and the segment in which that begins.
+//!
+//! What is copied goes to the folder itself, or through a stream of bytes (`stream.rs`).
+
+mod stream;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,13 +24,14 @@ use std::sync::atomic::AtomicBool;
 
 use jungle_db::{Durability, Revision};
 
-use crate::disk::{Disk, DiskFile, FolderDisk, Mode, write_full};
+use crate::checkpoint::StreamError;
+use crate::disk::{Disk, DiskFile, FolderDisk, Mode, read_full, write_full};
 use crate::erase;
 use crate::error::{Damage, IoError, LogError, OpenError, doing};
 use crate::log::frame::Frame;
 use crate::log::mark::Mark;
 use crate::log::recover::segments;
-use crate::log::segment::{LOG, NEXT, SEGMENT_HEADER, SegmentHeader, name, read_file};
+use crate::log::segment::{LOG, NEXT, SEGMENT_HEADER, SegmentHeader, fill, name, read_file};
 use crate::open::{OpenOptions, remove_next};
 use crate::pages::{self, EnginePages, Pages as _, PagesError, PagesOptions, Table};
 use crate::planted::{Bug, is_awake};
@@ -121,6 +126,19 @@ pub enum BackupError {
         /// The newest revision in it.
         revision: Revision,
     },
+    /// The log does not go back to where a copy is to go on, or never came so far.
+    #[error("a copy of revision {revision} cannot be completed: the log has {oldest} to {newest}")]
+    OutOfReach {
+        /// The newest revision that the copy is said to have.
+        revision: Revision,
+        /// The first of the log.
+        oldest: Revision,
+        /// The newest one.
+        newest: Revision,
+    },
+    /// What came through a stream is not all of a backup, or what was sent was not taken.
+    #[error("the backup did not come through: {0}")]
+    Stream(#[from] StreamError),
     /// The checkpoint cannot be read, or not be written.
     #[error(transparent)]
     Pages(#[from] PagesError),
@@ -231,46 +249,42 @@ impl Store {
     ) -> Result<BackupReport, BackupError> {
         self.must_stand_still().map_err(BackupError::Source)?;
         let BackupProgress { copying: tell, checking } = progress;
-        let lock = OpenOptions::new().lock(&*to).map_err(BackupError::Target)?;
-        erase::finish(&*to, &*lock).map_err(BackupError::Target)?;
-        let still = self.checkpoints.still();
+        let lock = locked(&*to)?;
+        let _still = self.checkpoints.still();
         // Asked for only now: the checkpoint that is copied, and a copy that somebody else made
         // until it was locked here, have nothing newer.
         let newest = self.revision();
         self.log().wait(newest.number(), Durability::Sync)?;
-        let copying = Copying::begin(&**self.disk(), newest.number(), &*to, &*lock)?;
-        let mut done = Done { tell, bytes: 0, total: copying.bytes_total()? };
-        // One that was interrupted was not opened, perhaps.
-        let is_checked =
-            copying.mark_before.is_some_and(|mark| matches!(mark, Mark::Closed { .. }));
-        if copying.had.is_none() {
+        let (from, target) = (&**self.disk(), Target::begin(&*to, lock)?);
+        let segments = target.wanted(segments(from)?, newest)?;
+        let mut done = Done { tell, bytes: 0, total: bytes_total(from, &segments)? };
+        if target.had.is_none() {
             pages::remove(&*to)?;
-            if copying.segments.first().is_some_and(|&first| first > 1) {
-                self.copy_pages(&to, &mut done)?;
+            if begins_late(&segments) {
+                let copy = EnginePages::open(Arc::clone(&to), PagesOptions::default())?;
+                let mut writing = copy.begin()?;
+                self.each_value(
+                    &mut done,
+                    |table, key, bytes| Ok(writing.put(table, key, bytes)?),
+                )?;
+                writing.commit()?;
             }
         }
-        let (report, mark) = copying.run(&mut done)?;
+        let read = |&first: &u64| Came::in_file(from, first).map_err(BackupError::Source);
+        let copied = target.copy(segments.iter().map(read), newest.number(), &mut done)?;
         drop(done);
-        if report.revision < newest && !is_awake(Bug::BackupEndsEarly) {
-            // All of it had its place in the log, and was synced.
-            let damaged = OpenError::damaged(LOG, 0, Some(report.revision), Damage::EndsEarly);
-            return Err(BackupError::Source(damaged));
-        }
-        if !is_checked {
-            let options = OpenOptions::new().arena(self.arena_beside()).progress(checking);
-            options.read_only().read_best(&to, Some(mark)).map_err(BackupError::Target)?;
-        }
-        mark.write(&*lock)?;
-        drop((lock, still));
-        Ok(report)
+        let options = OpenOptions::new().arena(self.arena_beside()).progress(checking);
+        target.end(&to, copied, newest, options)
     }
 
-    /// Copies the checkpoint. Behind it the log is not cut off.
-    fn copy_pages(&self, to: &Arc<dyn Disk>, done: &mut Done) -> Result<(), BackupError> {
+    /// Gives all that the checkpoint has. Behind it the log is not cut off.
+    fn each_value(
+        &self,
+        done: &mut Done,
+        mut give: impl FnMut(Table, u64, &[u8]) -> Result<(), BackupError>,
+    ) -> Result<(), BackupError> {
         let missing = OpenError::Missing { revision: Revision::new(1) };
         let from = self.checkpoints.opened().ok_or(BackupError::Source(missing))?;
-        let copy = EnginePages::open(Arc::clone(to), PagesOptions::default())?;
-        let mut writing = copy.begin()?;
         let mut values = Vec::new();
         for table in Table::ALL {
             values.extend(from.keys(table, 0..=u64::MAX)?.into_iter().map(|key| (table, key)));
@@ -282,13 +296,41 @@ impl Store {
         for (table, key) in values {
             done.go_on()?;
             if let Some(bytes) = from.get(table, key)? {
-                writing.put(table, key, &bytes)?;
+                give(table, key, &bytes)?;
             }
             done.add(each);
         }
-        writing.commit()?;
         Ok(())
     }
+}
+
+/// Locks a folder that a copy is made in.
+fn locked(to: &dyn Disk) -> Result<Box<dyn DiskFile>, BackupError> {
+    let lock = OpenOptions::new().lock(to).map_err(BackupError::Target)?;
+    erase::finish(to, &*lock).map_err(BackupError::Target)?;
+    Ok(lock)
+}
+
+/// Is the log no longer there from its first revision on? Then the checkpoint is needed, too.
+fn begins_late(segments: &[u64]) -> bool {
+    segments.first().is_some_and(|&first| first > 1)
+}
+
+/// Leaves those of the segments that have what is known to last.
+fn keep_lasting(segments: &mut Vec<u64>, newest: Revision) {
+    // The first of them may have nothing yet.
+    let lasting = segments.partition_point(|&first| first <= newest.number()).max(1);
+    segments.truncate(lasting);
+}
+
+/// How long the files of these segments are.
+fn bytes_total(disk: &dyn Disk, segments: &[u64]) -> Result<u64, IoError> {
+    let len = |&first: &u64| {
+        let name = name(first);
+        let file = disk.open(&name, Mode::Read).map_err(doing("open", &name))?;
+        file.len().map_err(doing("ask the length of", &name))
+    };
+    segments.iter().map(len).sum()
 }
 
 /// How much of the files was gone through.
@@ -323,9 +365,28 @@ struct Place {
     next: u64,
 }
 
-/// A segment that was read, as far as it is whole.
+/// A segment as it comes.
+struct Came {
+    first: u64,
+    /// Its bytes, but perhaps not the zeros at its end.
+    bytes: Vec<u8>,
+    /// How long its file is.
+    len: u64,
+}
+
+impl Came {
+    fn in_file(disk: &dyn Disk, first: u64) -> Result<Came, OpenError> {
+        let bytes = read_file(disk, &name(first))?;
+        let len = bytes.len() as u64;
+        Ok(Came { first, bytes, len })
+    }
+}
+
+/// A segment that was looked through, as far as it is whole.
 struct Segment {
     bytes: Vec<u8>,
+    /// How long its file is.
+    len: u64,
     end: Place,
     /// Where the frame ends that says that another segment follows.
     seal: Option<usize>,
@@ -333,73 +394,77 @@ struct Segment {
     found: bool,
 }
 
-struct Copying<'d> {
-    from: &'d dyn Disk,
-    /// The newest revision that is known to last: what is behind its frame is not copied.
-    up_to: u64,
+/// The folder that a copy is made in.
+struct Target<'d> {
     to: &'d dyn Disk,
-    lock: &'d dyn DiskFile,
+    lock: Box<dyn DiskFile>,
     /// What the copy's mark says.
     mark_before: Option<Mark>,
-    /// The segments of the log that are read.
-    segments: Vec<u64>,
+    /// The segments that it has.
+    there: Vec<u64>,
     /// Where the copy ends so far.
     had: Option<Place>,
 }
 
-impl<'d> Copying<'d> {
+/// What was copied.
+struct Copied {
+    report: BackupReport,
+    /// What the mark of the copy is to say.
+    mark: Mark,
+}
+
+impl<'d> Target<'d> {
     /// Finds out what the copy has.
-    fn begin(
-        from: &'d dyn Disk,
-        up_to: u64,
-        to: &'d dyn Disk,
-        lock: &'d dyn DiskFile,
-    ) -> Result<Copying<'d>, BackupError> {
+    fn begin(to: &'d dyn Disk, lock: Box<dyn DiskFile>) -> Result<Target<'d>, BackupError> {
         to.create_folder(LOG).map_err(doing("create", LOG))?;
         to.sync_folder("").map_err(doing("sync", "the folder"))?;
         remove_next(to).map_err(BackupError::Target)?;
         // Read for its format: what another version wrote is not touched.
-        let mark_before = Mark::read(lock).map_err(BackupError::Target)?;
-        let (mut segments, there) = (segments(from)?, segments(to)?);
-        let mut had = None;
-        if let (Some(&first), Some(&last)) = (there.first(), there.last()) {
-            had = Some(read(to, last, None, None, u64::MAX).map_err(BackupError::Target)?.end);
+        let mark_before = Mark::read(&*lock).map_err(BackupError::Target)?;
+        let there = segments(to)?;
+        let last = there.last().map(|&last| read(to, last, None, None, u64::MAX));
+        let had = last.transpose().map_err(BackupError::Target)?.map(|last| last.end);
+        Ok(Target { to, lock, mark_before, there, had })
+    }
+
+    /// The newest revision that the copy has.
+    fn before(&self) -> Revision {
+        Revision::new(self.had.as_ref().map_or(0, |had| had.next - 1))
+    }
+
+    /// Those of the log's segments that are read: from the one on in which the copy ends.
+    fn wanted(&self, mut segments: Vec<u64>, newest: Revision) -> Result<Vec<u64>, BackupError> {
+        if let (Some(&first), Some(&last)) = (self.there.first(), self.there.last()) {
             let is_missing =
-                |of: &&u64| (first..last).contains(*of) && there.binary_search(of).is_err();
+                |of: &&u64| (first..last).contains(*of) && self.there.binary_search(of).is_err();
             if let Some(&missing) = segments.iter().find(is_missing) {
                 let revision = Revision::new(missing);
                 return Err(BackupError::Target(OpenError::Missing { revision }));
             }
             segments.retain(|&first| first >= last);
         }
-        // The first of them may have nothing yet.
-        let lasting = segments.partition_point(|&first| first <= up_to).max(1);
-        segments.truncate(lasting);
-        Ok(Copying { from, up_to, to, lock, mark_before, segments, had })
+        keep_lasting(&mut segments, newest);
+        Ok(segments)
     }
 
-    /// How long the files are that are read.
-    fn bytes_total(&self) -> Result<u64, IoError> {
-        let len = |&first: &u64| {
-            let name = name(first);
-            let file = self.from.open(&name, Mode::Read).map_err(doing("open", &name))?;
-            file.len().map_err(doing("ask the length of", &name))
-        };
-        self.segments.iter().map(len).sum()
-    }
-
-    /// Copies; tells what the mark of the copy is to say.
-    fn run(self, done: &mut Done) -> Result<(BackupReport, Mark), BackupError> {
-        let before = self.had.as_ref().map_or(0, |had| had.next - 1);
+    /// Copies segments, in order, from the one on in which the copy ends. What is behind the frame
+    /// with the revision `up_to` is not copied.
+    fn copy(
+        &self,
+        segments: impl Iterator<Item = Result<Came, BackupError>>,
+        up_to: u64,
+        done: &mut Done,
+    ) -> Result<Copied, BackupError> {
         let mut marked = false;
         let mut bytes = 0;
         let mut last: Option<Segment> = None;
         let mut found = self.had.is_none();
-        for &first in &self.segments {
+        for came in segments {
             done.go_on()?;
+            let came = came?;
+            let first = came.first;
             let at = last.as_ref().map(|last| &last.end);
-            let segment = read(self.from, first, at, self.had.as_ref(), self.up_to);
-            let segment = segment.map_err(BackupError::Source)?;
+            let segment = look(came, at, self.had.as_ref(), up_to).map_err(BackupError::Source)?;
             let was_found = found;
             found |= segment.found;
             let have = match &self.had {
@@ -408,35 +473,60 @@ impl<'d> Copying<'d> {
             };
             if found && (segment.end.offset > have || was_found) {
                 if !marked && self.had.is_some() {
-                    Mark::InUse.write(self.lock)?;
+                    Mark::InUse.write(&*self.lock)?;
                     marked = true;
                 }
                 self.write(&segment)?;
-                self.read_back(&segment, at).map_err(BackupError::Target)?;
+                self.read_back(&segment).map_err(BackupError::Target)?;
                 bytes += (segment.end.offset - have) as u64;
                 // Only now does another segment follow.
                 last.as_ref().map_or(Ok(()), |before| self.seal(before))?;
             }
-            done.add(segment.bytes.len() as u64);
+            done.add(segment.len);
             last = Some(segment);
         }
         let (Some(last), true) = (last, found) else {
-            let revision = Revision::new(before);
-            return Err(BackupError::Other { folder: self.to.place().into(), revision });
+            return Err(self.of_another());
         };
         let revision = last.end.next - 1;
         let mark = Mark::Closed { revision, check: last.end.check };
-        let (revision, before) = (Revision::new(revision), Revision::new(before));
-        Ok((BackupReport { revision, before, bytes }, mark))
+        let revision = Revision::new(revision);
+        Ok(Copied { report: BackupReport { revision, before: self.before(), bytes }, mark })
+    }
+
+    /// What is to be copied does not go on from what is there.
+    fn of_another(&self) -> BackupError {
+        BackupError::Other { folder: self.to.place().into(), revision: self.before() }
+    }
+
+    /// Opens the copy, unless that was done before, and marks it as whole.
+    fn end(
+        self,
+        to: &Arc<dyn Disk>,
+        copied: Copied,
+        newest: Revision,
+        options: OpenOptions,
+    ) -> Result<BackupReport, BackupError> {
+        let Copied { report, mark } = copied;
+        if report.revision < newest && !is_awake(Bug::BackupEndsEarly) {
+            // All of it had its place in the log, and was synced.
+            let damaged = OpenError::damaged(LOG, 0, Some(report.revision), Damage::EndsEarly);
+            return Err(BackupError::Source(damaged));
+        }
+        // One that was interrupted was not opened, perhaps.
+        if !matches!(self.mark_before, Some(Mark::Closed { .. })) {
+            options.read_only().read_best(to, Some(mark)).map_err(BackupError::Target)?;
+        }
+        mark.write(&*self.lock)?;
+        Ok(report)
     }
 
     /// Puts a segment there, all at once, as far as it is whole.
     fn write(&self, segment: &Segment) -> Result<(), IoError> {
         let file = self.to.open(NEXT, Mode::CreateNew).map_err(doing("create", NEXT))?;
         let end = segment.end.offset;
-        let zeros = vec![0; segment.bytes.len() - end];
         write_full(&*file, &segment.bytes[..end], 0).map_err(doing("write", NEXT))?;
-        write_full(&*file, &zeros, end as u64).map_err(doing("fill", NEXT))?;
+        fill(&*file, end as u64, segment.len).map_err(doing("fill", NEXT))?;
         file.sync_data().map_err(doing("sync", NEXT))?;
         let name = name(segment.end.segment);
         self.to.rename(NEXT, &name).map_err(doing("name", &name))?;
@@ -444,11 +534,16 @@ impl<'d> Copying<'d> {
     }
 
     /// Is a segment there, as far as it is whole?
-    fn read_back(&self, segment: &Segment, before: Option<&Place>) -> Result<(), OpenError> {
-        let end = read(self.to, segment.end.segment, before, None, u64::MAX)?.end;
-        if end != segment.end {
-            let (name, newest) = (name(end.segment), Some(Revision::new(end.next - 1)));
-            return Err(OpenError::damaged(&name, end.offset as u64, newest, Damage::Checksum));
+    fn read_back(&self, segment: &Segment) -> Result<(), OpenError> {
+        let Place { offset, next, .. } = segment.end;
+        let name = name(segment.end.segment);
+        let file = self.to.open(&name, Mode::Read).map_err(doing("open", &name))?;
+        let len = file.len().map_err(doing("ask the length of", &name))?;
+        let mut bytes = vec![0; offset];
+        let read = read_full(&*file, &mut bytes, 0).map_err(doing("read", &name))?;
+        if len != segment.len || bytes[..read] != segment.bytes[..offset] {
+            let newest = Some(Revision::new(next - 1));
+            return Err(OpenError::damaged(&name, offset as u64, newest, Damage::Checksum));
         }
         Ok(())
     }
@@ -474,9 +569,20 @@ fn read(
     wanted: Option<&Place>,
     up_to: u64,
 ) -> Result<Segment, OpenError> {
-    let name = name(first);
-    let bytes = read_file(disk, &name)?;
-    let (header, check) = SegmentHeader::read(&name, &bytes)?;
+    look(Came::in_file(disk, first)?, before, wanted, up_to)
+}
+
+/// The same, of one that came.
+fn look(
+    came: Came,
+    before: Option<&Place>,
+    wanted: Option<&Place>,
+    up_to: u64,
+) -> Result<Segment, OpenError> {
+    let Came { first, bytes, len } = came;
+    let file = name(first);
+    let name = &*file;
+    let (header, check) = SegmentHeader::read(name, &bytes)?;
     // Where a log begins that is not complete, the checkpoint says; opening the copy finds out.
     let (previous, next) = match before {
         Some(before) => (before.check, before.next),
@@ -485,11 +591,10 @@ fn read(
     };
     let newest = || Some(Revision::new(next - 1));
     if header.first != first || (header.first, header.previous) != (next, previous) {
-        return Err(OpenError::damaged(&name, 0, newest(), Damage::Chain));
+        return Err(OpenError::damaged(name, 0, newest(), Damage::Chain));
     }
-    if header.bytes > bytes.len() as u64 {
-        let length = bytes.len() as u64;
-        return Err(OpenError::damaged(&name, length, newest(), Damage::TooShort));
+    if header.bytes > len {
+        return Err(OpenError::damaged(name, len, newest(), Damage::TooShort));
     }
     let mut end = Place { segment: first, offset: SEGMENT_HEADER, check, next };
     let (mut seal, mut found) = (None, wanted == Some(&end));
@@ -509,12 +614,13 @@ fn read(
         }
         end.offset += frame.len;
         end.check = frame.check;
-        end.next += records(frame.records).ok_or_else(|| {
-            OpenError::damaged(&name, end.offset as u64, newest(), Damage::Checksum)
+        let following = records(frame.records).and_then(|records| end.next.checked_add(records));
+        end.next = following.ok_or_else(|| {
+            OpenError::damaged(name, end.offset as u64, newest(), Damage::Checksum)
         })?;
         found |= wanted == Some(&end);
     }
-    Ok(Segment { bytes, end, seal, found })
+    Ok(Segment { bytes, len, end, seal, found })
 }
 
 /// How many records a frame has.

@@ -1,0 +1,216 @@
+//! Backups through a stream: all of it, what is new, and streams that break off or are damaged.
+
+use std::io::{self, Cursor};
+
+use jungle_db::{Retention, Revision};
+use jungle_store::{
+    BackupError, BackupProgress, BackupReport, OpenOptions, Progress, Store, StreamError,
+};
+
+use crate::support::{Folder, every_kind_of_commit, portrait};
+
+/// Small segments, so that there are many.
+fn open(folder: &Folder) -> Store {
+    OpenOptions::new().segment_bytes(300).open(folder.path()).unwrap()
+}
+
+fn written(store: &Store, since: Revision) -> Result<Vec<u8>, BackupError> {
+    let mut bytes = Vec::new();
+    store.write_backup(since, &mut bytes, Progress::default()).map(|_| bytes)
+}
+
+fn take(store: &Store, copy: &Folder) -> Result<BackupReport, BackupError> {
+    OpenOptions::new().take_backup(copy.path(), BackupProgress::default(), |since| {
+        written(store, since).map(Cursor::new).map_err(io::Error::other)
+    })
+}
+
+#[track_caller]
+fn check(store: &Store, copy: &Folder) {
+    let copy = OpenOptions::new().read_only().open(copy.path()).unwrap();
+    assert_eq!(portrait(&copy), portrait(store));
+    assert!(copy.report().was_closed && copy.report().cut.is_none());
+    copy.verify().unwrap();
+}
+
+#[test]
+fn everything_comes_through_and_then_only_what_is_new() {
+    let (folder, copy) = (Folder::new(), Folder::new());
+    let store = open(&folder);
+    // There may be nothing yet.
+    assert_eq!(take(&store, &copy).unwrap().revision.number(), 0);
+    check(&store, &copy);
+    every_kind_of_commit(&store);
+    let all = take(&store, &copy).unwrap();
+    assert_eq!((all.before.number(), all.revision), (0, store.revision()));
+    check(&store, &copy);
+    let tree = store.open_tree("t").unwrap();
+    for round in 0..20_u64 {
+        (0..round % 4).for_each(|_| drop(tree.update(|tx| tx.append(&[])).unwrap()));
+        let before = all.revision.number() + (0..round).map(|round| round % 4).sum::<u64>();
+        let report = take(&store, &copy).unwrap();
+        assert_eq!((report.before.number(), report.revision), (before, store.revision()));
+        assert_eq!(report.bytes > 0, round % 4 > 0, "{report:?}");
+        assert!(report.bytes < all.bytes / 2, "{report:?}, {all:?}");
+        check(&store, &copy);
+    }
+    // It is the same copy that is made without a stream.
+    assert_eq!(store.backup(copy.path()).unwrap().bytes, 0);
+}
+
+#[test]
+fn what_the_log_has_no_more_comes_as_a_checkpoint() {
+    let (folder, copy) = (Folder::new(), Folder::new());
+    let store = open(&folder);
+    let tree = store.create_tree("t").unwrap();
+    tree.set_retention(Retention::Last(3)).unwrap();
+    (0..100).for_each(|_| drop(tree.update(|tx| tx.append(&[])).unwrap()));
+    store.checkpoint().unwrap();
+    take(&store, &copy).unwrap();
+    check(&store, &copy);
+    tree.update(|tx| tx.append(&[])).unwrap();
+    assert_eq!(take(&store, &copy).unwrap().revision, store.revision());
+    check(&store, &copy);
+
+    for since in [5, store.revision().number() + 1] {
+        let error = written(&store, Revision::new(since)).unwrap_err();
+        assert!(matches!(error, BackupError::OutOfReach { .. }), "{error}");
+    }
+    // All of it may be sent each time: a copy that has something goes on by the log.
+    let take_all = |copy: &Folder| {
+        let all = written(&store, Revision::new(0)).unwrap();
+        let progress = BackupProgress::default();
+        OpenOptions::new().take_backup(copy.path(), progress, |_| Ok(Cursor::new(all)))
+    };
+    let before = store.revision();
+    tree.update(|tx| tx.append(&[])).unwrap();
+    let report = take_all(&copy).unwrap();
+    assert_eq!((report.before, report.revision), (before, store.revision()));
+    check(&store, &copy);
+    // It gets no checkpoint of another one put over it.
+    let (elsewhere, theirs) = (Folder::new(), Folder::new());
+    let other = open(&elsewhere);
+    other.create_tree("theirs").unwrap();
+    other.backup(theirs.path()).unwrap();
+    let taken = take_all(&theirs);
+    assert!(matches!(taken, Err(BackupError::Other { .. })), "{taken:?}");
+    check(&other, &theirs);
+}
+
+#[test]
+fn what_cannot_be_asked_for_is_told_and_nothing_is_there() {
+    let copy = Folder::new();
+    let refusal = |_| -> io::Result<io::Empty> { Err(io::Error::other("it is not for you")) };
+    let progress = BackupProgress::default();
+    let refused = OpenOptions::new().take_backup(copy.path(), progress, refusal);
+    assert!(matches!(refused, Err(BackupError::Stream(StreamError::Io(_)))), "{refused:?}");
+    for (bytes, is_short) in [("JUNG", true), ("something else", false)] {
+        let progress = BackupProgress::default();
+        let taken = OpenOptions::new().take_backup(copy.path(), progress, |_| Ok(bytes.as_bytes()));
+        let Err(BackupError::Stream(error)) = &taken else { panic!("{taken:?}") };
+        let is_expected = match error {
+            StreamError::Short => is_short,
+            StreamError::NoBackup => !is_short,
+            _ => false,
+        };
+        assert!(is_expected, "{error}");
+    }
+    let opened = OpenOptions::new().read_only().open(copy.path());
+    assert!(opened.is_ok_and(|copy| copy.revision().number() == 0));
+}
+
+/// Whatever becomes of a stream on its way: it is told, what a copy had is there, and the next one
+/// completes it.
+#[cfg(feature = "sim")]
+#[test]
+fn a_stream_that_breaks_off_or_is_damaged_is_never_taken_for_a_backup() {
+    use std::sync::Arc;
+
+    use jungle_store::OpenError;
+    use jungle_store::disk::sim::SimDisk;
+    use jungle_testkit::for_each_seed;
+
+    let folder = Folder::new();
+    let store = open(&folder);
+    let tree = store.create_tree("t").unwrap();
+    let first = SimDisk::new();
+    store.backup_on(Arc::new(first.clone())).unwrap();
+    (0..30).for_each(|_| drop(tree.update(|tx| tx.append(&[])).unwrap()));
+    let take = |to: &SimDisk, bytes: &[u8]| {
+        let progress = BackupProgress::default();
+        OpenOptions::new().take_backup_on(Arc::new(to.clone()), progress, |_| Ok(bytes))
+    };
+    let read = |disk: &SimDisk| OpenOptions::new().read_only().open_on(Arc::new(disk.clone()));
+    for_each_seed(150, |rng| {
+        let (start, had) = if rng.below(2) == 0 { (SimDisk::new(), 0) } else { (first.clone(), 1) };
+        let bytes = written(&store, Revision::new(had)).unwrap();
+        let mut damaged = bytes.clone();
+        match rng.below(4) {
+            0 => damaged.truncate(rng.index(bytes.len())),
+            1 => damaged.truncate(bytes.len() - 1 - rng.index(40)),
+            2 => damaged.push(0),
+            _ => damaged[rng.index(bytes.len())] ^= 1 << rng.below(8),
+        }
+        let to = SimDisk::with_files(&start.files());
+        let error = take(&to, &damaged).unwrap_err();
+        assert!(matches!(error, BackupError::Stream(_) | BackupError::Source(_)), "{error:?}");
+        match read(&to) {
+            Ok(copy) => {
+                let revision = copy.revision().number();
+                assert!(revision >= had && copy.revision() <= store.revision(), "{revision}");
+                assert!(!copy.report().was_closed || revision == had, "{revision}");
+            }
+            // Nothing was there, and nothing came.
+            Err(OpenError::Nothing { .. }) => assert_eq!(had, 0),
+            Err(error) => panic!("{error}"),
+        }
+        let (again, progress) = (Arc::new(to.clone()), BackupProgress::default());
+        let completed = OpenOptions::new().take_backup_on(again, progress, |since| {
+            written(&store, since).map(Cursor::new).map_err(io::Error::other)
+        });
+        assert_eq!(completed.unwrap().revision, store.revision());
+        let copy = read(&to).unwrap();
+        assert!(copy.report().was_closed);
+        assert_eq!(portrait(&copy), portrait(&store));
+    });
+}
+
+/// The same where the checkpoint comes first: nothing of one that was not all there stays.
+#[cfg(feature = "sim")]
+#[test]
+fn a_checkpoint_that_breaks_off_or_is_damaged_is_made_good_by_the_next_one() {
+    use std::sync::Arc;
+
+    use jungle_store::disk::sim::SimDisk;
+    use jungle_testkit::for_each_seed;
+
+    let folder = Folder::new();
+    let store = open(&folder);
+    let tree = store.create_tree("t").unwrap();
+    tree.set_retention(Retention::Last(3)).unwrap();
+    (0..100).for_each(|_| drop(tree.update(|tx| tx.append(&[])).unwrap()));
+    store.checkpoint().unwrap();
+    let bytes = written(&store, Revision::new(0)).unwrap();
+    for_each_seed(60, |rng| {
+        let to = SimDisk::new();
+        let take = |bytes: &[u8]| {
+            let progress = BackupProgress::default();
+            OpenOptions::new().take_backup_on(Arc::new(to.clone()), progress, |_| Ok(bytes))
+        };
+        let read = || OpenOptions::new().read_only().open_on(Arc::new(to.clone()));
+        let mut damaged = bytes.clone();
+        match rng.below(2) {
+            0 => damaged.truncate(rng.index(bytes.len())),
+            _ => damaged[rng.index(bytes.len())] ^= 1 << rng.below(8),
+        }
+        take(&damaged).unwrap_err();
+        if let Ok(copy) = read() {
+            // Where nothing is, nothing was left open.
+            assert!(copy.revision().number() == 0 || !copy.report().was_closed);
+        }
+        assert_eq!(take(&bytes).unwrap().revision, store.revision());
+        let copy = read().unwrap();
+        assert!(copy.report().was_closed);
+        assert_eq!(portrait(&copy), portrait(&store));
+    });
+}
