@@ -287,12 +287,15 @@ impl Outgoing {
 }
 
 impl std::io::Write for Outgoing {
+    /// Takes a piece at most, so that what is long neither waits in memory as a whole, nor must be
+    /// taken by the client within the time for a piece.
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.waiting.extend_from_slice(bytes);
+        let taken = bytes.len().min(PIECE_BYTES);
+        self.waiting.extend_from_slice(&bytes[..taken]);
         if self.waiting.len() >= PIECE_BYTES {
             self.send()?;
         }
-        Ok(bytes.len())
+        Ok(taken)
     }
 
     fn flush(&mut self) -> std::io::Result<()> {

@@ -1,12 +1,14 @@
 //! What is done with the folder while it is served, for those who administer all of it.
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::http::{Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
+use jungle::Revision;
 use jungle_cluster::Cluster;
 use jungle_words::keep;
 use serde::de::DeserializeOwned;
@@ -16,10 +18,10 @@ use serde_json::{Value, json};
 use super::json;
 use crate::access::{Need, Role, Visitor};
 use crate::app::{App, aside};
-use crate::body;
+use crate::body::{self, Outgoing};
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
-use crate::upkeep::{self, Du, Gc, Told, Upkeep, Work};
+use crate::upkeep::{self, Du, Gc, Sending, Told, Upkeep, Work};
 
 /// So many seconds somebody may wait for the end of it.
 const WAIT_SECONDS_MAX: u64 = 60;
@@ -42,6 +44,39 @@ pub(crate) async fn back_up(app: Visitor, request: Request<Body>) -> Result<Resp
     let place = upkeep.backup_place(&asked.name)?;
     let work = move |store: &_, steps: &_| upkeep::back_up(store, &place, steps);
     begun(upkeep.begin(Work::Backup, json!(asked), work))
+}
+
+/// Which revision a copy has that is to be completed; 0 for all.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CopyAsked {
+    #[serde(default)]
+    since: u64,
+}
+
+/// A backup that the client keeps. The body ends when nothing is under way any more: whoever has
+/// all of it may ask for the next one.
+pub(crate) async fn copy(app: Visitor, request: Request<Body>) -> Result<Response, Problem> {
+    let upkeep = upkeep(&app)?;
+    let asked: CopyAsked = asked(&app, request, Some(CopyAsked::default())).await?;
+    let since = Revision::new(asked.since);
+    let (out, body) = Outgoing::new(&app.options.limits);
+    let (sending, begun) = Sending::new(out);
+    let (sent, to_finish) = mpsc::channel();
+    let work = move |store: &_, steps: &_| {
+        sending.send(store, since, steps).map(|(told, out)| {
+            let _ = sent.send(out);
+            told
+        })
+    };
+    let finish = move || {
+        // A client that has gone away has not got it, and nobody asks.
+        let _ = to_finish.try_recv().map(Outgoing::finish);
+    };
+    upkeep.begin_then(Work::Backup, json!(asked), work, finish)?;
+    begun.await.unwrap_or_else(|_| Err(Problem::bug()))?;
+    let media = HeaderValue::from_static("application/octet-stream");
+    Ok(([(CONTENT_TYPE, media)], body).into_response())
 }
 
 pub(crate) async fn list_backups(app: Visitor, uri: Uri) -> Result<Response, Problem> {

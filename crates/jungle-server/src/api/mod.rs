@@ -37,7 +37,7 @@ use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::http::request::Parts;
 use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, put};
+use axum::routing::{delete, get, post, put};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -59,10 +59,11 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/api/v1/local/{entry}", get(local::show).delete(local::forget))
         .route("/api/v1/folder/backup", folder::of(Work::Backup).post(folder::back_up))
         .route("/api/v1/folder/backups", get(folder::list_backups))
+        .route("/api/v1/folder/copy", post(folder::copy))
         .route("/api/v1/folder/verify", folder::of(Work::Verify).post(folder::verify))
         .route("/api/v1/folder/gc", folder::of(Work::Gc).post(folder::gc))
         .route("/api/v1/folder/du", folder::of(Work::Du).post(folder::du))
-        .route("/api/v1/commits", axum::routing::post(several::commit))
+        .route("/api/v1/commits", post(several::commit))
         .nest("/api/v1", Router::new().route("/trees", get(trees::list).post(trees::create)))
         .nest("/api/v1/trees/{tree}", of_a_tree())
         .route_layer(from_fn(repeat::relied_on))
@@ -75,15 +76,15 @@ fn of_a_tree() -> Router<Arc<App>> {
         .route("/value", get(node::value))
         .route("/children", get(children::list))
         .route("/search", get(search::search))
-        .route("/commits", axum::routing::post(commit::commit))
+        .route("/commits", post(commit::commit))
         .route("/local", get(live::watch).post(local::commit))
         .route("/local/document", put(local::import))
-        .route("/local/reverts", axum::routing::post(local::revert))
+        .route("/local/reverts", post(local::revert))
         .route("/document", get(document::export).put(document::import))
         .route("/revisions", get(revisions::list))
         .route("/revisions/{revision}", get(revisions::show))
         .route("/diff", get(diff::diff))
-        .route("/reverts", axum::routing::post(revert::revert))
+        .route("/reverts", post(revert::revert))
         .route("/branches", get(branches::list).post(branches::create))
         .route("/branches/{name}", delete(branches::delete))
         .route("/tags", get(branches::list_tags).post(branches::create_tag))

@@ -3,14 +3,14 @@
 use axum::http::StatusCode;
 use jungle::json::ImportError;
 use jungle::{
-    BranchError, CommitError, CreateTreeError, DeleteTreeError, EditError, IndexError,
+    BackupError, BranchError, CommitError, CreateTreeError, DeleteTreeError, EditError, IndexError,
     MergeBranchError, NoSuchBranch, NoSuchNode, NoSuchRevision, NoSuchTree, NotWritten,
     ParsePathError, RenameTreeError, RetentionError, RevertError, SetRootError, UpdateError,
     WatchError,
 };
 use jungle_cluster::{LocalError, LocalUpdateError};
 use jungle_formats::WriteError;
-use jungle_words::FindError;
+use jungle_words::{FindError, with_causes};
 
 use super::Problem;
 use crate::access::AccessError;
@@ -166,6 +166,22 @@ impl From<LocalUpdateError<Problem>> for Problem {
             LocalUpdateError::Closure(problem) => problem,
             LocalUpdateError::NotKept(error) => error.into(),
         }
+    }
+}
+
+/// Of a backup that is sent.
+impl From<&BackupError> for Problem {
+    fn from(error: &BackupError) -> Problem {
+        let kind = match error {
+            BackupError::OutOfReach { .. } => {
+                let hint = "leave out `since`, and begin a new copy with what comes";
+                return Problem::new(Kind::Gone, error).hint(hint);
+            }
+            BackupError::NotWritten(_) => Kind::Stopped,
+            error if error.is_given_up() => Kind::Stopped,
+            _ => Kind::Failed,
+        };
+        Problem::new(kind, with_causes(error))
     }
 }
 

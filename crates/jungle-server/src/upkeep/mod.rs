@@ -5,8 +5,11 @@
 //! done once at a time. It goes on whether or not whoever began it stays, who asks how far it is,
 //! and may have it given up, which takes as long as its next step. A server that stops has all of
 //! it given up, and waits for that, since nobody may have the folder when it is closed.
+//!
+//! A backup may go to a client as well (`sending.rs`): that is given up when the client goes away.
 
 mod place;
+mod sending;
 mod shelf;
 mod steps;
 mod work;
@@ -28,6 +31,7 @@ use crate::metrics::{Counter, kind, line};
 use crate::options::StartError;
 use crate::problem::{Kind, Problem};
 
+pub(crate) use sending::Sending;
 pub(crate) use shelf::Shelf;
 pub(crate) use steps::{Steps, Undone};
 pub(crate) use work::{Du, Gc, back_up, checkpoint, du, gc, verify};
@@ -159,6 +163,17 @@ impl Upkeep {
         asked: Value,
         f: impl FnOnce(&Store, &Steps) -> Result<Value, Undone> + Send + 'static,
     ) -> Result<Told, Problem> {
+        self.begin_then(work, asked, f, || ())
+    }
+
+    /// As [`Upkeep::begin`]; `then` is done when it is under way no more.
+    pub(crate) fn begin_then(
+        &self,
+        work: Work,
+        asked: Value,
+        f: impl FnOnce(&Store, &Steps) -> Result<Value, Undone> + Send + 'static,
+        then: impl FnOnce() + Send + 'static,
+    ) -> Result<Told, Problem> {
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(opened) = store.clone() else {
             return Err(Problem::new(Kind::Stopped, "the server stops"));
@@ -179,6 +194,7 @@ impl Upkeep {
             // Whoever hears that it has ended may close the folder.
             drop(opened);
             told_to.send_modify(|state| state.end(work, done));
+            then();
         };
         let thread = Builder::new().name(work.name().to_owned()).spawn(run).inspect_err(|_| {
             let refused = Undone::failed("the system refused a thread");

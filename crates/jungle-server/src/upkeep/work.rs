@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use jungle::{CollectError, Measured, Retention, SpaceQuery, Store};
+use jungle::{BackupReport, CollectError, Measured, Retention, SpaceQuery, Store};
 use jungle_cluster::{CheckpointError, Cluster};
 use jungle_words::keep;
 use serde::{Deserialize, Serialize};
@@ -15,12 +15,16 @@ use crate::verify::Whole;
 /// Copies the folder, or what is new of it.
 pub(crate) fn back_up(store: &Store, place: &Path, steps: &Steps) -> Result<Value, Undone> {
     place::check(place)?;
-    let report = store.backup_telling(place, steps.backup_progress())?;
-    Ok(json!({
+    Ok(copied(&store.backup_telling(place, steps.backup_progress())?))
+}
+
+/// What is told of a backup.
+pub(super) fn copied(report: &BackupReport) -> Value {
+    json!({
         "revision": report.revision.number(),
         "before": report.before.number(),
         "bytes": report.bytes,
-    }))
+    })
 }
 
 /// Checks that all of the folder is whole; where it is not, goes on behind what is damaged.

@@ -123,8 +123,9 @@ const OTHER_JSON: [&str; 8] = [
 
 /// Addresses that take JSON, or nothing for what is usual. A list of nothing says as much as
 /// nothing.
-const WORKS: [(&str, &str); 4] = [
+const WORKS: [(&str, &str); 5] = [
     ("POST", "/api/v1/folder/backup"),
+    ("POST", "/api/v1/folder/copy"),
     ("POST", "/api/v1/folder/verify"),
     ("POST", "/api/v1/folder/gc"),
     ("POST", "/api/v1/folder/du"),

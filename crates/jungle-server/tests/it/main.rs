@@ -15,6 +15,7 @@ mod catalogue;
 mod commits;
 mod committing;
 mod contract;
+mod copies;
 mod crowding;
 mod damage;
 mod docs;

@@ -61,6 +61,7 @@ const MATRIX: &[Row] = &[
     ("POST", "/api/v1/folder/backup", "", r#"{"name":"b"}"#, "? ? x x x x x x x x +"),
     ("DELETE", "/api/v1/folder/backup", "", "", "? ? x x x x x x x x !"),
     ("GET", "/api/v1/folder/backups", "", "", "? ? x x x x x x x x +"),
+    ("POST", "/api/v1/folder/copy", "", "", "? ? x x x x x x x x +"),
     ("GET", "/api/v1/folder/verify", "", "", "? ? x x x x x x x x +"),
     ("POST", "/api/v1/folder/verify", "", "", "? ? x x x x x x x x +"),
     ("DELETE", "/api/v1/folder/verify", "", "", "? ? x x x x x x x x !"),

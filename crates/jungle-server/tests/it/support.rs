@@ -108,6 +108,15 @@ impl Served {
         answer
     }
 
+    /// Posts JSON, and gives the status and the body as it comes.
+    pub(crate) fn stream(&self, path: &str, body: &str) -> (u16, impl Read + use<>) {
+        let url = format!("http://{}{path}", self.address());
+        let request = Request::builder().method(Method::POST).uri(url);
+        let request = request.header("content-type", "application/json");
+        let response = self.agent.run(request.body(body.to_owned()).unwrap()).unwrap();
+        (response.status().as_u16(), response.into_body().into_reader())
+    }
+
     /// Sends bytes as they are, and gives what comes back until the connection ends.
     pub(crate) fn raw(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect();
