@@ -1,8 +1,9 @@
 //! `jungle backup`: a copy of a folder, or what is new of it.
 
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, IsTerminal, Read, Write};
 
-use jungle::{BackupError, BackupProgress, BackupReport, OpenError};
+use jungle::{BackupError, BackupProgress, BackupReport, OpenError, Revision, StreamError};
 use serde::Serialize;
 
 use crate::bar::Bar;
@@ -10,22 +11,32 @@ use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::folder::{is_damage, or_by_server};
 use crate::interrupt;
-use crate::output::{Format, json_line, notice, size};
+use crate::output::{Format, json_line, notice, say, size};
 
 const HELP: &str = "\
 The first time it copies all; into a backup of the same folder it writes only what was committed \
 since, from the last segment of the log on. What it has written it reads back and checks; what was \
 in the backup before, `jungle verify` of it does. An interrupted backup is whole, up to an older \
-revision, and the next one completes it.";
+revision, and the next one completes it.
+
+With `-` in place of the backup it is written to standard output, to be taken elsewhere: \
+`jungle backup data - | ssh host jungle backup - copy`. With --since it is what a backup needs \
+that has this revision. What a server sends (POST /api/v1/folder/copy) is taken likewise.";
+
+/// Standard input, or standard output.
+const STREAM: &str = "-";
 
 /// Copy a folder into another, or into an older copy what is new
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Args {
-    /// The folder
+    /// The folder; or a file with a backup that was written, or `-` where one comes
     dir: String,
-    /// Where to: a new or empty folder, or a backup of the same folder
+    /// Where to: a new or empty folder, or a backup of the same folder; or `-`
     backup: String,
+    /// Write only what a backup needs that has this revision
+    #[arg(long, value_name = "REVISION")]
+    since: Option<u64>,
 }
 
 /// What is told; the names of the fields are those of the JSON form.
@@ -37,6 +48,55 @@ struct Told {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
+    let comes = args.dir == STREAM || fs::metadata(&args.dir).is_ok_and(|found| !found.is_dir());
+    match (comes, args.backup == STREAM) {
+        (true, true) => Err(Failure::usage("what comes is taken into a folder: which one?")),
+        (_, false) if args.since.is_some() => {
+            Err(Failure::usage("--since is for a backup that is written to `-`")
+                .with_hint("a folder gets what is new without it"))
+        }
+        (true, false) => take(args, context),
+        (false, true) => write(args, context),
+        (false, false) => copy(args, context),
+    }
+}
+
+/// Makes a backup of what comes, or completes one.
+fn take(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
+    let came: Box<dyn Read> = match &*args.dir {
+        STREAM => Box::new(io::stdin().lock()),
+        file => Box::new(File::open(file).map_err(|error| {
+            Failure::new(Exit::Error, format_args!("cannot read {file}: {error}"))
+        })?),
+    };
+    let taken = context.opening.clone().take_backup(&args.backup, progress(), |_| Ok(came));
+    print(&taken.map_err(|error| not_copied(&error))?, context.format)
+}
+
+/// Writes a backup to standard output.
+fn write(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
+    if io::stdout().is_terminal() {
+        return Err(Failure::usage("a backup is nothing for a terminal")
+            .with_hint("have it in a file or go to another program, or give a folder"));
+    }
+    let folder = context.read_alone(&args.dir).map_err(or_by_server("copy", &args.dir))?;
+    let BackupProgress { copying, .. } = progress();
+    let since = Revision::new(args.since.unwrap_or(0));
+    let written = folder.write_backup(since, io::stdout().lock(), copying);
+    let told = Told::of(&written.map_err(|error| not_copied(&error))?);
+    match context.format {
+        Format::Json => json_line(&mut io::stderr(), &told)?,
+        Format::Text => say(format_args!(
+            "written up to revision {}, from behind revision {} on, {}",
+            told.revision,
+            told.before,
+            size(told.bytes)
+        )),
+    }
+    Ok(())
+}
+
+fn copy(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let folder = context.read_alone(&args.dir).map_err(or_by_server("backup", &args.dir))?;
     let copied = folder.backup_telling(&args.backup, progress());
     let report = copied.map_err(|error| match &error {
@@ -66,6 +126,9 @@ pub(super) fn not_copied(error: &BackupError) -> Failure {
         }
         BackupError::Target(OpenError::Locked { .. }) => Failure::of(Exit::Error, error)
             .with_hint("a folder cannot be copied into itself, nor into one that is in use"),
+        BackupError::Stream(cause) => not_through(error, cause),
+        BackupError::OutOfReach { .. } => Failure::of(Exit::Error, error)
+            .with_hint("leave out --since, and begin a new backup with what is written then"),
         BackupError::Other { .. } => {
             Failure::of(Exit::Error, error).with_hint("give a new folder, or the right backup")
         }
@@ -73,10 +136,34 @@ pub(super) fn not_copied(error: &BackupError) -> Failure {
     }
 }
 
+/// Why a backup did not come through a stream.
+fn not_through(error: &BackupError, cause: &StreamError) -> Failure {
+    match cause {
+        StreamError::Io(cause) if cause.kind() == ErrorKind::BrokenPipe => {
+            Failure::silent(Exit::BrokenPipe)
+        }
+        StreamError::Hash | StreamError::Value(_) => {
+            Failure::of(Exit::Damaged, error).with_hint("have it sent once more")
+        }
+        StreamError::NoBackup => Failure::of(Exit::Error, error)
+            .with_hint("`jungle backup DIR -` writes one, or POST /api/v1/folder/copy of a server"),
+        StreamError::Short => Failure::of(Exit::Error, error)
+            .with_hint("what has come is in the backup, which the next one completes"),
+        _ => Failure::of(Exit::Error, error),
+    }
+}
+
+impl Told {
+    fn of(report: &BackupReport) -> Told {
+        let BackupReport { revision, before, bytes, .. } = *report;
+        Told { revision: revision.number(), before: before.number(), bytes }
+    }
+}
+
 /// What was copied.
 pub(super) fn print(report: &BackupReport, format: Format) -> Result<(), Failure> {
-    let (revision, before) = (report.revision.number(), report.before.number());
-    let told = Told { revision, before, bytes: report.bytes };
+    let told = Told::of(report);
+    let Told { revision, before, .. } = told;
     let mut out = notice();
     match format {
         Format::Json => json_line(&mut out, &told)?,
