@@ -1,12 +1,15 @@
 //! Backups that a client keeps, taken of a served folder.
 
 use std::io::{self, Read};
+use std::sync::Arc;
 use std::thread;
 
 use jungle::{
     BackupError, BackupProgress, BackupReport, ContentHash, Jungle, OpenOptions, Revision, Store,
     StreamError,
 };
+use jungle_cluster::{Cluster, MemoryLog};
+use jungle_server::{Data, Options};
 use serde_json::json;
 
 use crate::support::{Folder, Served};
@@ -139,5 +142,26 @@ fn one_copy_is_sent_at_a_time_and_stands_in_nobodys_way() {
         assert_eq!(served.post(COPY, wrong).status, 400, "{wrong}");
     }
     assert_eq!(served.get(COPY).status, 405);
+    served.server.stop().unwrap();
+}
+
+#[test]
+fn copy_of_a_clusters_server_is_of_no_cluster() {
+    let (folder, copy) = (Folder::new("copies-cluster"), Folder::new("copies-cluster-copy"));
+    let (log, open) = (MemoryLog::new(), OpenOptions::new());
+    let named = jungle_cluster::Options::default();
+    let here = Arc::new(log.connect());
+    let (store, cluster) = Cluster::follow_in_folder(here, &folder.0, &open, &named).unwrap();
+    let served = Served::start(Data::Cluster(store, Arc::new(cluster)), Options::default());
+    served.post("/api/v1/trees", r#"{"name":"t"}"#).expect(201);
+    append(&served);
+    let first = take(&served, &copy).unwrap();
+    check(&served, &copy, first.revision);
+    assert!(Cluster::log_of(&folder.0).unwrap().is_some());
+    assert!(Cluster::log_of(&copy.0).unwrap().is_none());
+    append(&served);
+    let second = take(&served, &copy).unwrap();
+    assert_eq!(second.before, first.revision);
+    check(&served, &copy, second.revision);
     served.server.stop().unwrap();
 }
