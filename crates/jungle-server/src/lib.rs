@@ -34,6 +34,7 @@ mod client;
 mod cluster;
 mod collector;
 mod committer;
+mod dial;
 mod docs;
 mod elsewhere;
 mod etag;

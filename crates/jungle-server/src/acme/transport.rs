@@ -3,7 +3,6 @@
 use std::io;
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::header::{HOST, HeaderValue};
@@ -14,20 +13,17 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use instant_acme::{BodyWrapper, BytesResponse, Error, HttpClient};
-use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::RootCertStore;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
-use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
 
 use super::AcmeError;
+use crate::dial::{connect, connector, system_roots};
 
 /// How long a request may take, with all that it needs.
 const REQUEST_TIME: Duration = Duration::from_secs(30);
-
-/// How long one address of several may take: the next may be reached where it is not.
-const CONNECT_TIME: Duration = Duration::from_secs(5);
 
 /// An answer is some kilobytes.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
@@ -55,31 +51,21 @@ pub(super) struct Transport(TlsConnector);
 impl Transport {
     /// To an authority that is known by these certificates, or else by those of the system.
     pub(super) fn new(root: Option<&Path>) -> Result<Transport, AcmeError> {
-        let mut roots = RootCertStore::empty();
-        let place = match root {
+        let (roots, place) = match root {
             Some(path) => {
                 let unread = |source| AcmeError::Root { path: path.to_owned(), source };
                 let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
                 let read: Vec<CertificateDer<'_>> = read.map_err(unread)?;
+                let mut roots = RootCertStore::empty();
                 roots.add_parsable_certificates(read);
-                path.display().to_string()
+                (roots, path.display().to_string())
             }
-            // Some of the many that there are may be of no use.
-            None => {
-                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-                "the system".to_owned()
-            }
+            None => (system_roots(), "the system".to_owned()),
         };
         if roots.is_empty() {
             return Err(AcmeError::NoRoot(place));
         }
-        let provider = Arc::new(crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("ring has ciphers for both versions")
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        Ok(Transport(TlsConnector::from(Arc::new(config))))
+        Ok(Transport(connector(roots)))
     }
 }
 
@@ -127,17 +113,4 @@ async fn ask(
     // When the answer is there, nobody sends any more, and the connection ends, however it does.
     let (answer, _) = tokio::join!(exchange, connection);
     answer
-}
-
-async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
-    let mut last = io::Error::other("it has no address");
-    for address in lookup_host((host, port)).await? {
-        let late = || io::Error::from(io::ErrorKind::TimedOut);
-        match timeout(CONNECT_TIME, TcpStream::connect(address)).await.map_err(|_| late()).flatten()
-        {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
 }
