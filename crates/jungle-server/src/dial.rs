@@ -5,12 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{TcpStream, lookup_host};
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
 
 /// How long one address of several may take: the next may be reached where it is not.
 const CONNECT_TIME: Duration = Duration::from_secs(5);
+
+/// How long it may take to agree on keys: whoever is there may say nothing at all.
+const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 
 /// To servers that are known by these certificates.
 pub(crate) fn connector(roots: RootCertStore) -> TlsConnector {
@@ -34,12 +40,23 @@ pub(crate) fn system_roots() -> RootCertStore {
 pub(crate) async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     let mut last = io::Error::other("it has no address");
     for address in lookup_host((host, port)).await? {
-        let late = || io::Error::from(io::ErrorKind::TimedOut);
-        match timeout(CONNECT_TIME, TcpStream::connect(address)).await.map_err(|_| late()).flatten()
-        {
+        match timeout(CONNECT_TIME, TcpStream::connect(address)).await.map_err(late).flatten() {
             Ok(stream) => return Ok(stream),
             Err(error) => last = error,
         }
     }
     Err(last)
+}
+
+/// What nobody between can read, with the server that has this name.
+pub(crate) async fn encrypt(
+    tls: &TlsConnector,
+    name: ServerName<'static>,
+    stream: TcpStream,
+) -> io::Result<TlsStream<TcpStream>> {
+    timeout(HANDSHAKE_TIME, tls.connect(name, stream)).await.map_err(late).flatten()
+}
+
+fn late(_: Elapsed) -> io::Error {
+    io::ErrorKind::TimedOut.into()
 }

@@ -17,6 +17,7 @@
 //!   machine reaches it.
 //! - [`Board`]: a bulletin board, for programs that have the Jungle themselves.
 //! - [`Answers`]: what a server answers, without connections.
+//! - [`Remote`]: a server as those see it who ask it.
 
 mod accept;
 mod access;
@@ -53,6 +54,7 @@ mod problem;
 mod query;
 mod rate;
 mod reload;
+mod remote;
 mod server;
 mod status;
 mod tls;
@@ -65,5 +67,6 @@ pub use answers::{Answer, Answers, AskError};
 pub use board::{Board, BoardError};
 pub use limits::{LimitError, Limits};
 pub use options::{BoardLevel, Options, StartError};
+pub use remote::{Remote, RemoteError, typed, value_of};
 pub use server::{Data, Server, StopError};
 pub use tls::{Certificate, Tls, TlsError};

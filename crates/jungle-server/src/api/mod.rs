@@ -26,7 +26,7 @@ pub(crate) mod seen;
 mod several;
 mod status;
 mod trees;
-mod value;
+pub(crate) mod value;
 mod watch;
 
 use std::sync::Arc;
