@@ -8,6 +8,7 @@ use crate::cluster::takes_commits;
 use crate::failure::Failure;
 use crate::folder;
 use crate::output::Format;
+use crate::place::{Place, Purpose};
 
 /// What all commands are given.
 pub(crate) struct Context<'s> {
@@ -36,6 +37,19 @@ impl Deref for Folder<'_> {
 }
 
 impl<'s> Context<'s> {
+    /// Where trees are, which is in a folder.
+    pub(crate) fn place(
+        &self,
+        place: &str,
+        purpose: Purpose,
+    ) -> Result<Box<dyn Place + 's>, Failure> {
+        Ok(Box::new(match purpose {
+            Purpose::Read => self.read(place)?,
+            Purpose::Write => self.write(place)?,
+            Purpose::Create => self.create(place)?,
+        }))
+    }
+
     /// A folder to read. Where somebody writes to it meanwhile, it is as it was at a moment, and
     /// that is noted.
     pub(crate) fn read(&self, dir: &str) -> Result<Folder<'s>, Failure> {

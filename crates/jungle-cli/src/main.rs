@@ -22,6 +22,7 @@ mod output;
 mod pager;
 mod past;
 mod patch;
+mod place;
 mod replacing;
 mod revision;
 mod rows;

@@ -2,14 +2,12 @@
 
 use std::io::Write;
 
-use jungle_words::Tags;
-
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::folder::tree;
 use crate::info;
 use crate::output::stdout;
-use crate::revision::{HELP, find};
+use crate::place::Purpose;
+use crate::revision::HELP;
 
 /// Tell which revision a tag, a branch, a number of steps back or a time means
 #[derive(clap::Args)]
@@ -24,11 +22,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
-    let folder = context.read(&args.dir)?;
-    let tree = tree(&folder, &args.tree, None)?;
-    let found = find(&tree, &args.rev)?;
+    let place = context.place(&args.dir, Purpose::Read)?;
+    let info = place.revision(&args.tree, &args.rev)?;
     let mut out = stdout();
-    let info = Tags::of(&tree).info(&found.info()?);
     info::print(&mut out, &info, context.format)?;
     Ok(out.flush()?)
 }

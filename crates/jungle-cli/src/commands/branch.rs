@@ -2,16 +2,14 @@
 
 use std::io::Write;
 
-use jungle::BranchError;
-use jungle_words::check_name;
 use serde::Serialize;
 
 use crate::args;
 use crate::context::Context;
-use crate::failure::{Failure, failed};
-use crate::folder::{on_branch, tree};
+use crate::failure::Failure;
 use crate::output::{Format, done, json_line, stdout};
-use crate::revision::{HELP, find_or_newest};
+use crate::place::{Mark, Purpose};
+use crate::revision::HELP;
 
 /// List the branches of a tree; make or delete one
 #[derive(clap::Args)]
@@ -46,34 +44,21 @@ struct Deleted<'t> {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     if let Some(name) = &args.delete {
-        let folder = context.write(&args.dir)?;
-        let tree = tree(&folder, &args.tree, None)?;
-        tree.delete_branch(name).map_err(|error| match error {
-            BranchError::NoSuchBranch(error) => {
-                on_branch(&tree, name).err().unwrap_or_else(|| failed(error))
-            }
-            error => failed(error),
-        })?;
+        context.place(&args.dir, Purpose::Write)?.unmark(&args.tree, Mark::Branch, name)?;
         return Ok(done(context.format, &Deleted { branch: name, deleted: true })?);
     }
     let Some(name) = &args.name else {
         return list(args, context);
     };
-    let folder = context.write(&args.dir)?;
-    let tree = tree(&folder, &args.tree, None)?;
-    check_name(name).map_err(failed)?;
-    let from = find_or_newest(&tree, args.rev.as_deref())?;
-    let revision = from.snapshot.revision();
-    from.tree.branch(name, revision).map_err(failed)?;
-    Ok(done(context.format, &Told { branch: name, revision: revision.number() })?)
+    let place = context.place(&args.dir, Purpose::Write)?;
+    let revision = place.mark(&args.tree, Mark::Branch, name, args.rev.as_deref())?;
+    Ok(done(context.format, &Told { branch: name, revision })?)
 }
 
 fn list(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
-    let folder = context.read(&args.dir)?;
-    let tree = tree(&folder, &args.tree, None)?;
+    let place = context.place(&args.dir, Purpose::Read)?;
     let mut out = stdout();
-    for name in tree.list_branches() {
-        let revision = on_branch(&tree, &name)?.snapshot().revision().number();
+    for (name, revision) in place.marks(&args.tree, Mark::Branch)? {
         match context.format {
             Format::Json => json_line(&mut out, &Told { branch: &name, revision })?,
             Format::Text => writeln!(out, "{name}  revision {revision}")?,

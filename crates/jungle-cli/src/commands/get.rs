@@ -3,12 +3,15 @@
 use std::io::Write;
 
 use jungle_json::{ExportOptions, Layout, Member, export, value_at};
-use jungle_tree::{Key, Node};
+use jungle_tree::{Key, Node, Path, Snapshot};
 
 use crate::context::Context;
+use crate::document::path;
 use crate::failure::Failure;
+use crate::folder::is_folder;
 use crate::near;
 use crate::output::{document, json};
+use crate::place::Purpose;
 use crate::source::{Choice, Source, usage};
 
 const FORMS: &str = "jungle get FILE PATH, or jungle get DIR TREE [PATH]";
@@ -32,14 +35,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
-    let source = Source::open(context, &args.place, &args.rest, &args.choice)?;
-    let path = match source.rest {
-        [path] => path,
-        [] => "/",
-        _ => return Err(usage(&args.place, FORMS)),
-    };
-    let path = crate::document::path(path)?;
-    let root = source.snapshot.root();
+    let (snapshot, path) = look(args, context)?;
+    let root = snapshot.root();
     let found = value_at(root, &path).or_else(|| attribute(root, &path));
     let Some(member) = found else {
         return Err(near::not_found(root, &path));
@@ -52,6 +49,22 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     }
     writeln!(out)?;
     Ok(out.flush()?)
+}
+
+/// What is looked at, and where in it.
+fn look(args: &Args, context: &Context<'_>) -> Result<(Snapshot, Path), Failure> {
+    if is_folder(&args.place)
+        && let [tree, rest @ ..] = &args.rest[..]
+    {
+        let below = path(rest.first().map_or("/", String::as_str))?;
+        let place = context.place(&args.place, Purpose::Read)?;
+        return Ok((place.look(tree, args.choice.at.at.as_deref())?, below));
+    }
+    let source = Source::open(context, &args.place, &args.rest, &args.choice)?;
+    match source.rest {
+        [below] => Ok((source.snapshot, path(below)?)),
+        _ => Err(usage(&args.place, FORMS)),
+    }
 }
 
 /// The attribute that a last key `@name` asks for; a member with that very name comes first.

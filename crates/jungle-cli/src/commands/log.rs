@@ -2,18 +2,13 @@
 
 use std::io::Write;
 
-use jungle_json::value_at;
-use jungle_words::Tags;
-
 use crate::args;
 use crate::context::Context;
 use crate::document::path;
 use crate::failure::Failure;
-use crate::folder::tree;
 use crate::info;
-use crate::near;
 use crate::output::stdout;
-use crate::past::{Doing, Line};
+use crate::place::{On, Order, Purpose, Which};
 
 const HELP: &str = "\
 With a PATH, `--limit 1` tells who changed what is there last; behind the revision with which a \
@@ -44,32 +39,14 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let below = args.path.as_deref().map(path).transpose()?;
-    let folder = context.read(&args.dir)?;
-    let tree = tree(&folder, &args.tree, args.branch.branch.as_deref())?;
-    let tags = Tags::of(&tree);
-    let limit = args.limit.unwrap_or(usize::MAX);
-    let mut out = stdout();
-    let newest = tree.snapshot();
-    let line = match &below {
-        Some(_) => Line::back_from(&tree, newest.revision())?,
-        None => Line::of(&tree, newest.revision()),
+    let place = context.place(&args.dir, Purpose::Read)?;
+    let which = Which {
+        below: below.as_ref(),
+        order: if args.reverse { Order::OldestFirst } else { Order::NewestFirst },
+        limit: args.limit.unwrap_or(usize::MAX),
     };
-    let mut past = line.revisions();
-    let mut next = || if args.reverse { past.next_back() } else { past.next() };
-    let mut told = 0;
-    while let Some(next) = (told < limit).then(&mut next).flatten() {
-        let (tree, info) = next?;
-        if let Some(below) = &below
-            && !Doing::of(tree, info.revision, folder.arena())?.did_change(below)
-        {
-            continue;
-        }
-        info::print(&mut out, &tags.info(&info), context.format)?;
-        told += 1;
-    }
-    out.flush()?;
-    match below.filter(|below| told == 0 && value_at(newest.root(), below).is_none()) {
-        Some(below) => Err(near::not_found(newest.root(), &below)),
-        None => Ok(()),
-    }
+    let mut out = stdout();
+    let on = On { tree: &args.tree, branch: args.branch.branch.as_deref() };
+    place.log(on, &which, &mut |info| Ok(info::print(&mut out, info, context.format)?))?;
+    Ok(out.flush()?)
 }

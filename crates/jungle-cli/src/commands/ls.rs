@@ -10,10 +10,9 @@ use crate::args;
 use crate::context::Context;
 use crate::document::path;
 use crate::failure::Failure;
-use crate::folder::tree;
 use crate::near;
 use crate::output::{Format, count, json, short, stdout};
-use crate::revision::find_or_newest;
+use crate::place::Purpose;
 
 /// Longer values are cut on a line.
 const VALUE_CHARS_MAX: usize = 100;
@@ -42,10 +41,9 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         return super::trees::list(&args.dir, context);
     };
     let path = path(&args.path)?;
-    let folder = context.read(&args.dir)?;
-    let tree = tree(&folder, name, None)?;
-    let found = find_or_newest(&tree, args.at.at.as_deref())?;
-    let root = found.snapshot.root();
+    let place = context.place(&args.dir, Purpose::Read)?;
+    let snapshot = place.look(name, args.at.at.as_deref())?;
+    let root = snapshot.root();
     let mut out = stdout();
     let limit = args.limit.unwrap_or(usize::MAX);
     match value_at(root, &path) {

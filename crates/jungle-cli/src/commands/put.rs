@@ -9,9 +9,9 @@ use crate::args;
 use crate::context::Context;
 use crate::document::path;
 use crate::failure::{Failure, failed};
-use crate::folder::{edit, tree};
 use crate::member::{self, New, Parents};
 use crate::output::notice;
+use crate::place::{On, Purpose};
 
 /// Put a value at a path, in place of what is there
 #[derive(clap::Args)]
@@ -53,11 +53,10 @@ enum Type {
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let path = path(&args.path)?;
     let new = value(args)?;
-    let folder = context.write(&args.dir)?;
-    let tree = tree(&folder, &args.tree, args.branch.branch.as_deref())?;
+    let place = context.place(&args.dir, Purpose::Write)?;
+    let on = On { tree: &args.tree, branch: args.branch.branch.as_deref() };
     let parents = if args.parents { Parents::Make } else { Parents::MustBeThere };
-    let put = |editor: &mut _| member::put(editor, &path, &new, parents);
-    let written = edit(&tree, args.meta.commit(), put)?;
+    let written = place.edit(on, &args.meta, &|editor| member::put(editor, &path, &new, parents))?;
     let mut out = notice();
     written.print(&mut out, context.format)?;
     Ok(out.flush()?)

@@ -6,9 +6,9 @@ use crate::args;
 use crate::context::Context;
 use crate::document::path;
 use crate::failure::Failure;
-use crate::folder::{edit, tree};
 use crate::member;
 use crate::output::notice;
+use crate::place::{On, Purpose};
 
 /// Remove what is at a path; older revisions keep it
 #[derive(clap::Args)]
@@ -27,9 +27,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let path = path(&args.path)?;
-    let folder = context.write(&args.dir)?;
-    let tree = tree(&folder, &args.tree, args.branch.branch.as_deref())?;
-    let written = edit(&tree, args.meta.commit(), |editor| member::remove(editor, &path))?;
+    let place = context.place(&args.dir, Purpose::Write)?;
+    let on = On { tree: &args.tree, branch: args.branch.branch.as_deref() };
+    let written = place.edit(on, &args.meta, &|editor| member::remove(editor, &path))?;
     let mut out = notice();
     written.print(&mut out, context.format)?;
     Ok(out.flush()?)

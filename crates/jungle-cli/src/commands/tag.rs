@@ -2,17 +2,14 @@
 
 use std::io::Write;
 
-use jungle::BranchError;
-use jungle_words::check_name;
 use serde::Serialize;
 
 use crate::args;
 use crate::context::Context;
-use crate::failure::{Failure, failed};
-use crate::folder::tree;
-use crate::near;
+use crate::failure::Failure;
 use crate::output::{Format, done, json_line, stdout};
-use crate::revision::{HELP, find_or_newest};
+use crate::place::{Mark, Purpose};
+use crate::revision::HELP;
 
 /// List the tags of a tree; make or delete one
 #[derive(clap::Args)]
@@ -47,36 +44,21 @@ struct Deleted<'t> {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     if let Some(name) = &args.delete {
-        let folder = context.write(&args.dir)?;
-        let tree = tree(&folder, &args.tree, None)?;
-        tree.delete_tag(name).map_err(|error| match error {
-            BranchError::NoSuchBranch(error) => {
-                let tags = tree.list_tags();
-                let names = tags.iter().map(|(name, _)| &**name);
-                near::no_such(error, name, names, "`tag` lists them")
-            }
-            error => failed(error),
-        })?;
+        context.place(&args.dir, Purpose::Write)?.unmark(&args.tree, Mark::Tag, name)?;
         return Ok(done(context.format, &Deleted { tag: name, deleted: true })?);
     }
     let Some(name) = &args.name else {
         return list(args, context);
     };
-    let folder = context.write(&args.dir)?;
-    let tree = tree(&folder, &args.tree, None)?;
-    check_name(name).map_err(failed)?;
-    let at = find_or_newest(&tree, args.rev.as_deref())?;
-    let revision = at.snapshot.revision();
-    at.tree.tag(name, revision).map_err(failed)?;
-    Ok(done(context.format, &Told { tag: name, revision: revision.number() })?)
+    let place = context.place(&args.dir, Purpose::Write)?;
+    let revision = place.mark(&args.tree, Mark::Tag, name, args.rev.as_deref())?;
+    Ok(done(context.format, &Told { tag: name, revision })?)
 }
 
 fn list(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
-    let folder = context.read(&args.dir)?;
-    let tree = tree(&folder, &args.tree, None)?;
+    let place = context.place(&args.dir, Purpose::Read)?;
     let mut out = stdout();
-    for (name, revision) in tree.list_tags() {
-        let revision = revision.number();
+    for (name, revision) in place.marks(&args.tree, Mark::Tag)? {
         match context.format {
             Format::Json => json_line(&mut out, &Told { tag: &name, revision })?,
             Format::Text => writeln!(out, "{name}  revision {revision}")?,

@@ -2,14 +2,13 @@
 
 use std::io::Write;
 
-use jungle::{DeleteTreeError, RenameTreeError, TreeHandle};
 use serde::Serialize;
 
 use crate::args;
 use crate::context::Context;
-use crate::failure::{Failure, failed};
-use crate::near;
+use crate::failure::Failure;
 use crate::output::{Format, count, done, json_line, stdout};
+use crate::place::{Purpose, TreeTold};
 
 /// List the trees of a folder; create, rename or delete one
 #[derive(clap::Args)]
@@ -29,15 +28,13 @@ pub(crate) struct Args {
     pub(crate) listing: args::Listing,
 }
 
-/// What is told of a tree; the names of the fields are those of the JSON form.
+/// What is told of a tree that has another name now.
 #[derive(Serialize)]
-struct Told<'t> {
-    tree: &'t str,
-    revision: u64,
-    nodes: u64,
+struct Renamed<'t> {
+    #[serde(flatten)]
+    told: TreeTold,
     /// The name it had before.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    renamed_from: Option<&'t str>,
+    renamed_from: &'t str,
 }
 
 #[derive(Serialize)]
@@ -48,23 +45,13 @@ struct Deleted<'t> {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     if let Some(name) = &args.create {
-        let folder = context.create(&args.dir)?;
-        let tree = folder.create_tree(name).map_err(failed)?;
-        done(context.format, &Told::new(&tree, name))?;
+        let told = context.place(&args.dir, Purpose::Create)?.create_tree(name)?;
+        done(context.format, &told)?;
     } else if let Some([old, new]) = args.rename.as_deref() {
-        let folder = context.write(&args.dir)?;
-        folder.rename_tree(old, new).map_err(|error| match error {
-            RenameTreeError::NoSuchTree(error) => no_such_tree(&folder, old, &error),
-            error => failed(error),
-        })?;
-        let tree = folder.open_tree(new).map_err(failed)?;
-        done(context.format, &Told { renamed_from: Some(old), ..Told::new(&tree, new) })?;
+        let told = context.place(&args.dir, Purpose::Write)?.rename_tree(old, new)?;
+        done(context.format, &Renamed { told, renamed_from: old })?;
     } else if let Some(name) = &args.delete {
-        let folder = context.write(&args.dir)?;
-        folder.delete_tree(name).map_err(|error| match error {
-            DeleteTreeError::NoSuchTree(error) => no_such_tree(&folder, name, &error),
-            error => failed(error),
-        })?;
+        context.place(&args.dir, Purpose::Write)?.delete_tree(name)?;
         done(context.format, &Deleted { tree: name, deleted: true })?;
     } else {
         list(&args.dir, context)?;
@@ -72,32 +59,16 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-impl<'t> Told<'t> {
-    fn new(tree: &TreeHandle, name: &'t str) -> Told<'t> {
-        let snapshot = tree.snapshot();
-        let (revision, nodes) = (snapshot.revision().number(), snapshot.root().subtree_count());
-        Told { tree: name, revision, nodes, renamed_from: None }
-    }
-}
-
-fn no_such_tree(jungle: &jungle::Jungle, name: &str, error: &dyn std::fmt::Display) -> Failure {
-    let names = jungle.list_trees();
-    let names = names.iter().map(|name| &**name);
-    near::no_such(error, name, names, "`jungle trees DIR` lists them")
-}
-
 /// Lists the trees of a folder.
 pub(super) fn list(dir: &str, context: &Context<'_>) -> Result<(), Failure> {
-    let folder = context.read(dir)?;
+    let place = context.place(dir, Purpose::Read)?;
     let mut out = stdout();
-    for name in folder.list_trees() {
-        let Ok(tree) = folder.open_tree(&name) else { continue };
-        let told = Told::new(&tree, &name);
+    for told in place.trees()? {
         match context.format {
             Format::Json => json_line(&mut out, &told)?,
             Format::Text => {
-                let Told { revision, nodes, .. } = told;
-                writeln!(out, "{name}  revision {revision}, {}", count(nodes, "node"))?;
+                let TreeTold { tree, revision, nodes } = told;
+                writeln!(out, "{tree}  revision {revision}, {}", count(nodes, "node"))?;
             }
         }
     }

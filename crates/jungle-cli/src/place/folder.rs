@@ -1,0 +1,151 @@
+//! A folder as a place.
+
+use jungle::{BranchError, DeleteTreeError, Jungle, NoSuchTree, RenameTreeError, TreeHandle};
+use jungle_json::value_at;
+use jungle_tree::Snapshot;
+use jungle_words::{Info, Tags, check_name};
+
+use super::{Edit, Mark, On, Order, Place, TreeTold, Which};
+use crate::args;
+use crate::context::Folder;
+use crate::failure::{Failure, failed};
+use crate::folder::{Written, edit, on_branch, tree};
+use crate::near;
+use crate::past::{Doing, Line};
+use crate::revision::{find, find_or_newest};
+
+impl Place for Folder<'_> {
+    fn trees(&self) -> Result<Vec<TreeTold>, Failure> {
+        // One that was deleted meanwhile is left out.
+        let trees = self.list_trees().into_iter().filter_map(|name| self.open_tree(&name).ok());
+        Ok(trees.map(|tree| told(&tree)).collect())
+    }
+
+    fn create_tree(&self, name: &str) -> Result<TreeTold, Failure> {
+        Ok(told(&Jungle::create_tree(self, name).map_err(failed)?))
+    }
+
+    fn rename_tree(&self, old: &str, new: &str) -> Result<TreeTold, Failure> {
+        Jungle::rename_tree(self, old, new).map_err(|error| match error {
+            RenameTreeError::NoSuchTree(error) => no_such_tree(self, old, &error),
+            error => failed(error),
+        })?;
+        Ok(told(&self.open_tree(new).map_err(failed)?))
+    }
+
+    fn delete_tree(&self, name: &str) -> Result<(), Failure> {
+        Jungle::delete_tree(self, name).map_err(|error| match error {
+            DeleteTreeError::NoSuchTree(error) => no_such_tree(self, name, &error),
+            error => failed(error),
+        })
+    }
+
+    fn look(&self, name: &str, at: Option<&str>) -> Result<Snapshot, Failure> {
+        let found = find_or_newest(&tree(self, name, None)?, at)?;
+        Ok((*found.snapshot).clone())
+    }
+
+    fn log(
+        &self,
+        on: On<'_>,
+        which: &Which<'_>,
+        each: &mut dyn FnMut(&Info) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let tree = tree(self, on.tree, on.branch)?;
+        let tags = Tags::of(&tree);
+        let newest = tree.snapshot();
+        let line = match which.below {
+            Some(_) => Line::back_from(&tree, newest.revision())?,
+            None => Line::of(&tree, newest.revision()),
+        };
+        let mut past = line.revisions();
+        let mut next = || match which.order {
+            Order::NewestFirst => past.next(),
+            Order::OldestFirst => past.next_back(),
+        };
+        let mut count = 0;
+        while let Some(next) = (count < which.limit).then(&mut next).flatten() {
+            let (tree, info) = next?;
+            if let Some(below) = which.below
+                && !Doing::of(tree, info.revision, self.arena())?.did_change(below)
+            {
+                continue;
+            }
+            each(&tags.info(&info))?;
+            count += 1;
+        }
+        match which.below.filter(|below| count == 0 && value_at(newest.root(), below).is_none()) {
+            Some(below) => Err(near::not_found(newest.root(), below)),
+            None => Ok(()),
+        }
+    }
+
+    fn revision(&self, name: &str, rev: &str) -> Result<Info, Failure> {
+        let tree = tree(self, name, None)?;
+        let found = find(&tree, rev)?;
+        Ok(Tags::of(&tree).info(&found.info()?))
+    }
+
+    fn marks(&self, of: &str, kind: Mark) -> Result<Vec<(String, u64)>, Failure> {
+        let tree = tree(self, of, None)?;
+        match kind {
+            Mark::Tag => {
+                let tags = tree.list_tags().into_iter();
+                Ok(tags.map(|(name, revision)| (name.to_string(), revision.number())).collect())
+            }
+            Mark::Branch => {
+                let branches = tree.list_branches().into_iter();
+                let newest = |name: &str| -> Result<u64, Failure> {
+                    Ok(on_branch(&tree, name)?.snapshot().revision().number())
+                };
+                branches.map(|name| Ok((name.to_string(), newest(&name)?))).collect()
+            }
+        }
+    }
+
+    fn mark(&self, of: &str, kind: Mark, name: &str, rev: Option<&str>) -> Result<u64, Failure> {
+        let tree = tree(self, of, None)?;
+        check_name(name).map_err(failed)?;
+        let at = find_or_newest(&tree, rev)?;
+        let revision = at.snapshot.revision();
+        match kind {
+            Mark::Tag => at.tree.tag(name, revision).map_err(failed)?,
+            Mark::Branch => drop(at.tree.branch(name, revision).map_err(failed)?),
+        }
+        Ok(revision.number())
+    }
+
+    fn unmark(&self, of: &str, kind: Mark, name: &str) -> Result<(), Failure> {
+        let tree = tree(self, of, None)?;
+        let done = match kind {
+            Mark::Tag => tree.delete_tag(name),
+            Mark::Branch => tree.delete_branch(name),
+        };
+        done.map_err(|error| match error {
+            BranchError::NoSuchBranch(error) if kind == Mark::Tag => {
+                let tags = tree.list_tags();
+                near::no_such(error, name, tags.iter().map(|(name, _)| &**name), "`tag` lists them")
+            }
+            BranchError::NoSuchBranch(error) => {
+                on_branch(&tree, name).err().unwrap_or_else(|| failed(error))
+            }
+            error => failed(error),
+        })
+    }
+
+    fn edit(&self, on: On<'_>, meta: &args::Meta, done: Edit<'_>) -> Result<Written, Failure> {
+        edit(&tree(self, on.tree, on.branch)?, meta.commit(), done)
+    }
+}
+
+fn told(tree: &TreeHandle) -> TreeTold {
+    let snapshot = tree.snapshot();
+    let (revision, nodes) = (snapshot.revision().number(), snapshot.root().subtree_count());
+    TreeTold { tree: tree.name().to_string(), revision, nodes }
+}
+
+fn no_such_tree(jungle: &Jungle, name: &str, error: &NoSuchTree) -> Failure {
+    let names = jungle.list_trees();
+    let names = names.iter().map(|name| &**name);
+    near::no_such(error, name, names, "`jungle trees DIR` lists them")
+}

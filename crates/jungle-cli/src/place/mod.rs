@@ -1,0 +1,100 @@
+//! Places where trees are, as commands see them: what they ask is the same wherever that is.
+
+mod folder;
+
+use jungle::{Editor, Path};
+use jungle_tree::Snapshot;
+use jungle_words::Info;
+use serde::Serialize;
+
+use crate::args;
+use crate::failure::Failure;
+use crate::folder::Written;
+
+/// Where trees are.
+pub(crate) trait Place {
+    /// All trees, by their names.
+    fn trees(&self) -> Result<Vec<TreeTold>, Failure>;
+
+    /// Makes a tree, of one bare node.
+    fn create_tree(&self, name: &str) -> Result<TreeTold, Failure>;
+
+    fn rename_tree(&self, old: &str, new: &str) -> Result<TreeTold, Failure>;
+
+    fn delete_tree(&self, name: &str) -> Result<(), Failure>;
+
+    /// A version: the revision of this name, without a name the newest.
+    fn look(&self, tree: &str, at: Option<&str>) -> Result<Snapshot, Failure>;
+
+    /// Tells revisions.
+    fn log(
+        &self,
+        on: On<'_>,
+        which: &Which<'_>,
+        each: &mut dyn FnMut(&Info) -> Result<(), Failure>,
+    ) -> Result<(), Failure>;
+
+    /// The revision of this name.
+    fn revision(&self, tree: &str, rev: &str) -> Result<Info, Failure>;
+
+    /// The names that revisions of a tree have, with these.
+    fn marks(&self, of: &str, kind: Mark) -> Result<Vec<(String, u64)>, Failure>;
+
+    /// Gives the revision `rev`, without one the newest, a name; gives its number.
+    fn mark(&self, of: &str, kind: Mark, name: &str, rev: Option<&str>) -> Result<u64, Failure>;
+
+    fn unmark(&self, of: &str, kind: Mark, name: &str) -> Result<(), Failure>;
+
+    /// Edits a tree in one commit. What is done may be done several times, as if it were once.
+    fn edit(&self, on: On<'_>, meta: &args::Meta, done: Edit<'_>) -> Result<Written, Failure>;
+}
+
+/// What is done in a commit.
+pub(crate) type Edit<'e> = &'e dyn Fn(&mut Editor) -> Result<(), Failure>;
+
+/// What a place is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Read,
+    Write,
+    /// To write, and it is made when it is not there.
+    Create,
+}
+
+/// A tree, on a branch.
+#[derive(Clone, Copy)]
+pub(crate) struct On<'n> {
+    pub(crate) tree: &'n str,
+    /// Without one it is main.
+    pub(crate) branch: Option<&'n str>,
+}
+
+/// A name of a revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// It goes on with each commit there.
+    Branch,
+    Tag,
+}
+
+/// Which revisions are told.
+pub(crate) struct Which<'p> {
+    /// Those that changed something there or below, if it is said where.
+    pub(crate) below: Option<&'p Path>,
+    pub(crate) order: Order,
+    pub(crate) limit: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    NewestFirst,
+    OldestFirst,
+}
+
+/// What is told of a tree; the names of the fields are those of the JSON form.
+#[derive(Serialize)]
+pub(crate) struct TreeTold {
+    pub(crate) tree: String,
+    pub(crate) revision: u64,
+    pub(crate) nodes: u64,
+}
