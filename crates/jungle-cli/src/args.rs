@@ -1,6 +1,8 @@
 //! What can be said on the command line. What a single command takes is in its own file.
 
+use std::env;
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, IsTerminal};
 
 use anstream::ColorChoice;
@@ -9,13 +11,14 @@ use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 use jungle::{CommitMeta, OpenOptions};
 
 use crate::commands::Command;
-use crate::failure::EXIT_CODES;
+use crate::failure::{EXIT_CODES, Exit, Failure};
 use crate::output::Format;
 
 /// Trees that remember every version.
 ///
 /// A FILE is a JSON document; `-` is standard input. A DIR is a folder with named trees, and is
-/// told from a file by looking: where a folder is given, a tree's name follows it.
+/// told from a file by looking: where a folder is given, a tree's name follows it. A URL is that of
+/// a server that has such a folder, as `jungle serve` tells it.
 #[derive(Parser)]
 #[command(name = "jungle", version, after_help = EXIT_CODES)]
 pub(crate) struct Args {
@@ -34,6 +37,8 @@ pub(crate) struct Args {
     /// that is only read, where temporary files are (TMPDIR)
     #[arg(long, global = true)]
     spill: bool,
+    #[command(flatten)]
+    pub(crate) asking: Asking,
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     pub(crate) color: Color,
@@ -133,6 +138,32 @@ impl Color {
             Color::Never => ColorChoice::Never,
         };
         choice.write_global();
+    }
+}
+
+/// Who asks servers.
+#[derive(clap::Args, Clone)]
+pub(crate) struct Asking {
+    /// Ask servers with the token in this file [default: with that in JUNGLE_TOKEN, if it is set]
+    #[arg(long, global = true, value_name = "FILE")]
+    token_file: Option<String>,
+}
+
+impl Asking {
+    /// The token, if there is one. It is no argument: those are seen by everybody on the machine.
+    pub(crate) fn token(&self) -> Result<Option<String>, Failure> {
+        let Some(file) = &self.token_file else {
+            return Ok(env::var("JUNGLE_TOKEN").ok().filter(|token| !token.is_empty()));
+        };
+        let token = fs::read_to_string(file).map_err(|error| {
+            Failure::new(Exit::Error, format_args!("cannot read {file}: {error}"))
+        })?;
+        Ok(Some(token.trim().to_owned()))
+    }
+
+    /// Who asks where nothing is said here.
+    pub(crate) fn or(self, usual: &Asking) -> Asking {
+        Asking { token_file: self.token_file.or_else(|| usual.token_file.clone()) }
     }
 }
 

@@ -4,17 +4,20 @@ use std::ops::Deref;
 
 use jungle::{OpenOptions, Store};
 
+use crate::args::Asking;
 use crate::cluster::takes_commits;
 use crate::failure::Failure;
 use crate::folder;
 use crate::output::Format;
-use crate::place::{Place, Purpose};
+use crate::place::{Place, Purpose, Server, is_url, no_server};
 
 /// What all commands are given.
 pub(crate) struct Context<'s> {
     pub(crate) format: Format,
     /// How folders are opened.
     pub(crate) opening: OpenOptions,
+    /// Who asks servers.
+    pub(crate) asking: Asking,
     /// The folder that the shell holds: opening it a second time would be refused.
     pub(crate) held: Option<(&'s str, &'s Store)>,
 }
@@ -37,12 +40,15 @@ impl Deref for Folder<'_> {
 }
 
 impl<'s> Context<'s> {
-    /// Where trees are, which is in a folder.
+    /// Where trees are: in a folder, or on a server.
     pub(crate) fn place(
         &self,
         place: &str,
         purpose: Purpose,
     ) -> Result<Box<dyn Place + 's>, Failure> {
+        if is_url(place) {
+            return Ok(Box::new(Server::new(place, self.asking.token()?.as_deref())?));
+        }
         Ok(Box::new(match purpose {
             Purpose::Read => self.read(place)?,
             Purpose::Write => self.write(place)?,
@@ -56,6 +62,7 @@ impl<'s> Context<'s> {
         if let Some(store) = self.held(dir) {
             return Ok(Folder::Held(store));
         }
+        no_server(dir)?;
         let store = folder::read(dir, self.opening.clone())?;
         folder::tell_written_elsewhere(&store, dir);
         Ok(Folder::Own(store.into()))
@@ -66,6 +73,7 @@ impl<'s> Context<'s> {
         match self.held(dir) {
             Some(store) => Ok(Folder::Held(store)),
             None => {
+                no_server(dir)?;
                 let store = folder::read_alone(dir, self.opening.clone())?;
                 Ok(Folder::Own(store.into()))
             }
@@ -84,6 +92,7 @@ impl<'s> Context<'s> {
         match self.held(dir) {
             Some(store) => Ok(Folder::Held(store)),
             None => {
+                no_server(dir)?;
                 // Only an import makes a folder: a slip of the finger should not.
                 folder::must_be_there(dir)?;
                 let store = folder::open(dir, self.opening.clone())?;
@@ -96,7 +105,10 @@ impl<'s> Context<'s> {
     pub(crate) fn create(&self, dir: &str) -> Result<Folder<'s>, Failure> {
         let folder = match self.held(dir) {
             Some(store) => Folder::Held(store),
-            None => Folder::Own(folder::open(dir, self.opening.clone())?.into()),
+            None => {
+                no_server(dir)?;
+                Folder::Own(folder::open(dir, self.opening.clone())?.into())
+            }
         };
         takes_commits(dir)?;
         Ok(folder)

@@ -9,7 +9,7 @@ use jungle::{
     CommitError, CommitMeta, CommitOptions, Editor, Jungle, OpenError, OpenOptions, OpenReport,
     Progress, Store, SystemClock, TreeHandle,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::bar::Bar;
 use crate::clock::CommitClock;
@@ -183,7 +183,7 @@ pub(crate) fn on_branch(tree: &TreeHandle, name: &str) -> Result<TreeHandle, Fai
 }
 
 /// What a command that writes tells.
-#[derive(Serialize)]
+#[derive(Deserialize, Serialize)]
 pub(crate) struct Written {
     pub(crate) revision: u64,
     /// Was there something to write?

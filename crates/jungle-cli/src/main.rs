@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     output::draw_tables(args.is_table());
     output::be_data(args.notes() == Format::Json);
     let (format, opening) = (args.format(Format::Text), args.opening(OpenOptions::new()));
-    let context = Context { format, opening, held: None };
+    let context = Context { format, opening, asking: args.asking.clone(), held: None };
     if args.is_paged() {
         pager::want();
     }

@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::document;
 use crate::failure::Failure;
 use crate::folder::{is_folder, tree};
+use crate::place::no_server;
 use crate::revision::find_or_newest;
 
 /// A version to read, and the arguments that are left.
@@ -35,6 +36,7 @@ impl Source<'_> {
         rest: &'a [String],
         choice: &Choice,
     ) -> Result<Source<'a>, Failure> {
+        no_server(place)?;
         if !is_folder(place) {
             if choice.at.at.is_some() {
                 let failure = Failure::usage(format_args!("{place} is not a folder"));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jungle_db::{RevisionInfo, TreeHandle};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::time;
 
@@ -23,7 +23,7 @@ use crate::time;
 /// assert_eq!(info.time, "1970-01-01T00:00:00.000000Z"); // It was given no clock.
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct Info {
     /// Its number.

@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::folder::{is_folder, tree};
 use crate::near;
 use crate::output::stdout;
+use crate::place::no_server;
 use crate::revision::{self, find};
 use crate::source::usage;
 
@@ -36,6 +37,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
+    no_server(&args.place)?;
     let rest: Vec<&str> = args.rest.iter().map(String::as_str).collect();
     let (before, after, below) = match (is_folder(&args.place), &rest[..]) {
         (false, [after]) => documents(&args.place, after, "/", &args.read)?,

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::folder::is_folder;
 use crate::near;
 use crate::output::{document, json};
-use crate::place::Purpose;
+use crate::place::{Part, Purpose, is_url};
 use crate::source::{Choice, Source, usage};
 
 const FORMS: &str = "jungle get FILE PATH, or jungle get DIR TREE [PATH]";
@@ -20,11 +20,11 @@ const FORMS: &str = "jungle get FILE PATH, or jungle get DIR TREE [PATH]";
 #[derive(clap::Args)]
 #[command(override_usage = FORMS)]
 pub(crate) struct Args {
-    /// The document, `-` for standard input; or a folder
+    /// The document, `-` for standard input; or a folder, or the URL of a server
     #[arg(value_name = "FILE|DIR")]
     place: String,
-    /// Of a folder the tree; then keys with slashes between them: `/features/3/name`; `/@name` is
-    /// an attribute for sure
+    /// Of a folder or server the tree; then keys with slashes between them: `/features/3/name`;
+    /// `/@name` is an attribute for sure
     #[arg(value_name = "PATH", required = true, num_args = 1..=2)]
     rest: Vec<String>,
     /// A line for each value
@@ -53,12 +53,13 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
 
 /// What is looked at, and where in it.
 fn look(args: &Args, context: &Context<'_>) -> Result<(Snapshot, Path), Failure> {
-    if is_folder(&args.place)
+    if (is_folder(&args.place) || is_url(&args.place))
         && let [tree, rest @ ..] = &args.rest[..]
     {
         let below = path(rest.first().map_or("/", String::as_str))?;
         let place = context.place(&args.place, Purpose::Read)?;
-        return Ok((place.look(tree, args.choice.at.at.as_deref())?, below));
+        let snapshot = place.look(tree, args.choice.at.at.as_deref(), Part::Whole(&below))?;
+        return Ok((snapshot, below));
     }
     let source = Source::open(context, &args.place, &args.rest, &args.choice)?;
     match source.rest {

@@ -19,7 +19,7 @@ revision that is kept counts as its doing.";
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Args {
-    /// The folder
+    /// The folder, or the URL of a server
     dir: String,
     /// The tree
     tree: String,

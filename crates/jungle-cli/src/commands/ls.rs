@@ -12,7 +12,7 @@ use crate::document::path;
 use crate::failure::Failure;
 use crate::near;
 use crate::output::{Format, count, json, short, stdout};
-use crate::place::Purpose;
+use crate::place::{Part, Purpose};
 
 /// Longer values are cut on a line.
 const VALUE_CHARS_MAX: usize = 100;
@@ -20,7 +20,7 @@ const VALUE_CHARS_MAX: usize = 100;
 /// List the members of an object, the elements of an array, or the trees of a folder
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder
+    /// The folder, or the URL of a server
     dir: String,
     /// The tree; without it, trees are listed
     tree: Option<String>,
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     };
     let path = path(&args.path)?;
     let place = context.place(&args.dir, Purpose::Read)?;
-    let snapshot = place.look(name, args.at.at.as_deref())?;
+    let snapshot = place.look(name, args.at.at.as_deref(), Part::Members(&path))?;
     let root = snapshot.root();
     let mut out = stdout();
     let limit = args.limit.unwrap_or(usize::MAX);

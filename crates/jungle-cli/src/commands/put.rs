@@ -11,12 +11,12 @@ use crate::document::path;
 use crate::failure::{Failure, failed};
 use crate::member::{self, New, Parents};
 use crate::output::notice;
-use crate::place::{On, Purpose};
+use crate::place::{Edit, On, Purpose};
 
 /// Put a value at a path, in place of what is there
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder
+    /// The folder, or the URL of a server
     dir: String,
     /// The tree
     tree: String,
@@ -56,7 +56,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let place = context.place(&args.dir, Purpose::Write)?;
     let on = On { tree: &args.tree, branch: args.branch.branch.as_deref() };
     let parents = if args.parents { Parents::Make } else { Parents::MustBeThere };
-    let written = place.edit(on, &args.meta, &|editor| member::put(editor, &path, &new, parents))?;
+    let put: Edit<'_> = &|editor| member::put(editor, &path, &new, parents);
+    let written = place.edit(on, &args.meta, &path, put)?;
     let mut out = notice();
     written.print(&mut out, context.format)?;
     Ok(out.flush()?)

@@ -8,12 +8,12 @@ use crate::document::path;
 use crate::failure::Failure;
 use crate::member;
 use crate::output::notice;
-use crate::place::{On, Purpose};
+use crate::place::{Edit, On, Purpose};
 
 /// Remove what is at a path; older revisions keep it
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder
+    /// The folder, or the URL of a server
     dir: String,
     /// The tree
     tree: String,
@@ -29,7 +29,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let path = path(&args.path)?;
     let place = context.place(&args.dir, Purpose::Write)?;
     let on = On { tree: &args.tree, branch: args.branch.branch.as_deref() };
-    let written = place.edit(on, &args.meta, &|editor| member::remove(editor, &path))?;
+    let remove: Edit<'_> = &|editor| member::remove(editor, &path);
+    let written = place.edit(on, &args.meta, &path, remove)?;
     let mut out = notice();
     written.print(&mut out, context.format)?;
     Ok(out.flush()?)

@@ -13,7 +13,7 @@ use crate::place::{Purpose, TreeTold};
 /// List the trees of a folder; create, rename or delete one
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder
+    /// The folder, or the URL of a server
     dir: String,
     /// Create a tree, of one bare node; the folder is made when it is not there
     #[arg(long, value_name = "NAME", group = "what")]

@@ -2,10 +2,10 @@
 
 use jungle::{BranchError, DeleteTreeError, Jungle, NoSuchTree, RenameTreeError, TreeHandle};
 use jungle_json::value_at;
-use jungle_tree::Snapshot;
+use jungle_tree::{Path, Snapshot};
 use jungle_words::{Info, Tags, check_name};
 
-use super::{Edit, Mark, On, Order, Place, TreeTold, Which};
+use super::{Edit, Mark, On, Order, Part, Place, TreeTold, Which};
 use crate::args;
 use crate::context::Folder;
 use crate::failure::{Failure, failed};
@@ -40,7 +40,8 @@ impl Place for Folder<'_> {
         })
     }
 
-    fn look(&self, name: &str, at: Option<&str>) -> Result<Snapshot, Failure> {
+    /// All of it is there.
+    fn look(&self, name: &str, at: Option<&str>, _: Part<'_>) -> Result<Snapshot, Failure> {
         let found = find_or_newest(&tree(self, name, None)?, at)?;
         Ok((*found.snapshot).clone())
     }
@@ -133,7 +134,13 @@ impl Place for Folder<'_> {
         })
     }
 
-    fn edit(&self, on: On<'_>, meta: &args::Meta, done: Edit<'_>) -> Result<Written, Failure> {
+    fn edit(
+        &self,
+        on: On<'_>,
+        meta: &args::Meta,
+        _: &Path,
+        done: Edit<'_>,
+    ) -> Result<Written, Failure> {
         edit(&tree(self, on.tree, on.branch)?, meta.commit(), done)
     }
 }

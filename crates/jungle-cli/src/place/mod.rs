@@ -1,6 +1,9 @@
 //! Places where trees are, as commands see them: what they ask is the same wherever that is.
 
+mod edits;
 mod folder;
+mod partial;
+mod server;
 
 use jungle::{Editor, Path};
 use jungle_tree::Snapshot;
@@ -10,6 +13,8 @@ use serde::Serialize;
 use crate::args;
 use crate::failure::Failure;
 use crate::folder::Written;
+
+pub(crate) use server::Server;
 
 /// Where trees are.
 pub(crate) trait Place {
@@ -23,8 +28,9 @@ pub(crate) trait Place {
 
     fn delete_tree(&self, name: &str) -> Result<(), Failure>;
 
-    /// A version: the revision of this name, without a name the newest.
-    fn look(&self, tree: &str, at: Option<&str>) -> Result<Snapshot, Failure>;
+    /// A version, with at least this part of it: the revision of this name, without a name the
+    /// newest.
+    fn look(&self, tree: &str, at: Option<&str>, part: Part<'_>) -> Result<Snapshot, Failure>;
 
     /// Tells revisions.
     fn log(
@@ -45,12 +51,28 @@ pub(crate) trait Place {
 
     fn unmark(&self, of: &str, kind: Mark, name: &str) -> Result<(), Failure>;
 
-    /// Edits a tree in one commit. What is done may be done several times, as if it were once.
-    fn edit(&self, on: On<'_>, meta: &args::Meta, done: Edit<'_>) -> Result<Written, Failure>;
+    /// Edits a tree in one commit, at this path or in the node above it. What is done may be done
+    /// several times, as if it were once.
+    fn edit(
+        &self,
+        on: On<'_>,
+        meta: &args::Meta,
+        at: &Path,
+        done: Edit<'_>,
+    ) -> Result<Written, Failure>;
 }
 
 /// What is done in a commit.
 pub(crate) type Edit<'e> = &'e dyn Fn(&mut Editor) -> Result<(), Failure>;
+
+/// How much of a version is looked at.
+#[derive(Clone, Copy)]
+pub(crate) enum Part<'p> {
+    /// The value at a path.
+    Whole(&'p Path),
+    /// What kind of thing is at a path, and each of its members.
+    Members(&'p Path),
+}
 
 /// What a place is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +111,20 @@ pub(crate) struct Which<'p> {
 pub(crate) enum Order {
     NewestFirst,
     OldestFirst,
+}
+
+/// Is this the URL of a server?
+pub(crate) fn is_url(place: &str) -> bool {
+    place.starts_with("http://") || place.starts_with("https://")
+}
+
+/// Refuses a server where only a folder or a document will do.
+pub(crate) fn no_server(place: &str) -> Result<(), Failure> {
+    if !is_url(place) {
+        return Ok(());
+    }
+    Err(Failure::usage(format_args!("{place} is a server, and this command asks none"))
+        .with_hint("get, put, rm, ls, log, at, trees, branch and tag do; the rest is docs/api.md"))
 }
 
 /// What is told of a tree; the names of the fields are those of the JSON form.

@@ -35,6 +35,7 @@ mod pager;
 mod posting;
 mod published;
 mod quiet;
+mod remote;
 mod repair;
 mod secrets;
 mod serve;

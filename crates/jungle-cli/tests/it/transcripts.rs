@@ -89,7 +89,7 @@ fn run(folder: &Folder, command: &str) -> String {
 }
 
 /// Times change from run to run, and so do the bytes that hold them.
-fn without_times(text: &str) -> String {
+pub(crate) fn without_times(text: &str) -> String {
     let mut text = text.to_owned();
     let length = "2026-11-22T01:30:00.123456Z".len();
     while let Some(at) = text.match_indices('T').map(|(at, _)| at).find(|&at| {

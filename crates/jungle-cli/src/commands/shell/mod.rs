@@ -57,7 +57,12 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         false => folder::open(&args.dir, opening.clone())?,
     };
     folder::tell_written_elsewhere(&store, &args.dir);
-    let context = Context { format: context.format, opening, held: Some((&args.dir, &store)) };
+    let context = Context {
+        format: context.format,
+        opening,
+        asking: context.asking.clone(),
+        held: Some((&args.dir, &store)),
+    };
     let is_quiet = is_quiet();
     let is_terminal = io::stdin().is_terminal();
     let mut editor = editor(&store)?;
@@ -149,7 +154,8 @@ fn one(line: &str, dir: &str, at: &mut String, context: &Context<'_>) -> Result<
     draw_tables(args.is_table());
     be_quiet(is_quiet() || args.is_quiet());
     let opening = args.opening(context.opening.clone());
-    commands::run(&args.command, &Context { format, opening, held: context.held })?;
+    let asking = args.asking.clone().or(&context.asking);
+    commands::run(&args.command, &Context { format, opening, asking, held: context.held })?;
     Ok(Next::Go)
 }
 
