@@ -26,6 +26,7 @@ mod place;
 mod replacing;
 mod revision;
 mod rows;
+mod search;
 mod source;
 mod tryout;
 

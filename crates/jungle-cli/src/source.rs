@@ -1,7 +1,6 @@
 //! What a command reads: a document, or a tree of a folder.
 
 use jungle_tree::Snapshot;
-use jungle_words::Found;
 
 use crate::args;
 use crate::context::Context;
@@ -14,8 +13,6 @@ use crate::revision::find_or_newest;
 /// A version to read, and the arguments that are left.
 pub(crate) struct Source<'a> {
     pub(crate) snapshot: Snapshot,
-    /// The version with its tree, if it is one of a folder.
-    pub(crate) found: Option<Found>,
     pub(crate) rest: &'a [String],
 }
 
@@ -43,7 +40,7 @@ impl Source<'_> {
                 return Err(failure.with_hint("--at chooses a revision of a tree in a folder"));
             }
             let tree = document::open(place, &choice.read)?;
-            return Ok(Source { snapshot: tree.snapshot(), found: None, rest });
+            return Ok(Source { snapshot: tree.snapshot(), rest });
         }
         let Some((name, rest)) = rest.split_first() else {
             return Err(Failure::usage(format_args!("{place} is a folder: which tree of it?"))
@@ -52,7 +49,7 @@ impl Source<'_> {
         let folder = context.read(place)?;
         let tree = tree(&folder, name, None)?;
         let found = find_or_newest(&tree, choice.at.at.as_deref())?;
-        Ok(Source { snapshot: (*found.snapshot).clone(), found: Some(found), rest })
+        Ok(Source { snapshot: (*found.snapshot).clone(), rest })
     }
 }
 

@@ -13,6 +13,7 @@ use crate::folder::{Written, edit, on_branch, tree};
 use crate::near;
 use crate::past::{Doing, Line};
 use crate::revision::{find, find_or_newest};
+use crate::search::{parse, search};
 
 impl Place for Folder<'_> {
     fn trees(&self) -> Result<Vec<TreeTold>, Failure> {
@@ -44,6 +45,17 @@ impl Place for Folder<'_> {
     fn look(&self, name: &str, at: Option<&str>, _: Part<'_>) -> Result<Snapshot, Failure> {
         let found = find_or_newest(&tree(self, name, None)?, at)?;
         Ok((*found.snapshot).clone())
+    }
+
+    fn find(
+        &self,
+        name: &str,
+        at: Option<&str>,
+        expression: &str,
+        each: &mut dyn FnMut(Path) -> Result<bool, Failure>,
+    ) -> Result<(), Failure> {
+        let found = find_or_newest(&tree(self, name, None)?, at)?;
+        search(&found.snapshot, Some(&found), &parse(expression)?, each)
     }
 
     fn log(

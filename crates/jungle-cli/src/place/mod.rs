@@ -32,6 +32,16 @@ pub(crate) trait Place {
     /// newest.
     fn look(&self, tree: &str, at: Option<&str>, part: Part<'_>) -> Result<Snapshot, Failure>;
 
+    /// Gives the nodes of a version for which an expression is true, in document order, for as long
+    /// as more are wanted.
+    fn find(
+        &self,
+        tree: &str,
+        at: Option<&str>,
+        expression: &str,
+        each: &mut dyn FnMut(Path) -> Result<bool, Failure>,
+    ) -> Result<(), Failure>;
+
     /// Tells revisions.
     fn log(
         &self,
@@ -124,7 +134,7 @@ pub(crate) fn no_server(place: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(format_args!("{place} is a server, and this command asks none"))
-        .with_hint("get, put, rm, ls, log, at, trees, branch and tag do; the rest is docs/api.md"))
+        .with_hint("get, put, rm, ls, find, log, at, trees, branch and tag do; see docs/api.md"))
 }
 
 /// What is told of a tree; the names of the fields are those of the JSON form.

@@ -53,6 +53,18 @@ struct RevisionPage {
     next: Option<u64>,
 }
 
+#[derive(Deserialize)]
+struct FoundPage {
+    revision: u64,
+    matches: Vec<FoundNode>,
+    next: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct FoundNode {
+    path: String,
+}
+
 /// The branches or the tags.
 #[derive(Deserialize)]
 struct Marks {
@@ -245,6 +257,37 @@ impl Place for Server {
             Part::Members(path) => partial.members(path)?,
         }
         Ok(partial.snapshot())
+    }
+
+    fn find(
+        &self,
+        tree: &str,
+        at: Option<&str>,
+        expression: &str,
+        each: &mut dyn FnMut(Path) -> Result<bool, Failure>,
+    ) -> Result<(), Failure> {
+        let on = On { tree, branch: None };
+        let (mut at, mut after) = (at.map(str::to_owned), None::<String>);
+        let limit = PAGE.to_string();
+        loop {
+            let mut parameters = vec![("where", expression), ("limit", &*limit)];
+            parameters.extend(at.as_deref().map(|at| ("at", at)));
+            parameters.extend(after.as_deref().map(|after| ("after", after)));
+            let page = self.ask::<FoundPage>(&["trees", tree, "search"], &parameters);
+            let asked = Asked { on, rev: at.as_deref() };
+            let page = page.map_err(|error| self.refused(&error, asked))?;
+            for found in page.matches {
+                let path = found.path.parse::<Path>();
+                if !each(path.map_err(|_| failure(&self.unexpected()))?)? {
+                    return Ok(());
+                }
+            }
+            if page.next.is_none() {
+                return Ok(());
+            }
+            // What comes is of the same version.
+            (at, after) = (Some(page.revision.to_string()), page.next);
+        }
     }
 
     fn log(

@@ -125,6 +125,17 @@ fn members_are_listed_whatever_there_are() {
         both.check(&["ls", "AT", "t", path], 4);
     }
     both.check(&["get", "AT", "t", "/@long"], 0);
+    let expressions =
+        ["exists b", "@value >= 20", "exists long", r#"@name ~ "k1*""#, "not @value < 3"];
+    for expression in expressions {
+        for more in [&[][..], &["--json"], &["--limit", "3"], &["--limit", "1200"]] {
+            both.check(&[&["find", "AT", "t", expression], more].concat(), 0);
+        }
+    }
+    both.check(&["find", "AT", "t", "b > 7"], 4);
+    both.check(&["find", "AT", "t", "b >"], 2);
+    both.check(&["find", "AT", "x", "b > 7"], 4);
+    both.check(&["find", "AT", "t", "b > 7", "--at", "x"], 4);
     // Not all of what is above is looked at.
     both.check(&["put", "AT", "t", "/list/1500", "[1500]"], 0);
     both.check(&["put", "AT", "t", "/list/7/0", "\"seven\""], 0);
@@ -242,7 +253,7 @@ fn who_does_not_answer_has_a_code_of_its_own() {
         assert_eq!((wrong.code, &*wrong.out), (Some(2), ""), "{}", wrong.err);
         assert!(!wrong.err.contains("secret"), "{}", wrong.err);
     }
-    for args in [&["du", "http://127.0.0.1"][..], &["find", "http://127.0.0.1", "t", "a > 0"]] {
+    for args in [&["du", "http://127.0.0.1"][..], &["stat", "http://127.0.0.1", "t"]] {
         folder.run(args).check_code(2);
     }
 }
