@@ -152,13 +152,13 @@ impl<'s> Partial<'s> {
     /// these it is seen whether a node is a list, or a dictionary.
     fn add_around(&mut self, path: &Path, asked: &Key, next_position: i64) -> Result<(), Failure> {
         let limit = PAGE.to_string();
-        let Children { mut children, next } = self.children(path, &[("limit", &limit)])?;
+        let Children { mut children, next } = self.children(path, &[("limit", &*limit)])?;
         if next.is_some() {
             self.cut = Some(path.clone());
             let last = [("order", "backward"), ("limit", "1")];
             children.extend(self.children(path, &last)?.children);
             let asked = asked.to_string();
-            children.extend(self.children(path, &[("from", &asked), ("to", &asked)])?.children);
+            children.extend(self.children(path, &[("from", &*asked), ("to", &*asked)])?.children);
         }
         for child in &children {
             self.add_marked(path, child)?;
@@ -214,7 +214,7 @@ impl<'s> Partial<'s> {
         self.fill(path, &node.attributes)?;
         let mut next = node.attributes_next;
         while let Some(after) = next {
-            let more = self.ask::<Node>("node", path, &[("attributes_after", &after)])?;
+            let more = self.ask::<Node>("node", path, &[("attributes_after", &*after)])?;
             self.fill(path, &more.attributes)?;
             next = more.attributes_next;
         }
@@ -256,10 +256,10 @@ impl<'s> Partial<'s> {
 
     fn all_children(&self, path: &Path) -> Result<Vec<Child>, Failure> {
         let limit = PAGE.to_string();
-        let mut page = self.children(path, &[("limit", &limit)])?;
+        let mut page = self.children(path, &[("limit", &*limit)])?;
         let mut all = page.children;
         while let Some(after) = page.next {
-            page = self.children(path, &[("limit", &limit), ("after", &after)])?;
+            page = self.children(path, &[("limit", &*limit), ("after", &*after)])?;
             all.append(&mut page.children);
         }
         Ok(all)

@@ -48,7 +48,7 @@ impl Both {
     /// Puts a value, and looks at what there is then.
     #[track_caller]
     fn put(&self, path: &str, value: &str, more: &[&str]) {
-        self.check(&[&["put", "AT", "t", path, value], more].concat(), 0);
+        self.check(&[&["put", "AT", "t", path, value][..], more].concat(), 0);
         self.check(&["get", "AT", "t"], 0);
     }
 }
@@ -114,9 +114,10 @@ fn members_are_listed_whatever_there_are() {
     // A text of that length is no argument everywhere.
     both.check_with_input(&["put", "AT", "t", "/", "-"], &document, 0);
     both.check(&["get", "AT", "t"], 0);
+    let forms: [&[&str]; 4] = [&[], &["--json"], &["--limit", "2"], &["--format", "table"]];
     for path in ["/", "/z", "/z/a", "/dictionary", "/names", "/e", "/empty", "/long", "/\"\""] {
-        for more in [&[][..], &["--json"], &["--limit", "2"], &["--format", "table"]] {
-            both.check(&[&["ls", "AT", "t", path], more].concat(), 0);
+        for more in forms {
+            both.check(&[&["ls", "AT", "t", path][..], more].concat(), 0);
         }
         both.check(&["get", "AT", "t", path, "--pretty"], 0);
     }
@@ -128,8 +129,8 @@ fn members_are_listed_whatever_there_are() {
     let expressions =
         ["exists b", "@value >= 20", "exists long", r#"@name ~ "k1*""#, "not @value < 3"];
     for expression in expressions {
-        for more in [&[][..], &["--json"], &["--limit", "3"], &["--limit", "1200"]] {
-            both.check(&[&["find", "AT", "t", expression], more].concat(), 0);
+        for more in forms {
+            both.check(&[&["find", "AT", "t", expression][..], more].concat(), 0);
         }
     }
     both.check(&["find", "AT", "t", "b > 7"], 4);
@@ -166,11 +167,12 @@ fn trees_revisions_and_names_are_told_as_in_a_folder() {
         let code = if matches!(rev, "2 hours ago" | "main~9" | "v") { 4 } else { 0 };
         both.check(&["at", "AT", "t", rev], code);
     }
-    for more in [&[][..], &["--json"], &["--format", "table"]] {
-        both.check(&[&["tag", "AT", "t"], more].concat(), 0);
-        both.check(&[&["branch", "AT", "t"], more].concat(), 0);
-        both.check(&[&["log", "AT", "t"], more].concat(), 0);
-        both.check(&[&["trees", "AT"], more].concat(), 0);
+    let forms: [&[&str]; 3] = [&[], &["--json"], &["--format", "table"]];
+    for more in forms {
+        both.check(&[&["tag", "AT", "t"][..], more].concat(), 0);
+        both.check(&[&["branch", "AT", "t"][..], more].concat(), 0);
+        both.check(&[&["log", "AT", "t"][..], more].concat(), 0);
+        both.check(&[&["trees", "AT"][..], more].concat(), 0);
     }
     for limit in ["0", "1", "2", "9"] {
         both.check(&["log", "AT", "t", "-n", limit, "--reverse"], 0);
