@@ -1,5 +1,8 @@
 //! A server as a place: it is asked over HTTP, by what `docs/openapi.json` says.
 
+use std::thread::sleep;
+use std::time::Duration;
+
 use jungle_server::{Remote, RemoteError};
 use jungle_tree::{Path, Snapshot, Tree, diff};
 use jungle_words::{Info, with_causes};
@@ -17,6 +20,10 @@ use crate::near;
 
 /// So many things are asked for at once, which is as many as a server tells.
 pub(super) const PAGE: usize = 1000;
+
+/// How long a server that is asked too much is left alone, and how often.
+const WAIT: Duration = Duration::from_millis(200);
+const WAITS: usize = 100;
 
 /// How often an edit is worked out anew because somebody else was quicker.
 const TRIES: usize = 100;
@@ -91,7 +98,25 @@ impl Server {
         names: &[&str],
         parameters: &[(&str, &str)],
     ) -> Result<Vec<u8>, RemoteError> {
-        self.remote.get(&Remote::address(names, parameters))
+        self.send("GET", &Remote::address(names, parameters), &Json::Null, None)
+    }
+
+    /// Has something done. Where too much is asked at once, which does nothing, it is asked again a
+    /// little later.
+    fn send(
+        &self,
+        method: &str,
+        address: &str,
+        body: &Json,
+        newest: Option<u64>,
+    ) -> Result<Vec<u8>, RemoteError> {
+        for _ in 0..WAITS {
+            match self.remote.send(method, address, body, newest) {
+                Err(error) if error.kind() == Some("too-many") => sleep(WAIT),
+                answer => return answer,
+            }
+        }
+        self.remote.send(method, address, body, newest)
     }
 
     /// What is at an address, which is JSON.
@@ -104,11 +129,11 @@ impl Server {
     }
 
     fn post<T: DeserializeOwned>(&self, names: &[&str], body: &Json) -> Result<T, RemoteError> {
-        self.read(&self.remote.send("POST", &Remote::address(names, &[]), body, None)?)
+        self.read(&self.send("POST", &Remote::address(names, &[]), body, None)?)
     }
 
     fn delete(&self, names: &[&str]) -> Result<(), RemoteError> {
-        self.remote.send("DELETE", &Remote::address(names, &[]), &Json::Null, None).map(drop)
+        self.send("DELETE", &Remote::address(names, &[]), &Json::Null, None).map(drop)
     }
 
     /// What an answer says.
@@ -209,7 +234,7 @@ impl Server {
         let body = json!({"author": meta.author, "message": meta.message, "edits": edits});
         let branch = on.branch.map(|branch| ("branch", branch));
         let address = Remote::address(&["trees", on.tree, "commits"], branch.as_slice());
-        let written = self.remote.send("POST", &address, &body, Some(revision));
+        let written = self.send("POST", &address, &body, Some(revision));
         match written.and_then(|written| self.read(&written)) {
             Ok(written) => Ok(Some(written)),
             Err(error) if error.kind() == Some("changed") => Ok(None),
@@ -240,7 +265,7 @@ impl Place for Server {
 
     fn rename_tree(&self, old: &str, new: &str) -> Result<TreeTold, Failure> {
         let address = Remote::address(&["trees", old], &[]);
-        let renamed = self.remote.send("PATCH", &address, &json!({"name": new}), None);
+        let renamed = self.send("PATCH", &address, &json!({"name": new}), None);
         let tree = renamed.and_then(|tree| self.read::<TreeShown>(&tree));
         tree.map(TreeTold::from).map_err(|error| self.tree_refused(&error, old))
     }

@@ -147,6 +147,19 @@ fn members_are_listed_whatever_there_are() {
 }
 
 #[test]
+fn a_server_that_is_asked_too_much_is_asked_again() {
+    let folder = Folder::new("remote_rate");
+    let serving = Serving::start(&folder, &["--memory", "--limit", "requests-per-second=12"]);
+    let url = serving.told["url"].as_str().unwrap();
+    folder.run(&["trees", url, "--create", "t"]).check_code(0);
+    let lists: Vec<String> = (0..60).map(|n| format!("[{n}]")).collect();
+    folder.run(&["put", url, "t", "/", &format!("[{}]", lists.join(","))]).check_code(0);
+    let listed = folder.run(&["ls", url, "t"]);
+    listed.check_code(0);
+    assert_eq!(listed.out.lines().count(), 60);
+}
+
+#[test]
 fn trees_revisions_and_names_are_told_as_in_a_folder() {
     let both = Both::new("remote_names");
     for n in 0..3 {
