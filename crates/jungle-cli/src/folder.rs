@@ -126,7 +126,7 @@ pub(crate) fn not_opened(error: &OpenError) -> Failure {
         OpenError::Nothing { .. } => Failure::of(Exit::NotFound, error)
             .with_hint("`jungle import DIR TREE FILE` makes a folder with a tree"),
         OpenError::Locked { .. } => Failure::of(Exit::Error, error).with_hint(
-            "one process at a time writes to a folder; a server that has it takes edits over HTTP",
+            "one process at a time writes to a folder; a server that has it is asked by its URL",
         ),
         OpenError::GivenUp => interrupt::given_up(),
         error if is_damage(error) => Failure::of(Exit::Damaged, error)

@@ -14,8 +14,8 @@ fn a_folder_that_is_written_elsewhere_is_refused() {
     folder.write("a.json", "{}");
     folder.run(&["import", "d", "t", "a.json"]).check(0, "revision 1 is a.json already\n", "");
     let err = "Error: the Jungle in d is open elsewhere; close it there first\n\
-               Hint: one process at a time writes to a folder; a server that has it takes edits \
-               over HTTP\n";
+               Hint: one process at a time writes to a folder; a server that has it is asked by \
+               its URL\n";
     let writer = OpenOptions::new().open(folder.0.join("d")).unwrap();
     folder.run(&["put", "d", "t", "/a", "1"]).check(1, "", err);
     for args in [&["verify", "d"][..], &["backup", "d", "b"], &["gc", "d"]] {
