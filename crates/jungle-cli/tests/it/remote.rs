@@ -1,6 +1,11 @@
 //! Commands that ask a server do and print what they do and print on a folder.
 
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+
+use serde_json::{Value as Json, json};
 
 use crate::serving::Serving;
 use crate::transcripts::without_times;
@@ -51,6 +56,68 @@ impl Both {
         self.check(&[&["put", "AT", "t", path, value][..], more].concat(), 0);
         self.check(&["get", "AT", "t"], 0);
     }
+}
+
+/// Somebody who has these answers, one after the other, whatever is asked.
+struct Canned {
+    url: String,
+    asked: Receiver<String>,
+}
+
+impl Canned {
+    /// An answer is its status, with headers if there are any, and its body; without a status there
+    /// is none.
+    fn new(answers: Vec<(String, String)>) -> Canned {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (tell, asked) = channel();
+        // Nobody waits for it: not all answers may be wanted.
+        thread::spawn(move || {
+            for (head, body) in answers {
+                let mut stream = BufReader::new(listener.accept().unwrap().0);
+                let _ = tell.send(request(&mut stream));
+                if !head.is_empty() {
+                    let length = body.len();
+                    let head = format!("HTTP/1.1 {head}\r\nContent-Length: {length}\r\n\r\n");
+                    let _ = stream.get_mut().write_all((head + &body).as_bytes());
+                }
+            }
+        });
+        Canned { url, asked }
+    }
+
+    /// What it was asked so far.
+    fn asked(&self) -> Vec<String> {
+        self.asked.try_iter().collect()
+    }
+}
+
+/// A request, with its body.
+fn request(stream: &mut BufReader<TcpStream>) -> String {
+    let (mut request, mut length) = (String::new(), 0);
+    loop {
+        let begin = request.len();
+        stream.read_line(&mut request).unwrap();
+        let line = request[begin..].trim_end();
+        if let Some(said) = line.strip_prefix("content-length: ") {
+            length = said.parse().unwrap();
+        }
+        if line.is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).unwrap();
+    request + &String::from_utf8(body).unwrap()
+}
+
+fn found(told: &Json) -> (String, String) {
+    ("200 OK".to_owned(), told.to_string())
+}
+
+fn problem(status: &str, kind: &str) -> (String, String) {
+    let told = json!({"type": format!("urn:jungle:{kind}"), "detail": "not now"});
+    (status.to_owned(), told.to_string())
 }
 
 #[test]
@@ -147,16 +214,63 @@ fn members_are_listed_whatever_there_are() {
 }
 
 #[test]
-fn a_server_that_is_asked_too_much_is_asked_again() {
-    let folder = Folder::new("remote_rate");
-    let serving = Serving::start(&folder, &["--memory", "--limit", "requests-per-second=12"]);
-    let url = serving.told["url"].as_str().unwrap();
-    folder.run(&["trees", url, "--create", "t"]).check_code(0);
-    let lists: Vec<String> = (0..60).map(|n| format!("[{n}]")).collect();
-    folder.run(&["put", url, "t", "/", &format!("[{}]", lists.join(","))]).check_code(0);
-    let listed = folder.run(&["ls", url, "t"]);
-    listed.check_code(0);
-    assert_eq!(listed.out.lines().count(), 60);
+fn what_was_refused_is_sent_again_and_what_may_be_done_is_not() {
+    let folder = Folder::new("remote_again");
+    let version = |revision: u64| {
+        let mut node = json!({"revision": revision, "attributes": {}, "child_count": 0});
+        node["next_position"] = 0.into();
+        [
+            found(&json!({"name": "t", "revision": revision, "nodes": 1})),
+            found(&node),
+            found(&json!({"children": [], "next": null})),
+        ]
+    };
+    let put = |answers: Vec<(String, String)>| {
+        let server = Canned::new(answers);
+        let put = folder.run(&["put", &server.url, "t", "/a", "1"]);
+        let asked = server.asked();
+        let commits = asked.iter().filter(|it| it.starts_with("POST /api/v1/trees/t/commits "));
+        let upon = |it: &String| {
+            let upon = it.lines().find_map(|line| line.strip_prefix("if-match: "));
+            upon.unwrap_or("whatever is there").to_owned()
+        };
+        (put, commits.map(upon).collect::<Vec<String>>())
+    };
+    let refused = [
+        problem("429 Too Many Requests", "too-many"),
+        problem("412 Precondition Failed", "changed"),
+    ];
+    let done = found(&json!({"revision": 3, "changed": true}));
+    let (ended, upon) = put([&version(1)[..], &refused, &version(2), &[done]].concat());
+    ended.check(0, "revision 3\n", "");
+    assert_eq!(upon, ["\"1\"", "\"1\"", "\"2\""]);
+    // No answer at all: whether it was done is not known.
+    let (ended, upon) = put([&version(1)[..], &[(String::new(), String::new())]].concat());
+    assert_eq!((ended.code, &*ended.out), (Some(7), ""), "{}", ended.err);
+    assert_eq!(upon, ["\"1\""]);
+}
+
+#[test]
+fn a_token_goes_to_nobody_but_the_server_that_is_named() {
+    let folder = Folder::new("remote_moved");
+    let other = Canned::new(vec![found(&json!({"trees": [], "next": null}))]);
+    let moved = format!("302 Found\r\nLocation: {}/api/v1/trees", other.url);
+    let server = Canned::new(vec![(moved, String::new())]);
+    let mut command = folder.command(&["trees", &server.url]);
+    let listed = Ended::new(command.env("JUNGLE_TOKEN", "not-for-you").output().unwrap());
+    assert_eq!((listed.code, &*listed.out), (Some(1), ""), "{}", listed.err);
+    assert!(!listed.err.contains("not-for-you"), "{}", listed.err);
+    let asked = server.asked();
+    assert!(asked[0].contains("authorization: Bearer not-for-you\r\n"), "{asked:?}");
+    assert!(other.asked().is_empty());
+}
+
+#[test]
+fn what_a_server_says_moves_no_cursor() {
+    let folder = Folder::new("remote_cursor");
+    let tree = json!({"name": "a\u{1b}[2J\u{7}b", "revision": 1, "nodes": 1});
+    let server = Canned::new(vec![found(&json!({"trees": [tree], "next": null}))]);
+    folder.run(&["trees", &server.url]).check(0, "a[2Jb  revision 1, 1 node\n", "");
 }
 
 #[test]
@@ -214,7 +328,7 @@ fn those_who_edit_at_once_undo_nothing() {
     let both = Both::new("remote_at_once");
     both.put("/", "{\"list\":[]}", &[]);
     let (folder, url) = (&both.folder, both.url());
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         for client in 0..4 {
             scope.spawn(move || {
                 for n in 0..5 {
@@ -257,10 +371,48 @@ fn a_token_says_who_asks() {
 }
 
 #[test]
+fn who_may_edit_a_part_does_so_on_a_branch_too() {
+    let folder = Folder::new("remote_part");
+    folder.run(&["trees", "data", "--create", "t"]).check_code(0);
+    folder.run(&["put", "data", "t", "/todo", "{}"]).check_code(0);
+    folder.run(&["branch", "data", "t", "draft"]).check_code(0);
+    let added = folder.run(&["access", "add-token", "data", "ci"]);
+    added.check_code(0);
+    folder.run(&["access", "grant", "data", "ci", "t", "write", "/todo"]).check_code(0);
+    folder.write("token", &added.out);
+    let serving = Serving::start(&folder, &["--data", "data"]);
+    let url = serving.told["url"].as_str().unwrap();
+    let by_token = |args: &[&str]| folder.run(&[args, &["--token-file", "token"]].concat());
+    by_token(&["put", url, "t", "/todo/x", "1", "--branch", "draft"]).check_code(0);
+    by_token(&["put", url, "t", "/todo/y", "2"]).check_code(0);
+    by_token(&["put", url, "t", "/other", "3", "--branch", "draft"]).check_code(1);
+    by_token(&["get", url, "t", "/todo", "--at", "draft"]).check(0, "{\"x\":1}\n", "");
+    by_token(&["get", url, "t", "/todo"]).check(0, "{\"y\":2}\n", "");
+}
+
+#[test]
+fn a_server_that_encrypts_is_known_by_its_certificate() {
+    let folder = Folder::new("remote_tls");
+    let serving = Serving::start(&folder, &["--data", "data", "--tls-self"]);
+    let url = serving.told["url"].as_str().unwrap();
+    assert!(url.starts_with("https://"), "{url}");
+    let trusting = |certificate: &str, args: &[&str]| {
+        Ended::new(folder.command(args).env("SSL_CERT_FILE", certificate).output().unwrap())
+    };
+    let own = serving.told["certificate"].as_str().unwrap();
+    trusting(own, &["trees", url, "--create", "t"]).check_code(0);
+    trusting(own, &["get", url, "t"]).check(0, "{}\n", "");
+    let unknown = trusting("none", &["get", url, "t"]);
+    assert_eq!((unknown.code, &*unknown.out), (Some(7), ""), "{}", unknown.err);
+}
+
+#[test]
 fn who_does_not_answer_has_a_code_of_its_own() {
     let folder = Folder::new("remote_away");
-    // Nobody has the port any more.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    // Nobody listens there, and nobody else is given it meanwhile.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let port = taken.local_addr().unwrap().port();
     let away = folder.run(&["get", &format!("http://127.0.0.1:{port}"), "t"]);
     assert_eq!((away.code, &*away.out), (Some(7), ""), "{}", away.err);
     for url in ["http://", "http://127.0.0.1/x", "http://ana:secret@127.0.0.1"] {
