@@ -133,6 +133,7 @@ fn values_are_put_and_removed_as_in_a_folder() {
     both.check(&["put", "AT", "t", "/a/0", "3"], 2);
     both.put("/a/\"0\"", "3", &[]);
     both.put("/f", "12", &["--type", "float"]);
+    both.put("/exact", "1.8399494734017818", &[]);
     both.put("/bytes", "AP8=", &["--type", "bytes"]);
     both.put("/\"a/b\"", "\"\\u001b[1m é\"", &[]);
     both.check(&["rm", "AT", "t", "/titel"], 4);

@@ -215,6 +215,7 @@ mod tests {
             7.0.into(),
             Value::from(-0.0),
             1e300.into(),
+            1.839_949_473_401_781_8.into(),
             f64::INFINITY.into(),
             f64::NEG_INFINITY.into(),
             f64::NAN.into(),
@@ -236,6 +237,7 @@ mod tests {
             ("-1e2", Value::from(-100.0)),
             ("-9223372036854775808", i64::MIN.into()),
             ("1e18", 1e18.into()),
+            ("1.8399494734017818", 1.839_949_473_401_781_8.into()),
             (r#"{"type":"float","value":1e300}"#, 1e300.into()),
             ("\"7\"", "7".into()),
         ] {
