@@ -55,6 +55,9 @@ impl Source<'_> {
 
 /// Too many or too few arguments: what the command takes.
 pub(crate) fn usage(place: &str, forms: &str) -> Failure {
+    if let Err(asks_none) = no_server(place) {
+        return asks_none;
+    }
     let what = if is_folder(place) { "a folder" } else { "not a folder" };
     Failure::usage(format_args!("{place} is {what}, so these arguments do not fit"))
         .with_hint(forms)

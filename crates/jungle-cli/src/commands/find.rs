@@ -60,7 +60,9 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             let place = context.place(&args.place, Purpose::Read)?;
             place.find(tree, args.choice.at.at.as_deref(), expression, &mut each)?;
         }
-        _ if is_url(&args.place) => return Err(usage(&args.place, FORMS)),
+        _ if is_url(&args.place) => {
+            return Err(Failure::usage("which tree of the server?").with_hint(FORMS));
+        }
         rest => {
             let source = Source::open(context, &args.place, rest, &args.choice)?;
             if source.rest.len() != 1 {

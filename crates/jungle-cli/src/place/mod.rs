@@ -133,7 +133,8 @@ pub(crate) fn no_server(place: &str) -> Result<(), Failure> {
     if !is_url(place) {
         return Ok(());
     }
-    Err(Failure::usage(format_args!("{place} is a server, and this command asks none"))
+    // It is not repeated: it may have a password in it.
+    Err(Failure::usage("this command asks no server")
         .with_hint("get, put, rm, ls, find, log, at, trees, branch and tag do; see docs/api.md"))
 }
 

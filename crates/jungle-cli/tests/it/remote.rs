@@ -421,7 +421,10 @@ fn who_does_not_answer_has_a_code_of_its_own() {
         assert_eq!((wrong.code, &*wrong.out), (Some(2), ""), "{}", wrong.err);
         assert!(!wrong.err.contains("secret"), "{}", wrong.err);
     }
-    for args in [&["du", "http://127.0.0.1"][..], &["stat", "http://127.0.0.1", "t"]] {
-        folder.run(args).check_code(2);
+    for words in ["du URL", "stat URL t", "diff URL t 1 2", "find URL a>0"] {
+        let words = words.replace("URL", "http://ana:secret@127.0.0.1");
+        let wrong = folder.run(&words.split(' ').collect::<Vec<&str>>());
+        wrong.check_code(2);
+        assert!(!wrong.err.contains("secret"), "{}", wrong.err);
     }
 }
