@@ -128,13 +128,13 @@ pub(crate) async fn merge(
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     Query::of(request.uri(), &[])?;
+    let mut into = app.tree(&name, Need::whole(Role::Write))?;
     let Asked { body, expected, keyed } = Asked::by(request, &app).await?;
     let wanted: Wanted = body::json(&body)?;
     let values = wanted.resolve.iter().filter_map(|how| how.value.as_ref());
     for value in values {
         value.within(&app.options.limits)?;
     }
-    let mut into = app.tree(&name, Need::whole(Role::Write))?;
     if let Some(branch) = &wanted.into {
         into = into.on_branch(branch)?;
     }

@@ -67,9 +67,10 @@ pub(crate) async fn revert(
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     Query::of(request.uri(), &[])?;
+    let tree = app.tree(&name, Need::whole(Role::Write))?;
     let Asked { body, expected, keyed } = Asked::by(request, &app).await?;
     let wanted: Wanted = body::json(&body)?;
-    let tree = wanted.branch(app.tree(&name, Need::whole(Role::Write))?)?;
+    let tree = wanted.branch(tree)?;
     let meta = wanted.meta(&app)?;
     let answer = app.write(move |app| {
         once(app, &[&tree], keyed, CommitOptions::from(&meta), |options| {

@@ -96,6 +96,7 @@ pub(crate) async fn rename(
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     Query::of(request.uri(), &[])?;
+    app.check(&name, Need::whole(Role::Admin))?;
     let new: NewName = body::asked(request, &app.options.limits).await?;
     query::name(&new.name)?;
     let tree = app.write(move |app| app.rename_tree(&name, &new.name)).await?;

@@ -1,6 +1,6 @@
 //! Who may do what: beside the matrix, what it cannot tell.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
 use jungle::{Clock, Jungle, Memory, SystemClock, Timestamp};
@@ -91,6 +91,38 @@ fn how_much_happens_in_other_trees_is_not_told() {
         assert_eq!((status, problem), (404, "no-such-revision".into()), "{rest}");
         assert!(!answer.text.contains(&newest), "{rest}: {}", answer.text);
     }
+}
+
+#[test]
+fn who_may_change_nothing_is_refused_before_the_body_has_come() {
+    let granted = [("reads", "*", "/", Role::Read), ("writes", "t", "/a", Role::Write)];
+    let guarded = Guarded::new("unheard", &granted);
+    for (method, path) in [
+        ("POST", "/api/v1/commits"),
+        ("PATCH", "/api/v1/trees/t"),
+        ("POST", "/api/v1/trees/t/commits"),
+        ("POST", "/api/v1/trees/t/merges"),
+        ("POST", "/api/v1/trees/t/reverts"),
+        ("POST", "/api/v1/trees/t/branches"),
+        ("POST", "/api/v1/trees/t/tags"),
+        ("POST", "/api/v1/trees/t/indexes"),
+        ("PUT", "/api/v1/trees/t/document"),
+        ("PUT", "/api/v1/trees/t/keep"),
+    ] {
+        let mut stream = guarded.served.connect();
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {}\r\n\
+             Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n",
+            guarded.header("reads"),
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).unwrap();
+        assert!(line.starts_with("HTTP/1.1 403 "), "{method} {path}: {line}");
+    }
+    // Of others it is asked what they want.
+    let refused = guarded.send("writes", "POST", "/api/v1/commits", Some("{}"));
+    assert_eq!(refused.problem(), "bad-request");
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Commits of several trees: all of it is done, or nothing.
 
-use std::io::{BufRead, BufReader, Write};
-
 use jungle_cluster::MemoryLog;
 use jungle_server::Role;
 use serde_json::{Value as Json, json};
@@ -358,25 +356,6 @@ fn who_may_not_change_one_of_them_changes_none() {
     assert_eq!((beside.problem(), &beside.json()["tree"]), ("forbidden".into(), &"t".into()));
     assert_eq!(guarded.served.server.jungle().revision(), before);
     send(json!([at("t", "/a")])).expect(200);
-}
-
-#[test]
-fn who_may_change_nothing_is_refused_before_the_body_has_come() {
-    let granted = [("reads", "*", "/", Role::Read), ("writes", "t", "/a", Role::Write)];
-    let guarded = Guarded::new("several-unheard", &granted);
-    let mut stream = guarded.served.connect();
-    let head = format!(
-        "POST {COMMITS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {}\r\n\
-         Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n",
-        guarded.header("reads"),
-    );
-    stream.write_all(head.as_bytes()).unwrap();
-    let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line).unwrap();
-    assert!(line.starts_with("HTTP/1.1 403 "), "{line}");
-    // Of others it is asked what they want.
-    let refused = guarded.send("writes", "POST", COMMITS, Some("{}"));
-    assert_eq!(refused.problem(), "bad-request");
 }
 
 #[test]
