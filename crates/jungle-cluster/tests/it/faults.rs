@@ -14,6 +14,7 @@ use jungle_db::{
 };
 use jungle_store::Store;
 use jungle_testkit::{Rng, for_each_seed};
+use jungle_tree::{Editor, MergeOptions};
 
 use crate::memory::Engine;
 use crate::support::{Cut, agree, int, options, put, server};
@@ -238,6 +239,68 @@ fn a_folder_does_not_join_whose_newest_commit_is_another_one() {
     folder.create_tree("t").unwrap();
     let joined = join(&engine, rng, &folder).err();
     assert!(matches!(joined, Some(JoinError::Overtaken { .. })), "{joined:?}");
+}
+
+/// Its newest commit, done again, comes to what it has, whatever that did.
+#[test]
+fn a_folder_joins_where_the_log_says_its_newest_commit() {
+    let tree = |jungle: &Jungle| jungle.open_tree("t").unwrap();
+    let begin = |jungle: &Jungle| {
+        let tree = jungle.create_tree("t").unwrap();
+        jungle.create_tree("u").unwrap();
+        tree.branch("side", tree.snapshot().revision()).unwrap();
+        put(&tree.on_branch("side").unwrap(), "/", "n", 1);
+        tree.update(|tx| tx.insert_child(&[], &"a".into())).unwrap();
+        put(&tree, "/a", "n", 2);
+    };
+    let done: [(&str, Last<'_>); 8] = [
+        ("moved", &|jungle| {
+            tree(jungle).update(|tx| tx.move_node(&["a".into()], &[], &"b".into())).unwrap();
+        }),
+        ("removed", &|jungle| drop(tree(jungle).update(|tx| tx.remove(&["a".into()])).unwrap())),
+        ("no number", &|jungle| {
+            tree(jungle).update(|tx| tx.put_attribute(&[], "n", f64::NAN)).unwrap();
+        }),
+        ("much", &|jungle| {
+            let add = |editor: &mut Editor| {
+                editor.insert_child(&[], &"much".into())?;
+                editor.cursor(&["much".into()])?.add_children(40)
+            };
+            tree(jungle).update(|tx| tx.bulk(add)).unwrap();
+        }),
+        ("several trees", &|jungle| {
+            let trees = [tree(jungle), jungle.open_tree("u").unwrap()];
+            let done = jungle.update(&CommitOptions::default(), |tx| {
+                trees.iter().try_for_each(|tree| tx.on(tree).put_attribute(&[], "n", 3))
+            });
+            done.unwrap();
+        }),
+        ("merged", &|jungle| {
+            let merge = tree(jungle).merge("side", &MergeOptions::new()).unwrap();
+            merge.commit(&CommitMeta::new()).unwrap();
+        }),
+        ("restored", &|jungle| {
+            let tree = tree(jungle);
+            let first = tree.history(..).next_back().unwrap().unwrap().revision;
+            tree.restore(first, &CommitMeta::new()).unwrap();
+        }),
+        ("not kept before", &|jungle| {
+            tree(jungle).set_retention(Retention::Last(1)).unwrap();
+            put(&tree(jungle), "/", "n", 4);
+        }),
+    ];
+    let rng = &mut Rng::new(1);
+    for (said, last) in done {
+        let engine = Arc::new(Engine::default());
+        let (first, _cluster) = server(&engine.connect(rng, 0), "first");
+        let folder = Jungle::new().unwrap();
+        for jungle in [&first, &folder] {
+            begin(jungle);
+            last(jungle);
+        }
+        let refused = join(&engine, rng, &folder).err();
+        assert!(refused.is_none(), "{said}: {refused:?}");
+    }
 }
 
 /// An engine loses what it had not synced, and as many commits come in the place of that. No clock
