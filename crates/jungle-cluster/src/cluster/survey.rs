@@ -1,24 +1,11 @@
-//! Asking every server of a cluster how it stands, and the engine how the log does. Nobody keeps a
-//! list of servers: whoever is there answers.
+//! How every server of a cluster stands, and how the log does. Nobody keeps a list of servers:
+//! whoever is there [answers](crate::Log::answer).
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::Client;
-use async_nats::jetstream::stream::{Info, Stream};
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use tokio::time::{Instant, sleep};
-
-use crate::engine::log::{Log, LogError};
-use crate::engine::nats::questions::Answers;
-use crate::engine::nats::synced::{self, Synced};
-use crate::engine::nats::{ANSWER_WITHIN, ConnectError, NatsLog, REST, no_answer};
-use crate::join::options::Options;
-
-/// More servers are not listed.
-const SERVERS_MAX: usize = 1_000;
 
 /// So long servers have to say what they can do.
 pub(crate) const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
@@ -53,7 +40,7 @@ pub struct LogStatus {
     /// The engine's other servers that keep it.
     pub replicas: Vec<Replica>,
     /// Whether the engine's servers sync before they answer; `None` where they do not say: see
-    /// [`Options::allow_unsynced`].
+    /// [`Options::allow_unsynced`](crate::Options::allow_unsynced).
     pub syncs: Option<bool>,
 }
 
@@ -138,7 +125,7 @@ impl fmt::Display for Role {
     }
 }
 
-/// A copy of the log near a server: see [`Options::mirror`].
+/// A copy of the log near a server: see [`Options::mirror`](crate::Options::mirror).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct MirrorStatus {
@@ -174,95 +161,9 @@ impl Survey {
         !self.servers.is_empty() && self.servers.iter().all(|it| can(it) || it.fault.is_some())
     }
 
-    /// Asks a cluster, without being one of its servers, and waits `within` for answers.
-    ///
-    /// # Errors
-    /// When the engine cannot be reached, or has no log of this cluster.
-    pub fn take(engine: &str, options: &Options, within: Duration) -> Result<Survey, ConnectError> {
-        let log = NatsLog::find(engine, options)?;
-        let failed = |error: LogError| {
-            let (addresses, source) = (engine.to_owned(), error.into());
-            ConnectError::Connect { addresses, source }
-        };
-        let survey = log.survey(within).map_err(failed)?;
-        survey.ok_or_else(|| failed(LogError::Closed))
-    }
-
     /// By how many messages a server is behind the log.
     #[must_use]
     pub fn lag(&self, server: &ServerStatus) -> u64 {
         self.log.last.saturating_sub(server.followed)
-    }
-}
-
-impl From<&Info> for LogStatus {
-    fn from(info: &Info) -> LogStatus {
-        let cluster = info.cluster.as_ref();
-        let replica = |peer: &async_nats::jetstream::stream::PeerInfo| Replica {
-            name: peer.name.clone(),
-            current: peer.current,
-            offline: peer.offline,
-            lag: peer.lag.unwrap_or(0),
-        };
-        LogStatus {
-            stream: info.config.name.clone(),
-            first: info.state.first_sequence,
-            last: info.state.last_sequence,
-            bytes: info.state.bytes,
-            leader: cluster.and_then(|cluster| cluster.leader.clone()),
-            replicas: cluster
-                .map_or_else(Vec::new, |cluster| cluster.replicas.iter().map(replica).collect()),
-            syncs: None,
-        }
-    }
-}
-
-impl LogStatus {
-    /// The names of the engine's servers that keep it.
-    pub(crate) fn keepers(&self) -> Vec<String> {
-        let others = self.replicas.iter().map(|replica| replica.name.clone());
-        self.leader.iter().cloned().chain(others).collect()
-    }
-}
-
-/// The subject on which a cluster's servers are asked.
-pub(crate) fn subject(name: &str) -> String {
-    format!("jungle.{name}.status")
-}
-
-/// Asks all servers, and takes what comes in time.
-pub(crate) async fn ask(
-    client: Client,
-    stream: Stream,
-    subject: String,
-    within: Duration,
-) -> Result<Survey, LogError> {
-    let deadline = Instant::now() + within;
-    let mut answers = Answers::ask(&client, subject, Bytes::new()).await?;
-    let mut log = log_status(&stream).await?;
-    let syncs = synced::ask(&client, &log.keepers(), synced::WITHIN).await;
-    log.syncs = match syncs.map_err(no_answer)? {
-        Synced::Always => Some(true),
-        Synced::Not { .. } => Some(false),
-        Synced::Partly | Synced::Unknown => None,
-    };
-    let mut servers = Vec::new();
-    while servers.len() < SERVERS_MAX
-        && let Some(server) = answers.next::<ServerStatus>(deadline).await
-    {
-        servers.push(server);
-    }
-    servers.sort_by(|one, other| one.server.cmp(&other.server));
-    Ok(Survey { log, servers })
-}
-
-async fn log_status(stream: &Stream) -> Result<LogStatus, LogError> {
-    let deadline = Instant::now() + ANSWER_WITHIN;
-    loop {
-        match stream.get_info().await {
-            Ok(info) => break Ok(LogStatus::from(&info)),
-            Err(error) if Instant::now() > deadline => break Err(no_answer(error)),
-            Err(_) => sleep(REST).await,
-        }
     }
 }

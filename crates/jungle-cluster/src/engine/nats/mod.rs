@@ -2,14 +2,17 @@
 
 mod append;
 mod depot;
+mod elsewhere;
 mod error;
+mod join;
 mod mirror;
 mod opening;
-pub(crate) mod questions;
+mod questions;
 mod reach;
 mod refusal;
 mod search;
-pub(crate) mod synced;
+mod survey;
+mod synced;
 mod tail;
 
 use std::future::Future;
@@ -30,6 +33,7 @@ use tokio::time::{Instant, sleep};
 
 use self::append::{Append, Elections};
 use self::depot::NatsDepot;
+use self::elsewhere::Question;
 pub use self::error::ConnectError;
 use self::mirror::Mirror;
 use self::opening::{ID, check_synced, config, connect, id_of, open, open_depot, subject};
@@ -37,8 +41,8 @@ use self::questions::Answers;
 use self::reach::Reach;
 use self::search::{SEARCHED_WITHIN, search};
 use self::tail::Feed;
-use crate::cluster::elsewhere::{self, Elsewhere, Question, TellTrees};
-use crate::cluster::survey::{self, MirrorStatus, Survey, Tell};
+use crate::cluster::elsewhere::{Elsewhere, TellTrees};
+use crate::cluster::survey::{MirrorStatus, Survey, Tell};
 use crate::engine::depot::Depot;
 use crate::engine::log::{Appended, Got, Heard, Log, LogError, LogId, Say, SeeEnd, Tail};
 use crate::join::options::Options;
@@ -46,9 +50,9 @@ use crate::join::options::Options;
 /// How long one answer may take before it is asked again: the server that had it may be dead.
 const ACK_WITHIN: Duration = Duration::from_secs(2);
 /// How long a question about the log may take in all, while the engine chooses a new leader.
-pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(15);
+const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 /// How long to rest before something is asked again.
-pub(crate) const REST: Duration = Duration::from_millis(20);
+const REST: Duration = Duration::from_millis(20);
 /// After so long without an answer the engine is asked anew: what a server kept that has died may
 /// say nothing more, and not that it has ended either.
 const QUIET: Duration = Duration::from_secs(10);
@@ -117,7 +121,7 @@ impl NatsLog {
 
     /// As [`connect`](NatsLog::connect), without making a log, or asking that it be kept in some
     /// way.
-    pub(crate) fn find(addresses: &str, options: &Options) -> Result<NatsLog, ConnectError> {
+    fn find(addresses: &str, options: &Options) -> Result<NatsLog, ConnectError> {
         let (threads, jetstream) = connect(addresses, options)?;
         let (context, name) = (jetstream.clone(), config(&options.name, options.replicas).name);
         let finding = async move { context.get_stream(name).await };
@@ -411,7 +415,7 @@ fn wait<T: Send + 'static>(
     }
 }
 
-pub(crate) fn no_answer(error: impl Into<async_nats::Error>) -> LogError {
+fn no_answer(error: impl Into<async_nats::Error>) -> LogError {
     LogError::NoAnswer { within: ANSWER_WITHIN, last: Some(error.into()) }
 }
 

@@ -15,10 +15,10 @@ use crate::engine::log::{LogError, Say};
 const BYTES_MAX: usize = 512 << 10;
 
 /// The answers to a question, as they come.
-pub(crate) struct Answers(Subscriber);
+pub(super) struct Answers(Subscriber);
 
 impl Answers {
-    pub(crate) async fn ask(
+    pub(super) async fn ask(
         client: &Client,
         subject: String,
         question: Bytes,
@@ -30,7 +30,7 @@ impl Answers {
     }
 
     /// The next one that can be read; `None` when the time is over, or nobody listens.
-    pub(crate) async fn next<T: DeserializeOwned>(&mut self, deadline: Instant) -> Option<T> {
+    pub(super) async fn next<T: DeserializeOwned>(&mut self, deadline: Instant) -> Option<T> {
         while let Some(bytes) = self.next_bytes(deadline).await {
             if let Ok(read) = serde_json::from_slice(&bytes) {
                 return Some(read);
@@ -40,7 +40,7 @@ impl Answers {
     }
 
     /// The next one, likewise.
-    pub(crate) async fn next_bytes(&mut self, deadline: Instant) -> Option<Bytes> {
+    pub(super) async fn next_bytes(&mut self, deadline: Instant) -> Option<Bytes> {
         while let Ok(Some(answer)) = timeout_at(deadline, self.0.next()).await {
             // That nobody listens is told by an answer without anything in it.
             if answer.status.is_some() {
@@ -55,7 +55,7 @@ impl Answers {
 }
 
 /// Answers whoever asks, as long as this runs.
-pub(crate) async fn answer(client: Client, subject: String, say: Say) {
+pub(super) async fn answer(client: Client, subject: String, say: Say) {
     loop {
         if let Ok(mut questions) = client.subscribe(subject.clone()).await {
             while let Some(question) = questions.next().await {

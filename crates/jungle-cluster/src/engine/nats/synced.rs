@@ -13,14 +13,14 @@ use serde::Deserialize;
 use tokio::time::{Instant, timeout_at};
 
 /// What all servers of an engine answer to with how they keep what they are given.
-pub(crate) const ASKED: &str = "$SYS.REQ.SERVER.PING.JSZ";
+pub(super) const ASKED: &str = "$SYS.REQ.SERVER.PING.JSZ";
 
 /// How long to wait for a server that is said to be there, when others have answered: it may be
 /// there no more.
-pub(crate) const WITHIN: Duration = Duration::from_secs(1);
+pub(super) const WITHIN: Duration = Duration::from_secs(1);
 
 /// What is known of it.
-pub(crate) enum Synced {
+pub(super) enum Synced {
     /// Each server that was asked for says that it does.
     Always,
     /// This one does not.
@@ -54,7 +54,7 @@ struct Settings {
 }
 
 /// Asks all of them, waits so long for the first, and then for those with these names.
-pub(crate) async fn ask(
+pub(super) async fn ask(
     client: &Client,
     names: &[String],
     first_within: Duration,
