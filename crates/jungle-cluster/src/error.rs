@@ -7,8 +7,8 @@ use jungle_db::{BranchId, ReplayError, Revision, TreeId};
 use jungle_store::{AdoptError, OpenError, StreamError};
 use jungle_tree::ArenaError;
 
+use crate::engine::error::ConnectError;
 use crate::engine::log::{LogError, LogId};
-use crate::engine::nats::ConnectError;
 
 /// Why a server follows its log no further. What it has is as it was before the message that it
 /// could not follow.

@@ -57,10 +57,11 @@ pub use cluster::survey::{
 };
 pub use cluster::{Cluster, Status};
 pub use engine::depot::{Depot, Stored, WriteCheckpoint};
+pub use engine::error::{ConnectError, EngineSaid};
 pub use engine::later::LaterLog;
 pub use engine::log::{Appended, Got, Heard, Log, LogError, LogId, LogIdError, Say, SeeEnd, Tail};
 pub use engine::memory::MemoryLog;
-pub use engine::nats::{ConnectError, NatsLog};
+pub use engine::nats::NatsLog;
 pub use error::{CheckpointError, Fault, JoinError, MessageError};
 pub use join::options::{Joining, Options};
 pub use local::{

@@ -12,8 +12,8 @@ use jungle_db::Timestamp;
 use crate::cluster::elsewhere::{Elsewhere, TellTrees};
 use crate::cluster::survey::{MirrorStatus, Survey, Tell};
 use crate::engine::depot::Depot;
+use crate::engine::error::ConnectError;
 use crate::engine::log::{Appended, Got, Heard, Log, LogError, LogId, Say, SeeEnd, Tail};
-use crate::engine::nats::ConnectError;
 
 /// How the log is come by.
 type Connect = dyn Fn() -> Result<Arc<dyn Log>, ConnectError> + Send + Sync;

@@ -3,6 +3,7 @@
 //! process, for tests.
 
 pub(crate) mod depot;
+pub(crate) mod error;
 pub(crate) mod later;
 pub(crate) mod log;
 pub(crate) mod memory;

@@ -19,10 +19,10 @@ use bytes::Bytes;
 use tokio::runtime::Runtime;
 use tokio::time::{Instant, sleep};
 
-use super::error::ConnectError;
 use super::opening::{ID, api_of, context};
-use super::{ACK_WITHIN, REST, get, wait};
+use super::{ACK_WITHIN, REST, get, refusal, wait};
 use crate::cluster::survey::MirrorStatus;
+use crate::engine::error::ConnectError;
 
 /// How long a message may take that the mirror and the log are held against each other by.
 const HELD_WITHIN: Duration = Duration::from_secs(2);
@@ -60,7 +60,10 @@ impl Mirror {
         let wanted = config(&log.cached_info().config, of);
         let site = context(threads, jetstream.client(), Some(domain));
         let opening = find_or_make(site, wanted.clone(), within);
-        let failed = |source| ConnectError::Mirror { domain: domain.to_owned(), source };
+        let failed = |error| {
+            let (domain, source) = (domain.to_owned(), refusal::of_stream(error));
+            ConnectError::Mirror { domain, source }
+        };
         let opened = wait(threads, within + ACK_WITHIN * 2, opening);
         let stream = opened.ok_or_else(|| failed("no answer in time".into()))?.map_err(failed)?;
         check(&wanted, &stream.cached_info().config)?;

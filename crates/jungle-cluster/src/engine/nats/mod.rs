@@ -3,7 +3,6 @@
 mod append;
 mod depot;
 mod elsewhere;
-mod error;
 mod join;
 mod mirror;
 mod opening;
@@ -34,9 +33,8 @@ use tokio::time::{Instant, sleep};
 use self::append::{Append, Elections};
 use self::depot::NatsDepot;
 use self::elsewhere::Question;
-pub use self::error::ConnectError;
 use self::mirror::Mirror;
-use self::opening::{ID, check_synced, config, connect, id_of, open, open_depot, subject};
+use self::opening::{ID, check_synced, config, connect, id_of, no_log, open, open_depot, subject};
 use self::questions::Answers;
 use self::reach::Reach;
 use self::search::{SEARCHED_WITHIN, search};
@@ -44,6 +42,7 @@ use self::tail::Feed;
 use crate::cluster::elsewhere::{Elsewhere, TellTrees};
 use crate::cluster::survey::{MirrorStatus, Survey, Tell};
 use crate::engine::depot::Depot;
+use crate::engine::error::ConnectError;
 use crate::engine::log::{Appended, Got, Heard, Log, LogError, LogId, Say, SeeEnd, Tail};
 use crate::join::options::Options;
 
@@ -125,16 +124,15 @@ impl NatsLog {
         let (threads, jetstream) = connect(addresses, options)?;
         let (context, name) = (jetstream.clone(), config(&options.name, options.replicas).name);
         let finding = async move { context.get_stream(name).await };
-        let no_log = |source| ConnectError::Log { replicas: options.replicas, source };
         let found = wait(&threads, options.join_within, finding);
-        let found = found.ok_or_else(|| no_log("no answer in time".into()))?;
+        let found = found.ok_or_else(|| no_log(options, "no answer in time"))?;
         let stream = found.map_err(|error| match error.kind() {
             GetStreamErrorKind::JetStream(error)
                 if error.error_code() == ErrorCode::STREAM_NOT_FOUND =>
             {
                 ConnectError::NoCluster { name: options.name.clone() }
             }
-            _ => no_log(error.into()),
+            _ => no_log(options, error),
         })?;
         Ok(NatsLog::new(threads, jetstream, stream, None, &options.name))
     }

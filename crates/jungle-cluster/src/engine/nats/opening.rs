@@ -14,22 +14,18 @@ use tokio::runtime::Runtime;
 use tokio::time::{Instant, sleep};
 
 use super::depot::NatsDepot;
-use super::error::ConnectError;
 use super::synced::{self, Synced};
-use super::{ACK_WITHIN, REST, wait};
+use super::{ACK_WITHIN, REST, refusal, wait};
 use crate::cluster::survey::LogStatus;
+use crate::engine::error::{ConnectError, PAYLOAD_BYTES};
 use crate::engine::log::LogId;
 use crate::join::options::Options;
-use crate::message;
 
 /// What comes twice within this time is noticed by the engine itself; we notice it always.
 const REMEMBERED: Duration = Duration::from_mins(2);
 
 /// Under this key the stream says what the log is known by.
 pub(super) const ID: &str = "jungle-log";
-
-/// A message of the log with its headers is no longer than this.
-pub(super) const PAYLOAD_BYTES: usize = message::BYTES_MAX + (4 << 10);
 
 /// Connects to an engine that is new enough.
 pub(super) fn connect(
@@ -48,13 +44,9 @@ pub(super) fn connect(
     let servers: Vec<String> = addresses.split(',').map(str::to_owned).collect();
     let client_options = options.client.clone();
     let connecting = async move { client_options.connect(servers).await };
-    let unconnected = |source| {
-        let addresses = addresses.to_owned();
-        ConnectError::Connect { addresses, source }
-    };
     let connected = wait(&threads, options.join_within, connecting);
-    let connected = connected.ok_or_else(|| unconnected("no answer in time".into()))?;
-    let client = connected.map_err(|error| unconnected(error.into()))?;
+    let connected = connected.ok_or_else(|| no_connection(addresses, "no answer in time"))?;
+    let client = connected.map_err(|error| no_connection(addresses, error))?;
     if !client.is_server_compatible(2, 15, 0) {
         let version = client.server_info().version;
         return Err(ConnectError::TooOld { version });
@@ -64,6 +56,17 @@ pub(super) fn connect(
     }
     let jetstream = context(&threads, client, options.domain.as_deref());
     Ok((threads, jetstream))
+}
+
+/// Nobody answers at these addresses, or whoever does refuses the connection.
+pub(super) fn no_connection(addresses: &str, error: impl Into<async_nats::Error>) -> ConnectError {
+    let (addresses, source) = (addresses.to_owned(), refusal::of_connection(error.into()));
+    ConnectError::Connect { addresses, source }
+}
+
+/// The engine refuses to give the log, or says nothing of it.
+pub(super) fn no_log(options: &Options, error: impl Into<async_nats::Error>) -> ConnectError {
+    ConnectError::Log { replicas: options.replicas, source: refusal::of_stream(error.into()) }
 }
 
 /// How what is kept in a domain is asked for.
@@ -137,9 +140,9 @@ pub(super) fn open(
             }
         }
     };
-    let failed = |source| ConnectError::Log { replicas: options.replicas, source };
     let opened = wait(threads, within + ACK_WITHIN * 2, opening);
-    let stream = opened.ok_or_else(|| failed("no answer in time".into()))?.map_err(failed)?;
+    let opened = opened.ok_or_else(|| no_log(options, "no answer in time"))?;
+    let stream = opened.map_err(|error| no_log(options, error))?;
     check(wanted, &stream.cached_info().config)?;
     Ok(stream)
 }
@@ -161,9 +164,9 @@ pub(super) fn open_depot(
             }
         }
     };
-    let failed = |source| ConnectError::Log { replicas, source };
     let opened = wait(threads, within + ACK_WITHIN * 2, opening);
-    opened.ok_or_else(|| failed("no answer in time".into()))?.map_err(failed)
+    let opened = opened.ok_or_else(|| no_log(options, "no answer in time"))?;
+    opened.map_err(|error| no_log(options, error))
 }
 
 fn mode(config: &Config) -> PersistenceMode {
@@ -221,7 +224,6 @@ pub(super) fn check_synced(
         let client = client.clone();
         async move { synced::ask(&client, &keepers, SYNC_SAID_WITHIN).await }
     };
-    let away = |source| ConnectError::Log { replicas: options.replicas, source };
     match wait(threads, options.join_within, asking) {
         Some(Ok(Synced::Always)) => Ok(()),
         Some(Ok(Synced::Not { server })) => Err(ConnectError::Unsynced { server }),
@@ -233,7 +235,7 @@ pub(super) fn check_synced(
         Some(Ok(Synced::Unknown)) if client.connection_state() == State::Connected => {
             Err(ConnectError::SyncUnknown)
         }
-        Some(Err(source)) => Err(away(source)),
-        Some(Ok(Synced::Unknown)) | None => Err(away("no answer in time".into())),
+        Some(Err(error)) => Err(no_log(options, error)),
+        Some(Ok(Synced::Unknown)) | None => Err(no_log(options, "no answer in time")),
     }
 }

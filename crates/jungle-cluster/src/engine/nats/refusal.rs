@@ -10,15 +10,27 @@ use async_nats::jetstream::context::{
 };
 use async_nats::{ConnectError, ConnectErrorKind};
 
+use crate::engine::error::EngineSaid;
+
+/// What it has said to who asked for a stream.
+pub(super) fn of_stream(error: async_nats::Error) -> EngineSaid {
+    if is_refusal(&*error) { EngineSaid::No(error) } else { EngineSaid::Nothing(error) }
+}
+
+/// What it has said to who connected.
+pub(super) fn of_connection(error: async_nats::Error) -> EngineSaid {
+    if is_denial(&*error) { EngineSaid::No(error) } else { EngineSaid::Nothing(error) }
+}
+
 /// Has the engine refused to give a stream? One of which no majority is there says nothing, or that
 /// it has no leader; so does a leaf node without the engine.
-pub(super) fn is_refusal(error: &(dyn Error + 'static)) -> bool {
+fn is_refusal(error: &(dyn Error + 'static)) -> bool {
     causes(error).any(|error| code_of(error).is_some_and(|code| !is_passing(code)))
 }
 
 /// Has the engine refused a connection: are the credentials, or the certificate of either side, not
 /// taken? What breaks a connection off while it is made refuses nothing.
-pub(super) fn is_denial(error: &(dyn Error + 'static)) -> bool {
+fn is_denial(error: &(dyn Error + 'static)) -> bool {
     causes(error).any(|error| {
         // So TLS says that it does not like what it was told.
         let is_unlike = |error: &io::Error| error.kind() == io::ErrorKind::InvalidData;

@@ -7,11 +7,12 @@ use async_nats::jetstream::stream::{Info, PeerInfo, Stream};
 use bytes::Bytes;
 use tokio::time::{Instant, sleep};
 
-use super::error::ConnectError;
+use super::opening::no_connection;
 use super::questions::Answers;
 use super::synced::{self, Synced};
 use super::{ANSWER_WITHIN, NatsLog, REST, no_answer};
 use crate::cluster::survey::{LogStatus, Replica, ServerStatus, Survey};
+use crate::engine::error::ConnectError;
 use crate::engine::log::{Log, LogError};
 use crate::join::options::Options;
 
@@ -25,12 +26,8 @@ impl Survey {
     /// When the engine cannot be reached, or has no log of this cluster.
     pub fn take(engine: &str, options: &Options, within: Duration) -> Result<Survey, ConnectError> {
         let log = NatsLog::find(engine, options)?;
-        let failed = |error: LogError| {
-            let (addresses, source) = (engine.to_owned(), error.into());
-            ConnectError::Connect { addresses, source }
-        };
-        let survey = log.survey(within).map_err(failed)?;
-        survey.ok_or_else(|| failed(LogError::Closed))
+        let survey = log.survey(within).map_err(|error| no_connection(engine, error))?;
+        survey.ok_or_else(|| no_connection(engine, LogError::Closed))
     }
 }
 

@@ -12,8 +12,7 @@ use futures_util::StreamExt;
 use serde::Deserialize;
 use tokio::time::{Instant, timeout_at};
 
-/// What all servers of an engine answer to with how they keep what they are given.
-pub(super) const ASKED: &str = "$SYS.REQ.SERVER.PING.JSZ";
+use crate::engine::error::ASKED;
 
 /// How long to wait for a server that is said to be there, when others have answered: it may be
 /// there no more.

@@ -1,8 +1,14 @@
 //! Why an engine cannot be used.
 
-use super::opening::PAYLOAD_BYTES;
-use super::refusal;
-use super::synced::ASKED;
+use std::error::Error;
+
+use crate::message;
+
+/// A message of the log with its headers is no longer than this.
+pub(crate) const PAYLOAD_BYTES: usize = message::BYTES_MAX + (4 << 10);
+
+/// What all servers of an engine answer to with how they keep what they are given.
+pub(crate) const ASKED: &str = "$SYS.REQ.SERVER.PING.JSZ";
 
 /// Why an engine cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -23,8 +29,7 @@ pub enum ConnectError {
         /// Where.
         addresses: String,
         /// Why.
-        #[source]
-        source: async_nats::Error,
+        source: EngineSaid,
     },
     /// A server of it is too old.
     #[error(
@@ -51,8 +56,7 @@ pub enum ConnectError {
         /// On how many servers it was to be.
         replicas: usize,
         /// Why.
-        #[source]
-        source: async_nats::Error,
+        source: EngineSaid,
     },
     /// Nobody has made a cluster of this name on the engine.
     #[error("the engine has no cluster {name:?}: its first server makes it")]
@@ -90,8 +94,7 @@ pub enum ConnectError {
         /// The domain.
         domain: String,
         /// Why.
-        #[source]
-        source: async_nats::Error,
+        source: EngineSaid,
     },
     /// A server of the engine says yes before its disk does.
     #[error(
@@ -129,11 +132,29 @@ impl ConnectError {
     #[must_use]
     pub fn is_away(&self) -> bool {
         match self {
-            ConnectError::Connect { source, .. } => !refusal::is_denial(&**source),
-            ConnectError::Log { source, .. } | ConnectError::Mirror { source, .. } => {
-                !refusal::is_refusal(&**source)
-            }
+            ConnectError::Connect { source, .. }
+            | ConnectError::Log { source, .. }
+            | ConnectError::Mirror { source, .. } => matches!(source, EngineSaid::Nothing(_)),
             _ => false,
         }
     }
+}
+
+/// What an engine has said to who got no connection, or no log, of it.
+///
+/// ```
+/// use jungle_cluster::{ConnectError, EngineSaid};
+/// let is_away = |source| ConnectError::Log { replicas: 3, source }.is_away();
+/// assert!(is_away(EngineSaid::Nothing("no answer in time".into())));
+/// assert!(!is_away(EngineSaid::No("JetStream is not enabled for this account".into())));
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineSaid {
+    /// It refuses.
+    #[error(transparent)]
+    No(Box<dyn Error + Send + Sync>),
+    /// It has said nothing that can be relied on, or nothing at all.
+    #[error(transparent)]
+    Nothing(Box<dyn Error + Send + Sync>),
 }
