@@ -56,8 +56,8 @@ const VERSIONS: &str = "20";
 /// So many tests of a crate run at a time, also on fewer cores.
 const TEST_THREADS_MIN: usize = 4;
 
-/// Unit, integration and documentation tests, with all features: these only add what tests wake, so
-/// that without them all builds is enough to know.
+/// Unit, integration and documentation tests, with all features: to those of the command these only
+/// add what tests wake, so that without them all builds is enough to know.
 fn cargo_tests(steps: &mut Steps) -> Result<()> {
     let histories = torture::histories()?;
     steps.step("tests", || {
@@ -79,7 +79,10 @@ fn cargo_tests(steps: &mut Steps) -> Result<()> {
         // With the command, packages that are not ours have the features that they have for the
         // lints, and are not looked at once more.
         let check = ["check", "--all-targets", "--no-default-features", "-p", "jungle-cli"];
-        run_command(cargo(check.into_iter().chain(featured.iter().flat_map(|name| ["-p", name]))))
+        run_command(cargo(check.into_iter().chain(featured.iter().flat_map(|name| ["-p", name]))))?;
+        // The command has this one with its engine. Nothing of it may be there for that alone.
+        let alone = "clippy --no-deps --no-default-features -p jungle-cluster -- -D warnings";
+        run_command(cargo(alone.split(' ')))
     })
 }
 

@@ -37,7 +37,8 @@
 //!   so trees are spread over logs, and a server has those of its own cluster. Who has the others
 //!   can be [asked](Cluster::elsewhere).
 //! - A [`Log`], with its [`Depot`], is all that is needed of an engine. A [`MemoryLog`] is one
-//!   without an engine, for tests.
+//!   without an engine, for tests. NATS JetStream and its client are the feature `nats`, which is
+//!   on by default: without it there is no [`NatsLog`], and nothing that connects to an engine.
 
 mod checkpoint;
 mod cluster;
@@ -50,6 +51,7 @@ mod message;
 pub mod planted;
 mod sequencer;
 
+#[cfg(feature = "nats")]
 pub use async_nats::ConnectOptions;
 pub use cluster::elsewhere::{Elsewhere, TellTrees};
 pub use cluster::survey::{
@@ -61,6 +63,7 @@ pub use engine::error::{ConnectError, EngineSaid};
 pub use engine::later::LaterLog;
 pub use engine::log::{Appended, Got, Heard, Log, LogError, LogId, LogIdError, Say, SeeEnd, Tail};
 pub use engine::memory::MemoryLog;
+#[cfg(feature = "nats")]
 pub use engine::nats::NatsLog;
 pub use error::{CheckpointError, Fault, JoinError, MessageError};
 pub use join::options::{Joining, Options};

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::ConnectOptions;
-
 /// How a cluster is joined, and its log made if it is not there.
 ///
 /// ```
@@ -19,7 +17,8 @@ use async_nats::ConnectOptions;
 #[derive(Clone)]
 pub struct Options {
     /// The client's own: TLS, certificates, tokens, passwords, credentials.
-    pub client: ConnectOptions,
+    #[cfg(feature = "nats")]
+    pub client: async_nats::ConnectOptions,
     /// The name of the cluster: servers of one engine that say the same one share their trees.
     /// Letters, digits, `-` and `_`.
     pub name: String,
@@ -135,7 +134,8 @@ impl Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            client: ConnectOptions::new(),
+            #[cfg(feature = "nats")]
+            client: async_nats::ConnectOptions::new(),
             name: "jungle".to_owned(),
             server: format!("server-{}", std::process::id()),
             domain: None,
