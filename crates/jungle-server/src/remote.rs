@@ -1,12 +1,16 @@
 //! A server as those see it who ask it: one request after the other, on the thread that asks.
 
 use std::fmt;
-use std::io;
+use std::future::poll_fn;
+use std::io::{self, ErrorKind, Read};
+use std::pin::{Pin, pin};
+use std::time::Duration;
 
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, IF_MATCH};
-use axum::http::{Request, StatusCode, Uri};
+use axum::http::{Request, Response, StatusCode, Uri};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use jungle::{Value, ValueRef};
@@ -15,11 +19,16 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::api::value::{New, Shown};
 use crate::dial::{connect, connector, encrypt, system_roots};
+
+/// For how long nothing may come of an answer that has begun, where it is read as it comes: the
+/// server may be gone without a word.
+const PIECE_TIME: Duration = Duration::from_secs(60);
 
 /// A server that is asked by its URL. It is asked on a connection for each request, without a limit
 /// of time once that is there: an answer may take as long as the network of a cluster is away.
@@ -236,6 +245,40 @@ impl Remote {
         body: &Json,
         newest: Option<u64>,
     ) -> Result<Vec<u8>, RemoteError> {
+        self.ask(method, address, body, newest)?.whole()
+    }
+
+    /// Has something done by `POST` of which the answer may be larger than memory: it is read as it
+    /// comes, and takes memory for a piece of it. It comes only while it is read.
+    ///
+    /// # Errors
+    /// As [`get`](Remote::get).
+    ///
+    /// ```
+    /// use jungle::{Jungle, Memory};
+    /// use jungle_server::{Data, Options, Remote, Server};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let server = Server::start(Data::Memory(Jungle::memory()?), Options::default())?;
+    /// let remote = Remote::new(&format!("http://{}", server.address()), None)?;
+    /// let body = serde_json::json!({"name": "notes"});
+    /// let answer = remote.stream(&Remote::address(&["trees"], &[]), &body)?;
+    /// assert!(std::io::read_to_string(answer)?.contains("notes"));
+    /// server.stop()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn stream(&self, address: &str, body: &Json) -> Result<RemoteBody<'_>, RemoteError> {
+        self.ask("POST", address, body, None)
+    }
+
+    fn ask(
+        &self,
+        method: &str,
+        address: &str,
+        body: &Json,
+        newest: Option<u64>,
+    ) -> Result<RemoteBody<'_>, RemoteError> {
         let mut request = Request::builder().method(method).uri(address);
         request = request.header(HOST, self.authority.clone());
         if let Some(token) = &self.token {
@@ -250,20 +293,19 @@ impl Remote {
         }
         let wrong = |_| RemoteError::Url { url: address.to_owned(), reason: "it cannot be read" };
         let request = request.body(Full::new(Bytes::from(body))).map_err(wrong)?;
-        let (status, body) = self.runtime.block_on(self.answer(request))?;
-        if status.is_success() {
-            return Ok(body.to_vec());
+        let (answer, connection) = self.runtime.block_on(self.answer(request))?;
+        let (head, body) = answer.into_parts();
+        let answer = RemoteBody { remote: self, body, connection, piece: Bytes::new() };
+        if head.status.is_success() {
+            return Ok(answer);
         }
-        Err(self.refused(status, &body))
+        Err(self.refused(head.status, &answer.whole()?))
     }
 
-    async fn answer(
-        &self,
-        request: Request<Full<Bytes>>,
-    ) -> Result<(StatusCode, Bytes), RemoteError> {
+    async fn answer(&self, request: Request<Full<Bytes>>) -> Result<Answered, RemoteError> {
         let unreached = |source| RemoteError::Unreached { url: self.url.clone(), source };
         let stream = connect(&self.host, self.port).await.map_err(unreached)?;
-        let answer = match &self.tls {
+        let answered = match &self.tls {
             None => exchange(stream, request).await,
             Some(tls) => {
                 let name = ServerName::try_from(self.host.clone()).map_err(io::Error::other);
@@ -271,7 +313,11 @@ impl Remote {
                 exchange(stream.map_err(unreached)?, request).await
             }
         };
-        answer.map_err(|source| RemoteError::Broken { url: self.url.clone(), source })
+        answered.map_err(|source| self.broken(source))
+    }
+
+    fn broken(&self, source: hyper::Error) -> RemoteError {
+        RemoteError::Broken { url: self.url.clone(), source }
     }
 
     fn refused(&self, status: StatusCode, body: &[u8]) -> RemoteError {
@@ -292,23 +338,79 @@ impl fmt::Debug for Remote {
     }
 }
 
-async fn exchange<S>(
-    stream: S,
-    request: Request<Full<Bytes>>,
-) -> Result<(StatusCode, Bytes), hyper::Error>
+/// An answer's body, which comes while it is read: see [`Remote::stream`]. Who drops it goes away.
+/// A read fails when the connection ends before the body does, or nothing comes for a minute.
+pub struct RemoteBody<'r> {
+    remote: &'r Remote,
+    body: Incoming,
+    connection: Connection,
+    /// What has come, and is not read yet.
+    piece: Bytes,
+}
+
+impl RemoteBody<'_> {
+    fn whole(self) -> Result<Vec<u8>, RemoteError> {
+        let RemoteBody { remote, body, mut connection, .. } = self;
+        let whole = remote.runtime.block_on(connection.go_on_for(body.collect()));
+        Ok(whole.map_err(|source| remote.broken(source))?.to_bytes().to_vec())
+    }
+}
+
+impl Read for RemoteBody<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.piece.is_empty() {
+            let RemoteBody { remote, body, connection, .. } = self;
+            let next = connection.go_on_for(body.frame());
+            let next = remote.runtime.block_on(async { timeout(PIECE_TIME, next).await });
+            let next = next.map_err(|_| io::Error::from(ErrorKind::TimedOut))?;
+            let Some(frame) = next else { return Ok(0) };
+            // What is no data is behind all of it, and nobody here sends that.
+            self.piece = frame.map_err(io::Error::other)?.into_data().unwrap_or_default();
+        }
+        let taken = self.piece.split_to(self.piece.len().min(buffer.len()));
+        buffer[..taken.len()].copy_from_slice(&taken);
+        Ok(taken.len())
+    }
+}
+
+impl fmt::Debug for RemoteBody<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RemoteBody").field("remote", self.remote).finish_non_exhaustive()
+    }
+}
+
+/// The head of an answer, with the connection on which its body comes.
+type Answered = (Response<Incoming>, Connection);
+
+/// A connection, until it has ended.
+struct Connection(Option<Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>>);
+
+impl Connection {
+    /// Goes on until something has come that is waited for.
+    async fn go_on_for<T>(&mut self, wanted: impl Future<Output = T>) -> T {
+        let mut wanted = pin!(wanted);
+        poll_fn(|context| {
+            if let Some(connection) = &mut self.0
+                && connection.as_mut().poll(context).is_ready()
+            {
+                // What ended it is told to whoever waits for something of it.
+                self.0 = None;
+            }
+            wanted.as_mut().poll(context)
+        })
+        .await
+    }
+}
+
+async fn exchange<S>(stream: S, request: Request<Full<Bytes>>) -> Result<Answered, hyper::Error>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    let exchange = async move {
-        let answer = sender.send_request(request).await?;
-        let status = answer.status();
-        let body = answer.into_body().collect().await?;
-        Ok::<_, hyper::Error>((status, body.to_bytes()))
-    };
-    // When the answer is there, nobody sends any more, and the connection ends, however it does.
-    let (answer, _) = tokio::join!(exchange, connection);
-    answer
+    let mut connection = Connection(Some(Box::pin(connection)));
+    // Nobody sends any more then, and the connection ends with the answer.
+    let answer = connection.go_on_for(sender.send_request(request)).await?;
+    Ok((answer, connection))
 }
 
 /// A value with its type, as a server takes it.
@@ -332,6 +434,10 @@ pub fn value_of(told: &Json) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+    use std::net::TcpListener;
+    use std::thread;
+
     use super::*;
 
     #[test]
@@ -385,5 +491,38 @@ mod tests {
             let told = refused(url);
             assert!(!told.contains("secret"), "{told}");
         }
+    }
+
+    /// Asks a server that answers this and goes away.
+    fn read(answer: &'static str) -> io::Result<String> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let served = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let (mut request, mut byte) = (Vec::new(), [0_u8]);
+            while !request.ends_with(b"{}") {
+                stream.read_exact(&mut byte).unwrap();
+                request.extend(byte);
+            }
+            stream.write_all(answer.as_bytes()).unwrap();
+        });
+        let remote = Remote::new(&url, None).unwrap();
+        let body = Json::Object(serde_json::Map::new());
+        let read = io::read_to_string(remote.stream("/", &body).unwrap());
+        served.join().unwrap();
+        read
+    }
+
+    #[test]
+    fn answer_that_breaks_off_is_not_taken_for_all() {
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
+                       2\r\nab\r\n1\r\nc\r\n0\r\n\r\n";
+        assert_eq!(read(chunked).unwrap(), "abc");
+        for end in ["0\r\n\r\n", "1\r\nc\r\n0\r\n\r\n", "\r\n1\r\nc\r\n0\r\n\r\n"] {
+            assert!(read(chunked.strip_suffix(end).unwrap()).is_err(), "without {end:?}");
+        }
+        let counted = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc";
+        assert_eq!(read(counted).unwrap(), "abc");
+        assert!(read(counted.strip_suffix('c').unwrap()).is_err());
     }
 }
