@@ -47,13 +47,18 @@ impl<'s> Context<'s> {
         purpose: Purpose,
     ) -> Result<Box<dyn Place + 's>, Failure> {
         if is_url(place) {
-            return Ok(Box::new(Server::new(place, self.asking.token()?.as_deref())?));
+            return Ok(Box::new(self.server(place)?));
         }
         Ok(Box::new(match purpose {
             Purpose::Read => self.read(place)?,
             Purpose::Write => self.write(place)?,
             Purpose::Create => self.create(place)?,
         }))
+    }
+
+    /// A server that is asked.
+    pub(crate) fn server(&self, url: &str) -> Result<Server, Failure> {
+        Server::new(url, self.asking.token()?.as_deref())
     }
 
     /// A folder to read. Where somebody writes to it meanwhile, it is as it was at a moment, and

@@ -12,6 +12,7 @@ use crate::failure::{Exit, Failure};
 use crate::folder::{is_damage, or_by_server};
 use crate::interrupt;
 use crate::output::{Format, json_line, notice, say, size};
+use crate::place::is_url;
 
 const HELP: &str = "\
 The first time it copies all; into a backup of the same folder it writes only what was committed \
@@ -21,7 +22,14 @@ revision, and the next one completes it.
 
 With `-` in place of the backup it is written to standard output, to be taken elsewhere: \
 `jungle backup data - | ssh host jungle backup - copy`. With --since it is what a backup needs \
-that has this revision. What a server sends (POST /api/v1/folder/copy) is taken likewise.";
+that has this revision.
+
+The folder of a server is copied, or a copy completed, while it serves: `jungle backup \
+https://trees.example copy`. Where a server asks who is there, it wants the token of somebody who \
+may administer all trees.";
+
+/// What has come of a stream that ended early stays.
+const GOES_ON: &str = "what has come is in the backup, which the next one completes";
 
 /// Standard input, or standard output.
 const STREAM: &str = "-";
@@ -30,7 +38,8 @@ const STREAM: &str = "-";
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Args {
-    /// The folder; or a file with a backup that was written, or `-` where one comes
+    /// The folder, or the URL of a server; or a file with a backup that was written, or `-` where
+    /// one comes
     dir: String,
     /// Where to: a new or empty folder, or a backup of the same folder; or `-`
     backup: String,
@@ -48,13 +57,19 @@ struct Told {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
-    let comes = args.dir == STREAM || fs::metadata(&args.dir).is_ok_and(|found| !found.is_dir());
+    if is_url(&args.backup) {
+        return Err(Failure::usage("a backup goes into a folder or to `-`, and to no server"));
+    }
+    let is_served = is_url(&args.dir);
+    let is_file = || fs::metadata(&args.dir).is_ok_and(|found| !found.is_dir());
+    let comes = args.dir == STREAM || is_served || is_file();
     match (comes, args.backup == STREAM) {
         (true, true) => Err(Failure::usage("what comes is taken into a folder: which one?")),
         (_, false) if args.since.is_some() => {
             Err(Failure::usage("--since is for a backup that is written to `-`")
                 .with_hint("a folder gets what is new without it"))
         }
+        (true, false) if is_served => fetch(args, context),
         (true, false) => take(args, context),
         (false, true) => write(args, context),
         (false, false) => copy(args, context),
@@ -71,6 +86,29 @@ fn take(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     };
     let taken = context.opening.clone().take_backup(&args.backup, progress(), |_| Ok(came));
     print(&taken.map_err(|error| not_copied(&error))?, context.format)
+}
+
+/// Makes a backup of what a server sends, or completes one.
+fn fetch(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
+    let server = context.server(&args.dir)?;
+    let mut refused = None;
+    let ask = |since| {
+        server.copy(since).map_err(|failure| {
+            refused = Some(failure);
+            io::Error::other("it is not sent")
+        })
+    };
+    let taken = context.opening.clone().take_backup(&args.backup, progress(), ask);
+    if let Some(failure) = refused {
+        return Err(failure);
+    }
+    let report = taken.map_err(|error| match &error {
+        BackupError::Stream(StreamError::Io(_)) => {
+            Failure::of(Exit::Unreachable, &error).with_hint(GOES_ON)
+        }
+        error => not_copied(error),
+    })?;
+    print(&report, context.format)
 }
 
 /// Writes a backup to standard output.
@@ -147,8 +185,7 @@ fn not_through(error: &BackupError, cause: &StreamError) -> Failure {
         }
         StreamError::NoBackup => Failure::of(Exit::Error, error)
             .with_hint("`jungle backup DIR -` writes one, or POST /api/v1/folder/copy of a server"),
-        StreamError::Short => Failure::of(Exit::Error, error)
-            .with_hint("what has come is in the backup, which the next one completes"),
+        StreamError::Short => Failure::of(Exit::Error, error).with_hint(GOES_ON),
         _ => Failure::of(Exit::Error, error),
     }
 }

@@ -134,8 +134,8 @@ pub(crate) fn no_server(place: &str) -> Result<(), Failure> {
         return Ok(());
     }
     // It is not repeated: it may have a password in it.
-    Err(Failure::usage("this command asks no server")
-        .with_hint("get, put, rm, ls, find, log, at, trees, branch and tag do; see docs/api.md"))
+    let hint = "get, put, rm, ls, find, log, at, trees, branch, tag and backup do; see docs/api.md";
+    Err(Failure::usage("this command asks no server").with_hint(hint))
 }
 
 /// What is told of a tree; the names of the fields are those of the JSON form.

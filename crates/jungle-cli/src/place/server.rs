@@ -3,7 +3,8 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use jungle_server::{Remote, RemoteError};
+use jungle::Revision;
+use jungle_server::{Remote, RemoteBody, RemoteError};
 use jungle_tree::{Path, Snapshot, Tree, diff};
 use jungle_words::{Info, with_causes};
 use serde::Deserialize;
@@ -101,8 +102,18 @@ impl Server {
         self.send("GET", &Remote::address(names, parameters), &Json::Null, None)
     }
 
-    /// Has something done. Where too much is asked at once, which does nothing, it is asked again a
-    /// little later.
+    /// What a copy of its folder needs that has all up to a revision, as it comes.
+    pub(crate) fn copy(&self, since: Revision) -> Result<RemoteBody<'_>, Failure> {
+        let address = Remote::address(&["folder", "copy"], &[]);
+        let body = json!({"since": since.number()});
+        let sent = patiently(|| self.remote.stream(&address, &body));
+        sent.map_err(|error| match error.kind() {
+            Some("gone") => failure(&error)
+                .with_hint("its log does not go back to what the backup has: give a new folder"),
+            _ => failure(&error),
+        })
+    }
+
     fn send(
         &self,
         method: &str,
@@ -110,13 +121,7 @@ impl Server {
         body: &Json,
         newest: Option<u64>,
     ) -> Result<Vec<u8>, RemoteError> {
-        for _ in 0..WAITS {
-            match self.remote.send(method, address, body, newest) {
-                Err(error) if error.kind() == Some("too-many") => sleep(WAIT),
-                answer => return answer,
-            }
-        }
-        self.remote.send(method, address, body, newest)
+        patiently(|| self.remote.send(method, address, body, newest))
     }
 
     /// What is at an address, which is JSON.
@@ -418,6 +423,17 @@ fn no_branch(tree: &str, branch: &str, branches: &[(String, u64)]) -> Failure {
     let message = format_args!("the tree {tree:?} has no branch {branch:?}");
     let names = branches.iter().map(|(name, _)| &**name);
     near::no_such(message, branch, names, "`branch` lists them")
+}
+
+/// Asks. Where too much is asked at once, which does nothing, it is asked again a little later.
+fn patiently<T>(ask: impl Fn() -> Result<T, RemoteError>) -> Result<T, RemoteError> {
+    for _ in 0..WAITS {
+        match ask() {
+            Err(error) if error.kind() == Some("too-many") => sleep(WAIT),
+            answer => return answer,
+        }
+    }
+    ask()
 }
 
 /// Why a server did not do something, as it says itself.

@@ -175,6 +175,46 @@ fn folder_is_looked_after_while_it_is_served() {
     assert_eq!(told.out.lines().count(), 11, "{}", told.err);
 }
 
+#[test]
+fn served_folder_is_backed_up_by_its_url() {
+    let folder = Folder::new("serve-backup");
+    folder.run(&["trees", "data", "--create", "t"]).check_code(0);
+    for (name, role) in [("reads", "read"), ("admin", "admin")] {
+        let added = folder.run(&["access", "add-token", "data", name]);
+        added.check_code(0);
+        folder.write(name, &added.out);
+        folder.run(&["access", "grant", "data", name, "*", role]).check_code(0);
+    }
+    let serving = Serving::start(&folder, &["--data", "data"]);
+    let url = serving.told["url"].as_str().unwrap().to_owned();
+    let url = url.as_str();
+    let back_up = |more: &[&str]| {
+        let args = [["backup", url, "copy", "--json"].as_slice(), more].concat();
+        folder.run(&args)
+    };
+    let stranger = back_up(&[]);
+    stranger.check_code(1);
+    assert!(stranger.err.contains("JUNGLE_TOKEN"), "{}", stranger.err);
+    let reads = back_up(&["--token-file", "reads"]);
+    reads.check_code(1);
+    assert!(reads.err.contains("administer all trees"), "{}", reads.err);
+    for (before, newest) in [(0, 2), (2, 3)] {
+        let value = newest.to_string();
+        folder.run(&["put", url, "t", "/n", &value, "--token-file", "admin"]).check_code(0);
+        let told = back_up(&["--token-file", "admin"]);
+        told.check_code(0);
+        let report = format!(r#"{{"revision":{newest},"before":{before},"#);
+        assert!(told.out.starts_with(&report), "{}", told.out);
+        folder.run(&["verify", "copy", "--deep"]).check_code(0);
+    }
+    assert_eq!(folder.run(&["log", "copy", "t", "--json"]).out.lines().count(), 3);
+    for to in ["-", url] {
+        folder.run(&["backup", url, to]).check_code(2);
+    }
+    serving.end();
+    back_up(&["--token-file", "admin"]).check_code(7);
+}
+
 /// What stands for the browser writes the address it was given into a pipe.
 #[test]
 fn is_shown_in_the_browser_when_asked() {
