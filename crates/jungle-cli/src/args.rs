@@ -147,6 +147,9 @@ pub(crate) struct Asking {
     /// Ask servers with the token in this file [default: with that in JUNGLE_TOKEN, if it is set]
     #[arg(long, global = true, value_name = "FILE")]
     token_file: Option<String>,
+    /// Send the token to other machines even where nothing is encrypted (http://)
+    #[arg(long, global = true)]
+    pub(crate) expose_token: bool,
 }
 
 impl Asking {
@@ -163,7 +166,10 @@ impl Asking {
 
     /// Who asks where nothing is said here.
     pub(crate) fn or(self, usual: &Asking) -> Asking {
-        Asking { token_file: self.token_file.or_else(|| usual.token_file.clone()) }
+        Asking {
+            token_file: self.token_file.or_else(|| usual.token_file.clone()),
+            expose_token: self.expose_token || usual.expose_token,
+        }
     }
 }
 

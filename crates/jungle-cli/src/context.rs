@@ -58,7 +58,7 @@ impl<'s> Context<'s> {
 
     /// A server that is asked.
     pub(crate) fn server(&self, url: &str) -> Result<Server, Failure> {
-        Server::new(url, self.asking.token()?.as_deref())
+        Server::new(url, &self.asking)
     }
 
     /// A folder to read. Where somebody writes to it meanwhile, it is as it was at a moment, and

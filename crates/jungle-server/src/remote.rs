@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, Read};
+use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::time::Duration;
 
@@ -83,6 +84,13 @@ pub enum RemoteError {
     /// The token has characters that no header has.
     #[error("the token is none: it has characters that none has")]
     Token,
+    /// The token would go to another machine, and nothing is encrypted on its way:
+    /// [`Remote::exposing`] sends it all the same.
+    #[error("{url} is not sent the token: nothing is encrypted on its way")]
+    Exposed {
+        /// The server.
+        url: String,
+    },
     /// The system does not give what a runtime needs.
     #[error("cannot ask anybody")]
     Threads(#[source] io::Error),
@@ -154,8 +162,32 @@ impl Remote {
     /// `SSL_CERT_FILE` names. Nothing is asked yet.
     ///
     /// # Errors
-    /// When the URL is not like `http://127.0.0.1:7070`, or the token is none.
+    /// When the URL is not like `http://127.0.0.1:7070`, the token is none, or it would go to
+    /// another machine without being encrypted.
     pub fn new(url: &str, token: Option<&str>) -> Result<Remote, RemoteError> {
+        let remote = Remote::exposing(url, token)?;
+        if remote.token.is_some() && remote.tls.is_none() && !is_here(&remote.host) {
+            return Err(RemoteError::Exposed { url: remote.url });
+        }
+        Ok(remote)
+    }
+
+    /// As [`new`](Remote::new), and the token may go to another machine without being encrypted:
+    /// for networks where nobody else listens, or that encrypt themselves.
+    ///
+    /// # Errors
+    /// When the URL is not like `http://127.0.0.1:7070`, or the token is none.
+    ///
+    /// ```
+    /// use jungle_server::{Remote, RemoteError};
+    /// let (url, token) = ("http://trees.example", Some("secret"));
+    /// assert!(matches!(Remote::new(url, token), Err(RemoteError::Exposed { .. })));
+    /// assert!(Remote::exposing(url, token).is_ok());
+    /// assert!(Remote::new(url, None).is_ok());
+    /// assert!(Remote::new("https://trees.example", token).is_ok());
+    /// assert!(Remote::new("http://[::1]:7070", token).is_ok());
+    /// ```
+    pub fn exposing(url: &str, token: Option<&str>) -> Result<Remote, RemoteError> {
         // Also where it cannot be read: all that is before the last `@` may be a secret.
         if let Some((_, behind)) = url.rsplit_once('@') {
             let reason = "a name or a password has no place in it";
@@ -338,6 +370,12 @@ impl fmt::Debug for Remote {
     }
 }
 
+/// Does what is sent there stay on this machine?
+fn is_here(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
 /// An answer's body, which comes while it is read: see [`Remote::stream`]. Who drops it goes away.
 /// A read fails when the connection ends before the body does, or nothing comes for a minute.
 pub struct RemoteBody<'r> {
@@ -449,7 +487,7 @@ mod tests {
             ("https://[::1]", "::1", 443, "[::1]"),
             ("http://[2001:db8::1]:7070", "2001:db8::1", 7070, "[2001:db8::1]:7070"),
         ] {
-            let remote = Remote::new(url, Some("secret")).unwrap();
+            let remote = Remote::exposing(url, Some("secret")).unwrap();
             assert_eq!((&*remote.host, remote.port), (host, port), "{url}");
             assert_eq!(remote.authority, authority, "{url}");
             assert!(!format!("{remote:?}").contains("secret"), "{url}");

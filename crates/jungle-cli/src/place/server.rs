@@ -87,10 +87,14 @@ struct Marked {
 }
 
 impl Server {
-    /// A server that knows who asks by this token.
-    pub(crate) fn new(url: &str, token: Option<&str>) -> Result<Server, Failure> {
-        let remote = Remote::new(url, token).map_err(|error| failure(&error))?;
-        Ok(Server { remote, url: url.to_owned() })
+    /// A server that is told who asks.
+    pub(crate) fn new(url: &str, asking: &args::Asking) -> Result<Server, Failure> {
+        let token = asking.token()?;
+        let remote = match asking.expose_token {
+            true => Remote::exposing(url, token.as_deref()),
+            false => Remote::new(url, token.as_deref()),
+        };
+        Ok(Server { remote: remote.map_err(|error| failure(&error))?, url: url.to_owned() })
     }
 
     /// What is at an address, as it comes.
@@ -439,7 +443,7 @@ fn patiently<T>(ask: impl Fn() -> Result<T, RemoteError>) -> Result<T, RemoteErr
 /// Why a server did not do something, as it says itself.
 fn failure(error: &RemoteError) -> Failure {
     let exit = match error {
-        RemoteError::Url { .. } | RemoteError::Token => Exit::Usage,
+        RemoteError::Url { .. } | RemoteError::Token | RemoteError::Exposed { .. } => Exit::Usage,
         error if error.is_away() => Exit::Unreachable,
         error => match error.kind() {
             Some("gone") => Exit::NotFound,
@@ -453,6 +457,9 @@ fn failure(error: &RemoteError) -> Failure {
             failure.with_hint("who asks is said by a token, in JUNGLE_TOKEN or a --token-file")
         }
         RemoteError::Refused { hint: Some(hint), .. } => failure.with_hint(plain(hint)),
+        RemoteError::Exposed { .. } => {
+            failure.with_hint("ask it by https://; --expose-token sends the token all the same")
+        }
         RemoteError::Unreached { .. } => {
             failure.with_hint("`jungle serve` says at which URL a server can be asked")
         }

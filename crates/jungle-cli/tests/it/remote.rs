@@ -371,6 +371,38 @@ fn a_token_says_who_asks() {
     folder.run(&["get", url, "t", "--token-file", "none"]).check_code(1);
 }
 
+/// Nobody answers there, so what is sent is told by the code.
+#[test]
+fn a_token_goes_to_no_other_machine_unless_it_is_encrypted_or_may_be_seen() {
+    let folder = Folder::new("remote_exposed");
+    folder.write("token", "secret");
+    let (_held, port) = port_of_nobody();
+    let ask = |host: &str, more: &[&str]| {
+        let url = format!("{host}:{port}");
+        folder.run(&[["get", &*url, "t"].as_slice(), more].concat())
+    };
+    let other = "http://0.0.0.0";
+    for more in [["--token-file", "token"].as_slice(), &["--token-file", "token", "--json"]] {
+        let refused = ask(other, more);
+        assert_eq!((refused.code, &*refused.out), (Some(2), ""), "{}", refused.err);
+        assert!(refused.err.contains("--expose-token"), "{}", refused.err);
+        assert!(!refused.err.contains("secret"), "{}", refused.err);
+    }
+    ask(other, &[]).check_code(7);
+    ask(other, &["--token-file", "token", "--expose-token"]).check_code(7);
+    for host in ["http://127.0.0.1", "http://localhost", "http://[::1]", "https://0.0.0.0"] {
+        ask(host, &["--token-file", "token"]).check_code(7);
+    }
+}
+
+/// A port where nobody listens, and which nobody else is given as long as what holds it is there.
+fn port_of_nobody() -> ((TcpListener, TcpStream), u16) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let port = taken.local_addr().unwrap().port();
+    ((listener, taken), port)
+}
+
 #[test]
 fn who_may_edit_a_part_does_so_on_a_branch_too() {
     let folder = Folder::new("remote_part");
@@ -410,10 +442,7 @@ fn a_server_that_encrypts_is_known_by_its_certificate() {
 #[test]
 fn who_does_not_answer_has_a_code_of_its_own() {
     let folder = Folder::new("remote_away");
-    // Nobody listens there, and nobody else is given it meanwhile.
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let taken = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let port = taken.local_addr().unwrap().port();
+    let (_held, port) = port_of_nobody();
     let away = folder.run(&["get", &format!("http://127.0.0.1:{port}"), "t"]);
     assert_eq!((away.code, &*away.out), (Some(7), ""), "{}", away.err);
     for url in ["http://", "http://127.0.0.1/x", "http://ana:secret@127.0.0.1"] {
