@@ -198,6 +198,7 @@ fn served_folder_is_backed_up_by_its_url() {
     let reads = back_up(&["--token-file", "reads"]);
     reads.check_code(1);
     assert!(reads.err.contains("administer all trees"), "{}", reads.err);
+    assert!(!folder.0.join("copy").exists(), "a folder was made");
     for (before, newest) in [(0, 2), (2, 3)] {
         let value = newest.to_string();
         folder.run(&["put", url, "t", "/n", &value, "--token-file", "admin"]).check_code(0);

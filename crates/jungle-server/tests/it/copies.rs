@@ -123,13 +123,16 @@ fn copy_that_breaks_off_is_told_and_the_next_one_goes_on() {
 
 #[test]
 fn one_copy_is_sent_at_a_time_and_stands_in_nobodys_way() {
-    let data = Folder::new("copies-one");
+    let (data, copy) = (Folder::new("copies-one"), Folder::new("copies-one-copy"));
     let served = Served::folder(&data).tree("t");
     fill(&served);
     let (status, stream) = served.stream(COPY, "");
     assert_eq!(status, 200);
     let refused = served.post(COPY, "");
     assert_eq!((refused.status.as_u16(), refused.problem()), (409, "under-way".to_owned()));
+    let refused = take(&served, &copy);
+    assert!(matches!(refused, Err(BackupError::Stream(StreamError::Io(_)))), "{refused:?}");
+    assert!(!copy.0.exists(), "a folder was made");
     append(&served);
     let newest = served.server.jungle().revision().number();
     drop(stream);

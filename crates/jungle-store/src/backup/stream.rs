@@ -16,7 +16,7 @@
 //! What comes is put into the copy segment by segment, as otherwise. So a stream that breaks off
 //! leaves a copy that is interrupted: whole, up to an older revision, and not marked as closed.
 
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use super::{
 };
 use crate::checkpoint::{Input, Output, StreamError};
 use crate::disk::{Disk, FolderDisk};
-use crate::error::{Damage, OpenError, doing};
+use crate::error::{Damage, IoError, OpenError, doing};
 use crate::log::recover::segments;
 use crate::log::segment::{LOG, SEGMENT_FILE_BYTES_MAX, SEGMENT_HEADER, SegmentHeader};
 use crate::open::OpenOptions;
@@ -119,8 +119,8 @@ impl OpenOptions {
     /// Takes what [`write_backup`](Store::write_backup) wrote into a folder, as
     /// [`backup`](Store::backup) makes a copy: a new one, which is made when it is not there, or a
     /// copy of the same Jungle, which gets what is new. `ask` is told which revision that has, 0
-    /// when it has none, and gives the stream. A first copy is opened by these options, to check
-    /// it.
+    /// when it has none, and gives the stream; if it gives none, nothing is made where nothing was.
+    /// A first copy is opened by these options, to check it.
     ///
     /// ```
     /// use jungle_store::{BackupProgress, OpenOptions, Progress, Store};
@@ -157,11 +157,13 @@ impl OpenOptions {
         ask: impl FnOnce(Revision) -> io::Result<R>,
     ) -> Result<BackupReport, BackupError> {
         let folder = folder.as_ref();
-        let disk = FolderDisk::create(folder);
-        let disk = disk.map_err(doing("create", &folder.to_string_lossy()))?;
         // It is opened to be read only.
         let options = self.read_only().spilling_in(folder);
-        options.take_backup_on(Arc::new(disk), progress, ask)
+        if has_nothing(folder) {
+            let stream = ask(Revision::new(0)).map_err(StreamError::from)?;
+            return options.take_backup_on(created(folder)?, progress, |_| Ok(stream));
+        }
+        options.take_backup_on(created(folder)?, progress, ask)
     }
 
     /// As [`take_backup`](OpenOptions::take_backup), onto a disk.
@@ -186,6 +188,20 @@ impl OpenOptions {
         drop(done);
         target.end(&to, copied, newest, self.progress(checking))
     }
+}
+
+/// Is the folder not there, or empty? Nobody has it then. If somebody makes a copy there meanwhile,
+/// one that is of the same Jungle is completed by all that comes, too, and another one refused.
+fn has_nothing(folder: &Path) -> bool {
+    match FolderDisk::new(folder).list("") {
+        Ok(there) => there.is_empty(),
+        Err(error) => error.kind() == ErrorKind::NotFound,
+    }
+}
+
+fn created(folder: &Path) -> Result<Arc<FolderDisk>, IoError> {
+    let disk = FolderDisk::create(folder).map(Arc::new);
+    disk.map_err(doing("create", &folder.to_string_lossy()))
 }
 
 /// Puts the checkpoint there that comes in front of the log, if one does. A copy that has something

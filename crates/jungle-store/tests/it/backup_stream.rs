@@ -100,10 +100,20 @@ fn what_the_log_has_no_more_comes_as_a_checkpoint() {
 #[test]
 fn what_cannot_be_asked_for_is_told_and_nothing_is_there() {
     let copy = Folder::new();
-    let refusal = |_| -> io::Result<io::Empty> { Err(io::Error::other("it is not for you")) };
-    let progress = BackupProgress::default();
-    let refused = OpenOptions::new().take_backup(copy.path(), progress, refusal);
-    assert!(matches!(refused, Err(BackupError::Stream(StreamError::Io(_)))), "{refused:?}");
+    let check_refusal = || {
+        let refusal = |since| -> io::Result<io::Empty> {
+            assert_eq!(since, Revision::new(0));
+            Err(io::Error::other("it is not for you"))
+        };
+        let progress = BackupProgress::default();
+        let refused = OpenOptions::new().take_backup(copy.path(), progress, refusal);
+        assert!(matches!(refused, Err(BackupError::Stream(StreamError::Io(_)))), "{refused:?}");
+    };
+    check_refusal();
+    assert!(!copy.path().exists());
+    std::fs::create_dir(copy.path()).unwrap();
+    check_refusal();
+    assert_eq!(std::fs::read_dir(copy.path()).unwrap().count(), 0);
     for (bytes, is_short) in [("JUNG", true), ("something else", false)] {
         let progress = BackupProgress::default();
         let taken = OpenOptions::new().take_backup(copy.path(), progress, |_| Ok(bytes.as_bytes()));
