@@ -440,6 +440,26 @@ fn a_server_that_encrypts_is_known_by_its_certificate() {
 }
 
 #[test]
+fn a_server_that_goes_away_while_it_sends_a_backup_has_not_answered() {
+    let folder = Folder::new("remote_broken");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let served = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let (mut request, mut byte) = (Vec::new(), [0_u8]);
+        while !request.ends_with(br#"{"since":0}"#) {
+            stream.read_exact(&mut byte).unwrap();
+            request.extend(byte);
+        }
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nJUNGBAK\n").unwrap();
+    });
+    let broken = folder.run(&["backup", &url, "copy"]);
+    broken.check_code(7);
+    assert!(broken.err.contains("the next one completes"), "{}", broken.err);
+    served.join().unwrap();
+}
+
+#[test]
 fn who_does_not_answer_has_a_code_of_its_own() {
     let folder = Folder::new("remote_away");
     let (_held, port) = port_of_nobody();
