@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Read};
 use jungle_tree::VALUE_BYTES_MAX;
 
 /// No value may have more than this, so nothing that is held whole needs more.
-const BYTES_MAX: usize = VALUE_BYTES_MAX;
+pub(super) const BYTES_MAX: usize = VALUE_BYTES_MAX;
 
 pub(super) struct Limited<R> {
     reader: R,

@@ -3,6 +3,8 @@
 
 pub(super) mod names;
 mod read;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub(crate) use read::Json;

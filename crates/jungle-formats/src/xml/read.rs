@@ -10,7 +10,7 @@ use quick_xml::reader::Reader;
 use jungle_json::write_value;
 use jungle_tree::ValueRef;
 
-use super::super::limited::Limited;
+use super::super::limited::{BYTES_MAX, Limited};
 use super::names::{
     CDATA, CHILDREN, COMMENT, DECLARATION, DOCTYPE, ENTITY, INSTRUCTION, NAME, ORDER,
 };
@@ -64,14 +64,12 @@ impl<R: BufRead> Json<R> {
     fn write(&mut self, event: Event<'_>) -> Result<(), String> {
         match &event {
             Event::Text(text) => {
-                self.text.get_or_insert_default().push_str(&line_feeds(text));
-                return Ok(());
+                return self.add_text(&line_feeds(text));
             }
             Event::GeneralRef(_) if self.open.len() == 1 => return Err(OUTSIDE.into()),
             Event::GeneralRef(name) => {
                 if let Some(resolved) = resolve(name)? {
-                    self.text.get_or_insert_default().push_str(&resolved);
-                    return Ok(());
+                    return self.add_text(&resolved);
                 }
             }
             _ => {}
@@ -131,6 +129,27 @@ impl<R: BufRead> Json<R> {
         self.json.push(':');
         write_value(ValueRef::Text(&line_feeds(text)), &mut self.json);
         self.json.push('}');
+    }
+
+    /// Text goes on, behind a reference too: the reader knows only how long each part of it is.
+    fn add_text(&mut self, more: &str) -> Result<(), String> {
+        self.text.get_or_insert_default().push_str(more);
+        match self.is_long() {
+            true => Err(format!("text is longer than {BYTES_MAX} bytes")),
+            false => Ok(()),
+        }
+    }
+
+    fn is_long(&self) -> bool {
+        self.text.as_ref().is_some_and(|text| text.len() > BYTES_MAX)
+    }
+
+    /// Of which kind is what has gone wrong: was it too much?
+    fn kind(&self) -> io::ErrorKind {
+        match self.is_long() {
+            true => io::ErrorKind::FileTooLarge,
+            false => self.reader.get_ref().kind(),
+        }
     }
 
     fn end_text(&mut self) -> Result<(), String> {
@@ -199,7 +218,7 @@ impl<R: BufRead> Read for Json<R> {
             self.taken = 0;
             self.step().map_err(|what| {
                 let at = self.reader.buffer_position();
-                io::Error::new(self.reader.get_ref().kind(), format!("byte {at}: {what}"))
+                io::Error::new(self.kind(), format!("byte {at}: {what}"))
             })?;
         }
         let rest = &self.json.as_bytes()[self.taken..];
