@@ -1,7 +1,7 @@
 //! Documents: subtrees as JSON or in other forms, streamed out and in, and histories, out only.
 
 use std::error::Error;
-use std::io::{self, BufReader, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
 use axum::body::Body;
 use axum::http::header::HeaderMap;
@@ -167,6 +167,19 @@ pub(super) fn within(limits: &Limits) -> ImportOptions {
     }
 }
 
+/// The JSON that stands for a document of this form, to be read.
+pub(super) fn as_json<'r>(
+    form: Option<ReadForm>,
+    document: impl BufRead + 'r,
+    options: &ImportOptions,
+) -> Box<dyn Read + 'r> {
+    match form {
+        None => Box::new(document),
+        // Deeper by one, so that it is the import that refuses what is too deep.
+        Some(form) => jungle_formats::json(form, document, options.limits.depth_max + 1),
+    }
+}
+
 struct Import {
     tree: TreeHandle,
     path: Path,
@@ -190,14 +203,9 @@ impl Import {
             check(expected, tx.began_at())?;
         }
         let mut body = Heard { body, keyed, bytes: 0, failed: None };
-        let buffered = BufReader::with_capacity(64 << 10, &mut body);
-        let document: Box<dyn Read + '_> = match form {
-            None => Box::new(buffered),
-            // Deeper by one, so that it is the import that refuses what is too deep.
-            Some(form) => jungle_formats::json(form, buffered, options.limits.depth_max + 1),
-        };
+        let json = as_json(form, BufReader::with_capacity(64 << 10, &mut body), options);
         let read =
-            tx.bulk(|editor| jungle::json::import(document, editor, &path, options, &mut |_| ()));
+            tx.bulk(|editor| jungle::json::import(json, editor, &path, options, &mut |_| ()));
         let summary = match read {
             Ok(summary) => Ok(summary),
             // What the tree refuses now may have been done before. Which request it is, is known
@@ -271,7 +279,11 @@ fn refused(error: CommitError, tree: &TreeHandle, expected: Option<Expected>) ->
 }
 
 /// What went wrong with a body is told by the kind of the error that reading it gave, if it did.
-fn not_read(error: ImportError, form: Option<ReadForm>, failed: Option<ErrorKind>) -> Problem {
+pub(super) fn not_read(
+    error: ImportError,
+    form: Option<ReadForm>,
+    failed: Option<ErrorKind>,
+) -> Problem {
     let (kind, detail) = match failed {
         Some(ErrorKind::TimedOut) => (Kind::TimedOut, "the document came too slowly"),
         Some(ErrorKind::FileTooLarge) => (Kind::TooLarge, "the document is too large"),

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::commit::Batch;
 use super::document;
 use super::edit::Edits;
+use super::form::read_as;
 use super::revert::Wanted;
 use super::status::of_all;
 use super::{Named, json};
@@ -46,7 +47,7 @@ pub(crate) async fn commit(
 }
 
 /// Imports a document. All of it is there before anybody is kept out: as an entry it may not be
-/// long anyhow.
+/// long anyhow, and nor may the JSON that it stands for.
 pub(crate) async fn import(
     app: Visitor,
     Named(name): Named<String>,
@@ -57,14 +58,16 @@ pub(crate) async fn import(
     let branch = app.branch(&name, &query, Need::write(&path))?;
     let meta = app.meta(query.text("author")?, query.long_text("message"))?;
     let local = outbox(&app)?;
-    body::must_be(request.headers(), "application/json")?;
+    let (_, form) = read_as(request.headers())?;
     let body = body::whole(request, &app.options.limits).await?;
     kept(&app, move |app| {
-        let options = document::within(&app.options.limits);
+        let mut options = document::within(&app.options.limits);
+        options.limits.bytes_max = app.options.limits.body_bytes_max as u64;
         let kept = local.update(&branch, &CommitOptions::from(&meta), |draft| {
             draft.bulk(|editor| {
-                let read = jungle::json::import(&body[..], editor, &path, &options, &mut |_| ());
-                read.map_err(Problem::from)
+                let json = document::as_json(form, &body[..], &options);
+                let read = jungle::json::import(json, editor, &path, &options, &mut |_| ());
+                read.map_err(|error| document::not_read(error, form, None))
             })
         });
         Ok(of_entry(kept?.id))

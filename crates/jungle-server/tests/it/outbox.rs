@@ -144,6 +144,48 @@ fn imports_and_reverts_are_done_while_cut_off() {
 }
 
 #[test]
+fn documents_of_any_form_are_imported_while_cut_off() {
+    let (folder, log) = (Folder::new("outbox-forms"), MemoryLog::new());
+    let elsewhere = Jungle::builder().build().unwrap();
+    let other = Cluster::follow(Arc::new(log.connect()), &elsewhere, &Options::default()).unwrap();
+    elsewhere.create_tree("t").unwrap();
+    let (served, cluster, is_away) = serve(log, &folder, jungle_server::Options::default());
+    cluster.sync(PATIENCE).unwrap();
+    is_away.store(true, Ordering::SeqCst);
+    let put = |media, text: &str| {
+        let headers = [("content-type", media)];
+        served.send("PUT", "/api/v1/trees/t/local/document", &headers, Some(text))
+    };
+    let document = |headers: &[_]| served.send("GET", "/api/v1/trees/t/document", headers, None);
+    let own = || document(&[("jungle-consistency", "own")]).text;
+    let csv = r#"[{"name":"ana","age":"7"}]"#;
+    for (media, text, expected) in [
+        ("application/yaml", "a: {b: 1.50}\n", r#"{"a":{"b":1.50}}"#),
+        ("application/xml", "<a>x<b/></a>", r##"[{"#name":"a","#children":["x",{"#name":"b"}]}]"##),
+        ("text/csv; charset=utf-8", "name,age\nana,7\n", csv),
+    ] {
+        assert!(put(media, text).expect(202)["entry"].is_string(), "{media}");
+        assert_eq!(own(), expected, "{media}");
+    }
+    // A little may stand for much.
+    let names: Vec<String> = (0..100).map(|at| format!("{at}{}", "x".repeat(200))).collect();
+    let rows = format!("{}\n", ",".repeat(99)).repeat(200);
+    for (media, text, problem) in [
+        ("application/yaml", "a: [", "bad-request"),
+        ("application/xml", "<a>", "bad-request"),
+        ("text/csv", &*format!("{}\n{rows}", names.join(",")), "too-large"),
+        ("text/plain", "a", "unsupported-media"),
+    ] {
+        assert_eq!(put(media, text).problem(), problem, "{media}");
+    }
+    assert_eq!(own(), csv);
+
+    settle(&cluster, &is_away);
+    other.sync(PATIENCE).unwrap();
+    assert_eq!(document(&[]).text, csv);
+}
+
+#[test]
 fn last_copy_of_a_commit_is_forgotten_by_who_administers_all_trees() {
     assert_eq!(forgotten("outbox-forgotten", false), [403, 204]);
     assert_eq!(forgotten("outbox-read-only", true), [403, 403]);
