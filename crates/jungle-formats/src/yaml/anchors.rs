@@ -7,6 +7,9 @@ use jungle_tree::VALUE_BYTES_MAX;
 /// All anchors together hold no more than this, and all aliases say no more than this.
 const BYTES_MAX: usize = VALUE_BYTES_MAX;
 
+/// What an anchor takes up, about, besides what it holds.
+const ANCHOR_BYTES: usize = 64;
+
 #[derive(Default)]
 pub(super) struct Anchors {
     /// By the numbers that the parser gives them.
@@ -41,11 +44,11 @@ impl Anchors {
         self.json.push_str(json);
         while let Some(open) = self.open.pop_if(|open| open.depth == depth) {
             let text = &self.json[open.begin..];
-            self.held += text.len();
+            self.held += text.len() + ANCHOR_BYTES;
             self.ended.insert(open.number, text.into());
         }
         if self.hold_too_much() {
-            return Err(format!("anchors hold more than {BYTES_MAX} bytes of JSON"));
+            return Err(format!("anchors take more than {BYTES_MAX} bytes"));
         }
         if self.open.is_empty() {
             self.json.clear();

@@ -2,6 +2,7 @@ use std::io::{self, BufReader, ErrorKind, Read};
 
 use jungle_testkit::for_each_seed;
 
+use super::anchors::Anchors;
 use super::read::Json;
 
 const SAMPLES: [&str; 4] = [
@@ -46,4 +47,15 @@ fn what_is_too_much_is_told_from_what_is_wrong() {
         let read = io::copy(&mut Json::new(text.as_bytes(), 8), &mut io::sink());
         assert_eq!(read.unwrap_err().kind(), kind, "{text:.20}");
     }
+}
+
+#[test]
+fn anchors_are_counted_however_little_they_hold() {
+    let mut anchors = Anchors::default();
+    let refused = (1..2_000_000).find(|&number| {
+        anchors.begin(number, 0, 0);
+        anchors.tell("1", 0).is_err()
+    });
+    assert!(refused.is_some_and(|number| number > 1_000_000), "{refused:?}");
+    assert!(anchors.are_over());
 }
