@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use jungle_json::{Member, Members, Shape, shape, write_value};
 use jungle_tree::{Key, KeyRef, Node, Path, ValueRef};
 
+use crate::csv::COLUMNS_MAX;
 use crate::error::WriteError;
 
 /// The column that has the names of the rows, where they have names.
@@ -74,6 +75,9 @@ fn columns<'t>(node: Node<'t>, path: &Path) -> Result<HashMap<&'t str, usize>, W
     match first {
         Some(path) if columns.is_empty() => {
             Err(WriteError::no_place(&path, "a row without columns"))
+        }
+        _ if columns.len() > COLUMNS_MAX => {
+            Err(WriteError::no_place(path, "a table of more than 65,536 columns"))
         }
         _ => Ok(columns),
     }

@@ -6,5 +6,5 @@ mod read;
 mod tests;
 mod write;
 
-pub(crate) use read::Json;
+pub(crate) use read::{COLUMNS_MAX, Json};
 pub(crate) use write::write;

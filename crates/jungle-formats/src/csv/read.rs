@@ -9,8 +9,9 @@ use jungle_tree::ValueRef;
 
 use super::super::limited::Limited;
 
-/// More columns than this no header has: a cell of one byte takes much more.
-const COLUMNS_MAX: usize = 65_536;
+/// More columns than this no header has: a cell of one byte takes much more as it is read, and one
+/// that is not there takes a comma in each row that is written.
+pub(crate) const COLUMNS_MAX: usize = 65_536;
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 

@@ -1,10 +1,13 @@
 use std::collections::HashSet;
 use std::io::{self, BufReader, ErrorKind, Read};
 
+use jungle_json::{ImportOptions, import};
 use jungle_testkit::{Rng, for_each_seed};
+use jungle_tree::{Arena, Path, Tree};
 use serde_json::{Map, Value};
 
 use super::read::Json;
+use crate::table;
 
 /// What is read of a file that comes in pieces of this size.
 fn read(text: &[u8], piece: usize) -> Result<String, String> {
@@ -136,4 +139,20 @@ fn cells_are_counted_before_they_take_memory() {
     assert_eq!(row, Err("line 3: more than the 2 cells of the header".into()));
     let names: Vec<String> = (0..65_536).map(|name| name.to_string()).collect();
     assert_eq!(read(names.join(",").as_bytes(), 1 << 13).as_deref(), Ok("[]"));
+}
+
+#[test]
+fn table_is_written_with_no_more_columns_than_are_read() {
+    for (rows, is_table) in [(1024, true), (1025, false)] {
+        let row = |row: u64| {
+            let cells = (0..64).map(|cell| format!("\"{}\":0", 64 * row + cell));
+            format!("{{{}}}", cells.collect::<Vec<_>>().join(","))
+        };
+        let json = format!("[{}]", (0..rows).map(row).collect::<Vec<_>>().join(","));
+        let mut tree = Tree::new(&Arena::new().unwrap());
+        let options = ImportOptions::default();
+        tree.edit(|editor| import(json.as_bytes(), editor, &[], &options, &mut |_| ())).unwrap();
+        let fits = table::fits(tree.snapshot().root(), &Path::root());
+        assert_eq!(fits.is_ok(), is_table, "{rows}");
+    }
 }
