@@ -127,7 +127,8 @@ impl Range {
         let mut page = Page::new(self.limit);
         let mut last = None;
         let after = self.after.as_ref().map(Key::as_ref);
-        let children = self.begin(node).skip_while(|(key, _)| after == Some(*key));
+        let mut children = self.begin(node).peekable();
+        children.next_if(|(key, _)| after == Some(*key));
         for (key, child) in children.skip(self.offset) {
             let key = key.to_key();
             if self.is_over(&key) {

@@ -43,6 +43,7 @@ fn children_come_in_pages_from_both_ends() {
         ("offset=5", "a b", json!(null)),
         ("offset=1&limit=1&after=1", "3", json!("3")),
         ("offset=20000", "", json!(null)),
+        ("order=backward&offset=2&limit=2&after=b", "3 2", json!("2")),
         ("after=77", "a b", json!(null)),
     ] {
         assert_eq!(keys(&served, query), (expected.to_owned(), next), "{query}");
