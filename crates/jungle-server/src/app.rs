@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use crate::access::{Gate, Trees, Whose};
 use crate::acknowledge::Acknowledger;
+use crate::api::Compared;
 use crate::audit::Audit;
 use crate::board::{Cache, Level};
 use crate::committer::Committer;
@@ -55,6 +56,7 @@ pub(crate) struct App {
     pub(crate) once: Arc<Once>,
     pub(crate) mark: Mark,
     pub(crate) pages: Cache,
+    pub(crate) compared: Compared,
     /// A permit for each commit that is under way and may take long.
     pub(crate) writers: Arc<Semaphore>,
     /// A permit for each who looks at much.

@@ -349,6 +349,7 @@ pub(crate) fn app(
         once: Arc::default(),
         mark,
         pages: board::Cache::default(),
+        compared: api::Compared::default(),
         writers: Arc::new(Semaphore::new(limits.commits_max)),
         readers: Arc::new(Semaphore::new(limits.long_reads_max)),
         documents: Arc::new(Places::new(limits.documents_max)),

@@ -4,9 +4,11 @@ use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use jungle::{Change, Path, Snapshot, Subtree};
 use serde::Serialize;
+use serde::ser::{SerializeSeq, Serializer};
 
 use super::Named;
 use super::change::Shown;
+use super::compared::{Of, Row};
 use crate::access::{Need, View, Visitor};
 use crate::etag;
 use crate::problem::{Kind, Problem};
@@ -18,8 +20,28 @@ struct Page<'a> {
     to: u64,
     path: String,
     total: usize,
-    changes: Vec<Shown<'a>>,
+    changes: Told<'a>,
     next: Option<usize>,
+}
+
+/// Changes, for whoever has this view. What they hold of a version is there for one at a time: all
+/// of them together may hold much.
+struct Told<'a> {
+    rows: &'a [Row],
+    from: &'a Snapshot,
+    to: &'a Snapshot,
+    view: &'a View,
+}
+
+impl Serialize for Told<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.rows.len()))?;
+        for row in self.rows {
+            let (change, before) = (&row.change(self.to), Some(self.from));
+            list.serialize_element(&Shown { change, before, view: self.view })?;
+        }
+        list.end()
+    }
 }
 
 pub(crate) async fn diff(
@@ -41,36 +63,31 @@ pub(crate) async fn diff(
             Problem::new(Kind::NoSuchRevision, detail).hint("say `from`")
         })?,
     };
-    let view = app.view(&name);
-    let page = move || Ok(page((&from, &to.snapshot), &path, &view, (after, limit)));
-    Ok(etag::told_text(&headers, app.in_line(page).await?))
-}
-
-fn page(
-    (from, to): (&Snapshot, &Snapshot),
-    path: &Path,
-    view: &View,
-    (after, limit): (usize, usize),
-) -> Vec<u8> {
-    let changes = changes(from, to, path, view);
-    let shown = changes.iter().skip(after).take(limit);
-    let shown: Vec<_> = shown.map(|change| Shown { change, before: Some(from), view }).collect();
-    let end = after.saturating_add(shown.len());
-    let page = Page {
-        from: from.revision().number(),
-        to: to.revision().number(),
-        path: path.to_string(),
-        total: changes.len(),
-        changes: shown,
-        next: (end < changes.len()).then_some(end),
+    let (view, visitor) = (app.view(&name), app.clone());
+    let page = move || {
+        let (from, to) = (&from, &to.snapshot);
+        let (path, is_whole) = (&path, view.is_whole());
+        let of = Of { from: from.version(), to: to.version(), path: path.clone(), is_whole };
+        let rows = visitor.compared.rows(of, limit, || changes(from, to, path, is_whole));
+        let begin = after.min(rows.len());
+        let end = begin.saturating_add(limit).min(rows.len());
+        let page = Page {
+            from: from.revision().number(),
+            to: to.revision().number(),
+            path: path.to_string(),
+            total: rows.len(),
+            changes: Told { rows: &rows[begin..end], from, to, view: &view },
+            next: (end < rows.len()).then_some(end),
+        };
+        Ok(serde_json::to_vec(&page).expect("plain data"))
     };
-    serde_json::to_vec(&page).expect("plain data")
+    Ok(etag::told_text(&headers, app.in_line(page).await?))
 }
 
 /// What happened at a node and below. What was moved is found only where all is compared; for
 /// whoever may not read the rest, that is neither worked out nor told.
-fn changes(from: &Snapshot, to: &Snapshot, path: &Path, view: &View) -> Vec<Change> {
-    if view.is_whole() {
+fn changes(from: &Snapshot, to: &Snapshot, path: &Path, is_whole: bool) -> Vec<Change> {
+    if is_whole {
         let changes = jungle::diff(from, to).into_iter();
         return changes.filter(|change| change.concerns(path)).collect();
     }

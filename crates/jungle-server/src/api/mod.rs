@@ -5,6 +5,7 @@ mod branches;
 pub(crate) mod change;
 mod children;
 mod commit;
+mod compared;
 mod diff;
 mod document;
 pub(crate) mod edit;
@@ -45,6 +46,7 @@ use crate::app::App;
 use crate::problem::{Kind, Problem};
 use crate::upkeep::Work;
 
+pub(crate) use compared::Compared;
 pub(crate) use status::{OPENAPI, of_all};
 
 pub(crate) fn routes() -> Router<Arc<App>> {

@@ -432,6 +432,45 @@ fn other_end_of_a_move_is_not_told_to_who_may_not_read_it() {
 }
 
 #[test]
+fn pages_of_a_diff_are_told_by_the_rights_of_who_asks() {
+    let granted = [
+        ("ana", "t", "/", Role::Admin),
+        ("ben", "t", "/a", Role::Read),
+        ("cid", "t", "/b", Role::Read),
+    ];
+    let guarded = Guarded::new("part-pages", &granted);
+    let before = guarded.get("ana", "/api/v1/trees/t").expect(200)["revision"].clone();
+    guarded.edit("ana", r#"{"op":"put","path":"/a/x","attribute":"n","value":1}"#).expect(200);
+    let from = guarded.get("ana", "/api/v1/trees/t").expect(200)["revision"].clone();
+    let edits = r#"{"op":"move","from":"/a/x","path":"/b/x"},
+        {"op":"put","path":"/a","attribute":"m","value":2},
+        {"op":"put","path":"/a","attribute":"n","value":3}"#;
+    guarded.edit("ana", edits).expect(200);
+    let pages = |who: &str, from: &Json| {
+        let (mut joined, mut after) = (Vec::new(), json!(0));
+        while !after.is_null() {
+            let diff = format!("/api/v1/trees/t/diff?path=/a&from={from}&limit=1&after={after}");
+            let mut page = guarded.get(who, &diff).expect(200);
+            joined.append(page["changes"].as_array_mut().unwrap());
+            after = page["next"].take();
+        }
+        joined
+    };
+    for from in [&before, &from] {
+        let diff = format!("/api/v1/trees/t/diff?path=/a&from={from}");
+        let whole = |who: &str| guarded.get(who, &diff).expect(200)["changes"].clone();
+        // Whoever asks first: what the others are told is their own.
+        for who in ["ana", "ben", "ana", "ben"] {
+            assert_eq!(json!(pages(who, from)), whole(who), "{who}");
+            let refused = guarded.get("cid", &format!("{diff}&limit=1"));
+            assert_eq!(refused.problem(), "forbidden");
+        }
+        let told = json!(pages("ben", from)).to_string();
+        assert!(told.contains("/a/x") && !told.contains("/b"), "{told}");
+    }
+}
+
+#[test]
 fn part_that_comes_or_goes_is_told_as_one_change() {
     let granted = [("ana", "t", "/", Role::Admin), ("ben", "t", "/a/x", Role::Read)];
     let guarded = Guarded::new("part-gone", &granted);

@@ -150,6 +150,42 @@ fn diff_comes_in_pages_and_below_a_path() {
 }
 
 #[test]
+fn pages_of_a_diff_are_the_whole_of_it() {
+    let served = Served::memory().tree("t");
+    let lists = |n: usize| json!({"a": vec![0; n], "b": {"c": [1, 2], "d": "x"}}).to_string();
+    served.send("PUT", "/api/v1/trees/t/document", &[], Some(&lists(40))).expect(200);
+    let old = served.get("/api/v1/trees/t").expect(200)["revision"].to_string();
+    let edits = r#"{"edits":[{"op":"move","from":"/b/c","path":"/a/c"},
+        {"op":"put","path":"/a/c/0","attribute":"","value":7},
+        {"op":"put","path":"/a/3","attribute":"n","value":"x"},
+        {"op":"remove","path":"/a/7"},{"op":"move","from":"/a","path":"/e"},
+        {"op":"insert","path":"/f"},{"op":"insert","path":"/f/g"}]}"#;
+    served.post("/api/v1/trees/t/commits", edits).expect(200);
+    let new = served.get("/api/v1/trees/t").expect(200)["revision"].to_string();
+    for (from, to) in [(&old, &new), (&new, &old)] {
+        for path in ["/", "/e", "/b"] {
+            let diff = format!("/api/v1/trees/t/diff?from={from}&to={to}&path={path}");
+            let whole = served.get(&format!("{diff}&limit=1000")).expect(200);
+            assert!(whole["next"].is_null() && whole["total"].as_u64() > Some(0), "{whole}");
+            for limit in 1..=3 {
+                // What comes between is of no other commit's doing.
+                let between = r#"{"edits":[{"op":"append"}]}"#;
+                served.post("/api/v1/trees/t/commits", between).expect(200);
+                let (mut joined, mut after) = (Vec::new(), json!(0));
+                while !after.is_null() {
+                    let page = format!("{diff}&limit={limit}&after={after}");
+                    let mut page = served.get(&page).expect(200);
+                    joined.append(page["changes"].as_array_mut().unwrap());
+                    assert_eq!(page["total"], whole["total"]);
+                    after = page["next"].take();
+                }
+                assert_eq!(json!(joined), whole["changes"], "{diff} {limit}");
+            }
+        }
+    }
+}
+
+#[test]
 fn revision_is_taken_back_or_gone_back_to() {
     let served = with_revisions(3);
     let n = || served.get("/api/v1/trees/t/node").json()["attributes"]["n"]["value"].clone();
