@@ -281,18 +281,48 @@ visit('a program is copied, or selected where there is no clipboard', garden('co
   await dialog.waitFor({ state: 'detached' })
 })
 
+/** What is downloaded in a form, of those that are offered, and the name of its file. */
+async function saved(page, form) {
+  const asked = page.waitForEvent('download')
+  await page.getByRole('link', { name: form, exact: true }).click()
+  const download = await asked
+  return [download.suggestedFilename(), readFileSync(await download.path(), 'utf8')]
+}
+
 visit('a node is downloaded in either layout, with all below it', garden('saved', '&path=/beds'), async (page) => {
-  const saved = async (name) => {
-    const asked = page.waitForEvent('download')
-    await page.getByRole('link', { name }).click()
-    const download = await asked
-    assert.equal(download.suggestedFilename(), 'saved.json')
-    return readFileSync(await download.path(), 'utf8')
-  }
-  const [pretty, compact] = [await saved('Download as JSON to read'), await saved('Download as compact JSON')]
+  await page.getByText('Download as …').click()
+  const [[name, pretty], [, compact]] = [await saved(page, 'JSON to read'), await saved(page, 'compact JSON')]
+  assert.equal(name, 'saved.json')
   assert.ok(pretty.trim().split('\n').length > 10 && compact.trim().split('\n').length === 1, `${pretty}\n${compact}`)
   assert.deepEqual(JSON.parse(pretty), JSON.parse(compact))
   assert.match(compact, /Chard/)
+})
+
+visit('a node is downloaded in the forms that it fits', async () => {
+  await api.create('forms')
+  await api.ask('PUT', '/trees/forms/document', { owner: 'ana', rows: [{ plant: 'Leek', bed: 2 }, { plant: 'Bean', bed: 3 }] })
+  return '?tree=forms'
+}, async (page) => {
+  await page.getByText('Download as …').click()
+  const [yaml, said] = await saved(page, 'YAML')
+  assert.equal(yaml, 'forms.yaml')
+  assert.match(said, /owner: *"?ana/)
+  const [ndjson, lines] = await saved(page, 'NDJSON, all revisions')
+  assert.equal(ndjson, 'forms.ndjson')
+  assert.ok(lines.trim().split('\n').map((line) => JSON.parse(line)).length >= 2, lines)
+  // Other members stand beside the table.
+  let isSaved = false
+  page.once('download', () => { isSaved = true })
+  await page.getByRole('link', { name: 'CSV', exact: true }).click()
+  await page.locator('.notice.bad').waitFor()
+  assert.ok(!isSaved)
+  await row(page, 'rows').click()
+  await page.getByRole('heading', { name: 'rows' }).waitFor()
+  await page.getByText('Download as …').click()
+  const [csv, table] = await saved(page, 'CSV')
+  assert.equal(csv, 'forms.csv')
+  assert.match(table, /Leek[^]*Bean/)
+  assert.equal(await page.getByRole('link', { name: 'NDJSON' }).count(), 0)
 })
 
 visit('a node is dragged below another', garden('drag'), async (page) => {

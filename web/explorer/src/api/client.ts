@@ -3,6 +3,7 @@
 import type {
   Branch, Child, Children, Cluster, Committed, Diff, Edit, Found, Me, Node, Preview, Revision, Settled, Tag, Tree,
 } from './types.ts'
+import type { Form } from '../model/forms.ts'
 
 /** A problem document (RFC 9457), or no answer at all (status 0). */
 export class Problem extends Error {
@@ -195,17 +196,14 @@ export const merge = (
 ) => write<Committed>('POST', address(tree, '/merges'),
   { from, into, from_revision: ours, ...settled, ...told }, upon(tag))
 
-/** How the server lays a document out: with line ends, to be read, or as short as it can be. */
-export type Layout = 'pretty' | 'compact'
-
-export const documentAddress = ({ tree, branch, at }: Version, path: string, layout: Layout) =>
-  address(tree, '/document', { path, branch, at, layout })
+export const documentAddress = ({ tree, branch, at }: Version, path: string, form: Form['query']) =>
+  address(tree, '/document', { path, branch, at, ...form })
 
 export const watchAddress = (tree: string, branch: string, path: string, after: number) =>
   address(tree, '/watch', { branch, path, after })
 
-/** Fails with the reason for which one may not watch, which an `EventSource` does not tell. */
-export async function mayWatch(url: string): Promise<void> {
+/** Fails with the reason why nothing comes, which neither an `EventSource` nor a download tells. */
+export async function mayCome(url: string): Promise<void> {
   const stop = new AbortController()
   await send(url, { signal: stop.signal })
   stop.abort()

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import * as api from '../api/client.ts'
 import type { Edit, Node, Value } from '../api/types.ts'
+import { formsOf } from '../model/forms.ts'
 import { ancestors, isWithin, lastKey } from '../model/path.ts'
 import { count, guess, shown, size } from '../model/value.ts'
 import { CopyAs } from '../parts/CopyAs.tsx'
@@ -195,9 +196,6 @@ function NewAttribute({ taken, onKeep }: { taken: string[]; onKeep: (name: strin
   )
 }
 
-/** A document is JSON; what can be chosen is its white space. */
-const LAYOUTS: readonly [api.Layout, string][] = [['pretty', 'JSON to read'], ['compact', 'compact JSON']]
-
 /** The same for programs. */
 function Programs({ app, session, node }: NodeProps) {
   const { tree, branch } = session
@@ -206,14 +204,44 @@ function Programs({ app, session, node }: NodeProps) {
   const [isCopied, copy] = useState(false)
   return (
     <>
-      <p class="programs">
-        {LAYOUTS.map(([layout, called]) => (
-          <a key={layout} href={api.documentAddress(session.shown, node.path, layout)} download={`${tree}.json`}>Download as {called}</a>
-        ))}
+      <div class="programs">
+        <Downloads key={node.path} app={app} session={session} node={node} />
         <a href={url.href}>This node as the interface tells it</a>
         <button type="button" class="link" onClick={() => copy(true)}>Copy as …</button>
-      </p>
+      </div>
       {isCopied && <CopyAs app={app} address={url.href} onClose={() => copy(false)} />}
     </>
   )
+}
+
+/** The node with all below it, in the form that is chosen. */
+function Downloads({ app, session, node }: NodeProps) {
+  // What has no place for it is refused, and a browser would not say why.
+  const saveIfItFits = async (address: string, name: string) => {
+    if (await app.did(api.mayCome(address).then(() => true))) save(address, name)
+  }
+  return (
+    <details>
+      <summary>Download as …</summary>
+      <ul>
+        {formsOf(node.path).map(({ called, query, ending, fitsAll }) => {
+          const address = api.documentAddress(session.shown, node.path, query)
+          const name = `${session.tree}.${ending}`
+          const ask = (event: MouseEvent) => {
+            if (fitsAll) return
+            event.preventDefault()
+            void saveIfItFits(address, name)
+          }
+          return <li key={called}><a href={address} download={name} onClick={ask}>{called}</a></li>
+        })}
+      </ul>
+    </details>
+  )
+}
+
+function save(address: string, name: string) {
+  const link = document.createElement('a')
+  link.href = address
+  link.download = name
+  link.click()
 }

@@ -422,7 +422,7 @@ export class Session {
     const isOff = () => this.isOver || document.hidden || this.source !== refused
     if (isOff()) return
     try {
-      await api.mayWatch(this.stream)
+      await api.mayCome(this.stream)
       if (isOff()) return
       this.on.returned()
       await this.goOn()
