@@ -37,7 +37,7 @@ fn landed(
     let time = now.time().max(branch.newest().time);
     let meta = options.meta.clone();
     let (revision, content) = (done.revision, Rc::new(content));
-    let (carried, written) = (sketch.carries(), sketch.written());
+    let (carried, written) = (sketch.carries(), sketch.written(branch));
     branch.committed(Version { revision, time, meta, content, carried, written });
 }
 
@@ -228,7 +228,7 @@ impl World {
                 let content = expected.unwrap_or_else(|| content::whole(&branch.handle.snapshot()));
                 let meta = jungle_db::CommitMeta::new();
                 let content = Rc::new(content);
-                let (carried, written) = (sketch.carries(), sketch.written());
+                let (carried, written) = (sketch.carries(), sketch.written(branch));
                 branch.committed(Version { revision, time, meta, content, carried, written });
             }
         }

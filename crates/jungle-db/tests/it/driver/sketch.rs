@@ -45,10 +45,8 @@ impl Sketch {
     pub fn on(&self, branch: &Branch, renamed: &[(Path, Path)]) -> Option<Content> {
         let removes = self.steps.iter().any(|(op, _)| matches!(op, Op::Remove(_)));
         let hides = removes || self.carries();
-        // What was edited follows the node to where others have carried it, whatever is at its
-        // path now.
-        let follows = branch.versions.iter().any(|it| it.revision > self.began_at && it.carried);
-        if self.isolation == Isolation::Snapshot || follows || hides && !renamed.is_empty() {
+        let is_plain = self.isolation != Isolation::Snapshot && !self.follows(branch);
+        if !is_plain || hides && !renamed.is_empty() {
             return None;
         }
         let mut content = Content::clone(&branch.newest().content);
@@ -115,8 +113,17 @@ impl Sketch {
         self.steps.iter().any(|(op, said)| op.carries() && *said != Answer::Refused)
     }
 
-    /// Where it wrote, all the way down.
-    pub fn written(&self) -> Rc<[Path]> {
+    /// Have others carried something since it began? What it edited follows the node then, whatever
+    /// is at its path now.
+    fn follows(&self, branch: &Branch) -> bool {
+        branch.versions.iter().any(|it| it.revision > self.began_at && it.carried)
+    }
+
+    /// Where it wrote, or may have, all the way down, if it is committed now.
+    pub fn written(&self, branch: &Branch) -> Rc<[Path]> {
+        if self.follows(branch) {
+            return Rc::new([Path::root()]);
+        }
         let writes = self.steps.iter().filter(|(op, _)| !op.only_looks());
         writes.flat_map(|(op, _)| op.touches()).collect()
     }
