@@ -6,6 +6,7 @@ mod convert;
 mod cursor;
 mod op;
 mod random;
+mod reads;
 pub mod stress;
 mod verify;
 
@@ -282,6 +283,12 @@ impl World {
         }
         let (snapshot, model) = rng.pick(&self.held);
         verify::version(snapshot, model);
+        match rng.below(16) {
+            0 | 1 => reads::places(rng, &newest, &line.model),
+            2 | 3 => reads::difference(rng, (snapshot, model), (&newest, &line.model)),
+            4 => reads::skips(&newest, &line.model, snapshot),
+            _ => {}
+        }
         verify::differences((snapshot.root(), model), (newest.root(), &line.model));
         if rng.chance(1, 8) {
             verify::index(rng, snapshot, &newest, &line.model);

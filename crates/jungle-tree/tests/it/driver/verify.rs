@@ -8,9 +8,22 @@ use jungle_tree::{AttributeIndex, ContentHash, EditError, KeyRef, Node, Snapshot
 
 use super::{convert, random};
 
-/// Everything in the subtree, by every way of reading it.
+/// Everything in the subtree, by every way of reading it, and which position comes next.
 #[track_caller]
 pub fn content(node: Node<'_>, model: &ModelNode) {
+    each(node, model, |node, model| {
+        assert_eq!(node.next_position(), model.next, "next position");
+    });
+}
+
+/// Everything in the subtree, whatever was there and is gone.
+#[track_caller]
+pub fn equal(node: Node<'_>, model: &ModelNode) {
+    each(node, model, |_, _| ());
+}
+
+#[track_caller]
+fn each(node: Node<'_>, model: &ModelNode, besides: impl Fn(Node<'_>, &ModelNode)) {
     let mut stack = vec![(node, model)];
     while let Some((node, model)) = stack.pop() {
         attributes(node, model);
@@ -24,11 +37,13 @@ pub fn content(node: Node<'_>, model: &ModelNode) {
         assert_eq!(more, None, "children that should not be there");
         assert_eq!(node.child_count(), model.children.len() as u64);
         assert_eq!(node.has_children(), !model.children.is_empty());
-        assert_eq!(node.next_position(), model.next, "next position");
+        besides(node, model);
     }
 }
 
-fn attributes(node: Node<'_>, model: &ModelNode) {
+/// The attributes of one node.
+#[track_caller]
+pub fn attributes(node: Node<'_>, model: &ModelNode) {
     let mut attributes = node.attributes();
     for (key, value) in &model.attributes {
         let found = attributes.next();
