@@ -13,7 +13,9 @@ mod verify;
 use std::sync::Arc;
 
 use jungle_testkit::{ModelNode, Rng};
-use jungle_tree::{Arena, ArenaOptions, EditError, Editor, Keep, Snapshot, Tree, VersionId};
+use jungle_tree::{
+    Arena, ArenaOptions, EditError, Editor, Keep, Key, Path, Snapshot, Tree, ValueRef, VersionId,
+};
 
 use op::{Op, Source};
 
@@ -119,6 +121,7 @@ impl World {
             16..22 => self.edit(rng, line),
             22..27 => self.hold(rng, line),
             27..31 => self.let_go(rng),
+            31 if rng.chance(1, 2) => self.put_each(rng, line),
             31 => self.open_editor(rng, line),
             32 => self.edit_open(rng),
             33 => self.close_editor(rng, line),
@@ -147,6 +150,28 @@ impl World {
             op.to_model(&mut model, said);
             line.published(model);
         }
+    }
+
+    /// Puts that make a version each, up to the first that is refused.
+    fn put_each(&mut self, rng: &mut Rng, line: usize) {
+        let line = &mut self.lines[line];
+        let mut model = ModelNode::clone(&line.model);
+        let puts: Vec<_> = (0..rng.below(50))
+            .map(|_| (random::path_or_not(rng, &model), random::attribute(rng), random::value(rng)))
+            .collect();
+        trace(&("each", &puts));
+        let paths: Vec<Path> = puts.iter().map(|(at, ..)| convert::path(at)).collect();
+        let given: Vec<(&[Key], &str, ValueRef<'_>)> = paths
+            .iter()
+            .zip(&puts)
+            .map(|(at, (_, key, value))| (&**at, &**key, convert::value(value)))
+            .collect();
+        let said = line.tree.put_attributes_each(&given);
+        let said = said.map_err(|error| convert::error(&error).ok_or(error));
+        let mut puts = puts.iter();
+        let expected = puts.try_for_each(|(at, key, value)| model.put(at, key, value.clone()));
+        assert_eq!(said, expected.map_err(Ok), "puts one after the other");
+        line.published(model);
     }
 
     fn sources(&self, rng: &mut Rng) -> Vec<Source> {

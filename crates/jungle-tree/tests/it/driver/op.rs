@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jungle_testkit::{MODEL_POSITIONS, ModelError, ModelKey, ModelNode, ModelValue, Rng};
-use jungle_tree::{EditError, Editor, Key, Snapshot, Tree};
+use jungle_tree::{EditError, Editor, Key, Place, Signature, Snapshot, Tree, copy_subtree};
 
 use super::convert;
 use super::random::{self, ModelPath};
@@ -33,6 +33,9 @@ impl std::fmt::Debug for Source {
 #[derive(Clone, Debug)]
 pub enum Op {
     Add(ModelPath),
+    AddWith(ModelPath, Vec<(String, ModelValue)>),
+    /// Adds what the other call would, at a position of this drawing.
+    Signed(Box<Op>, Signature),
     Insert(ModelPath, ModelKey),
     Before(ModelPath, ModelKey),
     After(ModelPath, ModelKey),
@@ -42,6 +45,8 @@ pub enum Op {
     At(ModelPath, u64),
     Move(ModelPath, ModelPath, ModelKey),
     Set(ModelPath, Source),
+    /// Node by node, as between arenas.
+    Copy(ModelPath, Source),
     Graft(ModelPath, ModelKey, Source),
     Push(ModelKey),
     Pop(ModelPath),
@@ -60,7 +65,7 @@ type Outcome = Result<Done, EditError>;
 impl Op {
     /// Any call; `sources` are what can be put in.
     pub fn random(rng: &mut Rng, model: &ModelNode, sources: &[Source]) -> Op {
-        match rng.below(12) {
+        match rng.below(15) {
             0 if !sources.is_empty() => Op::Set(path_below(rng, model), rng.pick(sources).clone()),
             1 if !sources.is_empty() => {
                 let path = random::path(rng, model);
@@ -73,10 +78,31 @@ impl Op {
                 let key = random::key(rng, at(model, &to));
                 Op::Move(path_below(rng, model), to, key)
             }
+            12 => Op::AddWith(random::path_or_not(rng, model), attributes(rng)),
+            13 => Op::random_signed(rng, model),
+            14 if !sources.is_empty() => {
+                let mut path = random::path(rng, model);
+                if rng.chance(1, 2) {
+                    path.push(random::key(rng, at(model, &path)));
+                }
+                Op::Copy(path, rng.pick(sources).clone())
+            }
             5 if rng.chance(1, 3) => Op::Push(random::key(rng, model)),
             6 if rng.chance(1, 8) || model.depth() > 12 => Op::Pop(path_below(rng, model)),
             _ => Op::random_single(rng, model),
         }
+    }
+
+    fn random_signed(rng: &mut Rng, model: &ModelNode) -> Op {
+        let path = random::path_or_not(rng, model);
+        let sibling = random::child(rng, model.at(&path).unwrap_or(model)).unwrap_or(name());
+        let op = match rng.below(4) {
+            0 => Op::Add(path),
+            1 => Op::Before(path, sibling),
+            2 => Op::After(path, sibling),
+            _ => Op::At(path, rng.below(10)),
+        };
+        Op::Signed(Box::new(op), Signature::new(rng.below(3), rng.next_u64()))
     }
 
     /// A call that a tree has, too.
@@ -123,6 +149,12 @@ impl Op {
     pub fn to_editor(&self, editor: &mut Editor) -> Option<Outcome> {
         Some(match self {
             Op::Add(at) => given(editor.add_child(&convert::path(at))),
+            Op::AddWith(at, attributes) => {
+                let attributes: Vec<_> =
+                    attributes.iter().map(|(key, it)| (&**key, convert::value(it))).collect();
+                given(editor.add_child_with(&convert::path(at), &attributes))
+            }
+            Op::Signed(op, signature) => given(op.signed(editor, signature)?),
             Op::Insert(at, key) => {
                 nothing(editor.insert_child(&convert::path(at), &convert::key(key)))
             }
@@ -148,6 +180,11 @@ impl Op {
                 let node = node.at(&convert::path(&source.path)).expect("the model has it");
                 nothing(editor.set_subtree(&convert::path(at), node))
             }
+            Op::Copy(at, source) => {
+                let node = source.snapshot.root();
+                let node = node.at(&convert::path(&source.path)).expect("the model has it");
+                nothing(copy_subtree(editor, &convert::path(at), node))
+            }
             Op::Graft(at, key, source) => {
                 let node = source.snapshot.root();
                 let node = node.at(&convert::path(&source.path)).expect("the model has it");
@@ -158,20 +195,39 @@ impl Op {
         })
     }
 
+    /// Adds a child in the place that a call names, unless that is a sibling that is no position.
+    fn signed(&self, editor: &mut Editor, by: &Signature) -> Option<Result<Key, EditError>> {
+        let sibling = match self {
+            Op::Before(_, sibling) | Op::After(_, sibling) => Some(convert::position(sibling)?),
+            _ => None,
+        };
+        let (at, place) = match (self, &sibling) {
+            (Op::Before(at, _), Some(sibling)) => (at, Place::Before(sibling)),
+            (Op::After(at, _), Some(sibling)) => (at, Place::After(sibling)),
+            (Op::At(at, index), _) => (at, Place::Index(*index)),
+            (Op::Add(at), _) => (at, Place::Last),
+            _ => return None,
+        };
+        Some(editor.add(&convert::path(at), place, Some(by)))
+    }
+
     /// Does it to the model, which must agree with what the tree said.
     #[track_caller]
     pub fn to_model(&self, model: &mut ModelNode, said: Outcome) {
         let expected = match self {
             Op::Add(at) => add(model, at, &said),
+            Op::AddWith(at, attributes) => add_with(model, at, attributes, &said),
+            Op::Signed(op, _) => signed(model, op, &said),
             Op::Insert(at, key) => none(model.insert(at, key, ModelNode::default())),
             Op::Before(at, sibling) => beside(model, at, sibling, true, &said),
             Op::After(at, sibling) => beside(model, at, sibling, false, &said),
-            Op::At(at, index) => at_index(model, at, *index, &said),
+            Op::At(at, index) => at_index(model, at, *index, &said, add),
             Op::Remove(at) => none(model.remove(at).map(drop)),
             Op::Put(at, key, value) => none(model.put(at, key, value.clone())),
             Op::Unput(at, key) => model.unput(at, key).map(Done::Was),
             Op::Move(from, to, key) => none(model.move_node(from, to, key)),
             Op::Set(at, source) => none(model.set(at, source.model())),
+            Op::Copy(at, source) => none(copy(model, at, &source.model())),
             Op::Graft(at, key, source) => none(model.insert(at, key, source.model())),
             Op::Push(key) => none(model.push_root(key)),
             Op::Pop(at) => none(model.pop_root(at)),
@@ -190,6 +246,10 @@ fn name() -> ModelKey {
 
 fn at<'m>(model: &'m ModelNode, path: &[ModelKey]) -> &'m ModelNode {
     model.at(path).expect("picked from there")
+}
+
+fn attributes(rng: &mut Rng) -> Vec<(String, ModelValue)> {
+    (0..rng.below(5)).map(|_| (random::attribute(rng), random::value(rng))).collect()
 }
 
 /// As [`random::path`], but seldom the root.
@@ -265,6 +325,7 @@ fn at_index(
     path: &[ModelKey],
     index: u64,
     said: &Outcome,
+    last: fn(&mut ModelNode, &[ModelKey], &Outcome) -> Result<Done, ModelError>,
 ) -> Result<Done, ModelError> {
     let node = model.at(path).ok_or(ModelError::NoSuchNode)?;
     match node.children.keys().nth(index as usize) {
@@ -272,8 +333,87 @@ fn at_index(
             let sibling = sibling.clone();
             beside(model, path, &sibling, true, said)
         }
-        _ => add(model, path, said),
+        _ => last(model, path, said),
     }
+}
+
+/// A child at a position of a drawing is where one without it would be.
+#[track_caller]
+fn signed(model: &mut ModelNode, op: &Op, said: &Outcome) -> Result<Done, ModelError> {
+    if let Ok(Done::Key(key)) = said {
+        let is_signed = convert::position(key).is_some_and(|position| position.is_signed());
+        assert!(is_signed, "{key:?} is not signed");
+    }
+    match op {
+        Op::Before(at, sibling) => beside(model, at, sibling, true, said),
+        Op::After(at, sibling) => beside(model, at, sibling, false, said),
+        Op::At(at, index) => at_index(model, at, *index, said, add_signed),
+        Op::Add(at) => add_signed(model, at, said),
+        other => panic!("{other:?} is not signed"),
+    }
+}
+
+/// The drawing is behind the number that comes next.
+#[track_caller]
+fn add_signed(
+    model: &mut ModelNode,
+    path: &[ModelKey],
+    said: &Outcome,
+) -> Result<Done, ModelError> {
+    let node = model.at(path).ok_or(ModelError::NoSuchNode)?;
+    if node.next > *MODEL_POSITIONS.end() {
+        return add(model, path, said);
+    }
+    let Ok(Done::Key(key @ ModelKey::Position(index, _))) = said else {
+        panic!("behind all that ever were: {said:?}");
+    };
+    assert_eq!(*index, node.next, "{key:?}");
+    model.insert(path, key, ModelNode::default())?;
+    Ok(Done::Key(key.clone()))
+}
+
+#[track_caller]
+fn add_with(
+    model: &mut ModelNode,
+    path: &[ModelKey],
+    attributes: &[(String, ModelValue)],
+    said: &Outcome,
+) -> Result<Done, ModelError> {
+    let done = add(model, path, said)?;
+    if let Done::Key(key) = &done {
+        let child = [path, std::slice::from_ref(key)].concat();
+        for (name, value) in attributes {
+            model.put(&child, name, value.clone())?;
+        }
+    }
+    Ok(done)
+}
+
+/// Everything that is there goes, one by one, and everything of the source comes.
+fn copy(model: &mut ModelNode, path: &[ModelKey], source: &ModelNode) -> Result<(), ModelError> {
+    match (model.at(path).cloned(), path.split_last()) {
+        (Some(node), _) => {
+            for key in node.children.keys() {
+                model.remove(&[path, std::slice::from_ref(key)].concat())?;
+            }
+            for key in node.attributes.keys() {
+                model.unput(path, key)?;
+            }
+        }
+        (None, Some((key, parent))) => model.insert(parent, key, ModelNode::default())?,
+        (None, None) => panic!("there is always a root"),
+    }
+    let mut todo = vec![(path.to_vec(), source)];
+    while let Some((path, source)) = todo.pop() {
+        for (key, value) in &source.attributes {
+            model.put(&path, key, value.clone())?;
+        }
+        for (key, child) in &source.children {
+            model.insert(&path, key, ModelNode::default())?;
+            todo.push(([&path[..], std::slice::from_ref(key)].concat(), child));
+        }
+    }
+    Ok(())
 }
 
 /// Behind the last whole position, which key comes next is the tree's choice, too.
