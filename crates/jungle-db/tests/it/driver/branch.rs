@@ -286,10 +286,18 @@ impl Branch {
                 assert!(same(at - 1, at), "{} was not told", self.versions[at].revision);
             }
         };
-        let event = match watch.next() {
+        let looks = 1 + (seen.number() % 4) as usize;
+        let mut left = looks;
+        let event = match watch.next_within(&mut left) {
             Ok(Some(event)) => event,
+            Ok(None) if left == 0 => {
+                nothing_until(index + looks + 1);
+                assert_eq!(watch.seen(), self.versions[index + looks].revision, "as far as asked");
+                return true;
+            }
             Ok(None) => {
                 assert!(!is_deleted, "it was deleted");
+                assert_eq!(looks - left, self.versions.len() - 1 - index, "revisions looked at");
                 nothing_until(self.versions.len());
                 return false;
             }
@@ -302,6 +310,7 @@ impl Branch {
         let is_it = |version: &Version| version.revision == event.info.revision;
         let at = self.versions.iter().position(is_it).expect("it is one of the branch");
         assert!(at > index && !event.changes.is_empty());
+        assert_eq!(looks - left, at - index, "revisions looked at");
         nothing_until(at);
         let version = &self.versions[at];
         assert_eq!((event.info.time, &event.info.meta), (version.time, &version.meta));

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use jungle_db::{
-    CommitError, CommitOptions, Committed, CommittedTrees, Draft, Isolation, NotWritten,
-    UpdateError,
+    CommitError, CommitMeta, CommitOptions, Committed, CommittedTrees, Draft, Isolation,
+    NotWritten, UpdateError,
 };
 use jungle_testkit::Rng;
 
@@ -22,20 +22,26 @@ fn some_options(rng: &mut Rng) -> CommitOptions {
     CommitOptions { isolation, meta: some_meta(rng), ..CommitOptions::default() }
 }
 
+/// Says another time, perhaps, who makes a commit.
+fn described(rng: &mut Rng, draft: &mut Draft) -> Option<CommitMeta> {
+    let meta = rng.chance(1, 6).then(|| some_meta(rng))?;
+    draft.describe(meta.clone());
+    Some(meta)
+}
+
 /// A draft of a branch was committed: the branch should now hold what it comes to there.
 #[track_caller]
 fn landed(
     now: &mut Now,
     branch: &mut Branch,
     sketch: &Sketch,
-    options: &CommitOptions,
+    meta: CommitMeta,
     done: &Committed<()>,
 ) {
     let expected = sketch.on(branch, &done.renamed);
     let content = expected.unwrap_or_else(|| content::whole(&branch.handle.snapshot()));
     assert_eq!(done.revision, now.next());
     let time = now.time().max(branch.newest().time);
-    let meta = options.meta.clone();
     let (revision, content) = (done.revision, Rc::new(content));
     let (carried, written) = (sketch.carries(), sketch.written(branch));
     branch.committed(Version { revision, time, meta, content, carried, written });
@@ -45,6 +51,7 @@ fn landed(
 fn update(now: &mut Now, branch: &mut Branch, rng: &mut Rng, sources: &[Source], depth: u32) {
     let (handle, options) = (branch.handle.clone(), some_options(rng));
     let mut runs: Vec<(Sketch, bool)> = Vec::new();
+    let mut meta = CommitMeta::new();
     trace(&("update", depth, &options));
     let done = handle.update_with(&options, |tx| {
         let mut sketch = Sketch::new(branch.newest(), options.isolation);
@@ -54,6 +61,7 @@ fn update(now: &mut Now, branch: &mut Branch, rng: &mut Rng, sources: &[Source],
             (0..rng.range(1..3)).for_each(|_| update(now, branch, rng, sources, depth + 1));
         }
         runs.push((sketch, tx.is_changed()));
+        meta = described(rng, tx).unwrap_or_else(|| options.meta.clone());
         if rng.chance(1, 12) { Err("given up") } else { Ok(()) }
     });
     trace(&("updated", depth, &done));
@@ -64,7 +72,7 @@ fn update(now: &mut Now, branch: &mut Branch, rng: &mut Rng, sources: &[Source],
     match done {
         Err(UpdateError::Closure(_)) => {}
         Err(error) => panic!("{error}"),
-        Ok(done) if *is_changed => landed(now, branch, sketch, &options, &done),
+        Ok(done) if *is_changed => landed(now, branch, sketch, meta, &done),
         Ok(done) => unchanged(branch, sketch, &done),
     }
 }
@@ -102,8 +110,11 @@ impl World {
         let sources = self.sources(rng);
         if !self.open.is_empty() {
             let at = rng.index(self.open.len());
-            let Open { tx, sketch, .. } = &mut self.open[at];
+            let Open { tx, sketch, options, .. } = &mut self.open[at];
             (0..rng.range(1..4)).for_each(|_| sketch.step(rng, tx, &sources));
+            if let Some(meta) = described(rng, tx) {
+                options.meta = meta;
+            }
         }
     }
 
@@ -125,7 +136,7 @@ impl World {
         };
         match done {
             Ok(done) if is_changed => {
-                landed(&mut self.now, branch, &sketch, &options, &done);
+                landed(&mut self.now, branch, &sketch, options.meta, &done);
             }
             Ok(done) => unchanged(branch, &sketch, &done),
             Err(CommitError::Conflict(conflicts)) => {

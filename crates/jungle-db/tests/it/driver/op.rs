@@ -30,6 +30,8 @@ impl std::fmt::Debug for Source {
 #[derive(Clone, Debug)]
 pub enum Op {
     Append(Path),
+    /// As [`Op::Append`], but what it is told is the key in the end, too.
+    Add(Path),
     Insert(Path, Key),
     Before(Path, Position),
     At(Path, u64),
@@ -52,6 +54,8 @@ pub enum Op {
     Count(Path),
     /// A put that counts as having read all there is.
     Bulk(Path, &'static str, Value),
+    /// A put that counts as having read all below the node.
+    Cursor(Path, &'static str, Value),
 }
 
 /// What a call said.
@@ -76,7 +80,8 @@ impl Op {
             return Op::Remove(path);
         }
         match rng.below(36) {
-            0..5 => Op::Append(path),
+            0..4 => Op::Append(path),
+            4 => Op::Add(path),
             5..8 => Op::Insert(path, key(rng)),
             8 => beside(rng, content, &path).map_or(Op::Append(path.clone()), |sibling| match rng
                 .below(3)
@@ -98,6 +103,9 @@ impl Op {
             28 => Op::Attributes(path),
             29 => Op::Keys(path),
             30 => Op::Count(path),
+            31 if content.contains_key(&path) && rng.chance(1, 4) => {
+                Op::Cursor(path, name, value(rng))
+            }
             32 | 33 => Op::Last(path),
             34 => Op::Kids(path),
             35 if rng.chance(1, 4) => Op::Bulk(path, name, value(rng)),
@@ -105,10 +113,10 @@ impl Op {
         }
     }
 
-    /// Does it put what is somewhere somewhere else?
+    /// Does it put what is somewhere somewhere else, or may that be told of what it did?
     pub fn carries(&self) -> bool {
-        use Op::{Graft, Move, Pop, Push, Set};
-        matches!(self, Move(..) | Set(..) | Graft(..) | Push(_) | Pop(_))
+        use Op::{Cursor, Graft, Move, Pop, Push, Set};
+        matches!(self, Move(..) | Set(..) | Graft(..) | Push(_) | Pop(_) | Cursor(..))
     }
 
     pub fn only_looks(&self) -> bool {
@@ -119,9 +127,10 @@ impl Op {
     /// All that it looks at or touches is at one of these paths, below or right above.
     pub fn touches(&self) -> Vec<Path> {
         match self {
-            Op::Append(at) | Op::Before(at, _) | Op::After(at, _) | Op::At(at, _) => {
+            Op::Append(at) | Op::Add(at) | Op::Before(at, _) | Op::After(at, _) | Op::At(at, _) => {
                 vec![at.clone()]
             }
+            Op::Cursor(at, ..) => vec![at.clone()],
             Op::Insert(at, key) | Op::Graft(at, key, _) => vec![at.join(key.clone()), at.clone()],
             Op::Remove(at) | Op::Put(at, ..) | Op::Unput(at, _) | Op::Set(at, _) => {
                 vec![at.clone()]
@@ -143,7 +152,7 @@ impl Op {
     pub fn new_child(&self, said: &Answer) -> Option<Path> {
         match (self, said) {
             (
-                Op::Append(at) | Op::Before(at, _) | Op::After(at, _) | Op::At(at, _),
+                Op::Append(at) | Op::Add(at) | Op::Before(at, _) | Op::After(at, _) | Op::At(at, _),
                 Answer::Key(key),
             ) => Some(at.join(key.clone())),
             (Op::Insert(at, key @ Key::Position(_)), Answer::Done) => Some(at.join(key.clone())),
@@ -165,6 +174,7 @@ impl Op {
             Op::Push(_) => {}
             Op::Copy(a, b, _) | Op::Move(a, b, _) => (*a, *b) = (to(a), to(b)),
             Op::Append(a)
+            | Op::Add(a)
             | Op::Insert(a, _)
             | Op::Before(a, _)
             | Op::After(a, _)
@@ -181,7 +191,8 @@ impl Op {
             | Op::Last(a)
             | Op::Kids(a)
             | Op::Count(a)
-            | Op::Bulk(a, ..) => *a = to(a),
+            | Op::Bulk(a, ..)
+            | Op::Cursor(a, ..) => *a = to(a),
         }
         op
     }
@@ -189,6 +200,7 @@ impl Op {
     pub fn to_draft(&self, tx: &mut Draft) -> Answer {
         match self {
             Op::Append(at) => given(tx.append(at)),
+            Op::Add(at) => given(tx.add_child(at)),
             Op::Insert(at, key) => done(tx.insert_child(at, key)),
             Op::Before(at, sibling) => given(tx.insert_before(at, sibling)),
             Op::After(at, sibling) => given(tx.insert_after(at, sibling)),
@@ -227,6 +239,9 @@ impl Op {
             Op::Bulk(at, key, value) => {
                 done(tx.bulk(|editor| editor.put_attribute(at, key, value)))
             }
+            Op::Cursor(at, key, value) => {
+                done(tx.cursor(at).and_then(|mut cursor| cursor.put_attribute(key, value)))
+            }
             Op::Count(at) => {
                 tx.get(at).map_or(Answer::Refused, |node| Answer::Count(node.subtree_count()))
             }
@@ -244,7 +259,7 @@ impl Op {
         };
         let is_there = |content: &Content, at: &Path| content.contains_key(at);
         match self {
-            Op::Append(at) | Op::Before(at, _) | Op::After(at, _) | Op::At(at, _) => {
+            Op::Append(at) | Op::Add(at) | Op::Before(at, _) | Op::After(at, _) | Op::At(at, _) => {
                 if !is_there(content, at) || !self.has_sibling(content) {
                     return Answer::Refused;
                 }
@@ -306,7 +321,7 @@ impl Op {
 
     fn to_node(&self, content: &mut Content) -> Answer {
         match self {
-            Op::Put(at, key, value) | Op::Bulk(at, key, value) => {
+            Op::Put(at, key, value) | Op::Bulk(at, key, value) | Op::Cursor(at, key, value) => {
                 content.get_mut(at).map_or(Answer::Refused, |node| {
                     node.insert((*key).into(), value.clone());
                     Answer::Done
@@ -353,7 +368,8 @@ impl Op {
     /// Is the key that a new child got where it should be?
     #[track_caller]
     fn is_in_place(&self, content: &Content, key: &Key) {
-        let (Op::Append(at) | Op::Before(at, _) | Op::After(at, _) | Op::At(at, _)) = self else {
+        use Op::{Add, After, Append, At, Before};
+        let (Append(at) | Add(at) | Before(at, _) | After(at, _) | At(at, _)) = self else {
             return;
         };
         let keys = content::keys(content, at);

@@ -100,7 +100,8 @@ impl World {
     /// Makes a version that is held, or an old one, the newest.
     pub fn set_root(&mut self, rng: &mut Rng) {
         let meta = some_meta(rng);
-        let held = (!self.held.is_empty()).then(|| rng.pick(&self.held).clone());
+        let is_held = !self.held.is_empty() && rng.chance(2, 3);
+        let held = is_held.then(|| rng.pick(&self.held).clone());
         let tree = rng.index(self.trees.len());
         let branches = &mut self.trees[tree].branches;
         let at = rng.index(branches.len());
@@ -123,6 +124,17 @@ impl World {
             Some((snapshot, content)) => {
                 let done = branch.handle.set_root(&snapshot, &meta).expect("there is room");
                 (done.revision, content)
+            }
+            None if rng.chance(1, 2) => {
+                let (newest, seen) = (branch.newest().revision, rng.pick(branch.kept()).revision);
+                let expected = branch.handle.at(seen).expect("it is kept");
+                match branch.handle.compare_and_restore(&expected, old.revision, &meta) {
+                    Ok(done) => (done.revision, old.content),
+                    Err(RevertError::Changed { newest: found }) => {
+                        return assert!(newest == found && seen != newest);
+                    }
+                    Err(error) => panic!("{error}"),
+                }
             }
             None => {
                 let done = branch.handle.restore(old.revision, &meta).expect("it is kept");

@@ -133,7 +133,7 @@ impl Sketch {
         let later = branch.versions.iter().filter(|it| it.revision > self.began_at);
         let mut theirs = later.flat_map(|version| version.written.iter()).peekable();
         // Once something was carried, looking at a subtree counts as looking at everything.
-        let looks = self.steps.iter().any(|(op, _)| matches!(op, Op::Count(_)));
+        let looks = self.steps.iter().any(|(op, _)| matches!(op, Op::Count(_) | Op::Cursor(..)));
         if looks && self.carries() {
             return theirs.peek().is_none();
         }

@@ -133,7 +133,7 @@ fn placed(steps: Vec<(Op, Answer)>, renamed: &[(Path, Path)]) -> Vec<(Op, Answer
 fn fixed(rng: &mut Rng, content: &Content) -> Op {
     loop {
         let op = Op::random(rng, content, &[]);
-        let is_new = matches!(op, Op::Append(_) | Op::At(..));
+        let is_new = matches!(op, Op::Append(_) | Op::Add(_) | Op::At(..));
         if !op.carries() && !op.names_position() && !is_new {
             return op;
         }
