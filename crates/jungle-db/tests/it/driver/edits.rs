@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use jungle_db::{
-    CommitError, CommitMeta, CommitOptions, Committed, CommittedTrees, Draft, Isolation,
+    BranchId, CommitError, CommitMeta, CommitOptions, Committed, CommittedTrees, Draft, Isolation,
     NotWritten, UpdateError,
 };
 use jungle_testkit::Rng;
@@ -13,6 +13,9 @@ use super::branch::{Branch, Version};
 use super::op::Source;
 use super::sketch::Sketch;
 use super::{Now, Open, OpenMulti, World, content, some_meta, trace};
+
+/// A branch of a transaction, what it should be there, and whether it edited anything.
+type Part<'s> = (BranchId, &'s Sketch, bool);
 
 /// Updates inside of updates go no deeper.
 const DEPTH_MAX: u32 = 2;
@@ -152,10 +155,10 @@ impl World {
         if self.multi.len() < 2 {
             let tx = self.jungle.begin(CommitOptions::default());
             assert_eq!(tx.began_at(), self.now.revision);
-            let began = self
-                .trees
-                .iter()
-                .map(|tree| (tree.name.clone(), (tree.id, tree.branches["main"].newest().clone())));
+            let began = self.trees.iter().map(|tree| {
+                let main = &tree.branches["main"];
+                (tree.name.clone(), (main.handle.clone(), main.newest().clone()))
+            });
             let began = began.collect();
             self.multi.push(OpenMulti { tx, began, sketches: BTreeMap::new() });
         }
@@ -167,14 +170,32 @@ impl World {
             return;
         }
         let at = rng.index(self.multi.len());
+        let any = rng.chance(1, 3).then(|| {
+            let began_at = self.multi[at].tx.began_at();
+            let branch = self.some_branch(rng);
+            let base = branch.at(began_at).unwrap_or(branch.newest());
+            (branch.handle.clone(), base.clone())
+        });
         let OpenMulti { tx, began, sketches } = &mut self.multi[at];
         if rng.chance(1, 10) {
             assert_eq!(*tx.tree("never there").expect_err("it is not there").name, *"never there");
         }
-        let name = began.keys().nth(rng.index(began.len())).expect("counted");
-        let draft = tx.tree(name).expect("it was there as it began");
-        let begin = || Sketch::new(&began[name].1, Isolation::Serializable);
-        let sketch = sketches.entry(name.clone()).or_insert_with(begin);
+        let (handle, base) = match any {
+            Some((handle, base)) => {
+                let id = handle.branch_id();
+                let main = began.values().find(|(main, _)| main.branch_id() == id);
+                (handle, main.map_or(base, |(_, main)| main.clone()))
+            }
+            None => {
+                let name = began.keys().nth(rng.index(began.len())).expect("counted");
+                tx.tree(name).expect("it was there as it began");
+                began[name].clone()
+            }
+        };
+        let begin = || (handle.clone(), Sketch::new(&base, Isolation::Serializable));
+        let (_, sketch) = sketches.entry(handle.branch_id()).or_insert_with(begin);
+        assert_eq!(tx.revision_of(&handle), sketch.began_at, "what it looks at");
+        let draft = tx.on(&handle);
         (0..rng.range(1..4)).for_each(|_| sketch.step(rng, draft, &sources));
     }
 
@@ -182,40 +203,37 @@ impl World {
         if self.multi.is_empty() {
             return;
         }
-        let OpenMulti { mut tx, began, sketches } =
-            self.multi.swap_remove(rng.index(self.multi.len()));
-        let mut parts = Vec::new();
-        for (name, sketch) in &sketches {
-            let is_changed = tx.tree(name).is_ok_and(|draft: &mut Draft| draft.is_changed());
-            let id = began[name].0;
-            parts.push((self.trees.iter().position(|tree| tree.id == id), sketch, is_changed));
+        let multi = self.multi.swap_remove(rng.index(self.multi.len()));
+        let OpenMulti { mut tx, sketches, .. } = multi;
+        let mut parts: Vec<Part<'_>> = Vec::new();
+        for (id, (handle, sketch)) in &sketches {
+            parts.push((*id, sketch, tx.on(handle).is_changed()));
         }
-        let began_at = tx.began_at();
+        let seen = parts.iter().map(|(_, sketch, _)| sketch.began_at).max();
+        let seen = seen.unwrap_or_default().max(tx.began_at());
         let done = tx.commit();
         trace(&("committed many", &done));
         if let Ok(done) = &done
             && !parts.iter().any(|(_, _, is_changed)| *is_changed)
         {
             // It looked at what it began with, or at the newest if it put what was there.
-            let there = parts.iter().filter_map(|(tree, ..)| Some(&self.trees[(*tree)?]));
-            let newest = there.map(|tree| tree.branches["main"].newest().revision).max();
-            return assert!(
-                [began_at, newest.unwrap_or_default().max(began_at)].contains(&done.revision)
-            );
+            let there = parts.iter().filter_map(|(id, ..)| self.branch(*id));
+            let newest = there.map(|branch| branch.newest().revision).max();
+            let newest = newest.unwrap_or_default().max(seen);
+            return assert!([seen, newest].contains(&done.revision), "{}", done.revision);
         }
-        if parts.iter().any(|(tree, ..)| tree.is_none()) {
-            return assert!(is_over(&done), "a tree is gone: {done:?}");
+        if parts.iter().any(|(id, ..)| self.branch(*id).is_none()) {
+            return assert!(is_over(&done), "a branch is gone: {done:?}");
         }
-        let main =
-            |tree: &Option<usize>| &self.trees[tree.expect("looked at before")].branches["main"];
+        let there = |id: &BranchId| self.branch(*id).expect("looked at before");
         match done {
             Ok(done) => {
-                let heads = parts.iter().map(|(tree, ..)| main(tree).newest().time);
+                let heads = parts.iter().map(|(id, ..)| there(id).newest().time);
                 let time = heads.max().unwrap_or_default().max(self.now.time());
                 self.landed_in_many(&parts, time, &done);
             }
             Err(CommitError::Conflict(conflicts)) => {
-                let is_free = |it: &(_, &Sketch, _)| it.1.is_free(main(&it.0));
+                let is_free = |(id, sketch, _): &Part<'_>| sketch.is_free(there(id));
                 assert!(!parts.iter().all(is_free), "refused for nothing: {conflicts}");
             }
             Err(error) => panic!("{error}"),
@@ -224,25 +242,31 @@ impl World {
 
     fn landed_in_many(
         &mut self,
-        parts: &[(Option<usize>, &Sketch, bool)],
+        parts: &[Part<'_>],
         time: jungle_db::Timestamp,
         done: &CommittedTrees<()>,
     ) {
         let revision = self.now.next();
         assert_eq!(done.revision, revision);
-        for (tree, sketch, is_changed) in parts {
-            let tree = tree.expect("looked at before");
-            let branch = self.trees[tree].branches.get_mut("main").expect("never deleted");
-            let renamed = done.renamed.get(&branch.handle.branch_id());
+        for (id, sketch, is_changed) in parts {
+            let mut branches = self.trees.iter_mut().flat_map(|tree| tree.branches.values_mut());
+            let branch = branches.find(|it| it.handle.branch_id() == *id);
+            let branch = branch.expect("looked at before");
+            let renamed = done.renamed.get(id);
             let expected = sketch.on(branch, renamed.map_or(&[], Vec::as_slice));
             if *is_changed {
                 let content = expected.unwrap_or_else(|| content::whole(&branch.handle.snapshot()));
-                let meta = jungle_db::CommitMeta::new();
+                let meta = CommitMeta::new();
                 let content = Rc::new(content);
                 let (carried, written) = (sketch.carries(), sketch.written(branch));
                 branch.committed(Version { revision, time, meta, content, carried, written });
             }
         }
+    }
+
+    fn branch(&self, id: BranchId) -> Option<&Branch> {
+        let mut branches = self.trees.iter().flat_map(|tree| tree.branches.values());
+        branches.find(|it| it.handle.branch_id() == id)
     }
 }
 

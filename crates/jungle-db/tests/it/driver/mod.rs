@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use jungle_db::{
     BranchId, Clock, CommitMeta, CommitOptions, Jungle, JungleTransaction, MemoryJournal,
-    Retention, Revision, Snapshot, Timestamp, Transaction, TreeId,
+    Retention, Revision, Snapshot, Timestamp, Transaction, TreeHandle, TreeId,
 };
 use jungle_testkit::Rng;
 use jungle_tree::ArenaOptions;
@@ -97,12 +97,13 @@ struct Open {
     branch: BranchId,
 }
 
-/// A transaction that is open, on several trees.
+/// A transaction that is open, on several branches.
 struct OpenMulti {
     tx: JungleTransaction,
     /// The main branches as it began, by the names of their trees then.
-    began: BTreeMap<String, (TreeId, Version)>,
-    sketches: BTreeMap<String, Sketch>,
+    began: BTreeMap<String, (TreeHandle, Version)>,
+    /// Of the branches that it has looked at.
+    sketches: BTreeMap<BranchId, (TreeHandle, Sketch)>,
 }
 
 struct World {
