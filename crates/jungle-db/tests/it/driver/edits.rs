@@ -51,7 +51,13 @@ fn landed(
 }
 
 /// An update, perhaps with others inside that come before it.
-fn update(now: &mut Now, branch: &mut Branch, rng: &mut Rng, sources: &[Source], depth: u32) {
+pub(super) fn update(
+    now: &mut Now,
+    branch: &mut Branch,
+    rng: &mut Rng,
+    sources: &[Source],
+    depth: u32,
+) {
     let (handle, options) = (branch.handle.clone(), some_options(rng));
     let mut runs: Vec<(Sketch, bool)> = Vec::new();
     let mut meta = CommitMeta::new();

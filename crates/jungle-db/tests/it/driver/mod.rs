@@ -6,6 +6,7 @@ mod branch;
 mod content;
 mod edits;
 pub mod merges;
+mod merging;
 mod names;
 mod op;
 mod past;

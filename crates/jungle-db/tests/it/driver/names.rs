@@ -7,12 +7,11 @@ use jungle_db::{
     BranchError, CommitMeta, CreateTreeError, IndexError, RenameTreeError, Timestamp, UpdateError,
 };
 use jungle_testkit::Rng;
-use jungle_tree::{MergeBase, Path, Resolution, merge_again};
+use jungle_tree::Path;
 
 use super::branch::{Branch, Origin, Version};
 use super::op::ATTRIBUTES;
-use super::plain::{self, How, Rules};
-use super::{Tree, World, content, some_meta};
+use super::{Tree, World, content};
 
 const TREES: [&str; 4] = ["t", "u", "v", "w"];
 const NAMES: [&str; 4] = ["one", "two", "three", "main"];
@@ -199,75 +198,6 @@ impl World {
                     assert_eq!(index.find(value).last().as_ref(), Some(path), "index of {key}");
                 }
             }
-        }
-    }
-
-    /// Merges a branch into the one it left, or the other way round.
-    pub fn merge(&mut self, rng: &mut Rng) {
-        let tree = rng.index(self.trees.len());
-        let tree = &mut self.trees[tree];
-        let left = tree.branches.iter();
-        let left = left.filter_map(|(name, it)| Some((name.clone(), it.origin.clone()?)));
-        let left: Vec<_> = left.collect();
-        if left.is_empty() {
-            return;
-        }
-        let (child, origin) = rng.pick(&left).clone();
-        let parent = &origin.from;
-        let (from, into) = if rng.chance(2, 3) { (&child, parent) } else { (parent, &child) };
-        let [ours, theirs] = [from, into].map(|name| tree.branches[name].handle.snapshot());
-        let resolutions = [Resolution::Ours, Resolution::Theirs, Resolution::Symmetric];
-        let resolution = *rng.pick(&resolutions);
-        let counter = rng.chance(1, 2).then_some(("n", How::Counter));
-        let rules = Rules { resolution, of: counter.into_iter().collect() };
-        let options = rules.options();
-        let base = match (from == parent) == origin.is_of_it {
-            _ if !origin.is_merged => Ok(MergeBase::new(&origin.base)),
-            true => MergeBase::of_ours(&origin.base, &origin.renumbered),
-            false => MergeBase::of_theirs(&origin.base, &origin.renumbered),
-        };
-        let base = base.expect("there is room");
-        let expected = merge_again(&base, &ours, &theirs, &options).expect("there is room");
-        let renumbered = expected.renumbering.then(&[]);
-        let meta = some_meta(rng);
-        let preview = tree.branches[into].handle.merge(from, &options).expect("both are there");
-        let text = |conflicts: &[_]| format!("{conflicts:?}");
-        assert_eq!(text(preview.conflicts()), text(&expected.conflicts), "the conflicts");
-        assert_eq!(preview.changes().to_string(), expected.changes.to_string(), "the changes");
-        let told = origin.merged([from, into].map(|name| &tree.branches[name]), &rules);
-        if let Some(told) = &told {
-            assert_eq!(plain::told(preview.conflicts()), told.conflicts, "{rules:?}");
-            assert!(preview.renamed().is_empty(), "{:?}", preview.renamed());
-        }
-        if rng.chance(1, 6) {
-            return;
-        }
-        let done = preview.commit(&meta).expect("nobody came between");
-        // That conflicts were resolved is a revision, too, and so is that the base has moved.
-        let is_news = !base.ours().root().is_equal(ours.root());
-        let is_changed = expected.editor.is_changed() || !expected.conflicts.is_empty() || is_news;
-        let mut line = jungle_tree::Tree::from_snapshot(&theirs);
-        line.publish(expected.editor);
-        let content = Rc::new(content::of(line.read().root()));
-        if let Some(told) = &told {
-            assert_eq!(*content, told.content, "{rules:?}");
-        }
-        let target = tree.branches.get_mut(into).expect("looked at before");
-        if is_changed {
-            let revision = self.now.next();
-            assert_eq!(done.revision, revision);
-            let time = self.now.time().max(target.newest().time);
-            let carried = told.is_none();
-            let anywhere = Version::anywhere();
-            target.committed(Version { revision, time, meta, content, carried, ..anywhere });
-        } else {
-            assert_eq!((done.revision, &*content), (theirs.revision(), &*target.newest().content));
-        }
-        // What is not written down moves nothing, so it is the same wherever the log is read.
-        if is_changed && origin.base.revision() < ours.revision() {
-            let (is_merged, is_of_it, from) = (true, from == parent, parent.clone());
-            let moved = Origin { from, base: ours, is_merged, is_of_it, renumbered };
-            tree.branches.get_mut(&child).expect("looked at before").origin = Some(moved);
         }
     }
 
