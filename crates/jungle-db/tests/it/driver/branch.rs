@@ -73,13 +73,10 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// What a merge of ours into theirs should come to, where plain maps say it: since the base
-    /// nothing was carried on either side, and each node has the same key on both.
+    /// What a merge of ours into theirs should come to, where plain maps say it, and each node has
+    /// the same key on both.
     pub fn merged(&self, [ours, theirs]: [&Branch; 2], rules: &Rules) -> Option<Outcome> {
-        let since = self.base.revision();
-        let is_carried = |it: &Version| it.revision > since && it.carried;
-        let is_plain = |side: &Branch| !side.versions.iter().any(is_carried);
-        if !self.renumbered.is_empty() || !is_plain(ours) || !is_plain(theirs) {
+        if !self.renumbered.is_empty() {
             return None;
         }
         let base = content::of(self.base.root());

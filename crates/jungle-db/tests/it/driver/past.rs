@@ -170,8 +170,7 @@ impl World {
         let merged = merge(&is, &was, &now, &rules.options()).expect("there is room");
         let (base, ours) = ((&is, &*after.content), (&was, &*before.content));
         let theirs = (&now, &*branch.newest().content);
-        let is_plain = !branch.kept()[at..].iter().any(|it| it.carried);
-        let told = (is_plain && plain::says(base, ours, theirs, true))
+        let told = plain::says(base, ours, theirs, true)
             .then(|| plain::merged(base.1, ours.1, theirs.1, &rules));
         if let Some(told) = &told {
             assert_eq!(plain::told(&merged.conflicts), told.conflicts, "{}", after.revision);

@@ -1,10 +1,13 @@
 //! What a merge should come to, worked out on plain maps by the table of `docs/merge.md`: of what
-//! was added, removed and put. Nothing was moved or set, and no position was given twice.
+//! was added, removed and put. Nothing was moved or set, as a diff tells it, and no position was
+//! given twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jungle_db::Snapshot;
-use jungle_tree::{Conflict, ConflictKind, Key, MergeOptions, Path, Resolution, Rule, Value};
+use jungle_tree::{
+    Change, Conflict, ConflictKind, Key, MergeOptions, Path, Resolution, Rule, Value, diff,
+};
 
 use super::content::{self, Attributes, Content};
 
@@ -108,9 +111,10 @@ pub struct Outcome {
 /// A version, and what it holds.
 pub type Holding<'v> = (&'v Snapshot, &'v Content);
 
-/// Does [`merged`] say what comes of a merge of these, if nothing was moved or set on either side?
-/// Not where ours adds a node at a position that theirs has given too, or at a fraction, nor where
-/// much was added. `is_origin`: has neither been merged into the other before?
+/// Does [`merged`] say what comes of a merge of these? Not where a diff tells that something was
+/// moved or set on either side, nor where ours adds a node at a position that theirs has given too,
+/// or at a fraction, nor where much was added. `is_origin`: has neither been merged into the other
+/// before?
 pub fn says(base: Holding<'_>, ours: Holding<'_>, theirs: Holding<'_>, is_origin: bool) -> bool {
     let is_new = |at: &&Path| !base.1.contains_key(*at);
     let is_little = |side: &Content| side.keys().filter(is_new).count() <= ADDED_MAX;
@@ -121,7 +125,17 @@ pub fn says(base: Holding<'_>, ours: Holding<'_>, theirs: Holding<'_>, is_origin
             && !theirs.1.contains_key(at)
             && (!is_given(theirs.0) || is_origin && is_given(base.0))
     };
-    is_little(ours.1) && is_little(theirs.1) && ours.1.keys().filter(is_new).all(keeps_key)
+    is_little(ours.1)
+        && is_little(theirs.1)
+        && ours.1.keys().filter(is_new).all(keeps_key)
+        && !is_carried(base.0, ours.0)
+        && !is_carried(base.0, theirs.0)
+}
+
+/// Does a diff tell that something was moved or set?
+fn is_carried(from: &Snapshot, to: &Snapshot) -> bool {
+    let is_it = |it: &Change| matches!(it, Change::Moved { .. } | Change::SubtreeSet { .. });
+    diff(from, to).iter().any(is_it)
 }
 
 /// Is this among the numbers that the parent of this place has given, as far as its tree knows?
