@@ -70,6 +70,7 @@ impl World {
         line.publish(expected.editor);
         let merged = content::of(line.read().root());
         let told = origin.merged([&from, &into].map(|name| &branches[name]), &rules);
+        self.tried.merges.count(told.is_some());
         if let Some(told) = &told {
             assert_eq!(plain::told(preview.conflicts()), told.conflicts, "{rules:?}");
             assert!(preview.renamed().is_empty(), "{:?}", preview.renamed());

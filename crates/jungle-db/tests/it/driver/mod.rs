@@ -34,8 +34,31 @@ use op::Source;
 pub use shared::Follower;
 use sketch::Sketch;
 
+/// How often plain maps said what is to come of something, and how often they did not.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Share {
+    pub said: u64,
+    pub not_said: u64,
+}
+
+impl Share {
+    fn count(&mut self, is_said: bool) {
+        match is_said {
+            true => self.said += 1,
+            false => self.not_said += 1,
+        }
+    }
+}
+
+/// What a case has tried.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tried {
+    pub merges: Share,
+    pub reverts: Share,
+}
+
 /// Runs one case; panics at the first thing that is wrong.
-pub fn run(rng: &mut Rng, steps: u64) {
+pub fn run(rng: &mut Rng, steps: u64) -> Tried {
     let mut world = World::new(rng);
     for _ in 0..steps {
         world.step(rng);
@@ -43,6 +66,7 @@ pub fn run(rng: &mut Rng, steps: u64) {
     }
     world.check_all(rng);
     world.check_replay(rng);
+    world.tried
 }
 
 /// Prints what is done when `JUNGLE_TRACE` is set: for finding out what a seed does.
@@ -118,6 +142,7 @@ struct World {
     open: Vec<Open>,
     multi: Vec<OpenMulti>,
     held: Vec<(Snapshot, Rc<Content>)>,
+    tried: Tried,
 }
 
 impl World {
@@ -145,6 +170,7 @@ impl World {
             open: Vec::new(),
             multi: Vec::new(),
             held: Vec::new(),
+            tried: Tried::default(),
         }
     }
 

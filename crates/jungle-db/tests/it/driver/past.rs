@@ -172,6 +172,7 @@ impl World {
         let theirs = (&now, &*branch.newest().content);
         let told = plain::says(base, ours, theirs, true)
             .then(|| plain::merged(base.1, ours.1, theirs.1, &rules));
+        self.tried.reverts.count(told.is_some());
         if let Some(told) = &told {
             assert_eq!(plain::told(&merged.conflicts), told.conflicts, "{}", after.revision);
             assert!(merged.renamed.is_empty(), "{:?}", merged.renamed);
