@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use jungle_db::CommitError;
 use jungle_testkit::Rng;
-use jungle_tree::{MergeBase, Path, Resolution, merge_again};
+use jungle_tree::{Change, MergeBase, Path, Resolution, merge_again};
 
 use super::branch::{Origin, Version};
 use super::content::{self, Content};
@@ -88,6 +88,8 @@ impl World {
         let is_said = told.is_some() || later.is_empty();
         let said = if is_said { on_top(&was, &merged, later) } else { None };
         let own = preview.renamed().len();
+        // What is set is shared: once the node is gone that it is a copy of, it is taken for moved.
+        let sets = preview.changes().iter().any(|it| matches!(it, Change::SubtreeSet { .. }));
         let done = match preview.commit(&meta) {
             Ok(done) => done,
             Err(CommitError::Conflict(conflicts)) => {
@@ -101,7 +103,7 @@ impl World {
         let revision = self.now.next();
         assert_eq!(done.revision, revision);
         let content = said.unwrap_or_else(|| content::whole(&target.handle.snapshot()));
-        let (content, carried) = (Rc::new(content), told.is_none());
+        let (content, carried) = (Rc::new(content), told.is_none() || sets);
         let time = self.now.time().max(target.newest().time);
         let anywhere = Version::anywhere();
         target.committed(Version { revision, time, meta, content, carried, ..anywhere });

@@ -1,6 +1,6 @@
 //! What a merge should come to, worked out on plain maps by the table of `docs/merge.md`: of what
-//! was added, removed and put. Nothing was moved or set, as a diff tells it, and no position was
-//! given twice.
+//! was added, removed and put. Nothing was moved, as a diff tells it, and no position was given
+//! twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use jungle_tree::{
 use super::content::{self, Attributes, Content};
 
 /// What is added in one place with more nodes is told as one.
-const ADDED_MAX: usize = 16;
+const ADDED_MAX: u64 = 16;
 
 /// How an attribute is merged that both have changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -112,12 +112,19 @@ pub struct Outcome {
 pub type Holding<'v> = (&'v Snapshot, &'v Content);
 
 /// Does [`merged`] say what comes of a merge of these? Not where a diff tells that something was
-/// moved or set on either side, nor where ours adds a node at a position that theirs has given too,
-/// or at a fraction, nor where much was added. `is_origin`: has neither been merged into the other
-/// before?
+/// moved on either side, nor where ours adds a node at a position that theirs has given too, or at
+/// a fraction, nor where much was added in one place in which the other side did something, too.
+/// `is_origin`: has neither been merged into the other before?
 pub fn says(base: Holding<'_>, ours: Holding<'_>, theirs: Holding<'_>, is_origin: bool) -> bool {
     let is_new = |at: &&Path| !base.1.contains_key(*at);
-    let is_little = |side: &Content| side.keys().filter(is_new).count() <= ADDED_MAX;
+    let is_alone = |side: &Content, other: &Content| {
+        let is_below = |at: &&Path| at.parent().is_some_and(|above| base.1.contains_key(&above));
+        let mut added = side.keys().filter(is_new).filter(is_below);
+        added.all(|at| {
+            let is_one = content::count(side, at) > ADDED_MAX;
+            !is_one || !other.contains_key(at) && !is_cut(base.1, other, at)
+        })
+    };
     let keeps_key = |at: &Path| {
         let Some(Key::Position(position)) = at.last() else { return true };
         let is_given = |version| is_given(version, at, position.index());
@@ -125,17 +132,16 @@ pub fn says(base: Holding<'_>, ours: Holding<'_>, theirs: Holding<'_>, is_origin
             && !theirs.1.contains_key(at)
             && (!is_given(theirs.0) || is_origin && is_given(base.0))
     };
-    is_little(ours.1)
-        && is_little(theirs.1)
+    is_alone(ours.1, theirs.1)
+        && is_alone(theirs.1, ours.1)
         && ours.1.keys().filter(is_new).all(keeps_key)
-        && !is_carried(base.0, ours.0)
-        && !is_carried(base.0, theirs.0)
+        && !has_moved(base.0, ours.0)
+        && !has_moved(base.0, theirs.0)
 }
 
-/// Does a diff tell that something was moved or set?
-fn is_carried(from: &Snapshot, to: &Snapshot) -> bool {
-    let is_it = |it: &Change| matches!(it, Change::Moved { .. } | Change::SubtreeSet { .. });
-    diff(from, to).iter().any(is_it)
+/// Does a diff tell that something was moved?
+fn has_moved(from: &Snapshot, to: &Snapshot) -> bool {
+    diff(from, to).iter().any(|change| matches!(change, Change::Moved { .. }))
 }
 
 /// Is this among the numbers that the parent of this place has given, as far as its tree knows?
