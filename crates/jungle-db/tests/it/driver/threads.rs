@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use jungle_db::{Jungle, Revision, TreeHandle};
+use jungle_db::{CommitOptions, Draft, Jungle, Revision, TreeHandle};
 use jungle_testkit::Rng;
 use jungle_tree::{EditError, Path};
 
@@ -26,7 +26,7 @@ pub fn run(rng: &mut Rng, updates: usize) {
     let jungle = Jungle::builder().retention(some_retention(rng)).build().expect("address range");
     let tree = jungle.create_tree("t").expect("it is new");
     let log = Log::default();
-    run_threads(rng, &[&tree; THREADS], updates, &log);
+    run_threads(rng, &[(&jungle, &tree); THREADS], updates, &log);
     check(&[&tree], log);
 }
 
@@ -43,7 +43,8 @@ pub fn run_shared(rng: &mut Rng, updates: usize) {
     let trees: Vec<TreeHandle> =
         jungles.iter().map(|jungle| jungle.open_tree("t").expect("made above")).collect();
     let log = Log::default();
-    let on_each: Vec<&TreeHandle> = trees.iter().flat_map(|tree| [tree, tree]).collect();
+    let on_each: Vec<(&Jungle, &TreeHandle)> =
+        jungles.iter().zip(&trees).flat_map(|one| [one, one]).collect();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -60,11 +61,18 @@ pub fn run_shared(rng: &mut Rng, updates: usize) {
     followers.iter().for_each(|follower| follower.end());
 }
 
-fn run_threads(rng: &mut Rng, trees: &[&TreeHandle], updates: usize, log: &Log) {
+fn run_threads(rng: &mut Rng, trees: &[(&Jungle, &TreeHandle)], updates: usize, log: &Log) {
     thread::scope(|scope| {
-        for tree in trees {
+        for &(jungle, tree) in trees {
             let mut rng = rng.fork();
-            scope.spawn(move || (0..updates).for_each(|_| update(&mut rng, tree, log)));
+            scope.spawn(move || {
+                for _ in 0..updates {
+                    match rng.chance(1, 8) {
+                        true => update_in_series(&mut rng, jungle, tree, log),
+                        false => update(&mut rng, tree, log),
+                    }
+                }
+            });
         }
     });
 }
@@ -85,25 +93,60 @@ fn check(trees: &[&TreeHandle], log: Log) {
 }
 
 fn update(rng: &mut Rng, tree: &TreeHandle, log: &Log) {
-    let next: fn(&mut Rng, &Content) -> Op = if rng.chance(1, 3) { growing } else { fixed };
-    let done = tree.update(|tx| {
-        let mut local = content::of(tx.base().root());
-        let mut steps = Vec::new();
-        for _ in 0..rng.range(1..5) {
-            let op = next(rng, &local);
-            let said = op.to_draft(tx);
-            assert_eq!(op.to_content(&mut local, key_of(&said)), said, "{op:?}");
-            steps.push((op, said));
-            thread::yield_now();
-        }
-        Ok::<_, EditError>(tx.is_changed().then_some(steps))
-    });
+    let next = some_kind(rng);
+    let done = tree.update(|tx| Ok::<_, EditError>(some_steps(rng, tx, next)));
     let done = done.expect("there is room");
     if let Some(steps) = done.value {
-        let steps = placed(steps, &done.renamed);
-        let twice = log.lock().expect("nobody panics").insert(done.revision, steps);
-        assert!(twice.is_none(), "revision {} was given twice", done.revision);
+        note(log, done.revision, placed(steps, &done.renamed));
     }
+}
+
+/// Several updates, each on top of the one before, of which none waits for its place; one where
+/// there is no log to give them places.
+fn update_in_series(rng: &mut Rng, jungle: &Jungle, tree: &TreeHandle, log: &Log) {
+    let in_series = jungle.in_series(&[tree], |series| {
+        let mut commits = Vec::new();
+        for _ in 0..rng.range(1..5) {
+            let next = some_kind(rng);
+            let work = |tx: &mut Draft| Ok::<_, EditError>(some_steps(rng, tx, next));
+            let done = series.update(tree, &CommitOptions::default(), work);
+            commits.extend(done.expect("there is room").value);
+        }
+        assert_eq!(series.commits(), commits.len());
+        commits
+    });
+    let Some(done) = in_series.expect("the log refuses nothing") else {
+        return update(rng, tree, log);
+    };
+    for (at, steps) in done.value.into_iter().take(done.commits).enumerate() {
+        note(log, Revision::new(done.first.number() + at as u64), steps);
+    }
+}
+
+/// Draws the next operation on what is there.
+type Next = fn(&mut Rng, &Content) -> Op;
+
+fn some_kind(rng: &mut Rng) -> Next {
+    if rng.chance(1, 3) { growing } else { fixed }
+}
+
+/// Asks and does some things; gives them if there is something to commit.
+fn some_steps(rng: &mut Rng, tx: &mut Draft, next: Next) -> Option<Vec<(Op, Answer)>> {
+    let mut local = content::of(tx.base().root());
+    let mut steps = Vec::new();
+    for _ in 0..rng.range(1..5) {
+        let op = next(rng, &local);
+        let said = op.to_draft(tx);
+        assert_eq!(op.to_content(&mut local, key_of(&said)), said, "{op:?}");
+        steps.push((op, said));
+        thread::yield_now();
+    }
+    tx.is_changed().then_some(steps)
+}
+
+fn note(log: &Log, revision: Revision, steps: Vec<(Op, Answer)>) {
+    let twice = log.lock().expect("nobody panics").insert(revision, steps);
+    assert!(twice.is_none(), "revision {revision} was given twice");
 }
 
 /// The steps as they were done where they were committed: what others have appended meanwhile has
