@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use jungle_db::{
-    CommitMeta, NoSuchRevision, Retention, Revision, Snapshot, Timestamp, TreeHandle, Watch,
-    WatchError,
+    CommitMeta, NoSuchRevision, RequestId, Retention, Revision, Snapshot, Timestamp, TreeHandle,
+    Watch, WatchError,
 };
 use jungle_testkit::Rng;
 use jungle_tree::{Editor, Path, Renumbered, Tree, apply};
@@ -106,6 +106,13 @@ impl Branch {
     /// Of those that are kept, the newest up to a revision.
     pub fn at(&self, revision: Revision) -> Option<&Version> {
         self.kept().iter().rfind(|version| version.revision <= revision)
+    }
+
+    /// The newest request with the key of this one that was committed, and when.
+    pub fn known(&self, request: RequestId) -> Option<(RequestId, Revision)> {
+        let asked = self.kept().iter().rev();
+        let mut asked = asked.filter_map(|it| Some((it.meta.request()?, it.revision)));
+        asked.find(|(other, _)| other.key == request.key)
     }
 
     /// Is everything kept that there ever was?

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use jungle_db::{
     BranchId, CommitError, CommitMeta, CommitOptions, Committed, CommittedTrees, Draft, Isolation,
-    NotWritten, UpdateError,
+    NotWritten, RequestId, UpdateError,
 };
 use jungle_testkit::Rng;
 
@@ -22,7 +22,25 @@ const DEPTH_MAX: u32 = 2;
 
 fn some_options(rng: &mut Rng) -> CommitOptions {
     let isolation = if rng.chance(1, 10) { Isolation::Snapshot } else { Isolation::Serializable };
-    CommitOptions { isolation, meta: some_meta(rng), ..CommitOptions::default() }
+    let mut meta = some_meta(rng);
+    if rng.chance(1, 4) {
+        // So few that some are sent again, and some have the key of another.
+        meta = meta.asked_by(RequestId { key: rng.below(12), fingerprint: rng.below(8) / 7 });
+    }
+    CommitOptions { isolation, meta, ..CommitOptions::default() }
+}
+
+/// A request was refused: was it, or another with its key, committed before?
+#[track_caller]
+fn refused(branch: &Branch, meta: &CommitMeta, error: &NotWritten) {
+    let request = meta.request().unwrap_or_else(|| panic!("{error}"));
+    match (error, branch.known(request)) {
+        (NotWritten::Repeated { revision }, Some(known)) => assert_eq!(known, (request, *revision)),
+        (NotWritten::KeyInUse { revision }, Some((other, at))) => {
+            assert!(other != request && at == *revision, "{request:?}: {other:?} in {at}");
+        }
+        (error, known) => panic!("{error}, where {known:?} is known"),
+    }
 }
 
 /// Says another time, perhaps, who makes a commit.
@@ -41,6 +59,8 @@ fn landed(
     meta: CommitMeta,
     done: &Committed<()>,
 ) {
+    let known = meta.request().and_then(|request| branch.known(request));
+    assert_eq!(known, None, "it was asked for before");
     let expected = sketch.on(branch, &done.renamed);
     let content = expected.unwrap_or_else(|| content::whole(&branch.handle.snapshot()));
     assert_eq!(done.revision, now.next());
@@ -74,6 +94,9 @@ pub(super) fn update(
         if rng.chance(1, 12) { Err("given up") } else { Ok(()) }
     });
     trace(&("updated", depth, &done));
+    if let Err(UpdateError::NotWritten(error)) = &done {
+        return refused(branch, &options.meta, error);
+    }
     let (sketch, is_changed) = runs.last().expect("it ran");
     if let [(first, _), _] = &runs[..] {
         assert!(!first.is_free(branch), "it ran again for nothing");
@@ -153,6 +176,7 @@ impl World {
                 assert!(!is_free, "refused for nothing: {conflicts}");
                 assert!(conflicts.changes().next().is_some(), "its changes are lost");
             }
+            Err(CommitError::NotWritten(error)) => refused(branch, &options.meta, &error),
             Err(error) => panic!("{error}"),
         }
     }
@@ -276,8 +300,10 @@ impl World {
     }
 }
 
-/// Was it refused since the branch is gone? A conflict with its last commits may be found first.
+/// Was it refused since the branch is gone? A conflict with its last commits may be found first,
+/// and so may that it was asked for before.
 fn is_over<T>(done: &Result<T, CommitError>) -> bool {
     use CommitError::{Conflict, NotWritten as Refused};
-    matches!(done, Err(Refused(NotWritten::Deleted) | Conflict(_)))
+    use NotWritten::{Deleted, KeyInUse, Repeated};
+    matches!(done, Err(Refused(Deleted | KeyInUse { .. } | Repeated { .. }) | Conflict(_)))
 }
