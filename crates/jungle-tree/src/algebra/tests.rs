@@ -207,6 +207,28 @@ fn merging_with_nothing_changes_nothing() {
     });
 }
 
+/// Of what was moved this does not hold: a rebase follows it, and changes as they are do not.
+#[test]
+fn changes_that_stand_come_to_what_a_rebase_makes_of_them() {
+    let mut stood = 0;
+    for_each_seed(2000, |rng| {
+        let arena = Arena::new().unwrap();
+        let base = random_base(rng, &arena);
+        let (mine, others) = (rng.below(4) + 1, rng.below(4) + 1);
+        let (_, ours) = later(rng, &base, mine, Kinds::Convergent { replica: 1 });
+        let (head, _) = later(rng, &base, others, Kinds::Convergent { replica: 2 });
+        if stands(&ours, base.root(), head.root()) {
+            stood += 1;
+            let rebased = rebase_onto(&base, &ours, &head, &MergeOptions::new());
+            let is_as_it_was = rebased.conflicts.is_empty() && rebased.renamed.is_empty();
+            assert!(is_as_it_was, "{ours}{rebased:?}");
+            assert_equal(&applied(&head, &ours), &applied(&head, &rebased.changes), &ours);
+        }
+    });
+    // In one case there may be nothing that stands.
+    assert!(stood > 200 || std::env::var_os("JUNGLE_SEED").is_some(), "{stood} stood");
+}
+
 /// Applies whatever comes of a rebase, and checks that no change of ours is lost silently.
 #[test]
 fn a_rebase_applies_and_names_what_it_drops() {
