@@ -4,6 +4,28 @@ use super::{ImageError, SLAB_BYTES, SavedImage};
 use crate::arena::{CLASSES, SlabUse, VERSION_MAX};
 
 impl SavedImage {
+    /// How many bytes its slabs take up when all of them are loaded.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, SLAB_BYTES, SavedImage, Tree};
+    /// assert_eq!(SavedImage::default().memory_bytes(), 0);
+    /// let arena = Arena::new()?;
+    /// let mut tree = Tree::new(&arena);
+    /// tree.put_attribute(&[], "text", "x".repeat(10 * SLAB_BYTES).as_str())?;
+    /// let image = arena.save(&SavedImage::default(), |_, _| Ok::<(), std::io::Error>(()))?;
+    /// let bytes = image.memory_bytes();
+    /// assert!((10 * SLAB_BYTES as u64..20 * SLAB_BYTES as u64).contains(&bytes), "{bytes}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        // Of each region the first slab is never used.
+        let slabs = [&self.structure, &self.payload].map(|uses| {
+            uses.iter().skip(1).filter(|used| **used != SlabUse::Free).count() as u64
+        });
+        slabs.iter().sum::<u64>() * SLAB_BYTES as u64
+    }
+
     /// As bytes, for [`SavedImage::from_bytes`]: numbers little-endian, then the attribute keys,
     /// then what the slabs of each region are used for, in runs.
     #[must_use]
