@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal};
 use anstream::ColorChoice;
 use clap::builder::Resettable;
 use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
-use jungle::{CommitMeta, OpenOptions};
+use jungle::{CommitMeta, OpenOptions, Spill};
 
 use crate::commands::Command;
 use crate::failure::{EXIT_CODES, Exit, Failure};
@@ -63,7 +63,7 @@ impl Args {
 
     /// How folders are opened, which is as usual where nothing is said.
     pub(crate) fn opening(&self, usual: OpenOptions) -> OpenOptions {
-        if self.spill { usual.spill() } else { usual }
+        if self.spill { usual.spill(Spill::Always) } else { usual }
     }
 
     /// Is it for a terminal, and perhaps longer than that?

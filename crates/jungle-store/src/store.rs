@@ -205,9 +205,9 @@ impl Store {
     ///
     /// ```
     /// use jungle_db::Jungle;
-    /// use jungle_store::OpenOptions;
+    /// use jungle_store::{OpenOptions, Spill};
     /// # let dir = std::env::temp_dir().join(format!("jungle-store-aside-{}", std::process::id()));
-    /// let store = OpenOptions::new().spill().open(&dir)?;
+    /// let store = OpenOptions::new().spill(Spill::Always).open(&dir)?;
     /// assert_eq!(store.arena_beside().spill.as_ref(), Some(&dir));
     /// let another = Jungle::builder().arena(store.arena_beside()).build()?;
     /// assert!(another.list_trees().is_empty());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use jungle::{CommitOptions, Durability, Key, TreeHandle};
+use jungle::{CommitOptions, Durability, Key, Spill, TreeHandle};
 
 use super::Options;
 use super::folder::{Folder, options};
@@ -96,12 +96,12 @@ fn child(folder: &Path, group: Option<&Group>, options: Options) -> Result<Sampl
 /// # Errors
 /// When the folder is not there, or cannot be used.
 pub fn hot(folder: &Path, group: Option<&Path>, options: Options) -> Result<Sample, Failure> {
-    let mut open = self::options();
+    let mut spill = Spill::Never;
     if let Some(group) = group {
         fs::write(group.join("cgroup.procs"), std::process::id().to_string())?;
-        open = open.spill();
+        spill = Spill::Always;
     }
-    let store = open.open(folder)?;
+    let store = self::options().spill(spill).open(folder)?;
     let tree = store.open_tree(TREE)?;
     let shape = shape(options);
     let mut random = Random(options.seed);

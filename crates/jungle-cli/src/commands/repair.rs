@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use jungle::{
-    Lost, LostCommits, OpenOptions, RepairError, RepairProgress, RepairReport, RepairSource, Store,
+    Lost, LostCommits, OpenOptions, RepairError, RepairProgress, RepairReport, RepairSource, Spill,
+    Store,
 };
 use jungle_server::verify::Damage;
 use serde::Serialize;
@@ -65,7 +66,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let (reading, saving) = (Bar::of_revisions("reading"), Bar::of_revisions("saving"));
     let progress = RepairProgress { reading, saving, checking: Bar::of_revisions("checking") };
     let progress = progress.until(&interrupt::flag());
-    let saved = OpenOptions::new().spill().repair(&args.dir, &repairing, &progress);
+    let saved = OpenOptions::new().spill(Spill::Always).repair(&args.dir, &repairing, &progress);
     let report = saved.map_err(|error| {
         // It is of no use, and this has made it.
         let _ = fs::remove_dir_all(&repairing);

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::BoolishValueParser;
-use jungle::{ArenaError, Durability, Jungle, Memory, OpenOptions, SystemClock};
+use jungle::{ArenaError, Durability, Jungle, Memory, OpenOptions, Spill, SystemClock};
 use jungle_cluster::Cluster;
 use jungle_server::{
     Acme, AcmeError, BoardLevel, Certificate, Data, LimitError, Limits, Options, Server,
@@ -457,7 +457,7 @@ fn data(args: &Args, place: Option<&PathBuf>, served: &mut Options) -> Result<Da
     };
     let mut options = OpenOptions::new().clock(SystemClock).durability(durability);
     if args.spill {
-        options = options.spill();
+        options = options.spill(Spill::Always);
     }
     let was_joined = is_of_cluster(place)?;
     let data = match args.membership.join(place, &options)? {

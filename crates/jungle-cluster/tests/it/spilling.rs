@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use jungle_cluster::{Appended, Cluster, Depot, Log, LogError, LogId, MemoryLog, Tail};
-use jungle_store::OpenOptions;
+use jungle_store::{OpenOptions, Spill};
 use jungle_testkit::spilled_files;
 
 use crate::support::{int, options, put, server};
@@ -62,7 +62,7 @@ fn what_a_newcomer_begins_with_spills_where_its_folder_does() {
     let _ = std::fs::remove_dir_all(&folder);
     let (log, place) = (log.connect(), folder.clone());
     let looking = Arc::new(Looking { log, folder: place, seen: Mutex::default() });
-    let spilling = OpenOptions::new().spill();
+    let spilling = OpenOptions::new().spill(Spill::Always);
     let joined =
         Cluster::follow_in_folder(looking.clone(), &folder, &spilling, &options("two")).unwrap();
     assert_eq!(int(&joined.0.open_tree("t").unwrap(), "/", "n"), Some(7));

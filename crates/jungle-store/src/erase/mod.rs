@@ -221,10 +221,11 @@ impl OpenOptions {
         }
         let lock = self.lock(&*disk)?;
         finish(&*disk, &*lock)?;
-        let mut erasing = self.begin(&disk, Mark::read(&*lock)?, query)?;
+        let options = self.with_arena_for(&disk);
+        let mut erasing = options.begin(&disk, Mark::read(&*lock)?, query)?;
         let bytes_before = crate::usage::disk_usage(&*disk)?.total();
-        let made = erasing.make(&self, progress);
-        let made = made.and_then(|erased| Ok((erasing.check(&self, &erased)?, erased)));
+        let made = erasing.make(&options, progress);
+        let made = made.and_then(|erased| Ok((erasing.check(&options, &erased)?, erased)));
         let revision = erasing.newest;
         let erased = match made {
             Ok((Checked::Whole, erased)) => {

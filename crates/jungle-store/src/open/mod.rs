@@ -1,11 +1,13 @@
 //! Opening a folder.
 
 mod lock;
+mod memory;
 mod options;
 mod report;
+mod spill;
 
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +15,7 @@ use jungle_db::{Builder, Jungle};
 
 pub use self::options::{CHECKPOINT_EVERY, OpenOptions, SEGMENT_BYTES};
 pub use self::report::OpenReport;
+pub use self::spill::{Spill, Spilling};
 use crate::checkpoint::{Checkpoints, LoadError, load};
 use crate::disk::{Disk, FolderDisk, Mode, StillDisk, write_full};
 use crate::erase;
@@ -131,7 +134,8 @@ impl OpenOptions {
         }
         let kept_as = (ignored.is_some() && !self.read_only).then_some(pages::DAMAGED);
         let checkpoint = start.checkpoints.revision();
-        let report = OpenReport { ignored, kept_as, ..OpenReport::new(end.as_ref(), checkpoint) };
+        let report = OpenReport::new(end.as_ref(), checkpoint, start.spilling.clone());
+        let report = OpenReport { ignored, kept_as, ..report };
         let writer = match end {
             _ if self.read_only => None,
             Some(end) => Some(go_on(&disk, end, self.segment_bytes)?),
@@ -143,13 +147,12 @@ impl OpenOptions {
         let newest = report.revision.number();
         let ready = log.log.set(Log::new(Arc::clone(&disk), lock, writer, newest));
         assert!(ready.is_ok(), "set once, here");
-        let Start { jungle, checkpoints, .. } = start;
+        let Start { jungle, checkpoints, spill, .. } = start;
         let checkpoints = Arc::new(checkpoints);
         let keeping = match self.read_only {
             true => None,
             false => Some(Keeping::start(&jungle, &log, &checkpoints, self.checkpoint_every)?),
         };
-        let spill = self.arena.spill;
         Ok(Store { keeping, checkpoints, jungle, log, disk, report, spill })
     }
 
@@ -175,7 +178,7 @@ impl OpenOptions {
         with_checkpoint: bool,
     ) -> Result<Read, OpenError> {
         let log = Arc::new(OpenLog::default());
-        let builder = self.jungle.clone().arena(self.arena.clone()).journal(Arc::clone(&log));
+        let builder = self.jungle.clone().journal(Arc::clone(&log));
         let found = match with_checkpoint {
             true => self.start_from_checkpoint(disk, builder.clone())?,
             false => None,
@@ -183,8 +186,11 @@ impl OpenOptions {
         let start = match found {
             Some(start) => start,
             None => {
+                let (arena, spilling) = self.arena_for(0);
+                let spill = arena.spill.clone();
+                let jungle = builder.arena(arena).build()?;
                 let checkpoints = Checkpoints::none(Arc::clone(disk));
-                Start { jungle: builder.build()?, checkpoints, from: None }
+                Start { jungle, checkpoints, from: None, spill, spilling }
             }
         };
         let redo: Redo = if self.checked { replay_checked } else { Jungle::replay };
@@ -207,13 +213,14 @@ impl OpenOptions {
         let Some(loaded) = load(&*pages)? else {
             return Ok(None);
         };
-        let jungle = loaded.restore(builder, &self.arena, &pages)?;
+        let (arena, spilling) = self.arena_for(loaded.image.memory_bytes());
+        let jungle = loaded.restore(builder, &arena, &pages)?;
         if self.checked {
             check_trees::<OpenError>(&jungle, &self.progress)?;
         }
         let from = Some(loaded.log);
         let checkpoints = Checkpoints::loaded(Arc::clone(disk), pages, loaded);
-        Ok(Some(Start { jungle, checkpoints, from }))
+        Ok(Some(Start { jungle, checkpoints, from, spill: arena.spill, spilling }))
     }
 }
 
@@ -243,6 +250,9 @@ pub(crate) struct Start {
     checkpoints: Checkpoints,
     /// Where in the log what it has not begins.
     from: Option<LogPosition>,
+    /// The folder that its trees spill into, if they do.
+    spill: Option<PathBuf>,
+    spilling: Spilling,
 }
 
 /// Makes the folder of the log, if it is not there. Whoever wrote the mark in `LOCK` has made its

@@ -1,10 +1,11 @@
 //! How a folder is opened.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use jungle_db::{Builder, Clock, Durability, Jungle, Retention};
 use jungle_tree::ArenaOptions;
 
+use super::Spill;
 use crate::progress::Progress;
 
 /// The bytes that a segment of the log has unless something else is set: 16 MiB.
@@ -31,7 +32,9 @@ pub const CHECKPOINT_EVERY: u64 = 1 << 20;
 pub struct OpenOptions {
     pub(crate) jungle: Builder,
     pub(crate) arena: ArenaOptions,
-    pub(crate) spills: bool,
+    pub(super) spill: Spill,
+    /// Where to, if there is a folder.
+    pub(super) spill_folder: Option<PathBuf>,
     pub(crate) segment_bytes: u64,
     pub(super) checkpoint_every: u64,
     pub(super) without_checkpoint: bool,
@@ -45,6 +48,7 @@ impl std::fmt::Debug for OpenOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = f.debug_struct("OpenOptions");
         shown.field("jungle", &self.jungle);
+        shown.field("spill", &self.spill);
         shown.field("segment_bytes", &self.segment_bytes);
         shown.field("checkpoint_every", &self.checkpoint_every);
         shown.field("read_only", &self.read_only);
@@ -75,7 +79,8 @@ impl OpenOptions {
         OpenOptions {
             jungle: Jungle::builder(),
             arena: ArenaOptions::default(),
-            spills: false,
+            spill: Spill::default(),
+            spill_folder: None,
             segment_bytes: SEGMENT_BYTES,
             checkpoint_every: CHECKPOINT_EVERY,
             without_checkpoint: false,
@@ -159,12 +164,14 @@ impl OpenOptions {
     /// folder, where the system puts it when it needs the memory for something else, as it does for
     /// a process with a limit (see [`ArenaOptions::spill`]). Nothing is written to a folder that is
     /// only read: what is read there is in the system's folder for temporary files, which should be
-    /// on a disk, and not in memory itself.
+    /// on a disk, and not in memory itself. The usual is [`Spill::Auto`];
+    /// [`OpenReport::spilling`](crate::OpenReport::spilling) tells what came of it.
     ///
     /// ```
-    /// use jungle_store::OpenOptions;
+    /// use jungle_store::{OpenOptions, Spill};
     /// # let dir = std::env::temp_dir().join(format!("jungle-with-spill-{}", std::process::id()));
-    /// let store = OpenOptions::new().spill().open(&dir)?;
+    /// let store = OpenOptions::new().spill(Spill::Always).open(&dir)?;
+    /// assert!(store.report().spilling.spills);
     /// let tree = store.create_tree("board")?;
     /// tree.update(|tx| tx.cursor(&[])?.add_children(100_000).map(drop))?;
     /// assert_eq!(tree.read().root().child_count(), 100_000);
@@ -172,18 +179,8 @@ impl OpenOptions {
     /// # std::fs::remove_dir_all(&dir)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn spill(mut self) -> Self {
-        self.spills = true;
-        self
-    }
-
-    /// Has what spills in this folder; or, where that is only read, which may be on a disk that
-    /// nobody may write to, in the folder for temporary files.
-    pub(crate) fn spilling_in(mut self, folder: &Path) -> Self {
-        if self.spills {
-            let only_read = self.read_only.then(std::env::temp_dir);
-            self.arena.spill = Some(only_read.unwrap_or_else(|| folder.into()));
-        }
+    pub fn spill(mut self, spill: Spill) -> Self {
+        self.spill = spill;
         self
     }
 

@@ -2,6 +2,7 @@
 
 use jungle_db::Revision;
 
+use super::Spilling;
 use crate::log::recover::{Cut, End};
 
 /// What was found as a folder was opened: [`Store::report`](crate::Store::report) has an example.
@@ -31,10 +32,13 @@ pub struct OpenReport {
     /// Whether somebody else writes to it, see
     /// [`OpenOptions::beside_a_writer`](crate::OpenOptions::beside_a_writer).
     pub is_written_elsewhere: bool,
+    /// Whether its trees may be larger than memory, see
+    /// [`OpenOptions::spill`](crate::OpenOptions::spill).
+    pub spilling: Spilling,
 }
 
 impl OpenReport {
-    pub(super) fn new(end: Option<&End>, checkpoint: Revision) -> OpenReport {
+    pub(super) fn new(end: Option<&End>, checkpoint: Revision, spilling: Spilling) -> OpenReport {
         let Some(end) = end else {
             let (segments, log_bytes, was_closed) = (0, 0, true);
             return OpenReport {
@@ -47,6 +51,7 @@ impl OpenReport {
                 was_closed,
                 cut: None,
                 is_written_elsewhere: false,
+                spilling,
             };
         };
         OpenReport {
@@ -59,6 +64,7 @@ impl OpenReport {
             was_closed: end.closed,
             cut: end.cut.clone(),
             is_written_elsewhere: false,
+            spilling,
         }
     }
 }

@@ -230,7 +230,7 @@ impl OpenOptions {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn repair(
-        mut self,
+        self,
         from: impl AsRef<Path>,
         to: impl AsRef<Path>,
         progress: &RepairProgress,
@@ -238,10 +238,8 @@ impl OpenOptions {
         let to = to.as_ref();
         let disk = FolderDisk::create(to);
         let disk = disk.map_err(doing("create", &to.to_string_lossy())).map_err(target)?;
-        if self.spills {
-            self.arena.spill = Some(to.into());
-        }
-        self.repair_on(Arc::new(FolderDisk::new(from.as_ref())), Arc::new(disk), progress)
+        let options = self.spilling_in(to);
+        options.repair_on(Arc::new(FolderDisk::new(from.as_ref())), Arc::new(disk), progress)
     }
 
     /// As [`repair`](OpenOptions::repair), on disks.
@@ -264,12 +262,14 @@ impl OpenOptions {
         if !to.list("").map_err(doing("list", "the folder")).map_err(target)?.is_empty() {
             return Err(RepairError::Target(OpenError::NotAJungle { folder: to.place().into() }));
         }
-        let surveyor = Surveyor::new(&looking, None, self.clone().read_only(), &progress.reading);
+        let options = self.with_arena_for(&looking);
+        let reading = options.clone().read_only();
+        let surveyor = Surveyor::new(&looking, None, reading, &progress.reading);
         let survey = surveyor.look(None)?;
         let mended = Mended::new(from)?.mended()?;
         let (mark, is_cut) = (mended.mark()?, mended.is_cut);
         let from: Arc<dyn Disk> = Arc::new(mended);
-        Repairing { options: self, from, to, mark, is_cut, patches, progress }.run(survey)
+        Repairing { options, from, to, mark, is_cut, patches, progress }.run(survey)
     }
 }
 

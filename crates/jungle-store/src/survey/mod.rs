@@ -138,6 +138,7 @@ impl OpenOptions {
         let options = self.read_only().spilling_in(folder.as_ref());
         let disk: Arc<dyn Disk> = Arc::new(FolderDisk::new(folder.as_ref()));
         let _lock = options.lock(&*disk)?;
+        let options = options.with_arena_for(&disk);
         let progress = options.progress.clone();
         Surveyor::new(&disk, None, options, &progress).look(None)?.had_room()
     }

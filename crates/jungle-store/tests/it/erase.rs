@@ -221,6 +221,8 @@ fn finishing_one_leaves_the_file_that_is_locked_in_its_place() {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_it_is_erased_from_may_be_larger_than_memory() {
+    use jungle_store::Spill;
+
     let folder = Folder::new();
     let store = options().open(folder.path()).unwrap();
     let people = store.create_tree("people").unwrap();
@@ -232,7 +234,7 @@ fn what_it_is_erased_from_may_be_larger_than_memory() {
     }
     drop((people, store));
     let mut was_spilled = false;
-    let erased = options().spill().erase(folder.path(), &query(), |_, _| {
+    let erased = options().spill(Spill::Always).erase(folder.path(), &query(), |_, _| {
         was_spilled |= spilled_files(folder.path()) > 0;
     });
     assert!(erased.unwrap().erased.commits > 1_000 && was_spilled);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jungle_db::{NotWritten, UpdateError};
-use jungle_store::{LogError, OpenError, OpenOptions, Store};
+use jungle_store::{LogError, OpenError, OpenOptions, Spill, Store};
 #[cfg(target_os = "linux")]
 use jungle_testkit::spilled_files;
 use jungle_tree::{ArenaOptions, EditError, loading};
@@ -119,8 +119,9 @@ fn what_spills_is_the_same_and_leaves_nothing() {
     };
     drop(Store::open(folder.path()).unwrap());
     let before = names();
-    let open = || OpenOptions::new().spill().open(folder.path()).unwrap();
-    let store = open();
+    let open = |spill| OpenOptions::new().spill(spill).open(folder.path()).unwrap();
+    let store = open(Spill::Always);
+    assert!(store.report().spilling.spills);
     assert_eq!(names(), before);
     let tree = store.create_tree("t").unwrap();
     let path = tree.update(|tx| tx.append(&[])).unwrap().value;
@@ -131,14 +132,22 @@ fn what_spills_is_the_same_and_leaves_nothing() {
     store.close().unwrap();
     let before = names();
     let looks = [OpenOptions::new().read_only(), OpenOptions::new().beside_a_writer()];
-    for look in looks.map(OpenOptions::spill) {
+    for look in looks.map(|look| look.spill(Spill::Always)) {
         let store = look.open(folder.path()).unwrap();
         assert_eq!(names(), before);
         let found = loading(|| store.open_tree("t").unwrap().snapshot().root().content_hash());
         assert_eq!(found.unwrap(), hash);
     }
-    for open in [&open as &dyn Fn() -> Store, &|| Store::open(folder.path()).unwrap()] {
-        let store = open();
+    for spill in [Spill::Always, Spill::Auto, Spill::WhereLimited, Spill::Never] {
+        let store = open(spill);
+        assert_eq!(names(), before);
+        match spill {
+            // What it has is half of no memory.
+            Spill::Auto | Spill::Never => assert!(!store.report().spilling.spills),
+            Spill::Always => assert!(store.report().spilling.spills),
+            // Who runs this may have a limit, or not.
+            _ => {}
+        }
         let found = loading(|| store.open_tree("t").unwrap().snapshot().root().content_hash());
         assert_eq!(found.unwrap(), hash);
         store.close().unwrap();
@@ -154,7 +163,7 @@ fn what_a_folder_that_spills_is_held_against_spills_too() {
     use jungle_store::{BackupProgress, Durability, Progress};
 
     let (folder, copy) = (Folder::new(), Folder::new());
-    let options = OpenOptions::new().spill().durability(Durability::Buffered);
+    let options = OpenOptions::new().spill(Spill::Always).durability(Durability::Buffered);
     let store = options.checkpoint_every(u64::MAX).open(folder.path()).unwrap();
     let tree = store.create_tree("t").unwrap();
     // More than are made again before that is told.

@@ -20,9 +20,8 @@ impl SavedImage {
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         // Of each region the first slab is never used.
-        let slabs = [&self.structure, &self.payload].map(|uses| {
-            uses.iter().skip(1).filter(|used| **used != SlabUse::Free).count() as u64
-        });
+        let slabs = [&self.structure, &self.payload]
+            .map(|uses| uses.iter().skip(1).filter(|used| **used != SlabUse::Free).count() as u64);
         slabs.iter().sum::<u64>() * SLAB_BYTES as u64
     }
 
