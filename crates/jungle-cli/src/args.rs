@@ -34,9 +34,11 @@ pub(crate) struct Args {
     #[arg(long, global = true)]
     no_pager: bool,
     /// Trees may be larger than memory: what is not in use may be in a file, in the folder, or, if
-    /// that is only read, where temporary files are (TMPDIR)
-    #[arg(long, global = true)]
-    spill: bool,
+    /// that is only read, where temporary files are (TMPDIR). Without a value `always`
+    /// [default: auto]
+    #[arg(long, global = true, value_enum, value_name = "WHEN", num_args = 0..=1,
+          require_equals = true, default_missing_value = "always")]
+    spill: Option<SpillWhen>,
     #[command(flatten)]
     pub(crate) asking: Asking,
     /// When to use colours
@@ -63,7 +65,10 @@ impl Args {
 
     /// How folders are opened, which is as usual where nothing is said.
     pub(crate) fn opening(&self, usual: OpenOptions) -> OpenOptions {
-        if self.spill { usual.spill(Spill::Always) } else { usual }
+        match self.spill {
+            Some(when) => usual.spill(when.spill(Spill::Auto)),
+            None => usual,
+        }
     }
 
     /// Is it for a terminal, and perhaps longer than that?
@@ -138,6 +143,27 @@ impl Color {
             Color::Never => ColorChoice::Never,
         };
         choice.write_global();
+    }
+}
+
+/// When trees may be larger than memory.
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(crate) enum SpillWhen {
+    /// Where they take up more than half of the memory that there is when they are opened
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+impl SpillWhen {
+    /// The same, for who finds it out by itself like this.
+    pub(crate) fn spill(self, auto: Spill) -> Spill {
+        match self {
+            SpillWhen::Auto => auto,
+            SpillWhen::Always => Spill::Always,
+            SpillWhen::Never => Spill::Never,
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::BoolishValueParser;
-use jungle::{ArenaError, Durability, Jungle, Memory, OpenOptions, Spill, SystemClock};
+use jungle::{ArenaError, Durability, Jungle, Memory, OpenOptions, Spill, Spilling, SystemClock};
 use jungle_cluster::Cluster;
 use jungle_server::{
     Acme, AcmeError, BoardLevel, Certificate, Data, LimitError, Limits, Options, Server,
@@ -23,6 +23,7 @@ use serde::Serialize;
 use tracing::level_filters::LevelFilter;
 
 use super::access;
+use crate::args::SpillWhen;
 use crate::cluster::{Membership, VARIABLE, is_of_cluster};
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
@@ -61,9 +62,12 @@ pub(crate) struct Args {
     /// Keep the trees in memory only: they are gone at the end
     #[arg(long, conflicts_with = "data")]
     memory: bool,
-    /// Trees may be larger than memory: what is not in use may be in the folder
-    #[arg(long, conflicts_with = "memory")]
-    spill: bool,
+    /// Trees may be larger than memory: what is not in use may be in the folder; `auto` also where
+    /// the process may have less memory than the machine has. Without a value `always`
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN", env = "JUNGLE_SPILL",
+          num_args = 0..=1, require_equals = true, default_missing_value = "always",
+          conflicts_with = "memory")]
+    spill: SpillWhen,
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", env = "JUNGLE_LISTEN")]
     listen: Option<SocketAddr>,
@@ -455,10 +459,8 @@ fn data(args: &Args, place: Option<&PathBuf>, served: &mut Options) -> Result<Da
         Level::Buffered => Durability::Buffered,
         Level::Memory => Durability::Memory,
     };
-    let mut options = OpenOptions::new().clock(SystemClock).durability(durability);
-    if args.spill {
-        options = options.spill(Spill::Always);
-    }
+    let options = OpenOptions::new().clock(SystemClock).durability(durability);
+    let options = options.spill(args.spill.spill(Spill::WhereLimited));
     let was_joined = is_of_cluster(place)?;
     let data = match args.membership.join(place, &options)? {
         Some((store, cluster)) => Data::Cluster(store, cluster),
@@ -466,6 +468,7 @@ fn data(args: &Args, place: Option<&PathBuf>, served: &mut Options) -> Result<Da
     };
     if let Data::Cluster(store, _) | Data::Folder(store) = &data {
         folder::tell_found(store);
+        note_spilling(&store.report().spilling);
     }
     if was_joined && matches!(data, Data::Folder(_)) {
         served.drops_by_age = false;
@@ -474,6 +477,15 @@ fn data(args: &Args, place: Option<&PathBuf>, served: &mut Options) -> Result<Da
              committed to the same branch");
     }
     Ok(data)
+}
+
+/// Notes whether trees may be in a file, too, and why.
+fn note_spilling(spilling: &Spilling) {
+    let why = &*spilling.why;
+    match spilling.spills {
+        true => tracing::info!(why, "trees may be larger than memory"),
+        false => tracing::debug!(why, "trees are in memory as a whole"),
+    }
 }
 
 /// Refuses a folder for backups that is part of what they are of: a backup could take the place of

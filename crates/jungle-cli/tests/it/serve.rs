@@ -373,6 +373,11 @@ fn settings_are_told_with_where_they_come_from() {
     assert_eq!(usual["durability"], of("sync", "default"));
     assert_eq!(usual["limit connections"], of("4096", "default"));
     assert_eq!(usual["backups"], (None, "default".to_owned()));
+    assert_eq!(usual["spill"], of("auto", "default"));
+    assert_eq!(settings(&["--spill"], &[])["spill"], of("always", "option"));
+    let spill = [("JUNGLE_SPILL", "never")];
+    assert_eq!(settings(&[], &spill)["spill"], of("never", "environment"));
+    assert_eq!(settings(&["--spill=auto"], &spill)["spill"], of("auto", "option"));
 
     let variables = [
         ("JUNGLE_DATA", "there"),
