@@ -156,6 +156,12 @@ impl Upkeep {
         store.as_ref().map(|store| store.log_stats())
     }
 
+    /// Whether the folder's trees may be larger than memory; none once the server stops.
+    fn spills(&self) -> Option<bool> {
+        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        store.as_ref().map(|store| store.report().spilling.spills)
+    }
+
     /// Begins something, unless that is being done.
     pub(crate) fn begin(
         &self,
@@ -248,6 +254,11 @@ impl Upkeep {
             let help = "Whether the disk had no room for the next segment of the folder's log.";
             kind(text, name, "gauge", help);
             line(text, name, "", u64::from(stats.has_no_room_ahead));
+        }
+        if let Some(spills) = self.spills() {
+            let name = "jungle_memory_spills";
+            kind(text, name, "gauge", "Whether the folder's trees may be in a file, too.");
+            line(text, name, "", u64::from(spills));
         }
         let mut gauge = |name, help, value: fn(&State) -> u64| {
             kind(text, name, "gauge", help);

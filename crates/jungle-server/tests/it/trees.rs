@@ -86,4 +86,5 @@ fn a_server_of_a_folder_tells_how_its_checkpoints_are() {
     assert!(metrics.contains("\njungle_checkpoint_revision 1\n"), "{metrics}");
     assert!(metrics.contains("\njungle_checkpoint_failed 0\n"), "{metrics}");
     assert!(metrics.contains("\njungle_log_no_room_ahead 0\n"), "{metrics}");
+    assert!(metrics.contains("\njungle_memory_spills 0\n"), "{metrics}");
 }
