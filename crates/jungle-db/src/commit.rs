@@ -456,7 +456,14 @@ impl<'h> Attempt<'h> {
         }
         // Where there is a log the editor may have been replaced; else it is the first one still.
         let editor = match self.log.changes() {
-            None => self.take_editor(),
+            None => match self.changes.take() {
+                // What a merge says that it did: what came and went, no editor tells any more.
+                Some(told) => {
+                    drop(self.editor.take());
+                    return Ok(told);
+                }
+                None => self.take_editor(),
+            },
             Some(log) => {
                 drop(self.editor.take());
                 let mut editor = Editor::new(base.clone());
@@ -491,11 +498,6 @@ impl<'h> Attempt<'h> {
     /// may become another.
     pub(crate) fn place_on(&mut self, now: Editor) -> (Editor, Result<(), Failure>) {
         let base = self.base.take().unwrap_or_else(|| self.editor().base().clone());
-        if self.ours.is_none() && self.log.changes().is_none() {
-            // What a merge says that it did.
-            self.ours = self.changes.take();
-        }
-        self.changes = None;
         self.renamed.clear();
         let (now, placed) = match self.free_changes(&base, &now) {
             Ok(Some(changes)) => (now, Ok(changes)),

@@ -97,6 +97,20 @@ fn what_main_gave_between_two_and_took_away_is_not_given_by_a_merge() {
 }
 
 #[test]
+fn what_a_branch_gave_and_took_away_is_not_given_by_a_merge_on_top_of_others() {
+    let (jungle, main) = tree_of(0);
+    let side = main.branch("side", jungle.revision()).unwrap();
+    let gone = side.update(|tx| tx.append(&[])).unwrap().value;
+    side.update(|tx| tx.remove(std::slice::from_ref(&gone))).unwrap();
+    put(&side, "/", "n", 1);
+    let merge = main.merge("side", &MergeOptions::new()).unwrap();
+    put(&main, "/", "m", 2);
+    merge.commit(&CommitMeta::new()).unwrap();
+    assert_eq!((int(&main, "/", "n"), int(&main, "/", "m")), (Some(1), Some(2)));
+    assert_ne!(main.update(|tx| tx.append(&[])).unwrap().value, gone);
+}
+
+#[test]
 fn a_merge_that_changes_nothing_is_written_down() {
     let journal = Arc::new(MemoryJournal::default());
     let jungle = Jungle::builder().journal(Arc::clone(&journal)).build().unwrap();
