@@ -8,7 +8,7 @@ use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, IF_MATCH};
-use axum::http::{Request, Response, StatusCode, Uri};
+use axum::http::{HeaderMap, Request, Response, StatusCode, Uri};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -24,6 +24,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
+use crate::api::IDEMPOTENCY_KEY;
 use crate::api::value::{New, Shown};
 use crate::dial::{connect, connector, encrypt, system_roots};
 
@@ -94,6 +95,9 @@ pub enum RemoteError {
     /// The system does not give what a runtime needs.
     #[error("cannot ask anybody")]
     Threads(#[source] io::Error),
+    /// The system does not give a random number, of which a key is made.
+    #[error("the system has no random number: {0}")]
+    Random(String),
     /// There is no connection.
     #[error("cannot reach {url}")]
     Unreached {
@@ -144,6 +148,29 @@ impl RemoteError {
             RemoteError::Refused { kind, .. } => Some(kind),
             _ => None,
         }
+    }
+}
+
+/// What a request is known by that is sent again: see [`Remote::commit`].
+#[derive(Clone, Debug)]
+pub struct RequestKey(HeaderValue);
+
+impl RequestKey {
+    /// One that nobody else has.
+    ///
+    /// # Errors
+    /// When the system has no random numbers.
+    ///
+    /// ```
+    /// let (one, other) = (jungle_server::RequestKey::new()?, jungle_server::RequestKey::new()?);
+    /// assert_ne!(format!("{one:?}"), format!("{other:?}"));
+    /// # Ok::<(), jungle_server::RemoteError>(())
+    /// ```
+    pub fn new() -> Result<RequestKey, RemoteError> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).map_err(|error| RemoteError::Random(error.to_string()))?;
+        let key = HeaderValue::try_from(format!("{:032x}", u128::from_le_bytes(bytes)));
+        Ok(RequestKey(key.expect("digits and letters")))
     }
 }
 
@@ -259,25 +286,60 @@ impl Remote {
     /// # Panics
     /// On a thread of a runtime, which must not wait.
     pub fn get(&self, address: &str) -> Result<Vec<u8>, RemoteError> {
-        self.send("GET", address, &Json::Null, None)
+        self.send("GET", address, &Json::Null)
     }
 
-    /// Has something done, with a body that is JSON unless it is null; if a revision is given, only
-    /// where that is the newest still. Gives the body of the answer.
+    /// Has something done, with a body that is JSON unless it is null. Gives the body of the
+    /// answer.
     ///
     /// # Errors
     /// As [`get`](Remote::get).
     ///
     /// # Panics
     /// As [`get`](Remote::get).
-    pub fn send(
+    pub fn send(&self, method: &str, address: &str, body: &Json) -> Result<Vec<u8>, RemoteError> {
+        self.ask(method, address, body, HeaderMap::new())?.whole()
+    }
+
+    /// Has something committed by `POST`, where this revision is the newest still. Where no answer
+    /// comes, it may be sent again with the same key: the server does it once, however often it is
+    /// sent.
+    ///
+    /// # Errors
+    /// As [`get`](Remote::get).
+    ///
+    /// # Panics
+    /// As [`get`](Remote::get).
+    ///
+    /// ```
+    /// use jungle::{Jungle, Memory};
+    /// use jungle_server::{Data, Options, Remote, RequestKey, Server};
+    /// use serde_json::json;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let jungle = Jungle::memory()?;
+    /// let newest = jungle.create_tree("notes")?.snapshot().revision().number();
+    /// let server = Server::start(Data::Memory(jungle), Options::default())?;
+    /// let remote = Remote::new(&format!("http://{}", server.address()), None)?;
+    /// let address = Remote::address(&["trees", "notes", "commits"], &[]);
+    /// let body = json!({"edits": [{"op": "append", "path": "/"}]});
+    /// let key = RequestKey::new()?;
+    /// let first = remote.commit(&address, &body, newest, &key)?;
+    /// assert_eq!(remote.commit(&address, &body, newest, &key)?, first);
+    /// server.stop()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn commit(
         &self,
-        method: &str,
         address: &str,
         body: &Json,
-        newest: Option<u64>,
+        newest: u64,
+        key: &RequestKey,
     ) -> Result<Vec<u8>, RemoteError> {
-        self.ask(method, address, body, newest)?.whole()
+        let newest = HeaderValue::try_from(format!("\"{newest}\"")).expect("digits in quotes");
+        let more = HeaderMap::from_iter([(IF_MATCH, newest), (IDEMPOTENCY_KEY, key.0.clone())]);
+        self.ask("POST", address, body, more)?.whole()
     }
 
     /// Has something done by `POST` of which the answer may be larger than memory: it is read as it
@@ -301,30 +363,29 @@ impl Remote {
     /// # }
     /// ```
     pub fn stream(&self, address: &str, body: &Json) -> Result<RemoteBody<'_>, RemoteError> {
-        self.ask("POST", address, body, None)
+        self.ask("POST", address, body, HeaderMap::new())
     }
 
+    /// Asks, with these headers besides those that all requests have.
     fn ask(
         &self,
         method: &str,
         address: &str,
         body: &Json,
-        newest: Option<u64>,
+        more: HeaderMap,
     ) -> Result<RemoteBody<'_>, RemoteError> {
         let mut request = Request::builder().method(method).uri(address);
         request = request.header(HOST, self.authority.clone());
         if let Some(token) = &self.token {
             request = request.header(AUTHORIZATION, token.clone());
         }
-        if let Some(newest) = newest {
-            request = request.header(IF_MATCH, format!("\"{newest}\""));
-        }
         let body = if body.is_null() { String::new() } else { body.to_string() };
         if !body.is_empty() {
             request = request.header(CONTENT_TYPE, "application/json");
         }
         let wrong = |_| RemoteError::Url { url: address.to_owned(), reason: "it cannot be read" };
-        let request = request.body(Full::new(Bytes::from(body))).map_err(wrong)?;
+        let mut request = request.body(Full::new(Bytes::from(body))).map_err(wrong)?;
+        request.headers_mut().extend(more);
         let (answer, connection) = self.runtime.block_on(self.answer(request))?;
         let (head, body) = answer.into_parts();
         let answer = RemoteBody { remote: self, body, connection, piece: Bytes::new() };

@@ -4,7 +4,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use jungle::Revision;
-use jungle_server::{Remote, RemoteBody, RemoteError};
+use jungle_server::{Remote, RemoteBody, RemoteError, RequestKey};
 use jungle_tree::{Path, Snapshot, Tree, diff};
 use jungle_words::{Info, with_causes};
 use serde::Deserialize;
@@ -25,6 +25,9 @@ pub(super) const PAGE: usize = 1000;
 /// How long a server that is asked too much is left alone, and how often.
 const WAIT: Duration = Duration::from_millis(200);
 const WAITS: usize = 100;
+
+/// How often an edit is sent that is not answered: each time it is waited longer before.
+const SENDS: u32 = 5;
 
 /// How often an edit is worked out anew because somebody else was quicker.
 const TRIES: usize = 100;
@@ -103,7 +106,7 @@ impl Server {
         names: &[&str],
         parameters: &[(&str, &str)],
     ) -> Result<Vec<u8>, RemoteError> {
-        self.send("GET", &Remote::address(names, parameters), &Json::Null, None)
+        self.send("GET", &Remote::address(names, parameters), &Json::Null)
     }
 
     /// What a copy of its folder needs that has all up to a revision, as it comes.
@@ -118,14 +121,27 @@ impl Server {
         })
     }
 
-    fn send(
-        &self,
-        method: &str,
-        address: &str,
-        body: &Json,
-        newest: Option<u64>,
-    ) -> Result<Vec<u8>, RemoteError> {
-        patiently(|| self.remote.send(method, address, body, newest))
+    fn send(&self, method: &str, address: &str, body: &Json) -> Result<Vec<u8>, RemoteError> {
+        patiently(|| self.remote.send(method, address, body))
+    }
+
+    /// Has edits done upon the newest revision. Where no answer comes they may be done: the server
+    /// knows them by their key when they are sent again.
+    fn commit(&self, address: &str, body: &Json, newest: u64) -> Result<Vec<u8>, RemoteError> {
+        let key = RequestKey::new()?;
+        let send = || patiently(|| self.remote.commit(address, body, newest, &key));
+        let unanswered = match send() {
+            Err(error @ RemoteError::Broken { .. }) => error,
+            answer => return answer,
+        };
+        for times in 1..SENDS {
+            sleep(WAIT * times);
+            match send() {
+                Err(error) if error.is_away() => {}
+                answer => return answer,
+            }
+        }
+        Err(unanswered)
     }
 
     /// What is at an address, which is JSON.
@@ -138,11 +154,11 @@ impl Server {
     }
 
     fn post<T: DeserializeOwned>(&self, names: &[&str], body: &Json) -> Result<T, RemoteError> {
-        self.read(&self.send("POST", &Remote::address(names, &[]), body, None)?)
+        self.read(&self.send("POST", &Remote::address(names, &[]), body)?)
     }
 
     fn delete(&self, names: &[&str]) -> Result<(), RemoteError> {
-        self.send("DELETE", &Remote::address(names, &[]), &Json::Null, None).map(drop)
+        self.send("DELETE", &Remote::address(names, &[]), &Json::Null).map(drop)
     }
 
     /// What an answer says.
@@ -243,10 +259,13 @@ impl Server {
         let body = json!({"author": meta.author, "message": meta.message, "edits": edits});
         let branch = on.branch.map(|branch| ("branch", branch));
         let address = Remote::address(&["trees", on.tree, "commits"], branch.as_slice());
-        let written = self.send("POST", &address, &body, Some(revision));
+        let written = self.commit(&address, &body, revision);
         match written.and_then(|written| self.read(&written)) {
             Ok(written) => Ok(Some(written)),
             Err(error) if error.kind() == Some("changed") => Ok(None),
+            Err(error @ RemoteError::Broken { .. }) => {
+                Err(failure(&error).with_hint("it may have been done: `jungle log` tells"))
+            }
             Err(error) => Err(self.refused(&error, Asked { on, rev: None })),
         }
     }
@@ -274,7 +293,7 @@ impl Place for Server {
 
     fn rename_tree(&self, old: &str, new: &str) -> Result<TreeTold, Failure> {
         let address = Remote::address(&["trees", old], &[]);
-        let renamed = self.send("PATCH", &address, &json!({"name": new}), None);
+        let renamed = self.send("PATCH", &address, &json!({"name": new}));
         let tree = renamed.and_then(|tree| self.read::<TreeShown>(&tree));
         tree.map(TreeTold::from).map_err(|error| self.tree_refused(&error, old))
     }
@@ -429,11 +448,12 @@ fn no_branch(tree: &str, branch: &str, branches: &[(String, u64)]) -> Failure {
     near::no_such(message, branch, names, "`branch` lists them")
 }
 
-/// Asks. Where too much is asked at once, which does nothing, it is asked again a little later.
+/// Asks. Where too much is asked at once, which does nothing, or the same is still being done, it
+/// is asked again a little later.
 fn patiently<T>(ask: impl Fn() -> Result<T, RemoteError>) -> Result<T, RemoteError> {
     for _ in 0..WAITS {
         match ask() {
-            Err(error) if error.kind() == Some("too-many") => sleep(WAIT),
+            Err(error) if matches!(error.kind(), Some("too-many" | "busy")) => sleep(WAIT),
             answer => return answer,
         }
     }

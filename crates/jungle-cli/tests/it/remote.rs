@@ -111,6 +111,31 @@ fn request(stream: &mut BufReader<TcpStream>) -> String {
     request + &String::from_utf8(body).unwrap()
 }
 
+/// Where somebody hands on what a server is asked, and its answers, but for the first to a `POST`.
+fn losing_an_answer(server: String) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    // Nobody waits for it: nobody tells it that this was all.
+    thread::spawn(move || {
+        let mut loses = true;
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.unwrap());
+            let asked = request(&mut stream);
+            let mut there = TcpStream::connect(&server).unwrap();
+            let closing = asked.replacen("\r\n", "\r\nconnection: close\r\n", 1);
+            there.write_all(closing.as_bytes()).unwrap();
+            let mut answer = Vec::new();
+            there.read_to_end(&mut answer).unwrap();
+            if loses && asked.starts_with("POST ") {
+                loses = false;
+                continue;
+            }
+            let _ = stream.get_mut().write_all(&answer);
+        }
+    });
+    url
+}
+
 fn found(told: &Json) -> (String, String) {
     ("200 OK".to_owned(), told.to_string())
 }
@@ -215,7 +240,7 @@ fn members_are_listed_whatever_there_are() {
 }
 
 #[test]
-fn what_was_refused_is_sent_again_and_what_may_be_done_is_not() {
+fn what_was_refused_or_not_answered_is_sent_again() {
     let folder = Folder::new("remote_again");
     let version = |revision: u64| {
         let mut node = json!({"revision": revision, "attributes": {}, "child_count": 0});
@@ -231,24 +256,50 @@ fn what_was_refused_is_sent_again_and_what_may_be_done_is_not() {
         let put = folder.run(&["put", &server.url, "t", "/a", "1"]);
         let asked = server.asked();
         let commits = asked.iter().filter(|it| it.starts_with("POST /api/v1/trees/t/commits "));
-        let upon = |it: &String| {
-            let upon = it.lines().find_map(|line| line.strip_prefix("if-match: "));
-            upon.unwrap_or("whatever is there").to_owned()
+        let header = |it: &str, name: &str| {
+            let value = it.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+            value.unwrap_or("none").to_owned()
         };
-        (put, commits.map(upon).collect::<Vec<String>>())
+        let upon = |it: &String| (header(it, "if-match"), header(it, "idempotency-key"));
+        let (upon, keys): (Vec<String>, Vec<String>) = commits.map(upon).unzip();
+        (put, upon, keys)
     };
     let refused = [
         problem("429 Too Many Requests", "too-many"),
         problem("412 Precondition Failed", "changed"),
     ];
     let done = found(&json!({"revision": 3, "changed": true}));
-    let (ended, upon) = put([&version(1)[..], &refused, &version(2), &[done]].concat());
+    let answers = [&version(1)[..], &refused, &version(2), std::slice::from_ref(&done)].concat();
+    let (ended, upon, keys) = put(answers);
     ended.check(0, "revision 3\n", "");
     assert_eq!(upon, ["\"1\"", "\"1\"", "\"2\""]);
-    // No answer at all: whether it was done is not known.
-    let (ended, upon) = put([&version(1)[..], &[(String::new(), String::new())]].concat());
+    // What is worked out anew is another request.
+    assert!(keys[0] == keys[1] && keys[1] != keys[2] && keys[0].len() == 32, "{keys:?}");
+    // No answer at all: the server knows what it did by its key.
+    let none = (String::new(), String::new());
+    let busy = problem("409 Conflict", "busy");
+    let (ended, upon, keys) = put([&version(1)[..], &[none.clone(), busy, done]].concat());
+    ended.check(0, "revision 3\n", "");
+    assert_eq!(upon, ["\"1\"", "\"1\"", "\"1\""]);
+    assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
+    // Whether it was done is not known, however often it is sent.
+    let (ended, upon, _) = put([&version(1)[..], &vec![none; 9]].concat());
     assert_eq!((ended.code, &*ended.out), (Some(7), ""), "{}", ended.err);
-    assert_eq!(upon, ["\"1\""]);
+    assert!(ended.err.contains("may have been done"), "{}", ended.err);
+    assert_eq!(upon.len(), 5);
+}
+
+#[test]
+fn edit_whose_answer_was_lost_is_done_once() {
+    let folder = Folder::new("remote_lost");
+    let serving = Serving::start(&folder, &["--data", "data"]);
+    let url = serving.told["url"].as_str().unwrap();
+    folder.run(&["trees", url, "--create", "t"]).check_code(0);
+    let lossy = losing_an_answer(serving.address().to_owned());
+    folder.run(&["put", &lossy, "t", "/a", "1"]).check_code(0);
+    let log = folder.run(&["log", url, "t", "--json"]).out;
+    assert_eq!(log.lines().count(), 2, "made, and edited once: {log}");
+    folder.run(&["get", url, "t"]).check(0, "{\"a\":1}\n", "");
 }
 
 #[test]

@@ -47,6 +47,7 @@ use crate::problem::{Kind, Problem};
 use crate::upkeep::Work;
 
 pub(crate) use compared::Compared;
+pub(crate) use repeat::IDEMPOTENCY_KEY;
 pub(crate) use status::{OPENAPI, of_all};
 
 pub(crate) fn routes() -> Router<Arc<App>> {

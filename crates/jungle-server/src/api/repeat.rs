@@ -17,7 +17,7 @@ use crate::etag::{Expected, expected};
 use crate::once::{self, Answer, Said, Turn};
 use crate::problem::Problem;
 
-pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// What is done once, and only on top of a certain revision, where the client says so.
 const DOES: [(Method, &str); 4] = [
