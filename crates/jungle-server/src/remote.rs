@@ -5,6 +5,7 @@ use std::future::poll_fn;
 use std::io::{self, ErrorKind, Read};
 use std::net::IpAddr;
 use std::pin::{Pin, pin};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, IF_MATCH};
@@ -12,7 +13,7 @@ use axum::http::{HeaderMap, Request, Response, StatusCode, Uri};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::client::conn::http1;
+use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use jungle::{Value, ValueRef};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -32,8 +33,9 @@ use crate::dial::{connect, connector, encrypt, system_roots};
 /// server may be gone without a word.
 const PIECE_TIME: Duration = Duration::from_secs(60);
 
-/// A server that is asked by its URL. It is asked on a connection for each request, without a limit
-/// of time once that is there: an answer may take as long as the network of a cluster is away.
+/// A server that is asked by its URL. An answer may take as long as the network of a cluster is
+/// away. What changes nothing is asked on the connection of the request before, if that is there
+/// still.
 ///
 /// ```
 /// use jungle::{Jungle, Memory};
@@ -57,6 +59,8 @@ pub struct Remote {
     authority: HeaderValue,
     tls: Option<TlsConnector>,
     token: Option<HeaderValue>,
+    /// On which an answer has come, all of it.
+    kept: Mutex<Option<Line>>,
     runtime: Runtime,
 }
 
@@ -251,6 +255,7 @@ impl Remote {
             authority: named.map_err(|_| wrong("it cannot be read"))?,
             tls: is_tls.then(|| connector(system_roots())),
             token,
+            kept: Mutex::default(),
             runtime: runtime.map_err(RemoteError::Threads)?,
         })
     }
@@ -386,9 +391,9 @@ impl Remote {
         let wrong = |_| RemoteError::Url { url: address.to_owned(), reason: "it cannot be read" };
         let mut request = request.body(Full::new(Bytes::from(body))).map_err(wrong)?;
         request.headers_mut().extend(more);
-        let (answer, connection) = self.runtime.block_on(self.answer(request))?;
+        let (answer, line) = self.runtime.block_on(self.answer(request))?;
         let (head, body) = answer.into_parts();
-        let answer = RemoteBody { remote: self, body, connection, piece: Bytes::new() };
+        let answer = RemoteBody { remote: self, body, line, piece: Bytes::new() };
         if head.status.is_success() {
             return Ok(answer);
         }
@@ -396,17 +401,30 @@ impl Remote {
     }
 
     async fn answer(&self, request: Request<Full<Bytes>>) -> Result<Answered, RemoteError> {
+        let kept = self.kept().take();
+        // The server may be about to end it: whether a change was done would not be known then.
+        if let Some(mut line) = kept.filter(|_| request.method().is_safe())
+            && let Ok(answer) = line.ask(request.clone()).await
+        {
+            return Ok((answer, line));
+        }
         let unreached = |source| RemoteError::Unreached { url: self.url.clone(), source };
         let stream = connect(&self.host, self.port).await.map_err(unreached)?;
-        let answered = match &self.tls {
-            None => exchange(stream, request).await,
+        let line = match &self.tls {
+            None => Line::on(stream).await,
             Some(tls) => {
                 let name = ServerName::try_from(self.host.clone()).map_err(io::Error::other);
                 let stream = encrypt(tls, name.map_err(unreached)?, stream).await;
-                exchange(stream.map_err(unreached)?, request).await
+                Line::on(stream.map_err(unreached)?).await
             }
         };
-        answered.map_err(|source| self.broken(source))
+        let mut line = line.map_err(|source| self.broken(source))?;
+        let answer = line.ask(request).await.map_err(|source| self.broken(source))?;
+        Ok((answer, line))
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Option<Line>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn broken(&self, source: hyper::Error) -> RemoteError {
@@ -442,24 +460,26 @@ fn is_here(host: &str) -> bool {
 pub struct RemoteBody<'r> {
     remote: &'r Remote,
     body: Incoming,
-    connection: Connection,
+    line: Line,
     /// What has come, and is not read yet.
     piece: Bytes,
 }
 
 impl RemoteBody<'_> {
     fn whole(self) -> Result<Vec<u8>, RemoteError> {
-        let RemoteBody { remote, body, mut connection, .. } = self;
-        let whole = remote.runtime.block_on(connection.go_on_for(body.collect()));
-        Ok(whole.map_err(|source| remote.broken(source))?.to_bytes().to_vec())
+        let RemoteBody { remote, body, mut line, .. } = self;
+        let whole = remote.runtime.block_on(line.connection.go_on_for(body.collect()));
+        let whole = whole.map_err(|source| remote.broken(source))?;
+        *remote.kept() = Some(line);
+        Ok(whole.to_bytes().to_vec())
     }
 }
 
 impl Read for RemoteBody<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.piece.is_empty() {
-            let RemoteBody { remote, body, connection, .. } = self;
-            let next = connection.go_on_for(body.frame());
+            let RemoteBody { remote, body, line, .. } = self;
+            let next = line.connection.go_on_for(body.frame());
             let next = remote.runtime.block_on(async { timeout(PIECE_TIME, next).await });
             let next = next.map_err(|_| io::Error::from(ErrorKind::TimedOut))?;
             let Some(frame) = next else { return Ok(0) };
@@ -479,7 +499,33 @@ impl fmt::Debug for RemoteBody<'_> {
 }
 
 /// The head of an answer, with the connection on which its body comes.
-type Answered = (Response<Incoming>, Connection);
+type Answered = (Response<Incoming>, Line);
+
+/// A connection, and where requests are put that go over it.
+struct Line {
+    sender: SendRequest<Full<Bytes>>,
+    connection: Connection,
+}
+
+impl Line {
+    async fn on<S>(stream: S) -> hyper::Result<Line>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+        Ok(Line { sender, connection: Connection(Some(Box::pin(connection))) })
+    }
+
+    /// Fails where the connection has ended, or ends before the answer.
+    async fn ask(&mut self, request: Request<Full<Bytes>>) -> hyper::Result<Response<Incoming>> {
+        let Line { sender, connection } = self;
+        let answer = async {
+            sender.ready().await?;
+            sender.send_request(request).await
+        };
+        connection.go_on_for(answer).await
+    }
+}
 
 /// A connection, until it has ended.
 struct Connection(Option<Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>>);
@@ -499,17 +545,6 @@ impl Connection {
         })
         .await
     }
-}
-
-async fn exchange<S>(stream: S, request: Request<Full<Bytes>>) -> Result<Answered, hyper::Error>
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    let mut connection = Connection(Some(Box::pin(connection)));
-    // Nobody sends any more then, and the connection ends with the answer.
-    let answer = connection.go_on_for(sender.send_request(request)).await?;
-    Ok((answer, connection))
 }
 
 /// A value with its type, as a server takes it.
@@ -623,5 +658,30 @@ mod tests {
         let counted = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc";
         assert_eq!(read(counted).unwrap(), "abc");
         assert!(read(counted.strip_suffix('c').unwrap()).is_err());
+    }
+
+    #[test]
+    fn what_changes_nothing_is_asked_on_a_connection_that_is_kept() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let served = thread::spawn(move || {
+            // It answers so much on each connection, and ends it.
+            for answers in [2, 1, 1] {
+                let (mut stream, _) = listener.accept().unwrap();
+                for _ in 0..answers {
+                    let (mut request, mut byte) = (Vec::new(), [0_u8]);
+                    while !request.ends_with(b"\r\n\r\n") {
+                        stream.read_exact(&mut byte).unwrap();
+                        request.extend(byte);
+                    }
+                    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na").unwrap();
+                }
+            }
+        });
+        let remote = Remote::new(&url, None).unwrap();
+        for method in ["GET", "GET", "GET", "POST"] {
+            assert_eq!(remote.send(method, "/", &Json::Null).unwrap(), b"a", "{method}");
+        }
+        served.join().unwrap();
     }
 }
