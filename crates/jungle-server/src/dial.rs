@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
@@ -17,6 +18,12 @@ const CONNECT_TIME: Duration = Duration::from_secs(5);
 
 /// How long it may take to agree on keys: whoever is there may say nothing at all.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
+
+/// When it is asked whether a machine that says nothing is there, and how long after each time.
+const SILENCE: Duration = Duration::from_secs(15);
+
+/// How often that is asked before the machine is known to be gone.
+const SILENCES: u32 = 3;
 
 /// To servers that are known by these certificates.
 pub(crate) fn connector(roots: RootCertStore) -> TlsConnector {
@@ -40,12 +47,25 @@ pub(crate) fn system_roots() -> RootCertStore {
 pub(crate) async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     let mut last = io::Error::other("it has no address");
     for address in lookup_host((host, port)).await? {
-        match timeout(CONNECT_TIME, TcpStream::connect(address)).await.map_err(late).flatten() {
+        let stream = timeout(CONNECT_TIME, TcpStream::connect(address)).await;
+        match stream.map_err(late).flatten().and_then(while_there) {
             Ok(stream) => return Ok(stream),
             Err(error) => last = error,
         }
     }
     Err(last)
+}
+
+/// A connection that ends when the machine at its other end has vanished, which says nothing: a
+/// minute later, however long an answer of one that is there may take.
+fn while_there(stream: TcpStream) -> io::Result<TcpStream> {
+    let asking = TcpKeepalive::new().with_time(SILENCE).with_interval(SILENCE);
+    let socket = SockRef::from(&stream);
+    socket.set_tcp_keepalive(&asking.with_retries(SILENCES))?;
+    // It is not asked while something that was sent is on its way.
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_user_timeout(Some(SILENCE * (SILENCES + 1)))?;
+    Ok(stream)
 }
 
 /// What nobody between can read, with the server that has this name.
@@ -59,4 +79,21 @@ pub(crate) async fn encrypt(
 
 fn late(_: Elapsed) -> io::Error {
     io::ErrorKind::TimedOut.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No test can have a machine vanish; that the system is told of it can be seen.
+    #[tokio::test]
+    async fn who_has_vanished_is_not_waited_for_without_end() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let stream = connect("127.0.0.1", port).await.unwrap();
+        let socket = SockRef::from(&stream);
+        assert!(socket.keepalive().unwrap());
+        #[cfg(target_os = "linux")]
+        assert_eq!(socket.tcp_user_timeout().unwrap(), Some(Duration::from_secs(60)));
+    }
 }

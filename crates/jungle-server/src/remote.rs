@@ -34,8 +34,9 @@ use crate::dial::{connect, connector, encrypt, system_roots};
 const PIECE_TIME: Duration = Duration::from_secs(60);
 
 /// A server that is asked by its URL. An answer may take as long as the network of a cluster is
-/// away. What changes nothing is asked on the connection of the request before, if that is there
-/// still.
+/// away, and is not waited for when the server's machine has said nothing for a minute, not even
+/// that it is there. What changes nothing is asked on the connection of the request before, if that
+/// is there still.
 ///
 /// ```
 /// use jungle::{Jungle, Memory};
