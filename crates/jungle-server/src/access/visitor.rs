@@ -333,6 +333,19 @@ impl Visitor {
         may && !self.is_withheld(Need::whole(Role::Admin))
     }
 
+    /// Refuses whoever may make no tree, whatever its name, before it is read which one is wanted.
+    pub(crate) fn check_creates(&self) -> Result<(), Problem> {
+        if self.creates() {
+            return Ok(());
+        }
+        if self.is_withheld(Need::whole(Role::Admin)) {
+            return Err(withheld());
+        }
+        let who = self.name().unwrap_or("nobody");
+        let detail = format_args!("{who} has the role {} for no tree as a whole", Role::Admin);
+        Err(Problem::new(Kind::Forbidden, detail))
+    }
+
     /// The name under which this one commits; without an access file it is what the client says.
     pub(crate) fn name(&self) -> Option<&str> {
         match &self.who {

@@ -65,6 +65,7 @@ pub(crate) async fn list(app: Visitor, uri: Uri, headers: HeaderMap) -> Result<R
 
 pub(crate) async fn create(app: Visitor, request: Request<Body>) -> Result<Response, Problem> {
     Query::of(request.uri(), &[])?;
+    app.check_creates()?;
     let new: NewName = body::asked(request, &app.options.limits).await?;
     query::name(&new.name)?;
     let tree = app.write(move |app| app.create_tree(&new.name)).await?;

@@ -15,6 +15,7 @@ use crate::query::{self, Query};
 
 pub(super) async fn create(app: Visitor, request: Request<Body>) -> Result<Redirect, Sorry> {
     Query::of(request.uri(), &[])?;
+    app.check_creates()?;
     let form = form(&app, request, &["name"]).await?;
     let name = form.text("name")?.unwrap_or_default().trim().to_owned();
     query::name(&name)?;

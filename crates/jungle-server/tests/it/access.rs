@@ -99,6 +99,8 @@ fn who_may_change_nothing_is_refused_before_the_body_has_come() {
     let guarded = Guarded::new("unheard", &granted);
     for (method, path) in [
         ("POST", "/api/v1/commits"),
+        ("POST", "/api/v1/trees"),
+        ("POST", "/boards"),
         ("PATCH", "/api/v1/trees/t"),
         ("POST", "/api/v1/trees/t/commits"),
         ("POST", "/api/v1/trees/t/merges"),
