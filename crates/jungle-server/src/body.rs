@@ -50,7 +50,7 @@ pub(crate) async fn within(
     // Room for all of it at once: what grows is copied, and leaves room behind each time. None is
     // taken of the system until something is there.
     let room = usize::try_from(length).map_or(ROOM_MAX, |length| length.min(ROOM_MAX));
-    let (mut whole, mut patience) = (Vec::with_capacity(room), Patience::new(limits));
+    let (mut whole, mut patience) = (Vec::with_capacity(room), Patience::of_bodies(limits));
     loop {
         match patience.next(&mut body).await {
             Ok(None) if who.as_ref().is_none_or(Who::is_as_before) => return Ok(whole.into()),
@@ -120,8 +120,8 @@ fn length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// How long a body is waited for: each byte gives some more time, so that a slow line may take as
-/// long as it needs, and a client that trickles may not.
+/// How long a body is waited for, or a client that takes one: each byte gives some more time, so
+/// that a slow line may take as long as it needs, and a client that trickles may not.
 struct Patience {
     left: Duration,
     most: Duration,
@@ -130,9 +130,12 @@ struct Patience {
 }
 
 impl Patience {
-    fn new(limits: &Limits) -> Patience {
-        let most = limits.piece_time;
-        Patience { left: most, most, rate_min: limits.body_rate_min }
+    fn new(most: Duration, rate_min: u32) -> Patience {
+        Patience { left: most, most, rate_min }
+    }
+
+    fn of_bodies(limits: &Limits) -> Patience {
+        Patience::new(limits.piece_time, limits.body_rate_min)
     }
 
     /// The next piece, if it comes in time.
@@ -212,7 +215,7 @@ impl Incoming {
             body,
             piece: Bytes::new(),
             left: limits.document_bytes_max,
-            patience: Patience::new(limits),
+            patience: Patience::of_bodies(limits),
             runtime: tokio::runtime::Handle::current(),
         }
     }
@@ -248,8 +251,13 @@ pub(crate) struct Outgoing {
     is_whole: Arc<AtomicBool>,
     waiting: Vec<u8>,
     piece_time: Duration,
+    /// For all pieces together.
+    patience: Patience,
     runtime: tokio::runtime::Handle,
 }
+
+/// Over so long a client that is held to a rate may be slower.
+const RATE_TIME: Duration = Duration::from_secs(300);
 
 /// Bytes of a piece, about.
 pub(crate) const PIECE_BYTES: usize = 64 << 10;
@@ -263,9 +271,17 @@ impl Outgoing {
             is_whole,
             waiting: Vec::new(),
             piece_time: limits.piece_time,
+            patience: Patience::new(limits.piece_time, 0),
             runtime: tokio::runtime::Handle::current(),
         };
         (out, body)
+    }
+
+    /// The same, for what others wait for: the client must not only take each piece in time.
+    pub(crate) fn copying(limits: &Limits) -> (Outgoing, Body) {
+        let (out, body) = Outgoing::new(limits);
+        let patience = Patience::new(RATE_TIME, limits.copy_rate_min);
+        (Outgoing { patience, ..out }, body)
     }
 
     /// That was all.
@@ -281,8 +297,11 @@ impl Outgoing {
         }
         let piece = Bytes::from(std::mem::take(&mut self.waiting));
         // A client that does not read must not hold a thread.
-        let send = self.pieces.send_timeout(piece, self.piece_time);
-        self.runtime.block_on(send).map_err(|_| std::io::ErrorKind::BrokenPipe.into())
+        let (began, bytes) = (Instant::now(), piece.len());
+        let send = self.pieces.send_timeout(piece, self.piece_time.min(self.patience.left));
+        self.runtime.block_on(send).map_err(|_| std::io::ErrorKind::BrokenPipe)?;
+        self.patience.waited(began.elapsed(), bytes);
+        Ok(())
     }
 }
 
@@ -321,5 +340,36 @@ mod tests {
             written.await.unwrap().unwrap();
             assert_eq!(body.collect().await.is_ok(), is_finished);
         }
+    }
+
+    #[test]
+    fn what_comes_slowly_uses_up_patience_and_what_came_quickly_is_not_kept() {
+        let (most, second) = (Duration::from_secs(300), Duration::from_secs(1));
+        let mut patience = Patience::new(most, 100);
+        for (time, bytes, left) in [
+            (second, 100, most),
+            (Duration::ZERO, 1_000_000, most),
+            (100 * second, 5_000, 250 * second),
+            (100 * second, 5_000, 200 * second),
+            (second, 1_100, 210 * second),
+            (210 * second, 0, Duration::ZERO),
+        ] {
+            patience.waited(time, bytes);
+            assert_eq!(patience.left, left, "{bytes} bytes in {time:?}");
+        }
+        let mut patience = Patience::new(most, 0);
+        patience.waited(200 * second, 1);
+        assert_eq!(patience.left, most, "no rate is asked for");
+    }
+
+    #[tokio::test]
+    async fn client_that_takes_each_piece_in_time_is_held_to_a_rate() {
+        let limits = Limits { piece_time: Duration::from_secs(3_600), ..Limits::default() };
+        let (out, _body) = Outgoing::copying(&limits);
+        let mut out = Outgoing { patience: Patience::new(Duration::from_millis(1), 1), ..out };
+        let pieces = vec![0; PIECE_BYTES * (PIECES + 1)];
+        let written = tokio::task::spawn_blocking(move || out.write_all(&pieces));
+        // Those for which there is room give no more time than there is at most.
+        assert!(written.await.unwrap().is_err());
     }
 }

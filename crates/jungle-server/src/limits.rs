@@ -30,6 +30,9 @@ pub struct Limits {
     /// Bytes a second with which a body comes at least while it is waited for, but for
     /// `piece_time` of that; 1 KiB.
     pub body_rate_min: u32,
+    /// Bytes a second of the folder's copy that a client takes at least, over five minutes: no
+    /// checkpoint is written until it has all; 128 KiB.
+    pub copy_rate_min: u32,
     /// How long a client may take nothing of what is sent to it; 10 s. What the system holds for
     /// it is about what it takes in a round trip or two, so one that is slow takes some much
     /// sooner.
@@ -72,6 +75,7 @@ impl Default for Limits {
             head_time: Duration::from_secs(10),
             piece_time: Duration::from_secs(10),
             body_rate_min: 1 << 10,
+            copy_rate_min: 128 << 10,
             write_time: Duration::from_secs(10),
             connections_max: 4096,
             connections_per_address_max: 64,
@@ -129,7 +133,7 @@ const SECONDS_MAX: u64 = 365 * 24 * 60 * 60;
 
 impl Limits {
     /// Their names, and what there must be of each to serve anybody.
-    fn parts(&mut self) -> [(&'static str, u64, Part<'_>); 18] {
+    fn parts(&mut self) -> [(&'static str, u64, Part<'_>); 19] {
         use Part::{Bytes, Count, Rate, Seconds};
         [
             ("body-bytes", 1, Count(&mut self.body_bytes_max)),
@@ -141,6 +145,7 @@ impl Limits {
             ("head-seconds", 1, Seconds(&mut self.head_time)),
             ("piece-seconds", 1, Seconds(&mut self.piece_time)),
             ("body-bytes-per-second", 0, Rate(&mut self.body_rate_min)),
+            ("copy-bytes-per-second", 0, Rate(&mut self.copy_rate_min)),
             ("write-seconds", 1, Seconds(&mut self.write_time)),
             ("connections", 1, Count(&mut self.connections_max)),
             ("connections-per-address", 1, Count(&mut self.connections_per_address_max)),

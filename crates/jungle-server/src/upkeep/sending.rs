@@ -53,7 +53,7 @@ impl Sending {
     }
 }
 
-/// It ends within a piece when it is given up: a client may take as long as it likes for all.
+/// It ends within a piece when it is given up: all of it may take hours.
 struct Watched<'s> {
     sending: &'s mut Sending,
     steps: &'s Steps,
