@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use super::work::copied;
 use super::{Steps, Undone};
 use crate::body::Outgoing;
-use crate::problem::Problem;
+use crate::problem::{Kind, Problem};
 
 /// What is sent, and who is told when that begins, or why it does not.
 pub(crate) struct Sending {
@@ -34,14 +34,19 @@ impl Sending {
         let out = Watched { sending: &mut self, steps };
         match store.write_backup(since, out, steps.progress()) {
             Ok(report) => Ok((copied(&report), self.out)),
-            Err(error) => Err(self.refuse(error)),
+            Err(error) => Err(self.refuse(error, steps)),
         }
     }
 
     /// Where nothing was sent yet, the client is told why.
-    fn refuse(&mut self, error: BackupError) -> Undone {
+    fn refuse(&mut self, error: BackupError, steps: &Steps) -> Undone {
         if let Some(begins) = self.begins.take() {
-            let _ = begins.send(Err(Problem::from(&error)));
+            // Whoever writes is told of it as of a client that has gone away.
+            let problem = match steps.flow().is_break() {
+                true => Problem::new(Kind::Stopped, "the copy was given up before it began"),
+                false => Problem::from(&error),
+            };
+            let _ = begins.send(Err(problem));
         }
         match error {
             // Nothing is wrong: the client asked for what there is not, or has gone away.
@@ -72,5 +77,29 @@ impl Write for Watched<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.sending.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::StatusCode;
+
+    use super::*;
+    use crate::limits::Limits;
+
+    #[tokio::test]
+    async fn who_waits_for_a_copy_that_is_given_up_is_told_so() {
+        let dir = std::env::temp_dir().join(format!("jungle-unsent-{}", std::process::id()));
+        let store = Store::open(&dir).expect("a new folder");
+        let (out, _body) = Outgoing::copying(&Limits::default());
+        let (sending, begun) = Sending::new(out);
+        let steps = Steps::default();
+        steps.give_up();
+        let sent = sending.send(&store, Revision::new(0), &steps);
+        assert!(matches!(sent, Err(Undone::GivenUp)));
+        let refused = begun.await.expect("it is told").expect_err("nothing was sent");
+        assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+        drop(store);
+        std::fs::remove_dir_all(&dir).expect("it is there");
     }
 }
