@@ -191,7 +191,8 @@ impl TreeHandle {
     }
 
     /// As [`revert`](TreeHandle::revert), in a draft, for whoever keeps its changes elsewhere: on
-    /// top of the version that it began with.
+    /// top of the version that it began with. Gives what comes back under another key, as
+    /// [`Committed::renamed`].
     ///
     /// # Errors
     /// As there; the draft is as it was then, unless there is no room.
@@ -211,11 +212,16 @@ impl TreeHandle {
     /// assert!(!line.snapshot().root().has_attributes());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn revert_in(&self, draft: &mut Draft, revision: Revision) -> Result<(), RevertError> {
+    pub fn revert_in(
+        &self,
+        draft: &mut Draft,
+        revision: Revision,
+    ) -> Result<Vec<(Path, Path)>, RevertError> {
         assert!(!draft.is_changed(), "what was edited before would not be looked at");
         let merged = self.taken_back(&self.made_of(revision)?, draft.base())?;
         let applied = draft.bulk(|editor| apply(editor, &merged.changes));
-        Ok(applied.map_err(NotWritten::NoRoom)?)
+        applied.map_err(NotWritten::NoRoom)?;
+        Ok(merged.renamed)
     }
 
     /// As [`restore`](TreeHandle::restore), in a draft, for whoever keeps its changes elsewhere.

@@ -154,13 +154,10 @@ impl Done {
     }
 
     pub(crate) fn json(&self) -> Json {
-        let renamed = self.renamed.iter();
-        let renamed =
-            renamed.map(|(from, to)| json!({"from": from.to_string(), "to": to.to_string()}));
         json!({
             "revision": self.revision.number(),
             "changed": self.is_changed,
-            "renamed": renamed.collect::<Vec<_>>(),
+            "renamed": renamed(&self.renamed),
         })
     }
 
@@ -176,6 +173,12 @@ impl Done {
         };
         to.iter().chain(&made[from.depth()..]).cloned().collect()
     }
+}
+
+/// What is told of nodes that have other keys than where they were put.
+pub(super) fn renamed(nodes: &[(Path, Path)]) -> Vec<Json> {
+    let told = |(from, to): &(Path, Path)| json!({"from": from.to_string(), "to": to.to_string()});
+    nodes.iter().map(told).collect()
 }
 
 /// Does it on the thread that serves, or the one that commits for all.

@@ -10,7 +10,7 @@ use jungle::{CommitOptions, Path};
 use jungle_cluster::{Local, LocalId, LocalOutcome, Refused};
 use serde_json::{Value, json};
 
-use super::commit::Batch;
+use super::commit::{Batch, renamed};
 use super::document;
 use super::edit::Edits;
 use super::form::read_as;
@@ -97,7 +97,10 @@ pub(crate) async fn revert(
         let kept = local.update(&branch, &CommitOptions::from(&meta), |draft| {
             wanted.apply(&branch, draft).map_err(Problem::from)
         });
-        Ok(of_entry(kept?.id))
+        let kept = kept?;
+        let mut told = of_entry(kept.id);
+        told["renamed"] = renamed(&kept.value).into();
+        Ok(told)
     })
     .await
 }

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::Request;
 use axum::response::Response;
-use jungle::{CommitMeta, CommitOptions, Draft, RevertError, Revision, TreeHandle};
+use jungle::{CommitMeta, CommitOptions, Draft, Path, RevertError, Revision, TreeHandle};
 use serde::Deserialize;
 
 use super::commit::Done;
@@ -52,11 +52,15 @@ impl Wanted {
         app.meta(self.author.as_deref(), self.message.as_deref())
     }
 
-    /// Does it in a draft of that branch.
-    pub(super) fn apply(&self, branch: &TreeHandle, draft: &mut Draft) -> Result<(), RevertError> {
+    /// Does it in a draft of that branch; gives the nodes that come back under other keys.
+    pub(super) fn apply(
+        &self,
+        branch: &TreeHandle,
+        draft: &mut Draft,
+    ) -> Result<Vec<(Path, Path)>, RevertError> {
         match self.mode {
             Mode::Undo => branch.revert_in(draft, self.revision()),
-            Mode::Restore => branch.restore_in(draft, self.revision()),
+            Mode::Restore => branch.restore_in(draft, self.revision()).map(|()| Vec::new()),
         }
     }
 }

@@ -143,6 +143,38 @@ fn imports_and_reverts_are_done_while_cut_off() {
     assert_eq!(refused, &serde_json::json!([]));
 }
 
+/// As where it is committed with a place: a fraction is not given again.
+#[test]
+fn what_comes_back_under_another_key_is_told_while_cut_off() {
+    let (folder, log) = (Folder::new("outbox-renamed"), MemoryLog::new());
+    let (served, cluster, is_away) = serve(log, &folder, jungle_server::Options::default());
+    served.post("/api/v1/trees", r#"{"name":"t"}"#).expect(201);
+    let commit = |edit: &str| {
+        let edits = format!(r#"{{"edits":[{edit}]}}"#);
+        served.post("/api/v1/trees/t/commits", &edits).expect(200)
+    };
+    let between = || {
+        let made = commit(r#"{"op":"insert_after","path":"/0"}"#);
+        made["created"][0].as_str().unwrap().to_owned()
+    };
+    let remove = |path: &str| {
+        let edit = serde_json::json!({"op": "remove", "path": path});
+        commit(&edit.to_string())["revision"].clone()
+    };
+    commit(r#"{"op":"append"},{"op":"append"}"#);
+    let [one, other] = [between(), between()];
+    let wrong = remove(&one);
+    remove(&other);
+    is_away.store(true, Ordering::SeqCst);
+    let undo = format!(r#"{{"revision":{wrong}}}"#);
+    let told = served.post("/api/v1/trees/t/local/reverts", &undo).expect(202);
+    let renamed = told["renamed"].as_array().unwrap();
+    assert_eq!(renamed.len(), 1, "{told}");
+    assert!(renamed[0]["from"] == *one && renamed[0]["to"] != *one, "{told}");
+    settle(&cluster, &is_away);
+    assert_eq!(served.get("/api/v1/trees/t/node").expect(200)["child_count"], 3);
+}
+
 #[test]
 fn documents_of_any_form_are_imported_while_cut_off() {
     let (folder, log) = (Folder::new("outbox-forms"), MemoryLog::new());

@@ -12,7 +12,7 @@ impl Server {
     fn revert(&self, revision: Revision) -> Result<Kept<()>, LocalUpdateError<RevertError>> {
         let tree = self.pair().0.open_tree("t").unwrap();
         let options = CommitOptions::default();
-        self.local().update(&tree, &options, |draft| tree.revert_in(draft, revision))
+        self.local().update(&tree, &options, |draft| tree.revert_in(draft, revision).map(drop))
     }
 }
 
